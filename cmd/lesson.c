@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/num.h"
@@ -81,6 +82,7 @@ struct tour {
     size_t columns;
     size_t first, end;    /* range of steps to show */
     bool scale;           /* show why scores are scaled instead */
+    bool paged;           /* shown a screen at a time */
     struct output output; /* of the HTML page */
     struct style style;
     struct place place;
@@ -88,8 +90,8 @@ struct tour {
 };
 
 /* Split a step's command line into words, with NULL after the last. Text in quotes is one word. */
-static int read_words(char *words[WORDS_MAX + 2], size_t *count, const char *line,
-                      struct arena *arena, struct err *err)
+static int read_words(char *words[], size_t *count, const char *line, struct arena *arena,
+                      struct err *err)
 {
     *count = 0;
     while (*line) {
@@ -109,13 +111,15 @@ static int read_words(char *words[WORDS_MAX + 2], size_t *count, const char *lin
 /* Run the step's command as if it had been typed, with the width of the lesson. */
 static int run_line(struct tour *tour, const char *line, struct err *err)
 {
-    char *words[WORDS_MAX + 2] = {NULL};
+    char *words[WORDS_MAX + 3] = {NULL};
     size_t count = 0;
     if (read_words(words, &count, line, &tour->arena, err))
         return -1;
-    if (tour->options->looks.width &&
-        !(words[count] = arena_format(&tour->arena, err, "--width=%zu", tour->columns)))
+    if ((tour->options->looks.width || tour->paged) &&
+        !(words[count++] = arena_format(&tour->arena, err, "--width=%zu", tour->columns)))
         return -1;
+    if (tour->paged && tour->style.depth != DEPTH_NONE && strcmp(words[1], "run") == 0)
+        words[count] = arena_format(&tour->arena, err, "--color=always");
     return command_do(words[1], words + 2, &tour->arena, err);
 }
 
@@ -375,21 +379,104 @@ static int choose_steps(struct tour *tour, struct err *err)
     return 0;
 }
 
+static int show(struct tour *tour, struct err *err)
+{
+    int failed = 0;
+    if (tour->scale)
+        return show_scale(tour, err);
+    if (options_own(tour->options)->list)
+        return write_list(tour, err);
+    for (size_t step = tour->first; !failed && step < tour->end; step++)
+        failed = show_step(tour, step, err);
+    return failed;
+}
+
+/* --- on a terminal, a screen at a time -------------------------------------------------------- */
+
+/* The bytes that fit into `rows`. A screen ends before a paragraph or a heading, which begin at the
+ * margin, else at an empty line, else anywhere; it does not end after a heading of one line. */
+static size_t fit_screen(const char *text, size_t size, size_t rows, size_t columns)
+{
+    size_t used = 0, best = 0, empty = 0, lines = 0, next;
+    bool indented = false;
+    for (size_t at = 0; at < size; at = next) {
+        const char *end = memchr(text + at, '\n', size - at);
+        size_t length = end ? (size_t)(end - text) - at : size - at;
+        size_t width = memchr(text + at, '\033', length) ? 1 : utf8_width(text + at, length);
+        next = at + length + (end ? 1 : 0);
+        used += width > columns ? (width + columns - 1) / columns : 1;
+        if (used > rows)
+            return best ? best : empty ? empty : at ? at : next;
+        if (!length && next < size && text[next] != ' ' && (lines > 1 || indented))
+            best = next;
+        empty = length ? empty : next;
+        indented = length ? text[at] == ' ' : indented;
+        lines = length ? lines + 1 : 0;
+    }
+    return size;
+}
+
+/* Write the text, and wait for Enter after each screen. */
+static int write_screens(const struct tour *tour, const struct buf *text, size_t rows,
+                         struct err *err)
+{
+    int key = '\n';
+    for (size_t at = 0; at < text->size && key != 'q' && key != EOF;) {
+        struct stream out;
+        if (stream_to(&out, STDOUT_FILENO, err))
+            return -1;
+        out.terminal.colours = true;
+        size_t size = fit_screen(text->bytes + at, text->size - at, rows - 1, tour->columns);
+        stream_bytes(&out, text->bytes + at, size);
+        at += size;
+        if (at < text->size)
+            stream_text(&out, tour->lesson->more);
+        if (stream_commit(&out, err))
+            return -1;
+        key = at < text->size ? getchar() : EOF;
+        for (int rest = key; rest != '\n' && rest != EOF;)
+            rest = getchar();
+    }
+    return 0;
+}
+
+/* Show the steps a screen at a time if people read and type; all at once else, and if there can be
+ * no temporary file to collect the output of the commands. */
+static int show_screens(struct tour *tour, struct err *err)
+{
+    struct winsize window;
+    bool reads = isatty(STDIN_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0;
+    FILE *file = reads && window.ws_row > 2 ? tmpfile() : NULL;
+    int terminal = file ? dup(STDOUT_FILENO) : -1;
+    if (terminal < 0) {
+        if (file)
+            fclose(file);
+        return show(tour, err);
+    }
+    struct buf text = {0};
+    char bytes[4096];
+    tour->paged = true;
+    int failed = looks_read(&tour->style, tour->options, err) ||
+                 dup2(fileno(file), STDOUT_FILENO) < 0 || show(tour, err);
+    dup2(terminal, STDOUT_FILENO);
+    close(terminal);
+    rewind(file);
+    for (size_t size; (size = fread(bytes, 1, sizeof bytes, file)) > 0;)
+        buf_bytes(&text, bytes, size);
+    fclose(file);
+    failed = failed || buf_check(&text, err) || write_screens(tour, &text, window.ws_row, err);
+    buf_release(&text);
+    return err_if(failed);
+}
+
 int lesson_command(const struct options *options, struct err *err)
 {
     struct tour tour = {.options = options, .steps = lesson_steps - 1};
     int failed =
         choose_language(&tour, err) || choose_steps(&tour, err) || check_options(&tour, err);
     tour.columns = page_place(options, NULL).columns;
-    if (!failed && options->output.path)
-        failed = write_page(&tour, err);
-    else if (!failed && tour.scale)
-        failed = show_scale(&tour, err);
-    else if (!failed && options_own(options)->list)
-        failed = write_list(&tour, err);
-    else
-        for (size_t step = tour.first; !failed && step < tour.end; step++)
-            failed = show_step(&tour, step, err);
+    if (!failed)
+        failed = options->output.path ? write_page(&tour, err) : show_screens(&tour, err);
     output_discard(&tour.output);
     arena_release(&tour.arena);
     return err_if(failed);

@@ -61,6 +61,7 @@ struct lesson {
     const char *page;  /* title of the HTML page */
     const char *look;  /* before the text `look` of a step */
     const char *next;  /* before the command of the next step */
+    const char *more;  /* on a terminal, below a screen that is not the last */
     const char *scale; /* before the table of `lesson scale` */
     const char *last;  /* after the last step */
     const struct page_lesson *steps;
