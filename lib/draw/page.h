@@ -6,9 +6,10 @@
  *     html_report_write(&stream, &report, &place, err);
  *
  * Numbers are in base64: exact, as the bytes of float32, or short, as two letters (12 bits): code 0
- * is 0, code 1 is minus infinity, and code 2 + level is on a logarithmic scale from 1e-6 of the
- * tensor's largest magnitude up to it. With negative numbers in the tensor, the lowest bit of a
- * level is the sign, and the scale starts at 1e-5.
+ * is 0, code 1 is minus infinity, or masked if the tensor `hides` cells, and code 2 + level is on a
+ * logarithmic scale from 1e-6 of the tensor's largest magnitude up to it. With negative numbers in
+ * the tensor, the lowest bit of a level is the sign, and the scale starts at 1e-5. Masked cells
+ * after the query are left out; other exact ones are NaN.
  */
 #ifndef ATTN_DRAW_PAGE_H
 #define ATTN_DRAW_PAGE_H

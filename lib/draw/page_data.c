@@ -134,7 +134,8 @@ static void put_values(struct stream *out, const struct report *report, const st
         struct sheet sheet = kept_sheet(report, kept, i);
         for (size_t row = 0; row < sheet.rows.size; row++) {
             for (size_t column = 0; column < seen_columns(&sheet, row); column++) {
-                float value = sheet_cell(&sheet, row, column);
+                float value = sheet_hides(&sheet, row, column) ? NAN
+                                                               : sheet_cell(&sheet, row, column);
                 unsigned pair = code ? encode(code, value) : 0;
                 if (code)
                     stream_bytes(out, (char[]){digits[pair / 64], digits[pair % 64]}, 2);
@@ -174,6 +175,7 @@ static void put_tensor(struct json_writer *json, const struct report *report,
     json_put_text(json, "column_labels", kind_of(report, &sheet.columns));
     json_put_integers(json, "shape", shape, 3);
     json_put_bool(json, "causal", sheet.causal);
+    json_put_bool(json, "hides", sheet.visible != NULL);
     json_put_text(json, "coding", exact ? "exact" : "short");
     if (!exact) {
         json_put_bool(json, "signed", code.has_sign);

@@ -12,12 +12,13 @@ function decodeExact(text) {
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
-// Two letters for each number: 0, -infinity, or a level of a logarithmic scale (lib/draw/page.h).
-function decodeShort(text, { signed, most }) {
+// Two letters for each number: 0, -infinity or masked, or a level of a logarithmic scale
+// (lib/draw/page.h).
+function decodeShort(text, { signed, most, hides }) {
     const digits = new Map([...LETTERS].map((letter, digit) => [letter, digit]));
     const highest = (signed ? 2048 : 4096) - 3;
     const valueOf = (code) => {
-        if (code < 2) return code ? -Infinity : 0;
+        if (code < 2) return !code ? 0 : hides ? NaN : -Infinity;
         const level = signed ? (code - 2) >> 1 : code - 2;
         const value = most * 10 ** ((signed ? 5 : 6) * (level / highest - 1));
         return signed && code & 1 ? -value : value;

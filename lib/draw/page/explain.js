@@ -29,7 +29,8 @@ class Why {
 
     strongest() {
         const weights = this.of('weights', this.row);
-        return weights.reduce((best, value, at) => (value > weights[best] ? at : best), 0);
+        const beats = (value, best) => value > best || (Number.isNaN(best) && value >= 0);
+        return weights.reduce((best, value, at) => (beats(value, weights[best]) ? at : best), 0);
     }
 
     // A row of one of the head's tensors; null if there is none.

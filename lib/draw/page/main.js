@@ -389,9 +389,9 @@ function drawFooter() {
             tensor.isDifference ? 'frame change' : 'frame',
             phone.matches ? 'perfect induction' : 'where a perfect induction head attends',
         );
-    if (tensor.causal) add('hatch', 'masked');
+    if (views.matrix.cells.levels.includes(0)) add('hatch', 'masked');
     if (views.matrix.width >= CELL_NUMBER && tensor.isAttention)
-        legend.append(element('span', 'no number: below 0.01', 'quiet'));
+        legend.append(element('span', `no number: below ${NUMBER_LEAST}`, 'quiet'));
     if (pinned) add('dashed', comparesTexts() ? 'A' : 'pinned run');
     if (comparesTexts()) {
         const words = `change = B − A · A: ${pinned.name()} · B: ${current().name()}`;

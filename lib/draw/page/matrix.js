@@ -2,6 +2,7 @@
 
 const CELL_MOST = 40;
 const CELL_NUMBER = 24; // smaller cells show no numbers
+const NUMBER_LEAST = 0.005;
 const LABEL_LEAST = 10; // smaller cells have every nth label
 const CANVAS_MOST = 4000;
 const PLACES_COLUMNS = 10; // more columns are too narrow for all decimals
@@ -156,7 +157,7 @@ class MatrixView {
         context.globalAlpha = 1;
     }
 
-    // Cells without a number are below 0.01, as the legend says.
+    // Cells without a number are below NUMBER_LEAST, as the legend says; masked cells are hatched.
     drawNumbers() {
         const { tensor, cells, context } = this;
         if (Math.min(this.width, this.height) < CELL_NUMBER) return;
@@ -169,7 +170,8 @@ class MatrixView {
             for (let column = 0; column < cells.columns; column++) {
                 const level = cells.levels[row * cells.columns + column];
                 const value = tensor.at(this.index, row + this.first, column + this.leftmost);
-                if (!level || (this.places === undefined && Math.abs(value) < 0.01)) continue;
+                const isSmall = this.places === undefined && Math.abs(value) < NUMBER_LEAST;
+                if (!level || isSmall) continue;
                 context.fillStyle = inkOn(cells.ramp[level]);
                 context.fillText(
                     this.textOf(value),
