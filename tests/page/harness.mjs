@@ -152,6 +152,9 @@ export async function withPage(path, body, options) {
 
 export const readout = (page) => page.locator('#readout').innerText();
 export const matrix = (page) => page.locator('#stage .over');
+// Left and top edge of the cells, width and height of a cell.
+export const cellsOf = (page) =>
+    page.$eval('#stage .sheet', (one) => one.dataset.cells.split(',').map(Number));
 export const pixels = (page) =>
     page.locator('#stage .base').evaluate((canvas) => canvas.toDataURL());
 

@@ -338,7 +338,7 @@ if (write()) {
                 await started(page);
                 await type(page, text);
                 await page.locator('h1').click();
-                await page.keyboard.press('p');
+                await page.keyboard.press('b');
                 await showHead(page, '1.2');
                 await anew(page, () => page.keyboard.press('x'));
                 await showHead(page, '0.3');

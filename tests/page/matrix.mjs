@@ -3,6 +3,7 @@
 import {
     LIFE,
     boxOf,
+    cellsOf,
     json,
     matrix,
     readTable,
@@ -51,35 +52,132 @@ await test('cells that any mask hides are hatched, and small weights are blank',
                     weights.map((row, r) => row.map((v, c) => (sees(r, c) ? String(v) : ''))),
                     await readTable(page),
                 );
+                const cells = await cellsOf(page);
                 // the share of pixels with the most frequent colour: a hatch has two
-                const even = (row, column) =>
-                    page.locator('#stage .base').evaluate(
-                        (canvas, [r, c]) => {
-                            const context = canvas.getContext('2d');
-                            const size = canvas.getBoundingClientRect();
-                            const side = Number(canvas.dataset.cell);
-                            const [x, y] = [Number(canvas.dataset.left), Number(canvas.dataset.top)];
-                            const by = canvas.width / size.width;
-                            const box = [x + side * c + 3, y + side * r + 3, side - 6, side - 6];
-                            const { data } = context.getImageData(...box.map((one) => one * by));
-                            const pixels = new Uint32Array(data.buffer);
+                const shares = await page.locator('#stage .base').evaluate(
+                    (canvas, { places, at: [x, y, side] }) => {
+                        const { width, height } = canvas;
+                        const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);
+                        const pixels = new Uint32Array(data.buffer);
+                        return places.map(([row, column]) => {
                             const counts = new Map();
-                            for (const one of pixels) counts.set(one, (counts.get(one) || 0) + 1);
-                            return Math.max(...counts.values()) / pixels.length;
-                        },
-                        [row, column],
-                    );
-                yes(weights[3][2] < 0.005 && (await even(3, 2)) === 1, 'a small weight is hatched');
-                yes((await even(6, 2)) < 0.9, 'a key outside of the window is not hatched');
-                yes((await even(2, 6)) < 0.9, 'a later key is not hatched');
+                            for (let i = 3; i < side - 3; i++)
+                                for (let j = 3; j < side - 3; j++) {
+                                    const [top, left] = [y + side * row + i, x + side * column + j];
+                                    const one = pixels[Math.round(top) * width + Math.round(left)];
+                                    counts.set(one, (counts.get(one) || 0) + 1);
+                                }
+                            return Math.max(...counts.values()) / (side - 6) ** 2;
+                        });
+                    },
+                    { places: [[3, 2], [6, 2], [2, 6]], at: cells },
+                );
+                yes(weights[3][2] < 0.005 && shares[0] === 1, 'a small weight is hatched');
+                yes(shares[1] < 0.9, 'a key outside of the window is not hatched');
+                yes(shares[2] < 0.9, 'a later key is not hatched');
                 const legend = await page.innerText('#legend');
                 yes(/masked\s+no number: below 0.005/.test(legend), legend);
                 await page.click('.chip[data-at="6"]');
-                const even_ = await page.$$eval('#profile-rows .tick', (all) =>
+                const ticks = await page.$$eval('#profile-rows .tick', (all) =>
                     all.map((one) => parseFloat(one.style.left).toFixed(1)),
                 );
-                same('50.0', even_[0]); // one of two visible keys
+                same('50.0', ticks[0]); // one of two visible keys
             },
             { viewport: { width: 1440, height: 900 }, colorScheme },
         );
 });
+
+const HALF = 'red fox green boat small lamp old';
+const REPEAT = `${HALF} door ${HALF}`;
+const repeat = writePage('-s', REPEAT);
+const PROJECTOR = { viewport: { width: 1280, height: 720 } };
+
+await test('at 1280 × 720 the matrix fills the room that it has', async () => {
+    for (const [text, least] of [
+        [REPEAT, 320],
+        ['The keys to the cabinet', 300],
+    ])
+        await withPage(
+            writePage('-s', text),
+            async (page) => {
+                const side = (await cellsOf(page))[3] * text.split(' ').length;
+                yes(side >= least, `the cells have ${side} pixels`);
+                const { y, height } = await boxOf(page.locator('#readout'));
+                yes(y + height <= 720, `the readout ends at ${y + height}`);
+                await page.click('.thumb[data-head="1.2"]');
+                same(side, (await cellsOf(page))[3] * text.split(' ').length);
+            },
+            PROJECTOR,
+        );
+});
+
+for (const [width, height, colorScheme] of [
+    [1024, 768, 'light'],
+    [1280, 720, 'dark'],
+    [1440, 900, 'light'],
+    [1920, 1080, 'light'],
+])
+    await test(`a presentation fills a projector of ${width} × ${height} pixels`, () =>
+        withPage(
+            repeat,
+            async (page) => {
+                await page.click('#present');
+                const cells = (await cellsOf(page))[3] * 15;
+                yes(cells > 0.68 * height, `the cells have ${cells} of ${height} pixels`);
+                const [[, inCells]] = await drawn(page, 'base', 'present=1');
+                const labels = (await drawn(page, 'over', 'present=1')).filter(
+                    ([text]) => text === 'lamp',
+                );
+                yes(inCells >= 0.018 * height, `numbers of ${inCells} pixels`);
+                yes(labels[0][1] >= 0.024 * height, `labels of ${labels[0][1]} pixels`);
+                const size = await page.$eval('#bars .name', (one) =>
+                    parseFloat(getComputedStyle(one).fontSize),
+                );
+                yes(size >= 0.026 * height, `predictions of ${size} pixels`);
+                const [wide, high] = await page.evaluate(() => [
+                    document.documentElement.scrollWidth,
+                    document.documentElement.scrollHeight,
+                ]);
+                yes(wide <= width && high <= height, `${wide} × ${high} pixels`);
+                for (const part of ['#chips', '#roles', '#grid', '#layers', '#legend', '#export'])
+                    yes(!(await page.isVisible(part)), `${part} is visible`);
+                const place = page.locator('#plain, #stage .base, #head-title, #bars li >> nth=9');
+                for (const part of await place.all()) {
+                    const box = await boxOf(part);
+                    yes(box.x + box.width <= width, `${part} ends at ${box.x + box.width}`);
+                    yes(box.y + box.height <= height, `${part} ends at ${box.y + box.height}`);
+                }
+            },
+            { viewport: { width, height }, colorScheme },
+        ));
+
+await test('a presentation has keys for cells and heads, and its link; p and Esc leave it', () =>
+    withPage(
+        repeat,
+        async (page) => {
+            await page.keyboard.press('p');
+            const hash = await page.evaluate(() => location.hash);
+            same('#present=1', hash);
+            const before = await page.innerText('#head-title');
+            await page.keyboard.press(']');
+            yes(before !== (await page.innerText('#head-title')), 'the same head');
+            for (const key of ['ArrowUp', 'ArrowUp', 'ArrowLeft']) await page.keyboard.press(key);
+            same('Prediction after “small”', await page.innerText('#follows'));
+            same('small', (await page.innerText('#pair')).split(' → ')[0]);
+            await page.keyboard.press('Enter'); // Why is no part of it
+            yes(!(await page.isVisible('#why')), 'Enter explains');
+            await page.keyboard.press('Escape');
+            yes(await page.isVisible('#grid'), 'Esc does not leave it');
+            yes((await readout(page)).includes('query 12, key '), 'another cell is selected');
+            await page.keyboard.press('p');
+            yes(!(await page.isVisible('#grid')), 'p does not enter it');
+            await page.keyboard.press('p');
+            yes(await page.isVisible('#grid'), 'p does not leave it');
+            await page.evaluate(() => (location.hash = 'present=1'));
+            await page.locator('#grid').waitFor({ state: 'hidden' });
+            await page.setViewportSize({ width: 1280, height: 900 });
+            await page.waitForTimeout(300);
+            yes((await cellsOf(page))[3] > 36, 'it does not follow the height of the window');
+        },
+        PROJECTOR,
+    ));

@@ -15,6 +15,7 @@ import {
     boxOf,
     browser,
     causal,
+    cellsOf,
     counts,
     json,
     matrix,
@@ -64,7 +65,7 @@ await test('the readout shows the number of the cell under the pointer, 0 if mas
         async (page) => {
             await showHead(page, '0.0');
             const box = await boxOf(matrix(page));
-            const left = box.width - 24 - 40 * 7; // left edge of the cells
+            const [left, top, side] = await cellsOf(page);
             const weights = tiny[0].tensors['h.0.weights'][0];
             for (const [row, column] of [
                 [3, 1],
@@ -72,8 +73,8 @@ await test('the readout shows the number of the cell under the pointer, 0 if mas
                 [2, 5],
             ]) {
                 await page.mouse.move(
-                    box.x + left + 40 * (column + 0.5),
-                    box.y + 52 + 40 * (row + 0.5),
+                    box.x + left + side * (column + 0.5),
+                    box.y + top + side * (row + 0.5),
                 );
                 const text = await readout(page);
                 const value = column > row ? '0' : weights[row][column].toFixed(2);
@@ -542,6 +543,7 @@ await import('./why.mjs');
 await import('./lesson.mjs');
 await import('./live.mjs');
 await import('./states.mjs');
+await import('./matrix.mjs');
 await import('./weight.mjs');
 await import('./access.mjs');
 

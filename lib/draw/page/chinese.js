@@ -136,6 +136,8 @@ const CHINESE = {
     'Copy link': '复制链接',
     Export: '导出',
     'Export (e)': '导出（e）',
+    Present: '演示',
+    'Present (p)': '演示（p）',
     'Light or dark (d)': '浅色或深色（d）',
     'Keys (?)': '按键（?）',
 
@@ -188,6 +190,8 @@ const CHINESE = {
     'go to the matrix': '到矩阵',
     'turn the head off or on': '关闭或打开这个头',
     'pin this run as the baseline, or unpin it': '把这次运行固定为基准，或取消',
+    'present: sentence, matrix and prediction alone, in large letters':
+        '演示：只显示句子、矩阵和预测，字体放大',
     'go to the text': '到文本',
     'lines of all heads': '所有头的连线',
     'linear or square root scale': '线性或平方根刻度',

@@ -16,11 +16,18 @@ function stepTheme() {
     announce(`Colours: ${state.theme}`);
 }
 
-// Esc leaves a field, closes an open panel, then releases the kept cell.
+function togglePresent() {
+    if (state.lesson || phone.matches) return;
+    set({ present: !state.present });
+    KEYS.m();
+}
+
+// Esc leaves a field, closes an open panel, ends the presentation, then releases the kept cell.
 function letGo() {
     if (document.activeElement.matches('input, select')) return KEYS.m();
     if (document.querySelector('#sheet.open')) return closeSheet();
     if (state.why) return closeWhy();
+    if (isPresenting()) return togglePresent();
     return keepCell(null);
 }
 
@@ -30,7 +37,8 @@ const KEYS = {
     x: () =>
         canSwitch(shownTensor()) &&
         switchHead(document.activeElement.dataset.head || shownTensor().headName(state.head)),
-    p: () => live.engine && togglePin(),
+    b: () => live.engine && togglePin(),
+    p: togglePresent,
     '/': () => (live.engine ? byId('text') : byId('sentence')).focus(),
     a: () => set({ allLines: !state.allLines }),
     s: () => set({ scale: scaleOf(shownTensor()) === 'linear' ? 'sqrt' : 'linear' }),
@@ -63,6 +71,7 @@ function listen() {
     on('numbers', 'toggle', drawNumbers);
     on('why-button', 'click', () => openWhy(currentCell()));
     on('theme', 'click', stepTheme);
+    on('present', 'click', togglePresent);
     on('help', 'click', KEYS['?']);
     on('copy-link', 'click', copyLink);
     on('command', 'click', openExport);
@@ -73,10 +82,11 @@ function listen() {
     window.addEventListener('beforeprint', () => drawForPaper(true));
     window.addEventListener('afterprint', () => drawForPaper(false));
     let waiting = 0;
-    let width = window.innerWidth;
+    const sizeOf = () => `${window.innerWidth} ${phone.matches ? '' : window.innerHeight}`;
+    let size = sizeOf();
     window.addEventListener('resize', () => {
-        if (width === window.innerWidth) return;
-        width = window.innerWidth;
+        if (size === sizeOf()) return; // a phone's bars come and go
+        size = sizeOf();
         clearTimeout(waiting);
         waiting = setTimeout(() => state.printing || draw(), 120);
     });
@@ -92,5 +102,6 @@ function start() {
     placePanels();
     listenToAddress();
     draw(!byId('engine')); // the cell of a link may lie outside the text of the page
+    if (isPresenting()) KEYS.m();
     if (byId('engine')) startLive();
 }

@@ -1,6 +1,7 @@
 // One state, and the page drawn from it.
 
 const PAPER = 672; // width of A4 or Letter between margins, in CSS pixels
+const ABOVE_AND_BELOW = 352; // heights above the matrix, and of the readout below
 const THEMES = ['auto', 'light', 'dark'];
 const phone = window.matchMedia('(max-width: 719px)');
 const prefersDark = window.matchMedia('(prefers-color-scheme: dark)');
@@ -23,6 +24,7 @@ const state = {
     pin: null, // { sentence } of this page, or { text, off, t } of a live one
     lesson: Boolean(sentences[0].lesson),
     station: null,
+    present: false, // sentence, matrix and prediction alone, for a projector
     printing: false,
     runs: 0, // of the engine
 };
@@ -44,6 +46,10 @@ function pinnedTensor(tensor = shownTensor()) {
     return pinned?.tensors.find(
         (one) => one.tensor === tensor.tensor && one.layer === tensor.layer,
     );
+}
+
+function isPresenting() {
+    return state.present && !phone.matches && !state.printing && !state.lesson;
 }
 
 // Is there a prediction after each row?
@@ -165,17 +171,24 @@ function headTitle() {
 function drawMiddle() {
     const stage = new DocumentFragment(); // text on a canvas in the page would recompute styles
     const [tensor, head] = shownMatrix();
-    const room = state.printing ? PAPER : byId('middle').clientWidth;
+    const fills = isPresenting();
+    const { innerWidth, innerHeight } = window;
+    const beside = predicts() ? 32 + Math.max(320, 0.3 * innerWidth) : 0; // as in page.css
+    const wide = fills ? innerWidth - 48 - beside : byId('middle').clientWidth;
+    const room = state.printing ? PAPER : wide;
     const compact = phone.matches && !state.printing;
-    byId('head-title').textContent = headTitle();
+    const off = fills && !state.off.has(tensor.headName(head)) ? listed([...state.off].sort()) : '';
+    byId('head-title').textContent = headTitle() + (off && ` · off: ${off}`);
     const role = roleOf(tensor, head);
     byId('head-score').textContent = role ? `mean ${role.value.toFixed(2)}` : '';
     const options = {
-        ...{ compact, marks: marksOfRole(tensor, head), most: CELL_MOST },
-        ...{ point: hover, keep: keepCell, enter: openWhy },
+        ...{ compact, marks: marksOfRole(tensor, head), high: innerHeight - ABOVE_AND_BELOW },
+        ...{ point: hover, keep: keepCell, enter: openWhy, least: CELL_USUAL },
+        ...(state.printing && { most: CELL_USUAL }),
+        ...(fills && { high: 0.81 * innerHeight, least: 0, most: 200, grows: true, enter: null }),
     };
-    const wide = compact || window.innerWidth < 1200 || !tensor.isAttention;
-    const folded = wide || (room - 58 - LINES_ROOM) / tensor.columnCount < LABEL_LEAST;
+    const alone = compact || fills || innerWidth < 1200 || !tensor.isAttention;
+    const folded = alone || (room - 58 - LINES_ROOM) / tensor.columnCount < LABEL_LEAST;
     const matrix = new MatrixView(stage, tensor, head, folded ? room : room - LINES_ROOM, options);
     views = { matrix, stage };
     options.spare = room - LINES_ROOM - matrix.across;
@@ -293,10 +306,12 @@ function settle() {
     state.changed = Boolean(pinned) && isChanged();
     const { rowCount, columnCount } = comparedTensors()[0];
     if (state.kept?.row >= rowCount || state.kept?.column >= columnCount) state.kept = null;
-    if (!explains()) state.why = false;
+    if (!explains() || isPresenting()) state.why = false;
     const dark = state.theme === 'dark' || (state.theme === 'auto' && prefersDark.matches);
     document.documentElement.dataset.theme = dark && !state.printing ? 'dark' : 'light';
     document.body.classList.toggle('is-lesson', state.lesson);
+    document.body.classList.toggle('is-present', isPresenting());
+    byId('present').setAttribute('aria-pressed', isPresenting());
     for (const id of ['right', 'layers']) byId(id).hidden = !predicts();
     byId('workbench').classList.toggle('without-right', !predicts());
 }

@@ -1,6 +1,7 @@
 // A head as cells with labels. The mouse, touch and arrow keys move over it; a cell can be kept.
 
-const CELL_MOST = 40;
+const CELL_MOST = 64;
+const CELL_USUAL = 40; // cells that fit the width have this size even in a low window
 const CELL_NUMBER = 24; // smaller cells show no numbers
 const NUMBER_LEAST = 0.005;
 const LABEL_LEAST = 10; // smaller cells have every nth label
@@ -8,7 +9,7 @@ const CANVAS_MOST = 4000;
 const PLACES_COLUMNS = 10; // more columns are too narrow for all decimals
 
 // Cells end at whole screen pixels, so that all have the same size.
-function cellSize(room, count, most = CELL_MOST) {
+function cellSize(room, count, most) {
     const pixels = window.devicePixelRatio || 1;
     const size = Math.min(room / count, most);
     if (size >= 16) return 2 * Math.floor(size / 2);
@@ -17,13 +18,19 @@ function cellSize(room, count, most = CELL_MOST) {
 
 class MatrixView {
     // `room`: the width to fill. `options`: marks (cells with a frame), compact (for a phone),
-    // places (decimals of all numbers, for which few columns are wide enough), and callbacks
-    // point(cell), keep(cell) and enter(cell).
+    // high (the height to fill), least and most (sizes of a cell), grows (letters grow with the
+    // cells), places (decimals of all numbers, for which few columns are wide enough), and
+    // callbacks point(cell), keep(cell) and enter(cell).
     constructor(parent, tensor, index, room, options = {}) {
-        Object.assign(this, { tensor, index, marks: [] }, options);
+        const usual = { marks: [], high: Infinity, least: 0, most: CELL_MOST, size: TEXT_SIZE };
+        Object.assign(this, usual, { tensor, index }, options);
         this.first = firstShown(tensor);
         this.leftmost = firstColumn(tensor);
         this.measure(room);
+        for (let i = 0; this.grows && i < 3; i++) {
+            this.size = clamp(Math.round(0.55 * this.height), TEXT_SIZE, 30);
+            this.measure(room);
+        }
         this.build(parent);
         this.draw();
     }
@@ -32,13 +39,15 @@ class MatrixView {
         const { tensor, compact } = this;
         const square = tensor.columns === 'key';
         const named = tensor.labels('column') !== null;
-        this.left = compact ? 43 : clamp(this.widestLabel('row') + 9, 56, 96);
+        this.left = compact ? 43 : clamp(this.widestLabel('row') + 9, 56, 7.4 * this.size);
         const slanted = Math.ceil(this.widestLabel('column') * Math.SQRT1_2) + 14;
-        this.top = !named ? 20 : compact ? 46 : clamp(slanted, 52, 84);
+        this.top = !named ? this.size + 7 : compact ? 46 : clamp(slanted, 52, 6.5 * this.size);
         this.free = Math.max(room - this.left, 100);
         const most = Math.floor(CANVAS_MOST / 2);
         this.cells = levelsOf(tensor, this.index, most, Math.min(most, Math.floor(this.free)));
-        this.width = cellSize(this.free, this.cells.columns, this.most);
+        const high = (this.high - this.top) / this.cells.rows;
+        const largest = square ? clamp(high, this.least, this.most) : CELL_USUAL;
+        this.width = cellSize(this.free, this.cells.columns, largest);
         this.height = square ? this.width : 24;
         if (compact && square)
             this.width = this.height = Math.floor(this.free / this.cells.columns) || 1;
@@ -67,7 +76,7 @@ class MatrixView {
     }
 
     widestLabel(axis) {
-        const width = (_, at) => textWidth(this.tensor.label(axis, at), TEXT_SIZE);
+        const width = (_, at) => textWidth(this.tensor.label(axis, at), this.size);
         const labels = (this.tensor.labels(axis) || []).slice(0, 512);
         return Math.ceil(Math.max(0, ...labels.map(width)));
     }
@@ -84,8 +93,10 @@ class MatrixView {
             ...(this.enter && { 'aria-describedby': 'readout' }),
         });
         const sheet = element('div', '', 'sheet');
-        const width = Math.min(this.reach, this.across + 24); // lines begin there
+        const beyond = this.grows ? this.reach : this.across + 24; // lines begin there
+        const width = Math.min(this.reach, beyond);
         Object.assign(sheet.style, { width: `${width}px`, height: `${height}px` });
+        sheet.dataset.cells = [this.left, this.top, this.width, this.height];
         sheet.append(this.base, this.over);
         parent.append(sheet);
         this.listen();
@@ -164,8 +175,10 @@ class MatrixView {
         if (cells.rowStep > 1 || cells.columnStep > 1) return;
         context.textAlign = 'center';
         context.textBaseline = 'middle';
-        const small = this.places === undefined && (tensor.isDifference || !tensor.isAttention);
-        context.font = font(small ? 10.5 : 11);
+        const isPlain = tensor.isAttention && !tensor.isDifference;
+        const share = this.grows && isPlain ? 0.4 : 0.28;
+        const size = Math.max(11, share * Math.min(this.width, this.height));
+        context.font = font(isPlain || this.places !== undefined ? size : 0.95 * size);
         for (let row = 0; row < cells.rows; row++)
             for (let column = 0; column < cells.columns; column++) {
                 const level = cells.levels[row * cells.columns + column];
@@ -222,7 +235,7 @@ class MatrixView {
             context.font = font(size, strong ? '700' : '');
         };
         const every = (pitch, size) => Math.ceil(Math.max(size, LABEL_LEAST) / Math.max(pitch, 1));
-        const size = clamp(this.height, 11, this.compact ? 12 : TEXT_SIZE);
+        const size = clamp(this.height, 11, this.compact ? 12 : this.size);
         const rowEvery = every(this.height, size);
         context.textBaseline = 'middle';
         for (let i = 0; i < cells.rows; i++) {
@@ -235,7 +248,7 @@ class MatrixView {
             const text = shortened(this.tensor.label('row', row), this.left - 8, size);
             context.fillText(text, this.left - 7, this.top + this.height * (i + 0.5));
         }
-        const columnSize = this.named ? clamp(this.width, 11, TEXT_SIZE) : 11;
+        const columnSize = this.named ? clamp(this.width, 11, this.size) : 11;
         const slant = this.compact ? 1 : Math.SQRT1_2;
         const columnEvery = this.named
             ? every(this.width * slant, columnSize)
@@ -266,10 +279,11 @@ class MatrixView {
     }
 
     drawAxes(context) {
-        context.font = font(11);
+        const size = Math.max(11, 0.7 * this.size);
+        context.font = font(size);
         context.fillStyle = variable('--quiet');
         context.textAlign = 'right';
-        context.fillText(`${say(this.tensor.columns)} →`, this.left - 7, this.top - 26);
+        context.fillText(`${say(this.tensor.columns)} →`, this.left - 7, this.top - 11 - 1.4 * size);
         context.fillText(`${say(this.tensor.rows)} ↓`, this.left - 7, this.top - 11);
     }
 
