@@ -134,8 +134,8 @@ static void put_values(struct stream *out, const struct report *report, const st
         struct sheet sheet = kept_sheet(report, kept, i);
         for (size_t row = 0; row < sheet.rows.size; row++) {
             for (size_t column = 0; column < seen_columns(&sheet, row); column++) {
-                float value = sheet_hides(&sheet, row, column) ? NAN
-                                                               : sheet_cell(&sheet, row, column);
+                float value =
+                    sheet_hides(&sheet, row, column) ? NAN : sheet_cell(&sheet, row, column);
                 unsigned pair = code ? encode(code, value) : 0;
                 if (code)
                     stream_bytes(out, (char[]){digits[pair / 64], digits[pair % 64]}, 2);
@@ -175,7 +175,8 @@ static void put_tensor(struct json_writer *json, const struct report *report,
     json_put_text(json, "column_labels", kind_of(report, &sheet.columns));
     json_put_integers(json, "shape", shape, 3);
     json_put_bool(json, "causal", sheet.causal);
-    json_put_bool(json, "hides", sheet.visible != NULL);
+    if (sheet.visible)
+        json_put_bool(json, "hides", true);
     json_put_text(json, "coding", exact ? "exact" : "short");
     if (!exact) {
         json_put_bool(json, "signed", code.has_sign);
@@ -453,17 +454,25 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     json_put_close(json, ']');
 }
 
+static int put_title(struct json_writer *json, const char *name, const struct tokenized *text,
+                     struct err *err)
+{
+    struct buf title = {0};
+    tokenized_visible(&title, text);
+    int failed = buf_check(&title, err);
+    json_put_bytes(json, name, title.bytes ? title.bytes : "", title.size);
+    buf_release(&title);
+    return failed;
+}
+
 int page_sentence_put(struct stream *out, const struct report *report, bool exact,
                       const struct page_facts *facts, struct err *err)
 {
     struct json_writer json = {.stream = out, .in_html = true};
-    struct buf title = {0};
-    tokenized_visible(&title, &report->sentence);
-    int failed = buf_check(&title, err);
     json_put_open(&json, NULL, '{');
     json_put_text(&json, "model", report->model);
-    json_put_bytes(&json, "title", title.bytes ? title.bytes : "", title.size);
-    buf_release(&title);
+    int failed = put_title(&json, "title", &report->sentence, err) ||
+                 (report->source.count && put_title(&json, "source", &report->source, err));
     put_all_labels(&json, report);
     json_put_open(&json, "\ntensors", '[');
     for (size_t i = 0; i < report->tensor_count; i++)
@@ -472,5 +481,5 @@ int page_sentence_put(struct stream *out, const struct report *report, bool exac
     if (facts)
         put_facts(&json, facts);
     json_put_close(&json, '}');
-    return failed;
+    return err_if(failed);
 }

@@ -1,15 +1,21 @@
 // Cells of the matrix: masks, numbers, and sizes on screens, in presentation mode too; pages of
 // encoder-decoders.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
     LIFE,
+    attnJson,
+    bars,
     boxOf,
     cellsOf,
     json,
-    matrix,
+    percent,
+    plain,
     readTable,
     readout,
+    run,
     same,
-    showHead,
+    scratch,
     test,
     withPage,
     writePage,
@@ -181,3 +187,74 @@ await test('a presentation has keys for cells and heads, and its link; p and Esc
         },
         PROJECTOR,
     ));
+
+// --- encoder-decoders ----------------------------------------------------------------------------
+
+const TARGET = '<s> le petit chat noir dort';
+const SOURCE = 'the small black cat sleeps';
+const both = ['-m', 'translate', '-s', TARGET, '--source', SOURCE];
+
+await test('an encoder-decoder opens on cross-attention, with its source and predictions', () =>
+    withPage(
+        writePage(...both),
+        async (page) => {
+            same('cross_weights', await page.inputValue('#tensor'));
+            yes((await page.innerText('#head-title')).endsWith(' cross-attention'), 'no name');
+            same(`${SOURCE} → ${TARGET}`, await page.innerText('#plain'));
+            const chips = (id) => page.locator(`#${id} .chip`).allInnerTexts();
+            same(SOURCE.split(' '), await chips('source'));
+            same(TARGET.split(' '), await chips('chips'));
+            yes((await page.innerText('#roles')).startsWith('Each row predicts the word after'));
+            const { cross_weights: weights } = Object.fromEntries(
+                Object.entries(json(...both).tensors).map(([name, one]) => [name.slice(4), one[0]]),
+            );
+            same(
+                weights.map((row) => row.map(String)),
+                await readTable(page),
+            );
+            const words = ['score', '-q', '-m', 'translate', `${TARGET} </s>`, '--source', SOURCE];
+            const { best } = attnJson(...words, '--top', '10').tables;
+            for (const at of [1, 3, 5]) {
+                await page.click(`#chips .chip[data-at="${at}"]`);
+                same(
+                    best
+                        .filter((one) => one.position === at + 1)
+                        .map((one) => [plain(one.text), percent(Math.exp(one.logprob))]),
+                    await bars(page),
+                );
+            }
+            await page.click('#chips .chip[data-at="2"]');
+            same('petit → chat attends to cat', await page.innerText('#pair'));
+            same('cat', await page.innerText('#source .chip[aria-pressed="true"]'));
+            await page.hover('#source .chip[data-at="1"]');
+            same('petit → chat attends to small', await page.innerText('#pair'));
+            await page.click('#source .chip[data-at="2"]');
+            yes((await readout(page)).includes('query 2, key 2'), await readout(page));
+            await page.selectOption('#tensor', 'enc.weights');
+            await page.click('#source .chip[data-at="3"]');
+            same('cat', (await page.innerText('#pair')).split(' → ')[0]);
+            same(0, await page.locator('#chips .chip[aria-pressed="true"]').count());
+            await page.hover('#chips .chip[data-at="0"]'); // it is not in this matrix
+            same('cat', (await page.innerText('#pair')).split(' → ')[0]);
+        },
+        PROJECTOR,
+    ));
+
+await test('rows of a page of cross-attention have the names of the figure', async () => {
+    const svg = join(scratch, 'cross.svg');
+    run(...both, '--show', 'cross_weights', '-o', svg);
+    const figure = [...readFileSync(svg, 'utf8').matchAll(/<text[^>]*>([^<]*)/g)].map(([, a]) =>
+        a.replaceAll('&lt;', '<').replaceAll('&gt;', '>'),
+    );
+    for (const viewport of [PROJECTOR.viewport, { width: 390, height: 844 }])
+        await withPage(
+            writePage(...both),
+            async (page) => {
+                const drawnRows = await drawn(page, 'over', '');
+                const rows = drawnRows.map(([text]) => text).filter((text) => / → /.test(text));
+                same(['<s> → le', 'le → petit'], rows.slice(0, 2));
+                for (const row of rows) yes(figure.includes(row), `${row}: ${figure}`);
+            },
+            { viewport, isMobile: viewport.width < 720 },
+        );
+});

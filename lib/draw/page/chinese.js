@@ -144,6 +144,10 @@ const CHINESE = {
     // the workbench
     Tokens: '词元',
     'stronger bar: more surprising': '条越深，词元越出乎意料',
+    Source: '源文本',
+    '# attends to #': '# 关注 #',
+    'Each row predicts the word after its arrow; columns are the source.':
+        '每一行预测箭头后面的词；列是源文本。',
     'Heads on this text': '这个文本上的注意力头',
     Heads: '注意力头',
     '#: layer #, head #': '#：第 # 层，第 # 个头',

@@ -3,36 +3,54 @@
 const ROLES_LISTED = 6; // heads named for each role, at most
 const EFFECT_LEAST = 0.01; // of a head on the prediction
 
+const CHIPS = { source: 'source', chips: 'sentence' }; // boxes, and the labels that they show
+
 function drawChips() {
-    const box = byId('chips');
-    const labels = current().labels.sentence || [];
-    const next = current().nextTokens;
+    const { labels, nextTokens } = current();
+    drawTokens('source', labels.source || [], null);
+    drawTokens('chips', labels.sentence || [], nextTokens);
+    byId('source').hidden = byId('source-name').hidden = !labels.source;
+    byId('surprise').hidden = !nextTokens;
+}
+
+function drawTokens(id, labels, next) {
+    const box = byId(id);
     const all = labels.map((label, at) => ({ label, at, surprisal: next?.surprisal(at) ?? NaN }));
     keepOrMake(box, all, ({ label, at, surprisal }) => {
-        const chip = buttonFor(() => selectRow(at), '', 'chip', { 'data-at': at });
+        const chip = buttonFor(() => pickToken(id, at, true), '', 'chip', { 'data-at': at });
         const bar = element('i');
         const bits = Number.isNaN(surprisal) ? '' : `, ${(surprisal / Math.LN2).toFixed(1)} bits`;
         chip.title = `${at}: ${label}${bits}`;
         bar.style.opacity = Number.isNaN(surprisal) ? 0 : clamp(surprisal / 7, 0.14, 1);
         chip.append(element('span', shown(label)), bar);
-        chip.addEventListener('mouseenter', () => hover({ row: at }));
+        chip.addEventListener('mouseenter', () => pickToken(id, at));
         chip.addEventListener('mouseleave', () => hover(null));
         return chip;
     });
-    byId('surprise').hidden = !next;
+    const isRow = shownTensor().row_labels === CHIPS[id];
     for (const chip of box.children)
-        chip.setAttribute('aria-pressed', Number(chip.dataset.at) === selectedRow());
+        chip.setAttribute('aria-pressed', isRow && Number(chip.dataset.at) === selectedRow());
     if (labels.length) rove(box, '.chip');
 }
 
-// Rows of other texts, such as a source, have no chips.
-function highlightChips(row) {
-    const mine = shownTensor().row_labels === 'sentence';
-    for (const chip of byId('chips').children) {
-        const here = mine && Number(chip.dataset.at) === row;
-        if ((chip.getAttribute('aria-pressed') === 'true') !== here || !chip.ariaPressed)
-            chip.setAttribute('aria-pressed', here);
-        if (here && !byId('chips').matches(':hover')) reveal(byId('chips'), chip);
+// Select a token's row, or its column where rows are of another text; without `keep` hover over it.
+function pickToken(id, at, keep = false) {
+    const { row_labels: rows, column_labels: columns } = shownTensor();
+    const cell = { row: selectedRow(), column: at };
+    if (rows === CHIPS[id]) (keep ? selectRow : (row) => hover({ row }))(at);
+    else if (columns === CHIPS[id]) (keep ? keepCell : hover)(cell);
+}
+
+function highlightChips(cell) {
+    const { row_labels: rows, column_labels: columns } = shownTensor();
+    for (const [id, kind] of Object.entries(CHIPS)) {
+        const place = rows === kind ? cell.row : columns === kind ? cell.column : -1;
+        for (const chip of byId(id).children) {
+            const here = Number(chip.dataset.at) === place;
+            if ((chip.getAttribute('aria-pressed') === 'true') !== here || !chip.ariaPressed)
+                chip.setAttribute('aria-pressed', here);
+            if (here && !byId(id).matches(':hover')) reveal(byId(id), chip);
+        }
     }
 }
 
@@ -105,6 +123,8 @@ function drawRoles() {
 }
 
 function putRoles(box) {
+    if (isCross(shownTensor()) && predicts())
+        box.append(say('Each row predicts the word after its arrow; columns are the source.'));
     if (!hasRoles(shownTensor())) return;
     const heads = headsOf(current(), state.kind).filter((one) => !state.off.has(one.name));
     const groups = new Map(Object.keys(CLAUSES).map((id) => [id, []]));

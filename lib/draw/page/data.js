@@ -157,12 +157,17 @@ class Sentence {
         return head !== null && found.weights && found.q && found.k ? found : null;
     }
 
+    // The text, after its source if it has one.
+    get texts() {
+        return this.source ? `${this.source} → ${this.title}` : this.title;
+    }
+
     // The title; with the model, run or step if the page has several.
     name() {
         if (this.lesson) return this.lesson.title;
         const models = new Set(sentences.map((one) => one.model));
         const model = models.size > 1 ? ` · ${this.model.replace(/^.*\/(?=.)/, '')}` : '';
-        return `${this.title}${model}${this.run ? ` · ${this.run}` : ''}`;
+        return `${this.texts}${model}${this.run ? ` · ${this.run}` : ''}`;
     }
 
     of(kind) {

@@ -69,6 +69,12 @@ function hasRoles(tensor) {
     );
 }
 
+// Attention from a text to its source.
+function isCross(tensor) {
+    const { row_labels: rows, column_labels: columns } = tensor;
+    return tensor.isAttention && columns === 'source' && rows !== 'source';
+}
+
 function isStrong({ value, even }) {
     return value >= ROLE_LEAST && value >= ROLE_TIMES * even;
 }

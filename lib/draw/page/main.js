@@ -123,7 +123,7 @@ function highlight() {
     views.matrix.show(cell, state.kept, (!state.kept && keys) || new Set([cell.column]));
     drawReadout(cell);
     drawPrediction(Math.min(cell.row, shownTensor().rowCount - 1)); // A may have more
-    highlightChips(cell.row);
+    highlightChips(cell);
 }
 
 function keepCell(cell, byKey = false) {
@@ -164,6 +164,7 @@ function headTitle() {
         return `${name} off: only its output is removed`;
     if (mode() === 'change') return `${name} change since ${comparesTexts() ? 'A' : 'the pin'}`;
     if (!tensor.isAttention) return name === tensor.tensor ? name : `${name} ${tensor.tensor}`;
+    if (isCross(tensor)) return `${name} cross-attention`;
     const role = roleOf(tensor, state.head);
     return `${name} ${role ? role.name : 'mixed'}${phone.matches ? '' : ' head'}`;
 }
@@ -247,7 +248,7 @@ function drawReadout(cell) {
     const text = mode() === 'change' ? signedText(value, places) : digits;
     const names = [tensor.label('row', cell.row), tensor.label('column', cell.column)];
     byId('value').textContent = hidden ? (tensor.tensor === 'masked' ? '−∞' : '0') : text;
-    byId('pair').textContent = names.join(' → ');
+    byId('pair').textContent = isCross(tensor) ? say('# attends to #', ...names) : names.join(' → ');
     byId('place').textContent = placeText(tensor, cell, hidden);
     byId('value').title = hidden ? '' : tensor.text(value);
     byId('why-button').hidden = !explains();
@@ -297,7 +298,10 @@ function settle() {
     state.sentence = clamp(state.sentence, 0, sentences.length - 1);
     const { kinds } = current();
     if (!kinds.includes(state.kind))
-        state.kind = kinds.find((kind) => current().of(kind)[0].isAttention) || kinds[0];
+        state.kind =
+            kinds.find((kind) => kind === 'cross_weights') ||
+            kinds.find((kind) => current().of(kind)[0].isAttention) ||
+            kinds[0];
     const tensors = current().of(state.kind);
     state.layer = clamp(state.layer, 0, tensors.length - 1);
     state.head = clamp(state.head, 0, shownTensor().shape[0] - 1);
@@ -370,7 +374,7 @@ function drawTop() {
     byId('sentence').hidden = sentences.length < 2;
     byId('edit').hidden = sentences.length < 2 && !byId('engine');
     byId('plain').hidden = sentences.length > 1 || Boolean(byId('engine'));
-    byId('plain').textContent = current().title;
+    byId('plain').textContent = current().texts;
 }
 
 // --- the footer --------------------------------------------------------------------------------

@@ -39,7 +39,8 @@ class MatrixView {
         const { tensor, compact } = this;
         const square = tensor.columns === 'key';
         const named = tensor.labels('column') !== null;
-        this.left = compact ? 43 : clamp(this.widestLabel('row') + 9, 56, 7.4 * this.size);
+        const narrow = isCross(tensor) ? 96 : 43;
+        this.left = compact ? narrow : clamp(this.widestLabel('row') + 9, 56, (isCross(tensor) ? 13 : 7.4) * this.size);
         const slanted = Math.ceil(this.widestLabel('column') * Math.SQRT1_2) + 14;
         this.top = !named ? this.size + 7 : compact ? 46 : clamp(slanted, 52, 6.5 * this.size);
         this.free = Math.max(room - this.left, 100);
