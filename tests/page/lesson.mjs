@@ -202,7 +202,7 @@ const wordsOf = (page) =>
             one.matches('code, option, #plain, .marked *, svg *, .side h3, .station h2') ||
             one.closest('.formula, .worked, bdi, sup');
         return all
-            .filter((one) => !one.closest('code, svg') && !isTerm(one))
+            .filter((one) => !one.closest('code, svg, #language') && !isTerm(one))
             .flatMap((one) => [
                 ...[...one.childNodes].filter((part) => part.nodeType === 3).map((part) => part.data),
                 ...named.map((name) => one.getAttribute(name) || ''),

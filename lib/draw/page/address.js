@@ -27,6 +27,7 @@ const REMEMBERED = {
     view: [() => (state.mode === 'auto' ? '' : state.mode), String],
     lines: [() => (state.allLines ? 'all' : ''), Boolean],
     scale: [() => state.scale, (text) => (['linear', 'sqrt'].includes(text) ? text : '')],
+    lang: [() => state.lang, (text) => (['en', 'zh'].includes(text) ? text : '')],
     present: [() => (state.present ? '1' : ''), Boolean],
     theme: [
         () => (state.theme === 'auto' ? '' : state.theme),

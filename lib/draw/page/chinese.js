@@ -1,4 +1,5 @@
-// Texts of the page in Chinese, by the English ones; # is a number or a name.
+// Texts of the page in Chinese, by the English ones; # is a number or a name, ~ a text that has an
+// entry itself (language.js).
 
 const CHINESE = {
     // the lesson (lesson.js, commands.js)
@@ -6,9 +7,9 @@ const CHINESE = {
     '#: open it in the workbench': '#：在工作台中打开',
     'rows: #, columns: #': '行：#，列：#',
     'The embeddings as arrows': '画成箭头的嵌入向量',
-    'Matrix of #: # by #. Arrow keys move.': '# 的矩阵：行是#，列是#。方向键移动。',
-    'Matrix of #: # by #. Arrow keys move, Enter explains.':
-        '# 的矩阵：行是#，列是#。方向键移动，回车键解释。',
+    'Matrix of ~: ~ by ~. Arrow keys move.': '~ 的矩阵：行是~，列是~。方向键移动。',
+    'Matrix of ~: ~ by ~. Arrow keys move, Enter explains.':
+        '~ 的矩阵：行是~，列是~。方向键移动，回车键解释。',
     masked: '被掩码',
     Steps: '步骤',
     '# does the same': '按 # 键也可以',
@@ -169,8 +170,8 @@ const CHINESE = {
     'Which run': '哪次运行',
     Tensor: '张量',
     'Lines of all heads': '所有头的连线',
-    Why: '为什么是',
-    'this number': '这个数',
+    Why: '为什么',
+    'this number': '是这个数',
     '?': '？',
     Enter: '回车',
     'All numbers as a table': '全部数字的表格',
@@ -207,24 +208,232 @@ const CHINESE = {
     'CSV of the head': '这个头的 CSV',
     '“Copy link” stores the text, the heads that are off, the temperature, the pin and the view.':
         '“复制链接”保存文本、被关闭的头、温度、固定的运行和视图。',
+
+    // the head's name and the readout (main.js)
+    '# induction head': '# 归纳头',
+    '# previous token head': '# 前一词元头',
+    '# first token head': '# 首词元头',
+    '# own token head': '# 自身词元头',
+    '# duplicate token head': '# 重复词元头',
+    '# mixed head': '# 混合头',
+    '# cross-attention': '# 交叉注意力',
+    '# off: only its output is removed': '# 已关闭：只去掉它的输出',
+    '# change since A': '# 相对 A 的变化',
+    '# change since the pin': '# 相对固定运行的变化',
+    '# of A': '# （A）',
+    '# pinned': '# （已固定）',
+    '# in A': '# （A）',
+    '# in B': '# （B）',
+    '# now': '# （现在）',
+    'mean #': '均值 #',
+    Now: '现在',
+    Pinned: '已固定',
+    Change: '变化',
+    'The texts have different numbers of tokens': '两个文本的词元数不同',
+    'query #': '查询 #',
+    'key #': '键 #',
+    'token #': '词元 #',
+    'channel #': '通道 #',
+    'dim #': '第 # 维',
+    'word #': '词 #',
+    'masked: score −∞': '被掩码：分数 −∞',
+    'weight #': '权重 #',
+    'scaled score #': '缩放后的分数 #',
+    '# to #: masked': '#1 到 #2：被掩码',
+    '# to #: #': '#1 到 #2：#3',
+
+    'The same weights as lines from queries to keys': '同样的权重，画成从查询到键的连线',
+
+    // the legend
+    weight: '权重',
+    'change of ~': '~的变化',
+    lowest: '最低',
+    highest: '最高',
+    'linear scale': '线性刻度',
+    'square root scale': '平方根刻度',
+    'log scale': '对数刻度',
+    'Show small numbers more strongly (s)': '突出较小的数（s）',
+    'Show small numbers in proportion (s)': '按比例显示较小的数（s）',
+    'perfect induction': '理想的归纳',
+    'where a perfect induction head attends': '理想的归纳头所关注的单元格',
+    'no number: below #': '没有数字：小于 #',
+    'pinned run': '固定的运行',
+    'change = B − A · A: # · B: #': '变化 = B − A · A：#1 · B：#2',
+    'numbers in this page are accurate to 1 %': '本页的数精确到 1 %',
+    'the first token is left out': '省略了第一个词元',
+    'a cell shows the largest of # × # numbers': '每个单元格显示 # × # 个数中最大的一个',
+
+    // tokens, and the sentence about heads (chips.js)
+    '#: #, # bits': '#1：#2，#3 比特',
+    'On this text': '在这个文本上，',
+    'On this text no head has a clear role.': '在这个文本上，没有角色明确的头。',
+    and: '和',
+    ',': '、',
+    ', ': '，',
+    '.': '。',
+    ':': '：',
+    '# more': '另外 # 个',
+    'are induction heads: they': '是归纳头：',
+    'is an induction head: it': '是归纳头：',
+    'attend to the token after the previous occurrence of the same word':
+        '关注同一个词上一次出现之后的词元',
+    'attends to the token after the previous occurrence of the same word':
+        '关注同一个词上一次出现之后的词元',
+    '; where nothing repeats, to the first token.': '；没有重复时，关注第一个词元。',
+    'attend to the previous token.': '关注前一个词元。',
+    'attends to the previous token.': '关注前一个词元。',
+    'attend to the same word before.': '关注前面相同的词。',
+    'attends to the same word before.': '关注前面相同的词。',
+    'attend to their own token.': '关注自身的词元。',
+    'attends to its own token.': '关注自身的词元。',
+    'attend to the first token.': '关注第一个词元。',
+    'attends to the first token.': '关注第一个词元。',
+    'Turn # on again': '重新打开 #',
+    'Turn # off (x)': '关闭 #（x）',
+    Without: '去掉',
+    'From A to B': '从 A 到 B，',
+    'Since the pin': '与固定的运行相比，',
+    'no head changes its role.': '没有头改变角色。',
+    'no other head changes its role.': '没有其他头改变角色。',
+    'is no longer a ~ head:': '不再是~头：',
+    'is no longer an ~ head:': '不再是~头：',
+    'are no longer ~ heads:': '不再是~头：',
+    'becomes a ~ head:': '成为~头：',
+    'becomes an ~ head:': '成为~头：',
+    'become ~ heads:': '成为~头：',
+    'Next token: #.': '下一个词元：#。',
+
+    // heads (grid.js)
+    mixed: '混合',
+    off: '关闭',
+    previous: '前一词元',
+    'previous token': '前一词元',
+    'first token': '首词元',
+    'own token': '自身词元',
+    duplicate: '重复词元',
+    'duplicate token': '重复词元',
+    'same token before': '前面相同词元',
+    induction: '归纳',
+    'changed by #': '变化 #',
+    'Layer #': '第 # 层',
+    'x switches one off': '按 x 关闭一个头',
+    'disc: mean change of its weights': '圆点：权重的平均变化',
+    '# on this text': '# 在这个文本上',
+    'mean weight': '平均权重',
+    'mark: uniform attention': '刻线：均匀的注意力',
+    'pinned → now': '已固定 → 现在',
+    'outline: pinned': '虚线框：固定的运行',
+    'outline: A': '虚线框：A',
+    'all heads on': '所有头都打开',
+    'off: #': '已关闭：#',
+    'temperature #': '温度 #',
+    'Pin this run': '固定这次运行',
+    'Pin as baseline': '固定为基准',
+    Unpin: '取消固定',
+    'nothing switched off': '没有关闭的头',
+    none: '无',
+    'A: ~': 'A：~',
+    'Pinned: ~': '已固定：~',
+    'other text': '另一个文本',
+    'Stop comparing': '停止比较',
+
+    // the prediction (prediction.js)
+    'Prediction after #': '接在 # 之后的预测',
+    'outline: A after #': '虚线框：A 中 # 之后',
+    probability: '概率',
+    '# pt': '# 点',
+    embedding: '嵌入',
+    'attention #': '注意力 #',
+    'MLP #': 'MLP #',
+    '# enters with': '# 出现于',
+
+    // why (why.js)
+    'Masked: the query cannot see this key, so its weight is 0.':
+        '被掩码：查询看不到这个键，所以权重是 0。',
+    '# of this query’s attention': '占这个查询注意力的 #',
+    '# of this query’s attention, the highest of # visible keys':
+        '占这个查询注意力的 #1，在 #2 个可见的键中最高',
+    '# of this query’s attention, rank # of # visible keys':
+        '占这个查询注意力的 #1，在 #3 个可见的键中排第 #2',
+    'Its scaled score, #, is # above #, the next key: # times the weight.':
+        '它的缩放后分数 #1 比下一个键 #3 高 #2：权重是其 #4 倍。',
+    'Its scaled score, #, is # below #, the first key, which has # times the weight.':
+        '它的缩放后分数 #1 比第一个键 #3 低 #2，后者的权重是它的 #4 倍。',
+    'Its scaled score, #, is # above #, the first key, which has # times the weight.':
+        '它的缩放后分数 #1 比第一个键 #3 高 #2，后者的权重是它的 #4 倍。',
+    '# → key': '# → 键',
+    '# other key': '其他 # 个键',
+    '# other keys': '其他 # 个键',
+    'Lead of # by dimension': '领先 #，按维度分解',
+    'Deficit of # by dimension': '落后 #，按维度分解',
+    'q · (k − k of #) × scale': 'q · (k − #的 k) × 缩放',
+    'q · (k − k of #) × scale, before the cap': 'q · (k − #的 k) × 缩放，在截顶之前',
+    position: '位置',
+    '# others': '其他 # 维',
+    'Heads with the most weight on this cell': '在这个单元格上权重最大的头',
+    'Query times key': '查询乘以键',
+    '# dimensions': '# 维',
+    'Scale, mask, softmax': '缩放、掩码、softmax',
+    '# keys': '# 个键',
+    'Weighted value': '加权的值',
+    'added to the context': '加到上下文向量',
+    'All steps as a document': '所有步骤的文档',
+    'Rotary embedding of positions # and #': '位置 # 和 # 的旋转编码',
+    'q before': '旋转前的 q',
+    'k before': '旋转前的 k',
+    'each key': '每个键',
+    'each dim': '每一维',
+    score: '分数',
+    scaled: '缩放后',
+    capped: '截顶后',
+    'with ALiBi': '加 ALiBi 后',
+    divided: '相除后',
+    'sum of # products =': '# 个乘积之和 =',
+    'the query sees this key =': '查询看得到这个键 =',
+    'the query cannot see this key =': '查询看不到这个键 =',
+    'of # =': '（#）=',
+    '# · tanh(scaled / #) =': '# · tanh(缩放后 / #) =',
+    '+ ALiBi: slope #, key # =': '+ ALiBi：斜率 #，键 # =',
+    'with ALiBi + ALiBi: slope #, key #': '加 ALiBi：斜率 #，键 #',
+    'divided / temperature #': '除以温度 #',
+    'e^(masked − max)': 'e^(masked − 最大值)',
+    'weight · v': '权重 · v',
+    context: '上下文',
+    'Shorter texts are explained from queries and keys, too.': '较短的文本还会用查询和键来解释。',
+    ['This page does not contain the queries, keys and values of head #. ' +
+    'Those of one head take about # bytes, those of all heads #. To include them:']:
+        '本页没有头 # 的查询、键和值。一个头的约占 # 字节，所有头的约占 # 字节。加入它们的命令：',
+
+    // export, live pages, the table
+    'The change is the numbers of the second command minus those of the first:':
+        '变化是第二个命令的数减去第一个命令的数：',
+    'Command to reproduce this:': '重现此结果的命令：',
+    'Updated in # ms': '# 毫秒内更新',
+    'Type some text to begin.': '请输入文本。',
+    'This browser cannot run the engine: #': '这个浏览器不能运行引擎：#',
+    ['the text is too long: expected at most # tokens (n_positions), found #: ' +
+    'shorten it, or use a model with a longer context (--model)']:
+        '文本太长：最多 # 个词元（n_positions），现有 # 个：请缩短文本，或用上下文更长的模型（--model）',
+    'the text is too long: expected at most # tokens (n_positions), found #':
+        '文本太长：最多 # 个词元（n_positions），现有 # 个',
+    'word # at byte # is not in the vocabulary: #': '词 #1（第 #2 字节）不在词表中',
+    'Link copied': '链接已复制',
+    'Colours: ~': '颜色：~',
+    light: '浅色',
+    dark: '深色',
+    Layers: '各层',
+    Numbers: '数字',
+    'mean of heads': '各头平均',
+    'mean of kv_heads': '各键值头平均',
+    'mean of layers': '各层平均',
+    '# mean of heads': '# 各头平均',
+    '# mean of heads #': '# 各头平均 #',
+    '# mean of layers': '# 各层平均',
+    '# mean of layers #': '# 各层平均 #',
+    'Numbers of ~': '~ 的数字',
+    '~: rows are ~, columns ~': '~：行是~，列是~',
+    '~: rows are ~, columns ~; the first # of # columns': '~：行是~，列是~；前 # 列，共 # 列',
+    'Change of ~: ~ by ~. Arrow keys move.': '~ 的变化：行是~，列是~。方向键移动。',
+    'Change of ~: ~ by ~. Arrow keys move, Enter explains.':
+        '~ 的变化：行是~，列是~。方向键移动，回车键解释。',
 };
-
-// A text in the language of the page; each # is the next value.
-function say(text, ...values) {
-    const said = (look.language === 'zh' && CHINESE[text]) || text;
-    return said.replace(/#/g, () => values.shift());
-}
-
-// Translate the texts of body.html.
-function translateBody() {
-    if (look.language !== 'zh') return;
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) {
-        const { parentElement, data } = walker.currentNode;
-        const words = CHINESE[data.replace(/\s+/g, ' ').trim()];
-        if (words && parentElement.tagName !== 'SCRIPT') walker.currentNode.data = words;
-    }
-    for (const name of ['aria-label', 'title'])
-        for (const one of document.querySelectorAll(`body [${name}]`))
-            one.setAttribute(name, say(one.getAttribute(name)));
-}

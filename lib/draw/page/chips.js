@@ -117,9 +117,9 @@ function drawRoles() {
     const box = byId('roles');
     box.replaceChildren();
     if (!pinned || !putChanges(box)) putRoles(box);
-    announce(box.textContent);
     putNaming(box);
     drawPinned();
+    announce(box);
 }
 
 function putRoles(box) {
@@ -185,7 +185,7 @@ function putOff(box, end) {
             return buttonFor(() => switchHead(name), `${words} ✕`, 'name off', marks);
         }),
     );
-    box.append(end);
+    box.append(say(end));
 }
 
 // Describe heads whose role changed since the pin; false if the texts cannot be compared.

@@ -98,7 +98,7 @@ function quoted(label) {
 }
 
 // "0.0, 1.1 and 1.3"
-const listed = (parts) => new Intl.ListFormat('en-GB').format(parts);
+const listed = (parts) => new Intl.ListFormat(isChinese() ? 'zh' : 'en-GB').format(parts);
 
 function percent(share) {
     if (share < 0.0005) return '< 0.1 %';

@@ -71,6 +71,7 @@ function listen() {
     on('numbers', 'toggle', drawNumbers);
     on('why-button', 'click', () => openWhy(currentCell()));
     on('theme', 'click', stepTheme);
+    on('language', 'click', () => set({ lang: isChinese() ? 'en' : 'zh' }));
     on('present', 'click', togglePresent);
     on('help', 'click', KEYS['?']);
     on('copy-link', 'click', copyLink);
@@ -93,12 +94,11 @@ function listen() {
 }
 
 function start() {
-    translateBody();
+    listenToSheet();
     settle();
     if (!state.lesson) openHead();
     listen();
     listenToExport();
-    listenToSheet();
     placePanels();
     listenToAddress();
     draw(!byId('engine')); // the cell of a link may lie outside the text of the page

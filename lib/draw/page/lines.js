@@ -83,8 +83,8 @@ class LinesView {
         context.font = font(12);
         context.fillStyle = variable('--quiet');
         context.textAlign = 'left';
-        context.fillText(tensor.rows, 10, this.matrix.top - 12);
-        context.fillText(tensor.columns, 10 + LINES_ACROSS + 6, this.matrix.top - 12);
+        context.fillText(say(tensor.rows), 10, this.matrix.top - 12);
+        context.fillText(say(tensor.columns), 10 + LINES_ACROSS + 6, this.matrix.top - 12);
         return heads.length > 1 ? null : keys;
     }
 

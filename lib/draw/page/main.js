@@ -18,6 +18,7 @@ const state = {
     allLines: ['overlay'].includes(look.view),
     scale: '', // linear, sqrt; '': by the median weight
     theme: 'auto',
+    lang: '', // en, zh; '': that of the lesson or the browser
     text: '',
     off: new Set(), // "1.3"
     t: 1,
@@ -272,9 +273,10 @@ function announceReadout() {
 }
 
 let announcing = 0;
-function announce(text) {
+// `said`: a text, or an element whose text is read when the page has settled.
+function announce(said) {
     clearTimeout(announcing);
-    announcing = setTimeout(() => (byId('announce').textContent = text), 500);
+    announcing = setTimeout(() => (byId('announce').textContent = said.textContent ?? said), 500);
 }
 
 // --- all parts ---------------------------------------------------------------------------------
@@ -313,6 +315,7 @@ function settle() {
     if (!explains() || isPresenting()) state.why = false;
     const dark = state.theme === 'dark' || (state.theme === 'auto' && prefersDark.matches);
     document.documentElement.dataset.theme = dark && !state.printing ? 'dark' : 'light';
+    settleLanguage();
     document.body.classList.toggle('is-lesson', state.lesson);
     document.body.classList.toggle('is-present', isPresenting());
     byId('present').setAttribute('aria-pressed', isPresenting());

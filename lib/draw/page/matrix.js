@@ -86,9 +86,9 @@ class MatrixView {
         const height = this.down + 3;
         [this.base, this.context] = sharpCanvas(this.reach, height, 'base');
         const { tensor } = this;
-        const words = `${tensor.isDifference ? 'Change' : 'Matrix'} of #: # by #. Arrow keys move`;
-        const names = [tensor.name(this.index), say(tensor.rows), say(tensor.columns)];
-        const label = say(`${words}${this.enter ? ', Enter explains.' : '.'}`, ...names);
+        const what = `${tensor.isDifference ? 'Change' : 'Matrix'} of ${tensor.name(this.index)}`;
+        const keys = `Arrow keys move${this.enter ? ', Enter explains' : ''}`;
+        const label = `${what}: ${tensor.rows} by ${tensor.columns}. ${keys}.`;
         [this.over, this.overContext] = sharpCanvas(this.reach, height, 'over', {
             ...{ role: 'application', tabindex: 0, 'aria-label': label },
             ...(this.enter && { 'aria-describedby': 'readout' }),

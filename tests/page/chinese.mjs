@@ -1,0 +1,185 @@
+// The page in Chinese: by a button, the address or the browser's language, without English left
+// but tokens, commands, and names of tensors and heads.
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { LIFE, attn, go, open, same, scratch, test, withPage, writePage, yes } from './harness.mjs';
+import { REPEAT } from './tasks.mjs';
+
+const CHINESE = { viewport: { width: 1440, height: 900 }, locale: 'zh-CN' };
+const TENSORS = /^(enc\.)?(weights|scores|masked|softmax|context|embedding|[qkv]|[a-z]+(_[a-z0-9]+)+)$/;
+const NAMES = new Set(
+    'attn cli heads duplicate induction tiny translate softmax tanh max masked MLP PNG CSV Esc ALiBi'
+        .split(' ')
+        .concat(['English', 'logits']),
+);
+
+// English words in the texts and names of a page, without tokens and commands.
+async function englishOf(page) {
+    const texts = await page.evaluate(() => {
+        const tokens = `script, style, noscript, code, svg, #title, #plain, .chip span, #pair, #bars .name,
+            #layer-rows td, #numbers th, #why tbody th, .why-head b, #why .bar .name > *, #scores dt,
+            option:not([value=""])`;
+        const found = [];
+        for (const one of document.body.querySelectorAll('*')) {
+            if (one.closest(tokens)) continue;
+            for (const part of one.childNodes) if (part.nodeType === 3) found.push(part.data);
+            for (const name of ['aria-label', 'title', 'placeholder'])
+                found.push(one.getAttribute(name) || '');
+        }
+        return found;
+    });
+    const tokens = (await page.locator('.chip').allTextContents()).concat('door', 'tree');
+    const isEnglish = (word) => !tokens.includes(word) && !NAMES.has(word) && !TENSORS.test(word) && !/^L\d/.test(word);
+    return [...new Set(texts)].filter((text) => {
+        const own = text.replace(/下一个词元：\S+ → \S+|“[^”]*”|^\d+[:：] ?\S+|（[^）]*的 k）|k − \S+的 k/g, '');
+        return (own.match(/[A-Za-z][\w.]+/g) || []).some(isEnglish);
+    });
+}
+
+async function onlyChinese(page, what) {
+    await page.waitForTimeout(60);
+    same([], await englishOf(page), what);
+}
+
+const two = writePage('-s', REPEAT, '-s', REPEAT.replace('door', 'tree'), '--show', 'weights,context');
+
+await test('a button, a link or the language of the browser chooses Chinese', async () => {
+    const look = async (page) => [
+        await page.getAttribute('html', 'lang'),
+        await page.innerText('#heads-title'),
+        await page.innerText('#grid .layer >> nth=0'),
+        await page.innerText('#language'),
+    ];
+    const [english, chinese] = [
+        ['en', 'Heads', 'Layer 0', '中文'],
+        ['zh', '注意力头', '第 0 层', 'English'],
+    ];
+    await withPage(two, async (page) => {
+        same(english, await look(page));
+        const words = await page.innerText('main');
+        await page.click('#language');
+        same(chinese, await look(page));
+        same('#lang=zh', await page.evaluate(() => location.hash));
+        await page.click('#language');
+        same(english, await look(page));
+        same(words, await page.innerText('main'), 'the English page afterwards');
+        await go(page, 'lang=zh');
+        same(chinese, await look(page));
+    });
+    await withPage(two, async (page) => same(chinese, await look(page)), CHINESE);
+    await withPage(two, async (page) => same(english, await look(page)), {
+        ...CHINESE,
+        hash: '#lang=en',
+    });
+});
+
+await test('no text of a page in Chinese is English', () =>
+    withPage(
+        two,
+        async (page) => {
+            await onlyChinese(page, 'as it opens');
+            for (const hash of [
+                'head=0.2',
+                'head=1.2&show=context',
+                'head=1.1&cell=14,7&why=1',
+                'head=1.1&cell=14,3&why=1',
+                'head=1.1&cell=3,7&why=1',
+                'sentence=1&pin=0&head=1.1',
+                'sentence=1&pin=0&view=change&cell=14,7&why=1',
+                'sentence=1&pin=0&view=pinned&lines=all&scale=sqrt',
+                'sentence=1&pin=0&show=context',
+                'present=1',
+            ]) {
+                await go(page, hash);
+                for (const fold of await page.locator('#why summary:visible').all()) await fold.click();
+                await onlyChinese(page, hash);
+            }
+            await go(page, 'head=1.1');
+            for (const fold of ['#scores summary', '#numbers summary']) await page.click(fold);
+            for (const key of ['?', 'e']) {
+                await page.keyboard.press(key);
+                await onlyChinese(page, key);
+                await page.keyboard.press('Escape');
+            }
+            await page.keyboard.press('d');
+            await page.waitForTimeout(600); // announcements wait
+            await onlyChinese(page, 'the other colours');
+            await page.setViewportSize({ width: 390, height: 844 });
+            await onlyChinese(page, 'a phone');
+        },
+        CHINESE,
+    ));
+
+await test('pages of other models and without explanations are Chinese, too', async () => {
+    for (const words of [
+        ['-s', LIFE, '--attention', 'window:2', '--explain', 'none', '--top', '0'],
+        ['-m', 'translate', '-s', '<s> le chat', '--source', 'the cat', '--show', 'all'],
+        ['-m', 'life', '-s', LIFE, '--mean', 'heads', '--hide-first'],
+        ['-s', REPEAT, '--ablate', '0.1', '--unedited'],
+    ])
+        await withPage(
+            writePage(...words),
+            async (page) => {
+                await onlyChinese(page, words.join(' '));
+                await go(page, 'cell=1,1&why=1');
+                await onlyChinese(page, `${words.join(' ')}: why`);
+                await go(page, 'sentence=1&pin=0');
+                await onlyChinese(page, `${words.join(' ')}: compared`);
+                for (const kind of await page.$$eval('#tensor option', (all) =>
+                    all.map((one) => one.value),
+                )) {
+                    await go(page, `show=${kind}`);
+                    await onlyChinese(page, kind);
+                }
+            },
+            CHINESE,
+        );
+});
+
+await test('tokens that are words of the page stay in Chinese, too', () =>
+    withPage(
+        writePage('-s', 'key query weight token Text'),
+        async (page) => {
+            const chips = await page.locator('.chip').allInnerTexts();
+            yes(chips.join(' ').startsWith('key'), chips.join());
+            yes(!/[\u4e00-\u9fff]/.test(chips.join('')), chips.join());
+            await page.click('.chip[data-at="0"]');
+            yes((await page.innerText('#follows')).includes('“key”'), 'another token');
+            yes((await page.innerText('#pair')).startsWith('key → '), await page.innerText('#pair'));
+        },
+        CHINESE,
+    ));
+
+const live = join(scratch, 'chinese-live.html');
+let engine = true;
+try {
+    execFileSync(attn, ['page', '-q', '--live', '-s', REPEAT, '-o', live], { stdio: 'pipe' });
+} catch {
+    engine = false; // live.mjs reports it
+}
+
+if (engine)
+    await test('a live page is Chinese while one types, and in its errors', async () => {
+        const { page } = await open(live, CHINESE); // not withPage: errors are in the console
+        const type = async (text) => {
+            await page.fill('#text', text);
+            await page
+                .locator(`#live-note[data-text=${JSON.stringify(text)}]`)
+                .waitFor({ state: 'attached' });
+        };
+        await page.locator('#text:enabled').waitFor();
+        await page.waitForTimeout(1500);
+        await onlyChinese(page, 'as it opens');
+        await page.locator('h1').click();
+        for (const key of [']', 'x', 'x', 'b', ']', 'x']) {
+            await page.keyboard.press(key);
+            await page.waitForTimeout(300);
+            await onlyChinese(page, `the key ${key}`);
+        }
+        for (const text of ['the dog sat and the dog', '', Array(200).fill('dog').join(' ')]) {
+            await type(text);
+            await page.waitForTimeout(700);
+            await onlyChinese(page, text.slice(0, 30) || 'an empty text');
+        }
+        await page.context().close();
+    });
