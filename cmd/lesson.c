@@ -285,8 +285,9 @@ static int read_tables(const char **arithmetic, const char *line, struct arena *
 
 static int add_step(struct tour *tour, size_t step, struct err *err)
 {
-    struct page_lesson lesson = tour->lesson->steps[step];
+    struct page_lesson lesson = lessons[0].steps[step];
     struct options options;
+    lesson.chinese = &lessons[1].steps[step];
     const struct command *command = read_line(&options, lesson.line, &tour->arena, err);
     if (!command)
         return -1;
@@ -318,7 +319,7 @@ static int write_page(struct tour *tour, struct err *err)
     if (tour->output.to_folder)
         return err_usage(err, "--output: expected a file, found the folder '%s'",
                          tour->output.path);
-    tour->style.title = tour->lesson->page;
+    tour->style.title = lessons->page; /* translated by the page, as are the steps */
     tour->style.language = tour->lesson->language;
     tour->place = page_place(tour->options, &tour->style);
     tour->place.count = tour->end - tour->first + all;

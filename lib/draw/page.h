@@ -51,8 +51,9 @@ struct page_lesson {
     const char *question, *answer;
     const char *show;   /* tensors for a command other than `run`; NULL: the command's own */
     const char *tables; /* explain command whose weight matrices the page shows as well, or NULL */
-    const char *arithmetic; /* output of explain as HTML, or NULL */
-    bool walk;              /* diagram of the whole model; not a step */
+    const char *arithmetic;            /* output of explain as HTML, or NULL */
+    bool walk;                         /* diagram of the whole model; not a step */
+    const struct page_lesson *chinese; /* the same texts in Chinese; NULL: none */
 };
 
 /* The tour in a language; cmd/lesson/embed.sh makes it from cmd/lesson/steps.txt. */

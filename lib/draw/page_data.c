@@ -399,9 +399,9 @@ static void put_sites(struct json_writer *json, const struct config *config)
     json_put_close(json, ']');
 }
 
-static void put_lesson(struct json_writer *json, const struct page_lesson *lesson)
+static void put_lesson(struct json_writer *json, const char *name, const struct page_lesson *lesson)
 {
-    json_put_open(json, "\nlesson", '{');
+    json_put_open(json, name, '{');
     json_put_text(json, "title", lesson->title);
     json_put_text(json, "before", lesson->before);
     json_put_text(json, "line", lesson->line);
@@ -409,6 +409,8 @@ static void put_lesson(struct json_writer *json, const struct page_lesson *lesso
     json_put_text(json, "marks", lesson->marks);
     json_put_text(json, "question", lesson->question);
     json_put_text(json, "answer", lesson->answer);
+    if (lesson->chinese)
+        put_lesson(json, "\nchinese", lesson->chinese);
     if (lesson->arithmetic)
         json_put_text(json, "arithmetic", lesson->arithmetic);
     json_put_bool(json, "walk", lesson->walk);
@@ -435,7 +437,7 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     if (facts->roles)
         put_roles(json, facts->roles);
     if (facts->lesson)
-        put_lesson(json, facts->lesson);
+        put_lesson(json, "\nlesson", facts->lesson);
     put_attention(json, facts->config);
     json_put_integer(json, "\nexplained_bytes", (long long)facts->explained_bytes);
     json_put_open(json, "\nexplained", '[');

@@ -150,6 +150,33 @@ await test('tokens that are words of the page stay in Chinese, too', () =>
         CHINESE,
     ));
 
+await test('a lesson has both languages, whichever it was written in', async () => {
+    const [english, chinese] = ['en', 'zh'].map((lang) => {
+        const path = join(scratch, `lesson-${lang}.html`);
+        execFileSync(attn, ['lesson', '--lang', lang, '-o', path]);
+        return path;
+    });
+    const read = async (path, lang) => {
+        let words = [];
+        await withPage(path, async (page) => {
+            const open = await page.evaluate(() => location.hash);
+            same('', open);
+            for (const step of [0, 3, 8, 11]) {
+                await go(page, `sentence=${step}&lang=${lang}`);
+                words.push(await page.title(), await page.innerText('#lesson'));
+            }
+        });
+        return words;
+    };
+    for (const lang of ['en', 'zh']) {
+        const words = await read(english, lang);
+        same(words, await read(chinese, lang), lang);
+        const steps = execFileSync(attn, ['lesson', '4', '--lang', lang, '--width', '1000']);
+        const [, title] = /\d+  (\S.*)/.exec(steps);
+        yes(words[3].startsWith(`4 ${title}`), `${words[3].slice(0, 80)}: ${title}`);
+    }
+});
+
 const live = join(scratch, 'chinese-live.html');
 let engine = true;
 try {

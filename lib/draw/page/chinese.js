@@ -2,7 +2,10 @@
 // entry itself (language.js).
 
 const CHINESE = {
-    // the lesson (lesson.js, commands.js)
+    // the lesson (lesson.js, commands.js); its steps are in the data of the page
+    'Attention in eleven steps': '十一步学会注意力机制',
+    '← ~': '← ~',
+    '~ →': '~ →',
     'Look: ': '看点：',
     '#: open it in the workbench': '#：在工作台中打开',
     'rows: #, columns: #': '行：#，列：#',
@@ -258,7 +261,9 @@ const CHINESE = {
     'where a perfect induction head attends': '理想的归纳头所关注的单元格',
     'no number: below #': '没有数字：小于 #',
     'pinned run': '固定的运行',
-    'change = B − A · A: # · B: #': '变化 = B − A · A：#1 · B：#2',
+    'change = B − A · A: ~ · B: ~': '变化 = B − A · A：~1 · B：~2',
+    edited: '已编辑',
+    unedited: '未编辑',
     'numbers in this page are accurate to 1 %': '本页的数精确到 1 %',
     'the first token is left out': '省略了第一个词元',
     'a cell shows the largest of # × # numbers': '每个单元格显示 # × # 个数中最大的一个',

@@ -132,6 +132,10 @@ class Sentence {
         Object.assign(this, json);
         this.tensors = json.tensors.map((spec) => new Tensor(spec, this));
         this.explainedTensors = (json.explained || []).map((spec) => new Tensor(spec, this));
+        const { chinese, title } = json.lesson || {};
+        for (const name of chinese ? ['title', 'before', 'look', 'question', 'answer'] : [])
+            CHINESE[json.lesson[name]] = chinese[name];
+        if (chinese) CHINESE[title] = /^(\d+ +)?/.exec(title)[0] + chinese.title;
         this.kinds = [...new Set(this.tensors.map((tensor) => tensor.tensor))];
     }
 
@@ -164,7 +168,7 @@ class Sentence {
 
     // The title; with the model, run or step if the page has several.
     name() {
-        if (this.lesson) return this.lesson.title;
+        if (this.lesson) return say(this.lesson.title);
         const models = new Set(sentences.map((one) => one.model));
         const model = models.size > 1 ? ` · ${this.model.replace(/^.*\/(?=.)/, '')}` : '';
         return `${this.texts}${model}${this.run ? ` · ${this.run}` : ''}`;

@@ -25,12 +25,14 @@ const translations = new Map(); // known ones
 function readTable() {
     const groupOf = (text) => (one) => (one === '#' && text.length < 10 ? '(\\S+)' : '(.+?)');
     const plain = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-    const entries = Object.entries(CHINESE).sort(([a], [b]) => b.length - a.length);
-    for (const [text, said] of entries) translations.set(text.trim(), said);
+    const entries = Object.entries(CHINESE)
+        .map(([text, said]) => [text.trim().replace(/\s+/g, ' '), said])
+        .sort(([a], [b]) => b.length - a.length);
+    for (const [text, said] of entries) translations.set(text, said);
     patterns = entries
         .filter(([text]) => /[#~]/.test(text))
         .map(([text, said]) => ({
-            pattern: new RegExp(`^${plain(text.trim()).replace(/[#~]/g, groupOf(text))}$`, 's'),
+            pattern: new RegExp(`^${plain(text).replace(/[#~]/g, groupOf(text))}$`, 's'),
             kinds: text.match(/[#~]/g),
             said,
         }));

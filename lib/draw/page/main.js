@@ -369,7 +369,8 @@ function drawTop() {
     const size = attention
         ? `${count(attention.layers, 'layer')} × ${count(attention.heads, 'head')}`
         : '';
-    byId('title').textContent = look.title || model;
+    byId('title').textContent = say(look.title || model);
+    if (look.title) document.title = say(look.title);
     const parts = phone.matches && size ? [size] : [size, 'attn-cli'];
     byId('origin').textContent = parts.filter(Boolean).join(' · ');
     const titles = sentences.map((one, at) => [at, one.name().slice(0, 160)]);
