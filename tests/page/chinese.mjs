@@ -6,19 +6,19 @@ import { LIFE, attn, go, open, same, scratch, test, withPage, writePage, yes } f
 import { REPEAT } from './tasks.mjs';
 
 const CHINESE = { viewport: { width: 1440, height: 900 }, locale: 'zh-CN' };
-const TENSORS = /^(enc\.)?(weights|scores|masked|softmax|context|embedding|[qkv]|[a-z]+(_[a-z0-9]+)+)$/;
+const TENSORS =
+    /^(enc\.)?(weights|scores|masked|softmax|context|embedding|[qkv]|[a-z]+(_[a-z0-9]+)+)$/;
 const NAMES = new Set(
-    'attn cli heads duplicate induction tiny translate softmax tanh max masked MLP PNG CSV Esc ALiBi'
-        .split(' ')
-        .concat(['English', 'logits']),
+    `attn cli heads duplicate induction tiny translate softmax tanh max masked MLP PNG CSV Esc ALiBi
+     English logits`.split(/\s+/),
 );
 
 // English words in the texts and names of a page, without tokens and commands.
 async function englishOf(page) {
     const texts = await page.evaluate(() => {
-        const tokens = `script, style, noscript, code, svg, #title, #plain, .chip span, #pair, #bars .name,
-            #layer-rows td, #numbers th, #why tbody th, .why-head b, #why .bar .name > *, #scores dt,
-            option:not([value=""])`;
+        const tokens = `script, style, noscript, code, svg, #title, #plain, .chip span, #pair,
+            #bars .name, #layer-rows td, #numbers th, #why tbody th, .why-head b,
+            #why .bar .name > *, #scores dt, option:not([value=""])`;
         const found = [];
         for (const one of document.body.querySelectorAll('*')) {
             if (one.closest(tokens)) continue;
@@ -28,10 +28,12 @@ async function englishOf(page) {
         }
         return found;
     });
-    const tokens = (await page.locator('.chip').allTextContents()).concat('door', 'tree');
-    const isEnglish = (word) => !tokens.includes(word) && !NAMES.has(word) && !TENSORS.test(word) && !/^L\d/.test(word);
+    const chips = (await page.locator('.chip').allTextContents()).concat('door', 'tree');
+    const isName = (word) => TENSORS.test(word) || /^(L|H|KV)\d+$/.test(word); // L0·H1
+    const isEnglish = (word) => !chips.includes(word) && !NAMES.has(word) && !isName(word);
     return [...new Set(texts)].filter((text) => {
-        const own = text.replace(/下一个词元：\S+ → \S+|“[^”]*”|^\d+[:：] ?\S+|（[^）]*的 k）|k − \S+的 k/g, '');
+        const tokens = /下一个词元：\S+ → \S+|“[^”]*”|^\d+[:：] ?\S+|k − \S+的 k/g;
+        const own = text.replace(tokens, '');
         return (own.match(/[A-Za-z][\w.]+/g) || []).some(isEnglish);
     });
 }
@@ -41,7 +43,8 @@ async function onlyChinese(page, what) {
     same([], await englishOf(page), what);
 }
 
-const two = writePage('-s', REPEAT, '-s', REPEAT.replace('door', 'tree'), '--show', 'weights,context');
+const other = REPEAT.replace('door', 'tree');
+const two = writePage('-s', REPEAT, '-s', other, '--show', 'weights,context');
 
 await test('a button, a link or the language of the browser chooses Chinese', async () => {
     const look = async (page) => [
@@ -91,7 +94,8 @@ await test('no text of a page in Chinese is English', () =>
                 'present=1',
             ]) {
                 await go(page, hash);
-                for (const fold of await page.locator('#why summary:visible').all()) await fold.click();
+                const folds = await page.locator('#why summary:visible').all();
+                for (const fold of folds) await fold.click();
                 await onlyChinese(page, hash);
             }
             await go(page, 'head=1.1');
@@ -125,9 +129,8 @@ await test('pages of other models and without explanations are Chinese, too', as
                 await onlyChinese(page, `${words.join(' ')}: why`);
                 await go(page, 'sentence=1&pin=0');
                 await onlyChinese(page, `${words.join(' ')}: compared`);
-                for (const kind of await page.$$eval('#tensor option', (all) =>
-                    all.map((one) => one.value),
-                )) {
+                const options = page.locator('#tensor option');
+                for (const kind of await options.evaluateAll((all) => all.map((o) => o.value))) {
                     await go(page, `show=${kind}`);
                     await onlyChinese(page, kind);
                 }

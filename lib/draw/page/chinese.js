@@ -299,6 +299,8 @@ const CHINESE = {
     'From A to B': '从 A 到 B，',
     'Since the pin': '与固定的运行相比，',
     'no head changes its role.': '没有头改变角色。',
+    'No head changes its role.': '没有头改变角色。',
+    'No other head changes its role.': '没有其他头改变角色。',
     'no other head changes its role.': '没有其他头改变角色。',
     'is no longer a ~ head:': '不再是~头：',
     'is no longer an ~ head:': '不再是~头：',
@@ -405,9 +407,9 @@ const CHINESE = {
     'weight · v': '权重 · v',
     context: '上下文',
     'Shorter texts are explained from queries and keys, too.': '较短的文本还会用查询和键来解释。',
-    ['This page does not contain the queries, keys and values of head #. ' +
+    ['This page does not contain the queries, keys and values of #. ' +
     'Those of one head take about # bytes, those of all heads #. To include them:']:
-        '本页没有头 # 的查询、键和值。一个头的约占 # 字节，所有头的约占 # 字节。加入它们的命令：',
+        '本页没有 # 的查询、键和值。一个头的约占 # 字节，所有头的约占 # 字节。加入它们的命令：',
 
     // export, live pages, the table
     'The change is the numbers of the second command minus those of the first:':

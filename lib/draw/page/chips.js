@@ -210,10 +210,10 @@ function putChanges(box) {
     else if (comparesTexts()) box.append('From A to B ');
     else box.append('Since the pin ');
     const [changed, next] = nextChange();
-    if (changed) box.append(`${changed}. `);
+    if (changed) box.append(changed, '. ');
     const others = state.off.size ? ' other head' : ' head';
     if (!lost.size && !gained.size)
-        box.append(changed ? 'No' : 'no', others, ' changes its role. ');
+        box.append(`${changed ? 'No' : 'no'}${others} changes its role. `);
     const put = (map, singular, plural) => {
         for (const [id, list] of map) {
             const role = ROLES.find((one) => one.score === id);

@@ -8,9 +8,9 @@ set -eu
 module=${1:+$(cd "$(dirname "$1")" && pwd)/$(basename "$1")}
 cd "$(dirname "$0")"
 
-scripts='elements.js chinese.js language.js next_tokens.js data.js heads.js tone.js paint.js matrix.js lines.js
-    table.js commands.js explain.js main.js chips.js grid.js prediction.js why.js export.js
-    stations.js walk.js lesson.js phone.js address.js keys.js'
+scripts='elements.js chinese.js language.js next_tokens.js data.js heads.js tone.js paint.js
+    matrix.js lines.js table.js commands.js explain.js main.js chips.js grid.js prediction.js
+    why.js export.js stations.js walk.js lesson.js phone.js address.js keys.js'
 
 before() {
     printf '<style>\n'

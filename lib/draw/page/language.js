@@ -63,11 +63,12 @@ function translated(text) {
     const said = translations.get(words);
     if (said === words) return text;
     const [before, after] = [/^\s*/, /\s*$/].map((blank) => blank.exec(text)[0]);
-    return (/^[，。；：、？）]/.test(said) ? '' : before) + said + (/[，。；：、？（]$/.test(said) ? '' : after);
+    const ends = [/^[，。；：、？）]/.test(said) ? '' : before, /[，。；：、？（]$/.test(said) ? '' : after];
+    return ends.join(said);
 }
 
 const NAMED = ['aria-label', 'title'];
-const originals = new WeakMap(); // of nodes and elements: English and Chinese by attribute or 'data'
+const originals = new WeakMap(); // of nodes: English and Chinese by attribute or 'data'
 
 function swap(holder, name, text, put) {
     const said = translated(text);

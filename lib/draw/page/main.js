@@ -179,7 +179,8 @@ function drawMiddle() {
     const wide = fills ? innerWidth - 48 - beside : byId('middle').clientWidth;
     const room = state.printing ? PAPER : wide;
     const compact = phone.matches && !state.printing;
-    const off = fills && !state.off.has(tensor.headName(head)) ? listed([...state.off].sort()) : '';
+    const isOn = fills && !state.off.has(tensor.headName(head));
+    const off = isOn ? listed([...state.off].sort().map(shownHead)) : '';
     byId('head-title').textContent = headTitle() + (off && ` · off: ${off}`);
     const role = roleOf(tensor, head);
     byId('head-score').textContent = role ? `mean ${role.value.toFixed(2)}` : '';
@@ -249,7 +250,8 @@ function drawReadout(cell) {
     const text = mode() === 'change' ? signedText(value, places) : digits;
     const names = [tensor.label('row', cell.row), tensor.label('column', cell.column)];
     byId('value').textContent = hidden ? (tensor.tensor === 'masked' ? '−∞' : '0') : text;
-    byId('pair').textContent = isCross(tensor) ? say('# attends to #', ...names) : names.join(' → ');
+    const attends = isCross(tensor) && say('# attends to #', ...names);
+    byId('pair').textContent = attends || names.join(' → ');
     byId('place').textContent = placeText(tensor, cell, hidden);
     byId('value').title = hidden ? '' : tensor.text(value);
     byId('why-button').hidden = !explains();

@@ -39,8 +39,8 @@ class MatrixView {
         const { tensor, compact } = this;
         const square = tensor.columns === 'key';
         const named = tensor.labels('column') !== null;
-        const narrow = isCross(tensor) ? 96 : 43;
-        this.left = compact ? narrow : clamp(this.widestLabel('row') + 9, 56, (isCross(tensor) ? 13 : 7.4) * this.size);
+        const [narrow, wide] = isCross(tensor) ? [96, 13] : [43, 7.4]; // two words or one
+        this.left = compact ? narrow : clamp(this.widestLabel('row') + 9, 56, wide * this.size);
         const slanted = Math.ceil(this.widestLabel('column') * Math.SQRT1_2) + 14;
         this.top = !named ? this.size + 7 : compact ? 46 : clamp(slanted, 52, 6.5 * this.size);
         this.free = Math.max(room - this.left, 100);
@@ -284,8 +284,9 @@ class MatrixView {
         context.font = font(size);
         context.fillStyle = variable('--quiet');
         context.textAlign = 'right';
-        context.fillText(`${say(this.tensor.columns)} →`, this.left - 7, this.top - 11 - 1.4 * size);
-        context.fillText(`${say(this.tensor.rows)} ↓`, this.left - 7, this.top - 11);
+        const [x, y] = [this.left - 7, this.top - 11];
+        context.fillText(`${say(this.tensor.columns)} →`, x, y - 1.4 * size);
+        context.fillText(`${say(this.tensor.rows)} ↓`, x, y);
     }
 
     cellAt(event) {

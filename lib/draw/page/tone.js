@@ -77,7 +77,8 @@ function medianOf(sentence, kind) {
         const size = all.reduce((sum, one) => sum + one.length, 0);
         const every = Math.max(1, Math.floor(size / 20000)); // a sample is enough
         const values = [];
-        for (const one of all) for (let i = 0; i < one.length; i += every) if (one[i] >= 0) values.push(one[i]);
+        for (const one of all)
+            for (let i = 0; i < one.length; i += every) if (one[i] >= 0) values.push(one[i]);
         const sorted = Float32Array.from(values).sort();
         sentence.medians.set(kind, sorted[sorted.length >> 1] ?? 0);
     }
