@@ -155,6 +155,10 @@ int cells_make(struct cells *cells, const struct section *section, const struct 
  * 0. */
 void panel_fit_numbers(struct section *section);
 
+/* True if some numbers would look like 0 and are left out: colours tell these cells from masked
+ * ones. A single column has all its numbers. */
+bool panel_blanks(const struct section *section);
+
 /* True if the mark refers to a cell of the sheet. */
 bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet);
 

@@ -209,11 +209,23 @@ void panel_fit_numbers(struct section *section)
         section->number_size = size;
 }
 
+bool panel_blanks(const struct section *section)
+{
+    static const float halves[] = {0.5f, 0.05f, 0.005f}; /* of the last digit */
+    const struct sheet *sheet = section->what.sheets;
+    struct extent extent = section->norms.found;
+    float half = halves[section->numeral.digits];
+    bool tells = section->style->form.mask == MASK_HATCH || !sheet->visible;
+    return section->kind == KIND_MATRIX && section->style->cells != CELLS_NUMBERS && tells &&
+           sheet->columns.size > 1 && section->number_size > 0 && !sheet->whole && !sheet->texts &&
+           extent.low < half && extent.high > -half && extent.low < extent.high;
+}
+
 static void draw_numbers(const struct section *section, const struct sheet *sheet,
                          const struct cells *cells, struct canvas *canvas, struct box area)
 {
     struct font font = {.size = section->number_size, .anchor = ANCHOR_MIDDLE};
-    bool heat = section->style->cells != CELLS_NUMBERS;
+    bool heat = section->style->cells != CELLS_NUMBERS, blanks = panel_blanks(section);
     char number[NUMERAL_BYTES];
     for (size_t r = 0; r < sheet->rows.size; r++) {
         for (size_t c = 0; c < sheet->columns.size; c++) {
@@ -225,6 +237,8 @@ static void draw_numbers(const struct section *section, const struct sheet *shee
             font.colour = colour_ink(heat ? section->ramp.colours[level] : colour_of_hex(0xffffff));
             numeral_write(number, section->numeral, sheet_cell(sheet, r, c));
             const char *text = sheet_text(sheet, r, c);
+            if (blanks && !number[strspn(number, "-0.")])
+                continue;
             canvas_text_fit(canvas, at, text ? text : number, section->columns.pitch, &font);
         }
     }

@@ -545,6 +545,8 @@ static int make_notes(struct section *section, struct arena *arena, struct err *
             "the cells are too small for token labels: --token-range A-B shows fewer tokens";
     else if (wanted && !numbers && (section->kind == KIND_MATRIX || section->kind == KIND_TEXT))
         notes[count++] = "the cells are too small for numbers";
+    if (panel_blanks(section))
+        notes[count++] = "numbers that round to 0 are left blank";
     if (lines)
         notes[count++] = arena_format(arena, err, "lines below %.0f %% of the scale are not drawn",
                                       100 * LINES_LEAST);
