@@ -278,7 +278,12 @@ static int fit_bars(struct section *section, struct arena *arena, struct err *er
     size_t count = bars->strongest.count;
     for (size_t i = 0; i < count; i++) {
         struct buf text = {0};
-        strong_cell_name(&text, &bars->strongest.cells[i]);
+        struct strong_cell cell = bars->strongest.cells[i];
+        if (section->what.layers == 1) /* the subtitle names the only layer, or the only head */
+            cell.sheet.layer = -1;
+        if (section->what.heads == 1)
+            cell.sheet.head = -1;
+        strong_cell_name(&text, &cell);
         bars->names[i] = buf_keep(&text, arena, err);
         if (!bars->names[i])
             return -1;

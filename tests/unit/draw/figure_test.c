@@ -127,7 +127,7 @@ TEST(bars_have_names_and_numbers)
 {
     struct style style = {.view = VIEW_BARS};
     draw(&fixture_plain, &style);
-    ck_assert_uint_eq(canvas_witness_texts("layer 0 head 0 is from Life"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("is from Life"), 1); /* the subtitle has the head */
     ck_assert_uint_eq(canvas_witness_texts("weights · layer 0 · head 0 · the 6 farthest from 0"),
                       1);
     ck_assert_uint_eq(canvas_witness_texts("0.7500"), 1);
