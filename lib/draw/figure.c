@@ -14,7 +14,9 @@ static const double PRINT_MARGIN = 1;
 static const double NARROWEST = 252; /* minimum width, for the title */
 static const double SECTION_GAP = 16;
 static const double SECTION_LEAST = 75; /* minimum width of sections side by side */
-static const double BOLD = 1.16;        /* width of bold letters relative to regular ones */
+static const double LISTED_WIDEST = 12; /* width of a listed token, in font sizes */
+static const double ROUNDING = 1e-6;
+static const double BOLD = 1.16; /* width of bold letters relative to regular ones */
 
 /* --- titles ----------------------------------------------------------------------------------- */
 
@@ -286,6 +288,55 @@ static int plan(struct figure *figure, struct section_sheets *kinds, size_t coun
     return check_view(figure, style, err) || check_marks(figure, &style->form, err) ? -1 : 0;
 }
 
+/* List the tokens of an axis that shows their positions, unless they are listed already. */
+static int list_tokens(struct figure *figure, const struct axis *axis, const struct axis_fit *fit,
+                       const struct report *report, struct arena *arena, struct err *err)
+{
+    bool skips = !axis_is_numbered(axis, fit) || fit->step > 1 ||
+                 figure->list_count == FIGURE_LISTS ||
+                 figure->listed_count + axis->size >= FIGURE_LISTED;
+    const struct tokenized *text = report_text_of(report, axis);
+    const void *list = text ? (const void *)text : axis->labels;
+    for (size_t i = 0; i < figure->list_count; i++)
+        skips |= figure->lists[i] == list;
+    if (skips)
+        return 0;
+    figure->lists[figure->list_count++] = list;
+    figure->listed[figure->listed_count++] = text == &report->source ? "source:" : "tokens:";
+    for (size_t i = 0; i < axis->size; i++) {
+        const char *token =
+            arena_format(arena, err, "%td %s", axis_number(axis, i), axis->labels[i].text);
+        figure->listed[figure->listed_count++] = token;
+        if (!token)
+            return -1;
+    }
+    return 0;
+}
+
+static int plan_lists(struct figure *figure, const struct report *report, struct arena *arena,
+                      struct err *err)
+{
+    double size = type_size(figure->form, TYPE_NUMBER);
+    double room = figure->page.width - 2 * figure->margin;
+    for (size_t i = 0; i < figure->section_count; i++) {
+        const struct section *own = &figure->sections[i];
+        const struct sheet *sheet = own->what.sheets;
+        if (own->kind <= KIND_LINES &&
+            (list_tokens(figure, &sheet->rows, &own->rows, report, arena, err) ||
+             list_tokens(figure, &sheet->columns, &own->columns, report, arena, err)))
+            return -1;
+    }
+    if (figure->listed_count == 0)
+        return 0;
+    for (size_t i = 0; i < figure->listed_count; i++)
+        figure->listed_width = fmax(figure->listed_width, letters_width(figure->listed[i], size));
+    figure->listed_width = fmin(figure->listed_width, LISTED_WIDEST * size);
+    double across = fmax(floor((room + size) / (figure->listed_width + size)), 1);
+    figure->listed_down = axis_cells(figure->listed_count, (size_t)across);
+    figure->page.height += type_line(figure->form, TYPE_NUMBER) * (double)(figure->listed_down + 1);
+    return 0;
+}
+
 int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
                 struct arena *arena, struct err *err)
 {
@@ -312,10 +363,9 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
             return -1;
     if (check_tokens(kinds, count, form, err) || plan(figure, kinds, count, style, arena, err))
         return -1;
-    if (style_is_untitled(style))
-        return 0;
     bool widens = !printed && (report->about || report->source.count) && !style->title;
-    return place_title(figure, widens, arena, err);
+    return err_if((!style_is_untitled(style) && place_title(figure, widens, arena, err)) ||
+                  plan_lists(figure, report, arena, err));
 }
 
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err)
@@ -330,6 +380,14 @@ int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *
     }
     for (size_t i = 0; i < figure->section_count; i++)
         section_draw(&figure->sections[i], canvas);
+    const struct font small = {type_size(figure->form, TYPE_NUMBER), colour_of_hex(0x333333)};
+    double line = type_line(figure->form, TYPE_NUMBER), width = figure->listed_width;
+    double top = figure->page.height - figure->margin - line * (double)figure->listed_down;
+    for (size_t i = 0; i < figure->listed_count; i++) {
+        at.x = figure->margin + (width + small.size) * (double)(i / figure->listed_down);
+        at.y = top + small.size + line * (double)(i % figure->listed_down);
+        canvas_text_fit(canvas, at, figure->listed[i], width + ROUNDING, &small);
+    }
     return err_if(err->kind);
 }
 

@@ -17,6 +17,8 @@
 enum {
     SECTION_NOTES_MAX = 32, /* limit of lines */
     FIGURE_TITLE_LINES = 3, /* limit; the last line ends with "…" if the title is longer */
+    FIGURE_LISTS = 4,       /* limit of axes with listed tokens */
+    FIGURE_LISTED = 256,    /* limit of listed tokens; a longer text has no list */
 };
 
 struct figure {
@@ -25,6 +27,10 @@ struct figure {
     size_t title_count;
     struct section *sections;
     size_t section_count;
+    const void *lists[FIGURE_LISTS];   /* texts, or labels, whose axes show positions instead */
+    const char *listed[FIGURE_LISTED]; /* "12 ␣cabinet", in columns below the sections */
+    size_t list_count, listed_count, listed_down;
+    double listed_width; /* of a column, without the gap */
     double margin;
     const struct figure_form *form;
 };
@@ -178,6 +184,9 @@ static inline double axis_fit_length(const struct axis_fit *fit)
 /* Fit labels into `room` across the axis. Column labels are level if they fit; numbers always. */
 void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns, double room,
                      const struct figure_form *form);
+
+/* True if positions are shown in place of labels. */
+bool axis_is_numbered(const struct axis *axis, const struct axis_fit *fit);
 
 /* Draw labels beside rows, or above or below columns. `corner` is the corner of the first cell. */
 enum axis_side { AXIS_LEFT, AXIS_RIGHT, AXIS_ABOVE, AXIS_BELOW };

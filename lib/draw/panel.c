@@ -56,13 +56,18 @@ static size_t first_label(const struct axis *axis, const struct axis_fit *fit)
     return fit->size > 0 ? 0 : axis->size;
 }
 
+bool axis_is_numbered(const struct axis *axis, const struct axis_fit *fit)
+{
+    return fit->size > 0 && fit->every > 1 && strcmp(axis->labels->text, axis->labels->exact) != 0;
+}
+
 /* A position's label, or its number if labels are thinned out; `middle` gets its cell's centre. */
 static const char *label_at(char number[POSITION_BYTES], double *middle, const struct axis *axis,
                             const struct axis_fit *fit, size_t index)
 {
     const struct label *label = &axis->labels[index];
     *middle = fit->pitch * ((double)(index / fit->step) + 0.5);
-    snprintf(number, POSITION_BYTES, "%td", axis->first + (ptrdiff_t)index);
+    snprintf(number, POSITION_BYTES, "%td", axis_number(axis, index));
     return fit->every == 1 || strcmp(label->text, label->exact) == 0 ? label->text : number;
 }
 
