@@ -105,31 +105,30 @@ void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns
     const struct label *first = axis->labels;
     bool numbers = columns && axis->size > 0 && !first->text[strspn(first->text, "0123456789")] &&
                    strcmp(first->text, first->exact) == 0;
-    bool level = columns && (width + 2 <= fit->pitch || numbers);
+    bool level = columns && (width + fmax(2, fit->size / 4) <= fit->pitch || numbers);
     thin_out(fit, level ? width + (numbers ? 4 : 2) : line);
     if (columns && !level && fit->every > 1) { /* thinned-out labels are numbers, which are level */
         thin_out(fit, widest(axis, fit) + 4);
         level = true;
     }
-    if (level) {
-        fit->room = line;
-        return;
-    }
     fit->label = fmin(widest(axis, fit), room - LABEL_GAP);
     fit->room = width = fit->label + LABEL_GAP;
     if (!columns)
         return;
-    fit->turn = fit->pitch >= line / SLANT ? -45 : -90;
-    if (fit->turn == -45) { /* slanted labels: the last one reaches beyond its cell */
-        char number[POSITION_BYTES];
-        double middle, most = axis_fit_length(fit);
-        for (size_t i = first_label(axis, fit); i < axis->size; i += fit->every) {
-            double label = letters_width(label_at(number, &middle, axis, fit, i), fit->size);
-            most = fmax(most, middle + SLANT * fmin(label, width) + fit->size / 2);
-        }
-        fit->room = SLANT * width + fit->size / 2;
-        fit->over = most - axis_fit_length(fit);
+    fit->turn = level ? 0 : fit->pitch >= line / SLANT ? -45 : -90;
+    if (fit->turn == -90 || (level && form->width <= 0)) { /* the margin has room on screen */
+        fit->room = level ? line : fit->room;
+        return;
     }
+    char number[POSITION_BYTES];
+    double middle, most = axis_fit_length(fit); /* the last label reaches beyond its cell */
+    for (size_t i = first_label(axis, fit); i < axis->size; i += fit->every) {
+        double label = letters_width(label_at(number, &middle, axis, fit, i), fit->size);
+        double reach = level ? label / 2 : SLANT * fmin(label, width) + fit->size / 2;
+        most = fmax(most, middle + reach);
+    }
+    fit->room = level ? line : SLANT * width + fit->size / 2;
+    fit->over = most - axis_fit_length(fit);
 }
 
 void axis_draw(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
