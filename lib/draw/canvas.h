@@ -77,7 +77,8 @@ struct canvas {
     /* fill a box with cells, without gaps */
     void (*cells)(struct canvas *canvas, struct box box, const struct cells *cells,
                   const struct ramp *ramp);
-    struct err *err; /* once set, further drawing may be lost */
+    struct err *err;  /* once set, further drawing may be lost */
+    bool has_scripts; /* TikZ: there was a letter of another script than Latin */
 };
 
 /* Hatch a box lightly, for masked cells; still recognisable in greyscale. */
@@ -112,8 +113,8 @@ struct drawing_page {
     const char *metadata; /* JSON, for SVG only; NULL: none */
     const char *font;     /* preferred family; NULL: none */
     long long dpi;        /* resolution of PNG; 0: 192 */
-    /* Gets a note of characters that no font has, for the first PNG or PDF with such characters;
-     * NULL: they are not looked for. */
+    /* Gets a note of characters that no font has, for the first PNG or PDF with such characters, or
+     * of the first TikZ file that pdflatex cannot set; NULL: they are not looked for. */
     void (*note)(const char *format, ...);
 };
 

@@ -208,24 +208,29 @@ static bool has_font(const uint32_t *letters, size_t count)
     return unknown || *family;
 }
 
-/* Note the letters that no font has: rsvg-convert draws boxes with their numbers. */
+/* Note the letters that no font has, with the script and the Debian package of the first one:
+ * rsvg-convert draws boxes with their numbers. */
 static void note_missing(const struct drawing *drawing)
 {
     static atomic_flag noted = ATOMIC_FLAG_INIT;
-    uint32_t letters[LETTERS_MAX];
+    uint32_t letters[LETTERS_MAX], first = 0;
     struct buf missing = {0};
     size_t count = drawing->note ? read_letters(letters, drawing->svg_file) : 0;
     if (!count || has_font(letters, count))
         return;
     for (size_t i = 0; i < count; i++) {
         char bytes[4];
-        if (!has_font(&letters[i], 1))
-            buf_bytes(&missing, bytes, utf8_encode(bytes, letters[i]));
+        if (has_font(&letters[i], 1))
+            continue;
+        first = first ? first : letters[i];
+        buf_bytes(&missing, bytes, utf8_encode(bytes, letters[i]));
     }
+    bool is_cjk = first >= 0x2e80 && (first < 0x1f000 || first >= 0x20000);
     if (missing.size && !missing.out_of_memory && !atomic_flag_test_and_set(&noted))
-        drawing->note("no installed font has %s: the figure shows boxes in their place; install a "
-                      "font (Debian: fonts-noto-cjk), or write svg, tex or html",
-                      missing.bytes);
+        drawing->note("no installed font has %s%s: the figure shows boxes in their place; install "
+                      "a font (Debian: fonts-noto-%s), or write svg, tex or html",
+                      missing.bytes, is_cjk ? " (Chinese, Japanese or Korean)" : "",
+                      is_cjk ? "cjk" : "core");
     buf_release(&missing);
 }
 
@@ -320,8 +325,13 @@ int drawing_begin(struct drawing *drawing, enum drawing_form form, struct stream
 int drawing_end(struct drawing *drawing, struct err *err)
 {
     (drawing->form == DRAWING_TEX ? tex_end : svg_end)(&drawing->canvas);
-    if (!drawing->svg_file)
+    if (!drawing->svg_file) {
+        static atomic_flag noted = ATOMIC_FLAG_INIT;
+        if (drawing->note && drawing->canvas.has_scripts && !atomic_flag_test_and_set(&noted))
+            drawing->note("the figure has letters of other scripts than Latin: compile it with "
+                          "lualatex or xelatex; pdflatex prints boxes in their place");
         return 0;
+    }
     stream_flush(&drawing->svg);
     int failed = drawing->svg.failure
                      ? err_output(err, "cannot write a temporary file: %s; svg needs none",

@@ -59,6 +59,8 @@ static void put_letters(struct canvas *tex, const char *text)
             (letter & 0xfffe) == 0xfffe)
             letter = 0xfffd;
         length = length ? length : 1;
+        tex->has_scripts |=
+            letter >= 0x370 && (letter < 0x2000 || letter >= 0x2c00) && letter != 0xfffd;
         while (i < SIGNS &&
                (strlen(signs[i].sign) != length || memcmp(signs[i].sign, text + at, length) != 0))
             i++;
@@ -193,9 +195,10 @@ static const char alone[] =
     "which has\n"
     "% room for hundreds of thousands of cells. Letters: \\newcommand\\attnfont{\\rmfamily} before "
     "it.\n"
-    "% Chinese: lualatex or xelatex, with ctex, xeCJK, luatexja or an installed Chinese font, "
-    "which\n"
-    "% \\newcommand\\attnhan{FONT} before it names.\n"
+    "% Scripts other than Latin need lualatex or xelatex: pdflatex prints boxes. For Chinese, load "
+    "ctex,\n"
+    "% xeCJK or luatexja, or install a Chinese font, which \\newcommand\\attnhan{FONT} before it "
+    "names.\n"
     "\\expandafter\\ifx\\csname @nodocument\\endcsname\\relax\n"
     "  \\let\\attnopen\\relax\n"
     "  \\let\\attnclose\\relax\n"
