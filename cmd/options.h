@@ -286,7 +286,8 @@ struct value_list {
 extern const struct value_list values_formats, values_models, values_attention, values_precisions,
     values_tensors, values_shapes, values_keys, values_specials, values_palettes, values_venues,
     values_edits, values_defaults, values_scales, values_block_parts, values_means, values_views,
-    values_cells, values_colour_scales, values_ranges, values_masks, values_colors, values_settings;
+    values_cells, values_colour_scales, values_ranges, values_masks, values_presets, values_colors,
+    values_settings;
 
 /* --- the command line ------------------------------------------------------------------------- */
 

@@ -405,6 +405,9 @@ int request_make(struct request *request, struct session *session, const struct 
     const struct select_options *options = &session->options->select;
     const struct viewer *viewer = &session->viewer;
     const struct config *config = &viewer->model.config;
+    const struct style_words *words = &session->options->looks.style;
+    bool is_talk = words->preset && format->looks & LOOKS_CELLS && config->causal &&
+                   !config->n_encoder_layer && !(words->tokens && *words->tokens == '0');
     const char *show =
         options->show ? options->show : format_show(format, config->n_encoder_layer > 0);
     struct selection *selection = &request->selection;
@@ -413,7 +416,7 @@ int request_make(struct request *request, struct session *session, const struct 
         .chosen = !format_is(format, "text") || options->show || options->layer || options->head ||
                   options->query,
         .derivation = {.words = options->words,
-                       .hide_first = options->hide_first && !format->can_show_all,
+                       .hide_first = is_talk || (options->hide_first && !format->can_show_all),
                        .stats = options->stats},
     };
     if (options->mean && derive_read_mean(how, options->mean, MEAN_AXES, err))

@@ -138,9 +138,15 @@ const struct option_row terminal_options[] = {
 };
 
 const struct option_row figure_options[] = {
+    STRING("style", 0, "STYLE", IN(looks.style.preset),
+           "talk: for slides, as --hide-first (in causal models) --cells heat --mask triangle "
+           "--title '' --font-size 12; options that are given override it, and --token-range 0-N "
+           "keeps the first token",
+           .heading = "Figures", .looks = LOOKS_CELLS | LOOKS_TITLE | LOOKS_FIGURE,
+           .values = &values_presets),
     STRING("figure-width", 0, "W", IN(looks.style.width),
-           "3.25in, 8cm, 89mm, 234pt, or a venue listed below", .heading = "Figures",
-           .looks = LOOKS_FIGURE, .values = &values_venues),
+           "3.25in, 8cm, 89mm, 234pt, or a venue listed below", .looks = LOOKS_FIGURE,
+           .values = &values_venues),
     STRING("font", 0, "FAMILY", IN(looks.style.font),
            "font family, such as Times (default: sans serif)", .looks = LOOKS_FONT),
     REAL("font-size", 0, "PT", IN(looks.font_size), 4, 72,
@@ -225,6 +231,7 @@ PLAIN_NAMES(cells, style_cells_names)
 PLAIN_NAMES(colour_scales, style_scale_names)
 PLAIN_NAMES(ranges, style_range_names)
 PLAIN_NAMES(masks, figure_mask_names)
+PLAIN_NAMES(presets, style_preset_names)
 
 VALUES_(, attention, "Attention patterns (--attention), which + combines", attention_kind_row_count,
         attention_kind_rows[index].name, attention_kind_rows[index].about,

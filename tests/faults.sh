@@ -212,6 +212,7 @@ try run -m "$in/llama" -s 'Anna sees' --format csv \
 try run -m life-4-heads -s "$life" -s 'is' --show q,k --format csv
 try run -m life -s "$life" --view lines --title '' --cells both --format csv
 try run -m life -s "$life" --range -0.1:0.1 --title '' --cells both --format svg -o here
+try run -m life-causal -s "$life" --style talk --figure-width 1in --format svg -o here
 try run -m life -s "$life" --format csv -o /dev/null
 try run -m life -f "$in/three.txt" --mean heads --cells both --color always
 try run -m life-causal -s "$life" --attention window:2 --attention-temperature 0.5

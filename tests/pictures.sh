@@ -122,6 +122,7 @@ END
 check 'names of arrows do not overlap' names_are_apart arrows.svg
 check 'model.svg is drawn as before' redrawn model.svg
 check 'lines.svg is drawn as before' redrawn lines.svg --layer 1 --view overlay
+check 'talk.svg is drawn as before' redrawn talk.svg --layer 0 --head 1 --style talk
 for picture in "$ROOT"/data/pictures/*.svg; do
     check "${picture##*/} has a background" has_ground "$picture"
 done

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Redraw the README's pictures: sh data/pictures/draw.sh build/attn-cli
+# Redraw the pictures of the README and the guides: sh data/pictures/draw.sh build/attn-cli
 set -eu
 attn=$1
 here=$(dirname "$0")
@@ -33,6 +33,9 @@ page() { # NAME OPTIONS...
 terminal run "run --sentence \"$sentence\" --layer 0 --head 1"
 "$attn" run -s "$sentence" -o "$here/model.svg"
 "$attn" run -s "$sentence" --layer 1 --view overlay -o "$here/lines.svg"
+"$attn" run -s "$sentence" --layer 0 --head 1 --style talk -o "$here/talk.svg"
+"$attn" run -m translate -s '<s> le petit chat noir dort' --source 'the small black cat sleeps' \
+    --show cross_weights --style talk -o "$here/translate.svg"
 page page -s 'red fox green boat small lamp old door red fox green boat small lamp old'
 smollm2=build/real/SmolLM2-135M-Instruct.Q4_1.gguf # downloaded by `make test-real`
 if [ -f "$smollm2" ]; then

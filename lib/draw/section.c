@@ -107,8 +107,9 @@ static void fit(struct section *section, double across)
                      : section->panels > section->across
                          ? across
                          : fmin(fmax(LABELLED * (double)sheet->rows.size, across), TALLEST);
+    double cell = fmax(CELL_LARGEST, 2.5 * section->style->form.font_size); /* for its number */
     if (matrix && shared)
-        section->rows = axis_fit_cells(section, most, fmin(across, TALLEST), CELL_LARGEST);
+        section->rows = axis_fit_cells(section, most, fmin(across, TALLEST), cell);
     else
         section->rows =
             axis_fit_cells(section, most, fmin(tallest, largest * (double)most), largest);
@@ -119,7 +120,7 @@ static void fit(struct section *section, double across)
         section->columns = axis_fit_cells(section, sheet->columns.size, across,
                                           section->what.fills && section->panels == 1 ? across
                                           : sheet->texts                              ? TEXT_LARGEST
-                                                         : CELL_LARGEST);
+                                                                                      : cell);
 }
 
 /* Small panels are labelled only if all labels fit; larger ones may label every n-th position. */

@@ -11,7 +11,8 @@
 #define INCHES(inches) (72.0 * (inches))
 #define CENTIMETRES(cm) (72.0 * (cm) / 2.54)
 
-static const double FONT_SIZE = 7; /* within Nature's limits of 5 and 7 points */
+static const double FONT_SIZE = 7;       /* within Nature's limits of 5 and 7 points */
+static const double FONT_SIZE_TALK = 12; /* legible on a projected slide */
 static const double NARROWEST = 72, WIDEST = 2880, ROUNDING = 1e-6;
 
 const struct style style_default = {0};
@@ -21,6 +22,7 @@ const char *const style_range_names[] = {"all", "head", "row"};
 const char *const style_view_names[] = {"matrix", "lines", "overlay", "bars", "arrows"};
 const char *const style_cells_names[] = {"numbers", "heat", "both"};
 const char *const figure_mask_names[] = {"hatch", "triangle"};
+const char *const style_preset_names[] = {"talk"};
 
 const struct venue venue_rows[] = {
     /* acl.sty: a4paper, margin=2.5cm, \columnsep 0.6cm: (21 - 5 - 0.6) / 2 */
@@ -223,12 +225,20 @@ static int read_form(struct figure_form *form, const struct style_words *words, 
 
 /* --- all options ------------------------------------------------------------------------------ */
 
-int style_read(struct style *style, const struct style_words *words, struct err *err)
+int style_read(struct style *style, const struct style_words *given, struct err *err)
 {
     static const char *const ranges[] = {"all", "head", "row", "LOW:HIGH"};
+    struct style_words own = *given, *words = &own;
     bool bounds = words->range && strchr(words->range, ':');
-    size_t scale, range, view, cells, palette;
-    if (find(&scale, "--color-scale", NAMES_LIST(style_scale_names), words->scale, err) ||
+    size_t preset, scale, range, view, cells, palette;
+    if (words->preset) { /* the only one is talk */
+        own.cells = own.cells ? own.cells : "heat";
+        own.mask = own.mask ? own.mask : "triangle";
+        style->title = style->title ? style->title : "";
+        style->form.font_size = style->form.font_size > 0 ? style->form.font_size : FONT_SIZE_TALK;
+    }
+    if (find(&preset, "--style", NAMES_LIST(style_preset_names), words->preset, err) ||
+        find(&scale, "--color-scale", NAMES_LIST(style_scale_names), words->scale, err) ||
         find(&range, "--range", NAMES_LIST(ranges), bounds ? NULL : words->range, err) ||
         (bounds && read_bounds(&style->bounds, words->range, err)) ||
         find(&view, "--view", NAMES_LIST(style_view_names), words->view, err) ||

@@ -133,6 +133,7 @@ extern const char *const style_range_names[3];
 extern const char *const style_view_names[5];
 extern const char *const style_cells_names[3];
 extern const char *const figure_mask_names[2];
+extern const char *const style_preset_names[1];
 
 /* Column widths of papers; style.c gives the sources. */
 struct venue {
@@ -148,6 +149,7 @@ extern const size_t venue_count;
  * Panel labels are a, A or 1 with text around it. Tokens are like 3-12, or 3. Marks are lists like
  * 4:2, 0:4:2 (layer 0) and 0.1:4:2 (layer 0, head 1). */
 struct style_words {
+    const char *preset; /* talk: heat, triangle, no title and 12 points, unless others are given */
     const char *scale, *range, *view, *cells, *palette;
     const char *width, *font, *panel_labels, *mask, *tokens;
     const char *const *marks;
