@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "model/attention_strip.h"
-#include "model/mechanism.h"
+#include "model/layer.h"
 #include "write/format.h"
 
 /* --- numbers ---------------------------------------------------------------------------------- */
@@ -369,9 +369,9 @@ static void put_sites(struct json_writer *json, const struct config *config)
     json_put_open(json, "\nsites", '[');
     json->compact = true;
     for (int site = 0; site < SITE_COUNT; site++) {
-        if (config->norm_first || !site_rows[site].after)
+        if (!style_norms_sums(config->style) || !site_rows[site].after)
             put_site(json, config, (enum site)site);
-        for (int norm = 0; norm < SITE_COUNT && !config->norm_first; norm++)
+        for (int norm = 0; norm < SITE_COUNT && style_norms_sums(config->style); norm++)
             if (site_rows[norm].after == (enum site)site && site)
                 put_site(json, config, (enum site)norm);
     }

@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "explain/steps.h"
 #include "model/features.h"
+#include "model/layer.h"
 #include "model/sampler.h"
 
 const struct explain_format explain_formats[] = {
@@ -129,7 +130,7 @@ static int ways_of(const struct trace *trace)
     ways |= trace_slope(trace) > 0 ? MOVED : 0;
     ways |= trace->cools ? COOLED : 0;
     ways |= trace->keys_edited ? KEYS_EDITED : 0;
-    ways |= decoder && !c->norm_first ? NORM_LAST : 0;
+    ways |= decoder && style_norms_sums(c->style) ? NORM_LAST : 0;
     return ways | (trace->layer + 1 == c->n_layer ? LAST_LAYER : 0);
 }
 
@@ -152,7 +153,8 @@ static uint64_t sites_of(const struct trace *trace, const char *step)
 {
     const struct config *c = trace->config;
     bool normed = trace->embedding_norm.scale != NULL;
-    bool is_sum = strcmp(step, "resid_post") == 0 && c->stream_normed; /* the stream is its norm */
+    bool is_sum = strcmp(step, "resid_post") == 0 &&
+                  c->style == STYLE_POST_STREAM; /* the stream is its norm */
     const struct {
         const char *step;
         enum site site;
@@ -162,7 +164,7 @@ static uint64_t sites_of(const struct trace *trace, const char *step)
         {"embedding", SITE_RESID_PRE, true},
         {"input", SITE_EMBEDDING, trace->layer == 0 && !normed},
         {"input", SITE_RESID_PRE, !normed},
-        {"input", SITE_LN_1, c->norm_first},
+        {"input", SITE_LN_1, !style_norms_sums(c->style)},
         {trace->raw_q.values ? "query_norm" : "query", trace->rotary ? SITE_Q_PRE : SITE_Q, true},
         {"query_rotary", SITE_Q, true},
         {trace->raw_k.values ? "key_norm" : "keys", trace->rotary ? SITE_K_PRE : SITE_K, true},
@@ -171,7 +173,7 @@ static uint64_t sites_of(const struct trace *trace, const char *step)
         {"output", SITE_ATTN_OUT, true},
         {"hidden", SITE_MLP_GATE, true},
         {"hidden", SITE_MLP_UP, true},
-        {"ln_2", SITE_RESID_POST, c->stream_normed},
+        {"ln_2", SITE_RESID_POST, c->style == STYLE_POST_STREAM},
     };
     enum site own;
     bool has_own = !is_sum && strcmp(step, "embedding") != 0 && site_find(step, strlen(step), &own);

@@ -10,6 +10,7 @@
 #include "math/portable_math.h"
 #include "math/rotary.h"
 #include "math/rows.h"
+#include "model/layer.h"
 #include "model/mechanism.h"
 
 /* --- input ------------------------------------------------------------------------------------ */
@@ -42,7 +43,8 @@ static void note_origin(struct builder *builder, const char *name)
     const char *origin = trace->part == PART_CROSS ? "self-attention" : "the previous layer";
     bool bare = trace->config->kind == MODEL_ATTENTION;
     bool adds_up = !bare && !mechanism_lacks(mechanism, PART_RESIDUAL);
-    bool normed = !bare && !trace->config->norm_first && !mechanism_lacks(mechanism, PART_NORM);
+    bool normed =
+        !bare && style_norms_sums(trace->config->style) && !mechanism_lacks(mechanism, PART_NORM);
     if (trace->embedding_norm.scale)
         builder_note(builder, "%s is the embedding after its norm.", name);
     else

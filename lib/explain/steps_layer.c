@@ -5,6 +5,7 @@
 
 #include "explain/steps.h"
 #include "math/rows.h"
+#include "model/layer.h"
 #include "model/mechanism.h"
 #include "model/sampler.h"
 
@@ -96,14 +97,14 @@ void step_output(struct builder *builder)
 /* The residual stream to which the attention's output is added. */
 static struct named_vector stream_of(const struct trace *trace)
 {
-    bool normed = trace->config->residual_normed || !trace->stream;
+    bool normed = trace->config->style == STYLE_TO_NORMED || !trace->stream;
     return (struct named_vector){normed ? "x" : "h", normed ? trace->x : trace->stream};
 }
 
 /* The output of a sublayer, normed if the model norms it before the addition. */
 static struct named_vector added_of(const struct trace *trace, enum site out, enum site post)
 {
-    return row_of(trace, trace->config->norm_out ? post : out);
+    return row_of(trace, style_norms_outputs(trace->config->style) ? post : out);
 }
 
 /* Show resid_mid = h + 0.3000 · attn_out, without terms that are NULL. The first term, the stream,
@@ -147,15 +148,17 @@ static const float *find_last_sum(struct named_vector terms[3], struct builder *
     const struct trace *trace = builder->trace;
     const struct config *c = trace->config;
     bool alone = mechanism_lacks(&c->mechanism, PART_RESIDUAL);
-    enum site middle = !c->norm_first ? SITE_LN_1 : c->residual_normed ? SITE_LN_2 : SITE_RESID_MID;
-    terms[0] = c->parallel ? stream_of(trace) : row_of(trace, middle);
+    enum site middle = style_norms_sums(c->style)    ? SITE_LN_1
+                       : c->style == STYLE_TO_NORMED ? SITE_LN_2
+                                                     : SITE_RESID_MID;
+    terms[0] = style_is_parallel(c->style) ? stream_of(trace) : row_of(trace, middle);
     terms[1] = added_of(trace, SITE_MLP_OUT, SITE_LN_2_POST);
     terms[2] = (struct named_vector){0};
-    if (c->parallel) {
+    if (style_is_parallel(c->style)) {
         terms[2] = terms[1];
         terms[1] = added_of(trace, SITE_ATTN_OUT, SITE_LN_1_POST);
     }
-    if (!c->stream_normed || !terms[1].values)
+    if (c->style != STYLE_POST_STREAM || !terms[1].values)
         return trace_row(trace, SITE_RESID_POST);
     float *sum = builder_floats(builder, trace->input_size);
     for (size_t i = 0; sum && i < trace->input_size; i++)
@@ -196,10 +199,10 @@ void step_norm(struct builder *builder)
         struct weights *weights = &trace->viewer->model.weights;
         from = row_of(trace, SITE_RESID_POST);
         weights_final_norm(weights, false, &norm, builder->err);
-    } else if (!trace->config->norm_first) {
+    } else if (style_norms_sums(trace->config->style)) {
         from = (struct named_vector){"sum", find_last_sum(terms, builder)};
         to = SITE_RESID_POST;
-    } else if (trace->config->parallel) {
+    } else if (style_is_parallel(trace->config->style)) {
         from = (struct named_vector){"h", trace->stream};
     }
     if (!builder->err->kind)
@@ -211,11 +214,12 @@ void step_norm(struct builder *builder)
 static struct named_vector mlp_input(const struct trace *trace)
 {
     const struct config *c = trace->config;
-    if (!c->norm_first)
+    if (style_norms_sums(c->style))
         return row_of(trace, SITE_LN_1);
     if (trace_row(trace, SITE_LN_2))
         return row_of(trace, SITE_LN_2);
-    return c->shared_norm ? (struct named_vector){"x", trace->x} : row_of(trace, SITE_RESID_MID);
+    return c->style == STYLE_ONE_NORM ? (struct named_vector){"x", trace->x}
+                                      : row_of(trace, SITE_RESID_MID);
 }
 
 /* Compute y · W_up + b_up, which the pass does not keep if there is no gate. */

@@ -6,6 +6,7 @@
 #include "math/rotary.h"
 #include "math/rows.h"
 #include "model/attention_strip.h"
+#include "model/layer.h"
 #include "model/parameter_table.h"
 
 /* --- captured tensors ------------------------------------------------------------------------- */
@@ -31,7 +32,7 @@ static enum site stream_site(enum site_part part)
 
 static enum site input_site(const struct config *config, enum site_part part)
 {
-    if (config->norm_first && config->norm_in)
+    if (style_norms_first(config->style))
         return site_of(part, SITE_LN_1);
     return part == PART_CROSS ? SITE_LN_1 : stream_site(part);
 }
@@ -132,7 +133,7 @@ static void find_inputs_and_keys(struct trace *trace)
         inputs = report_find(trace->report, SITE_ATTN_OUT, layer - 1);
     trace->inputs = trace->sources = inputs->data;
     trace->input_size = inputs->shape[inputs->rank - 1];
-    if (config->kind != MODEL_ATTENTION && config->norm_first && config->norm_in)
+    if (config->kind != MODEL_ATTENTION && style_norms_first(config->style))
         trace->streams = report_find(trace->report, stream_site(trace->part), layer)->data;
     if (config->cross)
         trace->sources =

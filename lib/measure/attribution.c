@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "lens/sheet.h"
 #include "model/features.h"
+#include "model/layer.h"
 #include "model/sampler.h"
 
 enum { ROWS_AT_ONCE = 32 }; /* rows of a matrix per product */
@@ -176,7 +177,7 @@ static int sublayer_back(struct way *way, size_t layer, enum site out, const str
         way->added[i] = share * way->u[i];
     if (edits_back(way, way->added, normed, layer))
         return -1;
-    if (c->norm_out)
+    if (style_norms_outputs(c->style))
         norm_back(way, way->added, way->rows[layer][out], post);
     return err_if(edits_back(way, way->added, out, layer) ||
                   matrix_back(way, way->inner, last, way->added));
@@ -265,27 +266,27 @@ static int layer_back(struct way *way, size_t layer)
 {
     const struct config *c = way->config;
     const float *const *rows = way->rows[layer];
-    bool last = !c->norm_first && c->norm_in;
+    bool last = style_norms_sums(c->style);
     struct block_weights w;
     float *sum = arena_room(&way->scratch, c->n_embd, sizeof *sum, way->err);
     if (!sum || weights_block(way->weights, layer, SITE_RESID_POST, &w, way->err) ||
         (last && edits_back(way, way->u, SITE_LN_2, layer)) ||
-        (c->stream_normed && edits_back(way, way->u, SITE_RESID_POST, layer)))
+        (c->style == STYLE_POST_STREAM && edits_back(way, way->u, SITE_RESID_POST, layer)))
         return -1;
     if (last) {
         for (size_t i = 0; i < c->n_embd; i++)
-            sum[i] = c->stream_normed ? rows[SITE_LN_1][i] + rows[SITE_MLP_OUT][i]
-                                      : rows[SITE_RESID_POST][i];
+            sum[i] = c->style == STYLE_POST_STREAM ? rows[SITE_LN_1][i] + rows[SITE_MLP_OUT][i]
+                                                   : rows[SITE_RESID_POST][i];
         norm_back(way, way->u, sum, &w.mlp.norm);
     }
-    if ((!c->stream_normed && edits_back(way, way->u, SITE_RESID_POST, layer)) ||
+    if ((c->style != STYLE_POST_STREAM && edits_back(way, way->u, SITE_RESID_POST, layer)) ||
         mlp_back(way, layer, &w.mlp))
         return -1;
-    if ((c->residual_normed && !c->parallel &&
+    if ((c->style == STYLE_TO_NORMED &&
          site_back(way, SITE_LN_2, layer, rows[SITE_RESID_MID], &w.mlp.norm)) ||
         (last && site_back(way, SITE_LN_1, layer, rows[SITE_RESID_MID], &w.self.norm)) ||
         edits_back(way, way->u, SITE_RESID_MID, layer) || heads_back(way, layer, &w.self) ||
-        (c->residual_normed &&
+        (c->style == STYLE_TO_NORMED &&
          site_back(way, SITE_LN_1, layer, rows[SITE_RESID_PRE], &w.self.norm)) ||
         edits_back(way, way->u, SITE_RESID_PRE, layer))
         return -1;
@@ -297,7 +298,7 @@ static int layer_back(struct way *way, size_t layer)
 static const float *last_stream(const struct way *way)
 {
     const struct config *c = way->config;
-    bool before_norm = !c->norm_first && c->norm_in && !c->stream_normed;
+    bool before_norm = style_norms_sums(c->style) && c->style != STYLE_POST_STREAM;
     return way->rows[c->n_layer - 1][before_norm ? SITE_LN_2 : SITE_RESID_POST];
 }
 

@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "math/rng.h"
 #include "model/features.h"
+#include "model/layer.h"
 
 enum { ROWS_AT_ONCE = 64 }; /* rows of logits at a time */
 
@@ -118,7 +119,7 @@ static int end_of_layer(struct circuit *circuit, struct matrix *out,
     if (!out->data)
         return -1;
     weight_copy(out->data, c->n_embd, &w->out, (struct weight_piece){0, out->rows, 0});
-    if (c->norm_out)
+    if (style_norms_outputs(c->style))
         apply_scales(*out, &w->post);
     if (c->final_norm) {
         if (weights_final_norm(circuit->weights, false, &norm, circuit->err))
@@ -201,7 +202,7 @@ static int count_layer(struct circuit *circuit, size_t layer)
         weights_block(circuit->weights, layer, SITE_LN_1_POST, &block, circuit->err) ||
         end_of_layer(circuit, &out, &block.self))
         return -1;
-    if (c->norm_first && c->norm_in)
+    if (style_norms_first(c->style))
         norm_rows(normed, words, &block.self.norm);
     else
         copy_rows(normed, words);
@@ -290,7 +291,7 @@ static void read_in(struct part *part, const struct config *c, const struct weig
         for (size_t k = 0; k < m.columns; k++)
             m.data[i * m.stride + k] *=
                 after->scale[c->head_norm == HEAD_NORM_WHOLE ? k : k % part->size] + after->offset;
-    if (!c->norm_first || !c->norm_in)
+    if (!style_norms_first(c->style))
         return;
     for (size_t i = 0; i < m.rows; i++)
         scale_row(m.data + i * m.stride, m.data + i * m.stride, m.columns,
@@ -314,7 +315,7 @@ static int read_out(struct part *part, const struct config *c, const struct atte
     if (!out.data)
         return -1;
     weight_copy(out.data, out.columns, &w->out, (struct weight_piece){0, out.rows, 0});
-    if (c->norm_out)
+    if (style_norms_outputs(c->style))
         apply_scales(out, &w->post);
     transpose(m, out);
     arena_release(&arena);

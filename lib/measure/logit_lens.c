@@ -10,6 +10,7 @@
 #include "math/isa.h"
 #include "math/portable_math.h"
 #include "measure/token_scores.h"
+#include "model/layer.h"
 
 static bool is_of_stream(const struct config *config, enum site site)
 {
@@ -380,7 +381,7 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
         return 0;
     if (selection_layers(&all, NULL, config, arena, err))
         return -1;
-    bool starts = all_steps && config->norm_first;
+    bool starts = all_steps && !style_norms_sums(config->style);
     bool halves = starts && layers <= HALVES_MAX &&
                   !lens_find_site(&site, site_rows[site].name, config, &none);
     enum page_step step = halves ? STEP_MLP : STEP_LAYER;

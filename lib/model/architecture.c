@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "math/precision.h"
-#include "model/config.h"
+#include "model/layer.h"
 
 /* " in layers 0-4, 6": those that have a flag; nothing where all have it. */
 static void write_layers(struct buf *out, const struct config *c, enum layer_flag flag)
@@ -33,10 +33,10 @@ static void write_norms(struct buf *out, const struct config *c)
     if (c->kind == MODEL_ATTENTION)
         return;
     buf_format(out, "%s%s, %s", c->rms ? "RMS" : "layer norm", c->norm_offset ? " (1 + w)" : "",
-               !c->norm_first ? "of sums"
-               : !c->norm_in  ? "of sublayer outputs"
-               : c->norm_out  ? "before and after sublayers"
-                              : "before sublayers");
+               style_norms_sums(c->style)   ? "of sums"
+               : c->style == STYLE_AFTER    ? "of sublayer outputs"
+               : c->style == STYLE_SANDWICH ? "before and after sublayers"
+                                            : "before sublayers");
     buf_text(out, heads[c->head_norm]);
     buf_text(out, c->embedding_norm ? ", of embeddings" : "");
 }
@@ -117,9 +117,10 @@ static void write_residual(struct buf *out, const struct config *c)
 {
     if (c->kind == MODEL_ATTENTION)
         return;
-    buf_text(out, c->parallel ? "attention and MLP in parallel" : "attention, then MLP");
-    buf_text(out, c->shared_norm ? ", with a shared norm" : "");
-    buf_text(out, c->residual_normed ? ", added to the normed stream" : "");
+    buf_text(out,
+             style_is_parallel(c->style) ? "attention and MLP in parallel" : "attention, then MLP");
+    buf_text(out, c->style == STYLE_ONE_NORM ? ", with a shared norm" : "");
+    buf_text(out, c->style == STYLE_TO_NORMED ? ", added to the normed stream" : "");
     if (c->residual_scale != 0)
         buf_format(out, ", sublayer outputs times %g", (double)c->residual_scale);
 }

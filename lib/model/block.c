@@ -1,5 +1,6 @@
 #include "math/gemm.h"
 #include "math/rows.h"
+#include "model/layer.h"
 #include "model/pass.h"
 
 /* The columns of the heads that are of use. */
@@ -20,8 +21,8 @@ static bool is_needed(const struct pass *pass, enum site site, size_t layer)
 
 /* One token's q, k and v by one product, where the weights lie side by side: it reads them in the
  * order in which they lie, which is what a single token's time goes into. False: not this time. */
-static bool project_together(struct pass *pass, size_t layer, struct matrix x,
-                             const struct weight *joined)
+static bool project_together(struct pass *pass, const struct sublayer *rule, size_t layer,
+                             struct matrix x, const struct weight *joined)
 {
     struct scratch *s = &pass->scratch;
     size_t width = x.columns;
@@ -29,7 +30,7 @@ static bool project_together(struct pass *pass, size_t layer, struct matrix x,
         return false;
     for (enum site site = SITE_Q; site <= SITE_V; site++)
         if (!is_needed(pass, site, layer) ||
-            pass_heads(pass, site, layer).count != pass->config->n_head)
+            pass_heads(pass, site, layer).count != rule->head.heads)
             return false;
     linear(pass->machine, s->joined, x, joined, ACTIVATION_NONE);
     copy_rows(s->q, matrix_columns(s->joined, 0, width));
@@ -38,151 +39,114 @@ static bool project_together(struct pass *pass, size_t layer, struct matrix x,
     return true;
 }
 
-/* Those that are asked for; all of them, where they are normed as one row. */
-static struct span heads_to_project(const struct pass *pass, enum site site, size_t layer)
+/* Compute one of q, k and v, if it is needed: the heads that are, or all if they are normed as one
+ * row. (Keys of a source that is in its cache have no rows.) */
+static void project(struct pass *pass, const struct head_rule *rule, size_t layer, enum site site,
+                    struct matrix y, struct matrix x, const struct weight *w)
 {
-    const struct config *c = pass->config;
-    if (c->head_norm == HEAD_NORM_WHOLE && site != SITE_V)
-        return (struct span){0, site == SITE_K ? c->n_kv_head : c->n_head};
-    return pass_heads(pass, site, layer);
-}
-
-/* One of q, k and v: computed only where it is needed and not there. (Keys of a source that is in
- * its cache have no rows.) */
-static void project(struct pass *pass, size_t layer, enum site site, struct matrix y,
-                    struct matrix x, const struct weight *w)
-{
-    size_t width = site == SITE_V ? pass->config->d_v : pass->config->d_k;
+    size_t width = site == SITE_V ? rule->d_v : rule->d_k;
     enum site before = site == SITE_K ? SITE_K_PRE : SITE_Q_PRE;
+    bool whole = rule->norm == HEAD_NORM_WHOLE && site != SITE_V;
+    struct span all = {0, site == SITE_Q ? rule->heads : rule->kv_heads};
     bool needed =
         is_needed(pass, site, layer) || (site != SITE_V && pass_watches(pass, before, layer));
-    if (w && weight_exists(w) && y.rows && needed)
-        project_heads(pass, heads_to_project(pass, site, layer), y, x, w, width);
+    if (weight_exists(w) && y.rows && needed)
+        project_heads(pass, whole ? all : pass_heads(pass, site, layer), y, x, w, width);
 }
 
-/* Where there are no projections, q, k and v are the inputs themselves. */
-static enum pass_state project_all(struct pass *pass, size_t layer, struct matrix x,
-                                   struct matrix source, const struct attention_weights *w)
+/* Compute q [T, H·dk] from x, and k [S, Hkv·dk] and v [S, Hkv·dv] from the source. */
+static enum pass_state project_all(struct pass *pass, const struct sublayer *rule, size_t layer,
+                                   struct matrix x, struct matrix source,
+                                   const struct attention_weights *w)
 {
     struct scratch *s = &pass->scratch;
-    if (!pass->config->projections) {
+    if (rule->head.by == HEADS_AS_IS) {
         s->q = x;
         s->k = s->v = source;
     }
-    bool done = project_together(pass, layer, x, &w->joined);
-    project(pass, layer, SITE_Q, s->q, x, done ? NULL : &w->q);
-    project(pass, layer, SITE_K, s->k, source, done ? NULL : &w->k);
-    PASS_TRY(pass_place_heads(pass, layer, w));
-    project(pass, layer, SITE_V, s->v, source, done ? NULL : &w->v);
+    bool done = project_together(pass, rule, layer, x, &w->joined);
+    if (!done) {
+        project(pass, &rule->head, layer, SITE_Q, s->q, x, &w->q);
+        project(pass, &rule->head, layer, SITE_K, s->k, source, &w->k);
+    }
+    PASS_TRY(pass_place_heads(pass, &rule->head, layer, w));
+    if (!done)
+        project(pass, &rule->head, layer, SITE_V, s->v, source, &w->v);
     return tap_heads(pass, SITE_V, layer, s->v);
 }
 
-/* q from x, k and v from the source, and attention over them and what is in caches. */
-static enum pass_state attend(struct pass *pass, size_t layer, struct matrix x,
-                              struct matrix source, const struct attention_weights *w)
+/* Compute the context [T, H·dv] of x [T, C], which attends to itself or to the source [S, C]. */
+static enum pass_state attend(struct pass *pass, const struct sublayer *rule, size_t layer,
+                              struct matrix x, const struct attention_weights *w)
 {
+    struct matrix source = rule->kind == SUBLAYER_ATTEND_SOURCE ? pass->scratch.source : x;
     if (pass->attended)
         return PASS_ON;
-    enum pass_state state = project_all(pass, layer, x, source, w);
+    enum pass_state state = project_all(pass, rule, layer, x, source, w);
     if (pass->batch->cached && pass->scratch.k.rows && state != PASS_FAILED)
-        attention_store(pass, layer); /* the last values may be all that the pass goes on for */
+        attention_store(pass, layer); /* these may be the last values that are needed */
     return state == PASS_ON ? attention(pass, layer) : state;
 }
 
-/* out = from · w, and the residual stream x += out; or x = out, where there is no such stream. What
- * only the stream wants is written nowhere else. */
-static void write_out(const struct pass *pass, enum site site, size_t layer, struct matrix from,
-                      const struct weight *w)
+/* What the sublayer reads: x or its norm [T, C]. */
+static struct matrix norm_before(struct pass *pass, const struct sublayer *s,
+                                 const struct norm *norm)
 {
-    const struct scratch *s = &pass->scratch;
-    struct matrix out = s->out;
-    if (!mechanism_lacks(&pass->config->mechanism, PART_RESIDUAL)) {
-        if (!pass_watches(pass, site, layer))
+    const struct scratch *scratch = &pass->scratch;
+    if (!s->norm_before)
+        return scratch->x;
+    pass_norm(pass, scratch->norm, scratch->x, norm);
+    return scratch->norm;
+}
+
+/* out = from · w, norms it, and adds it to the stream x, or sets x = out. `w` is absent if from is
+ * the output. If only the stream needs the product, it is added without being stored. */
+static enum pass_state write_out(struct pass *pass, const struct sublayer *s, size_t layer,
+                                 struct matrix from, const struct weight *w,
+                                 const struct norm *norm)
+{
+    struct scratch *scratch = &pass->scratch;
+    struct matrix x = scratch->x, out = scratch->out; /* [T, C] */
+    bool watched = pass_watches(pass, s->at_out, layer);
+    if (!s->norm_out && !s->replaces && s->factor == 1 && !pass_edits(pass, s->at_out, layer)) {
+        if (!watched)
             out.data = NULL;
-        linear_add(pass->machine, s->x, out, from, w);
-        return;
+        linear_add(pass->machine, x, out, from, w);
+        return tap_rows(pass, s->at_out, layer, out);
     }
-    linear(pass->machine, s->out, from, w, ACTIVATION_NONE);
-    copy_rows(s->x, s->out);
-}
-
-/* What is added to the stream, watched on the way: as it is, normed, or a share of it. */
-static enum pass_state add_out(struct pass *pass, enum site site, size_t layer, struct matrix from,
-                               const struct weight *w, const struct norm *post)
-{
-    const struct config *c = pass->config;
-    const struct scratch *s = &pass->scratch;
-    enum site normed = site == SITE_ATTN_OUT ? SITE_LN_1_POST : SITE_LN_2_POST;
-    float share = c->residual_scale == 0 ? 1.0f : c->residual_scale;
-    if (!c->norm_out && c->residual_scale == 0 && !pass_edits(pass, site, layer)) {
-        write_out(pass, site, layer, from, w);
-        return tap_rows(pass, site, layer, s->out);
+    if (weight_exists(w))
+        linear(pass->machine, out, from, w, ACTIVATION_NONE);
+    else
+        out = from;
+    PASS_TRY(tap_rows(pass, s->at_out, layer, out));
+    if (s->norm_out) {
+        pass_norm(pass, out, out, norm);
+        PASS_TRY(tap_rows(pass, s->at_out_norm, layer, out));
     }
-    linear(pass->machine, s->out, from, w, ACTIVATION_NONE);
-    PASS_TRY(tap_rows(pass, site, layer, s->out));
-    if (c->norm_out) {
-        pass_norm(pass, s->out, s->out, post);
-        PASS_TRY(tap_rows(pass, normed, layer, s->out));
+    if (s->replaces && x.columns != out.columns) {
+        scratch->x = out; /* of a last layer, which may have another width */
+        return PASS_ON;
     }
-    for (size_t row = 0; row < s->x.rows; row++) {
-        float *x = s->x.data + row * s->x.stride;
-        const float *added = s->out.data + row * s->out.stride;
-        if (mechanism_lacks(&c->mechanism, PART_RESIDUAL))
-            scale_row(x, added, s->x.columns, share);
+    for (size_t row = 0; row < x.rows; row++) {
+        float *sum = x.data + row * x.stride;
+        const float *added = out.data + row * out.stride;
+        if (s->replaces)
+            scale_row(sum, added, x.columns, s->factor);
         else
-            add_scaled_row(x, added, s->x.columns, share, s->out.data);
+            add_scaled_row(sum, added, x.columns, s->factor, out.data);
     }
     return PASS_ON;
 }
 
-/* What a sublayer works on: norm(x) where norms come first, else x. */
-static enum pass_state norm_before(struct pass *pass, enum site site, size_t layer,
-                                   const struct norm *norm, struct matrix *y)
-{
-    *y = pass->scratch.x;
-    if (!pass->config->norm_first || !pass->config->norm_in)
-        return PASS_ON;
-    *y = pass->scratch.norm;
-    pass_norm(pass, *y, pass->scratch.x, norm);
-    PASS_TRY(tap_rows(pass, site, layer, *y));
-    if (pass->config->residual_normed)
-        copy_rows(pass->scratch.x, *y);
-    return PASS_ON;
-}
-
-/* What becomes of the sum x + f(x) where norms come last. */
-static enum pass_state norm_after(struct pass *pass, enum site site, size_t layer,
-                                  const struct norm *norm)
-{
-    struct matrix x = pass->scratch.x;
-    if (pass->config->norm_first)
-        return PASS_ON;
-    pass_norm(pass, x, x, norm);
-    return tap_rows(pass, site, layer, x);
-}
-
-/* x + attention(norm(x)), or norm(x + attention(x)): to the texts themselves or to the sources. */
-static enum pass_state attention_sublayer(struct pass *pass, size_t layer,
-                                          const struct attention_weights *w)
+/* Compute the hidden channels [T, I] of y [T, C]: act(gate) · up, or act(up). */
+static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_t layer,
+                           struct matrix y, const struct mlp_weights *w)
 {
     struct scratch *s = &pass->scratch;
-    struct matrix y;
-    PASS_TRY(norm_before(pass, SITE_LN_1, layer, &w->norm, &y));
-    PASS_TRY(attend(pass, layer, y, pass->part == PART_CROSS ? s->source : y, w));
-    PASS_TRY(add_out(pass, SITE_ATTN_OUT, layer, s->context, &w->out, &w->post));
-    PASS_TRY(tap_rows(pass, SITE_RESID_MID, layer, s->x));
-    return norm_after(pass, SITE_LN_1, layer, &w->norm);
-}
-
-/* act(gate) · up, or act(fc): what the MLP's last matrix is applied to. */
-static enum pass_state activate_hidden(struct pass *pass, size_t layer, struct matrix y,
-                                       const struct mlp_weights *w)
-{
-    struct scratch *s = &pass->scratch;
-    enum activation activation = pass->config->activation;
+    enum activation activation = rule->activation;
     bool watched =
         pass_watches(pass, SITE_MLP_GATE, layer) || pass_edits(pass, SITE_MLP_GATE, layer);
-    if (!pass->config->gated) {
+    if (!rule->gated) {
         linear(pass->machine, s->hidden, y, &w->fc, activation);
         return tap_rows(pass, SITE_MLP_ACT, layer, s->hidden);
     }
@@ -196,86 +160,56 @@ static enum pass_state activate_hidden(struct pass *pass, size_t layer, struct m
     return tap_rows(pass, SITE_MLP_ACT, layer, s->hidden);
 }
 
-/* x + mlp(norm(x)), or norm(x + mlp(x)) */
-static enum pass_state mlp_sublayer(struct pass *pass, size_t layer, const struct mlp_weights *w)
+static enum pass_state tap_each(struct pass *pass, struct pass *part, const enum site *sites,
+                                size_t count, size_t layer)
 {
-    struct scratch *s = &pass->scratch;
-    struct matrix y;
-    PASS_TRY(norm_before(pass, SITE_LN_2, layer, &w->norm, &y));
-    PASS_TRY(activate_hidden(pass, layer, y, w));
-    PASS_TRY(add_out(pass, SITE_MLP_OUT, layer, s->hidden, &w->proj, &w->post));
-    if (pass->config->stream_normed) {
-        pass_norm(pass, s->x, s->x, &w->norm);
-        PASS_TRY(tap_rows(pass, SITE_RESID_POST, layer, s->x));
-        return tap_rows(pass, SITE_LN_2, layer, s->x);
-    }
-    PASS_TRY(tap_rows(pass, SITE_RESID_POST, layer, s->x));
-    return norm_after(pass, SITE_LN_2, layer, &w->norm);
+    for (size_t i = 0; i < count && sites[i];
+         i++) /* the block's end is the text's, not its part's */
+        PASS_TRY(
+            tap_rows(sites[i] == SITE_RESID_POST ? pass : part, sites[i], layer, pass->scratch.x));
+    return PASS_ON;
 }
 
-/* x + attention(norm(x)) + mlp(norm(x)): both read the same stream. */
-static enum pass_state parallel_block(struct pass *pass, size_t layer,
-                                      const struct block_weights *w)
+/* Run one sublayer on the stream x [T, C]; `y` is what the last one read, and then what this one
+ * did; `next` is the one after it, or NULL. */
+static enum pass_state run_sublayer(struct pass *pass, const struct sublayer *s,
+                                    const struct sublayer *next, size_t layer,
+                                    const struct block_weights *w, struct matrix *y)
 {
-    struct scratch *s = &pass->scratch;
-    struct matrix y;
-    PASS_TRY(norm_before(pass, SITE_LN_1, layer, &w->self.norm, &y));
-    PASS_TRY(attend(pass, layer, y, y, &w->self));
-    if (!pass->config->shared_norm && pass_goes_to(pass, SITE_LN_2, layer))
-        pass_norm(pass, s->norm, s->x, &w->mlp.norm);
-    PASS_TRY(add_out(pass, SITE_ATTN_OUT, layer, s->context, &w->self.out, &w->self.post));
-    if (!pass->config->shared_norm)
-        PASS_TRY(tap_rows(pass, SITE_LN_2, layer, s->norm));
-    if (!mechanism_lacks(&pass->config->mechanism, PART_MLP)) {
-        PASS_TRY(activate_hidden(pass, layer, s->norm, &w->mlp));
-        PASS_TRY(add_out(pass, SITE_MLP_OUT, layer, s->hidden, &w->mlp.proj, &w->mlp.post));
-    }
-    return tap_rows(pass, SITE_RESID_POST, layer, s->x);
-}
-
-/* The Transformer's block: of an encoder, of a decoder, which looks at the encoder's output as
- * well, or of GPT-2, a decoder without an encoder. */
-static enum pass_state transformer_block(struct pass *pass, size_t layer,
-                                         const struct block_weights *w)
-{
-    if (!pass->attended) /* otherwise the caller has announced and edited it */
-        PASS_TRY(tap_rows(pass, SITE_RESID_PRE, layer, pass->scratch.x));
-    if (pass->config->parallel)
-        return parallel_block(pass, layer, w);
-    PASS_TRY(attention_sublayer(pass, layer, &w->self));
-    if (pass->cross)
-        PASS_TRY(attention_sublayer(pass->cross, layer, &w->cross));
-    if (mechanism_lacks(&pass->config->mechanism, PART_MLP))
-        return tap_rows(pass, SITE_RESID_POST, layer, pass->scratch.x);
-    return mlp_sublayer(pass, layer, &w->mlp);
-}
-
-/* Bare attention: what it gives is the next layer's input. */
-static enum pass_state attention_block(struct pass *pass, size_t layer,
-                                       const struct block_weights *w)
-{
-    struct scratch *s = &pass->scratch;
-    struct matrix out = s->context; /* the heads side by side */
-    PASS_TRY(attend(pass, layer, s->x, pass->config->cross ? s->source : s->x, &w->self));
-    if (pass->config->out_proj) {
-        linear(pass->machine, s->out, s->context, &w->self.out, ACTIVATION_NONE);
-        out = s->out;
-    }
-    PASS_TRY(tap_rows(pass, SITE_ATTN_OUT, layer, out));
-    if (layer + 1 < pass->config->n_layer) /* else their widths may differ */
-        copy_rows(s->x, out);
-    return pass_check_rows(pass, SITE_ATTN_OUT, layer, out);
+    struct pass *part = s->part == PART_CROSS ? pass->cross : pass;
+    const struct attention_weights *heads = s->part == PART_CROSS ? &w->cross : &w->self;
+    bool is_mlp = s->kind == SUBLAYER_MLP;
+    const struct norm *norm = is_mlp ? &w->mlp.norm : &heads->norm;
+    if (s->reads == READS_STREAM)
+        *y = norm_before(part, s, norm);
+    if (s->at_input)
+        PASS_TRY(tap_rows(part, s->at_input, layer, *y));
+    if (s->adds_to_normed)
+        copy_rows(part->scratch.x, *y);
+    PASS_TRY(is_mlp ? mlp(part, &s->mlp, layer, *y, &w->mlp) : attend(part, s, layer, *y, heads));
+    if (next && next->reads == READS_BLOCK_INPUT && pass_goes_to(part, next->at_input, layer))
+        *y = norm_before(part, next, &w->mlp.norm); /* before x changes */
+    PASS_TRY(is_mlp ? write_out(part, s, layer, part->scratch.hidden, &w->mlp.proj, &w->mlp.post)
+                    : write_out(part, s, layer, part->scratch.context, &heads->out, &heads->post));
+    PASS_TRY(tap_each(pass, part, s->at_sum, 2, layer));
+    if (s->norm_after)
+        pass_norm(part, part->scratch.x, part->scratch.x, norm);
+    return tap_each(pass, part, s->at_after, 3, layer);
 }
 
 enum pass_state block(struct pass *pass, size_t layer)
 {
+    struct sublayer list[SUBLAYERS_MAX];
     struct block_weights w;
-    size_t place = pass->first_layer + layer;
-    bool bare = pass->config->kind == MODEL_ATTENTION;
-    if (weights_block(pass->weights, place, pass_last_site(pass, layer), &w, pass->err))
+    struct matrix y = {0};
+    size_t count = layer_read(list, pass->config, pass->part, layer);
+    if (weights_block(pass->weights, pass->first_layer + layer, pass_last_site(pass, layer), &w,
+                      pass->err))
         return PASS_FAILED;
-    if (bare)
-        return attention_block(pass, layer, &w);
-    PASS_TRY(transformer_block(pass, layer, &w));
-    return pass_check_rows(pass, SITE_RESID_POST, layer, pass->scratch.x);
+    if (!pass->attended) /* otherwise the caller has announced and edited it */
+        PASS_TRY(tap_rows(pass, SITE_RESID_PRE, layer, pass->scratch.x));
+    for (size_t i = 0; i < count; i++)
+        PASS_TRY(run_sublayer(pass, &list[i], i + 1 < count ? &list[i + 1] : NULL, layer, &w, &y));
+    return pass_check_rows(pass, list[0].at_sum[0] || count > 1 ? SITE_RESID_POST : SITE_ATTN_OUT,
+                           layer, pass->scratch.x);
 }

@@ -43,6 +43,19 @@ enum head_norm {
 /* A bias of scores that grows with the distance to the key (Press et al., 2021). */
 enum alibi { ALIBI_NONE, ALIBI_BLOOM, ALIBI_FALCON };
 
+/* The norms of a block, and what its sublayers read. */
+enum block_style {
+    STYLE_BARE,        /* no norms and no residual stream: attention alone */
+    STYLE_PRE,         /* x + f(norm(x)) */
+    STYLE_POST,        /* norm(x + f(x)) */
+    STYLE_POST_STREAM, /* the same; resid_post is the normed sum (OPT-350m) */
+    STYLE_AFTER,       /* x + norm(f(x)) (OLMo 2) */
+    STYLE_SANDWICH,    /* x + norm(f(norm(x))) (Gemma 2) */
+    STYLE_PARALLEL,    /* attention and MLP read the same stream, each through its norm */
+    STYLE_ONE_NORM,    /* the same, through one norm */
+    STYLE_TO_NORMED,   /* norm(x) + f(norm(x)) (an option of BLOOM) */
+};
+
 /* Each field has a row in features.h. */
 struct config {
     enum model_kind kind;
@@ -57,10 +70,10 @@ struct config {
     size_t d_out;           /* of attention alone: columns of W_O */
     size_t n_inner;         /* hidden channels of the MLP */
     enum activation activation;
-    float embedding_scale;       /* factor of token embeddings */
-    bool sinusoids;              /* sinusoidal positions; else learned ones, if any */
-    float epsilon;               /* of the layer norms */
-    bool norm_first;             /* x + f(norm(x)); else norm(x + f(x)) */
+    float embedding_scale; /* factor of token embeddings */
+    bool sinusoids;        /* sinusoidal positions; else learned ones, if any */
+    float epsilon;         /* of the layer norms */
+    enum block_style style;
     bool final_norm;             /* after the last layer */
     float scale;                 /* of the scores */
     bool scale_by_layer;         /* scores are also divided by the layer's number, from 1 */
@@ -78,12 +91,6 @@ struct config {
     bool rms;                    /* RMS norms, else layer norms */
     bool norm_offset;            /* scales of norms are 1 + w */
     bool norm_shift;             /* norms have a shift */
-    bool norm_in;                /* norms before sublayers, or after the sums (see norm_first) */
-    bool norm_out;               /* norms of the output of a sublayer */
-    bool parallel;               /* attention and MLP read the same stream */
-    bool shared_norm;            /* with `parallel`: through the same norm */
-    bool residual_normed;        /* sublayers are added to the normed stream */
-    bool stream_normed;          /* without norm_first: a block's output is the normed sum */
     bool gated;                  /* the MLP is act(gate(x)) · up(x) */
     enum head_norm head_norm;
     enum alibi alibi;

@@ -1,9 +1,12 @@
 #include "model/features.h"
 
+#include "model/layer.h"
+
 /* Kinds that no feature names: those that were added to an enum without one. */
 static bool config_has_other(const struct config *c)
 {
-    return c->kind > MODEL_DECODER || c->head_norm > HEAD_NORM_WHOLE || c->alibi > ALIBI_FALCON ||
+    return c->kind > MODEL_DECODER || c->style > STYLE_TO_NORMED ||
+           c->head_norm > HEAD_NORM_WHOLE || c->alibi > ALIBI_FALCON ||
            c->rotary.scaling > ROTARY_LONGROPE || c->biases > (BIAS_ALL | BIAS_LOGITS) ||
            config_flags(c) > (LAYER_WINDOW | LAYER_UNROTATED | LAYER_LOCAL_TURN);
 }

@@ -31,7 +31,15 @@
     FIELD(embedding_scale, FEATURE(EMBEDDING_SCALE, c->embedding_scale != 1, "scaled embeddings")) \
     FIELD(sinusoids, FEATURE(SINUSOIDS, c->sinusoids, "sinusoidal positions")) \
     FIELD(epsilon, NONE) \
-    FIELD(norm_first, FEATURE(NORMS_LAST, !c->norm_first, "norms after sublayers")) \
+    FIELD(style, FEATURE(NORMS_LAST, style_norms_sums(c->style), "norms after sublayers") \
+          FEATURE(STREAM_NORMED, c->style == STYLE_POST_STREAM, "a normed stream") \
+          FEATURE(NORM_OUT, style_norms_outputs(c->style), \
+                  "norms of sublayer outputs") \
+          FEATURE(NO_NORM_IN, c->style == STYLE_AFTER, \
+                  "sublayers that read the stream without a norm") \
+          FEATURE(PARALLEL, style_is_parallel(c->style), "attention and MLP in parallel") \
+          FEATURE(SHARED_NORM, c->style == STYLE_ONE_NORM, "a norm that sublayers share") \
+          FEATURE(RESIDUAL_NORMED, c->style == STYLE_TO_NORMED, "sums with the normed stream")) \
     FIELD(final_norm, FEATURE(NO_FINAL_NORM, !c->final_norm, "a last stream without a norm")) \
     FIELD(scale, NONE) \
     FIELD(scale_by_layer, \
@@ -49,16 +57,8 @@
     FIELD(embedding_norm, FEATURE(EMBEDDING_NORM, c->embedding_norm, "a norm of embeddings")) \
     FIELD(rms, FEATURE(RMS, c->rms, "RMS norms")) \
     FIELD(norm_offset, FEATURE(NORM_OFFSET, c->norm_offset, "scales of norms that are 1 + w")) \
-    FIELD(norm_shift, FEATURE(NO_SHIFT, c->norm_in && !c->rms && !c->norm_shift, \
+    FIELD(norm_shift, FEATURE(NO_SHIFT, c->style != STYLE_BARE && !c->rms && !c->norm_shift, \
                               "layer norms without a shift")) \
-    FIELD(norm_in, NONE) \
-    FIELD(norm_out, FEATURE(NORM_OUT, c->norm_out, "norms of sublayer outputs") \
-          FEATURE(NO_NORM_IN, !c->norm_in, "sublayers that read the stream without a norm")) \
-    FIELD(parallel, FEATURE(PARALLEL, c->parallel, "attention and MLP in parallel")) \
-    FIELD(shared_norm, FEATURE(SHARED_NORM, c->shared_norm, "a norm that sublayers share")) \
-    FIELD(residual_normed, \
-          FEATURE(RESIDUAL_NORMED, c->residual_normed, "sums with the normed stream")) \
-    FIELD(stream_normed, FEATURE(STREAM_NORMED, c->stream_normed, "a normed stream")) \
     FIELD(gated, FEATURE(GATED, c->gated, "gated MLPs")) \
     FIELD(head_norm, FEATURE(HEAD_NORM, c->head_norm, "norms of queries and keys") \
           FEATURE(HEAD_NORM_WHOLE, c->head_norm == HEAD_NORM_WHOLE, "norms of all heads together") \

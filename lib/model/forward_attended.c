@@ -16,7 +16,6 @@ int forward_attended(const struct run *run, const struct attended_rows *rows, st
         .tokens = all.count,
         .key_tokens = all.count,
     };
-    bool alone = run->config->kind == MODEL_ATTENTION;
     struct watch watch;
     struct tap tap = {.watch = &watch};
     struct pass pass = {
@@ -38,12 +37,12 @@ int forward_attended(const struct run *run, const struct attended_rows *rows, st
     if (pass_memory_take(&pass, false) || pass_hold_rounded(&pass))
         return -1;
     struct scratch *s = &pass.scratch;
-    if (!alone)
+    if (rows->x.columns == s->x.columns)
         copy_rows(s->x, rows->x);
     copy_rows(s->context, rows->context);
     pass_edit_rows(&pass, SITE_CONTEXT, rows->layer, s->context);
     if (block(&pass, rows->layer) == PASS_FAILED)
         return -1;
-    copy_rows(rows->x, !alone ? s->x : run->config->out_proj ? s->out : s->context);
+    copy_rows(rows->x, s->x);
     return 0;
 }

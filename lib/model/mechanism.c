@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/names.h"
 #include "base/num.h"
-#include "model/config.h"
+#include "model/layer.h"
 
 enum {
     SIZE_MAX_GIVEN = 100000000, /* of windows and the like: more tokens than any text has */
@@ -305,7 +305,8 @@ static int check_family(const struct mechanism *m, const struct config *config, 
                                "--attention linear: expected a model without %s, found one of type "
                                "\"%s\": linear attention has no scores",
                                alibi ? "ALiBi" : "a cap of scores", config_kind_name(config));
-    if ((config->parallel || config->residual_normed) && mechanism_lacks(m, PART_RESIDUAL))
+    if ((style_is_parallel(config->style) || config->style == STYLE_TO_NORMED) &&
+        mechanism_lacks(m, PART_RESIDUAL))
         return err_unsupported(err,
                                "--without residual: expected attention and MLP in sequence, each "
                                "with a residual connection, found type \"%s\"",

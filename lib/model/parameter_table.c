@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "model/family/family.h"
+#include "model/layer.h"
 
 /* What a model has; a parameter is part of one that has all it needs. */
 enum {
@@ -43,12 +44,13 @@ static int features_of(const struct config *c)
            given(c->kind != MODEL_ATTENTION, BLOCKS) | given(!gpt2 && c->projections, SEPARATE) |
            given(!waves, LEARNED_POSITIONS) | given(c->final_norm, FINAL_NORM) |
            given(!c->tied, UNTIED) | given(!gpt2 && c->out_proj, OUT_PROJ) |
-           given(c->norm_in, NORMS_IN) | given(!c->shared_norm, SECOND_NORM) |
-           given(c->norm_out, NORMS_OUT) | given(c->norm_shift, SHIFT) | given(c->gated, GATED) |
-           given(c->head_norm, HEAD_NORMS) | given(c->embedding_norm, EMBEDDING_NORM) |
-           given(c->n_word, PROJECTED) | given(c->biases & BIAS_QKV, OF_QKV) |
-           given(c->biases & BIAS_OUT, OF_OUT) | given(c->biases & BIAS_MLP, OF_MLP) |
-           given(c->biases & BIAS_LOGITS, OF_LOGITS);
+           given(style_norms_first(c->style) || style_norms_sums(c->style), NORMS_IN) |
+           given(c->style != STYLE_ONE_NORM, SECOND_NORM) |
+           given(style_norms_outputs(c->style), NORMS_OUT) | given(c->norm_shift, SHIFT) |
+           given(c->gated, GATED) | given(c->head_norm, HEAD_NORMS) |
+           given(c->embedding_norm, EMBEDDING_NORM) | given(c->n_word, PROJECTED) |
+           given(c->biases & BIAS_QKV, OF_QKV) | given(c->biases & BIAS_OUT, OF_OUT) |
+           given(c->biases & BIAS_MLP, OF_MLP) | given(c->biases & BIAS_LOGITS, OF_LOGITS);
 }
 
 /* A matrix with its bias, a norm's scale with its shift. */

@@ -3,6 +3,7 @@
 #include "base/num.h"
 #include "math/rows.h"
 #include "model/cache.h"
+#include "model/layer.h"
 
 enum attention_kind pass_attention_kind(const struct pass *pass)
 {
@@ -95,7 +96,7 @@ static size_t place_of(const struct pass *pass, enum site site, size_t layer)
 {
     enum site sum = site_rows[site].after;
     if (site_rows[site].in_layer)
-        return 1 + layer * SITE_COUNT + (sum && !pass->config->norm_first ? sum : site);
+        return 1 + layer * SITE_COUNT + (sum && style_norms_sums(pass->config->style) ? sum : site);
     return site == SITE_EMBEDDING ? 0 : (size_t)-1;
 }
 

@@ -11,6 +11,7 @@
 #include "model/batch.h"
 #include "model/config.h"
 #include "model/edit.h"
+#include "model/layer.h"
 #include "model/tap.h"
 #include "model/weights.h"
 
@@ -121,7 +122,7 @@ int pass_make_logits(struct pass *pass, struct matrix logits, struct matrix y);
 
 /* Apply norms of heads and rotary embeddings to queries and keys, and announce them. Compute
  * cosines and sines, once in each pass. */
-enum pass_state pass_place_heads(struct pass *pass, size_t layer,
+enum pass_state pass_place_heads(struct pass *pass, const struct head_rule *rule, size_t layer,
                                  const struct attention_weights *w);
 void pass_fill_waves(struct pass *pass);
 

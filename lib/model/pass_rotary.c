@@ -22,38 +22,38 @@ void pass_fill_waves(struct pass *pass)
     }
 }
 
-static void turn(const struct pass *pass, size_t layer, struct matrix heads)
+/* Apply the rotary embedding to queries or keys. */
+static void rotate_heads(const struct pass *pass, const struct head_rule *rule, struct matrix heads)
 {
     const struct config *c = pass->config;
-    const struct rotary *rotary = config_rotary(c, layer);
-    bool local = rotary == &c->rotary_local;
-    if (rotary && !mechanism_lacks(&c->mechanism, PART_POSITIONS))
-        rotate(heads, heads, c->d_k, rotary, local ? pass->scratch.local : pass->scratch.waves);
+    bool local = rule->rotary == &c->rotary_local;
+    if (!mechanism_lacks(&c->mechanism, PART_POSITIONS))
+        rotate(heads, heads, rule->d_k, rule->rotary,
+               local ? pass->scratch.local : pass->scratch.waves);
 }
 
-/* Queries or keys, normed head by head or as a whole, before they turn. */
-static void norm_heads(const struct pass *pass, struct matrix y, const struct norm *norm)
+/* Norm queries or keys, head by head or as a whole. */
+static void norm_heads(const struct pass *pass, const struct head_rule *rule, struct matrix y,
+                       const struct norm *norm)
 {
-    size_t width = pass->config->d_k;
+    size_t width = rule->norm == HEAD_NORM_WHOLE ? y.columns : rule->d_k;
     if (!norm->scale || mechanism_lacks(&pass->config->mechanism, PART_NORM))
-        return; /* nothing wants them */
-    if (pass->config->head_norm == HEAD_NORM_WHOLE)
-        norm_rows(y, y, norm);
-    else if (pass->config->head_norm == HEAD_NORM_SHARED)
-        for (size_t head = 0; head < y.columns; head += width)
-            norm_rows(matrix_columns(y, head, width), matrix_columns(y, head, width), norm);
+        return; /* nothing needs them */
+    for (size_t first = 0; first < y.columns; first += width)
+        norm_rows(matrix_columns(y, first, width), matrix_columns(y, first, width), norm);
 }
 
-enum pass_state pass_place_heads(struct pass *pass, size_t layer, const struct attention_weights *w)
+enum pass_state pass_place_heads(struct pass *pass, const struct head_rule *rule, size_t layer,
+                                 const struct attention_weights *w)
 {
     const struct scratch *s = &pass->scratch;
-    norm_heads(pass, s->q, &w->q_norm);
-    norm_heads(pass, s->k, &w->k_norm);
-    if (config_rotary(pass->config, layer)) {
+    norm_heads(pass, rule, s->q, &w->q_norm);
+    norm_heads(pass, rule, s->k, &w->k_norm);
+    if (rule->rotary) {
         PASS_TRY(tap_heads(pass, SITE_Q_PRE, layer, s->q));
         PASS_TRY(tap_heads(pass, SITE_K_PRE, layer, s->k));
-        turn(pass, layer, s->q);
-        turn(pass, layer, s->k);
+        rotate_heads(pass, rule, s->q);
+        rotate_heads(pass, rule, s->k);
     }
     PASS_TRY(tap_heads(pass, SITE_Q, layer, s->q));
     return tap_heads(pass, SITE_K, layer, s->k);

@@ -5,7 +5,7 @@
 
 #include "base/names.h"
 #include "base/num.h"
-#include "model/config.h"
+#include "model/layer.h"
 #include "model/mechanism.h"
 
 #define ENCODER(site, name, axes, about) \
@@ -285,14 +285,15 @@ bool site_exists(const struct config *config, enum site site)
     case SITE_K_PRE:
         return config_rotates(config);
     case SITE_LN_1:
-        return config->norm_in;
+        return style_norms_first(config->style) || style_norms_sums(config->style);
     case SITE_LN_2:
-        return config->norm_in && !config->shared_norm;
+        return (style_norms_first(config->style) && config->style != STYLE_ONE_NORM) ||
+               style_norms_sums(config->style);
     case SITE_LN_1_POST:
     case SITE_LN_2_POST:
-        return config->norm_out;
+        return style_norms_outputs(config->style);
     case SITE_RESID_MID:
-        return !config->parallel;
+        return !style_is_parallel(config->style);
     case SITE_MLP_GATE:
     case SITE_MLP_UP:
         return config->gated;
@@ -306,7 +307,7 @@ bool site_exists(const struct config *config, enum site site)
 
 enum site site_of_output(const struct config *config)
 {
-    bool normed = !config->norm_first && !mechanism_lacks(&config->mechanism, PART_MLP);
+    bool normed = style_norms_sums(config->style) && !mechanism_lacks(&config->mechanism, PART_MLP);
     return normed ? SITE_LN_2 : SITE_RESID_POST;
 }
 

@@ -1,7 +1,7 @@
 #include "model/tap.h"
 
 #include "base/arena.h"
-#include "model/config.h"
+#include "model/layer.h"
 
 int watch_init(struct watch *watch, const struct config *config, struct arena *arena,
                struct err *err)
@@ -9,7 +9,7 @@ int watch_init(struct watch *watch, const struct config *config, struct arena *a
     size_t encoder = config->n_encoder_layer;
     *watch = (struct watch){
         .layer_count = config->n_layer > encoder ? config->n_layer : encoder,
-        .norm_first = config->norm_first,
+        .norms_sums = style_norms_sums(config->style),
     };
     watch->layers = arena_alloc(arena, watch->layer_count, sizeof *watch->layers, err);
     return watch->layers ? 0 : -1;
@@ -40,7 +40,7 @@ static int place_of(enum site site)
 static uint64_t later_sites(const struct watch *watch, enum site site)
 {
     uint64_t later = 0;
-    if (watch->norm_first)
+    if (!watch->norms_sums)
         return ~(site_bit(site) | (site_bit(site) - 1));
     for (int other = 0; other < SITE_COUNT; other++)
         if (place_of((enum site)other) > place_of(site))

@@ -24,7 +24,7 @@ struct watch {
     uint64_t *layers;     /* [layer_count] watched sites of this layer of encoder and decoder */
     uint64_t model_sites; /* watched sites outside the layers */
     size_t layer_count;   /* the larger of encoder and decoder */
-    bool norm_first;
+    bool norms_sums;
     bool last_logits;              /* logits of each text's last token only, [1, V] */
     size_t first_head, head_count; /* watched query heads; head_count 0: all */
 };

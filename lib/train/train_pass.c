@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "math/gemm.h"
 #include "math/rng.h"
+#include "model/layer.h"
 
 enum { COST = 8 }; /* estimated multiply-adds per element */
 
@@ -234,7 +235,7 @@ static void layer_forward(struct train_step *step)
     project(step, step->scratch.out, t->context, &t->w.self.out);
     add_branch(step, t->mid, t->x, DROP_ATTENTION);
 
-    norm(step, t->norm_2, step->config->parallel ? t->x : t->mid, &t->w.mlp.norm);
+    norm(step, t->norm_2, style_is_parallel(step->config->style) ? t->x : t->mid, &t->w.mlp.norm);
     project(step, t->hidden, t->norm_2, step->config->gated ? &t->w.mlp.gate : &t->w.mlp.fc);
     if (step->config->gated)
         project(step, t->up, t->norm_2, &t->w.mlp.fc);
@@ -493,7 +494,7 @@ static void layer_backward(struct train_step *step)
     const struct layer_tape *t = &step->layers[step->layer];
     struct gradient_tape *d = &step->d;
     float share = branch_scale(step);
-    bool parallel = step->config->parallel;
+    bool parallel = style_is_parallel(step->config->style);
 
     branch_backward(step, DROP_MLP, share);
     project_backward(step, d->hidden, d->branch, t->active, &t->w.mlp.proj, false);

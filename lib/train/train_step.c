@@ -2,6 +2,7 @@
 
 #include "base/num.h"
 #include "model/features.h"
+#include "model/layer.h"
 #include "model/weights_load.h"
 
 enum { LINE = 16 }; /* floats per cache line */
@@ -69,7 +70,7 @@ static int read_layer(struct train_step *step, size_t layer, struct err *err)
     struct block_weights *w = &step->layers[layer].w;
     if (weights_block(&step->model, layer, SITE_RESID_POST, w, err))
         return -1;
-    if (c->shared_norm)
+    if (c->style == STYLE_ONE_NORM)
         w->mlp.norm = w->self.norm;
     if (w->self.q.rows.view.stride > 0) {
         w->self.joined = w->self.q;

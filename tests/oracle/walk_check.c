@@ -1,3 +1,4 @@
+#include "model/layer.h"
 #include "walk_check.h"
 
 #include <math.h>
@@ -51,7 +52,7 @@ static enum site input_site(const struct config *config, enum site_part part, si
 {
     if (config->kind == MODEL_ATTENTION)
         return layer ? SITE_ATTN_OUT : SITE_EMBEDDING;
-    if (config->norm_first && config->norm_in)
+    if (style_norms_first(config->style))
         return part == PART_SOURCE ? SITE_ENC_LN_1 : part == PART_CROSS ? SITE_LN_CROSS : SITE_LN_1;
     if (part == PART_CROSS) /* the norm of self-attention follows its sum */
         return SITE_LN_1;
@@ -220,7 +221,7 @@ static int check_all_seen(struct traces *traces, size_t layer, struct err *err)
 {
     char name[SITE_NAME_BYTES];
     for (int site = SITE_LN_1; site <= SITE_RESID_POST; site++) {
-        bool twice = site == SITE_LN_2 && traces->viewer->model.config.stream_normed;
+        bool twice = site == SITE_LN_2 && traces->viewer->model.config.style == STYLE_POST_STREAM;
         site_tensor_name(name, (enum site)site, (int)layer); /* ln_2 is resid_post */
         if (!twice && golden_find(traces->golden, name) && !(traces->seen >> site & 1))
             return err_set(err, "'%s': not in the explanation", name);

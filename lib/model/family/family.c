@@ -190,19 +190,17 @@ static int settle_gemma3(struct reading *reading)
 }
 
 /* Defaults, each with more of them. */
-#define HOUSE                                                                                \
-    .final_norm = true, .tied = true, .causal = true, .projections = true, .out_proj = true, \
-    .norm_in = true, .norm_shift = true
-#define DECODER                                                                          \
-    .kind = MODEL_DECODER, .embedding_scale = 1, .norm_first = true, .final_norm = true, \
-    .causal = true, .projections = true, .out_proj = true, .bos_id = -1, .eos_id = -1,   \
-    .initializer_range = 0.02
+#define HOUSE                                                                                  \
+    .style = STYLE_PRE, .final_norm = true, .tied = true, .causal = true, .projections = true, \
+    .out_proj = true, .norm_shift = true
+#define DECODER                                                                      \
+    .kind = MODEL_DECODER, .embedding_scale = 1, .final_norm = true, .causal = true, \
+    .projections = true, .out_proj = true, .bos_id = -1, .eos_id = -1, .initializer_range = 0.02
 #define RMS DECODER, .rms = true, .gated = true
-#define LLAMA RMS, .norm_in = true, .epsilon = 1e-6f
-#define GEMMA LLAMA, .tied = true, .norm_offset = true, .d_k = 256
-#define SHIFTED DECODER, .norm_in = true, .norm_shift = true, .epsilon = 1e-5f
-#define PARALLEL SHIFTED, .parallel = true
-#define TIED SHIFTED, .tied = true
+#define LLAMA RMS, .style = STYLE_PRE, .epsilon = 1e-6f
+#define GEMMA RMS, .epsilon = 1e-6f, .tied = true, .norm_offset = true, .d_k = 256
+#define SHIFTED DECODER, .norm_shift = true, .epsilon = 1e-5f
+#define TIED SHIFTED, .style = STYLE_PRE, .tied = true
 #define WITH(...)          \
     &(const struct config) \
     {                      \
@@ -213,8 +211,8 @@ const struct family family_rows[] = {
     [MODEL_GPT2] = {"gpt2", NULL, family_settle_gpt2,
                     WITH(HOUSE, .kind = MODEL_GPT2, .vocab_size = 50257, .n_positions = 1024,
                          .n_embd = 768, .n_layer = 12, .n_head = 12, .embedding_scale = 1,
-                         .norm_first = true, .biases = BIAS_ALL, .initializer_range = 0.02,
-                         .bos_id = 50256, .eos_id = 50256)},
+                         .biases = BIAS_ALL, .initializer_range = 0.02, .bos_id = 50256,
+                         .eos_id = 50256)},
     [MODEL_ATTENTION] = {"attention", NULL, family_settle_attention,
                          WITH(.kind = MODEL_ATTENTION, .n_layer = 1, .n_head = 1,
                               .embedding_scale = 1, .projections = true, .bos_id = -1,
@@ -234,33 +232,34 @@ const struct family family_rows[] = {
     {"granite", &llama_names, settle_granite, WITH(LLAMA), "hidden_act", "silu", 1, 1e4},
     {"smollm3", &llama_names, settle_smollm3, WITH(LLAMA, .tied = true), "hidden_act", "silu", 1,
      2e6},
-    {"phi3", &phi3_names, family_settle_window, WITH(RMS, .norm_in = true, .epsilon = 1e-5f),
+    {"phi3", &phi3_names, family_settle_window, WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f),
      "hidden_act", "silu", 1, 1e4},
     {"olmo2", &olmo2_names, settle_llama,
-     WITH(RMS, .norm_out = true, .epsilon = 1e-5f, .head_norm = HEAD_NORM_WHOLE), "hidden_act",
+     WITH(RMS, .style = STYLE_AFTER, .epsilon = 1e-5f, .head_norm = HEAD_NORM_WHOLE), "hidden_act",
      "silu", 1, 1e4},
-    {"gemma", &llama_names, settle_gemma1, WITH(GEMMA), "hidden_activation", "gelu_pytorch_tanh", 1,
-     1e4},
+    {"gemma", &llama_names, settle_gemma1, WITH(GEMMA, .style = STYLE_PRE), "hidden_activation",
+     "gelu_pytorch_tanh", 1, 1e4},
     {"gemma2", &gemma_names, settle_gemma2,
-     WITH(GEMMA, .norm_out = true, .window = 4096, .score_cap = 50, .logit_cap = 30),
+     WITH(GEMMA, .style = STYLE_SANDWICH, .window = 4096, .score_cap = 50, .logit_cap = 30),
      "hidden_activation", "gelu_pytorch_tanh", 1, 1e4},
     {"gemma3_text", &gemma_names, settle_gemma3,
-     WITH(GEMMA, .norm_out = true, .window = 4096, .head_norm = HEAD_NORM_SHARED),
+     WITH(GEMMA, .style = STYLE_SANDWICH, .window = 4096, .head_norm = HEAD_NORM_SHARED),
      "hidden_activation", "gelu_pytorch_tanh", 1, 1e6},
     {"phi", &phi_names, family_settle_phi,
-     WITH(PARALLEL, .shared_norm = true, .biases = BIAS_ALL | BIAS_LOGITS), "hidden_act",
+     WITH(SHIFTED, .style = STYLE_ONE_NORM, .biases = BIAS_ALL | BIAS_LOGITS), "hidden_act",
      "gelu_new", 0.5, 1e4},
-    {"stablelm", &llama_names, family_settle_stablelm, WITH(SHIFTED, .gated = true), "hidden_act",
-     "silu", 0.25, 1e4},
+    {"stablelm", &llama_names, family_settle_stablelm,
+     WITH(SHIFTED, .style = STYLE_PRE, .gated = true), "hidden_act", "silu", 0.25, 1e4},
     {"starcoder2", &starcoder2_names, family_settle_starcoder2, WITH(TIED), "hidden_act",
      "gelu_pytorch_tanh", 1, 1e4},
-    {"gpt_neox", &neox_names, family_settle_neox, WITH(PARALLEL, .biases = BIAS_ALL), "hidden_act",
-     "gelu", 0.25, 1e4, "rotary_emb_base", "rotary_pct"},
+    {"gpt_neox", &neox_names, family_settle_neox,
+     WITH(SHIFTED, .style = STYLE_PARALLEL, .biases = BIAS_ALL), "hidden_act", "gelu", 0.25, 1e4,
+     "rotary_emb_base", "rotary_pct"},
     {"gpt_neo", &gpt_neo_names, family_settle_gpt_neo,
      WITH(TIED, .biases = BIAS_OUT | BIAS_MLP, .n_positions = 2048, .window = 256, .scale = 1),
      "activation_function", "gelu_new", 0, 0},
     {"gptj", &gptj_names, NULL,
-     WITH(PARALLEL, .shared_norm = true, .biases = BIAS_MLP | BIAS_LOGITS,
+     WITH(SHIFTED, .style = STYLE_ONE_NORM, .biases = BIAS_MLP | BIAS_LOGITS,
           .rotary = {.neighbours = true, .components = 64}),
      "activation_function", "gelu_new", 1, 1e4, .width_key = "rotary_dim"},
     {"opt", &opt_names, family_settle_opt,

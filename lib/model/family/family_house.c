@@ -265,11 +265,12 @@ int family_settle_transformer(struct reading *reading)
     const struct json *root = reading->root;
     struct err *err = reading->err;
     bool scaled = true;
+    bool first = false;
     bool bias = true;
     if (read_sizes(config, root, err) || check_required(config, err) || check_heads(config, err) ||
         read_activation(reading, "relu") || read_epsilon(config, root, err) ||
         read_positions(config, root, err) || family_flag(reading, "scale_embedding", &scaled) ||
-        family_flag(reading, "norm_first", &config->norm_first) ||
+        family_flag(reading, "norm_first", &first) ||
         family_flag(reading, "final_norm", &config->final_norm) ||
         family_flag(reading, "bias", &bias) ||
         family_flag(reading, "tie_word_embeddings", &config->tied) ||
@@ -277,6 +278,7 @@ int family_settle_transformer(struct reading *reading)
         read_token_id(&config->eos_id, root, "eos_token_id", err))
         return -1;
     fill_sizes(config);
+    config->style = first ? STYLE_PRE : STYLE_POST;
     config->biases = bias ? BIAS_ALL : BIAS_MLP;
     config->embedding_scale = scaled ? sqrtf((float)config->n_embd) : 1.0f;
     return 0;

@@ -10,19 +10,21 @@ int family_settle_phi(struct reading *reading)
 
 int family_settle_neox(struct reading *reading)
 {
-    if (family_flag(reading, "use_parallel_residual", &reading->config->parallel))
+    bool parallel = true;
+    if (family_flag(reading, "use_parallel_residual", &parallel))
         return -1;
+    reading->config->style = parallel ? STYLE_PARALLEL : STYLE_PRE;
     return family_add_bias(reading, "attention_bias", BIAS_QKV | BIAS_OUT);
 }
 
 int family_settle_stablelm(struct reading *reading)
 {
-    struct config *c = reading->config;
+    bool parallel = false;
     if (family_expect(reading, "qk_layernorm", false, false) ||
-        family_flag(reading, "use_parallel_residual", &c->parallel) ||
+        family_flag(reading, "use_parallel_residual", &parallel) ||
         family_add_bias(reading, "use_qkv_bias", BIAS_QKV))
         return -1;
-    c->shared_norm = c->parallel;
+    reading->config->style = parallel ? STYLE_ONE_NORM : STYLE_PRE;
     return 0;
 }
 
@@ -34,9 +36,12 @@ int family_settle_starcoder2(struct reading *reading)
 
 int family_settle_bloom(struct reading *reading)
 {
+    bool normed = false;
     reading->config->n_inner = 4 * reading->config->n_embd;
-    return family_flag(reading, "apply_residual_connection_post_layernorm",
-                       &reading->config->residual_normed);
+    if (family_flag(reading, "apply_residual_connection_post_layernorm", &normed))
+        return -1;
+    reading->config->style = normed ? STYLE_TO_NORMED : STYLE_PRE;
+    return 0;
 }
 
 int family_settle_falcon(struct reading *reading)
@@ -44,13 +49,13 @@ int family_settle_falcon(struct reading *reading)
     struct config *c = reading->config;
     bool grouped = false;
     bool multi_query = true;
+    bool parallel = true;
     bool alibi = false;
     size_t norms = 2;
-    c->parallel = true;
     if (family_flag(reading, "new_decoder_architecture", &grouped) ||
         family_flag(reading, "multi_query", &multi_query) ||
-        family_flag(reading, "parallel_attn", &c->parallel) ||
-        family_flag(reading, "alibi", &alibi) || family_add_bias(reading, "bias", BIAS_ALL) ||
+        family_flag(reading, "parallel_attn", &parallel) || family_flag(reading, "alibi", &alibi) ||
+        family_add_bias(reading, "bias", BIAS_ALL) ||
         family_size(reading, "num_ln_in_parallel_attn", &norms))
         return -1;
     if (norms != 1 && norms != 2)
@@ -58,8 +63,8 @@ int family_settle_falcon(struct reading *reading)
             reading->err, "field 'num_ln_in_parallel_attn': expected 1 or 2, found %zu", norms);
     if (!grouped)
         c->n_kv_head = multi_query ? 1 : c->n_head;
-    c->parallel = c->parallel || grouped;
-    c->shared_norm = c->parallel && (!grouped || norms == 1);
+    if (parallel || grouped)
+        c->style = grouped && norms == 2 ? STYLE_PARALLEL : STYLE_ONE_NORM;
     if (grouped && norms == 2)
         c->family = family_find("falcon with two norms");
     if (alibi)
@@ -126,15 +131,16 @@ int family_settle_opt(struct reading *reading)
 {
     struct config *c = reading->config;
     bool removed = false;
+    bool first = true;
     c->epsilon = 1e-5f;
-    if (family_flag(reading, "do_layer_norm_before", &c->norm_first) ||
+    if (family_flag(reading, "do_layer_norm_before", &first) ||
         family_flag(reading, "_remove_final_layer_norm", &removed) ||
         family_size(reading, "word_embed_proj_dim", &c->n_word) ||
         family_add_bias(reading, "enable_bias", BIAS_ALL) ||
         family_expect(reading, "layer_norm_elementwise_affine", true, true))
         return -1;
-    c->final_norm = c->norm_first && !removed;
-    c->stream_normed = !c->norm_first;
+    c->final_norm = first && !removed;
+    c->style = first ? STYLE_PRE : STYLE_POST_STREAM;
     if (c->n_word == c->n_embd)
         c->n_word = 0;
     return 0;

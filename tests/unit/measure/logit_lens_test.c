@@ -7,6 +7,7 @@
 #include "lens/continuation.h"
 #include "measure/token_scores.h"
 #include "model/forward.h"
+#include "model/layer.h"
 
 static const char *const models[] = {
     "tiny", "tests/golden-families/llama", "tests/golden-families/gpt_neox",
@@ -69,7 +70,8 @@ TEST_LOOP(logits_of_captured_rows_have_the_bits_of_the_pass, COUNT(models))
     const struct config *config = &viewer.model.config;
     size_t words = config->vocab_size;
     struct report logits = look(SITE_LOGITS, NULL);
-    struct report stream = look(config->norm_first ? SITE_RESID_POST : SITE_LN_2, "-1");
+    struct report stream =
+        look(!style_norms_sums(config->style) ? SITE_RESID_POST : SITE_LN_2, "-1");
     const struct kept *kept = stream.tensors;
     struct run run = {
         .machine = &viewer.machine, .config = config, .weights = &viewer.model.weights};

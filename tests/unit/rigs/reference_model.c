@@ -1,3 +1,4 @@
+#include "model/layer.h"
 #include "reference_model.h"
 
 #include <math.h>
@@ -97,7 +98,7 @@ static const double *before(struct reference *r, const struct stack *stack, size
     size_t size = stack->rows * r->model->config.n_embd;
     double *y = reference_taken(r, size);
     memcpy(y, stack->x, size * sizeof *y);
-    if (!r->model->config.norm_first)
+    if (style_norms_sums(r->model->config.style))
         return y;
     y = norm_of(r, stack, layer, name);
     keep_stream(r, stack, site, layer, y);
@@ -110,7 +111,7 @@ static void after(struct reference *r, const struct stack *stack, size_t layer, 
     size_t size = stack->rows * r->model->config.n_embd;
     add(r, stack->x, out, size);
     keep_stream(r, stack, sum, layer, stack->x);
-    if (r->model->config.norm_first)
+    if (!style_norms_sums(r->model->config.style))
         return;
     memcpy(stack->x, norm_of(r, stack, layer, name), size * sizeof *stack->x);
     keep_stream(r, stack, site, layer, stack->x);
