@@ -113,3 +113,37 @@ const struct sublayer *layer_mlp(const struct sublayer *list, size_t count)
 {
     return list[count - 1].kind == SUBLAYER_MLP ? &list[count - 1] : NULL;
 }
+
+struct stack stack_read(const struct config *c, enum site_part part)
+{
+    bool of_text = part == PART_SENTENCE;
+    bool positions = c->style != STYLE_BARE && !config_rotates(c) && !c->alibi;
+    struct stack stack = {
+        .part = part,
+        .width = c->n_embd,
+        .layers = of_text ? c->n_layer : c->n_encoder_layer,
+        .embed = {.width = config_word_width(c),
+                  .rows = c->vocab_size,
+                  .scale = c->embedding_scale,
+                  .positions = !positions     ? POSITIONS_NONE
+                               : c->sinusoids ? POSITIONS_SINES
+                                              : POSITIONS_TABLE,
+                  .first = c->position_offset,
+                  .norm = c->embedding_norm,
+                  .project = c->n_word ? PROJECT_TOKENS : PROJECT_NEVER},
+        .unembed = {.norm = c->final_norm && (of_text || c->n_encoder_layer)},
+    };
+    if (of_text && c->style != STYLE_BARE)
+        stack.unembed = (struct unembed_rule){
+            .norm = c->final_norm,
+            .project = c->n_word,
+            .head = true,
+            .tied = config_ties(c),
+            .bias = c->biases & BIAS_LOGITS,
+            .rows = c->vocab_size,
+            .input_factor = 1,
+            .divisor = c->logit_divisor,
+            .cap = c->logit_cap,
+        };
+    return stack;
+}

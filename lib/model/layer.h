@@ -90,7 +90,7 @@ struct sublayer {
     /* The sites of a text; SITE_EMBEDDING: none. Those of PART_SOURCE and PART_CROSS have the same
      * names there. */
     enum site at_input, at_out, at_out_norm;
-    enum site at_sum[2], at_after[3]; /* the stream, before and after norm_after */
+    enum site at_sum[3], at_after[3]; /* the stream, before and after norm_after */
     struct head_rule head;
     struct score_rule score;
     struct mlp_rule mlp;
@@ -104,6 +104,48 @@ size_t layer_read(struct sublayer list[SUBLAYERS_MAX], const struct config *conf
 
 /* The sublayer with the MLP; NULL if there is none. */
 const struct sublayer *layer_mlp(const struct sublayer *list, size_t count);
+
+/* From ids to the stream that enters the first layer. */
+struct embed_rule {
+    size_t width, rows; /* of the table of tokens; rows 0: those of the file */
+    float scale;        /* of the token's row alone */
+    enum {
+        POSITIONS_NONE,
+        POSITIONS_TABLE,        /* a row is added */
+        POSITIONS_SINES,        /* sine and cosine in turn ("Attention is all you need") */
+        POSITIONS_SINES_HALVES, /* all sines, then all cosines (Marian) */
+        POSITIONS_SINES_OFFSET, /* the same with other angles (M2M-100) */
+    } positions;
+    size_t first;    /* row of the first token's position */
+    bool counted;    /* positions number the tokens that are not padding */
+    size_t segments; /* rows of the table of segments; 0: none */
+    bool norm;
+    enum { PROJECT_NEVER, PROJECT_TOKENS, PROJECT_LAST } project; /* before positions; after all */
+};
+
+/* From the last stream to what the model returns. */
+struct unembed_rule {
+    bool norm;       /* ln_f; in an encoder with a decoder all there is */
+    bool project;    /* to the width of the table of tokens */
+    bool transform;  /* a dense layer with an activation and a norm, before the last matrix */
+    bool first_only; /* which reads only the first token: a pooler */
+    bool head;       /* a last matrix [width, rows] */
+    bool tied, bias; /* it is the table of tokens; with a bias */
+    size_t rows;
+    float input_factor; /* of what the last matrix reads */
+    float divisor, cap; /* of the logits: logit / divisor, then cap · tanh(logit / cap); 0: none */
+};
+
+/* A stack of layers with its two ends: a text's (PART_SENTENCE), or its encoder's (PART_SOURCE),
+ * which may have no layers: then the source is embedded, and no more. */
+struct stack {
+    enum site_part part;
+    size_t width, layers;
+    struct embed_rule embed;
+    struct unembed_rule unembed;
+};
+
+struct stack stack_read(const struct config *config, enum site_part part);
 
 /* Whether norms of a style come before sublayers, are of sums, or of sublayers' outputs; whether
  * attention and MLP read the same stream. */

@@ -1,6 +1,7 @@
 #include "model/pass.h"
 
 #include "base/num.h"
+#include "math/rotary.h"
 #include "math/rows.h"
 #include "model/cache.h"
 #include "model/layer.h"
@@ -33,6 +34,23 @@ static int reserve_caches(struct pass *pass)
             return -1;
     }
     return 0;
+}
+
+/* Compute the cosines and sines of rotary embeddings, once in each pass. */
+static void pass_fill_waves(struct pass *pass)
+{
+    const struct config *c = pass->config;
+    const struct scratch *scratch = &pass->scratch;
+    const struct batch *batch = pass->batch;
+    for (size_t s = 0; config_rotates(c) && s < batch->count; s++) {
+        struct span rows = batch->queries[s];
+        size_t past = batch->past[s];
+        size_t length = num_max(past + rows.count, batch->texts[s].whole_count);
+        rotary_fill(matrix_rows(scratch->waves, rows.first, rows.count), &c->rotary, past, length);
+        if (c->rotary_local.components)
+            rotary_fill(matrix_rows(scratch->local, rows.first, rows.count), &c->rotary_local, past,
+                        length);
+    }
 }
 
 int pass_hold_rounded(struct pass *pass)

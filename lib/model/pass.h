@@ -107,25 +107,6 @@ enum pass_state {
             return pass_state;               \
     } while (0)
 
-/* Run a layer on the residual stream scratch.x. */
-enum pass_state block(struct pass *pass, size_t layer);
-
-/* Set the stream to token + position embeddings; or to given streams [T, C] of each text. Compute
- * logits of its rows. */
-enum pass_state embed(struct pass *pass);
-enum pass_state embed_from(struct pass *pass, const float *const *streams);
-enum pass_state unembed(struct pass *pass, struct matrix y);
-
-/* Parts of unembed: project y to the channels of embeddings; logits [T, V] of that. */
-int pass_project_out(struct pass *pass, struct matrix *y);
-int pass_make_logits(struct pass *pass, struct matrix logits, struct matrix y);
-
-/* Apply norms of heads and rotary embeddings to queries and keys, and announce them. Compute
- * cosines and sines, once in each pass. */
-enum pass_state pass_place_heads(struct pass *pass, const struct head_rule *rule, size_t layer,
-                                 const struct attention_weights *w);
-void pass_fill_waves(struct pass *pass);
-
 /* y = norm of x; or y = x with --without norm. */
 void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const struct norm *norm);
 

@@ -63,7 +63,7 @@ static double *embedding(struct reference *r, const uint32_t *ids, size_t count)
 }
 
 /* A stack of blocks. Names of parameters begin with `prefix`, "h" or "enc"; x is the stream. */
-struct stack {
+struct reference_stack {
     enum site_part part;
     const char *prefix;
     double *x;
@@ -72,14 +72,14 @@ struct stack {
     size_t source_rows;
 };
 
-static void keep_stream(struct reference *r, const struct stack *stack, enum site site,
+static void keep_stream(struct reference *r, const struct reference_stack *stack, enum site site,
                         size_t layer, const double *values)
 {
     reference_keep(r, site, layer, values, stack->rows * r->model->config.n_embd);
 }
 
 /* The norm of the stream. */
-static double *norm_of(struct reference *r, const struct stack *stack, size_t layer,
+static double *norm_of(struct reference *r, const struct reference_stack *stack, size_t layer,
                        const char *name)
 {
     char scale[64];
@@ -92,7 +92,7 @@ static double *norm_of(struct reference *r, const struct stack *stack, size_t la
 }
 
 /* The input of a sublayer, and the stream after its output `out`. */
-static const double *before(struct reference *r, const struct stack *stack, size_t layer,
+static const double *before(struct reference *r, const struct reference_stack *stack, size_t layer,
                             const char *name, enum site site)
 {
     size_t size = stack->rows * r->model->config.n_embd;
@@ -105,8 +105,8 @@ static const double *before(struct reference *r, const struct stack *stack, size
     return y;
 }
 
-static void after(struct reference *r, const struct stack *stack, size_t layer, const char *name,
-                  enum site site, enum site sum, const double *out)
+static void after(struct reference *r, const struct reference_stack *stack, size_t layer,
+                  const char *name, enum site site, enum site sum, const double *out)
 {
     size_t size = stack->rows * r->model->config.n_embd;
     add(r, stack->x, out, size);
@@ -134,7 +134,7 @@ static void project_gpt2(struct reference *r, size_t layer, const double *x, str
     in->v = reference_product(r, x, in->keys, part);
 }
 
-static double *part_of(struct reference *r, const struct stack *stack, size_t layer,
+static double *part_of(struct reference *r, const struct reference_stack *stack, size_t layer,
                        const char *attention, const char *part, const double *x, size_t rows)
 {
     char name[64];
@@ -144,8 +144,8 @@ static double *part_of(struct reference *r, const struct stack *stack, size_t la
 }
 
 /* Attention with its residual connection; keys and values are from `y`. */
-static const double *attention_of(struct reference *r, const struct stack *stack, size_t layer,
-                                  const char *name, const double *x, const double *y,
+static const double *attention_of(struct reference *r, const struct reference_stack *stack,
+                                  size_t layer, const char *name, const double *x, const double *y,
                                   struct inputs in)
 {
     if (r->model->config.kind == MODEL_GPT2) {
@@ -159,7 +159,7 @@ static const double *attention_of(struct reference *r, const struct stack *stack
     return part_of(r, stack, layer, name, "out", reference_attend_heads(r, layer, in), in.queries);
 }
 
-static const double *mlp_of(struct reference *r, const struct stack *stack, size_t layer,
+static const double *mlp_of(struct reference *r, const struct reference_stack *stack, size_t layer,
                             const double *x)
 {
     size_t cells = stack->rows * r->model->config.n_inner;
@@ -170,7 +170,7 @@ static const double *mlp_of(struct reference *r, const struct stack *stack, size
     return reference_projected(r, stack->prefix, layer, "mlp.c_proj", true, hidden, stack->rows);
 }
 
-static void block_of(struct reference *r, const struct stack *stack, size_t layer)
+static void block_of(struct reference *r, const struct reference_stack *stack, size_t layer)
 {
     enum site_part part = stack->part;
     struct inputs self = {
@@ -200,7 +200,8 @@ static void block_of(struct reference *r, const struct stack *stack, size_t laye
 }
 
 /* The output of a stack: its stream, after a norm if the model has one. */
-static const double *run_stack(struct reference *r, const struct stack *stack, size_t layers)
+static const double *run_stack(struct reference *r, const struct reference_stack *stack,
+                               size_t layers)
 {
     bool encoder = stack->part == PART_SOURCE;
     for (size_t layer = 0; layer < layers; layer++)
@@ -232,9 +233,9 @@ static void unembed(struct reference *r, const double *y)
 static void run_blocks(struct reference *r, double *x, double *source)
 {
     const struct config *c = &r->model->config;
-    struct stack decoder = {.prefix = "h", .x = x, .rows = r->text->count};
+    struct reference_stack decoder = {.prefix = "h", .x = x, .rows = r->text->count};
     if (c->kind == MODEL_TRANSFORMER) {
-        struct stack encoder = {.part = PART_SOURCE, .prefix = "enc", .x = source};
+        struct reference_stack encoder = {.part = PART_SOURCE, .prefix = "enc", .x = source};
         encoder.rows = decoder.source_rows = r->text->source_count;
         decoder.source = run_stack(r, &encoder, c->n_encoder_layer);
     }
