@@ -11,7 +11,6 @@
 #include "math/rotary.h"
 #include "model/mechanism.h"
 
-struct buf;
 struct folder;
 struct family;
 
@@ -170,14 +169,5 @@ bool config_ends(const struct config *config, long long id);
 
 /* "gpt2", "attention" or "transformer". */
 const char *config_kind_name(const struct config *config);
-
-/* Lines of `info` that describe a config (architecture.c). */
-struct architecture_row {
-    const char *name;                                            /* "norms" */
-    void (*write)(struct buf *out, const struct config *config); /* writes nothing: no line */
-};
-
-extern const struct architecture_row architecture_rows[];
-extern const size_t architecture_row_count;
 
 #endif
