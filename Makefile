@@ -454,7 +454,7 @@ tiny: $(BUILD)/attn-cli ## train the default model in BUILD/tiny: up to half an 
 
 # Not linked with the library, which contains the models.
 MAKER_FILES = models/maker.c $(wildcard lib/base/*.c lib/format/*.c lib/model/config*.c) \
-	$(patsubst %,lib/model/%.c,new_model parameter_table weight_init) \
+	$(patsubst %,lib/model/%.c,layer new_model parameter_table weight_init) \
 	$(filter-out %/family_rows.c,$(wildcard lib/model/family/*.c)) \
 	$(patsubst %,lib/math/%.c,activation torch_random)
 

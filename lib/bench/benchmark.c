@@ -166,13 +166,12 @@ static struct work work_of_weights(const struct weights *weights, bool unembeddi
 {
     const struct config *c = weights->config;
     struct work work = {0};
-    size_t first =
-        unembedding ? (size_t)(c->tied ? PARAMETER_WTE : PARAMETER_LM_HEAD) : PARAMETERS_OF_MODEL;
-    size_t end = unembedding ? first + 1 : parameter_count(c);
-    for (size_t i = first; i < end; i++) {
-        const struct parameter_key key = parameter_key(i);
-        size_t shape[2];
-        if (!parameter_is_used(key.id, key.layer, c) || parameter_shape(shape, key.id, c) != 2)
+    int words = c->tied ? SLOT_TOKENS : SLOT_HEAD;
+    for (size_t i = 0; i < weights_parameter_count(weights); i++) {
+        struct slot slot = weights_parameter(weights, i).slot;
+        size_t shape[SLOT_RANK_MAX];
+        bool counts = unembedding ? slot.id == words : slot.layer >= 0;
+        if (!counts || slot_shape(shape, slot, c) != 2)
             continue;
         size_t count = shape[0] * shape[1];
         work.operations += 2 * (double)count;

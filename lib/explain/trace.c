@@ -219,7 +219,8 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
     if (config->embedding_norm && !mechanism_lacks(&config->mechanism, PART_NORM) &&
         weights_embedding_norm(weights, &trace->embedding_norm, err))
         return -1;
-    bool placed = config->sinusoids || parameter_is_used(PARAMETER_WPE, 0, config);
+    bool placed =
+        config->sinusoids || slot_exists(slot_of_end(PART_SENTENCE, SLOT_POSITIONS), config);
     if (mechanism_lacks(&config->mechanism, PART_POSITIONS) || !placed)
         return 0;
     for (size_t i = 0; i < text->count && !config->sinusoids; i++)

@@ -83,7 +83,7 @@ struct config {
     bool projections;            /* else q = k = v = the input */
     bool out_proj;               /* false: the output is the concatenated heads */
     unsigned biases;             /* BIAS_…, of the projections */
-    const struct family *family; /* names of tensors; NULL: attn-cli's own */
+    const struct family *family; /* names and layouts of tensors */
     size_t n_word;               /* channels of token embeddings that are projected to C; 0: C */
     size_t position_offset;      /* row of the first token in the table of positions */
     bool embedding_norm;         /* a norm of the embedding */

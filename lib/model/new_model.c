@@ -1,6 +1,7 @@
 #include "model/new_model.h"
 
 #include <assert.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -8,66 +9,57 @@
 #include "format/safetensors.h"
 #include "model/family/family.h"
 
-struct new_model_tensor *new_model_tensor(const struct new_model *new_model, enum parameter_id id,
-                                          size_t layer)
+struct new_model_tensor *new_model_tensor(const struct new_model *new_model, struct slot slot)
 {
-    return new_model->rows[parameter_index(id, layer)];
+    size_t i = slot_find(new_model->slots, new_model->slot_count, sizeof *new_model->slots, slot);
+    return i == SIZE_MAX ? NULL : new_model->slots[i].tensor;
 }
 
-/* The one of that name, where a family keeps several matrices in one; else the next. */
-static struct new_model_tensor *find_tensor(const struct new_model *new_model, const char *name)
+static int add_tensor(struct new_model *new_model, struct new_model_slot *slot, struct err *err)
 {
-    size_t count = new_model->count;
-    size_t first = count < PARAMETERS_OF_LAYER ? 0 : count - PARAMETERS_OF_LAYER;
-    for (size_t i = first; i < count; i++)
-        if (strcmp(new_model->tensors[i].name, name) == 0)
-            return &new_model->tensors[i];
-    return &new_model->tensors[count];
-}
-
-static int add_tensor(struct new_model *new_model, enum parameter_id id, size_t layer,
-                      struct err *err)
-{
-    const struct config *config = &new_model->config;
-    if (!parameter_is_used(id, layer, config))
-        return 0;
+    struct family_place place;
+    struct new_model_tensor *tensor = &new_model->tensors[new_model->count];
+    family_place(&place, slot->slot, &new_model->config);
+    slot->tensor = new_model_tensor(new_model, place.first);
+    if (slot->tensor)
+        return 0; /* an earlier slot has the same */
     char *name = arena_alloc(&new_model->arena, PARAMETER_NAME_BYTES, 1, err);
     if (!name)
         return -1;
-    parameter_name(name, id, layer, config);
-    struct new_model_tensor *tensor = find_tensor(new_model, name);
-    new_model->rows[parameter_index(id, layer)] = tensor;
-    if (tensor->name)
-        return 0;
-    tensor->id = id;
-    tensor->name = name;
-    tensor->rank = (config->family ? family_shape : parameter_shape)(tensor->shape, id, config);
+    *tensor = (struct new_model_tensor){
+        .slot = slot->slot,
+        .name = family_tensor_name(name, new_model->config.family, slot->slot),
+        .rank = place.rank,
+        .shape = {place.shape[0], place.shape[1]},
+        .count = place.shape[0] * place.shape[1],
+    };
+    slot->tensor = tensor;
     new_model->count++;
-    tensor->count = tensor->shape[0] * tensor->shape[1];
     return 0;
 }
 
-static int add_tensors(struct new_model *new_model, int first, int end, size_t layer,
-                       struct err *err)
-{
-    for (int id = first; id < end; id++)
-        if (add_tensor(new_model, (enum parameter_id)id, layer, err))
-            return -1;
-    return 0;
-}
-
+/* In the order of the file: embeddings, layers, what comes after them. */
 static int list_tensors(struct new_model *new_model, struct err *err)
 {
-    size_t most = parameter_count(&new_model->config);
-    new_model->tensors = arena_alloc(&new_model->arena, most, sizeof *new_model->tensors, err);
-    new_model->rows = arena_alloc(&new_model->arena, most, sizeof(struct new_model_tensor *), err);
-    if (!new_model->tensors || !new_model->rows ||
-        add_tensors(new_model, 0, PARAMETER_ENCODER_LN_F, 0, err))
-        return -1;
-    for (size_t layer = 0; layer < config_layers(&new_model->config); layer++)
-        if (add_tensors(new_model, PARAMETERS_OF_MODEL, PARAMETERS, layer, err))
-            return -1;
-    return add_tensors(new_model, PARAMETER_ENCODER_LN_F, PARAMETERS_OF_MODEL, 0, err);
+    struct arena scratch = {0};
+    size_t count = new_model->slot_count = slot_list(NULL, &new_model->config);
+    struct slot *list = arena_alloc(&scratch, count, sizeof *list, err);
+    new_model->tensors = arena_alloc(&new_model->arena, count, sizeof *new_model->tensors, err);
+    new_model->slots = arena_alloc(&new_model->arena, count, sizeof *new_model->slots, err);
+    int failed = !list || !new_model->tensors || !new_model->slots;
+    if (!failed)
+        slot_list(list, &new_model->config);
+    for (size_t i = 0; i < count && !failed; i++)
+        new_model->slots[i].slot = list[i];
+    for (int after = 0; after < 2; after++)
+        for (size_t i = 0; i < count && !failed; i++) {
+            struct slot slot = list[i];
+            bool comes_after = slot.layer < 0 && slot.id >= SLOT_FINAL_NORM;
+            if (comes_after == after)
+                failed = add_tensor(new_model, &new_model->slots[i], err);
+        }
+    arena_release(&scratch);
+    return failed ? -1 : 0;
 }
 
 /* The bytes of all tensors together, and of a header, whose size is not known before. */

@@ -19,12 +19,17 @@ struct buf;
 enum { NEW_MODEL_FILES_MAX = 10 };
 
 struct new_model_tensor {
-    enum parameter_id id; /* its row of the table */
+    struct slot slot; /* the first of which it is the tensor */
     const char *name;
     size_t shape[2];
     size_t rank;
     size_t count; /* numbers: the product of the shape */
     float *data;
+};
+
+struct new_model_slot {
+    struct slot slot;
+    struct new_model_tensor *tensor;
 };
 
 struct new_model {
@@ -33,7 +38,8 @@ struct new_model {
     struct config config;
     struct new_model_tensor *tensors; /* embeddings, layer by layer, what comes after them */
     size_t count;
-    struct new_model_tensor **rows; /* of the table, in every layer; NULL: it has none */
+    struct new_model_slot *slots; /* in the order of slot_list */
+    size_t slot_count;
     struct arena arena;
 };
 
@@ -43,9 +49,8 @@ int new_model_open(struct new_model *new_model, const char *name, const char *te
                    struct err *err);
 void new_model_release(struct new_model *new_model);
 
-/* The tensor of a row of the table, NULL where the model has none; `layer` is 0 outside layers. */
-struct new_model_tensor *new_model_tensor(const struct new_model *new_model, enum parameter_id id,
-                                          size_t layer);
+/* The tensor of a slot; NULL: the model has none. */
+struct new_model_tensor *new_model_tensor(const struct new_model *new_model, struct slot slot);
 
 /* One file more, of a tokenizer for example; name and bytes are borrowed. */
 void new_model_add_file(struct new_model *new_model, const char *name, const char *bytes,

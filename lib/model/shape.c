@@ -75,8 +75,8 @@ static int make(struct new_model *new_model, const char *name, const struct buf 
     }
     for (size_t i = 0; i < new_model->count; i++) {
         const struct new_model_tensor *tensor = &new_model->tensors[i];
-        enum parameter_id id = tensor->id;
-        bool scale = id == PARAMETER_LN_F || id == PARAMETER_LN_1 || id == PARAMETER_LN_2;
+        int id = tensor->slot.id;
+        bool scale = id == SLOT_FINAL_NORM || id == SLOT_NORM_1 || id == SLOT_NORM_2;
         /* The scale of a norm stands around 1, everything else around 0. */
         rng_fill_uniform(tensor->data, tensor->count, (uint32_t)i, scale ? 1.0f : 0.0f, SPREAD);
     }

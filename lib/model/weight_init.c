@@ -25,6 +25,14 @@ static float *take_scratch(struct drawing *drawing, size_t count, struct err *er
     return arena_alloc(&drawing->scratch, count, sizeof(float), err);
 }
 
+/* The tensor of a slot, NULL if there is none; `layer` is 0 outside layers. */
+static struct new_model_tensor *tensor_of(const struct drawing *drawing, int id, size_t layer)
+{
+    return new_model_tensor(drawing->new_model, id < SLOTS_OF_ENDS
+                                                    ? slot_of_end(PART_SENTENCE, id)
+                                                    : slot_of(PART_SENTENCE, id, layer));
+}
+
 static void seed(struct drawing *drawing)
 {
     torch_random_seed(&drawing->random, drawing->init->seed);
@@ -43,7 +51,7 @@ static size_t enough_for(size_t wanted, size_t count)
 static int draw_words(struct drawing *drawing, struct err *err)
 {
     const struct weight_init *init = drawing->init;
-    const struct new_model_tensor *wte = new_model_tensor(drawing->new_model, PARAMETER_WTE, 0);
+    const struct new_model_tensor *wte = tensor_of(drawing, SLOT_TOKENS, 0);
     size_t channels = wte->shape[1];
     size_t words = wte->shape[0];
     size_t rows = init->table_rows ? init->table_rows : WEIGHT_INIT_TABLE_ROWS;
@@ -78,9 +86,9 @@ static int draw_head(struct drawing *drawing, const struct new_model_tensor *mat
 static int draw_heads(struct drawing *drawing, size_t layer, struct err *err)
 {
     const struct config *config = &drawing->new_model->config;
-    const struct new_model_tensor *q = new_model_tensor(drawing->new_model, PARAMETER_Q, layer);
-    const struct new_model_tensor *k = new_model_tensor(drawing->new_model, PARAMETER_K, layer);
-    const struct new_model_tensor *v = new_model_tensor(drawing->new_model, PARAMETER_V, layer);
+    const struct new_model_tensor *q = tensor_of(drawing, SLOT_Q, layer);
+    const struct new_model_tensor *k = tensor_of(drawing, SLOT_K, layer);
+    const struct new_model_tensor *v = tensor_of(drawing, SLOT_V, layer);
     size_t group = config->n_head / config->n_kv_head;
     for (size_t head = 0; head < config->n_head; head++) {
         if (draw_head(drawing, q, head, config->n_head, err))
@@ -94,19 +102,18 @@ static int draw_heads(struct drawing *drawing, size_t layer, struct err *err)
 
 static int draw_rand(struct drawing *drawing, size_t layer, struct err *err)
 {
-    const struct new_model_tensor *out = new_model_tensor(drawing->new_model, PARAMETER_OUT, layer);
-    if (new_model_tensor(drawing->new_model, PARAMETER_Q, layer) && draw_heads(drawing, layer, err))
+    const struct new_model_tensor *out = tensor_of(drawing, SLOT_O, layer);
+    if (tensor_of(drawing, SLOT_Q, layer) && draw_heads(drawing, layer, err))
         return -1;
     return out ? draw_head(drawing, out, 0, 1, err) : 0;
 }
 
 /* nn.Linear: its weight stands [out, in]; both numbers of its range are 1/√in, but the weight's is
  * reached on another way, with other roundings. */
-static int draw_linear(struct drawing *drawing, enum parameter_id id, size_t layer, struct err *err)
+static int draw_linear(struct drawing *drawing, int id, size_t layer, struct err *err)
 {
-    const struct new_model_tensor *matrix = new_model_tensor(drawing->new_model, id, layer);
-    const struct new_model_tensor *bias =
-        new_model_tensor(drawing->new_model, (enum parameter_id)(id + 1), layer);
+    const struct new_model_tensor *matrix = tensor_of(drawing, id, layer);
+    const struct new_model_tensor *bias = tensor_of(drawing, id + 1, layer);
     if (!matrix)
         return 0;
     float *weight = take_scratch(drawing, matrix->count, err);
@@ -129,7 +136,7 @@ static int draw_linear(struct drawing *drawing, enum parameter_id id, size_t lay
 
 static int draw_linears(struct drawing *drawing, size_t layer, struct err *err)
 {
-    static const enum parameter_id order[] = {PARAMETER_Q, PARAMETER_K, PARAMETER_V, PARAMETER_OUT};
+    static const int order[] = {SLOT_Q, SLOT_K, SLOT_V, SLOT_O};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         if (draw_linear(drawing, order[i], layer, err))
             return -1;
@@ -155,7 +162,7 @@ static int draw_attention(struct drawing *drawing, struct err *err)
 
 /* The matrices of a layer, as its modules stand in it. */
 struct step {
-    enum parameter_id id;
+    int id;
     bool ends_branch; /* it is drawn twice, the second time from a smaller spread */
 };
 
@@ -166,33 +173,32 @@ struct recipe {
 };
 
 static const struct step gpt2_steps[] = {
-    {PARAMETER_C_ATTN, false},
-    {PARAMETER_ATTN_PROJ, true},
-    {PARAMETER_FC, false},
-    {PARAMETER_MLP_PROJ, true},
+    {SLOT_Q, false},
+    {SLOT_O, true},
+    {SLOT_UP, false},
+    {SLOT_DOWN, true},
 };
 
 static const struct step llama_steps[] = {
-    {PARAMETER_Q, false},        {PARAMETER_K, false},    {PARAMETER_V, false},
-    {PARAMETER_OUT, false},      {PARAMETER_GATE, false}, {PARAMETER_FC, false},
-    {PARAMETER_MLP_PROJ, false},
+    {SLOT_Q, false},    {SLOT_K, false},  {SLOT_V, false},    {SLOT_O, false},
+    {SLOT_GATE, false}, {SLOT_UP, false}, {SLOT_DOWN, false},
 };
 
 static const struct recipe gpt2 = {gpt2_steps, sizeof gpt2_steps / sizeof *gpt2_steps, false};
 static const struct recipe llama = {llama_steps, sizeof llama_steps / sizeof *llama_steps, true};
 
 /* What is drawn and not kept, of a tensor that may not be there. */
-static void skip(struct drawing *drawing, enum parameter_id id, size_t layer, bool uniform)
+static void skip(struct drawing *drawing, int id, size_t layer, bool uniform)
 {
-    const struct new_model_tensor *tensor = new_model_tensor(drawing->new_model, id, layer);
+    const struct new_model_tensor *tensor = tensor_of(drawing, id, layer);
     if (tensor)
         (uniform ? torch_random_skip_uniform : torch_random_skip_normal)(&drawing->random,
                                                                          tensor->count);
 }
 
-static void draw_matrix(struct drawing *drawing, enum parameter_id id, size_t layer, double spread)
+static void draw_matrix(struct drawing *drawing, int id, size_t layer, double spread)
 {
-    const struct new_model_tensor *matrix = new_model_tensor(drawing->new_model, id, layer);
+    const struct new_model_tensor *matrix = tensor_of(drawing, id, layer);
     if (matrix)
         torch_random_normal(&drawing->random, matrix->data, matrix->count, 0, spread);
 }
@@ -200,8 +206,8 @@ static void draw_matrix(struct drawing *drawing, enum parameter_id id, size_t la
 /* The modules are made. */
 static void skip_making(struct drawing *drawing, const struct recipe *recipe)
 {
-    skip(drawing, PARAMETER_WTE, 0, false);
-    skip(drawing, PARAMETER_WPE, 0, false);
+    skip(drawing, SLOT_TOKENS, 0, false);
+    skip(drawing, SLOT_POSITIONS, 0, false);
     for (size_t layer = 0; layer < drawing->new_model->config.n_layer; layer++)
         for (size_t i = 0; i < recipe->count; i++) {
             skip(drawing, recipe->steps[i].id, layer, recipe->linear);
@@ -240,15 +246,15 @@ static void draw_decoder(struct drawing *drawing, const struct recipe *recipe)
     const struct config *config = &drawing->new_model->config;
     seed(drawing);
     skip_making(drawing, recipe);
-    draw_matrix(drawing, PARAMETER_WTE, 0, config->initializer_range);
-    draw_matrix(drawing, PARAMETER_WPE, 0, config->initializer_range);
+    draw_matrix(drawing, SLOT_TOKENS, 0, config->initializer_range);
+    draw_matrix(drawing, SLOT_POSITIONS, 0, config->initializer_range);
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         draw_block(drawing, recipe, layer);
         progress_tell(drawing->init->progress, layer + 1, config->n_layer);
     }
     /* The head is made, uniform, when all else is initialised; then it is initialised, too. */
     torch_random_skip_uniform(&drawing->random, config->vocab_size * config->n_embd);
-    draw_matrix(drawing, PARAMETER_LM_HEAD, 0, config->initializer_range);
+    draw_matrix(drawing, SLOT_HEAD, 0, config->initializer_range);
     fill_norms(drawing);
 }
 
@@ -257,8 +263,8 @@ int weight_init_draw(struct new_model *new_model, const struct weight_init *init
     struct drawing drawing = {.new_model = new_model, .init = init};
     const struct config *c = &new_model->config;
     enum model_kind kind = c->kind;
-    bool like_llama = c->family && c->rms && c->gated &&
-                      family_tensor(c->family, PARAMETER_Q)->layout == LAYOUT_ROWS;
+    bool joined = family_row(c->family, slot_of(PART_SENTENCE, SLOT_Q, 0))->members[1];
+    bool like_llama = kind == MODEL_DECODER && c->rms && c->gated && !joined;
     int failed = 0;
     if (kind != MODEL_GPT2 && kind != MODEL_ATTENTION && !like_llama)
         return err_unsupported(

@@ -207,12 +207,12 @@ int train_checkpoint_weights(struct new_model *new_model, const struct folder *f
     int failed = 0;
     if (weights_open(&weights, &new_model->config, folder, err))
         return -1;
-    for (size_t i = 0; i < weights_parameter_count(&weights) && !failed; i++) {
-        const struct parameter_info info = weights_parameter(&weights, i);
-        const struct new_model_tensor *to = new_model->rows[i];
-        if (to && info.entry)
+    for (size_t i = 0; i < new_model->count && !failed; i++) {
+        const struct new_model_tensor *to = &new_model->tensors[i];
+        const struct parameter_info info = weights_parameter_of(&weights, to->slot);
+        if (info.entry)
             dtype_to_float(to->data, info.entry->data, info.entry->dtype, to->count);
-        else if (to)
+        else
             failed = err_set(err, "'%s': expected tensor '%s' in its files, found none",
                              folder->path, to->name);
     }

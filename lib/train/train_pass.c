@@ -174,7 +174,7 @@ static void project_heads(struct train_step *step, struct matrix x)
     size_t width = step->config->d_k;
     if (heads->joined.data)
         project(step, heads->joined, x, &w->joined);
-    if (!step->config->family)
+    if (step->config->kind == MODEL_GPT2)
         return;
     if (heads->joined.data) {
         split_heads(step, heads, false);
@@ -443,14 +443,14 @@ static void heads_backward(struct train_step *step)
     const struct layer_tape *t = &step->layers[step->layer];
     const struct projections *d = &step->d.heads;
     struct matrix dx = step->d.norm;
-    if (step->config->family)
+    if (step->config->kind != MODEL_GPT2)
         rotate_heads(step, d, true);
     if (step->config->head_norm) {
         head_norm_backward(step, d->q_plain, d->q, t->heads.q_plain, &t->w.self.q_norm);
         head_norm_backward(step, d->k_plain, d->k, t->heads.k_plain, &t->w.self.k_norm);
     }
     if (d->joined.data) {
-        if (step->config->family)
+        if (step->config->kind != MODEL_GPT2)
             split_heads(step, d, true);
         project_backward(step, dx, d->joined, t->norm_1, &t->w.self.joined, false);
         return;

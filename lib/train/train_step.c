@@ -3,7 +3,6 @@
 #include "base/num.h"
 #include "model/features.h"
 #include "model/layer.h"
-#include "model/weights_load.h"
 
 enum { LINE = 16 }; /* floats per cache line */
 
@@ -48,7 +47,7 @@ static int take_heads(struct train_step *step, struct projections *heads, struct
     if (weight_exists(&step->layers->w.self.joined) &&
         take_matrix(step, &heads->joined, queries + 2 * keys, err))
         return -1;
-    if (!c->family) {
+    if (c->kind == MODEL_GPT2) {
         heads->q = matrix_columns(heads->joined, 0, queries);
         heads->k = matrix_columns(heads->joined, queries, queries);
         heads->v = matrix_columns(heads->joined, 2 * queries, queries);
@@ -66,7 +65,7 @@ static int read_layer(struct train_step *step, size_t layer, struct err *err)
 {
     const struct config *c = step->config;
     const struct new_model_tensor *bias =
-        new_model_tensor(step->plan.new_model, PARAMETER_Q + 1, layer);
+        new_model_tensor(step->plan.new_model, slot_of(PART_SENTENCE, SLOT_Q_BIAS, layer));
     struct block_weights *w = &step->layers[layer].w;
     if (weights_block(&step->model, layer, SITE_RESID_POST, w, err))
         return -1;
@@ -88,8 +87,8 @@ static int read_model(struct train_step *step, struct err *err)
     struct weights *model = &step->model;
     step->weights = parameters_of(new_model);
     return weights_open(model, step->config, &new_model->folder, err) ||
-           weights_load(model, PARAMETER_WTE, 0, &step->wte, err) ||
-           weights_load(model, PARAMETER_WPE, 0, &step->wpe, err) ||
+           weights_vector(model, slot_of_end(PART_SENTENCE, SLOT_TOKENS), &step->wte, err) ||
+           weights_vector(model, slot_of_end(PART_SENTENCE, SLOT_POSITIONS), &step->wpe, err) ||
            weights_logit_bias(model, &step->logit_bias, err) ||
            weights_unembedding(model, &step->words, err) ||
            weights_final_norm(model, false, &step->final_norm, err);

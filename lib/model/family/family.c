@@ -208,16 +208,16 @@ static int settle_gemma3(struct reading *reading)
     }
 
 const struct family family_rows[] = {
-    [MODEL_GPT2] = {"gpt2", NULL, family_settle_gpt2,
+    [MODEL_GPT2] = {"gpt2", &gpt2_names, family_settle_gpt2,
                     WITH(HOUSE, .kind = MODEL_GPT2, .vocab_size = 50257, .n_positions = 1024,
                          .n_embd = 768, .n_layer = 12, .n_head = 12, .embedding_scale = 1,
                          .biases = BIAS_ALL, .initializer_range = 0.02, .bos_id = 50256,
                          .eos_id = 50256)},
-    [MODEL_ATTENTION] = {"attention", NULL, family_settle_attention,
+    [MODEL_ATTENTION] = {"attention", &transformer_names, family_settle_attention,
                          WITH(.kind = MODEL_ATTENTION, .n_layer = 1, .n_head = 1,
                               .embedding_scale = 1, .projections = true, .bos_id = -1,
                               .eos_id = -1)},
-    [MODEL_TRANSFORMER] = {"transformer", NULL, family_settle_transformer,
+    [MODEL_TRANSFORMER] = {"transformer", &transformer_names, family_settle_transformer,
                            WITH(HOUSE, .kind = MODEL_TRANSFORMER, .n_layer = 1,
                                 .n_encoder_layer = 1, .n_head = 1, .cross = true, .bos_id = -1,
                                 .eos_id = -1)},

@@ -19,27 +19,27 @@
 #include "model/config.h"
 #include "model/parameter_table.h"
 
-/* Which rows of a tensor are the matrix [out, in] of a slot (a parameter of our table). */
-enum layout {
-    LAYOUT_ROWS,       /* all rows, unless a table says otherwise */
-    LAYOUT_JOINED,     /* joined q, k, v: rows of all queries, of all keys, of all values */
-    LAYOUT_GROUPED,    /* joined q, k, v: for each group its queries, its keys, its values */
-    LAYOUT_FIRST_HALF, /* the gate of an MLP whose gate and input are joined */
-    LAYOUT_LAST_HALF,  /* the input that the gate multiplies */
-};
+enum { FAMILY_MEMBERS_MAX = 3, FAMILY_ROWS_MAX = 20 };
 
-/* The name of a slot's tensor, without ".weight" and ".bias". */
-struct family_tensor {
-    enum parameter_id id;
-    const char *name;
-    enum layout layout;
+/* The tensor of a slot, or of several (its members), whose rows it has one after the other. */
+struct family_row {
+    const char *name; /* without ".weight" and ".bias", and what comes before it in a layer */
+    unsigned char members[FAMILY_MEMBERS_MAX];
+    enum {
+        GROUPS_ONE,     /* all rows of the first member, all of the second, … */
+        GROUPS_KV_HEAD, /* for each key/value head: its part of each member */
+    } groups;
+    bool transposed; /* a matrix is [in, out] */
+    unsigned char part;
 };
 
 struct family_names {
     const char *prefix; /* of all but the unembedding; base models lack it, or its first part */
-    const char *layers; /* before a layer's number */
-    const struct family_names *base;  /* names of slots that are not listed here, or NULL */
-    struct family_tensor tensors[16]; /* ends with one without a name */
+    const char *layers, *source_layers; /* before a layer's number, in the text and its encoder */
+    const char *wrapper;                /* what files may have before every name, or NULL */
+    const struct family_names *base;    /* names of slots that are not listed here, or NULL */
+    bool open;                          /* files may have other tensors */
+    struct family_row rows[FAMILY_ROWS_MAX]; /* ends with one without a name */
 };
 
 /* A config that is being read. */
@@ -52,9 +52,9 @@ struct reading {
 typedef int family_settler(struct reading *reading);
 
 struct family {
-    const char *name;                 /* its model_type */
-    const struct family_names *names; /* NULL: attn-cli's own, and `settle` reads all keys */
-    family_settler *settle;           /* reads keys that this row cannot express, or NULL */
+    const char *name; /* its model_type */
+    const struct family_names *names;
+    family_settler *settle; /* reads keys that this row cannot express, or NULL */
     const struct config *defaults;
     const char *activation_key;        /* key that names the activation, or NULL */
     const char *activation;            /* default */
@@ -80,23 +80,27 @@ int family_read(struct config *config, const struct family *family, const struct
 /* Set config->unread to the keys that were not read, except those known to have no effect. */
 void family_note_unread(struct config *config, const struct json *root);
 
-/* The tensor of a slot; for a bias or shift, that of its matrix. NULL if the family has no such
- * slot. */
-const struct family_tensor *family_tensor(const struct family *family, enum parameter_id id);
+/* The row of a slot; for a bias or shift, that of its matrix. NULL if the family has no such slot.
+ */
+const struct family_row *family_row(const struct family *family, struct slot slot);
 
 /* "model.layers.3.self_attn.q_proj.weight"; returns `name`. */
 const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct family *family,
-                               enum parameter_id id, size_t layer);
+                               struct slot slot);
 
 /* The layer in a tensor's name, after the prefix (or a part of it) and `layers`: 12 in "h.12.attn…"
  * and "transformer.h.12.attn…"; -1 if there is none. */
 long family_layer_of(const char *prefix, const char *layers, const char *name);
 
-/* The shape of the slot's tensor, which may contain other slots, too; returns the rank. */
-size_t family_shape(size_t shape[2], enum parameter_id id, const struct config *config);
+/* Where a slot's numbers are in the tensor of a file. */
+struct family_place {
+    size_t rank, shape[SLOT_RANK_MAX]; /* of the tensor, which may have other slots, too */
+    bool transposed;
+    struct row_view view; /* the slot's rows; its columns, if the tensor is transposed */
+    struct slot first;    /* the first slot of the tensor */
+};
 
-/* The rows of the tensor that are the slot's matrix [out, in], or the numbers of its bias. */
-struct row_view family_view(enum parameter_id id, const struct config *config);
+void family_place(struct family_place *place, struct slot slot, const struct config *config);
 
 /* --- for the files of families: family_keys.c, family_rotary.c --------------------------------
  *
@@ -152,7 +156,8 @@ extern family_settler family_settle_window, family_settle_gpt2, family_settle_at
     family_settle_starcoder2, family_settle_bloom, family_settle_falcon, family_settle_gpt_neo,
     family_settle_opt;
 
-extern const struct family_names llama_names, gemma_names, olmo2_names, phi3_names, phi_names,
-    starcoder2_names, neox_names, bloom_names, falcon_names, gpt_neo_names, gptj_names, opt_names;
+extern const struct family_names gpt2_names, transformer_names, llama_names, gemma_names,
+    olmo2_names, phi3_names, phi_names, starcoder2_names, neox_names, bloom_names, falcon_names,
+    gpt_neo_names, gptj_names, opt_names;
 
 #endif

@@ -276,9 +276,9 @@ int family_read(struct config *config, const struct family *family, const struct
     *config = *family->defaults;
     if (check_quantization(root, err))
         return -1;
-    if (!family->names)
-        return family->settle(&reading);
     config->family = family;
+    if (config->kind != MODEL_DECODER)
+        return family->settle(&reading); /* it reads all keys */
     if (family_check_undone(root, err))
         return -1;
     if (family_is_null(&reading, "num_key_value_heads"))

@@ -12,6 +12,7 @@
 #include "measure/attribution.h"
 #include "measure/head_circuits.h"
 #include "measure/patching.h"
+#include "model/family/family.h"
 #include "train/train_step.h"
 
 /* --- the wings -------------------------------------------------------------------------------- */
@@ -76,6 +77,7 @@ static const struct wing {
 
 static const struct config plain = {
     .kind = MODEL_GPT2,
+    .family = &family_rows[MODEL_GPT2],
     .n_layer = 1,
     .n_head = 4,
     .n_kv_head = 4,
