@@ -1,6 +1,7 @@
-/* gguf_config.c: the keys of a GGUF file as a config.json. */
+/* gguf_config.c: llama.cpp's architectures, and the keys of a file as a config.json. */
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -8,10 +9,87 @@
 #include "model/family/family.h"
 #include "model/gguf/gguf_model.h"
 
+#define SIZE GGUF_KEY_SIZE
+#define REAL GGUF_KEY_REAL
+#define FLAG GGUF_KEY_FLAG
+
+static const struct gguf_architecture architectures[] = {
+    {"gpt2", "gpt2"},
+    {"llama", "llama", .pairs = true},
+    {"qwen2", "qwen2"},
+    {"qwen3", "qwen3"},
+    {"gemma", "gemma"},
+    {"gemma3", "gemma3_text", /* layers with a window have another theta */
+     .keys = {{"attention.sliding_window", "sliding_window", SIZE, true},
+              {"rope.freq_base_swa", "rope_local_base_freq", REAL}}},
+    {"gptneox", "gpt_neox", .keys = {{"use_parallel_residual", "use_parallel_residual", FLAG}}},
+};
+
+/* Keys of all architectures, with names that all families read. */
+static const struct gguf_config_key common_keys[] = {
+    {"embedding_length", "hidden_size", SIZE, true},
+    {"block_count", "num_hidden_layers", SIZE, true},
+    {"attention.head_count", "num_attention_heads", SIZE, true},
+    {"attention.head_count_kv", "num_key_value_heads", SIZE},
+    {"feed_forward_length", "n_inner", SIZE, true},
+    {"context_length", "max_position_embeddings", SIZE, true},
+    {"rope.freq_base", "rope_theta", REAL},
+};
+
+enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
+
+int gguf_find_architecture(const struct gguf_architecture **architecture, const struct gguf *gguf,
+                           struct err *err)
+{
+    static const char key[] = "general.architecture";
+    struct gguf_text name = {NULL, 0};
+    struct buf known = {0};
+    if (gguf_text(gguf, key, &name, err))
+        return -1;
+    if (!name.bytes)
+        return err_set(err, "key '%s': expected a name such as \"llama\", found nothing", key);
+    for (size_t i = 0; i < ARCHITECTURES; i++) {
+        *architecture = &architectures[i];
+        if (gguf_is(name, architectures[i].name)) {
+            buf_release(&known);
+            return 0;
+        }
+        buf_format(&known, "%s%s",
+                   i == 0                  ? ""
+                   : i + 1 < ARCHITECTURES ? ", "
+                                           : " or ",
+                   architectures[i].name);
+    }
+    if (!buf_check(&known, err))
+        err_unsupported(err,
+                        "key '%s': expected %s, found \"%.*s\": read other models from their "
+                        "Hugging Face files",
+                        key, known.bytes, (int)(name.size < 64 ? name.size : 64), name.bytes);
+    buf_release(&known);
+    return -1;
+}
+
+const char *gguf_key(char full[GGUF_KEY_BYTES], const struct gguf_architecture *architecture,
+                     const char *key)
+{
+    snprintf(full, GGUF_KEY_BYTES, "%s.%s", architecture->name, key);
+    return full;
+}
+
+int gguf_size(const struct gguf *gguf, const struct gguf_architecture *architecture,
+              const char *key, long long *size, struct err *err)
+{
+    char full[GGUF_KEY_BYTES];
+    return gguf_integer(gguf, gguf_key(full, architecture, key), 1, INT32_MAX, size, err);
+}
+
+/* --- config.json ------------------------------------------------------------------------------ */
+
 struct writer {
     struct json_writer json;
     const struct gguf *gguf;
     const struct gguf_architecture *architecture;
+    const struct family *family;
     struct err *err;
 };
 
@@ -57,17 +135,24 @@ static int put_key(struct writer *writer, const struct gguf_config_key *row)
     return 0;
 }
 
-static bool has_key(const struct gguf_architecture *architecture, const char *key)
+static int put_keys(struct writer *writer)
 {
-    const struct gguf_config_key *row = architecture->keys;
-    while (row->theirs && strcmp(row->theirs, key) != 0)
-        row++;
-    return row->theirs;
+    static const struct gguf_config_key epsilons[] = {
+        {"attention.layer_norm_epsilon", "layer_norm_epsilon", REAL, true},
+        {"attention.layer_norm_rms_epsilon", "rms_norm_eps", REAL, true}};
+    const struct gguf_config_key *own = writer->architecture->keys;
+    for (size_t i = 0; i < sizeof common_keys / sizeof *common_keys; i++)
+        if (put_key(writer, &common_keys[i]))
+            return -1;
+    for (size_t i = 0; i < GGUF_KEYS_MAX && own[i].theirs; i++)
+        if (put_key(writer, &own[i]))
+            return -1;
+    return put_key(writer, &epsilons[writer->family->defaults->rms]);
 }
 
-/* Keys by which a model computes what no config here says: 0 alone leaves it as it is. (Caps of
- * scores and logits are of architectures that are not here; llama.cpp writes them into every file
- * that it saves.) */
+/* Refuse keys that change what a model computes, unless they are 0 or the architecture's first own
+ * key. (Caps of scores and logits belong to other architectures; llama.cpp writes them into every
+ * file that it saves.) */
 static int refuse_undone(const struct writer *writer)
 {
     static const char *const undone[] = {"expert_count",
@@ -81,7 +166,8 @@ static int refuse_undone(const struct writer *writer)
     char key[GGUF_KEY_BYTES];
     for (size_t i = 0; i < sizeof undone / sizeof *undone; i++) {
         double value = 0;
-        if (has_key(writer->architecture, undone[i]))
+        const char *own = writer->architecture->keys[0].theirs;
+        if (own && strcmp(own, undone[i]) == 0)
             continue;
         if (gguf_double(writer->gguf, gguf_key(key, writer->architecture, undone[i]), -1e300, 1e300,
                         &value, writer->err))
@@ -167,11 +253,11 @@ static int put_scaling(struct writer *writer)
 /* The share of a head that turns, as a number of which that many channels are the whole part. */
 static void put_share(struct writer *writer, long long turning, long long width)
 {
-    const struct family *family = family_find(writer->architecture->model_type);
+    const char *key = writer->family->share_key;
     double share = (double)turning / (double)width;
     if ((long long)((double)width * share) < turning)
         share = nextafter(share, 1);
-    put_double(writer, family->share_key ? family->share_key : "partial_rotary_factor", share);
+    put_double(writer, key ? key : "partial_rotary_factor", share);
 }
 
 /* What llama.cpp computes with where no key says it: every sixth layer sees all keys, and scores
@@ -278,11 +364,11 @@ static int put_tensors(struct writer *writer)
         return -1;
     json_put_integer(&writer->json, "vocab_size", (long long)words->sizes[1]);
     json_put_bool(&writer->json, "tie_word_embeddings", !gguf_find(gguf, "output.weight"));
-    if (writer->architecture->asks_for_bias)
-        json_put_bool(&writer->json, "attention_bias",
-                      gguf_find(gguf, "blk.0.attn_q.bias") ||
-                          gguf_find(gguf, "blk.0.attn_qkv.bias"));
-    if (gguf_find(gguf, "blk.0.ffn_up.bias") && writer->architecture->pairs)
+    unsigned biases = writer->family->defaults->biases;
+    bool has_qkv = gguf_find(gguf, "blk.0.attn_q.bias") || gguf_find(gguf, "blk.0.attn_qkv.bias");
+    if (has_qkv != (bool)(biases & BIAS_QKV))
+        json_put_bool(&writer->json, "attention_bias", has_qkv);
+    if (gguf_find(gguf, "blk.0.ffn_up.bias") && !(biases & BIAS_MLP))
         json_put_bool(&writer->json, "mlp_bias", true);
     return 0;
 }
@@ -290,15 +376,15 @@ static int put_tensors(struct writer *writer)
 int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err)
 {
     struct writer writer = {.json = {.buf = out}, .gguf = gguf, .err = err};
-    if (gguf_find_architecture(&writer.architecture, gguf, err) || refuse_undone(&writer))
+    if (gguf_find_architecture(&writer.architecture, gguf, err))
+        return -1;
+    writer.family = family_find(writer.architecture->model_type);
+    if (refuse_undone(&writer))
         return -1;
     json_put_open(&writer.json, NULL, '{');
     json_put_text(&writer.json, "model_type", writer.architecture->model_type);
-    for (const struct gguf_config_key *row = writer.architecture->keys; row->theirs; row++)
-        if (put_key(&writer, row))
-            return -1;
-    if ((writer.architecture->rotates && put_rotation(&writer)) || put_tensors(&writer) ||
-        put_ids(&writer))
+    if (put_keys(&writer) || (writer.family->theta > 0 && put_rotation(&writer)) ||
+        put_tensors(&writer) || put_ids(&writer))
         return -1;
     json_put_close(&writer.json, '}');
     return buf_check(out, err);
