@@ -63,6 +63,35 @@ static enum pass_state embed_from(struct pass *pass, const float *const *streams
     return PASS_ON;
 }
 
+/* --- parameters ------------------------------------------------------------------------------- */
+
+static enum pass_state fetch(struct pass *pass, int id, size_t layer, struct weight *w)
+{
+    struct slot slot = slot_of((int)pass->part, id, layer);
+    return weights_matrix(pass->weights, slot, w, pass->err) ? PASS_FAILED : PASS_ON;
+}
+
+/* y = x · W + b */
+static enum pass_state product(struct pass *pass, int id, size_t layer, struct matrix y,
+                               struct matrix x, enum activation activation)
+{
+    struct weight w;
+    PASS_TRY(fetch(pass, id, layer, &w));
+    linear(pass->machine, y, x, &w, activation);
+    return PASS_ON;
+}
+
+static enum pass_state norm(struct pass *pass, int id, size_t layer, struct matrix y,
+                            struct matrix x)
+{
+    struct norm weights;
+    struct slot slot = slot_of((int)pass->part, id, layer);
+    if (weights_norm(pass->weights, slot, &weights, pass->err))
+        return PASS_FAILED;
+    pass_norm(pass, y, x, &weights);
+    return PASS_ON;
+}
+
 /* --- attention -------------------------------------------------------------------------------- */
 
 static bool is_needed(const struct pass *pass, enum site site, size_t layer)
@@ -71,54 +100,69 @@ static bool is_needed(const struct pass *pass, enum site site, size_t layer)
 }
 
 /* Compute one token's q, k and v by one product if their weights lie side by side, which is faster:
- * it reads them in their order in memory. False: it cannot be done. */
-static bool project_together(struct pass *pass, const struct head_rule *rule, size_t layer,
-                             struct matrix x, const struct weight *joined)
+ * it reads them in their order in memory. */
+static enum pass_state project_together(struct pass *pass, const struct head_rule *rule,
+                                        size_t layer, struct matrix x, bool *done)
 {
     struct scratch *s = &pass->scratch;
+    struct slot slot = slot_of((int)pass->part, SLOT_Q, layer);
+    struct weight joined;
     size_t width = x.columns;
-    if (x.rows != 1 || !weight_exists(joined))
-        return false;
+    *done = false;
+    if (x.rows != 1)
+        return PASS_ON;
+    if (weights_joined(pass->weights, slot, &joined, pass->err))
+        return PASS_FAILED;
+    if (!weight_exists(&joined))
+        return PASS_ON;
     for (enum site site = SITE_Q; site <= SITE_V; site++)
         if (!is_needed(pass, site, layer) || pass_heads(pass, site, layer).count != rule->heads)
-            return false;
-    linear(pass->machine, s->joined, x, joined, ACTIVATION_NONE);
+            return PASS_ON;
+    linear(pass->machine, s->joined, x, &joined, ACTIVATION_NONE);
     copy_rows(s->q, matrix_columns(s->joined, 0, width));
     copy_rows(s->k, matrix_columns(s->joined, width, width));
     copy_rows(s->v, matrix_columns(s->joined, 2 * width, width));
-    return true;
+    *done = true;
+    return PASS_ON;
 }
 
 /* Compute one of q, k and v, if it is needed: the heads that are, or all if they are normed as one
  * row. (Keys of a source that is in its cache have no rows.) */
-static void project(struct pass *pass, const struct head_rule *rule, size_t layer, enum site site,
-                    struct matrix y, struct matrix x, const struct weight *w)
+static enum pass_state project(struct pass *pass, const struct head_rule *rule, size_t layer,
+                               enum site site, struct matrix y, struct matrix x)
 {
+    struct weight w;
     size_t width = site == SITE_V ? rule->d_v : rule->d_k;
     enum site before = site == SITE_K ? SITE_K_PRE : SITE_Q_PRE;
     struct span heads = pass_heads(pass, site, layer);
     bool needed =
         is_needed(pass, site, layer) || (site != SITE_V && pass_watches(pass, before, layer));
-    if (!weight_exists(w) || !y.rows || !needed)
-        return;
+    if (rule->by != HEADS_PROJECTED || !y.rows || !needed)
+        return PASS_ON;
+    PASS_TRY(fetch(pass, site == SITE_Q ? SLOT_Q : site == SITE_K ? SLOT_K : SLOT_V, layer, &w));
     if (rule->norm == HEAD_NORM_WHOLE && site != SITE_V)
         heads = (struct span){0, site == SITE_Q ? rule->heads : rule->kv_heads};
     struct span columns = {heads.first * width, heads.count * width};
-    if (!weight_can_slice(w, columns.first))
-        columns = (struct span){0, w->out};
-    struct weight part = weight_columns(w, columns.first, columns.count);
+    if (!weight_can_slice(&w, columns.first))
+        columns = (struct span){0, w.out};
+    struct weight part = weight_columns(&w, columns.first, columns.count);
     linear(pass->machine, matrix_columns(y, columns.first, part.out), x, &part, ACTIVATION_NONE);
+    return PASS_ON;
 }
 
 /* Norm queries or keys, head by head or as a whole. */
-static void norm_heads(const struct pass *pass, const struct head_rule *rule, struct matrix y,
-                       const struct norm *norm)
+static enum pass_state norm_heads(struct pass *pass, const struct head_rule *rule, int id,
+                                  size_t layer, struct matrix y)
 {
+    struct norm norm;
     size_t width = rule->norm == HEAD_NORM_WHOLE ? y.columns : rule->d_k;
-    if (!norm->scale || mechanism_lacks(&pass->config->mechanism, PART_NORM))
-        return; /* nothing needs them */
+    if (!rule->norm || mechanism_lacks(&pass->config->mechanism, PART_NORM))
+        return PASS_ON;
+    if (weights_norm(pass->weights, slot_of((int)pass->part, id, layer), &norm, pass->err))
+        return PASS_FAILED;
     for (size_t first = 0; first < y.columns; first += width)
-        norm_rows(matrix_columns(y, first, width), matrix_columns(y, first, width), norm);
+        norm_rows(matrix_columns(y, first, width), matrix_columns(y, first, width), &norm);
+    return PASS_ON;
 }
 
 static void rotate_heads(const struct pass *pass, const struct head_rule *rule, struct matrix heads)
@@ -131,21 +175,21 @@ static void rotate_heads(const struct pass *pass, const struct head_rule *rule, 
 
 /* Compute q [T, H·dk] from x [T, C], and k [S, Hkv·dk] and v [S, Hkv·dv] from the source [S, C]. */
 static enum pass_state project_all(struct pass *pass, const struct head_rule *rule, size_t layer,
-                                   struct matrix x, struct matrix source,
-                                   const struct attention_weights *w)
+                                   struct matrix x, struct matrix source)
 {
     struct scratch *s = &pass->scratch;
+    bool done = false;
     if (rule->by == HEADS_AS_IS) {
         s->q = x;
         s->k = s->v = source;
     }
-    bool done = project_together(pass, rule, layer, x, &w->joined);
+    PASS_TRY(project_together(pass, rule, layer, x, &done));
     if (!done) {
-        project(pass, rule, layer, SITE_Q, s->q, x, &w->q);
-        project(pass, rule, layer, SITE_K, s->k, source, &w->k);
+        PASS_TRY(project(pass, rule, layer, SITE_Q, s->q, x));
+        PASS_TRY(project(pass, rule, layer, SITE_K, s->k, source));
     }
-    norm_heads(pass, rule, s->q, &w->q_norm);
-    norm_heads(pass, rule, s->k, &w->k_norm);
+    PASS_TRY(norm_heads(pass, rule, SLOT_Q_NORM, layer, s->q));
+    PASS_TRY(norm_heads(pass, rule, SLOT_K_NORM, layer, s->k));
     if (rule->rotary) {
         PASS_TRY(tap_heads(pass, SITE_Q_PRE, layer, s->q));
         PASS_TRY(tap_heads(pass, SITE_K_PRE, layer, s->k));
@@ -155,18 +199,18 @@ static enum pass_state project_all(struct pass *pass, const struct head_rule *ru
     PASS_TRY(tap_heads(pass, SITE_Q, layer, s->q));
     PASS_TRY(tap_heads(pass, SITE_K, layer, s->k));
     if (!done)
-        project(pass, rule, layer, SITE_V, s->v, source, &w->v);
+        PASS_TRY(project(pass, rule, layer, SITE_V, s->v, source));
     return tap_heads(pass, SITE_V, layer, s->v);
 }
 
 /* Compute the context [T, H·dv] of x [T, C], which attends to itself or to the source [S, C]. */
 static enum pass_state attend(struct pass *pass, const struct sublayer *rule, size_t layer,
-                              struct matrix x, const struct attention_weights *w)
+                              struct matrix x)
 {
     struct matrix source = rule->kind == SUBLAYER_ATTEND_SOURCE ? pass->scratch.source : x;
     if (pass->attended)
         return PASS_ON;
-    enum pass_state state = project_all(pass, &rule->head, layer, x, source, w);
+    enum pass_state state = project_all(pass, &rule->head, layer, x, source);
     if (pass->batch->cached && pass->scratch.k.rows && state != PASS_FAILED)
         attention_store(pass, layer); /* these may be the last values that are needed */
     return state == PASS_ON ? attention(pass, layer) : state;
@@ -176,21 +220,20 @@ static enum pass_state attend(struct pass *pass, const struct sublayer *rule, si
 
 /* Compute the hidden channels [T, I] of y [T, C]: act(gate) · up, or act(up). */
 static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_t layer,
-                           struct matrix y, const struct mlp_weights *w)
+                           struct matrix y)
 {
     struct scratch *s = &pass->scratch;
-    enum activation activation = rule->activation;
-    bool watched =
-        pass_watches(pass, SITE_MLP_GATE, layer) || pass_edits(pass, SITE_MLP_GATE, layer);
+    const enum activation activation = rule->activation;
+    bool apart = pass_watches(pass, SITE_MLP_GATE, layer) || pass_edits(pass, SITE_MLP_GATE, layer);
     if (!rule->gated) {
-        linear(pass->machine, s->hidden, y, &w->fc, activation);
+        PASS_TRY(product(pass, SLOT_UP, layer, s->hidden, y, activation));
         return tap_rows(pass, SITE_MLP_ACT, layer, s->hidden);
     }
-    linear(pass->machine, s->hidden, y, &w->gate, watched ? ACTIVATION_NONE : activation);
+    PASS_TRY(product(pass, SLOT_GATE, layer, s->hidden, y, apart ? ACTIVATION_NONE : activation));
     PASS_TRY(tap_rows(pass, SITE_MLP_GATE, layer, s->hidden));
-    if (watched)
+    if (apart)
         activate(s->hidden, s->hidden, NULL, activation);
-    linear(pass->machine, s->up, y, &w->fc, ACTIVATION_NONE);
+    PASS_TRY(product(pass, SLOT_UP, layer, s->up, y, ACTIVATION_NONE));
     PASS_TRY(tap_rows(pass, SITE_MLP_UP, layer, s->up));
     multiply_rows(s->hidden, s->up);
     return tap_rows(pass, SITE_MLP_ACT, layer, s->hidden);
@@ -198,27 +241,30 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
 
 /* --- a layer ---------------------------------------------------------------------------------- */
 
-/* out = from · w, norms it, and adds it to the stream x, or sets x = out. `w` is absent if from is
- * the output. If only the stream needs the product, it is added without being stored. */
+/* The output of a sublayer: `from` [T, H·dv or I] times its last matrix, normed and added to the
+ * stream x, or x = the output. If only the stream needs the product, it is not stored. */
 static enum pass_state write_out(struct pass *pass, const struct sublayer *s, size_t layer,
-                                 struct matrix from, const struct weight *w,
-                                 const struct norm *norm)
+                                 struct matrix from)
 {
     struct scratch *scratch = &pass->scratch;
     struct matrix x = scratch->x, out = scratch->out; /* [T, C] */
+    struct weight w;
+    bool is_mlp = s->kind == SUBLAYER_MLP;
+    if (!s->head.no_out)
+        PASS_TRY(fetch(pass, is_mlp ? SLOT_DOWN : SLOT_O, layer, &w));
     if (!s->norm_out && !s->replaces && s->factor == 1 && !pass_edits(pass, s->at_out, layer)) {
         if (!pass_watches(pass, s->at_out, layer))
             out.data = NULL;
-        linear_add(pass->machine, x, out, from, w);
+        linear_add(pass->machine, x, out, from, &w);
         return tap_rows(pass, s->at_out, layer, out);
     }
-    if (weight_exists(w))
-        linear(pass->machine, out, from, w, ACTIVATION_NONE);
-    else
+    if (s->head.no_out)
         out = from;
+    else
+        linear(pass->machine, out, from, &w, ACTIVATION_NONE);
     PASS_TRY(tap_rows(pass, s->at_out, layer, out));
     if (s->norm_out) {
-        pass_norm(pass, out, out, norm);
+        PASS_TRY(norm(pass, is_mlp ? SLOT_NORM_2_POST : SLOT_NORM_1_POST, layer, out, out));
         PASS_TRY(tap_rows(pass, s->at_out_norm, layer, out));
     }
     if (s->replaces && x.columns != out.columns) {
@@ -246,54 +292,41 @@ static enum pass_state tap_stream(struct pass *pass, struct pass *part, const en
     return PASS_ON;
 }
 
-/* What a sublayer reads: the stream x [T, C] or its norm. */
-static struct matrix read_stream(struct pass *pass, const struct sublayer *s,
-                                 const struct block_weights *w)
+/* y = what a sublayer reads: the stream x [T, C] or its norm. */
+static enum pass_state read_stream(struct pass *pass, const struct sublayer *s, size_t layer,
+                                   struct matrix *y)
 {
-    const struct norm *norm = s->kind == SUBLAYER_MLP ? &w->mlp.norm
-                              : s->part == PART_CROSS ? &w->cross.norm
-                                                      : &w->self.norm;
-    if (!s->norm_before)
-        return pass->scratch.x;
-    pass_norm(pass, pass->scratch.norm, pass->scratch.x, norm);
-    return pass->scratch.norm;
+    *y = s->norm_before ? pass->scratch.norm : pass->scratch.x;
+    return s->norm_before ? norm(pass, s->norm, layer, *y, pass->scratch.x) : PASS_ON;
 }
 
 /* Run the sublayers of a layer on the stream x [T, C]. */
 static enum pass_state run_layer(struct pass *pass, size_t layer)
 {
     struct sublayer list[SUBLAYERS_MAX + 1] = {0};
-    struct block_weights w;
     struct matrix x = pass->scratch.x, y = x; /* y: what a sublayer reads */
     size_t count = layer_read(list, pass->config, pass->part, layer);
-    if (weights_block(pass->weights, pass->first_layer + layer, pass_last_site(pass, layer), &w,
-                      pass->err))
-        return PASS_FAILED;
     if (!pass->attended) /* otherwise the caller has announced and edited it */
         PASS_TRY(tap_rows(pass, SITE_RESID_PRE, layer, x));
     for (const struct sublayer *s = list; s < list + count; s++) {
         struct pass *p = s->part == PART_CROSS ? pass->cross : pass;
-        const struct attention_weights *heads = s->part == PART_CROSS ? &w.cross : &w.self;
+        bool is_mlp = s->kind == SUBLAYER_MLP;
         if (s->reads == READS_STREAM)
-            y = read_stream(p, s, &w);
+            PASS_TRY(read_stream(p, s, layer, &y));
         if (s->at_input)
             PASS_TRY(tap_rows(p, s->at_input, layer, y));
         if (s->adds_to_normed)
             copy_rows(x, y);
-        PASS_TRY(s->kind == SUBLAYER_MLP ? mlp(p, &s->mlp, layer, y, &w.mlp)
-                                         : attend(p, s, layer, y, heads));
-        if (s[1].reads == READS_BLOCK_INPUT && pass_goes_to(p, s[1].at_input, layer))
-            y = read_stream(p, s + 1, &w); /* before x changes */
-        PASS_TRY(s->kind == SUBLAYER_MLP
-                     ? write_out(p, s, layer, p->scratch.hidden, &w.mlp.proj, &w.mlp.post)
-                     : write_out(p, s, layer, p->scratch.context, &heads->out, &heads->post));
+        PASS_TRY(is_mlp ? mlp(p, &s->mlp, layer, y) : attend(p, s, layer, y));
+        if (s[1].reads == READS_BLOCK_INPUT)
+            PASS_TRY(read_stream(p, s + 1, layer, &y)); /* before x changes */
+        PASS_TRY(write_out(p, s, layer, is_mlp ? p->scratch.hidden : p->scratch.context));
         PASS_TRY(tap_stream(pass, p, s->at_sum, layer));
         if (s->norm_after)
-            pass_norm(p, x, x, s->kind == SUBLAYER_MLP ? &w.mlp.norm : &heads->norm);
+            PASS_TRY(norm(p, s->norm, layer, x, x));
         PASS_TRY(tap_stream(pass, p, s->at_after, layer));
     }
-    return pass_check_rows(pass,
-                           pass->config->style == STYLE_BARE ? SITE_ATTN_OUT : SITE_RESID_POST,
+    return pass_check_rows(pass, list[0].at_sum[0] || count > 1 ? SITE_RESID_POST : SITE_ATTN_OUT,
                            layer, pass->scratch.x);
 }
 

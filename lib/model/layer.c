@@ -65,6 +65,7 @@ static struct sublayer read_sublayer(const struct config *c, enum sublayer_kind 
     struct sublayer s = {
         .kind = kind,
         .part = part,
+        .norm = mlp ? SLOT_NORM_2 : SLOT_NORM_1,
         .norm_before = style_norms_first(style),
         .norm_out = style_norms_outputs(style),
         .norm_after = style_norms_sums(style),
@@ -153,7 +154,7 @@ struct stack stack_read(const struct config *c, enum site_part part)
     return stack;
 }
 
-/* --- in words --------------------------------------------------------------------------------- *
+/* --- in words --------------------------------------------------------------------------------- */
 
 /* " in layers 0-4, 6": those that have a flag; nothing where all have it. */
 static void write_layers(struct buf *out, const struct config *c, enum layer_flag flag)

@@ -83,6 +83,7 @@ struct sublayer {
     enum sublayer_kind kind;
     enum site_part part; /* whose sites and parameters */
     enum sublayer_input reads;
+    enum slot_id norm;   /* before it, or after the sum */
     bool norm_before;    /* a norm of what it reads */
     bool norm_out;       /* a norm of its output, before it is added */
     bool norm_after;     /* the norm of the sum, which is the stream then */
