@@ -150,6 +150,16 @@ static void norm_back(struct way *way, double *u, const float *x, const struct n
         u[i] -= mean_of_u;
 }
 
+/* Go back through the edits of a norm's output, and through the norm of x. */
+static int site_back(struct way *way, double *u, enum site site, size_t layer, const float *x,
+                     const struct norm *norm)
+{
+    if (edits_back(way, u, site, layer))
+        return -1;
+    norm_back(way, u, x, norm);
+    return 0;
+}
+
 /* to [in] = W · u [out]. The matrix's bias counts as a bias. */
 static int matrix_back(struct way *way, double *to, const struct weight *w, const double *u)
 {
@@ -167,19 +177,15 @@ static int matrix_back(struct way *way, double *to, const struct weight *w, cons
 }
 
 /* Compute the direction in a sublayer's output, and at the input of its last matrix. */
-static int sublayer_back(struct way *way, size_t layer, enum site out, const struct norm *post,
-                         const struct weight *last)
+static int output_back(struct way *way, size_t layer, const struct sublayer *s,
+                       const struct norm *post, const struct weight *last)
 {
-    const struct config *c = way->config;
-    enum site normed = out == SITE_ATTN_OUT ? SITE_LN_1_POST : SITE_LN_2_POST;
-    double share = c->residual_scale == 0 ? 1 : (double)c->residual_scale;
-    for (size_t i = 0; i < c->n_embd; i++)
-        way->added[i] = share * way->u[i];
-    if (edits_back(way, way->added, normed, layer))
+    for (size_t i = 0; i < way->config->n_embd; i++)
+        way->added[i] = (double)s->factor * way->u[i];
+    if (s->norm_out &&
+        site_back(way, way->added, s->at_out_norm, layer, way->rows[layer][s->at_out], post))
         return -1;
-    if (style_norms_outputs(c->style))
-        norm_back(way, way->added, way->rows[layer][out], post);
-    return err_if(edits_back(way, way->added, out, layer) ||
+    return err_if(edits_back(way, way->added, s->at_out, layer) ||
                   matrix_back(way, way->inner, last, way->added));
 }
 
@@ -211,11 +217,12 @@ static void put_constants(struct way *way, size_t row)
     way->bias = way->edited = 0;
 }
 
-static int heads_back(struct way *way, size_t layer, const struct attention_weights *w)
+static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
+                      const struct attention_weights *w)
 {
     const struct config *c = way->config;
     const float *context = way->rows[layer][SITE_CONTEXT];
-    if (sublayer_back(way, layer, SITE_ATTN_OUT, &w->post, &w->out))
+    if (output_back(way, layer, s, &w->post, &w->out))
         return -1;
     for (size_t head = 0; head < c->n_head; head++)
         put(way, layer + 1, head,
@@ -238,11 +245,12 @@ static int heads_back(struct way *way, size_t layer, const struct attention_weig
     return 0;
 }
 
-static int mlp_back(struct way *way, size_t layer, const struct mlp_weights *w)
+static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
+                    const struct mlp_weights *w)
 {
     const struct config *c = way->config;
     const float *const *rows = way->rows[layer];
-    if (sublayer_back(way, layer, SITE_MLP_OUT, &w->post, &w->proj))
+    if (output_back(way, layer, s, &w->post, &w->proj))
         return -1;
     put(way, layer + 1, c->n_head + PART_OF_MLP,
         product(way->inner, rows[SITE_MLP_ACT], c->n_inner));
@@ -251,44 +259,52 @@ static int mlp_back(struct way *way, size_t layer, const struct mlp_weights *w)
     return 0;
 }
 
-/* Go back through the edits of a norm's output, and through the norm of x. */
-static int site_back(struct way *way, enum site site, size_t layer, const float *x,
-                     const struct norm *norm)
+/* Go back through the edits of sites that announce the stream, last to first. */
+static int stream_back(struct way *way, const enum site sites[3], size_t layer)
 {
-    if (edits_back(way, way->u, site, layer))
+    for (size_t i = 3; i-- > 0;)
+        if (sites[i] && edits_back(way, way->u, sites[i], layer))
+            return -1;
+    return 0;
+}
+
+/* Go back through the norm of a sum: the announced one, or x + factor · output. */
+static int sum_back(struct way *way, size_t layer, const struct sublayer *s, const float *x,
+                    const struct norm *norm)
+{
+    const float *const *rows = way->rows[layer];
+    const float *out = rows[s->norm_out ? s->at_out_norm : s->at_out];
+    size_t count = way->config->n_embd;
+    float *sum = arena_room(&way->scratch, count, sizeof *sum, way->err);
+    if (!sum)
         return -1;
-    norm_back(way, way->u, x, norm);
+    for (size_t i = 0; i < count; i++)
+        sum[i] = s->at_sum[0] ? rows[s->at_sum[0]][i] : x[i] + s->factor * out[i];
+    norm_back(way, way->u, sum, norm);
     return 0;
 }
 
 /* Go back from a layer's output to its input, in the residual stream. */
 static int layer_back(struct way *way, size_t layer)
 {
-    const struct config *c = way->config;
     const float *const *rows = way->rows[layer];
-    bool last = style_norms_sums(c->style);
+    struct sublayer list[SUBLAYERS_MAX];
     struct block_weights w;
-    float *sum = arena_room(&way->scratch, c->n_embd, sizeof *sum, way->err);
-    if (!sum || weights_block(way->weights, layer, SITE_RESID_POST, &w, way->err) ||
-        (last && edits_back(way, way->u, SITE_LN_2, layer)) ||
-        (c->style == STYLE_POST_STREAM && edits_back(way, way->u, SITE_RESID_POST, layer)))
+    if (weights_block(way->weights, layer, SITE_RESID_POST, &w, way->err))
         return -1;
-    if (last) {
-        for (size_t i = 0; i < c->n_embd; i++)
-            sum[i] = c->style == STYLE_POST_STREAM ? rows[SITE_LN_1][i] + rows[SITE_MLP_OUT][i]
-                                                   : rows[SITE_RESID_POST][i];
-        norm_back(way, way->u, sum, &w.mlp.norm);
+    for (size_t i = layer_read(list, way->config, PART_SENTENCE, layer); i-- > 0;) {
+        const struct sublayer *s = &list[i];
+        bool is_mlp = s->kind == SUBLAYER_MLP;
+        const struct norm *norm = is_mlp ? &w.mlp.norm : &w.self.norm;
+        const float *x = rows[i ? sublayer_end(s - 1) : SITE_RESID_PRE];
+        if (stream_back(way, s->at_after, layer) ||
+            (s->norm_after && sum_back(way, layer, s, x, norm)) ||
+            stream_back(way, s->at_sum, layer) ||
+            (is_mlp ? mlp_back(way, layer, s, &w.mlp) : heads_back(way, layer, s, &w.self)) ||
+            (s->adds_to_normed && site_back(way, way->u, s->at_input, layer, x, norm)))
+            return -1;
     }
-    if ((c->style != STYLE_POST_STREAM && edits_back(way, way->u, SITE_RESID_POST, layer)) ||
-        mlp_back(way, layer, &w.mlp))
-        return -1;
-    if ((c->style == STYLE_TO_NORMED &&
-         site_back(way, SITE_LN_2, layer, rows[SITE_RESID_MID], &w.mlp.norm)) ||
-        (last && site_back(way, SITE_LN_1, layer, rows[SITE_RESID_MID], &w.self.norm)) ||
-        edits_back(way, way->u, SITE_RESID_MID, layer) || heads_back(way, layer, &w.self) ||
-        (c->style == STYLE_TO_NORMED &&
-         site_back(way, SITE_LN_1, layer, rows[SITE_RESID_PRE], &w.self.norm)) ||
-        edits_back(way, way->u, SITE_RESID_PRE, layer))
+    if (edits_back(way, way->u, SITE_RESID_PRE, layer))
         return -1;
     put_constants(way, layer + 1);
     return 0;
@@ -297,9 +313,10 @@ static int layer_back(struct way *way, size_t layer)
 /* The residual stream after the last layer. */
 static const float *last_stream(const struct way *way)
 {
-    const struct config *c = way->config;
-    bool before_norm = style_norms_sums(c->style) && c->style != STYLE_POST_STREAM;
-    return way->rows[c->n_layer - 1][before_norm ? SITE_LN_2 : SITE_RESID_POST];
+    size_t last = way->config->n_layer - 1;
+    struct sublayer list[SUBLAYERS_MAX];
+    size_t count = layer_read(list, way->config, PART_SENTENCE, last);
+    return way->rows[last][sublayer_end(&list[count - 1])];
 }
 
 /* Compute the direction u in the stream after the last layer, and the logit before a cap. */
@@ -339,7 +356,7 @@ static int logits_back(struct way *way)
     if (c->logit_cap > 0)
         way->attribution->logit = product(way->u, normed, c->n_embd) + way->bias;
     if (c->final_norm && (weights_final_norm(way->weights, false, &norm, way->err) ||
-                          site_back(way, SITE_LN_F, 0, last_stream(way), &norm)))
+                          site_back(way, way->u, SITE_LN_F, 0, last_stream(way), &norm)))
         return -1;
     put_constants(way, c->n_layer + 1);
     return 0;

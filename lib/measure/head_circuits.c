@@ -109,7 +109,7 @@ static void apply_scales(struct matrix rows, const struct norm *norm)
 
 /* Compute W_O [H · dv, C] through the norms after it, and the projection to embedding channels if
  * there is one: [H · dv, C or n_word]. */
-static int end_of_layer(struct circuit *circuit, struct matrix *out,
+static int end_of_layer(struct circuit *circuit, struct matrix *out, const struct sublayer *s,
                         const struct attention_weights *w)
 {
     const struct config *c = circuit->config;
@@ -119,7 +119,7 @@ static int end_of_layer(struct circuit *circuit, struct matrix *out,
     if (!out->data)
         return -1;
     weight_copy(out->data, c->n_embd, &w->out, (struct weight_piece){0, out->rows, 0});
-    if (style_norms_outputs(c->style))
+    if (s->norm_out)
         apply_scales(*out, &w->post);
     if (c->final_norm) {
         if (weights_final_norm(circuit->weights, false, &norm, circuit->err))
@@ -193,16 +193,18 @@ static int count_layer(struct circuit *circuit, size_t layer)
     const struct config *c = circuit->config;
     struct matrix words = circuit->embeddings;
     struct matrix out;
+    struct sublayer list[SUBLAYERS_MAX];
     struct block_weights block;
+    layer_read(list, c, PART_SENTENCE, layer);
     arena_clear(&circuit->of_layer);
     struct matrix normed = new_matrix(&circuit->of_layer, words.rows, words.columns, circuit->err);
     struct matrix read =
         new_matrix(&circuit->of_layer, words.rows, c->n_kv_head * c->d_v, circuit->err);
     if (!normed.data || !read.data ||
         weights_block(circuit->weights, layer, SITE_LN_1_POST, &block, circuit->err) ||
-        end_of_layer(circuit, &out, &block.self))
+        end_of_layer(circuit, &out, list, &block.self))
         return -1;
-    if (style_norms_first(c->style))
+    if (list->norm_before)
         norm_rows(normed, words, &block.self.norm);
     else
         copy_rows(normed, words);
@@ -282,7 +284,7 @@ static int square(struct part *part, struct arena *arena, struct err *err)
 }
 
 /* Load W_Q, W_K or W_V, with the norm before it and the scales of the norm after it (or NULL). */
-static void read_in(struct part *part, const struct config *c, const struct weight *w,
+static void read_in(struct part *part, const struct sublayer *s, const struct weight *w,
                     const struct norm *before, const struct norm *after)
 {
     struct matrix m = part->columns;
@@ -290,8 +292,8 @@ static void read_in(struct part *part, const struct config *c, const struct weig
     for (size_t i = 0; after && i < m.rows; i++)
         for (size_t k = 0; k < m.columns; k++)
             m.data[i * m.stride + k] *=
-                after->scale[c->head_norm == HEAD_NORM_WHOLE ? k : k % part->size] + after->offset;
-    if (!style_norms_first(c->style))
+                after->scale[s->head.norm == HEAD_NORM_WHOLE ? k : k % part->size] + after->offset;
+    if (!s->norm_before)
         return;
     for (size_t i = 0; i < m.rows; i++)
         scale_row(m.data + i * m.stride, m.data + i * m.stride, m.columns,
@@ -306,7 +308,7 @@ static void read_in(struct part *part, const struct config *c, const struct weig
 }
 
 /* Load W_O, transposed, with the norm after it. */
-static int read_out(struct part *part, const struct config *c, const struct attention_weights *w,
+static int read_out(struct part *part, const struct sublayer *s, const struct attention_weights *w,
                     struct err *err)
 {
     struct arena arena = {0};
@@ -315,7 +317,7 @@ static int read_out(struct part *part, const struct config *c, const struct atte
     if (!out.data)
         return -1;
     weight_copy(out.data, out.columns, &w->out, (struct weight_piece){0, out.rows, 0});
-    if (style_norms_outputs(c->style))
+    if (s->norm_out)
         apply_scales(out, &w->post);
     transpose(m, out);
     arena_release(&arena);
@@ -344,8 +346,9 @@ static int read_layer(struct layer *layer, struct viewer *viewer, size_t number,
                       struct arena *arena, struct err *err)
 {
     const struct config *c = &viewer->model.config;
-    bool normed = c->head_norm != HEAD_NORM_NONE;
+    struct sublayer list[SUBLAYERS_MAX];
     struct block_weights block;
+    layer_read(list, c, PART_SENTENCE, number);
     if (weights_block(&viewer->model.weights, number, SITE_LN_1_POST, &block, err))
         return -1;
     const struct attention_weights *w = &block.self;
@@ -356,10 +359,11 @@ static int read_layer(struct layer *layer, struct viewer *viewer, size_t number,
         part->heads = i == PART_K || i == PART_V ? c->n_kv_head : c->n_head;
         part->size = i == PART_Q || i == PART_K ? c->d_k : c->d_v;
         part->columns = new_matrix(arena, c->n_embd, part->heads * part->size, err);
-        if (!part->columns.data || (i == PART_O && read_out(part, c, w, err)))
+        if (!part->columns.data || (i == PART_O && read_out(part, list, w, err)))
             return -1;
         if (i != PART_O)
-            read_in(part, c, weights[i], &w->norm, normed && i < PART_V ? norms[i] : NULL);
+            read_in(part, list, weights[i], &w->norm,
+                    list->head.norm && i < PART_V ? norms[i] : NULL);
         if (square(part, arena, err))
             return -1;
     }

@@ -381,7 +381,9 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
         return 0;
     if (selection_layers(&all, NULL, config, arena, err))
         return -1;
-    bool starts = all_steps && !style_norms_sums(config->style);
+    struct sublayer list[SUBLAYERS_MAX];
+    layer_read(list, config, PART_SENTENCE, 0);
+    bool starts = all_steps && !list->norm_after;
     bool halves = starts && layers <= HALVES_MAX &&
                   !lens_find_site(&site, site_rows[site].name, config, &none);
     enum page_step step = halves ? STEP_MLP : STEP_LAYER;

@@ -120,6 +120,16 @@ const struct sublayer *layer_mlp(const struct sublayer *list, size_t count)
     return list[count - 1].kind == SUBLAYER_MLP ? &list[count - 1] : NULL;
 }
 
+enum site sublayer_end(const struct sublayer *s)
+{
+    enum site end = SITE_EMBEDDING;
+    for (size_t i = 0; i < 3; i++)
+        end = s->at_sum[i] ? s->at_sum[i] : end;
+    for (size_t i = 0; i < 3; i++)
+        end = s->at_after[i] ? s->at_after[i] : end;
+    return end;
+}
+
 struct stack stack_read(const struct config *c, enum site_part part)
 {
     bool of_text = part == PART_SENTENCE;

@@ -108,6 +108,9 @@ size_t layer_read(struct sublayer list[SUBLAYERS_MAX], const struct config *conf
 /* The sublayer with the MLP; NULL if there is none. */
 const struct sublayer *layer_mlp(const struct sublayer *list, size_t count);
 
+/* The last site of the stream after a sublayer; SITE_EMBEDDING: none. */
+enum site sublayer_end(const struct sublayer *sublayer);
+
 /* From ids to the stream that enters the first layer. */
 struct embed_rule {
     size_t width, rows; /* of the table of tokens; rows 0: those of the file */
