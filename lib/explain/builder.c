@@ -113,7 +113,7 @@ void builder_projection(struct builder *builder, const char *y, const char *x, c
                         const struct weight *w)
 {
     builder_add(builder, "%s = %s", y, x);
-    if (builder->trace->config->projections)
+    if (builder->trace->rule->head.by == HEADS_PROJECTED)
         builder_add(builder, " · W_%s", letter);
     builder_formula(builder, w->bias ? " + b_%s" : "", letter);
 }
@@ -197,7 +197,7 @@ void builder_keys(struct builder *builder)
     struct step_table *table = builder->table;
     table->corner = "key";
     table->of_keys = true;
-    table->own_row = trace->config->cross ? NO_ROW : trace->query;
+    table->own_row = trace->rule->kind == SUBLAYER_ATTEND_SOURCE ? NO_ROW : trace->query;
     table->rows = report_keys(trace->report, trace->part)->labels;
     table->row_count = trace->keys;
 }
@@ -330,7 +330,7 @@ void give_rows(struct builder *builder, const char *name, const char *symbol, co
 {
     const struct trace *trace = builder->trace;
     const struct tokenized *text = report_queries(trace->report, trace->part);
-    bool keys = of_keys || !trace->config->cross;
+    bool keys = of_keys || trace->rule->kind == SUBLAYER_ATTEND;
     size_t count = keys ? trace->keys : text->count;
     struct given *given = give_matrix(builder, name, symbol, values, count, width);
     if (!given)

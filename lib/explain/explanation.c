@@ -1,25 +1,300 @@
-/* explanation.c: the steps of a trace. A step that edits change also shows values before and
- * after. */
+/* explanation.c: runs the pass, collects the tensors of one head (the trace), and makes the steps
+ * that a table lists. A step that edits change also shows values before and after. */
 #include "explain/explanation.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "explain/steps.h"
+#include "math/rotary.h"
+#include "math/rows.h"
+#include "model/attention_strip.h"
 #include "model/features.h"
-#include "model/layer.h"
+#include "model/parameter_table.h"
 #include "model/sampler.h"
 
-const struct explain_format explain_formats[] = {
-    {"text", ".txt", "text, fitted to the terminal", explain_text_write},
-    {"markdown", ".md", "tables and formulas for GitHub, Jupyter or pandoc",
-     explain_markdown_write},
-    {"html", ".html", "page without scripts, for browsers and printing", explain_html_write},
-    {"json", ".json", "all numbers and matrices", explain_json_write},
-};
+/* --- captured tensors ------------------------------------------------------------------------- */
 
-const size_t explain_format_count = sizeof explain_formats / sizeof *explain_formats;
+/* The model's config, adapted to one of its attentions. */
+static struct config config_of(const struct config *model, enum site_part part)
+{
+    struct config own = *model;
+    struct mechanism *mechanism = &own.mechanism;
+    if (part != PART_SENTENCE)
+        mechanism->renormalise = false; /* no future tokens to mask */
+    if (part == PART_CROSS && mechanism->kind == ATTENTION_SPARSE)
+        mechanism->kind = ATTENTION_DENSE; /* patterns only apply to self-attention */
+    return own;
+}
+
+/* The site of the stream that enters the traced attention; of the input of its queries. */
+static enum site stream_site(const struct trace *trace)
+{
+    const struct sublayer *before = trace->rule - 1;
+    return trace->rule > trace->list ? site_of(before->part, sublayer_end(before))
+                                     : site_of(trace->part, SITE_RESID_PRE);
+}
+
+static enum site input_site(const struct trace *trace)
+{
+    enum site input = trace->rule->at_input;
+    return input ? site_of(trace->part, input) : stream_site(trace);
+}
+
+/* The input of keys and values of another text: its embedding, or the encoder's output. */
+static enum site source_site(const struct config *config)
+{
+    return config->kind == MODEL_ATTENTION ? SITE_SOURCE_EMBEDDING
+                                           : site_of(PART_SOURCE, site_of_logits(config));
+}
+
+/* A model with a decoder only is explained to the end of its layer. */
+static bool is_decoder(const struct config *config)
+{
+    return config->kind != MODEL_ATTENTION && !config->n_encoder_layer;
+}
+
+/* Find the requested attention among the sublayers, and select the layer's sites; in bare attention
+ * also the previous layer, whose output is the input; with a source, the encoder's last layer. */
+static int begin(struct trace *trace, struct selection *selection, const struct config *config,
+                 const struct explain_request *request, struct arena *arena, struct err *err)
+{
+    bool in_encoder = request->part == PART_SOURCE;
+    bool bare = config->kind == MODEL_ATTENTION;
+    bool one = request->layer == 0 || !bare;
+    enum site end = !is_decoder(config)                     ? SITE_ATTN_OUT
+                    : request->layer + 1 == config->n_layer ? SITE_LN_F
+                                                            : SITE_RESID_POST;
+    size_t *numbers = arena_alloc(arena, 4, sizeof *numbers, err);
+    assert(request->layer < (in_encoder ? config->n_encoder_layer : config->n_layer));
+    assert(request->head < config->n_head);
+    if (!numbers)
+        return -1;
+    *trace = (struct trace){.part = request->part, .layer = request->layer, .head = request->head};
+    trace->count =
+        layer_read(trace->list, config, in_encoder ? PART_SOURCE : PART_SENTENCE, request->layer);
+    trace->rule = trace->list;
+    while (trace->rule->part != request->part)
+        trace->rule++;
+    numbers[0] = request->head;
+    numbers[1] = request->layer > 0 ? request->layer - 1 : 0;
+    numbers[2] = request->layer;
+    numbers[3] = config->n_encoder_layer - 1; /* if there is an encoder */
+    *selection = (struct selection){.heads = numbers, .head_count = 1};
+    *(in_encoder ? &selection->encoder_layers : &selection->layers) =
+        one ? (struct layers){numbers + 2, 1} : (struct layers){numbers + 1, 2};
+    for (enum site site = is_decoder(config) ? SITE_RESID_PRE : SITE_Q_PRE; site <= end; site++)
+        if (site_exists(config, site_of(request->part, site)))
+            selection->sites |= site_bit(site_of(request->part, site));
+    selection->whole = site_bit(site_of(request->part, SITE_CONTEXT));
+    selection->sites |= bare ? site_bit(SITE_EMBEDDING)
+                             : site_bit(stream_site(trace)) | site_bit(input_site(trace));
+    if (trace->rule->kind == SUBLAYER_ATTEND_SOURCE) {
+        selection->sites |= site_bit(source_site(config));
+        selection->encoder_layers = (struct layers){numbers + 3, config->n_encoder_layer > 0};
+    }
+    return 0;
+}
+
+/* --- tensors from the pass -------------------------------------------------------------------- */
+
+const struct kept *trace_find(const struct trace *trace, enum site site)
+{
+    return report_find(trace->report, site_of(trace->part, site), trace->layer);
+}
+
+const float *trace_row(const struct trace *trace, enum site site)
+{
+    return trace_row_of_head(trace, site, site == SITE_CONTEXT ? trace->head : 0);
+}
+
+const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head)
+{
+    const struct kept *kept = trace_find(trace, site);
+    size_t first = head ? head * kept->shape[1] : 0;
+    return kept ? kept->data + (first + trace->query) * kept->shape[kept->rank - 1] : NULL;
+}
+
+float *trace_product(const struct trace *trace, const float *x, size_t rows, const struct weight *w,
+                     struct arena *arena, struct err *err)
+{
+    float *y = arena_alloc(arena, rows * w->out, sizeof *y, err);
+    struct matrix from = {(float *)x, rows, w->in, w->in}; /* cast: only read */
+    if (y)
+        linear(&trace->viewer->machine, (struct matrix){y, rows, w->out, w->out}, from, w,
+               ACTIVATION_NONE);
+    return y;
+}
+
+/* The input of queries is the stream, with or without a norm; in bare attention, an embedding or
+ * the output of the previous layer. */
+static void find_inputs_and_keys(struct trace *trace)
+{
+    const struct config *config = trace->config;
+    bool bare = config->kind == MODEL_ATTENTION;
+    size_t layer = trace->layer - (bare && trace->layer > 0);
+    enum site site = !bare ? input_site(trace) : trace->layer == 0 ? SITE_EMBEDDING : SITE_ATTN_OUT;
+    const struct kept *inputs = report_find(trace->report, site, layer);
+    trace->inputs = trace->sources = inputs->data;
+    trace->input_size = inputs->shape[inputs->rank - 1];
+    if (trace->rule->norm_before)
+        trace->streams = report_find(trace->report, stream_site(trace), layer)->data;
+    if (trace->rule->kind == SUBLAYER_ATTEND_SOURCE)
+        trace->sources =
+            report_find(trace->report, source_site(config), config->n_encoder_layer - 1)->data;
+    trace->keys = trace_find(trace, SITE_K)->shape[1];
+    trace->k = trace_find(trace, SITE_K)->data;
+    trace->v = trace_find(trace, SITE_V)->data;
+    if (trace->rotary)
+        trace->k_pre = trace_find(trace, SITE_K_PRE)->data;
+}
+
+/* Project queries or keys of all tokens, before the norm of heads. */
+static int project_raw(struct trace *trace, struct raw_heads *raw, const float *from, bool of_keys,
+                       struct arena *arena, struct err *err)
+{
+    const struct weight *w = of_keys ? &trace->weights.k : &trace->weights.q;
+    bool whole = trace->rule->head.norm == HEAD_NORM_WHOLE;
+    size_t width = trace->config->d_k;
+    size_t first = (of_keys ? trace->group : trace->head) * width;
+    size_t count = whole ? w->out : width;
+    const float *all = trace_product(trace, from, trace->keys, w, arena, err);
+    raw->values = arena_alloc(arena, trace->keys * width, sizeof *raw->values, err);
+    raw->squares = arena_alloc(arena, trace->keys, sizeof *raw->squares, err);
+    if (!all || !raw->values || !raw->squares)
+        return -1;
+    for (size_t row = 0; row < trace->keys; row++) {
+        const float *head = all + row * w->out + first;
+        const float *normed = whole ? all + row * w->out : head;
+        double sum = 0;
+        for (size_t i = 0; i < count; i++)
+            sum += (double)normed[i] * (double)normed[i];
+        raw->squares[row] = (float)(sum / (double)count);
+        memcpy(raw->values + row * width, head, width * sizeof *head);
+    }
+    return 0;
+}
+
+/* Find the norms of heads and the rotary embedding. */
+static int find_heads(struct trace *trace, struct arena *arena, struct err *err)
+{
+    const struct rotary *rotary = trace->rotary;
+    if (rotary) {
+        size_t width = rotary->components;
+        float *cos_sin = arena_alloc(arena, trace->keys * width, sizeof *cos_sin, err);
+        if (!cos_sin)
+            return -1;
+        rotary_fill((struct matrix){cos_sin, trace->keys, width, width}, rotary, 0, trace->keys);
+        trace->cos_sin = cos_sin;
+    }
+    if (trace->rule->head.norm == HEAD_NORM_NONE ||
+        mechanism_lacks(&trace->config->mechanism, PART_NORM))
+        return 0;
+    return err_if(project_raw(trace, &trace->raw_q, trace->inputs, false, arena, err) ||
+                  project_raw(trace, &trace->raw_k, trace->sources, true, arena, err));
+}
+
+/* Find the embeddings of tokens and positions, whose sum is the input of the first layer. */
+static int find_embeddings(struct trace *trace, struct arena *arena, struct err *err)
+{
+    struct weights *weights = &trace->viewer->model.weights;
+    const struct config *config = trace->config;
+    const struct tokenized *text = report_queries(trace->report, trace->part);
+    size_t channels = config->n_embd;
+    size_t width = config_word_width(config);
+    struct weight projection;
+    if (config->kind == MODEL_ATTENTION || trace->layer > 0 || trace->part == PART_CROSS)
+        return 0;
+    float *tokens = arena_alloc(arena, text->count * width, sizeof *tokens, err);
+    float *positions = arena_alloc(arena, text->count * channels, sizeof *positions, err);
+    if (!tokens || !positions)
+        return -1;
+    for (size_t i = 0; i < text->count; i++)
+        weights_embed_token(weights, tokens + i * width, text->tokens[i].id);
+    trace->tokens = tokens;
+    if (config->n_word) {
+        trace->word_rows = tokens;
+        if (weights_projection(weights, false, &projection, err))
+            return -1;
+        trace->tokens = trace_product(trace, tokens, text->count, &projection, arena, err);
+    }
+    if (!trace->tokens)
+        return -1;
+    if (config->embedding_norm && !mechanism_lacks(&config->mechanism, PART_NORM) &&
+        weights_embedding_norm(weights, &trace->embedding_norm, err))
+        return -1;
+    bool placed = stack_read(config, PART_SENTENCE).embed.positions != POSITIONS_NONE;
+    if (mechanism_lacks(&config->mechanism, PART_POSITIONS) || !placed)
+        return 0;
+    for (size_t i = 0; i < text->count && !config->sinusoids; i++)
+        weights_add_position(weights, positions + i * channels, i);
+    if (config->sinusoids)
+        add_sinusoids((struct matrix){positions, text->count, channels, channels}, 0);
+    trace->positions = positions;
+    return 0;
+}
+
+static int run(struct trace *trace, struct viewer *viewer, const struct text_pair *pair,
+               const struct explain_request *request, struct arena *arena, struct err *err)
+{
+    struct config *config = arena_alloc(arena, 1, sizeof *config, err);
+    struct report *report = arena_alloc(arena, 1, sizeof *report, err);
+    const struct config *model = &viewer->model.config;
+    bool cross = request->part == PART_CROSS;
+    size_t index = request->layer + (request->part == PART_SOURCE ? model->n_layer : 0);
+    enum site last = cross ? SITE_CROSS_OUT : is_decoder(model) ? SITE_RESID_POST : SITE_ATTN_OUT;
+    struct selection selection;
+    const struct look look = {&selection, pair, 1, 0, report};
+    struct block_weights block;
+    if (!config || !report || begin(trace, &selection, model, request, arena, err) ||
+        viewer_look(viewer, &look, arena, err) ||
+        weights_block(&viewer->model.weights, index, last, &block, err))
+        return -1;
+    *config = config_of(model, request->part);
+    trace->report = report;
+    trace->config = config;
+    trace->weights = cross ? block.cross : block.self;
+    trace->mlp = block.mlp;
+    trace->viewer = viewer;
+    trace->group = config_kv_head(config, request->head);
+    trace->base_scale = mechanism_base_scale(config, request->layer);
+    trace->cools = config->mechanism.temperature > 0 &&
+                   (trace->rule->score.cap > 0 || attention_slope(config, 0) > 0);
+    trace->scale = trace->cools ? trace->base_scale : mechanism_scale(config, request->layer);
+    if (!mechanism_lacks(&config->mechanism, PART_POSITIONS))
+        trace->rotary = trace->rule->head.rotary;
+    find_inputs_and_keys(trace);
+    return err_if(find_heads(trace, arena, err) || find_embeddings(trace, arena, err));
+}
+
+/* --- values of one query ---------------------------------------------------------------------- */
+
+static void set_query(struct trace *trace, size_t query)
+{
+    size_t first = query * trace->input_size;
+    assert(query < report_queries(trace->report, trace->part)->count);
+    trace->query = query;
+    trace->token = trace->tokens ? trace->tokens + first : NULL;
+    trace->position = trace->positions ? trace->positions + first : NULL;
+    trace->stream = trace->streams ? trace->streams + first : NULL;
+    trace->x = trace->inputs + first;
+    trace->q_pre = trace->rotary ? trace_row(trace, SITE_Q_PRE) : NULL;
+    trace->q = trace_row(trace, SITE_Q);
+    trace->scores = trace_row(trace, SITE_SCORES);
+    if (site_exists(trace->config, SITE_SOFTMAX))
+        trace->softmax = trace_row(trace, SITE_SOFTMAX);
+    trace->masked = trace_row(trace, SITE_MASKED);
+    trace->weight = trace_row(trace, SITE_WEIGHTS);
+    trace->context = trace_row(trace, SITE_CONTEXT);
+    trace->out = trace_row(trace, SITE_ATTN_OUT);
+}
+
+float trace_slope(const struct trace *trace)
+{
+    return trace->rule->score.bias ? attention_slope(trace->config, trace->head) : 0;
+}
 
 /* --- keys shown on pages ---------------------------------------------------------------------- */
 
@@ -49,26 +324,30 @@ static int choose_shown(struct explanation *explanation, const struct trace *tra
 
 /* --- the steps -------------------------------------------------------------------------------- */
 
-/* Properties of a model that decide its steps. One of the first three computes the weights. */
+/* Properties of a sublayer that decide its steps. One of the first three computes the weights. */
 enum way {
     BY_SOFTMAX = 1 << 0,
     BY_LATE_MASK = 1 << 1, /* mask after the softmax */
     BY_FEATURES = 1 << 2,  /* linear attention */
-    ALWAYS = BY_SOFTMAX | BY_LATE_MASK | BY_FEATURES,
+    ATTENDS = BY_SOFTMAX | BY_LATE_MASK | BY_FEATURES,
     DROPPED = 1 << 3,
     EMBEDDING_NORMED = 1 << 4,
     HEADS_NORMED = 1 << 5, /* norms of queries and keys */
     ROTATED = 1 << 6,      /* rotary embedding */
     CAPPED = 1 << 7,
-    MOVED = 1 << 8,     /* the scores are moved by ALiBi */
-    NORM_LAST = 1 << 9, /* norms follow the sums */
-    LAST_LAYER = 1 << 10,
-    COOLED = 1 << 11, /* temperature after a soft cap or ALiBi */
-    KEYS_EDITED = 1 << 12,
+    MOVED = 1 << 8,  /* the scores are moved by ALiBi */
+    COOLED = 1 << 9, /* temperature after a soft cap or ALiBi */
+    KEYS_EDITED = 1 << 10,
+    OF_MLP = 1 << 11,
+    MLP_NORMED = 1 << 12, /* a norm before the MLP */
+    ADDS = 1 << 13,       /* any sublayer, if the explanation goes on to the end of the layer */
+    SUM_NORMED = 1 << 14, /* the same, with a norm of the sum */
+    LAST = 1 << 15,       /* after the last layer */
 };
 
-/* All steps in the order of the pass. A row applies if the model has one of `ways` and the pass has
- * the tensor at `site` (0: no tensor needed). */
+/* All steps in the order of the pass. A row applies to a sublayer that has one of `ways`; if it has
+ * a site, the pass must have computed it, and after the output of a sublayer the sublayer must
+ * announce it. The site is a tensor that the step computes. */
 static const struct step_row {
     int ways;
     enum site site;
@@ -76,62 +355,88 @@ static const struct step_row {
     step_builder *make;
 } step_rows[] = {
     {EMBEDDING_NORMED, 0, "embedding", "Embedding", step_embedding},
-    {ALWAYS, 0, "input", "Input", step_input},
-    {ALWAYS, 0, "query", "Query", step_query},
+    {ATTENDS, 0, "input", "Input", step_input},
+    {ATTENDS, 0, "query", "Query", step_query},
     {HEADS_NORMED, 0, "query_norm", "Norm of the query", step_query_norm},
-    {ROTATED, 0, "query_rotary", "Rotary embedding of the query", step_query_rotary},
+    {ROTATED, SITE_Q, "query_rotary", "Rotary embedding of the query", step_query_rotary},
     {BY_FEATURES, 0, "features", "Features of the query", step_features},
     {BY_FEATURES | HEADS_NORMED | ROTATED | KEYS_EDITED, 0, "keys", "Keys", step_keys},
     {HEADS_NORMED, 0, "key_norm", "Norm of the keys", step_key_norm},
-    {ROTATED, 0, "key_rotary", "Rotary embedding of the keys", step_key_rotary},
-    {BY_FEATURES, 0, "scores", "Features of the keys and scores", step_products},
-    {BY_SOFTMAX | BY_LATE_MASK, 0, "scores", "Keys and scores", step_scores},
+    {ROTATED, SITE_K, "key_rotary", "Rotary embedding of the keys", step_key_rotary},
+    {BY_FEATURES, SITE_SCORES, "scores", "Features of the keys and scores", step_products},
+    {BY_SOFTMAX | BY_LATE_MASK, SITE_SCORES, "scores", "Keys and scores", step_scores},
     {BY_SOFTMAX | BY_LATE_MASK, 0, "scaled", "Scale", step_scaled},
     {CAPPED, 0, "capped", "Soft cap", step_capped},
     {MOVED, 0, "moved", "ALiBi", step_moved},
     {COOLED, 0, "cooled", "Temperature", step_cooled},
-    {BY_LATE_MASK, 0, "softmax", "Softmax", step_softmax},
-    {ALWAYS, 0, "masked", "Mask", step_masked},
-    {BY_SOFTMAX, 0, "weights", "Softmax", step_softmax},
-    {BY_LATE_MASK, 0, "weights", "Renormalise", step_shares},
-    {BY_FEATURES, 0, "weights", "Normalise", step_shares},
-    {DROPPED, 0, "weights", "Dropout", step_dropout},
-    {ALWAYS, 0, "values", "Values and weights", step_values},
-    {ALWAYS, 0, "context", "Context: weighted sum of the values", step_context},
-    {ALWAYS, 0, "output", "Output", step_output},
-    {ALWAYS, SITE_LN_1_POST, "ln_1_post", "Norm of the attention output", step_norm},
-    {ALWAYS, SITE_RESID_MID, "resid_mid", "Residual stream after the attention", step_middle},
-    {NORM_LAST, 0, "ln_1", "Norm of the sum", step_norm},
-    {ALWAYS, SITE_LN_2, "ln_2", "Norm before the MLP", step_norm},
-    {ALWAYS, SITE_MLP_ACT, "hidden", "MLP: hidden channels", step_hidden},
-    {ALWAYS, SITE_MLP_ACT, "mlp_act", "MLP: activation", step_activation},
-    {ALWAYS, SITE_MLP_OUT, "mlp_out", "MLP: output", step_mlp_out},
-    {ALWAYS, SITE_LN_2_POST, "ln_2_post", "Norm of the MLP output", step_norm},
-    {ALWAYS, SITE_RESID_POST, "resid_post", "Residual stream after the layer", step_stream},
-    {NORM_LAST, SITE_MLP_OUT, "ln_2", "Norm of the sum", step_norm},
-    {LAST_LAYER, SITE_LN_F, "ln_f", "Final norm", step_norm},
-    {LAST_LAYER, SITE_RESID_POST, "logits", "Logits", step_logits},
+    {BY_LATE_MASK, SITE_SOFTMAX, "softmax", "Softmax", step_softmax},
+    {ATTENDS, SITE_MASKED, "masked", "Mask", step_masked},
+    {BY_SOFTMAX, SITE_WEIGHTS, "weights", "Softmax", step_softmax},
+    {BY_LATE_MASK, SITE_WEIGHTS, "weights", "Renormalise", step_shares},
+    {BY_FEATURES, SITE_WEIGHTS, "weights", "Normalise", step_shares},
+    {DROPPED, SITE_WEIGHTS, "weights", "Dropout", step_dropout},
+    {ATTENDS, SITE_V, "values", "Values and weights", step_values},
+    {ATTENDS, SITE_CONTEXT, "context", "Context: weighted sum of the values", step_context},
+    {ATTENDS, SITE_ATTN_OUT, "output", "Output", step_output},
+    {ADDS, SITE_LN_1_POST, "ln_1_post", "Norm of the attention output", step_norm},
+    {ADDS, SITE_RESID_MID, "resid_mid", "Residual stream after the attention", step_sum},
+    {SUM_NORMED, SITE_LN_1, "ln_1", "Norm of the sum", step_norm},
+    {MLP_NORMED, SITE_LN_2, "ln_2", "Norm before the MLP", step_norm},
+    {OF_MLP, 0, "hidden", "MLP: hidden channels", step_hidden},
+    {OF_MLP, SITE_MLP_ACT, "mlp_act", "MLP: activation", step_activation},
+    {OF_MLP, SITE_MLP_OUT, "mlp_out", "MLP: output", step_mlp_out},
+    {ADDS, SITE_LN_2_POST, "ln_2_post", "Norm of the MLP output", step_norm},
+    {ADDS, SITE_RESID_POST, "resid_post", "Residual stream after the layer", step_sum},
+    {SUM_NORMED, SITE_LN_2, "ln_2", "Norm of the sum", step_norm},
+    {LAST, SITE_LN_F, "ln_f", "Final norm", step_norm},
+    {LAST, SITE_LOGITS, "logits", "Logits", step_logits},
 };
 
 enum { STEP_ROWS = sizeof step_rows / sizeof *step_rows };
 
-static int ways_of(const struct trace *trace)
+static int ways_of(const struct trace *trace, size_t index)
 {
-    const struct config *c = trace->config;
-    int ways = c->mechanism.kind == ATTENTION_LINEAR ? BY_FEATURES
-               : c->mechanism.renormalise            ? BY_LATE_MASK
-                                                     : BY_SOFTMAX;
-    bool decoder = trace_row(trace, SITE_RESID_POST) != NULL;
-    ways |= c->mechanism.dropout > 0 ? DROPPED : 0;
-    ways |= trace->embedding_norm.scale ? EMBEDDING_NORMED : 0;
-    ways |= trace->raw_q.values ? HEADS_NORMED : 0;
-    ways |= trace->rotary ? ROTATED : 0;
-    ways |= c->score_cap > 0 ? CAPPED : 0;
-    ways |= trace_slope(trace) > 0 ? MOVED : 0;
-    ways |= trace->cools ? COOLED : 0;
-    ways |= trace->keys_edited ? KEYS_EDITED : 0;
-    ways |= decoder && style_norms_sums(c->style) ? NORM_LAST : 0;
-    return ways | (trace->layer + 1 == c->n_layer ? LAST_LAYER : 0);
+    const struct mechanism *m = &trace->config->mechanism;
+    const struct sublayer *s = &trace->list[index];
+    int ways = 0;
+    if (s == trace->rule) {
+        ways = m->kind == ATTENTION_LINEAR ? BY_FEATURES
+               : m->renormalise            ? BY_LATE_MASK
+                                           : BY_SOFTMAX;
+        ways |= m->dropout > 0 ? DROPPED : 0;
+        ways |= trace->embedding_norm.scale ? EMBEDDING_NORMED : 0;
+        ways |= trace->raw_q.values ? HEADS_NORMED : 0;
+        ways |= trace->rotary ? ROTATED : 0;
+        ways |= s->score.cap > 0 ? CAPPED : 0;
+        ways |= trace_slope(trace) > 0 ? MOVED : 0;
+        ways |= trace->cools ? COOLED : 0;
+        ways |= trace->keys_edited ? KEYS_EDITED : 0;
+    }
+    if (!is_decoder(trace->config))
+        return ways;
+    ways |= index + 1 == trace->count && trace->layer + 1 == trace->config->n_layer ? LAST : 0;
+    ways |= ADDS | (s->norm_after ? SUM_NORMED : 0);
+    ways |= s->kind == SUBLAYER_MLP ? OF_MLP | (s->norm_before ? MLP_NORMED : 0) : 0;
+    return ways;
+}
+
+/* Whether a sublayer announces a norm or a sum. */
+static bool announces(const struct sublayer *s, enum site site)
+{
+    bool found = s->at_out_norm == site;
+    for (size_t i = 0; i < sizeof s->at_sum / sizeof *s->at_sum; i++)
+        found |= s->at_sum[i] == site;
+    for (size_t i = 0; i < sizeof s->at_after / sizeof *s->at_after; i++)
+        found |= s->at_after[i] == site;
+    return found;
+}
+
+static bool applies(const struct step_row *row, const struct trace *trace, size_t index)
+{
+    const struct sublayer *s = &trace->list[index];
+    bool is_captured = !row->site || row->site == SITE_LOGITS || trace_row(trace, row->site);
+    bool is_own = !(row->ways & (ADDS | SUM_NORMED)) || announces(s, row->site);
+    return row->ways & ways_of(trace, index) && is_captured && is_own;
 }
 
 /* --- edits ------------------------------------------------------------------------------------ */
@@ -149,39 +454,30 @@ struct passes {
 };
 
 /* The tensors that a step computes for later steps, one bit each. */
-static uint64_t sites_of(const struct trace *trace, const char *step)
+static uint64_t sites_of(const struct trace *trace, const struct step_row *row)
 {
-    const struct config *c = trace->config;
     bool normed = trace->embedding_norm.scale != NULL;
-    bool is_sum = strcmp(step, "resid_post") == 0 &&
-                  c->style == STYLE_POST_STREAM; /* the stream is its norm */
-    const struct {
-        const char *step;
-        enum site site;
-        bool is_made;
-    } rows[] = {
-        {"embedding", SITE_EMBEDDING, trace->layer == 0},
-        {"embedding", SITE_RESID_PRE, true},
-        {"input", SITE_EMBEDDING, trace->layer == 0 && !normed},
-        {"input", SITE_RESID_PRE, !normed},
-        {"input", SITE_LN_1, !style_norms_sums(c->style)},
-        {trace->raw_q.values ? "query_norm" : "query", trace->rotary ? SITE_Q_PRE : SITE_Q, true},
-        {"query_rotary", SITE_Q, true},
-        {trace->raw_k.values ? "key_norm" : "keys", trace->rotary ? SITE_K_PRE : SITE_K, true},
-        {"key_rotary", SITE_K, true},
-        {"values", SITE_V, true},
-        {"output", SITE_ATTN_OUT, true},
-        {"hidden", SITE_MLP_GATE, true},
-        {"hidden", SITE_MLP_UP, true},
-        {"ln_2", SITE_RESID_POST, c->style == STYLE_POST_STREAM},
-    };
-    enum site own;
-    bool has_own = !is_sum && strcmp(step, "embedding") != 0 && site_find(step, strlen(step), &own);
-    uint64_t sites = has_own ? site_bit(own) : 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].is_made && strcmp(rows[i].step, step) == 0)
-            sites |= site_bit(rows[i].site);
-    return sites;
+    const uint64_t embedding =
+        site_bit(SITE_RESID_PRE) | (trace->layer == 0 ? site_bit(SITE_EMBEDDING) : 0);
+    enum site input = trace->rule->at_input;
+    const struct sublayer *last = &trace->list[trace->count - 1];
+    if (row->make == step_embedding)
+        return embedding;
+    if (row->make == step_input)
+        return (normed ? 0 : embedding) | (input ? site_bit(input) : 0);
+    if (row->make == (trace->raw_q.values ? step_query_norm : step_query))
+        return site_bit(trace->rotary ? SITE_Q_PRE : SITE_Q);
+    if (row->make == (trace->raw_k.values ? step_key_norm : step_keys))
+        return site_bit(trace->rotary ? SITE_K_PRE : SITE_K);
+    if (row->make == step_hidden)
+        return site_bit(SITE_MLP_GATE) | site_bit(SITE_MLP_UP);
+    if (last->at_after[0] == SITE_RESID_POST) { /* the norm has both names */
+        if (row->make == step_sum && row->site == SITE_RESID_POST)
+            return 0;
+        if (row->ways == SUM_NORMED && row->site == SITE_LN_2)
+            return site_bit(SITE_LN_2) | site_bit(SITE_RESID_POST);
+    }
+    return row->site ? site_bit(row->site) : 0;
 }
 
 /* Does an edit change a site's values of the query or, at sites of keys and values, of any key? */
@@ -253,8 +549,7 @@ static int run_without(struct trace *before, const struct passes *passes, uint64
     if (builder->err->kind)
         return -1;
     viewer->edits = rest.count ? &rest : NULL;
-    int failed =
-        trace_run(before, viewer, passes->pair, passes->request, builder->arena, builder->err);
+    int failed = run(before, viewer, passes->pair, passes->request, builder->arena, builder->err);
     viewer->edits = edits;
     return failed;
 }
@@ -264,26 +559,26 @@ static int run_without(struct trace *before, const struct passes *passes, uint64
 static const struct trace *find_before(const struct passes *passes, const struct step_row *row,
                                        struct builder *builder)
 {
-    uint64_t sites = sites_of(builder->trace, row->name);
+    uint64_t sites = sites_of(builder->trace, row);
     struct trace *before = &passes->before[row - step_rows];
     if (!write_changes(NULL, builder->trace, sites))
         return NULL;
     if (!before->viewer && run_without(before, passes, sites, builder))
         return NULL;
     before->keys_edited = builder->trace->keys_edited;
-    trace_set_query(before, builder->trace->query);
+    set_query(before, builder->trace->query);
     return before;
 }
 
 /* Show vectors before and after the edits. */
-static void show_vectors(struct builder *builder, const struct trace *before, const char *step,
-                         uint64_t sites)
+static void show_vectors(struct builder *builder, const struct trace *before,
+                         const struct step_row *row, uint64_t sites)
 {
     const struct trace *trace = builder->trace;
     struct named_vector rows[2 * SITES_OF_STEP];
     size_t count = 0;
     size_t width = 0;
-    bool of_input = strcmp(step, "input") == 0 || strcmp(step, "embedding") == 0;
+    bool of_input = row->make == step_input || row->make == step_embedding;
     for (enum site site = 0; site < SITE_COUNT; site++) {
         const struct kept *kept = sites & site_bit(site) ? trace_find(before, site) : NULL;
         const char *name = !of_input                            ? site_rows[site].name
@@ -300,9 +595,10 @@ static void show_vectors(struct builder *builder, const struct trace *before, co
         builder_stack(builder, rows, count, width);
 }
 
-static void show_edited(struct builder *builder, const struct trace *before, const char *step)
+static void show_edited(struct builder *builder, const struct trace *before,
+                        const struct step_row *row)
 {
-    uint64_t sites = sites_of(builder->trace, step);
+    uint64_t sites = sites_of(builder->trace, row);
     enum site site = 0;
     while (!(sites & site_bit(site)))
         site++;
@@ -329,7 +625,7 @@ static void show_edited(struct builder *builder, const struct trace *before, con
                         site == SITE_K ? builder->trace->k : builder->trace->k_pre,
                         builder->trace->config->d_k);
     } else {
-        show_vectors(builder, before, step, sites);
+        show_vectors(builder, before, row, sites);
     }
 }
 
@@ -347,9 +643,10 @@ static int make_step(struct step *step, const struct step_row *row, const struct
     };
     builder.step = step;
     builder.table = &step->table;
+    builder.site = row->site;
     builder.gives &= !before;
     if (!builder.err->kind && before)
-        show_edited(&builder, before, row->name);
+        show_edited(&builder, before, row);
     else if (!builder.err->kind)
         row->make(&builder);
     if (!builder.err->kind && (builder.note.size || builder.note.out_of_memory))
@@ -384,7 +681,7 @@ static int explain(struct explanation *explanation, const struct trace *trace,
     size_t seen = 0; /* first visible key: the example */
     while (seen + 1 < trace->keys && trace->masked[seen] == -INFINITY)
         seen++;
-    const struct builder builder = {
+    struct builder builder = {
         .trace = trace,
         .key = seen,
         .digits = request->digits,
@@ -393,7 +690,6 @@ static int explain(struct explanation *explanation, const struct trace *trace,
         .err = err,
     };
     bool has_several = trace->config->n_encoder_layer > 0;
-    int ways = ways_of(trace);
     struct step *steps = arena_alloc(arena, 2 * STEP_ROWS, sizeof *steps, err);
     *explanation = (struct explanation){
         .report = trace->report,
@@ -410,12 +706,13 @@ static int explain(struct explanation *explanation, const struct trace *trace,
     };
     if (!steps || choose_shown(explanation, trace, request->keys, arena, err))
         return -1;
-    for (const struct step_row *row = step_rows; row < step_rows + STEP_ROWS; row++) {
-        bool norm_moves = ways & NORM_LAST && row->site == SITE_LN_2; /* it follows the last sum */
-        if (row->ways & ways && !norm_moves && (!row->site || trace_row(trace, row->site)) &&
-            add_step(explanation, steps, row, passes, builder))
-            return -1;
-    }
+    for (const struct sublayer *s = trace->list; s < trace->list + trace->count; s++)
+        for (const struct step_row *row = step_rows; row < step_rows + STEP_ROWS; row++) {
+            builder.sublayer = (size_t)(s - trace->list);
+            if (applies(row, trace, builder.sublayer) &&
+                add_step(explanation, steps, row, passes, builder))
+                return -1;
+        }
     return 0;
 }
 
@@ -434,11 +731,11 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
     passes.before = arena_alloc(arena, STEP_ROWS, sizeof *passes.before, err);
     if (!passes.before ||
         features_expect(explain_features, &viewer->model.config, "to explain", err) ||
-        trace_run(&trace, viewer, pair, request, arena, err))
+        run(&trace, viewer, pair, request, arena, err))
         return -1;
     trace.keys_edited = write_changes(NULL, &trace, site_bit(SITE_K));
     for (size_t i = 0; i < request->query_count; i++) {
-        trace_set_query(&trace, request->query + i);
+        set_query(&trace, request->query + i);
         if (explain(&explanations[i], &trace, &passes, arena, err))
             return -1;
     }
@@ -462,7 +759,12 @@ int explanation_add_memory(struct memory *memory, const struct viewer *viewer,
                            struct arena *arena, struct err *err)
 {
     size_t keys = num_max(pair->sentence.count, pair->source.count);
+    struct trace trace;
+    struct selection selection;
     memory->held +=
         query_bytes(&viewer->model.config, request, keys) * (double)request->query_count;
-    return trace_add_memory(memory, viewer, pair, request, arena, err);
+    if (begin(&trace, &selection, &viewer->model.config, request, arena, err))
+        return -1;
+    viewer_add_memory(memory, viewer, &selection, pair, LOOK_AT_ALL);
+    return 0;
 }

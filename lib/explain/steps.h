@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "explain/explanation.h"
 #include "lens/viewer.h"
+#include "model/layer.h"
 #include "model/weights.h"
 
 /* Projected queries or keys of a head, [rows, dk], and the mean squares [rows] that their norm
@@ -30,7 +31,10 @@ struct trace {
     const struct report *report;
     const struct config *config; /* of the model, adapted to the traced attention */
     enum site_part part;
-    struct attention_weights weights; /* of the layer */
+    struct sublayer list[SUBLAYERS_MAX]; /* of the layer */
+    size_t count;
+    const struct sublayer *rule;      /* of the list: the traced attention */
+    struct attention_weights weights; /* of the traced attention */
     struct mlp_weights mlp;
     struct viewer *viewer;
     size_t layer, head, query, keys; /* `keys` is S */
@@ -58,14 +62,6 @@ struct trace {
     const float *out;                                /* [w.out] output of the layer's attention */
 };
 
-/* Run the pair through the model to the end of the layer, or of its attention. */
-int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair *pair,
-              const struct explain_request *request, struct arena *arena, struct err *err);
-int trace_add_memory(struct memory *memory, const struct viewer *viewer,
-                     const struct text_pair *pair, const struct explain_request *request,
-                     struct arena *arena, struct err *err);
-void trace_set_query(struct trace *trace, size_t query);
-
 /* Find a tensor of the layer, or the query's row in it (of this head, if it has heads); or NULL. */
 const struct kept *trace_find(const struct trace *trace, enum site site);
 const float *trace_row(const struct trace *trace, enum site site);
@@ -86,6 +82,8 @@ struct builder {
     struct step_table *table; /* table being filled: of the step, or of an operand */
     struct given *givens;     /* operands of the step */
     bool gives;               /* this query lists operands: only the first does */
+    size_t sublayer;          /* index of the step's sublayer in the trace's list */
+    enum site site;           /* of the step's row */
     size_t key;               /* key used for the worked example */
     int digits;               /* decimals of numbers */
     struct buf out;           /* formula being written */
@@ -174,7 +172,7 @@ typedef void step_builder(struct builder *builder);
 extern step_builder step_embedding, step_input, step_query, step_query_norm, step_query_rotary,
     step_features, step_keys, step_key_norm, step_key_rotary, step_scores, step_products,
     step_scaled, step_capped, step_moved, step_cooled, step_softmax, step_masked, step_shares,
-    step_dropout, step_values, step_context, step_output, step_middle, step_norm, step_hidden,
-    step_activation, step_mlp_out, step_stream, step_logits;
+    step_dropout, step_values, step_context, step_output, step_sum, step_norm, step_hidden,
+    step_activation, step_mlp_out, step_logits;
 
 #endif

@@ -5,12 +5,12 @@
  */
 #include <math.h>
 
+#include "base/num.h"
 #include "explain/steps.h"
 #include "math/precision.h"
 #include "math/portable_math.h"
 #include "math/rotary.h"
 #include "math/rows.h"
-#include "model/layer.h"
 #include "model/mechanism.h"
 
 /* --- input ------------------------------------------------------------------------------------ */
@@ -39,12 +39,10 @@ static void draw_embedding(struct builder *builder, const char *name)
 static void note_origin(struct builder *builder, const char *name)
 {
     const struct trace *trace = builder->trace;
-    const struct mechanism *mechanism = &trace->config->mechanism;
     const char *origin = trace->part == PART_CROSS ? "self-attention" : "the previous layer";
     bool bare = trace->config->kind == MODEL_ATTENTION;
-    bool adds_up = !bare && !mechanism_lacks(mechanism, PART_RESIDUAL);
-    bool normed =
-        !bare && style_norms_sums(trace->config->style) && !mechanism_lacks(mechanism, PART_NORM);
+    bool adds_up = !trace->rule->replaces;
+    bool normed = trace->rule->norm_after && !mechanism_lacks(&trace->config->mechanism, PART_NORM);
     if (trace->embedding_norm.scale)
         builder_note(builder, "%s is the embedding after its norm.", name);
     else
@@ -160,7 +158,7 @@ void step_query(struct builder *builder)
     size_t d_k = trace->config->d_k;
     bool is_small = w->in <= GIVEN_SMALL && d_k <= GIVEN_SMALL;
     builder_projection(builder, q.name, "x", "q", w);
-    if (!trace->config->projections) {
+    if (trace->rule->head.by == HEADS_AS_IS) {
         builder_note(builder, "There are no projections: q, k and v are the inputs.");
         builder_vector(builder, q, d_k);
         return;
@@ -182,7 +180,7 @@ void step_query(struct builder *builder)
 static struct norm head_norm(const struct trace *trace, bool of_keys)
 {
     struct norm norm = of_keys ? trace->weights.k_norm : trace->weights.q_norm;
-    if (trace->config->head_norm == HEAD_NORM_WHOLE)
+    if (trace->rule->head.norm == HEAD_NORM_WHOLE)
         norm.scale += (of_keys ? trace->group : trace->head) * trace->config->d_k;
     return norm;
 }
@@ -193,7 +191,7 @@ static void draw_head_norm(struct builder *builder, const char *y, const char *x
 {
     const struct norm norm = head_norm(builder->trace, of_keys);
     builder_norm_formula(builder, y, x, &norm);
-    if (builder->trace->config->head_norm == HEAD_NORM_WHOLE)
+    if (builder->trace->rule->head.norm == HEAD_NORM_WHOLE)
         builder_note(builder, "The mean is over all heads together.");
     builder_work(builder, "mean(%s²) = %n, ε = %n", x, square, norm.epsilon);
 }
@@ -375,15 +373,16 @@ static void draw_keys(struct builder *builder, const char *symbol)
     const struct config *config = trace->config;
     size_t served = config_shared_by(config);
     size_t first = trace->group * served;
-    if (config->projections) {
+    if (trace->rule->head.by == HEADS_PROJECTED) {
         give_rows(builder, "x_j", "x_j", trace->sources, trace->input_size, true);
         give_columns(builder, "W_k", &trace->weights.k, trace->group, config->d_k);
     }
     builder_projection(builder, symbol, "x_j", "k", &trace->weights.k);
-    if (config->cross && config->n_encoder_layer)
-        builder_note(builder, "Keys and values come from the encoder: x_j is row j of its output.");
-    else if (config->cross)
-        builder_note(builder, "Keys and values come from the source text.");
+    if (trace->rule->kind == SUBLAYER_ATTEND_SOURCE)
+        builder_note(builder,
+                     config->n_encoder_layer
+                         ? "Keys and values come from the encoder: x_j is row j of its output."
+                         : "Keys and values come from the source text.");
     if (served > 1)
         builder_note(builder, "Query heads %z to %z share key/value head %z.", first,
                      first + served - 1, trace->group);
@@ -469,7 +468,7 @@ static const char *const changed[] = {"score", "scaled", "capped", "moved", "coo
 /* The last change that the model applies before another one. */
 static enum change change_before(const struct trace *trace, enum change change)
 {
-    const bool has[] = {true, true, trace->config->score_cap > 0, trace_slope(trace) > 0,
+    const bool has[] = {true, true, trace->rule->score.cap > 0, trace_slope(trace) > 0,
                         trace->cools};
     do
         change--;
@@ -481,7 +480,7 @@ static enum change change_before(const struct trace *trace, enum change change)
 static float bias_of(const struct trace *trace, size_t key)
 {
     float slope = trace_slope(trace);
-    if (trace->config->alibi == ALIBI_BLOOM)
+    if (trace->rule->score.bias == BIAS_ALIBI)
         return slope * (float)key;
     return trace->scale * bf16_value(bf16_round(bf16_value(bf16_round(slope)) * (float)key));
 }
@@ -490,7 +489,7 @@ static float bias_of(const struct trace *trace, size_t key)
 static float *take_scores(struct builder *builder, enum change last)
 {
     const struct trace *trace = builder->trace;
-    float cap = trace->config->score_cap;
+    float cap = trace->rule->score.cap;
     float *scores = builder_floats(builder, trace->keys);
     if (!scores)
         return NULL;
@@ -560,7 +559,7 @@ void step_scaled(struct builder *builder)
 
 void step_capped(struct builder *builder)
 {
-    float cap = builder->trace->config->score_cap;
+    float cap = builder->trace->rule->score.cap;
     give_number(builder, "cap", cap);
     builder_formula(builder, "capped_j = %n · tanh(scaled_j / %n)", cap, cap);
     builder_note(builder, "Small scores hardly change; none exceeds the cap.");
@@ -571,7 +570,7 @@ void step_capped(struct builder *builder)
 void step_moved(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    bool scaled = trace->config->alibi == ALIBI_FALCON;
+    bool scaled = trace->rule->score.bias == BIAS_ALIBI_ROUNDED;
     give_number(builder, "slope", trace_slope(trace));
     builder_add(builder, "moved_j = %s_j + ", changed[change_before(trace, MOVED)]);
     if (scaled)
@@ -599,9 +598,9 @@ void step_cooled(struct builder *builder)
 /* The keys visible under the causal mask and the layer's window. */
 static struct span visible(const struct trace *trace)
 {
-    size_t end = trace->config->causal ? trace->query + 1 : trace->keys;
-    size_t window = config_window(trace->config, trace->layer);
-    size_t count = window && window < end ? window : end;
+    const struct score_rule *score = &trace->rule->score;
+    size_t end = score->ahead == 0 ? trace->query + 1 : trace->keys;
+    size_t count = num_min(score->back, end - 1) + 1;
     return (struct span){end - count, count};
 }
 
@@ -622,7 +621,7 @@ static void draw_mask(struct builder *builder, const char *name, const char *hid
 {
     const struct trace *trace = builder->trace;
     size_t query = trace->query;
-    size_t window = config_window(trace->config, trace->layer);
+    const struct score_rule *score = &trace->rule->score;
     size_t first = visible(trace).first;
     builder_add(builder, "masked_j = %s_j", name);
     if (trace->config->mechanism.kind == ATTENTION_SPARSE) {
@@ -630,7 +629,7 @@ static void draw_mask(struct builder *builder, const char *name, const char *hid
         mechanism_write_attention(&builder->note, &trace->config->mechanism);
         builder_note(builder, "lets this query attend to %z of %z keys.", count_seen(trace),
                      visible(trace).count);
-    } else if (!trace->config->causal) {
+    } else if (score->ahead > 0) {
         builder_note(builder, "There is no mask: every query attends to every key.");
     } else if (first) {
         builder_add(builder, " for %z ≤ j ≤ %z, %s for others", first, query, hidden);
@@ -639,8 +638,9 @@ static void draw_mask(struct builder *builder, const char *name, const char *hid
         builder_note(builder, "A query attends to itself and to earlier tokens%s",
                      hides_any(trace) ? ", not to later ones." : ": the last one to all.");
     }
-    if (window)
-        builder_note(builder, "This layer has a sliding window: the last %z keys.", window);
+    if (score->back < SIZE_MAX)
+        builder_note(builder, "This layer has a sliding window: the last %z keys.",
+                     score->back + 1);
     if (hides_any(trace))
         builder_note(builder, "'run --show mask' prints the mask of all queries.");
     builder_formula(builder, "");
@@ -804,7 +804,7 @@ void step_values(struct builder *builder)
     const char *end = width <= WORKED_ELEMENTS ? "]" : ", …]";
     float weight = trace->weight[builder->key];
     const float *v = trace->v + builder->key * width;
-    if (trace->config->projections)
+    if (trace->rule->head.by == HEADS_PROJECTED)
         give_columns(builder, "W_v", &trace->weights.v, trace->group, width);
     builder_projection(builder, "v_j", "x_j", "v", &trace->weights.v);
     builder_keys(builder);
