@@ -12,9 +12,9 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/stream.h"
-#include "math/torch_random.h"
+#include "train/torch_random.h"
 #include "model/new_model.h"
-#include "model/weight_init.h"
+#include "train/weight_init.h"
 
 /* --- files ----------------------------------------------------------------------------------- */
 

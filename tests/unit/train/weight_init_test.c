@@ -1,6 +1,6 @@
 #include "model/new_model.h"
 #include "model/parameter_table.h"
-#include "model/weight_init.h"
+#include "train/weight_init.h"
 
 #include <string.h>
 

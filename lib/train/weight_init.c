@@ -1,11 +1,11 @@
-#include "model/weight_init.h"
+#include "train/weight_init.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/progress_sink.h"
-#include "math/torch_random.h"
+#include "train/torch_random.h"
 #include "model/config.h"
 #include "model/family/family.h"
 #include "model/new_model.h"

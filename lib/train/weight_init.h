@@ -18,8 +18,8 @@
  *     struct weight_init init = {.seed = 123};
  *     if (new_model_open(&new_model, …) || weight_init_draw(&new_model, &init, err)) ...
  */
-#ifndef ATTN_MODEL_WEIGHT_INIT_H
-#define ATTN_MODEL_WEIGHT_INIT_H
+#ifndef ATTN_TRAIN_WEIGHT_INIT_H
+#define ATTN_TRAIN_WEIGHT_INIT_H
 
 #include <stdint.h>
 
