@@ -56,7 +56,7 @@ struct new_model_tensor *new_model_tensor(const struct new_model *new_model, str
 void new_model_add_file(struct new_model *new_model, const char *name, const char *bytes,
                         size_t size);
 
-/* --- random models of a well-known shape (--shape), the same on every machine: shape.c -------- */
+/* --- random models of a well-known shape (--shape), the same on every machine ---------------- */
 
 struct shape_row {
     const char *name;

@@ -5,51 +5,35 @@
 
 #include "model/layer.h"
 
-/* What a model must have for a parameter: all bits of its row. */
-enum {
-    ANY = 0,
-    BLOCKS = 1 << 0, /* norms, MLP and logits: more than attention */
-    LEARNED_POSITIONS = 1 << 1,
-    FINAL_NORM = 1 << 2,
-    UNTIED = 1 << 3,
-    PROJECTIONS = 1 << 4,
-    OUT_PROJ = 1 << 5,
-    NORMS_IN = 1 << 6,
-    SECOND_NORM = 1 << 7,
-    NORMS_OUT = 1 << 8,
-    SHIFT = 1 << 9,
-    GATED = 1 << 10,
-    HEAD_NORMS = 1 << 11,
-    EMBEDDING_NORM = 1 << 12,
-    PROJECTED = 1 << 13,
-    OF_QKV = 1 << 14, /* biases */
-    OF_OUT = 1 << 15,
-    OF_MLP = 1 << 16,
-    OF_LOGITS = 1 << 17,
-    NEVER = 1 << 18,
-};
+/* Properties of a config that parameters depend on; BLOCKS: there is more than attention. */
+/* clang-format off */
+#define PROPERTIES(PROPERTY) \
+    PROPERTY(BLOCKS, c->style != STYLE_BARE) \
+    PROPERTY(LEARNED_POSITIONS, !c->sinusoids && !config_rotates(c) && !c->alibi) \
+    PROPERTY(FINAL_NORM, c->final_norm) PROPERTY(UNTIED, !c->tied) \
+    PROPERTY(PROJECTIONS, c->projections) PROPERTY(OUT_PROJ, c->out_proj) \
+    PROPERTY(NORMS_IN, style_norms_first(c->style) || style_norms_sums(c->style)) \
+    PROPERTY(SECOND_NORM, c->style != STYLE_ONE_NORM) \
+    PROPERTY(NORMS_OUT, style_norms_outputs(c->style)) PROPERTY(SHIFT, c->norm_shift) \
+    PROPERTY(GATED, c->gated) PROPERTY(HEAD_NORMS, c->head_norm) \
+    PROPERTY(EMBEDDING_NORM, c->embedding_norm) PROPERTY(PROJECTED, c->n_word) \
+    PROPERTY(OF_QKV, c->biases & BIAS_QKV) PROPERTY(OF_OUT, c->biases & BIAS_OUT) \
+    PROPERTY(OF_MLP, c->biases & BIAS_MLP) PROPERTY(OF_LOGITS, c->biases & BIAS_LOGITS)
+/* clang-format on */
 
-static int given(bool has, int feature)
+#define INDEX(name, has) INDEX_##name,
+#define BIT(name, has) name = 1 << INDEX_##name,
+#define VALUE(name, has) | ((has) ? name : 0)
+
+enum { PROPERTIES(INDEX) PROPERTY_COUNT };
+enum { ANY = 0, PROPERTIES(BIT) NEVER = 1 << PROPERTY_COUNT };
+
+static int properties_of(const struct config *c)
 {
-    return has ? feature : 0;
+    return 0 PROPERTIES(VALUE);
 }
 
-static int features_of(const struct config *c)
-{
-    bool computed = c->sinusoids || config_rotates(c) || c->alibi;
-    return given(c->kind != MODEL_ATTENTION, BLOCKS) | given(!computed, LEARNED_POSITIONS) |
-           given(c->final_norm, FINAL_NORM) | given(!c->tied, UNTIED) |
-           given(c->projections, PROJECTIONS) | given(c->out_proj, OUT_PROJ) |
-           given(style_norms_first(c->style) || style_norms_sums(c->style), NORMS_IN) |
-           given(c->style != STYLE_ONE_NORM, SECOND_NORM) |
-           given(style_norms_outputs(c->style), NORMS_OUT) | given(c->norm_shift, SHIFT) |
-           given(c->gated, GATED) | given(c->head_norm, HEAD_NORMS) |
-           given(c->embedding_norm, EMBEDDING_NORM) | given(c->n_word, PROJECTED) |
-           given(c->biases & BIAS_QKV, OF_QKV) | given(c->biases & BIAS_OUT, OF_OUT) |
-           given(c->biases & BIAS_MLP, OF_MLP) | given(c->biases & BIAS_LOGITS, OF_LOGITS);
-}
-
-/* An axis of a shape, as a product of a config's numbers. */
+/* An axis of a shape. */
 enum axis {
     AXIS_NONE,
     AXIS_VOCABULARY,
@@ -69,35 +53,22 @@ enum axis {
 static size_t axis_size(enum axis axis, const struct config *c)
 {
     bool whole = c->head_norm == HEAD_NORM_WHOLE;
-    switch (axis) {
-    case AXIS_NONE:
-        return 1;
-    case AXIS_VOCABULARY:
-        return c->vocab_size;
-    case AXIS_POSITIONS:
-        return c->n_positions + c->position_offset;
-    case AXIS_CHANNELS:
-        return c->n_embd;
-    case AXIS_WORD:
-        return config_word_width(c);
-    case AXIS_Q_NORM:
-        return whole ? c->n_head * c->d_k : c->d_k;
-    case AXIS_K_NORM:
-        return whole ? c->n_kv_head * c->d_k : c->d_k;
-    case AXIS_HIDDEN:
-        return c->n_inner;
-    case AXIS_QUERIES:
-        return c->n_head * c->d_k;
-    case AXIS_KEYS:
-        return c->n_kv_head * c->d_k;
-    case AXIS_VALUES:
-        return c->n_kv_head * c->d_v;
-    case AXIS_CONTEXT:
-        return c->n_head * c->d_v;
-    case AXIS_OUT:
-        return config_out_width(c);
-    }
-    return 1;
+    const size_t sizes[] = {
+        [AXIS_NONE] = 1,
+        [AXIS_VOCABULARY] = c->vocab_size,
+        [AXIS_POSITIONS] = c->n_positions + c->position_offset,
+        [AXIS_CHANNELS] = c->n_embd,
+        [AXIS_WORD] = config_word_width(c),
+        [AXIS_Q_NORM] = (whole ? c->n_head : 1) * c->d_k,
+        [AXIS_K_NORM] = (whole ? c->n_kv_head : 1) * c->d_k,
+        [AXIS_HIDDEN] = c->n_inner,
+        [AXIS_QUERIES] = c->n_head * c->d_k,
+        [AXIS_KEYS] = c->n_kv_head * c->d_k,
+        [AXIS_VALUES] = c->n_kv_head * c->d_v,
+        [AXIS_CONTEXT] = c->n_head * c->d_v,
+        [AXIS_OUT] = config_out_width(c),
+    };
+    return sizes[axis];
 }
 
 /* A kind of parameter: its shape, what it needs, and what its bias or shift needs besides. */
@@ -147,7 +118,7 @@ size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct co
     const struct parameter_row *row = &rows[slot.id / 2];
     bool is_bias = slot.id & 1;
     int needs = row->needs | (is_bias ? row->bias_needs : 0);
-    if (needs & ~features_of(config) || !is_of_part(slot, config))
+    if (needs & ~properties_of(config) || !is_of_part(slot, config))
         return 0;
     shape[0] = axis_size(row->shape[0], config);
     shape[1] = axis_size(is_bias ? AXIS_NONE : row->shape[1], config);
