@@ -160,102 +160,40 @@ static int draw_attention(struct drawing *drawing, struct err *err)
 
 /* --- GPT-2; Llama and its like ---------------------------------------------------------------- */
 
-/* The matrices of a layer, as its modules stand in it. */
-struct step {
-    int id;
-    bool ends_branch; /* it is drawn twice, the second time from a smaller spread */
-};
-
-struct recipe {
-    const struct step *steps;
-    size_t count;
-    bool linear; /* of nn.Linear, which draws for itself, uniform, when it is made */
-};
-
-static const struct step gpt2_steps[] = {
-    {SLOT_Q, false},
-    {SLOT_O, true},
-    {SLOT_UP, false},
-    {SLOT_DOWN, true},
-};
-
-static const struct step llama_steps[] = {
-    {SLOT_Q, false},    {SLOT_K, false},  {SLOT_V, false},    {SLOT_O, false},
-    {SLOT_GATE, false}, {SLOT_UP, false}, {SLOT_DOWN, false},
-};
-
-static const struct recipe gpt2 = {gpt2_steps, sizeof gpt2_steps / sizeof *gpt2_steps, false};
-static const struct recipe llama = {llama_steps, sizeof llama_steps / sizeof *llama_steps, true};
-
-/* What is drawn and not kept, of a tensor that may not be there. */
-static void skip(struct drawing *drawing, int id, size_t layer, bool uniform)
-{
-    const struct new_model_tensor *tensor = tensor_of(drawing, id, layer);
-    if (tensor)
-        (uniform ? torch_random_skip_uniform : torch_random_skip_normal)(&drawing->random,
-                                                                         tensor->count);
-}
-
-static void draw_matrix(struct drawing *drawing, int id, size_t layer, double spread)
-{
-    const struct new_model_tensor *matrix = tensor_of(drawing, id, layer);
-    if (matrix)
-        torch_random_normal(&drawing->random, matrix->data, matrix->count, 0, spread);
-}
-
-/* The modules are made. */
-static void skip_making(struct drawing *drawing, const struct recipe *recipe)
-{
-    skip(drawing, SLOT_TOKENS, 0, false);
-    skip(drawing, SLOT_POSITIONS, 0, false);
-    for (size_t layer = 0; layer < drawing->new_model->config.n_layer; layer++)
-        for (size_t i = 0; i < recipe->count; i++) {
-            skip(drawing, recipe->steps[i].id, layer, recipe->linear);
-            if (recipe->linear)
-                skip(drawing, recipe->steps[i].id + 1, layer, true);
-        }
-}
-
-static void draw_block(struct drawing *drawing, const struct recipe *recipe, size_t layer)
+/* `linear`: modules are nn.Linear, which draw uniform numbers for themselves when they are made;
+ * else the matrices that end a branch are drawn twice, the second time with a smaller spread. */
+static void draw_decoder(struct drawing *drawing, bool linear)
 {
     const struct config *config = &drawing->new_model->config;
+    const struct new_model_tensor *first = drawing->new_model->tensors;
+    const struct new_model_tensor *end = first + drawing->new_model->count;
+    const struct new_model_tensor *head = tensor_of(drawing, SLOT_HEAD, 0);
+    struct torch_random *random = &drawing->random;
     double spread = config->initializer_range;
-    double less = spread / sqrt(2 * (double)config->n_layer);
-    for (size_t i = 0; i < recipe->count; i++) {
-        const struct step *step = &recipe->steps[i];
-        if (step->ends_branch)
-            skip(drawing, step->id, layer, false);
-        draw_matrix(drawing, step->id, layer, step->ends_branch ? less : spread);
-    }
-}
-
-/* Norms begin as what changes nothing, biases are 0. */
-static void fill_norms(struct drawing *drawing)
-{
-    float one = drawing->new_model->config.norm_offset ? 0 : 1;
-    for (size_t i = 0; i < drawing->new_model->count; i++) {
-        const struct new_model_tensor *tensor = &drawing->new_model->tensors[i];
-        bool scales = tensor->rank == 1 && strcmp(strrchr(tensor->name, '.'), ".weight") == 0;
-        for (size_t at = 0; scales && at < tensor->count; at++)
-            tensor->data[at] = one;
-    }
-}
-
-static void draw_decoder(struct drawing *drawing, const struct recipe *recipe)
-{
-    const struct config *config = &drawing->new_model->config;
     seed(drawing);
-    skip_making(drawing, recipe);
-    draw_matrix(drawing, SLOT_TOKENS, 0, config->initializer_range);
-    draw_matrix(drawing, SLOT_POSITIONS, 0, config->initializer_range);
-    for (size_t layer = 0; layer < config->n_layer; layer++) {
-        draw_block(drawing, recipe, layer);
-        progress_tell(drawing->init->progress, layer + 1, config->n_layer);
+    for (const struct new_model_tensor *t = first; t < end; t++) { /* modules are made, */
+        bool is_bias = t->slot.id & 1;
+        if (t != head && (t->rank > 1 || (linear && is_bias)))
+            (linear && t->slot.layer >= 0 ? torch_random_skip_uniform
+                                          : torch_random_skip_normal)(random, t->count);
+    }
+    for (const struct new_model_tensor *t = first; t < end; t++) { /* and initialised */
+        bool ends_branch = !linear && (t->slot.id == SLOT_O || t->slot.id == SLOT_DOWN);
+        if (ends_branch)
+            torch_random_skip_normal(random, t->count);
+        if (t != head && t->rank > 1)
+            torch_random_normal(random, t->data, t->count, 0,
+                                ends_branch ? spread / sqrt(2 * (double)config->n_layer) : spread);
+        else if (t->rank == 1 && !(t->slot.id & 1)) /* a scale of a norm, which changes nothing */
+            for (size_t i = 0; i < t->count; i++)
+                t->data[i] = config->norm_offset ? 0 : 1;
+        if (t->slot.id == SLOT_DOWN)
+            progress_tell(drawing->init->progress, (size_t)t->slot.layer + 1, config->n_layer);
     }
     /* The head is made, uniform, when all else is initialised; then it is initialised, too. */
-    torch_random_skip_uniform(&drawing->random, config->vocab_size * config->n_embd);
-    draw_matrix(drawing, SLOT_HEAD, 0, config->initializer_range);
-    fill_norms(drawing);
+    torch_random_skip_uniform(random, config->vocab_size * config->n_embd);
+    if (head)
+        torch_random_normal(random, head->data, head->count, 0, spread);
 }
 
 int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err)
@@ -275,7 +213,7 @@ int weight_init_draw(struct new_model *new_model, const struct weight_init *init
     if (kind == MODEL_ATTENTION)
         failed = draw_attention(&drawing, err);
     else
-        draw_decoder(&drawing, like_llama ? &llama : &gpt2);
+        draw_decoder(&drawing, like_llama);
     arena_release(&drawing.scratch);
     return failed;
 }
