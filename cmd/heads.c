@@ -506,7 +506,8 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     const struct head_survey *survey = &((const struct state *)state)->survey;
     struct selection selection = survey->selection;
     (void)arena, (void)err;
-    selection.sites *= head_survey_needs(survey, OF_TEXTS);
+    if (!head_survey_needs(survey, OF_TEXTS))
+        selection.sites = (struct site_set){0};
     viewer_add_memory(&work->memory, &driver->session.viewer, &selection, &work->pair, LOOK_RUN);
     return 0;
 }

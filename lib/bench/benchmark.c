@@ -327,14 +327,14 @@ static int prefill(struct bench *bench, const struct task *task, double *seconds
     struct stopwatch stopwatch = {0};
     struct tap tap = {.sink = ignore};
     enum site last = config->kind == MODEL_ATTENTION ? SITE_ATTN_OUT : site_of_logits(config);
-    struct selection selection = {.sites = site_bit(last)}; /* the whole pass without logits */
+    struct selection selection = {.sites = SITE_SET(last)}; /* the whole pass without logits */
     struct text_list text = {.count = 1};
     text.items = make_text(task->size.tokens, config, &viewer->scratch, err);
     if (!text.items || selection_layers(&selection, NULL, config, &viewer->scratch, err))
         return -1;
     if (task->way) {
         tap = (struct tap){.sink = take_time, .context = &stopwatch};
-        selection.sites = site_bit(SITE_V) | site_bit(SITE_CONTEXT); /* making maps takes time */
+        selection.sites = SITE_SET(SITE_V, SITE_CONTEXT); /* making maps takes time */
         config->mechanism = *task->way;
         config->causal = bench->causal && task->way->kind != ATTENTION_LOWRANK;
     }
@@ -347,7 +347,7 @@ static int prefill(struct bench *bench, const struct task *task, double *seconds
 /* Run a text, with a cache, up to the logits of its last token. */
 static int extend(struct bench *bench, const struct text *text, double *seconds, struct err *err)
 {
-    struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
+    struct selection selection = {.sites = SITE_SET(SITE_LOGITS), .last_logits = true};
     struct text_list one = {.items = text, .count = 1};
     double start = clock_seconds();
     int failed = viewer_run(&bench->viewer, &selection, &one, (struct tap){.sink = ignore}, err);

@@ -215,7 +215,7 @@ static void put_all_labels(struct json_writer *json, const struct report *report
     size_t first = report->first_shown;
     size_t words = 0;
     for (size_t i = 0; i < report->tensor_count && report->words; i++)
-        if (site_rows[report->tensors[i].site].axes == AXES_TOKEN_WORD)
+        if (site_row(report->tensors[i].site)->axes == AXES_TOKEN_WORD)
             words = report->tensors[i].shape[1];
     json_put_open(json, "\nlabels", '{');
     put_labels_of(json, "sentence", &report->sentence, first);
@@ -310,21 +310,18 @@ static void put_next(struct json_writer *json, const struct page_next *next)
     json_put_close(json, '}');
 }
 
-/* Sites of self-attention; site_of maps them to other attentions. */
+/* Of each of the model's attentions. */
 static const enum site explained_sites[] = {SITE_Q_PRE,   SITE_K_PRE,  SITE_Q,       SITE_K,
                                             SITE_V,       SITE_SCORES, SITE_SOFTMAX, SITE_MASKED,
                                             SITE_WEIGHTS, SITE_CONTEXT};
 
-uint64_t page_explained_sites(const struct config *config)
+struct site_set page_explained_sites(const struct config *config)
 {
-    enum site_part last = config->n_encoder_layer ? PART_CROSS : PART_SENTENCE;
-    uint64_t all = 0;
-    for (int part = PART_SENTENCE; part <= (int)last; part++)
-        for (size_t i = 0; i < sizeof explained_sites / sizeof *explained_sites; i++) {
-            enum site site = site_of((enum site_part)part, explained_sites[i]);
-            if (site_rows[site].part == (enum site_part)part && site_exists(config, site))
-                all |= site_bit(site);
-        }
+    struct site_set all = {0};
+    for (int part = 0; part < SITE_PARTS; part++)
+        for (size_t i = 0; i < sizeof explained_sites / sizeof *explained_sites; i++)
+            if (site_exists(config, SITE_OF(part, explained_sites[i])))
+                site_set_add(&all, SITE_OF(part, explained_sites[i]));
     return all;
 }
 
@@ -352,11 +349,11 @@ static void put_scores(struct json_writer *json, const struct sheet *scores, siz
 
 static void put_site(struct json_writer *json, const struct config *config, enum site site)
 {
-    const struct site_row *row = &site_rows[site];
-    bool in_encoder = row->part == PART_SOURCE && config->n_encoder_layer;
+    const struct site_row *row = site_row(site);
+    bool in_encoder = site_part(site) == PART_SOURCE;
     if (!site_exists(config, site))
         return;
-    json_put_text(json, NULL, row->name);
+    json_put_text(json, NULL, site_name(site));
     json_put_integer(
         json, NULL,
         row->in_layer ? (long long)(in_encoder ? config->n_encoder_layer : config->n_layer) : 0);
@@ -368,12 +365,14 @@ static void put_sites(struct json_writer *json, const struct config *config)
 {
     json_put_open(json, "\nsites", '[');
     json->compact = true;
-    for (int site = 0; site < SITE_COUNT; site++) {
-        if (!style_norms_sums(config->style) || !site_rows[site].after)
-            put_site(json, config, (enum site)site);
-        for (int norm = 0; norm < SITE_COUNT && style_norms_sums(config->style); norm++)
-            if (site_rows[norm].after == (enum site)site && site)
-                put_site(json, config, (enum site)norm);
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+        enum site id = site_id(site);
+        bool last = style_norms_sums(config->style);
+        if (!last || (id != SITE_LN_1 && id != SITE_LN_2))
+            put_site(json, config, site);
+        if (last && (id == SITE_RESID_MID || id == SITE_RESID_POST))
+            put_site(json, config,
+                     SITE_OF(site_part(site), id == SITE_RESID_MID ? SITE_LN_1 : SITE_LN_2));
     }
     json->compact = false;
     json_put_close(json, ']');

@@ -33,21 +33,21 @@ static struct config config_of(const struct config *model, enum site_part part)
 static enum site stream_site(const struct trace *trace)
 {
     const struct sublayer *before = trace->rule - 1;
-    return trace->rule > trace->list ? site_of(before->part, sublayer_end(before))
-                                     : site_of(trace->part, SITE_RESID_PRE);
+    return trace->rule > trace->list ? SITE_OF(before->part, sublayer_end(before))
+                                     : SITE_OF(trace->part, SITE_RESID_PRE);
 }
 
 static enum site input_site(const struct trace *trace)
 {
     enum site input = trace->rule->at_input;
-    return input ? site_of(trace->part, input) : stream_site(trace);
+    return input ? SITE_OF(trace->part, input) : stream_site(trace);
 }
 
 /* The input of keys and values of another text: its embedding, or the encoder's output. */
 static enum site source_site(const struct config *config)
 {
-    return config->kind == MODEL_ATTENTION ? SITE_SOURCE_EMBEDDING
-                                           : site_of(PART_SOURCE, site_of_logits(config));
+    return config->kind == MODEL_ATTENTION ? SITE_OF(PART_SOURCE, SITE_EMBEDDING)
+                                           : SITE_OF(PART_SOURCE, site_of_logits(config));
 }
 
 /* A model with a decoder only is explained to the end of its layer. */
@@ -86,13 +86,14 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
     *(in_encoder ? &selection->encoder_layers : &selection->layers) =
         one ? (struct layers){numbers + 2, 1} : (struct layers){numbers + 1, 2};
     for (enum site site = is_decoder(config) ? SITE_RESID_PRE : SITE_Q_PRE; site <= end; site++)
-        if (site_exists(config, site_of(request->part, site)))
-            selection->sites |= site_bit(site_of(request->part, site));
-    selection->whole = site_bit(site_of(request->part, SITE_CONTEXT));
-    selection->sites |= bare ? site_bit(SITE_EMBEDDING)
-                             : site_bit(stream_site(trace)) | site_bit(input_site(trace));
+        if (site_exists(config, SITE_OF(request->part, site)))
+            site_set_add(&selection->sites, SITE_OF(request->part, site));
+    selection->whole = SITE_SET(SITE_OF(request->part, SITE_CONTEXT));
+    site_set_add(&selection->sites, bare ? SITE_EMBEDDING : stream_site(trace));
+    if (!bare)
+        site_set_add(&selection->sites, input_site(trace));
     if (trace->rule->kind == SUBLAYER_ATTEND_SOURCE) {
-        selection->sites |= site_bit(source_site(config));
+        site_set_add(&selection->sites, source_site(config));
         selection->encoder_layers = (struct layers){numbers + 3, config->n_encoder_layer > 0};
     }
     return 0;
@@ -102,7 +103,7 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
 
 const struct kept *trace_find(const struct trace *trace, enum site site)
 {
-    return report_find(trace->report, site_of(trace->part, site), trace->layer);
+    return report_find(trace->report, SITE_OF(trace->part, site), trace->layer);
 }
 
 const float *trace_row(const struct trace *trace, enum site site)
@@ -244,7 +245,7 @@ static int run(struct trace *trace, struct viewer *viewer, const struct text_pai
     const struct config *model = &viewer->model.config;
     bool cross = request->part == PART_CROSS;
     size_t index = request->layer + (request->part == PART_SOURCE ? model->n_layer : 0);
-    enum site last = cross ? SITE_CROSS_OUT : is_decoder(model) ? SITE_RESID_POST : SITE_ATTN_OUT;
+    enum site last = is_decoder(model) ? SITE_RESID_POST : SITE_OF(trace->part, SITE_ATTN_OUT);
     struct selection selection;
     const struct look look = {&selection, pair, 1, 0, report};
     struct block_weights block;
@@ -454,38 +455,47 @@ struct passes {
 };
 
 /* The tensors that a step computes for later steps, one bit each. */
-static uint64_t sites_of(const struct trace *trace, const struct step_row *row)
+static struct site_set sites_of(const struct trace *trace, const struct step_row *row)
 {
     bool normed = trace->embedding_norm.scale != NULL;
-    const uint64_t embedding =
-        site_bit(SITE_RESID_PRE) | (trace->layer == 0 ? site_bit(SITE_EMBEDDING) : 0);
     enum site input = trace->rule->at_input;
     const struct sublayer *last = &trace->list[trace->count - 1];
+    struct site_set sites = {0};
+    if (row->make == step_embedding || (row->make == step_input && !normed)) {
+        site_set_add(&sites, SITE_RESID_PRE);
+        if (trace->layer == 0)
+            site_set_add(&sites, SITE_EMBEDDING);
+    }
     if (row->make == step_embedding)
-        return embedding;
-    if (row->make == step_input)
-        return (normed ? 0 : embedding) | (input ? site_bit(input) : 0);
+        return sites;
+    if (row->make == step_input) {
+        if (input)
+            site_set_add(&sites, input);
+        return sites;
+    }
     if (row->make == (trace->raw_q.values ? step_query_norm : step_query))
-        return site_bit(trace->rotary ? SITE_Q_PRE : SITE_Q);
+        return SITE_SET(trace->rotary ? SITE_Q_PRE : SITE_Q);
     if (row->make == (trace->raw_k.values ? step_key_norm : step_keys))
-        return site_bit(trace->rotary ? SITE_K_PRE : SITE_K);
+        return SITE_SET(trace->rotary ? SITE_K_PRE : SITE_K);
     if (row->make == step_hidden)
-        return site_bit(SITE_MLP_GATE) | site_bit(SITE_MLP_UP);
+        return SITE_SET(SITE_MLP_GATE, SITE_MLP_UP);
     if (last->at_after[0] == SITE_RESID_POST) { /* the norm has both names */
         if (row->make == step_sum && row->site == SITE_RESID_POST)
-            return 0;
+            return sites;
         if (row->ways == SUM_NORMED && row->site == SITE_LN_2)
-            return site_bit(SITE_LN_2) | site_bit(SITE_RESID_POST);
+            return SITE_SET(SITE_LN_2, SITE_RESID_POST);
     }
-    return row->site ? site_bit(row->site) : 0;
+    if (row->site)
+        site_set_add(&sites, row->site);
+    return sites;
 }
 
 /* Does an edit change a site's values of the query or, at sites of keys and values, of any key? */
 static bool touches(const struct edit *edit, const struct trace *trace, enum site site)
 {
-    bool of_keys = site_rows[site].axes == AXES_GROUP_TOKEN_DIM;
+    bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
     struct edit_block block = {
-        .site = site_of(trace->part, site),
+        .site = SITE_OF(trace->part, site),
         .layer = trace->layer,
         .first_head = of_keys                ? trace->group
                       : site_has_heads(site) ? trace->head
@@ -501,14 +511,14 @@ static bool touches(const struct edit *edit, const struct trace *trace, enum sit
 }
 
 /* Append the edits that change a step to a note, unless it is NULL; false: no edit does. */
-static bool write_changes(struct buf *note, const struct trace *trace, uint64_t sites)
+static bool write_changes(struct buf *note, const struct trace *trace, struct site_set sites)
 {
     const struct edits *edits = trace->viewer->edits;
     bool any = false;
     for (size_t i = 0; edits && i < edits->count; i++) {
         bool changes = false;
-        for (enum site site = 0; site < SITE_COUNT && !changes; site++)
-            changes = sites & site_bit(site) && touches(&edits->items[i], trace, site);
+        for (enum site site = 0; site < SITE_PASS_END && !changes; site++)
+            changes = site_set_has(sites, site) && touches(&edits->items[i], trace, site);
         if (changes && note)
             buf_format(note, "%s%s", any ? ", " : "Changed by ", edits->items[i].words);
         any |= changes;
@@ -523,14 +533,14 @@ static bool leave_layer(struct edit *edit, const struct trace *trace, struct bui
     size_t layers = c->n_layer > c->n_encoder_layer ? c->n_layer : c->n_encoder_layer;
     struct edit_range *ranges = arena_alloc(builder->arena, layers, sizeof *ranges, builder->err);
     struct edit_places others = {ranges, 0};
-    for (size_t layer = 0; ranges && layer < layers && site_rows[edit->site].in_layer; layer++)
+    for (size_t layer = 0; ranges && layer < layers && site_row(edit->site)->in_layer; layer++)
         if (layer != trace->layer && edits_have(&(struct edits){edit, 1}, edit->site, layer))
             ranges[others.count++] = (struct edit_range){(ptrdiff_t)layer, (ptrdiff_t)layer};
     edit->layers = others;
     return others.count > 0;
 }
 
-static int run_without(struct trace *before, const struct passes *passes, uint64_t sites,
+static int run_without(struct trace *before, const struct passes *passes, struct site_set sites,
                        struct builder *builder)
 {
     struct viewer *viewer = passes->viewer;
@@ -539,10 +549,10 @@ static int run_without(struct trace *before, const struct passes *passes, uint64
     struct edits rest = {.items = items};
     for (size_t i = 0; items && i < edits->count; i++) {
         bool is_own = false;
-        for (enum site site = 0; site < SITE_COUNT && !is_own; site++)
-            is_own = sites & site_bit(site) &&
+        for (enum site site = 0; site < SITE_PASS_END && !is_own; site++)
+            is_own = site_set_has(sites, site) &&
                      edits_have(&(struct edits){&edits->items[i], 1},
-                                site_of(builder->trace->part, site), builder->trace->layer);
+                                SITE_OF(builder->trace->part, site), builder->trace->layer);
         items[rest.count] = edits->items[i];
         rest.count += !is_own || leave_layer(&items[rest.count], builder->trace, builder);
     }
@@ -559,7 +569,7 @@ static int run_without(struct trace *before, const struct passes *passes, uint64
 static const struct trace *find_before(const struct passes *passes, const struct step_row *row,
                                        struct builder *builder)
 {
-    uint64_t sites = sites_of(builder->trace, row);
+    struct site_set sites = sites_of(builder->trace, row);
     struct trace *before = &passes->before[row - step_rows];
     if (!write_changes(NULL, builder->trace, sites))
         return NULL;
@@ -572,16 +582,16 @@ static const struct trace *find_before(const struct passes *passes, const struct
 
 /* Show vectors before and after the edits. */
 static void show_vectors(struct builder *builder, const struct trace *before,
-                         const struct step_row *row, uint64_t sites)
+                         const struct step_row *row, struct site_set sites)
 {
     const struct trace *trace = builder->trace;
     struct named_vector rows[2 * SITES_OF_STEP];
     size_t count = 0;
     size_t width = 0;
     bool of_input = row->make == step_input || row->make == step_embedding;
-    for (enum site site = 0; site < SITE_COUNT; site++) {
-        const struct kept *kept = sites & site_bit(site) ? trace_find(before, site) : NULL;
-        const char *name = !of_input                            ? site_rows[site].name
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+        const struct kept *kept = site_set_has(sites, site) ? trace_find(before, site) : NULL;
+        const char *name = !of_input                            ? site_name(site)
                            : site != SITE_LN_1 && trace->stream ? "h"
                                                                 : "x";
         if (!kept)
@@ -598,9 +608,9 @@ static void show_vectors(struct builder *builder, const struct trace *before,
 static void show_edited(struct builder *builder, const struct trace *before,
                         const struct step_row *row)
 {
-    uint64_t sites = sites_of(builder->trace, row);
+    struct site_set sites = sites_of(builder->trace, row);
     enum site site = 0;
-    while (!(sites & site_bit(site)))
+    while (!site_set_has(sites, site))
         site++;
     buf_text(&builder->note, builder->note.size ? " " : "");
     write_changes(&builder->note, builder->trace, sites);
@@ -608,7 +618,7 @@ static void show_edited(struct builder *builder, const struct trace *before,
                                                  : ": later steps use these values.");
     if (site == SITE_LOGITS)
         return;
-    if (site_rows[site].axes == AXES_HEAD_QUERY_KEY) {
+    if (site_row(site)->axes == AXES_HEAD_QUERY_KEY) {
         const char *name = site == SITE_SCORES    ? "score"
                            : site == SITE_SOFTMAX ? "softmax"
                            : site == SITE_MASKED  ? "masked"
@@ -733,7 +743,7 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
         features_expect(explain_features, &viewer->model.config, "to explain", err) ||
         run(&trace, viewer, pair, request, arena, err))
         return -1;
-    trace.keys_edited = write_changes(NULL, &trace, site_bit(SITE_K));
+    trace.keys_edited = write_changes(NULL, &trace, SITE_SET(SITE_K));
     for (size_t i = 0; i < request->query_count; i++) {
         set_query(&trace, request->query + i);
         if (explain(&explanations[i], &trace, &passes, arena, err))

@@ -10,7 +10,7 @@
 
 static struct named_vector row_of(const struct trace *trace, enum site site)
 {
-    return (struct named_vector){site_rows[site].name, trace_row(trace, site)};
+    return (struct named_vector){site_name(site), trace_row(trace, site)};
 }
 
 /* --- output of the attention ------------------------------------------------------------------ */

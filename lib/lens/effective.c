@@ -34,7 +34,7 @@ static bool is_selected(const struct effective *e, enum site site, int layer)
 {
     struct layers layers = selection_layers_of(e->selection, site);
     bool selected = false;
-    for (size_t i = 0; e->selection->sites >> site & 1 && i < layers.count; i++)
+    for (size_t i = 0; site_set_has(e->selection->sites, site) && i < layers.count; i++)
         selected |= layer < 0 || layers.items[i] == (size_t)layer;
     return selected;
 }
@@ -348,14 +348,14 @@ int effective_begin(const struct selection *selection, const struct run *run, st
                     struct tap *tap, struct arena *arena, struct err *err)
 {
     struct layers layers = selection_layers_of(selection, SITE_WEIGHTS);
-    if (selection->sites < site_bit(SITE_VALUE_WEIGHTED))
+    if (!site_set_has_effective(selection->sites))
         return 0;
     struct effective *e = arena_alloc(arena, 1, sizeof *e, err);
     if (!e)
         return -1;
     *e = (struct effective){.selection = selection, .run = run, .next = *tap, .arena = arena};
-    for (enum site site = SITE_VALUE_WEIGHTED; site < SITE_ALL; site++)
-        for (size_t i = 0; selection->sites >> site & 1 && i < layers.count; i++)
+    for (enum site site = SITE_VALUE_WEIGHTED; site < SITE_END; site++)
+        for (size_t i = 0; site_set_has(selection->sites, site) && i < layers.count; i++)
             watch_one(e, watch, site, layers.items[i]);
     watch->head_count = 0; /* needs all heads */
     e->texts = arena_alloc(arena, run->batch->count, sizeof *e->texts, err);
@@ -370,14 +370,13 @@ double effective_bytes(const struct selection *selection, const struct config *c
     double maps = (double)config->n_head * square * sizeof(float); /* of all heads */
     double most = 0;
     double products = config->n_layer > 1 ? 2 : 1;
-    if (selection->sites % site_bit(SITE_MASK) < site_bit(SITE_VALUE_WEIGHTED))
-        return 0;
-    if (selection->sites & (site_bit(SITE_VALUE_WEIGHTED) | site_bit(SITE_NORM_WEIGHTED)))
+    if (site_set_has(selection->sites, SITE_VALUE_WEIGHTED) ||
+        site_set_has(selection->sites, SITE_NORM_WEIGHTED))
         most = maps;
-    if (selection->sites >> SITE_VALUE_ZEROING & 1)
+    if (site_set_has(selection->sites, SITE_VALUE_ZEROING))
         most = fmax(most, square * (sizeof(double) + sizeof(float)) +
                               (double)pass_memory_bytes(config, tokens));
-    if (selection->sites >> SITE_ROLLOUT & 1)
+    if (site_set_has(selection->sites, SITE_ROLLOUT))
         most = fmax(most, products * square * sizeof(double)) + square * sizeof(double);
-    return maps + most;
+    return most > 0 ? maps + most : 0;
 }

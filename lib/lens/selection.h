@@ -16,7 +16,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "model/tap.h"
+#include "model/site.h"
 
 struct config;
 
@@ -27,9 +27,9 @@ struct layers {
 };
 
 struct selection {
-    uint64_t sites;   /* bits from site_bit */
-    uint64_t whole;   /* sites for which all query heads are captured */
-    bool tokens;      /* the table of tokens */
+    struct site_set sites;
+    struct site_set whole; /* sites for which all query heads are captured */
+    bool tokens;           /* the table of tokens */
     bool last_logits; /* compute logits only for each text's last token, if `queries` is NULL */
     struct layers layers;
     struct layers encoder_layers;

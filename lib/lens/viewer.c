@@ -176,9 +176,9 @@ int capture_init(struct capture *capture, const struct selection *selection,
     capture->lists = arena_alloc(arena, texts, sizeof *capture->lists, err);
     if (!all || !keys || !capture->lists)
         return -1;
-    for (int site = 0; site < SITE_ALL; site++)
-        if (selection->sites >> site & 1)
-            capture->room += selection_layers_of(selection, (enum site)site).count;
+    for (enum site site = 0; site != SITE_END; site = site_next(site))
+        if (site_set_has(selection->sites, site))
+            capture->room += selection_layers_of(selection, site).count;
     for (size_t i = 0; i < config->n_head; i++)
         all[i] = i;
     capture->all = capture->queries = (struct capture_heads){all, config->n_head};
@@ -207,11 +207,11 @@ static struct kept *add_item(struct capture *capture, size_t text, struct kept i
     assert(list->count < capture->room);
     if (item.rank == 3) {
         const struct capture_heads *heads = &capture->queries;
-        bool of_keys = site_rows[item.site].axes == AXES_GROUP_TOKEN_DIM;
+        bool of_keys = site_row(item.site)->axes == AXES_GROUP_TOKEN_DIM;
         item.shared_by = of_keys ? capture->shared_by : 0;
         if (of_keys)
             heads = &capture->keys;
-        else if (capture->selection->whole >> item.site & 1)
+        else if (site_set_has(capture->selection->whole, item.site))
             heads = &capture->all;
         item.heads = heads->items;
         item.shape[0] = heads->count;
@@ -355,7 +355,7 @@ static size_t visible_maps(const struct viewer *viewer, enum site site, size_t l
     struct layer_edits edits = edits_of_layer(viewer->edits, layer);
     bool plain = !edits.knockouts && !config_window(config, layer) &&
                  config->mechanism.kind != ATTENTION_SPARSE;
-    if (site >= SITE_MASK) /* masked keys are 0 in the scores, as others may be */
+    if (site_id(site) >= SITE_MASK) /* masked keys are 0 in the scores, as others may be */
         plain = edits.others =
             config->mechanism.kind != ATTENTION_LINEAR && !config->mechanism.renormalise;
     else if (site != SITE_MASKED && site != SITE_WEIGHTS)
@@ -431,7 +431,7 @@ static int complete(const struct viewer *viewer, const struct look *look, size_t
         };
         if (find_visible(kept, viewer, block, arena, err))
             return -1;
-        if (kept->site >= SITE_MASK)
+        if (site_id(kept->site) >= SITE_MASK)
             make_mask(kept);
         size_t count = kept->queries ? kept->shape[kept->rank - 2] : 0;
         const struct label *of = next && kept_predicts(kept) ? next : pair->sentence.labels;
@@ -449,7 +449,7 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
                         const struct kept_list *lists, struct arena *arena, struct err *err)
 {
     const struct config *config = &viewer->model.config;
-    bool named = viewer->tokenizer && look->selection->sites >> SITE_LOGITS & 1;
+    bool named = viewer->tokenizer && site_set_has(look->selection->sites, SITE_LOGITS);
     const struct label *words =
         named ? labels_of_words(viewer->tokenizer, config->vocab_size, arena, err) : NULL;
     size_t widest = 0; /* columns labelled by numbers */
@@ -511,12 +511,15 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
 {
     const struct selection *selection = look->selection;
     const struct config *config = &viewer->model.config;
-    const uint64_t maps = 2 * site_bit(last_map) - site_bit(first_map);
     size_t tokens = look->pairs[0].sentence.count;
     size_t heads = 0;
-    for (enum site site = first_map; site <= last_map; site++)
-        heads += (selection->sites >> site & 1) * selection->layers.count * selection->head_count;
-    if (look->count != 1 || selection->sites & ~maps || config->cross || config->n_encoder_layer ||
+    for (enum site site = 0; site != SITE_END; site = site_next(site)) {
+        if (site_set_has(selection->sites, site) && (site < first_map || site > last_map))
+            return false;
+        heads +=
+            site_set_has(selection->sites, site) * selection->layers.count * selection->head_count;
+    }
+    if (look->count != 1 || config->cross || config->n_encoder_layer ||
         !site_exists(config, SITE_RESID_PRE) ||
         heads < FLOATS_AT_ONCE / tokens / selection_query_count(selection, tokens))
         return false;
@@ -550,7 +553,7 @@ static int plan_maps(struct capture *plan, const struct look *look, const struct
                                .layer = (int)selection->layers.items[i],
                                .rank = 3,
                                .shape = {0, tokens, tokens}};
-            if (selection->sites >> site & 1 && !add_item(plan, 0, map, false, err))
+            if (site_set_has(selection->sites, site) && !add_item(plan, 0, map, false, err))
                 return -1;
         }
     return 0;
@@ -568,7 +571,7 @@ static struct kept_list *run_part(struct by_map *by, struct err *err)
 static int start_at(struct by_map *by, const size_t *layer, float *stream, struct err *err)
 {
     by->part = (struct selection){
-        .sites = site_bit(SITE_RESID_PRE), .layers = {layer, 1}, .head_count = 1};
+        .sites = SITE_SET(SITE_RESID_PRE), .layers = {layer, 1}, .head_count = 1};
     const struct kept_list *list = run_part(by, err);
     if (!list)
         return -1;
@@ -586,7 +589,7 @@ static int run_heads(struct by_map *by, const struct kept *map, look_taker *take
     size_t most = num_max(FLOATS_AT_ONCE / map->shape[1] / map->shape[2], 1);
     for (size_t first = 0; first < map->shape[0]; first += most) {
         struct report part = *whole;
-        by->part.sites = site_bit(map->site);
+        by->part.sites = SITE_SET(map->site);
         by->part.heads = map->heads + first;
         by->part.head_count = num_min(map->shape[0] - first, most);
         struct kept_list *list = run_part(by, err);
@@ -636,7 +639,7 @@ static double site_floats(const struct viewer *viewer, const struct selection *s
 {
     const struct config *config = &viewer->model.config;
     size_t tokens = pair->sentence.count, count = 0;
-    bool whole = all || !selection->heads || selection->whole >> site & 1;
+    bool whole = all || !selection->heads || site_set_has(selection->whole, site);
     if (!site_size(&count, config, site, whole ? config->n_head : selection->head_count, tokens,
                    pair->source.count))
         return (double)INFINITY;
@@ -651,8 +654,8 @@ double viewer_captured_bytes(const struct viewer *viewer, const struct selection
                              const struct text_pair *pair)
 {
     double floats = 0;
-    for (enum site site = 0; site < SITE_ALL; site++)
-        if (selection->sites >> site & 1)
+    for (enum site site = 0; site != SITE_END; site = site_next(site))
+        if (site_set_has(selection->sites, site))
             floats += (double)selection_layers_of(selection, site).count *
                       site_floats(viewer, selection, site, pair, false);
     return floats * sizeof(float);
@@ -667,7 +670,7 @@ static double visible_bytes(const struct viewer *viewer, const struct selection 
     size_t heads = selection->heads ? selection->head_count : viewer->model.config.n_head;
     for (size_t i = 0; i < layers->count; i++)
         for (enum site site = first_map; site <= last_map; site++)
-            if (selection->sites >> site & 1)
+            if (site_set_has(selection->sites, site))
                 floats += (double)visible_maps(viewer, site, layers->items ? layers->items[i] : i,
                                                heads) *
                           site_floats(viewer, selection, site, pair, false) / (double)heads;
@@ -684,15 +687,15 @@ static double pass_bytes(const struct viewer *viewer, const struct selection *se
     size_t threads = pool_threads(viewer->machine.pool);
     double bytes = (double)pass_memory_bytes(config, tokens) +
                    (double)attention_whole_bytes(config, tokens, tokens, threads);
-    uint64_t sites = selection->sites;
-    if (sites >= site_bit(SITE_VALUE_WEIGHTED)) {
+    struct site_set sites = selection->sites;
+    if (site_set_has_effective(sites)) {
         bytes += effective_bytes(selection, config, pair->sentence.count);
-        sites |= site_bit(SITE_WEIGHTS);
+        site_set_add(&sites, SITE_WEIGHTS);
         lends = false;
     }
-    for (enum site site = 0; site < SITE_COUNT; site++)
-        if (sites >> site & 1 && (site_rows[site].axes == AXES_TOKEN_WORD ||
-                                  (site_rows[site].axes == AXES_HEAD_QUERY_KEY && !lends)))
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+        if (site_set_has(sites, site) && (site_row(site)->axes == AXES_TOKEN_WORD ||
+                                          (site_row(site)->axes == AXES_HEAD_QUERY_KEY && !lends)))
             bytes += sizeof(float) * site_floats(viewer, selection, site, pair, true);
     return bytes;
 }
@@ -704,7 +707,7 @@ void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
     struct selection one = *selection; /* what is captured at once */
     double held = 0;
     if (way == LOOK_BY_MAP) {
-        one.sites = site_bit(SITE_WEIGHTS);
+        one.sites = SITE_SET(SITE_WEIGHTS);
         one.layers.count = 1;
         size_t heads = one.heads ? one.head_count : viewer->model.config.n_head;
         double all = viewer_captured_bytes(viewer, &one, pair);

@@ -34,9 +34,9 @@ struct way {
     const struct edits *edits; /* edits of the run; NULL: none */
     size_t tokens, whole;      /* up to the position; in the whole text */
     const float *(
-        *rows)[SITE_COUNT]; /* [layer] captured rows; layer 0 also has sites outside of layers */
-    double *u;              /* [C] direction in the residual stream */
-    double *added;          /* [C] direction in a sublayer's output */
+        *rows)[SITE_PASS_END]; /* [layer] captured rows; layer 0 also has sites outside of layers */
+    double *u;                 /* [C] direction in the residual stream */
+    double *added;             /* [C] direction in a sublayer's output */
     double *inner;       /* [I or H · dv] direction at the input of the sublayer's last matrix */
     double bias, edited; /* sums for the current stage */
     float *cells;        /* values of the report */
@@ -82,7 +82,7 @@ static int run(struct way *way, const uint32_t *ids)
     for (size_t i = 0; i < CAPTURED_SITES; i++) {
         bool of_source = captured_sites[i] == SITE_V || captured_sites[i] == SITE_WEIGHTS;
         if (site_exists(c, captured_sites[i]) && (!of_source || way->plan->by == BY_SOURCE))
-            selection.sites |= site_bit(captured_sites[i]);
+            site_set_add(&selection.sites, captured_sites[i]);
     }
     way->rows = arena_alloc(&way->scratch, c->n_layer, sizeof *way->rows, way->err);
     if (!way->rows || selection_layers(&selection, NULL, c, &way->scratch, way->err))
@@ -503,7 +503,9 @@ void attribution_add_memory(struct memory *memory, const struct viewer *viewer,
                             enum attribution_by by, const struct text_pair *pair)
 {
     const struct config *c = &viewer->model.config;
-    const struct selection selection = {.sites = by == BY_SOURCE ? site_bit(SITE_WEIGHTS) : 0};
+    struct selection selection = {0};
+    if (by == BY_SOURCE)
+        selection.sites = SITE_SET(SITE_WEIGHTS);
     size_t numbers = by == BY_SOURCE ? pair->sentence.count * (2 * c->n_head + c->n_embd)
                                      : 2 * c->n_inner; /* of a layer: rows and results */
     viewer_add_memory(memory, viewer, &selection, pair, LOOK_RUN);

@@ -212,7 +212,7 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
     const struct config *config = &survey->viewer->model.config;
     survey->heads = config->n_layer * config->n_head;
     survey->selection =
-        (struct selection){.sites = site_bit(SITE_WEIGHTS), .head_count = config->n_head};
+        (struct selection){.sites = SITE_SET(SITE_WEIGHTS), .head_count = config->n_head};
     return err_if(model_check(&survey->viewer->model, NEEDS_ONE_TEXT | NEEDS_CAUSAL, err) ||
                   selection_layers(&survey->selection, NULL, config, arena, err));
 }

@@ -106,8 +106,8 @@ static double work_of(const struct pass *pass)
 
 static enum pass_state announce_all(struct pass *pass, size_t layer)
 {
-    for (int site = SITE_SCORES; site <= SITE_WEIGHTS; site++)
-        PASS_TRY(attention_maps_announce(pass, (enum site)site, layer));
+    for (enum site site = SITE_SCORES; site <= SITE_WEIGHTS; site++)
+        PASS_TRY(attention_maps_announce(pass, site, layer));
     return tap_heads(pass, SITE_CONTEXT, layer, pass->scratch.context);
 }
 

@@ -4,7 +4,7 @@
 /* Watched, and something the mechanism makes. */
 static bool is_wanted(const struct pass *pass, enum site site, size_t layer)
 {
-    return pass_watches(pass, site, layer) && site_exists(pass->config, site);
+    return pass_watches(pass, site, layer) && site_exists(pass->config, SITE_OF(pass->part, site));
 }
 
 bool attention_maps_are_wanted(const struct pass *pass, enum site site)
@@ -63,7 +63,7 @@ static int borrow(struct pass *pass, enum site site, size_t layer, float **place
     size_t heads = pass->config->n_head;
     for (size_t s = 0; s < batch->count; s++) {
         struct attention_map_room room = {
-            .site = site_of(pass->part, site),
+            .site = SITE_OF(pass->part, site),
             .layer = (int)layer,
             .text = s,
             .queries = batch->queries[s].count,

@@ -102,7 +102,7 @@ struct attention_head {
     size_t group;                               /* of keys and values */
     size_t past, keys;                          /* queries before the first; keys, all of them */
     float *scores, *softmax, *masked, *weights; /* [T, S] where wanted, else NULL */
-    const size_t *rows;                         /* the row of each query in these: tap.h */
+    const size_t *rows;                         /* the row of each query in these: site.h */
     uint64_t dropout_key;                       /* a number for the head */
     float slope;                                /* ALiBi's: what a score gains a key; 0: nothing */
 };

@@ -26,7 +26,7 @@ static bool places_have(const struct edit_places *places, size_t place, size_t e
 static bool is_of(const struct edit *edit, enum site site, size_t layer)
 {
     return edit->site == site &&
-           (!site_rows[site].in_layer || places_have(&edit->layers, layer, 0));
+           (!site_row(site)->in_layer || places_have(&edit->layers, layer, 0));
 }
 
 bool edits_have(const struct edits *edits, enum site site, size_t layer)
@@ -99,7 +99,7 @@ static void edit_row(const struct edit *edit, const struct edit_block *block, fl
 static void apply(const struct edit *edit, const struct edit_block *block, size_t head)
 {
     const struct edit_source *source = edit->source;
-    size_t layer = site_rows[edit->site].in_layer ? block->layer : 0;
+    size_t layer = site_row(edit->site)->in_layer ? block->layer : 0;
     const struct tensor *values = source ? choose(source, source->values + layer * source->count,
                                                   block->number, block->row_places)
                                          : NULL;
@@ -142,8 +142,8 @@ bool edit_touches(const struct edit *edit, const struct edit_block *block)
 
 static int check(const struct edit *edit, const struct config *config, struct err *err)
 {
-    enum site like = site_like(edit->site);
-    const char *name = site_rows[edit->site].name;
+    enum site like = site_id(edit->site);
+    const char *name = site_name(edit->site);
     bool is_map = like >= SITE_SCORES && like <= SITE_WEIGHTS;
     if (is_map && config->mechanism.kind != ATTENTION_DENSE)
         return err_usage(err, "%s: an edit of '%s' needs --attention dense", words_of(edit), name);
@@ -194,11 +194,12 @@ int edits_check_text(const struct edits *edits, const struct config *config, siz
 {
     for (size_t i = 0; edits && i < edits->count; i++) {
         const struct edit *edit = &edits->items[i];
-        const struct site_row *site = &site_rows[edit->site];
-        bool at_itself = site->part == PART_SENTENCE && !config_is_cross(config);
+        const struct site_row *site = site_row(edit->site);
+        enum site_part part = site_part(edit->site);
+        bool at_itself = part == PART_SENTENCE && !config_is_cross(config);
         bool is_map = site->axes == AXES_HEAD_QUERY_KEY;
         size_t keys = at_itself ? tokens : source;
-        size_t queries = site->part == PART_SOURCE ? source : tokens;
+        size_t queries = part == PART_SOURCE ? source : tokens;
         size_t rows = site->axes == AXES_GROUP_TOKEN_DIM ? keys : queries;
         if (check_places(edit, &edit->tokens, "token", rows, err) ||
             (is_map && check_places(edit, &edit->columns, "key", keys, err)) ||

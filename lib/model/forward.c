@@ -94,9 +94,11 @@ static enum pass_state norm(struct pass *pass, int id, size_t layer, struct matr
 
 /* --- attention -------------------------------------------------------------------------------- */
 
+/* Whether queries, keys or values are needed: by a cache, by the tap or for attention. */
 static bool is_needed(const struct pass *pass, enum site site, size_t layer)
 {
-    return pass_needs(pass, site, site == SITE_V ? SITE_CONTEXT : SITE_SCORES, layer);
+    return (pass->batch->cached && site != SITE_Q) || pass_watches(pass, site, layer) ||
+           pass_goes_to(pass, site == SITE_V ? SITE_CONTEXT : SITE_SCORES, layer);
 }
 
 /* Compute one token's q, k and v by one product if their weights lie side by side, which is faster:
@@ -460,10 +462,9 @@ static enum pass_state run_layers(struct pass *pass, size_t first)
 /* Whether there is a source that is in no cache, and is needed for a cache or a watched value. */
 static bool needs_sources(const struct pass *pass)
 {
-    enum site first_look = pass->config->n_encoder_layer ? SITE_CROSS_K : SITE_K;
-    return pass->batch->source_tokens &&
-           (pass->batch->cached || watch_has_any(pass->tap->watch, PART_SOURCE) ||
-            watch_from(pass->tap->watch, first_look, 0));
+    enum site first_use = pass->config->n_encoder_layer ? SITE_OF(PART_CROSS, SITE_K) : SITE_K;
+    return pass->batch->source_tokens && (pass->tap->watch->any.of[PART_SOURCE] ||
+                                          site_order(pass->config, first_use, 0) <= pass->end);
 }
 
 /* The encoder: a pass of its own over the sources. Its output is what the texts attend to. (Without
@@ -509,6 +510,17 @@ static enum pass_state run_pass(struct pass *pass, const struct stream_start *st
     return decode(pass, start ? start->layer : 0);
 }
 
+/* Where the pass may stop: after the last watched site, but not before the last values for caches.
+ * Those of cross-attention are stored when a source is encoded. */
+static size_t end_of(const struct run *run, const struct watch *watch)
+{
+    const struct config *c = run->config;
+    bool encodes = c->n_encoder_layer && run->batch->source_tokens;
+    enum site last = encodes ? SITE_OF(PART_CROSS, SITE_V) : SITE_V;
+    return run->batch->cached ? num_max(watch->end, site_order(c, last, c->n_layer - 1))
+                              : watch->end;
+}
+
 int forward(const struct run *run, struct tap *tap, struct arena *arena, struct err *err)
 {
     struct pass pass = {
@@ -518,6 +530,7 @@ int forward(const struct run *run, struct tap *tap, struct arena *arena, struct 
         .batch = run->batch,
         .layers = run->config->n_layer,
         .tap = tap,
+        .end = end_of(run, tap->watch),
         .edits = run->edits && run->edits->count ? run->edits : NULL,
         .arena = arena,
         .err = err,
@@ -554,6 +567,7 @@ int forward_attended(const struct run *run, const struct attended_rows *rows, st
         .batch = &batch,
         .layers = run->config->n_layer,
         .tap = &tap,
+        .end = SIZE_MAX, /* nothing is watched, but the layer runs to its end */
         .attended = true,
         .edits = rows->token ? run->edits : NULL,
         .edit_token = rows->token,
@@ -562,7 +576,6 @@ int forward_attended(const struct run *run, const struct attended_rows *rows, st
     };
     if (watch_init(&watch, run->config, arena, err))
         return -1;
-    watch_add(&watch, SITE_LOGITS, 0); /* no layer is cut short, and none announces anything */
     if (pass_memory_take(&pass, false) || pass_hold_rounded(&pass))
         return -1;
     struct scratch *s = &pass.scratch;

@@ -109,55 +109,26 @@ void pass_end_caches(struct pass *pass, bool keep)
     }
 }
 
-/* Where a site stands in the order of the pass. A norm that comes last stands with its sum. */
-static size_t place_of(const struct pass *pass, enum site site, size_t layer)
+bool pass_watches(const struct pass *pass, enum site id, size_t layer)
 {
-    enum site sum = site_rows[site].after;
-    if (site_rows[site].in_layer)
-        return 1 + layer * SITE_COUNT + (sum && style_norms_sums(pass->config->style) ? sum : site);
-    return site == SITE_EMBEDDING ? 0 : (size_t)-1;
+    return watch_has(pass->tap->watch, SITE_OF(pass->part, id), layer);
 }
 
-/* The last thing that goes into caches. What an encoder gives goes there through the decoder. */
-static size_t place_of_caches(const struct pass *pass)
+bool pass_goes_to(const struct pass *pass, enum site id, size_t layer)
 {
-    bool sources = pass->config->n_encoder_layer && pass->batch->source_tokens;
-    if (pass->part == PART_SOURCE)
-        return SIZE_MAX;
-    return place_of(pass, sources ? SITE_CROSS_V : SITE_V, pass->config->n_layer - 1);
+    return site_order(pass->config, SITE_OF(pass->part, id), layer) <= pass->end;
 }
 
-bool pass_watches(const struct pass *pass, enum site site, size_t layer)
+enum pass_state pass_after(const struct pass *pass, enum site id, size_t layer)
 {
-    enum site own = site_of(pass->part, site);
-    return site_rows[own].part == pass->part && watch_has(pass->tap->watch, own, layer);
-}
-
-bool pass_goes_to(const struct pass *pass, enum site site, size_t layer)
-{
-    enum site own = site_of(pass->part, site);
-    bool to_caches = pass->batch->cached && place_of(pass, own, layer) <= place_of_caches(pass);
-    return to_caches || watch_from(pass->tap->watch, own, layer);
-}
-
-enum site pass_last_site(const struct pass *pass, size_t layer)
-{
-    enum site last = SITE_RESID_POST;
-    while (last > SITE_RESID_PRE && !pass_goes_to(pass, last, layer))
-        last--;
-    return last;
-}
-
-bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t layer)
-{
-    bool is_kept = pass->batch->cached && (own == SITE_K || own == SITE_V);
-    return is_kept || pass_watches(pass, own, layer) || pass_goes_to(pass, user, layer);
+    return site_order(pass->config, SITE_OF(pass->part, id), layer) < pass->end ? PASS_ON
+                                                                                : PASS_OVER;
 }
 
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
 {
     const struct watch *watch = pass->tap->watch;
-    bool of_keys = site_rows[site].axes == AXES_GROUP_TOKEN_DIM;
+    bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
     size_t heads = of_keys ? pass->config->n_kv_head : pass->config->n_head;
     size_t group = pass->config->n_head / heads;
     if (watch->head_count == 0 || pass_goes_to(pass, SITE_ATTN_OUT, layer) ||
@@ -166,16 +137,6 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
     size_t first = watch->first_head / group;
     size_t last = (watch->first_head + watch->head_count - 1) / group;
     return (struct span){first, last + 1 - first};
-}
-
-enum pass_state pass_after(const struct pass *pass, enum site site, size_t layer)
-{
-    enum site own = site_of(pass->part, site);
-    if (site_rows[own].part != pass->part) /* it has no such site */
-        return PASS_ON;
-    bool to_caches = pass->batch->cached && (pass->part == PART_SOURCE ||
-                                             place_of(pass, own, layer) < place_of_caches(pass));
-    return to_caches || watch_after(pass->tap->watch, own, layer) ? PASS_ON : PASS_OVER;
 }
 
 struct norm_job {

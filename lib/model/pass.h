@@ -12,7 +12,7 @@
 #include "model/config.h"
 #include "model/edit.h"
 #include "model/layer.h"
-#include "model/tap.h"
+#include "model/site.h"
 #include "model/weights.h"
 
 /* --- buffers --------------------------------------------------------------------------------- */
@@ -27,7 +27,7 @@ enum {
 struct attention_maps {
     float **places[ATTENTION_MAPS]; /* [text][head] in the next layer; NULL: not watched */
     float *own[ATTENTION_MAPS];     /* [text][H, T, S] if not lent; NULL: not watched */
-    const size_t **rows;            /* [text] as in tap.h; NULL: none are lent */
+    const size_t **rows;            /* [text] as in site.h; NULL: none are lent */
 };
 
 struct scratch {
@@ -56,12 +56,13 @@ struct pass {
     const struct config *config;
     struct weights *weights;
     const struct batch *batch;
-    enum site_part part; /* code names the sites of sentences; site_of maps them to this part */
+    enum site_part part; /* functions of the pass take ids of sites, which are of this part */
     size_t layers;       /* number of layers in this pass */
     size_t first_layer;  /* the first of them, an index of config_layers */
     struct pass *cross;  /* the pass of cross-attention; NULL: none */
     struct tap *tap;
-    bool attended;                       /* scratch.context is given: start after attention */
+    size_t end;    /* site_order of the last value that is watched or stored in a cache */
+    bool attended; /* scratch.context is given: start after attention */
     const struct edits *edits;           /* NULL: none */
     const struct edit_token *edit_token; /* all rows are of this token; NULL: each of its own */
     struct scratch scratch;
@@ -148,14 +149,10 @@ enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer,
 
 /* --- what must be computed -------------------------------------------------------------------- */
 
-/* Whether `site` of `layer` is watched; whether it or anything after it is watched or stored in a
- * cache; whether `own` is watched, or anything from `user` on, which is computed from `own`. */
-bool pass_watches(const struct pass *pass, enum site site, size_t layer);
-bool pass_goes_to(const struct pass *pass, enum site site, size_t layer);
-bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t layer);
-
-/* The last site of a layer that is needed for watched values or a cache. */
-enum site pass_last_site(const struct pass *pass, size_t layer);
+/* Whether a site of a layer is watched; whether it or anything after it is watched or stored in a
+ * cache. */
+bool pass_watches(const struct pass *pass, enum site id, size_t layer);
+bool pass_goes_to(const struct pass *pass, enum site id, size_t layer);
 
 /* The heads that this layer computes: the watched ones, or all if anything after attention, or a
  * cache, needs them. */

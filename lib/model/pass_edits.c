@@ -6,8 +6,7 @@
 
 bool pass_edits(const struct pass *pass, enum site site, size_t layer)
 {
-    enum site own = site_of(pass->part, site);
-    return pass->edits && site_rows[own].part == pass->part && edits_have(pass->edits, own, layer);
+    return pass->edits && edits_have(pass->edits, SITE_OF(pass->part, site), layer);
 }
 
 /* The block of a text, its axes told by the site: rows of queries or keys; how many there are. */
@@ -15,8 +14,8 @@ static struct edit_block block_of(const struct pass *pass, enum site site, size_
                                   size_t text)
 {
     const struct batch *batch = pass->batch;
-    enum site own = site_of(pass->part, site);
-    bool of_keys = site_rows[own].axes == AXES_GROUP_TOKEN_DIM;
+    enum site own = SITE_OF(pass->part, site);
+    bool of_keys = site_row(own)->axes == AXES_GROUP_TOKEN_DIM;
     const struct edit_token *token = pass->edit_token;
     size_t queries = token ? token->tokens : batch_prompt(batch, text);
     size_t keys = batch->keys == batch->queries ? queries : batch_keys(batch, text);
@@ -29,14 +28,14 @@ static struct edit_block block_of(const struct pass *pass, enum site site, size_
         .first_row = token ? token->place : (of_keys ? batch->past_keys : batch->past)[text],
         .one_row = token != NULL,
         .row_places = of_keys ? keys : queries,
-        .column_places = site_rows[own].axes == AXES_HEAD_QUERY_KEY ? keys : SIZE_MAX,
+        .column_places = site_row(own)->axes == AXES_HEAD_QUERY_KEY ? keys : SIZE_MAX,
     };
 }
 
 void pass_edit_rows(const struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
     const struct batch *batch = pass->batch;
-    bool of_keys = site_rows[site].axes == AXES_GROUP_TOKEN_DIM;
+    bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
     const struct span *spans = of_keys ? batch->keys : batch->queries;
     size_t heads = of_keys                ? pass->config->n_kv_head
                    : site_has_heads(site) ? pass->config->n_head

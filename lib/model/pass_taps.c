@@ -11,7 +11,7 @@ static enum pass_state fail_at(struct pass *pass, const struct place_in_pass *pl
 {
     char site[SITE_NAME_BYTES];
     char head[32] = "";
-    site_tensor_name(site, site_of(pass->part, place->site), (int)place->layer);
+    site_tensor_name(site, SITE_OF(pass->part, place->site), (int)place->layer);
     if (place->head != NO_HEAD)
         snprintf(head, sizeof head, " head %zu", place->head);
     err_set(pass->err, "'%s'%s: expected %s (text %zu)", site, head, what,
@@ -21,7 +21,7 @@ static enum pass_state fail_at(struct pass *pass, const struct place_in_pass *pl
 
 enum pass_state pass_fail_number(struct pass *pass, const struct place_in_pass *place)
 {
-    bool in_layer = site_rows[place->site].in_layer;
+    bool in_layer = site_row(place->site)->in_layer;
     int layer = in_layer ? (int)(pass->first_layer + place->layer) : -1;
     if (weights_check_finite(pass->weights, layer, pass->err))
         return PASS_FAILED;
@@ -107,8 +107,8 @@ static size_t first_unsound(const struct tensor *values, struct span heads)
 int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struct tensor values)
 {
     struct announcement seen = {
-        .site = site_of(pass->part, site),
-        .layer = site_rows[site].in_layer ? (int)layer : -1,
+        .site = SITE_OF(pass->part, site),
+        .layer = site_row(site)->in_layer ? (int)layer : -1,
         .text = text,
         .values = values,
     };
@@ -145,7 +145,7 @@ enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct
 
 enum pass_state tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
-    bool of_keys = site_rows[site].axes == AXES_GROUP_TOKEN_DIM;
+    bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
     const struct span *spans = of_keys ? pass->batch->keys : pass->batch->queries;
     size_t heads = of_keys ? pass->config->n_kv_head : pass->config->n_head;
     size_t width = rows.columns / heads;

@@ -414,11 +414,12 @@ int weights_block(struct weights *weights, size_t layer, enum site last,
     layer -= part == PART_SOURCE ? decoder_layers : 0;
     *block = (struct block_weights){0};
     if (weights_attention(weights, part, layer, &block->self, err) ||
-        (part == PART_SENTENCE && last >= SITE_LN_CROSS &&
+        (part == PART_SENTENCE && (site_part(last) == PART_CROSS || last >= SITE_LN_2) &&
          weights_attention(weights, PART_CROSS, layer, &block->cross, err)))
         return -1;
-    bool has_mlp = last >= (part == PART_SOURCE ? SITE_ENC_LN_2 : SITE_LN_2);
-    return has_mlp ? weights_mlp(weights, part, layer, &block->mlp, err) : 0;
+    return site_part(last) != PART_CROSS && site_id(last) >= SITE_LN_2
+               ? weights_mlp(weights, part, layer, &block->mlp, err)
+               : 0;
 }
 
 /* --- ends ------------------------------------------------------------------------------------- */

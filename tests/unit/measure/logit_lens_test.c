@@ -39,7 +39,7 @@ static struct report look(enum site site, const char *layers)
 {
     struct err err = {0};
     struct report report;
-    struct selection selection = {.sites = site_bit(site)};
+    struct selection selection = {.sites = SITE_SET(site)};
     struct look at = {&selection, &pair, 1, 0, &report};
     int failed = selection_layers(&selection, layers, &viewer.model.config, &arena, &err) ||
                  viewer_look(&viewer, &at, &arena, &err);
@@ -55,7 +55,7 @@ static struct logit_lens see(void)
     const struct config *config = &viewer.model.config;
     plan = (struct lens_plan){.viewer = &viewer, .best_count = 2, .target = -1, .against = -1};
     int failed = lens_find_site(&plan.site, NULL, config, &err);
-    all.sites = site_bit(plan.site);
+    all.sites = SITE_SET(plan.site);
     failed = failed || selection_layers(&all, NULL, config, &arena, &err);
     plan.layers = all.layers;
     ck_assert_msg(!failed && !lens_look(&lens, &plan, &pair, &arena, &err), "%s", err.text);

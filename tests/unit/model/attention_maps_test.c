@@ -57,7 +57,7 @@ static int count_shown(void *context, const struct announcement *seen, struct er
 {
     struct loan *loan = context;
     (void)err;
-    loan->squares_shown += site_rows[seen->site].axes == AXES_HEAD_QUERY_KEY;
+    loan->squares_shown += site_row(seen->site)->axes == AXES_HEAD_QUERY_KEY;
     return 0;
 }
 

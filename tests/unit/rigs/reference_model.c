@@ -166,7 +166,7 @@ static const double *mlp_of(struct reference *r, const struct reference_stack *s
     double *hidden = reference_projected(r, stack->prefix, layer, "mlp.c_fc", true, x, stack->rows);
     for (size_t i = 0; i < cells; i++)
         hidden[i] = reference_activation(r->model->config.activation, hidden[i]);
-    reference_keep(r, site_of(stack->part, SITE_MLP_ACT), layer, hidden, cells);
+    reference_keep(r, SITE_OF(stack->part, SITE_MLP_ACT), layer, hidden, cells);
     return reference_projected(r, stack->prefix, layer, "mlp.c_proj", true, hidden, stack->rows);
 }
 
@@ -176,27 +176,28 @@ static void block_of(struct reference *r, const struct reference_stack *stack, s
     struct inputs self = {
         .queries = stack->rows, .keys = stack->rows, .causal = part == PART_SENTENCE, .part = part};
     struct inputs cross = {.queries = stack->rows, .keys = stack->source_rows, .part = PART_CROSS};
-    keep_stream(r, stack, site_of(part, SITE_RESID_PRE), layer, stack->x);
+    keep_stream(r, stack, SITE_OF(part, SITE_RESID_PRE), layer, stack->x);
 
-    const double *x = before(r, stack, layer, "ln_1", site_of(part, SITE_LN_1));
+    const double *x = before(r, stack, layer, "ln_1", SITE_OF(part, SITE_LN_1));
     const double *out = attention_of(r, stack, layer, "attn", x, x, self);
-    keep_stream(r, stack, site_of(part, SITE_ATTN_OUT), layer, out);
-    after(r, stack, layer, "ln_1", site_of(part, SITE_LN_1), site_of(part, SITE_RESID_MID), out);
+    keep_stream(r, stack, SITE_OF(part, SITE_ATTN_OUT), layer, out);
+    after(r, stack, layer, "ln_1", SITE_OF(part, SITE_LN_1), SITE_OF(part, SITE_RESID_MID), out);
 
     if (stack->source) {
-        x = before(r, stack, layer, "ln_cross", SITE_LN_CROSS);
+        x = before(r, stack, layer, "ln_cross", SITE_OF(PART_CROSS, SITE_LN_1));
         out = attention_of(r, stack, layer, "cross_attn", x, stack->source, cross);
-        keep_stream(r, stack, SITE_CROSS_OUT, layer, out);
-        after(r, stack, layer, "ln_cross", SITE_LN_CROSS, SITE_RESID_CROSS, out);
+        keep_stream(r, stack, SITE_OF(PART_CROSS, SITE_ATTN_OUT), layer, out);
+        after(r, stack, layer, "ln_cross", SITE_OF(PART_CROSS, SITE_LN_1),
+              SITE_OF(PART_CROSS, SITE_RESID_MID), out);
     }
     if (lacks(r, PART_MLP)) {
-        keep_stream(r, stack, site_of(part, SITE_RESID_POST), layer, stack->x);
+        keep_stream(r, stack, SITE_OF(part, SITE_RESID_POST), layer, stack->x);
         return;
     }
-    x = before(r, stack, layer, "ln_2", site_of(part, SITE_LN_2));
+    x = before(r, stack, layer, "ln_2", SITE_OF(part, SITE_LN_2));
     out = mlp_of(r, stack, layer, x);
-    keep_stream(r, stack, site_of(part, SITE_MLP_OUT), layer, out);
-    after(r, stack, layer, "ln_2", site_of(part, SITE_LN_2), site_of(part, SITE_RESID_POST), out);
+    keep_stream(r, stack, SITE_OF(part, SITE_MLP_OUT), layer, out);
+    after(r, stack, layer, "ln_2", SITE_OF(part, SITE_LN_2), SITE_OF(part, SITE_RESID_POST), out);
 }
 
 /* The output of a stack: its stream, after a norm if the model has one. */
@@ -212,7 +213,7 @@ static const double *run_stack(struct reference *r, const struct reference_stack
         reference_norm(r, stack->x, stack->rows,
                        reference_of_model(r, encoder ? "enc.ln_f.weight" : "ln_f.weight"),
                        reference_of_model(r, encoder ? "enc.ln_f.bias" : "ln_f.bias"));
-    keep_stream(r, stack, site_of(stack->part, SITE_LN_F), 0, y);
+    keep_stream(r, stack, SITE_OF(stack->part, SITE_LN_F), 0, y);
     return y;
 }
 
@@ -273,7 +274,8 @@ void reference_run(struct reference *reference, struct tiny_model *model, const 
     const double *out = x;
     reference_keep(reference, SITE_EMBEDDING, 0, x, text->count * c->n_embd);
     if (source)
-        reference_keep(reference, SITE_SOURCE_EMBEDDING, 0, source, text->source_count * c->n_embd);
+        reference_keep(reference, SITE_OF(PART_SOURCE, SITE_EMBEDDING), 0, source,
+                       text->source_count * c->n_embd);
     for (size_t layer = 0; layer < c->n_layer && c->kind == MODEL_ATTENTION; layer++)
         out = attention_layer(reference, layer, out, source);
     if (c->kind != MODEL_ATTENTION)
