@@ -61,24 +61,14 @@ void builder_add(struct builder *builder, const char *form, ...)
     va_end(values);
 }
 
-void builder_formula(struct builder *builder, const char *form, ...)
+void builder_end(struct builder *builder, bool is_worked)
 {
-    va_list values;
-    va_start(values, form);
-    write_list(builder, &builder->out, form, values);
-    va_end(values);
-    assert(builder->step->formula_count < STEP_FORMULAS_MAX);
-    builder->step->formulas[builder->step->formula_count++] =
-        buf_keep(&builder->out, builder->arena, builder->err);
-}
-
-void builder_work(struct builder *builder, const char *form, ...)
-{
-    va_list values;
-    va_start(values, form);
-    write_list(builder, &builder->out, form, values);
-    va_end(values);
-    builder->step->worked = buf_keep(&builder->out, builder->arena, builder->err);
+    const char *text = buf_keep(&builder->out, builder->arena, builder->err);
+    assert(is_worked || builder->step->formula_count < STEP_FORMULAS_MAX);
+    if (is_worked)
+        builder->step->worked = text;
+    else
+        builder->step->formulas[builder->step->formula_count++] = text;
 }
 
 /* The index to write after `i`: the next one or, after the dots, the last one. */
@@ -376,9 +366,4 @@ void give_whole(struct builder *builder, const char *name, const struct weight *
 {
     if (weight_exists(w) && w->in * w->out <= GIVEN_WHOLE)
         give_columns(builder, name, w, 0, w->out);
-}
-
-bool builder_word_projection(struct builder *builder, struct weight *w, bool out)
-{
-    return !weights_projection(&builder->trace->viewer->model.weights, out, w, builder->err);
 }

@@ -627,7 +627,7 @@ static void show_edited(struct builder *builder, const struct trace *before,
         builder_column(builder, name, NULL, trace_row(before, site));
         builder_column(builder, "edited", "edited", trace_row(builder->trace, site));
     } else if (site == SITE_V) { /* and their weights */
-        step_values(builder);
+        step_values(builder, builder->trace);
         builder->step->formula_count = 0;
     } else if (site == SITE_K || site == SITE_K_PRE) {
         builder_keys(builder);
@@ -658,7 +658,7 @@ static int make_step(struct step *step, const struct step_row *row, const struct
     if (!builder.err->kind && before)
         show_edited(&builder, before, row);
     else if (!builder.err->kind)
-        row->make(&builder);
+        row->make(&builder, builder.trace);
     if (!builder.err->kind && (builder.note.size || builder.note.out_of_memory))
         step->note = buf_keep(&builder.note, builder.arena, builder.err);
     buf_release(&builder.note);

@@ -98,8 +98,10 @@ struct builder {
  * it, as a formula of the step or as its worked example. */
 void builder_note(struct builder *builder, const char *form, ...);
 void builder_add(struct builder *builder, const char *form, ...);
-void builder_formula(struct builder *builder, const char *form, ...);
-void builder_work(struct builder *builder, const char *form, ...);
+void builder_end(struct builder *builder, bool is_worked);
+#define builder_formula(builder, ...) \
+    (builder_add(builder, __VA_ARGS__), builder_end(builder, false))
+#define builder_work(builder, ...) (builder_add(builder, __VA_ARGS__), builder_end(builder, true))
 
 /* Append a · b + c · d + … + y · z, or a + b - c + … + z with `stride` floats between terms. Long
  * sums are abbreviated to the first terms and the last. */
@@ -140,10 +142,8 @@ void builder_vector(struct builder *builder, struct named_vector vector, size_t 
 
 float *builder_floats(struct builder *builder, size_t count);
 
-/* A contiguous copy of a head's columns (`width` from head * width) with the bias below; the
- * projection from embedding channels to the residual stream or, if `out`, back. */
+/* A contiguous copy of a head's columns (`width` from head * width) with the bias below. */
 float *builder_columns(struct builder *builder, const struct weight *w, size_t head, size_t width);
-bool builder_word_projection(struct builder *builder, struct weight *w, bool out);
 
 /* --- operands: numbers and matrices that a step uses, to recompute it by hand ----------------- */
 
@@ -167,7 +167,7 @@ void give_whole(struct builder *builder, const char *name, const struct weight *
 
 /* --- the steps -------------------------------------------------------------------------------- */
 
-typedef void step_builder(struct builder *builder);
+typedef void step_builder(struct builder *builder, const struct trace *trace);
 
 extern step_builder step_embedding, step_input, step_query, step_query_norm, step_query_rotary,
     step_features, step_keys, step_key_norm, step_key_rotary, step_scores, step_products,

@@ -53,9 +53,8 @@ static void note_origin(struct builder *builder, const char *name)
 }
 
 /* The norm of the embedding, whose output is the residual stream of the first layer. */
-void step_embedding(struct builder *builder)
+void step_embedding(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     draw_embedding(builder, "e");
     builder_norm_step(builder, (struct named_vector){"e", trace->token},
                       (struct named_vector){"h", trace->stream}, &trace->embedding_norm);
@@ -79,7 +78,8 @@ static void give_input(struct builder *builder)
         give_number(builder, "embedding_scale", trace->config->embedding_scale);
     give_rows(builder, "wte", "wte", trace->word_rows ? trace->word_rows : trace->tokens,
               config_word_width(trace->config), false);
-    if (trace->word_rows && builder_word_projection(builder, &projection, false))
+    if (trace->word_rows &&
+        !weights_projection(&trace->viewer->model.weights, false, &projection, builder->err))
         give_whole(builder, "P_in", &projection);
     give_rows(builder, position, position, trace->positions, trace->input_size, false);
     give_rows(builder, "h", "h_j", trace->streams, trace->input_size, false);
@@ -89,9 +89,8 @@ static void give_input(struct builder *builder)
         give_number(builder, "epsilon", trace->config->epsilon);
 }
 
-void step_input(struct builder *builder)
+void step_input(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct norm *norm = input_norm(trace);
     bool normed = trace->embedding_norm.scale != NULL;
     bool embeds = trace->layer == 0 && trace->part != PART_CROSS && !normed;
@@ -150,9 +149,8 @@ static void show_product(struct builder *builder, struct named_vector q)
     builder_dot(builder, q.name, trace->x, w, trace->head * width, *q.values);
 }
 
-void step_query(struct builder *builder)
+void step_query(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct weight *w = &trace->weights.q;
     const struct named_vector q = projected_query(trace);
     size_t d_k = trace->config->d_k;
@@ -196,9 +194,8 @@ static void draw_head_norm(struct builder *builder, const char *y, const char *x
     builder_work(builder, "mean(%s²) = %n, ε = %n", x, square, norm.epsilon);
 }
 
-void step_query_norm(struct builder *builder)
+void step_query_norm(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct norm norm = head_norm(trace, false);
     const char *y = trace->q_pre ? "q_pre" : "q";
     const struct named_vector rows[] = {
@@ -213,9 +210,8 @@ void step_query_norm(struct builder *builder)
     draw_head_norm(builder, y, "q_raw", false, squares[0]);
 }
 
-void step_key_norm(struct builder *builder)
+void step_key_norm(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const float *gamma = head_norm(trace, true).scale;
     bool rotates = trace->k_pre != NULL;
     struct given *given = give_matrix(builder, "gamma_k", "γ", gamma, 1, trace->config->d_k);
@@ -319,9 +315,8 @@ static void show_rotation(struct builder *builder)
     give_number(builder, "amplitude", (float)rotary_amplitude(r));
 }
 
-void step_query_rotary(struct builder *builder)
+void step_query_rotary(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct rotary *r = trace->rotary;
     draw_rotation(builder);
     if (r->neighbours)
@@ -337,9 +332,8 @@ void step_query_rotary(struct builder *builder)
 }
 
 /* The example is the key at the query's position; the table of scores has all keys. */
-void step_key_rotary(struct builder *builder)
+void step_key_rotary(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     size_t width = trace->config->d_k;
     size_t at = trace->query * width;
     draw_rotation(builder);
@@ -388,12 +382,12 @@ static void draw_keys(struct builder *builder, const char *symbol)
                      first + served - 1, trace->group);
 }
 
-void step_keys(struct builder *builder)
+void step_keys(struct builder *builder, const struct trace *trace)
 {
-    const struct named_vector keys = projected_keys(builder->trace);
+    const struct named_vector keys = projected_keys(trace);
     builder_keys(builder);
     const struct block *block =
-        builder_vectors(builder, keys.name, NULL, keys.values, builder->trace->config->d_k);
+        builder_vectors(builder, keys.name, NULL, keys.values, trace->config->d_k);
     if (!builder->err->kind)
         draw_keys(builder, block->symbol);
 }
@@ -413,9 +407,8 @@ static void show_scores(struct builder *builder, const char *name, const float *
     builder_work(builder, " = %n", trace->scores[builder->key]);
 }
 
-void step_scores(struct builder *builder)
+void step_scores(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     if (projected_keys(trace).values == trace->k && !trace->keys_edited)
         draw_keys(builder, "k_j");
     builder_formula(builder, "score_j = q · k_j");
@@ -433,9 +426,9 @@ static float *take_features(struct builder *builder, const float *vectors, size_
     return features;
 }
 
-void step_features(struct builder *builder)
+void step_features(struct builder *builder, const struct trace *trace)
 {
-    const float *q = builder->trace->q;
+    const float *q = trace->q;
     const float *features = take_features(builder, q, 1);
     const struct named_vector rows[] = {{"q", q}, {"f", features}};
     builder_formula(builder, "f = φ(q)");
@@ -443,14 +436,13 @@ void step_features(struct builder *builder)
     builder_note(
         builder,
         "Features are positive, and so are their products: there is no softmax and no scale.");
-    builder_stack(builder, rows, 2, builder->trace->config->d_k);
+    builder_stack(builder, rows, 2, trace->config->d_k);
     if (!builder->err->kind)
         builder_work(builder, *q > 0 ? "f_0 = %n + 1 = %n" : "f_0 = e^(%n) = %n", *q, *features);
 }
 
-void step_products(struct builder *builder)
+void step_products(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const float *f = take_features(builder, trace->q, 1);
     const float *g = take_features(builder, trace->k, trace->keys);
     builder_formula(builder, "g_j = φ(k_j)");
@@ -532,9 +524,8 @@ static void show_change(struct builder *builder, enum change change, const char 
     builder_work(builder, " = %n", after[builder->key]);
 }
 
-void step_scaled(struct builder *builder)
+void step_scaled(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     size_t d_k = trace->config->d_k;
     float root = 1.0f / sqrtf((float)d_k);
     float temperature = trace->config->mechanism.temperature;
@@ -557,9 +548,9 @@ void step_scaled(struct builder *builder)
         show_change(builder, SCALED, "%n · %f", trace->scale);
 }
 
-void step_capped(struct builder *builder)
+void step_capped(struct builder *builder, const struct trace *trace)
 {
-    float cap = builder->trace->rule->score.cap;
+    float cap = trace->rule->score.cap;
     give_number(builder, "cap", cap);
     builder_formula(builder, "capped_j = %n · tanh(scaled_j / %n)", cap, cap);
     builder_note(builder, "Small scores hardly change; none exceeds the cap.");
@@ -567,9 +558,8 @@ void step_capped(struct builder *builder)
 }
 
 /* Explain moved_j = scaled_j + 0.2500 · j; the example is the key at the query's position. */
-void step_moved(struct builder *builder)
+void step_moved(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     bool scaled = trace->rule->score.bias == BIAS_ALIBI_ROUNDED;
     give_number(builder, "slope", trace_slope(trace));
     builder_add(builder, "moved_j = %s_j + ", changed[change_before(trace, MOVED)]);
@@ -584,11 +574,11 @@ void step_moved(struct builder *builder)
 }
 
 /* Explain cooled_j = moved_j / 2. */
-void step_cooled(struct builder *builder)
+void step_cooled(struct builder *builder, const struct trace *trace)
 {
-    float temperature = builder->trace->config->mechanism.temperature;
+    float temperature = trace->config->mechanism.temperature;
     give_number(builder, "temperature", temperature);
-    builder_formula(builder, "cooled_j = %s_j / %n", changed[change_before(builder->trace, COOLED)],
+    builder_formula(builder, "cooled_j = %s_j / %n", changed[change_before(trace, COOLED)],
                     temperature);
     show_change(builder, COOLED, "%n / %n", temperature);
 }
@@ -647,9 +637,8 @@ static void draw_mask(struct builder *builder, const char *name, const char *hid
 }
 
 /* The mask sets scores before a softmax to -inf; shares, and products of features, to 0. */
-void step_masked(struct builder *builder)
+void step_masked(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     bool linear = trace->config->mechanism.kind == ATTENTION_LINEAR;
     const char *name = trace->softmax ? "softmax" : "score";
     const float *values = trace->softmax ? trace->softmax : trace->scores;
@@ -718,9 +707,8 @@ static const float *take_result(struct builder *builder, const char **name, cons
 
 /* Explain weight_j = e^(masked_j - max) / Σ_t e^(masked_t - max), with an example such as weight_0
  * = e^(-0.4246 - 2.4542) / 1.4566 = 0.0562 / 1.4566 = 0.0386. */
-void step_softmax(struct builder *builder)
+void step_softmax(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct mechanism *mechanism = &trace->config->mechanism;
     const char *of = "masked";
     const char *to = "softmax";
@@ -748,9 +736,8 @@ void step_softmax(struct builder *builder)
 }
 
 /* Explain a division by the sum without a softmax. */
-void step_shares(struct builder *builder)
+void step_shares(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const char *to;
     const float *results = take_result(builder, &to, trace->masked);
     builder_formula(builder, "%s_j = masked_j / Σ_t masked_t", to);
@@ -768,9 +755,8 @@ void step_shares(struct builder *builder)
 }
 
 /* The example is the first key that dropout keeps. */
-void step_dropout(struct builder *builder)
+void step_dropout(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct mechanism *mechanism = &trace->config->mechanism;
     const float *parts = trace->softmax ? trace->masked : take_powers(builder, trace->masked);
     const float *shares = take_shares(builder, parts);
@@ -797,9 +783,8 @@ void step_dropout(struct builder *builder)
 enum { WORKED_ELEMENTS = 2 }; /* elements of a vector in the example */
 
 /* Work out weight_0 · v_0 = [0.0386 · (-0.2546), …] = [-0.0098, …]. */
-void step_values(struct builder *builder)
+void step_values(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     size_t width = trace->config->d_v;
     const char *end = width <= WORKED_ELEMENTS ? "]" : ", …]";
     float weight = trace->weight[builder->key];
@@ -821,9 +806,8 @@ void step_values(struct builder *builder)
 
 /* Work out context_0 = -0.0098 + 0.4542 - 0.0175 + 0.0498 + 0.0824 - 0.0278 = 0.5313, from the
  * first key with a weight to the last. */
-void step_context(struct builder *builder)
+void step_context(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     size_t width = trace->config->d_v;
     size_t first = 0;
     size_t end = trace->keys;

@@ -69,9 +69,8 @@ static void give_output(struct builder *builder)
     give_vector(builder, "b_O", w->bias, w->out);
 }
 
-void step_output(struct builder *builder)
+void step_output(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct config *config = trace->config;
     if (!trace->rule->head.no_out) {
         give_output(builder);
@@ -149,9 +148,8 @@ static struct named_vector take_sum(struct builder *builder)
 
 /* Show resid_mid = h + 0.3000 · attn_out, without h if there is no residual connection. After the
  * last sublayer, the stream may get a second name. */
-void step_sum(struct builder *builder)
+void step_sum(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct sublayer *s = &trace->list[builder->sublayer];
     struct named_vector terms[TERMS_MAX + 1];
     bool is_renamed = s->at_sum[0] && s->at_sum[0] != builder->site;
@@ -184,9 +182,8 @@ static struct named_vector end_of(const struct trace *trace)
     return row_of(trace, is_output ? SITE_RESID_POST : sublayer_end(s));
 }
 
-void step_norm(struct builder *builder)
+void step_norm(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct sublayer *s = &trace->list[builder->sublayer];
     bool is_mlp = s->kind == SUBLAYER_MLP;
     struct norm norm = is_mlp ? trace->mlp.norm : trace->weights.norm;
@@ -222,9 +219,8 @@ static const float *take_up(struct builder *builder)
     return up;
 }
 
-void step_hidden(struct builder *builder)
+void step_hidden(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct mlp_weights *w = &trace->mlp;
     const struct named_vector y = input_of(trace, builder->sublayer);
     const struct named_vector rows[] = {{"gate", trace_row(trace, SITE_MLP_GATE)},
@@ -242,9 +238,8 @@ void step_hidden(struct builder *builder)
                 *rows[!gated].values);
 }
 
-void step_activation(struct builder *builder)
+void step_activation(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     enum activation activation = trace->config->activation;
     const char *name = activation_name(activation);
     size_t width = trace->config->n_inner;
@@ -269,9 +264,8 @@ void step_activation(struct builder *builder)
     builder_work(builder, " = %n", *act.values);
 }
 
-void step_mlp_out(struct builder *builder)
+void step_mlp_out(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct named_vector out = row_of(trace, SITE_MLP_OUT);
     const struct named_vector act = row_of(trace, SITE_MLP_ACT);
     give_whole(builder, "W_down", &trace->mlp.proj);
@@ -292,9 +286,8 @@ static struct named_vector take_input(struct builder *builder)
     struct weight projection;
     if (!y.values)
         y = end_of(trace);
-    if (!trace->config->n_word)
-        return y;
-    if (!builder_word_projection(builder, &projection, true))
+    if (!trace->config->n_word ||
+        weights_projection(&trace->viewer->model.weights, true, &projection, builder->err))
         return y;
     give_whole(builder, "P_out", &projection);
     y.values = trace_product(trace, y.values, 1, &projection, builder->arena, builder->err);
@@ -352,9 +345,8 @@ static void show_tokens(struct builder *builder, const float *y, const struct we
     builder_work(builder, " = %n", numbers[columns[0] ? 0 : 2 * count]);
 }
 
-void step_logits(struct builder *builder)
+void step_logits(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct config *c = trace->config;
     struct weights *weights = &trace->viewer->model.weights;
     const struct named_vector y = take_input(builder);
