@@ -17,18 +17,6 @@
 
 /* --- captured tensors ------------------------------------------------------------------------- */
 
-/* The model's config, adapted to one of its attentions. */
-static struct config config_of(const struct config *model, enum site_part part)
-{
-    struct config own = *model;
-    struct mechanism *mechanism = &own.mechanism;
-    if (part != PART_SENTENCE)
-        mechanism->renormalise = false; /* no future tokens to mask */
-    if (part == PART_CROSS && mechanism->kind == ATTENTION_SPARSE)
-        mechanism->kind = ATTENTION_DENSE; /* patterns only apply to self-attention */
-    return own;
-}
-
 /* The site of the stream that enters the traced attention; of the input of its queries. */
 static enum site stream_site(const struct trace *trace)
 {
@@ -190,8 +178,7 @@ static int find_heads(struct trace *trace, struct arena *arena, struct err *err)
         rotary_fill((struct matrix){cos_sin, trace->keys, width, width}, rotary, 0, trace->keys);
         trace->cos_sin = cos_sin;
     }
-    if (trace->rule->head.norm == HEAD_NORM_NONE ||
-        mechanism_lacks(&trace->config->mechanism, PART_NORM))
+    if (trace->rule->head.norm == HEAD_NORM_NONE || !trace->has_norms)
         return 0;
     return err_if(project_raw(trace, &trace->raw_q, trace->inputs, false, arena, err) ||
                   project_raw(trace, &trace->raw_k, trace->sources, true, arena, err));
@@ -223,7 +210,7 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
     }
     if (!trace->tokens)
         return -1;
-    if (config->embedding_norm && !mechanism_lacks(&config->mechanism, PART_NORM) &&
+    if (config->embedding_norm && trace->has_norms &&
         weights_embedding_norm(weights, &trace->embedding_norm, err))
         return -1;
     bool placed = stack_read(config, PART_SENTENCE).embed.positions != POSITIONS_NONE;
@@ -253,11 +240,16 @@ static int run(struct trace *trace, struct viewer *viewer, const struct text_pai
         viewer_look(viewer, &look, arena, err) ||
         weights_block(&viewer->model.weights, index, last, &block, err))
         return -1;
-    *config = config_of(model, request->part);
+    *config = *model; /* with the mechanism of the traced attention */
+    if (request->part != PART_SENTENCE)
+        config->mechanism.renormalise = false; /* no future tokens to mask */
+    if (cross && config->mechanism.kind == ATTENTION_SPARSE)
+        config->mechanism.kind = ATTENTION_DENSE; /* patterns only apply to self-attention */
     trace->report = report;
     trace->config = config;
     trace->weights = cross ? block.cross : block.self;
     trace->mlp = block.mlp;
+    trace->has_norms = !mechanism_lacks(&config->mechanism, PART_NORM);
     trace->viewer = viewer;
     trace->group = config_kv_head(config, request->head);
     trace->base_scale = mechanism_base_scale(config, request->layer);
@@ -564,22 +556,6 @@ static int run_without(struct trace *before, const struct passes *passes, struct
     return failed;
 }
 
-/* Return the query's trace in which a step has the values of its formula; NULL if no edit changes
- * them, or if the builder failed. */
-static const struct trace *find_before(const struct passes *passes, const struct step_row *row,
-                                       struct builder *builder)
-{
-    struct site_set sites = sites_of(builder->trace, row);
-    struct trace *before = &passes->before[row - step_rows];
-    if (!write_changes(NULL, builder->trace, sites))
-        return NULL;
-    if (!before->viewer && run_without(before, passes, sites, builder))
-        return NULL;
-    before->keys_edited = builder->trace->keys_edited;
-    set_query(before, builder->trace->query);
-    return before;
-}
-
 /* Show vectors before and after the edits. */
 static void show_vectors(struct builder *builder, const struct trace *before,
                          const struct step_row *row, struct site_set sites)
@@ -666,17 +642,27 @@ static int make_step(struct step *step, const struct step_row *row, const struct
     return err_if(builder.err->kind);
 }
 
+/* Add a step. If edits change its values, it has those of its formula, and a step with the edited
+ * ones follows. */
 static int add_step(struct explanation *explanation, struct step *steps, const struct step_row *row,
                     const struct passes *passes, struct builder builder)
 {
-    struct step *step = &steps[explanation->step_count++];
     const struct trace *trace = builder.trace;
+    struct trace *before = &passes->before[row - step_rows];
+    struct site_set sites = sites_of(trace, row);
     bool dropped_later = row->make == step_softmax && trace->config->mechanism.dropout > 0;
-    const struct trace *before = dropped_later ? NULL : find_before(passes, row, &builder);
-    builder.trace = before ? before : trace;
+    bool is_edited = !dropped_later && write_changes(NULL, trace, sites);
+    struct step *step = &steps[explanation->step_count++];
+    if (is_edited && !before->viewer && run_without(before, passes, sites, &builder))
+        return -1;
+    if (is_edited) {
+        before->keys_edited = trace->keys_edited;
+        set_query(before, trace->query);
+        builder.trace = before;
+    }
     if (builder.err->kind || make_step(step, row, NULL, builder))
         return -1;
-    if (!before)
+    if (!is_edited)
         return 0;
     if (row->make == step_values) /* the formula weights the edited values */
         step->worked = NULL;
@@ -752,27 +738,22 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
     return 0;
 }
 
-/* The bytes of the steps of a query, about: measured for models of several sizes. */
-static double query_bytes(const struct config *config, const struct explain_request *request,
-                          size_t keys)
-{
-    enum { STEPS = 26000, KEY = 52, CHANNEL = 175, INNER_CHANNEL = 49, WORD = 8 };
-    bool predicts = site_exists(config, SITE_LOGITS) && request->layer + 1 == config->n_layer;
-    return STEPS + (double)keys * (double)(KEY + sizeof(float) * config->d_v) +
-           (double)config->n_embd * (double)(CHANNEL + sizeof(float) * config->d_k) +
-           INNER_CHANNEL * (double)config->n_inner +
-           (predicts ? WORD * (double)config->vocab_size : 0);
-}
-
 int explanation_add_memory(struct memory *memory, const struct viewer *viewer,
                            const struct text_pair *pair, const struct explain_request *request,
                            struct arena *arena, struct err *err)
 {
+    /* bytes of the steps of a query, about: measured for models of several sizes */
+    enum { STEPS = 26000, KEY = 52, CHANNEL = 175, INNER_CHANNEL = 49, WORD = 8 };
+    const struct config *c = &viewer->model.config;
     size_t keys = num_max(pair->sentence.count, pair->source.count);
+    bool predicts = site_exists(c, SITE_LOGITS) && request->layer + 1 == c->n_layer;
     struct trace trace;
     struct selection selection;
-    memory->held +=
-        query_bytes(&viewer->model.config, request, keys) * (double)request->query_count;
+    double bytes = STEPS + (double)keys * (double)(KEY + sizeof(float) * c->d_v) +
+                   (double)c->n_embd * (double)(CHANNEL + sizeof(float) * c->d_k) +
+                   INNER_CHANNEL * (double)c->n_inner +
+                   (predicts ? WORD * (double)c->vocab_size : 0);
+    memory->held += bytes * (double)request->query_count;
     if (begin(&trace, &selection, &viewer->model.config, request, arena, err))
         return -1;
     viewer_add_memory(memory, viewer, &selection, pair, LOOK_AT_ALL);

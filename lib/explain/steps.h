@@ -40,6 +40,7 @@ struct trace {
     size_t layer, head, query, keys; /* `keys` is S */
     size_t group;                    /* key/value head of this head */
     float scale, base_scale;         /* applied to scores; base_scale excludes the temperature */
+    bool has_norms;                  /* false: --without norm */
     bool keys_edited;                /* keys then have a step of their own */
     bool cools;                      /* temperature after a soft cap or ALiBi */
 

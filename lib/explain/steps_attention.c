@@ -42,7 +42,7 @@ static void note_origin(struct builder *builder, const char *name)
     const char *origin = trace->part == PART_CROSS ? "self-attention" : "the previous layer";
     bool bare = trace->config->kind == MODEL_ATTENTION;
     bool adds_up = !trace->rule->replaces;
-    bool normed = trace->rule->norm_after && !mechanism_lacks(&trace->config->mechanism, PART_NORM);
+    bool normed = trace->rule->norm_after && trace->has_norms;
     if (trace->embedding_norm.scale)
         builder_note(builder, "%s is the embedding after its norm.", name);
     else
@@ -60,18 +60,11 @@ void step_embedding(struct builder *builder, const struct trace *trace)
                       (struct named_vector){"h", trace->stream}, &trace->embedding_norm);
 }
 
-/* The norm of the layer's input; NULL: none. */
-static const struct norm *input_norm(const struct trace *trace)
-{
-    bool normed = trace->stream && !mechanism_lacks(&trace->config->mechanism, PART_NORM);
-    return normed ? &trace->weights.norm : NULL;
-}
-
 /* Add the operands of all inputs, so that readers can recompute keys, too. */
 static void give_input(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    const struct norm *norm = input_norm(trace);
+    const struct norm *norm = trace->stream && trace->has_norms ? &trace->weights.norm : NULL;
     const char *position = trace->config->sinusoids ? "PE" : "wpe";
     struct weight projection;
     if (trace->tokens && trace->config->embedding_scale != 1)
@@ -91,7 +84,7 @@ static void give_input(struct builder *builder)
 
 void step_input(struct builder *builder, const struct trace *trace)
 {
-    const struct norm *norm = input_norm(trace);
+    const struct norm *norm = trace->stream && trace->has_norms ? &trace->weights.norm : NULL;
     bool normed = trace->embedding_norm.scale != NULL;
     bool embeds = trace->layer == 0 && trace->part != PART_CROSS && !normed;
     const struct named_vector vectors[] = {

@@ -202,8 +202,7 @@ void step_norm(struct builder *builder, const struct trace *trace)
         to = row_of(trace, s->at_after[0]);
     }
     if (!builder->err->kind)
-        builder_norm_step(builder, from, to,
-                          mechanism_lacks(&trace->config->mechanism, PART_NORM) ? NULL : &norm);
+        builder_norm_step(builder, from, to, trace->has_norms ? &norm : NULL);
 }
 
 /* --- the MLP ---------------------------------------------------------------------------------- */
