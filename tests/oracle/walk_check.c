@@ -47,16 +47,20 @@ static const float *find_block(const struct step *step, const char *name, bool t
     return NULL;
 }
 
-/* The tensor that is multiplied by W_q: the output of a norm, if the layer begins with one. */
+/* The tensor that is multiplied by W_q: the output of a norm, if the sublayer begins with one, or the
+ * stream. */
 static enum site input_site(const struct config *config, enum site_part part, size_t layer)
 {
+    struct sublayer list[SUBLAYERS_MAX];
+    const struct sublayer *s = list;
     if (config->kind == MODEL_ATTENTION)
         return layer ? SITE_ATTN_OUT : SITE_EMBEDDING;
-    if (style_norms_first(config->style))
-        return SITE_OF(part, SITE_LN_1);
-    if (part == PART_CROSS) /* the norm of self-attention follows its sum */
-        return SITE_LN_1;
-    return part == PART_SOURCE ? SITE_OF(PART_SOURCE, SITE_RESID_PRE) : SITE_RESID_PRE;
+    layer_read(list, config, part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE, layer);
+    while (s->part != part)
+        s++;
+    if (s->at_input)
+        return SITE_OF(part, s->at_input);
+    return s > list ? sublayer_end(s - 1) : SITE_OF(part, SITE_RESID_PRE);
 }
 
 static int compare(struct traces *traces, const struct place *place, const float *found,
@@ -220,9 +224,11 @@ static int compare_logits(struct traces *traces, const struct explanation *e, st
 static int check_all_seen(struct traces *traces, size_t layer, struct err *err)
 {
     char name[SITE_NAME_BYTES];
+    struct sublayer list[SUBLAYERS_MAX];
+    size_t count = layer_read(list, &traces->viewer->model.config, PART_SENTENCE, layer);
     for (enum site site = SITE_LN_1; site <= SITE_RESID_POST; site++) {
-        bool twice = site == SITE_LN_2 && traces->viewer->model.config.style == STYLE_POST_STREAM;
-        site_tensor_name(name, site, (int)layer); /* ln_2 is resid_post */
+        bool twice = site == list[count - 1].at_after[1]; /* the stream has another name */
+        site_tensor_name(name, site, (int)layer);
         if (!twice && golden_find(traces->golden, name) && !site_set_has(traces->seen, site))
             return err_set(err, "'%s': not in the explanation", name);
     }
