@@ -8,6 +8,21 @@
 
 enum { PAGE_COLUMNS = 100 }; /* width of tables in a browser, in characters */
 
+typedef void write_word(struct buf *out, const char *word, size_t size);
+
+/* Append a sentence: words such as W_q as symbols, except within quotes. */
+static void add_prose(struct buf *out, const char *sentence, write_word *symbol, write_word *other)
+{
+    while (*sentence) {
+        size_t size = strcspn(sentence, " ");
+        size_t blanks = strspn(sentence + size, " ");
+        bool is_symbol = memchr(sentence, '_', size) && *sentence != '\'';
+        (is_symbol ? symbol : other)(out, sentence, size);
+        buf_bytes(out, sentence + size, blanks);
+        sentence += size + blanks;
+    }
+}
+
 /* --- text ------------------------------------------------------------------------------------- */
 
 /* An explanation for a terminal, in aligned columns.
@@ -187,27 +202,20 @@ static void markdown_text(struct buf *out, const char *text, size_t size)
     }
 }
 
-/* Append a sentence, with symbols such as W_q as formulas ($W_{q}$), but not within quotes. */
-static void markdown_prose(struct buf *out, const char *sentence)
+static void markdown_symbol(struct buf *out, const char *word, size_t size)
 {
-    while (*sentence) {
-        size_t size = strcspn(sentence, " ");
-        const char *mark = memchr(sentence, '_', size);
-        size_t symbol = size - (size > 0 && strchr(",.:", sentence[size - 1]) != NULL);
-        if (*sentence == '\'') {
-            markdown_text(out, sentence, size);
-        } else if (mark && symbol) {
-            size_t base = (size_t)(mark - sentence);
-            buf_format(out, "$%.*s_{%.*s}$", (int)base, sentence, (int)(symbol - base - 1),
-                       mark + 1);
-            buf_bytes(out, sentence + symbol, size - symbol);
-        } else {
-            buf_bytes(out, sentence, size);
-        }
-        sentence += size;
-        for (; *sentence == ' '; sentence++)
-            buf_char(out, ' ');
-    }
+    size_t symbol = size - (strchr(",.:", word[size - 1]) != NULL);
+    size_t base = strcspn(word, "_");
+    buf_format(out, "$%.*s_{%.*s}$", (int)base, word, (int)(symbol - base - 1), word + base + 1);
+    buf_bytes(out, word + symbol, size - symbol);
+}
+
+static void markdown_word(struct buf *out, const char *word, size_t size)
+{
+    if (*word == '\'')
+        markdown_text(out, word, size);
+    else
+        buf_bytes(out, word, size);
 }
 
 static void markdown_fact(struct buf *out, const char *name, const char *quoted, const char *words)
@@ -313,7 +321,10 @@ static void markdown_piece(struct document *document, enum piece piece, const ch
         return;
     }
     buf_format(out, "\n%s", marks);
-    (piece == PIECE_NOTE ? markdown_prose : latex_math)(out, text);
+    if (piece == PIECE_NOTE)
+        add_prose(out, text, markdown_symbol, markdown_word);
+    else
+        latex_math(out, text);
     buf_format(out, "%s\n", marks);
 }
 
@@ -370,22 +381,6 @@ static const char looks[] =
     "  h1, h2, h3, .formula { break-after: avoid; } tfoot { display: table-row-group; }\n"
     "  .bar span, .own th, .own td { print-color-adjust: exact;\n"
     "  -webkit-print-color-adjust: exact; } .walk + .walk { break-before: page; } }\n";
-
-/* Append a sentence, with symbols such as W_q as formulas, but not within quotes. */
-static void html_prose(struct buf *out, const char *sentence)
-{
-    while (*sentence) {
-        size_t blanks = strspn(sentence, " ");
-        size_t size = strcspn(sentence + blanks, " ");
-        const char *word = sentence + blanks;
-        buf_bytes(out, sentence, blanks);
-        if (memchr(word, '_', size) && *word != '\'')
-            html_symbol(out, word, size);
-        else
-            html_text(out, word, size);
-        sentence = word + size;
-    }
-}
 
 static void html_token(struct buf *out, const struct explanation *explanation)
 {
@@ -468,7 +463,10 @@ static void html_piece(struct document *document, enum piece piece, const char *
     buf_text(out, piece == PIECE_FORMULA  ? "<p class=\"formula\">"
                   : piece == PIECE_WORKED ? "<p class=\"worked\">"
                                           : "<p>");
-    (piece == PIECE_NOTE ? html_prose : html_formula)(out, text);
+    if (piece == PIECE_NOTE)
+        add_prose(out, text, html_symbol, html_text);
+    else
+        html_formula(out, text);
     buf_text(out, "</p>\n");
 }
 
@@ -499,23 +497,18 @@ static void html_links(struct buf *out, const struct explanations *explanations)
     buf_text(out, "</nav>\n");
 }
 
-static void html_visible(struct buf *out, const struct tokenized *text)
-{
-    struct buf title = {0};
-    tokenized_visible(&title, text);
-    html_text(out, title.bytes, title.size);
-    buf_fail_with(out, &title);
-    buf_release(&title);
-}
-
 /* Begin the page. Its title, shown on the browser's tab, is the text. */
 static int html_beginning(struct document *document)
 {
     const struct explanations *all = document->all;
     struct buf *out = &document->text;
+    struct buf title = {0};
+    tokenized_visible(&title, &all->items->report->sentence);
     buf_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                   "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
-    html_visible(out, &all->items->report->sentence);
+    html_text(out, title.bytes, title.size);
+    buf_fail_with(out, &title);
+    buf_release(&title);
     buf_format(out,
                ", step by step</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n"
                "<h1>%s, step by step</h1>\n<dl>\n",

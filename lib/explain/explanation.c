@@ -417,10 +417,8 @@ static int ways_of(const struct trace *trace, size_t index)
 static bool announces(const struct sublayer *s, enum site site)
 {
     bool found = s->at_out_norm == site;
-    for (size_t i = 0; i < sizeof s->at_sum / sizeof *s->at_sum; i++)
-        found |= s->at_sum[i] == site;
-    for (size_t i = 0; i < sizeof s->at_after / sizeof *s->at_after; i++)
-        found |= s->at_after[i] == site;
+    for (size_t i = 0; i < 3; i++)
+        found |= s->at_sum[i] == site || s->at_after[i] == site;
     return found;
 }
 

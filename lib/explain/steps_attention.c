@@ -109,14 +109,19 @@ void step_input(struct builder *builder, const struct trace *trace)
 
 /* --- query ------------------------------------------------------------------------------------ */
 
-/* The projected query: q_raw before a norm, q_pre before a rotary embedding, or q. */
-static struct named_vector projected_query(const struct trace *trace)
+/* The projected query, or all keys: raw before a norm, pre before a rotary embedding, or final. */
+static struct named_vector projected(const struct trace *t, bool of_keys)
 {
-    size_t first = trace->query * trace->config->d_k;
-    if (trace->raw_q.values)
-        return (struct named_vector){"q_raw", trace->raw_q.values + first};
-    return trace->q_pre ? (struct named_vector){"q_pre", trace->q_pre}
-                        : (struct named_vector){"q", trace->q};
+    const struct named_vector of_q[] = {
+        {"q_raw", t->raw_q.values ? t->raw_q.values + t->query * t->config->d_k : NULL},
+        {"q_pre", t->q_pre},
+        {"q", t->q}};
+    const struct named_vector of_k[] = {
+        {"k_raw", t->raw_k.values}, {"k_pre", t->k_pre}, {"k", t->k}};
+    const struct named_vector *first = of_keys ? of_k : of_q;
+    while (!first->values)
+        first++;
+    return *first;
 }
 
 /* Show x and W_q row by row, with the product q below. */
@@ -145,7 +150,7 @@ static void show_product(struct builder *builder, struct named_vector q)
 void step_query(struct builder *builder, const struct trace *trace)
 {
     const struct weight *w = &trace->weights.q;
-    const struct named_vector q = projected_query(trace);
+    const struct named_vector q = projected(trace, false);
     size_t d_k = trace->config->d_k;
     bool is_small = w->in <= GIVEN_SMALL && d_k <= GIVEN_SMALL;
     builder_projection(builder, q.name, "x", "q", w);
@@ -192,7 +197,7 @@ void step_query_norm(struct builder *builder, const struct trace *trace)
     const struct norm norm = head_norm(trace, false);
     const char *y = trace->q_pre ? "q_pre" : "q";
     const struct named_vector rows[] = {
-        projected_query(trace), {"γ", norm.scale}, {y, trace->q_pre ? trace->q_pre : trace->q}};
+        projected(trace, false), {"γ", norm.scale}, {y, trace->q_pre ? trace->q_pre : trace->q}};
     float *squares = builder_floats(builder, 3);
     builder_stack(builder, rows, 3, trace->config->d_k);
     if (builder->err->kind)
@@ -345,15 +350,6 @@ void step_key_rotary(struct builder *builder, const struct trace *trace)
 
 /* --- keys and scores -------------------------------------------------------------------------- */
 
-/* The projected keys: before a norm, before the rotary embedding, or final. */
-static struct named_vector projected_keys(const struct trace *trace)
-{
-    if (trace->raw_k.values)
-        return (struct named_vector){"k_raw", trace->raw_k.values};
-    return trace->k_pre ? (struct named_vector){"k_pre", trace->k_pre}
-                        : (struct named_vector){"k", trace->k};
-}
-
 static void draw_keys(struct builder *builder, const char *symbol)
 {
     const struct trace *trace = builder->trace;
@@ -377,7 +373,7 @@ static void draw_keys(struct builder *builder, const char *symbol)
 
 void step_keys(struct builder *builder, const struct trace *trace)
 {
-    const struct named_vector keys = projected_keys(trace);
+    const struct named_vector keys = projected(trace, true);
     builder_keys(builder);
     const struct block *block =
         builder_vectors(builder, keys.name, NULL, keys.values, trace->config->d_k);
@@ -402,7 +398,7 @@ static void show_scores(struct builder *builder, const char *name, const float *
 
 void step_scores(struct builder *builder, const struct trace *trace)
 {
-    if (projected_keys(trace).values == trace->k && !trace->keys_edited)
+    if (projected(trace, true).values == trace->k && !trace->keys_edited)
         draw_keys(builder, "k_j");
     builder_formula(builder, "score_j = q · k_j");
     show_scores(builder, "k", trace->q, trace->k);

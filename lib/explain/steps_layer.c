@@ -177,7 +177,7 @@ static struct named_vector end_of(const struct trace *trace)
 {
     const struct sublayer *s = &trace->list[trace->count - 1];
     bool is_output = !s->norm_after;
-    for (size_t i = 0; i < sizeof s->at_after / sizeof *s->at_after; i++)
+    for (size_t i = 0; i < 3; i++)
         is_output |= s->at_after[i] == SITE_RESID_POST;
     return row_of(trace, is_output ? SITE_RESID_POST : sublayer_end(s));
 }

@@ -660,32 +660,28 @@ static int read_model(struct train_step *step, struct err *err)
            weights_final_norm(model, false, &step->final_norm, err);
 }
 
-static int take_layer(struct train_step *step, struct layer_tape *layer, struct err *err)
-{
-    const struct config *c = step->config;
-    size_t squares = step->plan.texts * c->n_head * step->plan.tokens;
-    for (size_t i = 0; i < layer->count; i++)
-        if (take_matrix(step, &layer->stream[i], c->n_embd, err) ||
-            take_matrix(step, &layer->norm[i], c->n_embd, err))
-            return -1;
-    layer->weights = arena_alloc(&step->arena, squares * step->weights_stride, sizeof(float), err);
-    return !layer->weights || take_heads(step, &layer->heads, err) ||
-           take_matrix(step, &layer->context, c->n_head * c->d_v, err) ||
-           take_matrix(step, &layer->hidden, c->n_inner, err) ||
-           (c->gated && take_matrix(step, &layer->up, c->n_inner, err)) ||
-           take_matrix(step, &layer->active, c->n_inner, err);
-}
-
 static int take_tape(struct train_step *step, struct err *err)
 {
     const struct config *c = step->config;
+    size_t squares = step->plan.texts * c->n_head * step->plan.tokens;
     step->layers = arena_alloc(&step->arena, c->n_layer + 1, sizeof *step->layers, err);
-    if (!step->layers)
-        return -1;
-    for (size_t i = 0; i < c->n_layer; i++)
-        if (read_layer(step, i, err) || take_layer(step, &step->layers[i], err))
+    for (size_t i = 0; step->layers && i < c->n_layer; i++) {
+        struct layer_tape *t = &step->layers[i];
+        if (read_layer(step, i, err))
             return -1;
-    return take_matrix(step, step->layers[c->n_layer].stream, c->n_embd, err) ||
+        for (size_t k = 0; k < t->count; k++)
+            if (take_matrix(step, &t->stream[k], c->n_embd, err) ||
+                take_matrix(step, &t->norm[k], c->n_embd, err))
+                return -1;
+        t->weights = arena_alloc(&step->arena, squares * step->weights_stride, sizeof(float), err);
+        if (!t->weights || take_heads(step, &t->heads, err) ||
+            take_matrix(step, &t->context, c->n_head * c->d_v, err) ||
+            take_matrix(step, &t->hidden, c->n_inner, err) ||
+            (c->gated && take_matrix(step, &t->up, c->n_inner, err)) ||
+            take_matrix(step, &t->active, c->n_inner, err))
+            return -1;
+    }
+    return !step->layers || take_matrix(step, step->layers[c->n_layer].stream, c->n_embd, err) ||
            take_matrix(step, &step->norm_f, c->n_embd, err);
 }
 
