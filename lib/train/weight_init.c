@@ -11,7 +11,7 @@
 #include "model/new_model.h"
 #include "model/parameter_table.h"
 
-/* A new model on its way to its numbers. */
+/* The state while a model is filled. */
 struct drawing {
     struct new_model *new_model;
     const struct weight_init *init;
@@ -40,8 +40,8 @@ static void seed(struct drawing *drawing)
 
 /* --- bare attention: the words --------------------------------------------------------------- */
 
-/* How many numbers to draw for the first `wanted` of a tensor of `count`: with 16 and more they
- * come in blocks of 16, and only the last block of a tensor hangs on what follows. */
+/* How many numbers to draw for the first `wanted` of a tensor of `count`. From 16 numbers on, they
+ * are drawn in blocks of 16; only the last block depends on the tensor's size. */
 static size_t enough_for(size_t wanted, size_t count)
 {
     size_t blocks = (wanted + 15) / 16 * 16;
@@ -108,8 +108,8 @@ static int draw_rand(struct drawing *drawing, size_t layer, struct err *err)
     return out ? draw_head(drawing, out, 0, 1, err) : 0;
 }
 
-/* nn.Linear: its weight stands [out, in]; both numbers of its range are 1/√in, but the weight's is
- * reached on another way, with other roundings. */
+/* nn.Linear: the weight is stored as [out, in]. The ranges of weight and bias are both 1/√in, but
+ * computed by different formulas, which round differently. */
 static int draw_linear(struct drawing *drawing, int id, size_t layer, struct err *err)
 {
     const struct new_model_tensor *matrix = tensor_of(drawing, id, layer);
@@ -158,10 +158,10 @@ static int draw_attention(struct drawing *drawing, struct err *err)
     return 0;
 }
 
-/* --- GPT-2; Llama and its like ---------------------------------------------------------------- */
+/* --- GPT-2 and other decoders ----------------------------------------------------------------- */
 
-/* `linear`: modules are nn.Linear, which draw uniform numbers for themselves when they are made;
- * else the matrices that end a branch are drawn twice, the second time with a smaller spread. */
+/* `linear`: modules are nn.Linear, which draw uniform numbers when they are made; else output
+ * projections are drawn twice, the second time with a smaller deviation. */
 static void draw_decoder(struct drawing *drawing, bool linear)
 {
     const struct config *config = &drawing->new_model->config;
@@ -171,26 +171,27 @@ static void draw_decoder(struct drawing *drawing, bool linear)
     struct torch_random *random = &drawing->random;
     double spread = config->initializer_range;
     seed(drawing);
-    for (const struct new_model_tensor *t = first; t < end; t++) { /* modules are made, */
+    for (const struct new_model_tensor *t = first; t < end; t++) { /* modules are made */
         bool is_bias = t->slot.id & 1;
         if (t != head && (t->rank > 1 || (linear && is_bias)))
             (linear && t->slot.layer >= 0 ? torch_random_skip_uniform
                                           : torch_random_skip_normal)(random, t->count);
     }
-    for (const struct new_model_tensor *t = first; t < end; t++) { /* and initialised */
+    for (const struct new_model_tensor *t = first; t < end; t++) { /* modules are initialised */
         bool ends_branch = !linear && (t->slot.id == SLOT_O || t->slot.id == SLOT_DOWN);
         if (ends_branch)
             torch_random_skip_normal(random, t->count);
         if (t != head && t->rank > 1)
             torch_random_normal(random, t->data, t->count, 0,
                                 ends_branch ? spread / sqrt(2 * (double)config->n_layer) : spread);
-        else if (t->rank == 1 && !(t->slot.id & 1)) /* a scale of a norm, which changes nothing */
+        else if (t->rank == 1 &&
+                 !(t->slot.id & 1)) /* the scale of a norm, without effect at first */
             for (size_t i = 0; i < t->count; i++)
                 t->data[i] = config->norm_offset ? 0 : 1;
         if (t->slot.id == SLOT_DOWN)
             progress_tell(drawing->init->progress, (size_t)t->slot.layer + 1, config->n_layer);
     }
-    /* The head is made, uniform, when all else is initialised; then it is initialised, too. */
+    /* The unembedding is made, and then initialised, after all other modules. */
     torch_random_skip_uniform(random, config->vocab_size * config->n_embd);
     if (head)
         torch_random_normal(random, head->data, head->count, 0, spread);

@@ -1,19 +1,18 @@
-/* weight_init.h: the numbers that a model begins with, drawn as PyTorch draws them from the same
- * seed.
+/* weight_init.h: initial weights: the random numbers that PyTorch draws from the same seed.
  *
- * Bare attention, as textbooks write it down: `torch.manual_seed(123); nn.Embedding(50000, 3)`,
- * whose first rows are the words; then the seed again, and layer by layer
+ * Bare attention, as in textbooks: `torch.manual_seed(123); nn.Embedding(50000, 3)`, whose first
+ * rows are used; then the seed again, and layer by layer
  *
  *     RAND: torch.rand for W_query, W_key, W_value of head 0, of head 1, …, and the output
- * projection; a key/value head comes with the first query head that looks at it; biases are 0
+ * projection; a key/value head follows the first query head that uses it; biases are 0
  *     LINEAR: nn.Linear, weight and bias, for W_query, W_key, W_value and the output projection
  *
- * GPT-2, as GPT2LMHeadModel(config) of transformers since 4.27: every matrix normal with the spread
- * `initializer_range`, those that end a branch of the residual stream 1/√(2 n_layer) of that. All
- * are drawn when made, again when initialised, those at the ends of branches a third time.
+ * GPT-2, as GPT2LMHeadModel(config) of transformers since 4.27: every matrix is normal with the
+ * standard deviation `initializer_range`, or 1/√(2 n_layer) of it for output projections. All are
+ * drawn when modules are made and again when initialised, output projections a third time.
  *
- * Llama and its like, as LlamaForCausalLM(config): every matrix normal with that spread; all are
- * drawn when made, as nn.Embedding and nn.Linear draw themselves, and again when initialised.
+ * Other decoders, as LlamaForCausalLM(config): every matrix is normal with that deviation; all are
+ * drawn when modules are made, as nn.Embedding and nn.Linear do, and again when initialised.
  *
  *     struct weight_init init = {.seed = 123};
  *     if (new_model_open(&new_model, …) || weight_init_draw(&new_model, &init, err)) ...
@@ -38,12 +37,12 @@ struct weight_init {
     /* Of bare attention: */
     enum weight_init_way way;
     size_t table_rows; /* of nn.Embedding; 0: WEIGHT_INIT_TABLE_ROWS; at least the words */
-    const struct progress_sink *progress; /* of the layers that are drawn; NULL: not told */
+    const struct progress_sink *progress; /* counts layers; NULL: none */
 };
 
-/* Fill a new model that is all 0. Refused, as not supported: what has no recipe here. */
+/* Fill a new model that is all 0. Refused, as not supported: models of other types. */
 int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err);
 
-enum { ORIGIN_SEED = 123 }; /* of the bundled models that are drawn */
+enum { ORIGIN_SEED = 123 }; /* of the bundled random models */
 
 #endif

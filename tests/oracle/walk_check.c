@@ -47,8 +47,7 @@ static const float *find_block(const struct step *step, const char *name, bool t
     return NULL;
 }
 
-/* The tensor that is multiplied by W_q: the output of a norm, if the sublayer begins with one, or the
- * stream. */
+/* The tensor that is multiplied by W_q: the output of the norm before it, if any, or the stream. */
 static enum site input_site(const struct config *config, enum site_part part, size_t layer)
 {
     struct sublayer list[SUBLAYERS_MAX];
