@@ -239,7 +239,7 @@ void step_hidden(struct builder *builder, const struct trace *trace)
 
 void step_activation(struct builder *builder, const struct trace *trace)
 {
-    enum activation activation = trace->config->activation;
+    enum activation activation = trace->list[builder->sublayer].mlp.activation;
     const char *name = activation_name(activation);
     size_t width = trace->config->n_inner;
     const float *gate = trace_row(trace, SITE_MLP_GATE);

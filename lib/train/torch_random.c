@@ -132,7 +132,7 @@ static inline struct angle sine_and_cosine(float x)
     return (struct angle){j & 4 ? -sine : sine, (j + 2) & 4 ? -cosine : cosine};
 }
 
-/* Turn blocks of uniform numbers in [0, 1) into normal ones: radius √(-2 ln (1 - u)), angle 2π u'. */
+/* Make blocks of uniform numbers in [0, 1) normal: radius √(-2 ln (1 - u)), angle 2π u'. */
 FOR_EACH_ISA
 static void make_normal(float *x, size_t blocks, float mean, float spread)
 {

@@ -669,6 +669,7 @@ static int take_tape(struct train_step *step, struct err *err)
         struct layer_tape *t = &step->layers[i];
         if (read_layer(step, i, err))
             return -1;
+        bool gated = layer_mlp(t->list, t->count)->mlp.gated;
         for (size_t k = 0; k < t->count; k++)
             if (take_matrix(step, &t->stream[k], c->n_embd, err) ||
                 take_matrix(step, &t->norm[k], c->n_embd, err))
@@ -677,7 +678,7 @@ static int take_tape(struct train_step *step, struct err *err)
         if (!t->weights || take_heads(step, &t->heads, err) ||
             take_matrix(step, &t->context, c->n_head * c->d_v, err) ||
             take_matrix(step, &t->hidden, c->n_inner, err) ||
-            (c->gated && take_matrix(step, &t->up, c->n_inner, err)) ||
+            (gated && take_matrix(step, &t->up, c->n_inner, err)) ||
             take_matrix(step, &t->active, c->n_inner, err))
             return -1;
     }
@@ -689,12 +690,13 @@ static int take_gradients(struct train_step *step, struct err *err)
 {
     const struct config *c = step->config;
     struct gradient_tape *d = &step->d;
+    bool gated = layer_mlp(step->layers->list, step->layers->count)->mlp.gated;
     return take_matrix(step, &d->stream, c->n_embd, err) ||
            take_matrix(step, &d->branch, c->n_embd, err) ||
            take_matrix(step, &d->context, c->n_head * c->d_v, err) ||
            take_matrix(step, &d->norm, c->n_embd, err) || take_heads(step, &d->heads, err) ||
            take_matrix(step, &d->hidden, c->n_inner, err) ||
-           (c->gated && take_matrix(step, &d->up, c->n_inner, err));
+           (gated && take_matrix(step, &d->up, c->n_inner, err));
 }
 
 /* Fill the tables, which all texts share; the inverse rotation negates the sines. */
