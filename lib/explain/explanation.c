@@ -231,14 +231,12 @@ static int run(struct trace *trace, struct viewer *viewer, const struct text_pai
     struct report *report = arena_alloc(arena, 1, sizeof *report, err);
     const struct config *model = &viewer->model.config;
     bool cross = request->part == PART_CROSS;
-    size_t index = request->layer + (request->part == PART_SOURCE ? model->n_layer : 0);
-    enum site last = is_decoder(model) ? SITE_RESID_POST : SITE_OF(trace->part, SITE_ATTN_OUT);
     struct selection selection;
     const struct look look = {&selection, pair, 1, 0, report};
     struct block_weights block;
     if (!config || !report || begin(trace, &selection, model, request, arena, err) ||
         viewer_look(viewer, &look, arena, err) ||
-        weights_block(&viewer->model.weights, index, last, &block, err))
+        weights_block(&viewer->model.weights, (int)request->part, request->layer, &block, err))
         return -1;
     *config = *model; /* with the mechanism of the traced attention */
     if (request->part != PART_SENTENCE)
@@ -247,7 +245,7 @@ static int run(struct trace *trace, struct viewer *viewer, const struct text_pai
         config->mechanism.kind = ATTENTION_DENSE; /* patterns only apply to self-attention */
     trace->report = report;
     trace->config = config;
-    trace->weights = cross ? block.cross : block.self;
+    trace->weights = block.self;
     trace->mlp = block.mlp;
     trace->has_norms = !mechanism_lacks(&config->mechanism, PART_NORM);
     trace->viewer = viewer;

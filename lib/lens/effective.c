@@ -88,9 +88,10 @@ static int measure_lengths(double *lengths, const struct effective *e, size_t la
 {
     const struct config *c = e->run->config;
     struct arena arena = {0};
-    struct block_weights block;
+    struct weight out;
     bool has_out = projected && c->out_proj;
-    int failed = has_out && weights_block(e->run->weights, layer, SITE_ATTN_OUT, &block, err);
+    int failed = has_out &&
+                 weights_matrix(e->run->weights, slot_of(PART_SENTENCE, SLOT_O, layer), &out, err);
     size_t width = has_out ? config_out_width(c) : c->d_v;
     for (size_t head = 0; head < c->n_head && !failed; head++) {
         struct matrix v = {(float *)values_of(e, text, head), text->keys, c->d_v, c->d_v};
@@ -103,8 +104,7 @@ static int measure_lengths(double *lengths, const struct effective *e, size_t la
                                 width, width};
             failed = !rows || !y.data;
             if (!failed) {
-                weight_copy(rows, width, &block.self.out,
-                            (struct weight_piece){head * c->d_v, c->d_v, 0});
+                weight_copy(rows, width, &out, (struct weight_piece){head * c->d_v, c->d_v, 0});
                 linear(e->run->machine, y, v, &of_head, ACTIVATION_NONE);
             }
         }

@@ -290,7 +290,7 @@ static int layer_back(struct way *way, size_t layer)
     const float *const *rows = way->rows[layer];
     struct sublayer list[SUBLAYERS_MAX];
     struct block_weights w;
-    if (weights_block(way->weights, layer, SITE_RESID_POST, &w, way->err))
+    if (weights_block(way->weights, PART_SENTENCE, layer, &w, way->err))
         return -1;
     for (size_t i = layer_read(list, way->config, PART_SENTENCE, layer); i-- > 0;) {
         const struct sublayer *s = &list[i];

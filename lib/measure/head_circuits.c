@@ -194,22 +194,22 @@ static int count_layer(struct circuit *circuit, size_t layer)
     struct matrix words = circuit->embeddings;
     struct matrix out;
     struct sublayer list[SUBLAYERS_MAX];
-    struct block_weights block;
+    struct attention_weights w;
     layer_read(list, c, PART_SENTENCE, layer);
     arena_clear(&circuit->of_layer);
     struct matrix normed = new_matrix(&circuit->of_layer, words.rows, words.columns, circuit->err);
     struct matrix read =
         new_matrix(&circuit->of_layer, words.rows, c->n_kv_head * c->d_v, circuit->err);
     if (!normed.data || !read.data ||
-        weights_block(circuit->weights, layer, SITE_LN_1_POST, &block, circuit->err) ||
-        end_of_layer(circuit, &out, list, &block.self))
+        weights_attention(circuit->weights, PART_SENTENCE, layer, &w, circuit->err) ||
+        end_of_layer(circuit, &out, list, &w))
         return -1;
     if (list->norm_before)
-        norm_rows(normed, words, &block.self.norm);
+        norm_rows(normed, words, &w.norm);
     else
         copy_rows(normed, words);
-    block.self.v.bias = NULL;
-    linear(circuit->machine, read, normed, &block.self.v, ACTIVATION_NONE);
+    w.v.bias = NULL;
+    linear(circuit->machine, read, normed, &w.v, ACTIVATION_NONE);
     for (size_t head = 0; head < c->n_head; head++) {
         size_t kv_head = config_kv_head(c, head);
         if (count_head(circuit, layer, head, matrix_columns(read, kv_head * c->d_v, c->d_v),
@@ -347,22 +347,21 @@ static int read_layer(struct layer *layer, struct viewer *viewer, size_t number,
 {
     const struct config *c = &viewer->model.config;
     struct sublayer list[SUBLAYERS_MAX];
-    struct block_weights block;
+    struct attention_weights w;
     layer_read(list, c, PART_SENTENCE, number);
-    if (weights_block(&viewer->model.weights, number, SITE_LN_1_POST, &block, err))
+    if (weights_attention(&viewer->model.weights, PART_SENTENCE, number, &w, err))
         return -1;
-    const struct attention_weights *w = &block.self;
-    const struct weight *const weights[] = {&w->q, &w->k, &w->v};
-    const struct norm *const norms[] = {&w->q_norm, &w->k_norm};
+    const struct weight *const weights[] = {&w.q, &w.k, &w.v};
+    const struct norm *const norms[] = {&w.q_norm, &w.k_norm};
     for (int i = 0; i < HEAD_PARTS; i++) {
         struct part *part = &layer->parts[i];
         part->heads = i == PART_K || i == PART_V ? c->n_kv_head : c->n_head;
         part->size = i == PART_Q || i == PART_K ? c->d_k : c->d_v;
         part->columns = new_matrix(arena, c->n_embd, part->heads * part->size, err);
-        if (!part->columns.data || (i == PART_O && read_out(part, list, w, err)))
+        if (!part->columns.data || (i == PART_O && read_out(part, list, &w, err)))
             return -1;
         if (i != PART_O)
-            read_in(part, list, weights[i], &w->norm,
+            read_in(part, list, weights[i], &w.norm,
                     list->head.norm && i < PART_V ? norms[i] : NULL);
         if (square(part, arena, err))
             return -1;

@@ -372,53 +372,58 @@ int weights_unembedding(struct weights *weights, struct weight *weight, struct e
 
 /* --- sublayers -------------------------------------------------------------------------------- */
 
-int weights_attention(struct weights *weights, int part, size_t layer,
-                      struct attention_weights *attention, struct err *err)
+struct wanted {
+    int id;
+    struct weight *matrix; /* or a norm */
+    struct norm *norm;
+};
+
+/* Fetch matrices and norms by their slots. */
+static int fetch(struct weights *weights, int part, size_t layer, const struct wanted *wanted,
+                 size_t count, struct err *err)
 {
-    struct weight *const matrices[] = {&attention->q, &attention->k, &attention->v,
-                                       &attention->out};
-    *attention = (struct attention_weights){0};
-    for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)
-        if (weights_matrix(weights, slot_of(part, SLOT_Q + 2 * (int)i, layer), matrices[i], err))
+    for (size_t i = 0; i < count; i++) {
+        struct slot slot = slot_of(part, wanted[i].id, layer);
+        if (wanted[i].matrix ? weights_matrix(weights, slot, wanted[i].matrix, err)
+                             : weights_norm(weights, slot, wanted[i].norm, err))
             return -1;
-    return weights_joined(weights, slot_of(part, SLOT_Q, layer), &attention->joined, err) ||
-                   weights_norm(weights, slot_of(part, SLOT_NORM_1, layer), &attention->norm,
-                                err) ||
-                   weights_norm(weights, slot_of(part, SLOT_Q_NORM, layer), &attention->q_norm,
-                                err) ||
-                   weights_norm(weights, slot_of(part, SLOT_K_NORM, layer), &attention->k_norm,
-                                err) ||
-                   weights_norm(weights, slot_of(part, SLOT_NORM_1_POST, layer), &attention->post,
-                                err)
+    }
+    return 0;
+}
+
+int weights_attention(struct weights *weights, int part, size_t layer, struct attention_weights *w,
+                      struct err *err)
+{
+    const struct wanted all[] = {
+        {SLOT_NORM_1, .norm = &w->norm},
+        {SLOT_Q, &w->q},
+        {SLOT_K, &w->k},
+        {SLOT_V, &w->v},
+        {SLOT_O, &w->out},
+        {SLOT_Q_NORM, .norm = &w->q_norm},
+        {SLOT_K_NORM, .norm = &w->k_norm},
+        {SLOT_NORM_1_POST, .norm = &w->post},
+    };
+    return weights_joined(weights, slot_of(part, SLOT_Q, layer), &w->joined, err) ||
+                   fetch(weights, part, layer, all, sizeof all / sizeof *all, err)
                ? -1
                : 0;
 }
 
-int weights_mlp(struct weights *weights, int part, size_t layer, struct mlp_weights *mlp,
-                struct err *err)
+int weights_block(struct weights *weights, int part, size_t layer, struct block_weights *block,
+                  struct err *err)
 {
-    return weights_norm(weights, slot_of(part, SLOT_NORM_2, layer), &mlp->norm, err) ||
-                   weights_matrix(weights, slot_of(part, SLOT_GATE, layer), &mlp->gate, err) ||
-                   weights_matrix(weights, slot_of(part, SLOT_UP, layer), &mlp->fc, err) ||
-                   weights_matrix(weights, slot_of(part, SLOT_DOWN, layer), &mlp->proj, err) ||
-                   weights_norm(weights, slot_of(part, SLOT_NORM_2_POST, layer), &mlp->post, err)
+    struct mlp_weights *w = &block->mlp;
+    const struct wanted all[] = {
+        {SLOT_NORM_2, .norm = &w->norm},
+        {SLOT_GATE, &w->gate},
+        {SLOT_UP, &w->fc},
+        {SLOT_DOWN, &w->proj},
+        {SLOT_NORM_2_POST, .norm = &w->post},
+    };
+    return weights_attention(weights, part, layer, &block->self, err) ||
+                   fetch(weights, part, layer, all, sizeof all / sizeof *all, err)
                ? -1
-               : 0;
-}
-
-int weights_block(struct weights *weights, size_t layer, enum site last,
-                  struct block_weights *block, struct err *err)
-{
-    size_t decoder_layers = weights->config->n_layer;
-    int part = layer < decoder_layers ? PART_SENTENCE : PART_SOURCE;
-    layer -= part == PART_SOURCE ? decoder_layers : 0;
-    *block = (struct block_weights){0};
-    if (weights_attention(weights, part, layer, &block->self, err) ||
-        (part == PART_SENTENCE && (site_part(last) == PART_CROSS || last >= SITE_LN_2) &&
-         weights_attention(weights, PART_CROSS, layer, &block->cross, err)))
-        return -1;
-    return site_part(last) != PART_CROSS && site_id(last) >= SITE_LN_2
-               ? weights_mlp(weights, part, layer, &block->mlp, err)
                : 0;
 }
 

@@ -88,7 +88,6 @@ struct mlp_weights {
 
 struct block_weights {
     struct attention_weights self;
-    struct attention_weights cross; /* of a decoder with an encoder */
     struct mlp_weights mlp;
 };
 
@@ -136,16 +135,11 @@ int weights_joined(struct weights *weights, struct slot q, struct weight *joined
 /* The unembedding [C, V]: the token embedding if it is tied. */
 int weights_unembedding(struct weights *weights, struct weight *weight, struct err *err);
 
-/* All parameters of an attention or an MLP. */
+/* All parameters of an attention; of it and the MLP of the same part of a layer. */
 int weights_attention(struct weights *weights, int part, size_t layer,
                       struct attention_weights *attention, struct err *err);
-int weights_mlp(struct weights *weights, int part, size_t layer, struct mlp_weights *mlp,
-                struct err *err);
-
-/* The parameters of a layer up to the sublayer of site `last`. The index of a layer is that of
- * config_layers. */
-int weights_block(struct weights *weights, size_t layer, enum site last,
-                  struct block_weights *block, struct err *err);
+int weights_block(struct weights *weights, int part, size_t layer, struct block_weights *block,
+                  struct err *err);
 
 /* The final norm of the decoder or the encoder; the norm of embeddings; the projection of their
  * channels to those of the residual stream, or (`out`) back; the bias of logits [V], or NULL. */

@@ -633,7 +633,7 @@ static int read_layer(struct train_step *step, size_t layer, struct err *err)
     struct layer_tape *t = &step->layers[layer];
     struct block_weights *w = &t->w;
     t->count = layer_read(t->list, c, PART_SENTENCE, layer);
-    if (weights_block(&step->model, layer, SITE_RESID_POST, w, err))
+    if (weights_block(&step->model, PART_SENTENCE, layer, w, err))
         return -1;
     if (t->list[t->count - 1].reads == READS_LAST_INPUT)
         w->mlp.norm = w->self.norm;
