@@ -204,14 +204,14 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
     trace->tokens = tokens;
     if (config->n_word) {
         trace->word_rows = tokens;
-        if (weights_projection(weights, false, &projection, err))
+        if (weights_matrix(weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, err))
             return -1;
         trace->tokens = trace_product(trace, tokens, text->count, &projection, arena, err);
     }
     if (!trace->tokens)
         return -1;
     if (config->embedding_norm && trace->has_norms &&
-        weights_embedding_norm(weights, &trace->embedding_norm, err))
+        weights_norm(weights, slot_of_text(SLOT_EMBED_NORM), &trace->embedding_norm, err))
         return -1;
     bool placed = stack_read(config, PART_SENTENCE).embed.positions != POSITIONS_NONE;
     if (mechanism_lacks(&config->mechanism, PART_POSITIONS) || !placed)

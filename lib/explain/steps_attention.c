@@ -72,7 +72,8 @@ static void give_input(struct builder *builder)
     give_rows(builder, "wte", "wte", trace->word_rows ? trace->word_rows : trace->tokens,
               config_word_width(trace->config), false);
     if (trace->word_rows &&
-        !weights_projection(&trace->viewer->model.weights, false, &projection, builder->err))
+        !weights_matrix(&trace->viewer->model.weights, slot_of_text(SLOT_EMBED_PROJECT),
+                        &projection, builder->err))
         give_whole(builder, "P_in", &projection);
     give_rows(builder, position, position, trace->positions, trace->input_size, false);
     give_rows(builder, "h", "h_j", trace->streams, trace->input_size, false);

@@ -191,7 +191,8 @@ void step_norm(struct builder *builder, const struct trace *trace)
     struct named_vector to = row_of(trace, builder->site);
     if (builder->site == SITE_LN_F) {
         from = end_of(trace);
-        weights_final_norm(&trace->viewer->model.weights, false, &norm, builder->err);
+        weights_norm(&trace->viewer->model.weights, slot_of_text(SLOT_FINAL_NORM), &norm,
+                     builder->err);
     } else if (builder->site == s->at_out_norm) {
         from = row_of(trace, s->at_out);
         norm = is_mlp ? trace->mlp.post : trace->weights.post;
@@ -286,7 +287,8 @@ static struct named_vector take_input(struct builder *builder)
     if (!y.values)
         y = end_of(trace);
     if (!trace->config->n_word ||
-        weights_projection(&trace->viewer->model.weights, true, &projection, builder->err))
+        weights_matrix(&trace->viewer->model.weights, slot_of_text(SLOT_PROJECT_OUT), &projection,
+                       builder->err))
         return y;
     give_whole(builder, "P_out", &projection);
     y.values = trace_product(trace, y.values, 1, &projection, builder->arena, builder->err);
@@ -353,7 +355,7 @@ void step_logits(struct builder *builder, const struct trace *trace)
     const float *bias = NULL;
     float *logits = builder_floats(builder, c->vocab_size);
     if (builder->err->kind || weights_unembedding(weights, &words, builder->err) ||
-        weights_logit_bias(weights, &bias, builder->err))
+        weights_vector(weights, slot_of_text(SLOT_HEAD_BIAS), &bias, builder->err))
         return;
     const float *dots = trace_product(trace, y.values, 1, &words, builder->arena, builder->err);
     if (builder->err->kind)

@@ -332,7 +332,7 @@ static int logits_back(struct way *way)
     struct question *question = way->plan->question;
     way->attribution->logit = question_ask(question, logits, c->vocab_size);
     if (weights_unembedding(way->weights, &words, way->err) ||
-        weights_logit_bias(way->weights, &bias, way->err))
+        weights_vector(way->weights, slot_of_text(SLOT_HEAD_BIAS), &bias, way->err))
         return -1;
     const long long ids[] = {question->answer, question->against};
     for (int of = 0; of < 2 && ids[of] >= 0; of++) {
@@ -346,7 +346,7 @@ static int logits_back(struct way *way)
         direction[i] /= divisor;
     if (c->n_word) {
         struct weight projection;
-        if (weights_projection(way->weights, true, &projection, way->err) ||
+        if (weights_matrix(way->weights, slot_of_text(SLOT_PROJECT_OUT), &projection, way->err) ||
             matrix_back(way, way->u, &projection, direction))
             return -1;
     } else {
@@ -355,8 +355,9 @@ static int logits_back(struct way *way)
     const float *normed = c->final_norm ? way->rows[0][SITE_LN_F] : last_stream(way);
     if (c->logit_cap > 0)
         way->attribution->logit = product(way->u, normed, c->n_embd) + way->bias;
-    if (c->final_norm && (weights_final_norm(way->weights, false, &norm, way->err) ||
-                          site_back(way, way->u, SITE_LN_F, 0, last_stream(way), &norm)))
+    if (c->final_norm &&
+        (weights_norm(way->weights, slot_of_text(SLOT_FINAL_NORM), &norm, way->err) ||
+         site_back(way, way->u, SITE_LN_F, 0, last_stream(way), &norm)))
         return -1;
     put_constants(way, c->n_layer + 1);
     return 0;
@@ -382,13 +383,14 @@ static int begin_back(struct way *way, uint32_t id)
     if (c->embedding_norm) {
         for (size_t i = 0; i < c->n_embd; i++)
             x[i] = token[i] + place[i];
-        if (weights_embedding_norm(way->weights, &norm, way->err))
+        if (weights_norm(way->weights, slot_of_text(SLOT_EMBED_NORM), &norm, way->err))
             return -1;
         norm_back(way, way->u, x, &norm);
     }
     put(way, 0, c->n_head + PART_OF_PLACE, product(way->u, place, c->n_embd));
-    if (c->n_word && (weights_projection(way->weights, false, &projection, way->err) ||
-                      matrix_back(way, way->inner, &projection, way->u)))
+    if (c->n_word &&
+        (weights_matrix(way->weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, way->err) ||
+         matrix_back(way, way->inner, &projection, way->u)))
         return -1;
     put(way, 0, c->n_head + PART_OF_TOKEN, product(c->n_word ? way->inner : way->u, token, width));
     put_constants(way, 0);

@@ -83,12 +83,13 @@ static int embed(struct circuit *circuit)
     scale_row(tokens.data, tokens.data, tokens.rows * tokens.columns, c->embedding_scale);
     if (c->n_word) {
         stream = new_matrix(arena, words->count, c->n_embd, circuit->err);
-        if (!stream.data || weights_projection(circuit->weights, false, &projection, circuit->err))
+        if (!stream.data || weights_matrix(circuit->weights, slot_of_text(SLOT_EMBED_PROJECT),
+                                           &projection, circuit->err))
             return -1;
         linear(circuit->machine, stream, tokens, &projection, ACTIVATION_NONE);
     }
     if (c->embedding_norm) {
-        if (weights_embedding_norm(circuit->weights, &norm, circuit->err))
+        if (weights_norm(circuit->weights, slot_of_text(SLOT_EMBED_NORM), &norm, circuit->err))
             return -1;
         norm_rows(stream, stream, &norm);
     }
@@ -122,14 +123,15 @@ static int end_of_layer(struct circuit *circuit, struct matrix *out, const struc
     if (s->norm_out)
         apply_scales(*out, &w->post);
     if (c->final_norm) {
-        if (weights_final_norm(circuit->weights, false, &norm, circuit->err))
+        if (weights_norm(circuit->weights, slot_of_text(SLOT_FINAL_NORM), &norm, circuit->err))
             return -1;
         apply_scales(*out, &norm);
     }
     if (!c->n_word)
         return 0;
     struct matrix narrow = new_matrix(&circuit->of_layer, out->rows, c->n_word, circuit->err);
-    if (!narrow.data || weights_projection(circuit->weights, true, &projection, circuit->err))
+    if (!narrow.data ||
+        weights_matrix(circuit->weights, slot_of_text(SLOT_PROJECT_OUT), &projection, circuit->err))
         return -1;
     linear(circuit->machine, narrow, *out, &projection, ACTIVATION_NONE);
     *out = narrow;

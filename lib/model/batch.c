@@ -16,7 +16,7 @@ int batch_check_length(const struct config *config, size_t count, struct err *er
         return 0;
     err_set(err, "the text is too long: expected at most %zu tokens (n_positions), found %zu",
             config->n_positions, count);
-    bool learned = slot_exists(slot_of_end(PART_SENTENCE, SLOT_POSITIONS), config);
+    bool learned = slot_exists(slot_of_text(SLOT_POSITIONS), config);
     return err_about(err, learned ? ERR_ABOUT_LENGTH : ERR_ABOUT_CONTEXT);
 }
 

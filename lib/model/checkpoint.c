@@ -277,7 +277,7 @@ static bool is_no_parameter(const char *name, const struct config *config)
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (name_ends_in(name, endings[i]))
             return true;
-    family_tensor_name(head, config->family, slot_of_end(PART_SENTENCE, SLOT_HEAD));
+    family_tensor_name(head, config->family, slot_of_text(SLOT_HEAD));
     return config->tied && strcmp(name, head) == 0;
 }
 

@@ -25,7 +25,8 @@ static enum pass_state embed(struct pass *pass)
         tokens = (struct matrix){NULL, x.rows, rule->width, rule->width};
         tokens.data =
             arena_alloc(pass->arena, x.rows * rule->width, sizeof *tokens.data, pass->err);
-        if (!tokens.data || weights_projection(pass->weights, false, &projection, pass->err))
+        if (!tokens.data ||
+            weights_matrix(pass->weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, pass->err))
             return PASS_FAILED;
     }
     for (size_t s = 0; s < batch->count; s++)
@@ -44,7 +45,7 @@ static enum pass_state embed(struct pass *pass)
             add_sinusoids(rows, batch->past[s]);
     }
     if (rule->norm) {
-        if (weights_embedding_norm(pass->weights, &norm, pass->err))
+        if (weights_norm(pass->weights, slot_of_text(SLOT_EMBED_NORM), &norm, pass->err))
             return PASS_FAILED;
         pass_norm(pass, x, x, &norm);
     }
@@ -376,7 +377,8 @@ static int project_out(struct pass *pass, struct matrix *y)
     if (!stack.unembed.project)
         return 0;
     narrow.data = arena_alloc(pass->arena, y->rows * width, sizeof *narrow.data, pass->err);
-    if (!narrow.data || weights_projection(pass->weights, true, &weight, pass->err))
+    if (!narrow.data ||
+        weights_matrix(pass->weights, slot_of_text(SLOT_PROJECT_OUT), &weight, pass->err))
         return -1;
     linear(pass->machine, narrow, *y, &weight, ACTIVATION_NONE);
     *y = narrow;
@@ -390,7 +392,7 @@ static int make_logits(struct pass *pass, struct matrix logits, struct matrix y)
     struct weight unembedding;
     const float *bias = NULL;
     if (weights_unembedding(pass->weights, &unembedding, pass->err) ||
-        weights_logit_bias(pass->weights, &bias, pass->err))
+        weights_vector(pass->weights, slot_of_text(SLOT_HEAD_BIAS), &bias, pass->err))
         return -1;
     linear(pass->machine, logits, y, &unembedding, ACTIVATION_NONE);
     for (size_t row = 0; row < logits.rows; row++) {
@@ -431,7 +433,8 @@ static int norm_last(struct pass *pass, struct matrix *y)
     if (!stack_read(pass->config, pass->part).unembed.norm)
         return 0;
     *y = pass->scratch.norm;
-    if (weights_final_norm(pass->weights, pass->part == PART_SOURCE, &norm, pass->err))
+    if (weights_norm(pass->weights, slot_of_end((int)pass->part, SLOT_FINAL_NORM), &norm,
+                     pass->err))
         return -1;
     pass_norm(pass, *y, pass->scratch.x, &norm);
     return 0;

@@ -181,7 +181,7 @@ int model_find(struct folder *folder, const char *name, struct arena *arena, str
 
 struct parameter_info model_head(const struct model *model)
 {
-    return weights_parameter_of(&model->weights, slot_of_end(PART_SENTENCE, SLOT_HEAD));
+    return weights_parameter_of(&model->weights, slot_of_text(SLOT_HEAD));
 }
 
 static int open_files(struct model *model, struct err *err)
@@ -191,8 +191,8 @@ static int open_files(struct model *model, struct err *err)
         model_release(model);
         return -1;
     }
-    model->config.lacks_head = slot_exists(slot_of_end(PART_SENTENCE, SLOT_HEAD), &model->config) &&
-                               !model_head(model).entry;
+    model->config.lacks_head =
+        slot_exists(slot_of_text(SLOT_HEAD), &model->config) && !model_head(model).entry;
     return 0;
 }
 
@@ -227,7 +227,7 @@ void model_release(struct model *model)
 int model_lift_context(struct model *model, struct err *err)
 {
     struct config *c = &model->config;
-    if (slot_exists(slot_of_end(PART_SENTENCE, SLOT_POSITIONS), c))
+    if (slot_exists(slot_of_text(SLOT_POSITIONS), c))
         return err_usage(
             err,
             "--long: expected rotary, ALiBi or sinusoidal positions, found %zu learned ones ('%s')",

@@ -62,6 +62,11 @@ static inline struct slot slot_of_end(int part, int id)
     return (struct slot){(unsigned char)part, (unsigned char)id, -1, -1};
 }
 
+static inline struct slot slot_of_text(int id)
+{
+    return slot_of_end(PART_SENTENCE, id);
+}
+
 static inline struct slot slot_bias(struct slot slot)
 {
     slot.id |= 1;

@@ -364,9 +364,9 @@ int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, s
 
 int weights_unembedding(struct weights *weights, struct weight *weight, struct err *err)
 {
-    struct parameter *words = parameter_at(weights, slot_of_end(PART_SENTENCE, SLOT_HEAD));
+    struct parameter *words = parameter_at(weights, slot_of_text(SLOT_HEAD));
     if (!words || !words->found.entry)
-        words = parameter_at(weights, slot_of_end(PART_SENTENCE, SLOT_TOKENS));
+        words = parameter_at(weights, slot_of_text(SLOT_TOKENS));
     return load_matrix(weights, words, weights->packing_words, weight, err);
 }
 
@@ -429,28 +429,6 @@ int weights_block(struct weights *weights, int part, size_t layer, struct block_
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-int weights_embedding_norm(struct weights *weights, struct norm *norm, struct err *err)
-{
-    return weights_norm(weights, slot_of_end(PART_SENTENCE, SLOT_EMBED_NORM), norm, err);
-}
-
-int weights_projection(struct weights *weights, bool out, struct weight *weight, struct err *err)
-{
-    int id = out ? SLOT_PROJECT_OUT : SLOT_EMBED_PROJECT;
-    return weights_matrix(weights, slot_of_end(PART_SENTENCE, id), weight, err);
-}
-
-int weights_logit_bias(struct weights *weights, const float **bias, struct err *err)
-{
-    return weights_vector(weights, slot_of_end(PART_SENTENCE, SLOT_HEAD_BIAS), bias, err);
-}
-
-int weights_final_norm(struct weights *weights, bool of_encoder, struct norm *norm, struct err *err)
-{
-    int part = of_encoder ? PART_SOURCE : PART_SENTENCE;
-    return weights_norm(weights, slot_of_end(part, SLOT_FINAL_NORM), norm, err);
-}
-
 int weights_argmax(struct weights *weights, struct machine *machine, struct argmax **argmax,
                    struct err *err)
 {
@@ -468,7 +446,7 @@ int weights_argmax(struct weights *weights, struct machine *machine, struct argm
 
 void weights_embed_token(const struct weights *weights, float *y, uint32_t id)
 {
-    const struct parameter *p = parameter_at(weights, slot_of_end(PART_SENTENCE, SLOT_TOKENS));
+    const struct parameter *p = parameter_at(weights, slot_of_text(SLOT_TOKENS));
     const struct safetensors_entry *wte = p->found.entry;
     dtype_to_float(y, safetensors_row(wte, id), wte->dtype, wte->shape[1]);
 }
@@ -477,7 +455,7 @@ void weights_add_position(const struct weights *weights, float *y, size_t positi
 {
     enum { PART = 256 };
     float part[PART];
-    const struct parameter *p = parameter_at(weights, slot_of_end(PART_SENTENCE, SLOT_POSITIONS));
+    const struct parameter *p = parameter_at(weights, slot_of_text(SLOT_POSITIONS));
     if (!p)
         return;
     const struct safetensors_entry *wpe = p->found.entry;

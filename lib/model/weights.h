@@ -141,14 +141,6 @@ int weights_attention(struct weights *weights, int part, size_t layer,
 int weights_block(struct weights *weights, int part, size_t layer, struct block_weights *block,
                   struct err *err);
 
-/* The final norm of the decoder or the encoder; the norm of embeddings; the projection of their
- * channels to those of the residual stream, or (`out`) back; the bias of logits [V], or NULL. */
-int weights_final_norm(struct weights *weights, bool of_encoder, struct norm *norm,
-                       struct err *err);
-int weights_embedding_norm(struct weights *weights, struct norm *norm, struct err *err);
-int weights_projection(struct weights *weights, bool out, struct weight *weight, struct err *err);
-int weights_logit_bias(struct weights *weights, const float **bias, struct err *err);
-
 /* Finds the largest logit without computing all; made on first use. */
 int weights_argmax(struct weights *weights, struct machine *machine, struct argmax **argmax,
                    struct err *err);

@@ -653,11 +653,11 @@ static int read_model(struct train_step *step, struct err *err)
     struct weights *model = &step->model;
     step->weights = parameters_of(new_model);
     return weights_open(model, step->config, &new_model->folder, err) ||
-           weights_vector(model, slot_of_end(PART_SENTENCE, SLOT_TOKENS), &step->wte, err) ||
-           weights_vector(model, slot_of_end(PART_SENTENCE, SLOT_POSITIONS), &step->wpe, err) ||
-           weights_logit_bias(model, &step->logit_bias, err) ||
+           weights_vector(model, slot_of_text(SLOT_TOKENS), &step->wte, err) ||
+           weights_vector(model, slot_of_text(SLOT_POSITIONS), &step->wpe, err) ||
+           weights_vector(model, slot_of_text(SLOT_HEAD_BIAS), &step->logit_bias, err) ||
            weights_unembedding(model, &step->words, err) ||
-           weights_final_norm(model, false, &step->final_norm, err);
+           weights_norm(model, slot_of_text(SLOT_FINAL_NORM), &step->final_norm, err);
 }
 
 static int take_tape(struct train_step *step, struct err *err)

@@ -29,7 +29,7 @@ static float *take_scratch(struct drawing *drawing, size_t count, struct err *er
 static struct new_model_tensor *tensor_of(const struct drawing *drawing, int id, size_t layer)
 {
     return new_model_tensor(drawing->new_model, id < SLOTS_OF_ENDS
-                                                    ? slot_of_end(PART_SENTENCE, id)
+                                                    ? slot_of_text(id)
                                                     : slot_of(PART_SENTENCE, id, layer));
 }
 

@@ -58,7 +58,7 @@ static const struct family_row *find_slot(struct slot *slot, const char *name,
         if (strlen(at->name) != size || memcmp(at->name, stem, size) != 0 ||
             (at->id >= SLOTS_OF_ENDS) != in_layer)
             continue;
-        *slot = slot_of_end(PART_SENTENCE, at->id + is_bias);
+        *slot = slot_of_text(at->id + is_bias);
         slot->layer = (short)layer;
         const struct family_row *row = family_row(family, *slot);
         return row && (row->members[1] != 0) == at->fused ? row : NULL;
