@@ -217,8 +217,8 @@ static struct found_tensor find_tensor(const struct checkpoint *checkpoint, cons
     return found.entry || !names->wrapper ? found : find_exactly(checkpoint, wrapped);
 }
 
-int checkpoint_find_parameter(struct found_tensor *found, const struct checkpoint *checkpoint,
-                              const struct config *config, struct slot slot, struct err *err)
+int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpoint,
+                    const struct config *config, struct slot slot, struct err *err)
 {
     const char *file = checkpoint->name;
     char name[PARAMETER_NAME_BYTES];
@@ -284,7 +284,7 @@ static bool is_no_parameter(const char *name, const struct config *config)
 int checkpoint_check_wanted(const struct checkpoint *checkpoint, const struct config *config,
                             const struct map *wanted, struct err *err)
 {
-    for (size_t s = 0; s < checkpoint->count; s++) {
+    for (size_t s = 0; s < checkpoint->count && !config->family->names->open; s++) {
         const struct shard *shard = &checkpoint->shards[s];
         for (size_t i = 0; i < shard->tensors.count; i++) {
             const char *name = shard->tensors.entries[i].name;

@@ -12,32 +12,39 @@
 #include "math/rng.h"
 #include "model/family/family.h"
 
-struct new_model_tensor *new_model_tensor(const struct new_model *new_model, struct slot slot)
+/* What comes after the layers in the file. Both parts are in the order of slot_list. */
+static bool is_after(struct slot slot)
 {
-    size_t i = slot_find(new_model->slots, new_model->slot_count, sizeof *new_model->slots, slot);
-    return i == SIZE_MAX ? NULL : new_model->slots[i].tensor;
+    return slot.layer < 0 && slot.id >= SLOT_FINAL_NORM;
 }
 
-static int add_tensor(struct new_model *new_model, struct new_model_slot *slot, struct err *err)
+struct new_model_tensor *new_model_tensor(const struct new_model *new_model, struct slot slot)
 {
     struct family_place place;
-    struct new_model_tensor *tensor = &new_model->tensors[new_model->count];
-    family_place(&place, slot->slot, &new_model->config);
-    slot->tensor = new_model_tensor(new_model, place.first);
-    if (slot->tensor)
+    size_t first = is_after(slot) ? new_model->count_before : 0;
+    size_t end = first ? new_model->count : new_model->count_before;
+    struct new_model_tensor *tensors = new_model->tensors + first;
+    family_place(&place, slot, &new_model->config);
+    size_t i = slot_find(tensors, end - first, sizeof *tensors, place.first);
+    return i == SIZE_MAX ? NULL : &tensors[i];
+}
+
+static int add_tensor(struct new_model *new_model, struct slot slot, struct err *err)
+{
+    struct family_place place;
+    family_place(&place, slot, &new_model->config);
+    if (memcmp(&place.first, &slot, sizeof slot) != 0)
         return 0; /* an earlier slot has the same */
     char *name = arena_alloc(&new_model->arena, PARAMETER_NAME_BYTES, 1, err);
     if (!name)
         return -1;
-    *tensor = (struct new_model_tensor){
-        .slot = slot->slot,
-        .name = family_tensor_name(name, new_model->config.family, slot->slot),
+    new_model->tensors[new_model->count++] = (struct new_model_tensor){
+        .slot = slot,
+        .name = family_tensor_name(name, new_model->config.family, slot),
         .rank = place.rank,
         .shape = {place.shape[0], place.shape[1]},
         .count = place.shape[0] * place.shape[1],
     };
-    slot->tensor = tensor;
-    new_model->count++;
     return 0;
 }
 
@@ -45,22 +52,18 @@ static int add_tensor(struct new_model *new_model, struct new_model_slot *slot, 
 static int list_tensors(struct new_model *new_model, struct err *err)
 {
     struct arena scratch = {0};
-    size_t count = new_model->slot_count = slot_list(NULL, &new_model->config);
-    struct slot *list = arena_alloc(&scratch, count, sizeof *list, err);
+    size_t count = slot_list(NULL, 0, &new_model->config);
+    struct slot *slots = arena_alloc(&scratch, count, sizeof *slots, err);
     new_model->tensors = arena_alloc(&new_model->arena, count, sizeof *new_model->tensors, err);
-    new_model->slots = arena_alloc(&new_model->arena, count, sizeof *new_model->slots, err);
-    int failed = !list || !new_model->tensors || !new_model->slots;
+    int failed = !slots || !new_model->tensors;
     if (!failed)
-        slot_list(list, &new_model->config);
-    for (size_t i = 0; i < count && !failed; i++)
-        new_model->slots[i].slot = list[i];
-    for (int after = 0; after < 2; after++)
-        for (size_t i = 0; i < count && !failed; i++) {
-            struct slot slot = list[i];
-            bool comes_after = slot.layer < 0 && slot.id >= SLOT_FINAL_NORM;
-            if (comes_after == after)
-                failed = add_tensor(new_model, &new_model->slots[i], err);
-        }
+        slot_list(slots, sizeof *slots, &new_model->config);
+    for (int after = 0; after < 2; after++) {
+        for (size_t i = 0; i < count && !failed; i++)
+            failed = is_after(slots[i]) == after && add_tensor(new_model, slots[i], err);
+        if (!after)
+            new_model->count_before = new_model->count;
+    }
     arena_release(&scratch);
     return failed ? -1 : 0;
 }

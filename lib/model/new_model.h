@@ -27,19 +27,13 @@ struct new_model_tensor {
     float *data;
 };
 
-struct new_model_slot {
-    struct slot slot;
-    struct new_model_tensor *tensor;
-};
-
 struct new_model {
     struct folder folder;
     struct folder_file files[NEW_MODEL_FILES_MAX]; /* the weights first, config.json last */
     struct config config;
     struct new_model_tensor *tensors; /* embeddings, layer by layer, what comes after them */
     size_t count;
-    struct new_model_slot *slots; /* in the order of slot_list */
-    size_t slot_count;
+    size_t count_before; /* of embeddings and layers */
     struct arena arena;
 };
 

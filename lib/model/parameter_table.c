@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "model/layer.h"
 
@@ -147,33 +148,38 @@ static uint64_t order_of(struct slot slot)
            (uint64_t)(slot.expert + 1) << 1 | (slot.id & 1);
 }
 
-/* Add the slots with ids from `first` on, those of the source before those of the text. */
-static void add(struct slot *list, size_t *count, struct slot first, int end,
-                const struct config *config)
+/* A list that is being filled. */
+struct listing {
+    char *items;
+    size_t step, count;
+    const struct config *config;
+};
+
+/* Add the slots that exist with ids from that of `slot` on. */
+static void add(struct listing *list, struct slot slot, int end)
 {
-    for (struct slot slot = first; slot.id < end; slot.id++)
-        if (slot_exists(slot, config)) {
-            if (list)
-                list[*count] = slot;
-            ++*count;
+    for (; slot.id < end; slot.id++)
+        if (slot_exists(slot, list->config)) {
+            if (list->items)
+                memcpy(list->items + list->count * list->step, &slot, sizeof slot);
+            list->count++;
         }
 }
 
-size_t slot_list(struct slot *list, const struct config *config)
+size_t slot_list(void *list, size_t step, const struct config *config)
 {
-    size_t count = 0;
+    struct listing to = {list, step, 0, config};
     for (int id = 0; id < SLOTS_OF_ENDS; id += 2)
         for (int part = PART_SOURCE; part >= PART_SENTENCE; part--)
-            add(list, &count, slot_of_end(part, id), id + 2, config);
+            add(&to, slot_of_end(part, id), id + 2);
     for (int part = PART_SENTENCE; part <= PART_SOURCE; part++)
         for (size_t layer = 0; layer < config_layers(config); layer++) {
-            add(list, &count, slot_of(part, SLOTS_OF_ENDS, layer), SLOTS_OF_ATTENTION, config);
+            add(&to, slot_of(part, SLOTS_OF_ENDS, layer), SLOTS_OF_ATTENTION);
             if (part == PART_SENTENCE)
-                add(list, &count, slot_of(PART_CROSS, SLOTS_OF_ENDS, layer), SLOTS_OF_ATTENTION,
-                    config);
-            add(list, &count, slot_of(part, SLOTS_OF_ATTENTION, layer), SLOTS, config);
+                add(&to, slot_of(PART_CROSS, SLOTS_OF_ENDS, layer), SLOTS_OF_ATTENTION);
+            add(&to, slot_of(part, SLOTS_OF_ATTENTION, layer), SLOTS);
         }
-    return count;
+    return to.count;
 }
 
 size_t slot_find(const void *list, size_t count, size_t step, struct slot slot)

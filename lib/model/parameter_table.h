@@ -79,12 +79,11 @@ enum { SLOT_RANK_MAX = 2 };
 size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct config *config);
 bool slot_exists(struct slot slot, const struct config *config);
 
-/* List all slots of a config, in the order of `info` and hashes; returns their number. `list` may
- * be NULL. */
-size_t slot_list(struct slot *list, const struct config *config);
+/* List all slots of a config, in the order of `info` and hashes; returns their number. The items of
+ * a list are `step` bytes long and begin with the slot; `list` may be NULL. */
+size_t slot_list(void *list, size_t step, const struct config *config);
 
-/* The index of a slot in such a list, whose items are `step` bytes long and begin with the slot;
- * SIZE_MAX: it is not in the list. */
+/* The index of a slot in such a list; SIZE_MAX: it is not in the list. */
 size_t slot_find(const void *list, size_t count, size_t step, struct slot slot);
 
 enum { PARAMETER_NAME_BYTES = 128, PARAMETER_SHAPE_BYTES = 256 };

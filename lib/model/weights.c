@@ -12,7 +12,6 @@
 /* A slot of the model, its tensor, and its numbers in the forms that were used so far. */
 struct parameter {
     struct slot slot; /* first, for slot_find */
-    size_t out, in;
     struct family_place place;
     size_t first;              /* index of the first slot of the tensor, which has `data` … */
     struct found_tensor found; /* … and `halves` for all */
@@ -31,43 +30,26 @@ static struct parameter *parameter_at(const struct weights *weights, struct slot
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static int list_parameters(struct weights *weights, struct err *err)
-{
-    struct arena scratch = {0};
-    size_t count = weights->parameter_count = slot_list(NULL, weights->config);
-    struct slot *slots = arena_alloc(&scratch, count, sizeof *slots, err);
-    weights->parameters = arena_alloc(&weights->arena, count, sizeof *weights->parameters, err);
-    if (slots && weights->parameters)
-        slot_list(slots, weights->config);
-    for (size_t i = 0; slots && weights->parameters && i < count; i++) {
-        struct parameter *p = &weights->parameters[i];
-        size_t shape[SLOT_RANK_MAX];
-        p->slot = slots[i];
-        slot_shape(shape, p->slot, weights->config);
-        p->out = shape[0];
-        p->in = shape[1];
-        family_place(&p->place, p->slot, weights->config);
-    }
-    arena_release(&scratch);
-    return slots && weights->parameters ? 0 : -1;
-}
-
 static int find_tensors(struct weights *weights, struct map *wanted, struct err *err)
 {
-    for (size_t i = 0; i < weights->parameter_count; i++) {
-        struct parameter *p = &weights->parameters[i];
-        p->first =
-            slot_find(weights->parameters, weights->parameter_count, sizeof *p, p->place.first);
-        if (checkpoint_find_parameter(&p->found, &weights->checkpoint, weights->config, p->slot,
-                                      err))
+    const struct config *config = weights->config;
+    size_t count = weights->parameter_count = slot_list(NULL, 0, config);
+    struct parameter *all = arena_alloc(&weights->arena, count, sizeof *all, err);
+    weights->parameters = all;
+    if (!all)
+        return -1;
+    slot_list(all, sizeof *all, config);
+    for (size_t i = 0; i < count; i++) {
+        struct parameter *p = &all[i];
+        family_place(&p->place, p->slot, config);
+        p->first = slot_find(all, count, sizeof *p, p->place.first);
+        if (checkpoint_find(&p->found, &weights->checkpoint, config, p->slot, err))
             return -1;
         const struct safetensors_entry *entry = p->found.entry;
         if (entry && p->first == i && map_put(wanted, entry->name, strlen(entry->name), 0, err))
             return -1;
     }
-    return weights->config->family->names->open
-               ? 0
-               : checkpoint_check_wanted(&weights->checkpoint, weights->config, wanted, err);
+    return checkpoint_check_wanted(&weights->checkpoint, config, wanted, err);
 }
 
 int weights_open(struct weights *weights, const struct config *config, const struct folder *folder,
@@ -78,7 +60,7 @@ int weights_open(struct weights *weights, const struct config *config, const str
     if (checkpoint_open(&weights->checkpoint, folder, err))
         return -1;
     int failed = checkpoint_check_layers(&weights->checkpoint, config, err) ||
-                 list_parameters(weights, err) || find_tensors(weights, &wanted, err);
+                 find_tensors(weights, &wanted, err);
     map_release(&wanted);
     if (failed)
         weights_release(weights);
@@ -280,9 +262,9 @@ static int load_matrix(struct weights *weights, struct parameter *p, bool packin
                        struct weight *weight, struct err *err)
 {
     struct weight whole;
-    *weight = (struct weight){.in = p->in,
-                              .out = p->out,
-                              .stride = p->out,
+    *weight = (struct weight){.in = p->place.in,
+                              .out = p->place.out,
+                              .stride = p->place.out,
                               .rounded = weights->precision == PRECISION_BF16};
     if (weight->rounded && !weights->widens)
         return load_pairs(weights, p, weight, err);
@@ -290,7 +272,7 @@ static int load_matrix(struct weights *weights, struct parameter *p, bool packin
         return load_rows(weights, p, packing, weight, err);
     if (load_whole(weights, p, &whole, err))
         return -1;
-    *weight = weight_columns(&whole, p->place.view.first, p->out);
+    *weight = weight_columns(&whole, p->place.view.first, p->place.out);
     return 0;
 }
 
@@ -309,8 +291,8 @@ static int load_bias(struct weights *weights, struct slot slot, const float **bi
         return 0;
     }
     if (!p->panels) {
-        float *copy = arena_room(&weights->arena, p->out, sizeof *copy, err);
-        for (size_t i = 0; copy && i < p->out; i++)
+        float *copy = arena_room(&weights->arena, p->place.out, sizeof *copy, err);
+        for (size_t i = 0; copy && i < p->place.out; i++)
             copy[i] = all[row_view_at(&p->place.view, i)];
         p->panels = copy;
     }
@@ -335,7 +317,7 @@ int weights_joined(struct weights *weights, struct slot q, struct weight *joined
 {
     const struct parameter *p = parameter_at(weights, q);
     *joined = (struct weight){0};
-    if (!p || !p->place.transposed || p->place.shape[1] == p->out ||
+    if (!p || !p->place.transposed || p->place.shape[1] == p->place.out ||
         weights->precision != PRECISION_FP32)
         return 0;
     return load_whole(weights, p, joined, err) ||

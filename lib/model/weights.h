@@ -55,11 +55,12 @@ int checkpoint_check_layers(const struct checkpoint *checkpoint, const struct co
 
 /* Find the tensor of a slot, with a supported type and the shape that the config's family gives it.
  * An unembedding that is absent is not found; this is not an error. */
-int checkpoint_find_parameter(struct found_tensor *found, const struct checkpoint *checkpoint,
-                              const struct config *config, struct slot slot, struct err *err);
+int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpoint,
+                    const struct config *config, struct slot slot, struct err *err);
 
-/* Refuse tensors that are not parameters (and not known extras of older files): the file is of
- * another model. `wanted` has the names of all parameters that were found. */
+/* Refuse tensors that are not parameters (and not known extras of older files), unless the family
+ * is open to others: the file is of another model. `wanted` has the names of all that were found.
+ */
 int checkpoint_check_wanted(const struct checkpoint *checkpoint, const struct config *config,
                             const struct map *wanted, struct err *err);
 

@@ -85,8 +85,9 @@ const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct fam
  * and "transformer.h.12.attn…"; -1 if there is none. */
 long family_layer_of(const char *prefix, const char *layers, const char *name);
 
-/* Where a slot's numbers are in the tensor of a file. */
+/* The size of a slot's matrix, and where its numbers are in the tensor of a file. */
 struct family_place {
+    size_t out, in;
     size_t rank, shape[SLOT_RANK_MAX]; /* of the tensor, which may have other slots, too */
     bool transposed;
     struct row_view view; /* the slot's rows; its columns, if the tensor is transposed */

@@ -161,11 +161,13 @@ void family_place(struct family_place *place, struct slot slot, const struct con
 {
     static const struct family_row unnamed;
     const struct family_row *row = family_row(config->family, slot);
-    size_t shape[SLOT_RANK_MAX];
+    size_t shape[SLOT_RANK_MAX] = {0};
     size_t all = 0;
     row = row ? row : &unnamed;
     *place = (struct family_place){.view = {0, SIZE_MAX, 0}, .first = slot};
     place->rank = slot_shape(place->shape, slot, config);
+    place->out = place->shape[0];
+    place->in = place->shape[1];
     bool is_bias = slot.id & 1;
     bool is_grouped = row->groups == GROUPS_KV_HEAD;
     size_t groups = is_grouped ? config->n_kv_head : 1;

@@ -25,9 +25,9 @@ TEST_LOOP(a_list_has_each_slot_once_and_finds_it, COUNT(configs))
     struct slot list[200];
     size_t shape[SLOT_RANK_MAX], without[SLOT_RANK_MAX];
     ck_assert_int_eq(config_parse(&config, configs[_i], strlen(configs[_i]), NULL), 0);
-    size_t count = slot_list(NULL, &config);
+    size_t count = slot_list(NULL, 0, &config);
     ck_assert_uint_le(count, COUNT(list));
-    ck_assert_uint_eq(slot_list(list, &config), count);
+    ck_assert_uint_eq(slot_list(list, sizeof *list, &config), count);
     for (size_t i = 0; i < count; i++) {
         ck_assert_uint_eq(slot_find(list, count, sizeof *list, list[i]), i);
         ck_assert_uint_gt(slot_shape(shape, list[i], &config), 0);

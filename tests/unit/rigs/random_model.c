@@ -66,10 +66,10 @@ static struct file write_weights(const struct config *config)
 {
     static struct new_model new_model;
     static struct slot slots[2 * TENSORS_MAX];
-    size_t count = slot_list(NULL, config);
+    size_t count = slot_list(NULL, 0, config);
     new_model = (struct new_model){.config = config, .state = 1};
     ck_assert_uint_le(count, 2 * TENSORS_MAX);
-    slot_list(slots, config);
+    slot_list(slots, sizeof *slots, config);
     for (size_t i = 0; i < count; i++)
         add_tensor(&new_model, config, slots[i]);
     struct file file = memory_safetensors(new_model.tensors, new_model.count, NULL, 0);

@@ -45,9 +45,9 @@ void tiny_model_make(struct tiny_model *model, const char *config)
     model->folder = (struct folder){.path = "tiny-model", .files = model->files, .file_count = 2};
     ck_assert_msg(!config_open(&model->config, &model->folder, &err), "%s", err.text);
     struct slot slots[2 * TINY_TENSORS_MAX];
-    size_t count = slot_list(NULL, &model->config);
+    size_t count = slot_list(NULL, 0, &model->config);
     ck_assert_uint_le(count, 2 * TINY_TENSORS_MAX);
-    slot_list(slots, &model->config);
+    slot_list(slots, sizeof *slots, &model->config);
     for (size_t i = 0; i < count; i++)
         add_parameter(model, slots[i], &dice);
     tiny_model_write(model, 0);
