@@ -303,9 +303,8 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
 /* Set `*bytes` to the size of a site in all its layers as float32. False: it exceeds 64 bits. */
 static bool site_bytes(size_t *bytes, const struct config *c, enum site site, size_t tokens)
 {
-    bool of_encoder = site_part(site) == PART_SOURCE;
-    size_t layers = !site_row(site)->in_layer ? 1 : of_encoder ? c->n_encoder_layer : 0;
-    for (size_t i = 0; site_row(site)->in_layer && !of_encoder && i < c->n_layer; i++)
+    size_t layers = 0;
+    for (size_t i = 0; i < site_layers(c, site); i++)
         layers += site_is_in_layer(c, site, i);
     return site_size(bytes, c, site, c->n_head, tokens, tokens) &&
            num_multiply(bytes, *bytes, layers) && num_multiply(bytes, *bytes, sizeof(float));

@@ -349,14 +349,11 @@ static void put_scores(struct json_writer *json, const struct sheet *scores, siz
 
 static void put_site(struct json_writer *json, const struct config *config, enum site site)
 {
-    const struct site_row *row = site_row(site);
-    bool in_encoder = site_part(site) == PART_SOURCE;
+    size_t layers = site_row(site)->in_layer ? site_layers(config, site) : 0;
     if (!site_exists(config, site))
         return;
     json_put_text(json, NULL, site_name(site));
-    json_put_integer(
-        json, NULL,
-        row->in_layer ? (long long)(in_encoder ? config->n_encoder_layer : config->n_layer) : 0);
+    json_put_integer(json, NULL, (long long)layers);
 }
 
 /* Write the sites of a pass in order of computation, with their layers. In models with the norm

@@ -80,16 +80,9 @@ static int add_range(const struct reader *reader, const struct edit_axis *axis, 
     return 0;
 }
 
-static size_t layers_of_site(const struct config *config, enum site site)
-{
-    if (!site_row(site)->in_layer)
-        return 1;
-    return site_part(site) == PART_SOURCE ? config->n_encoder_layer : config->n_layer;
-}
-
 static struct edit_axis layer_axis(struct reader *reader)
 {
-    return (struct edit_axis){"layer", layers_of_site(reader->config, reader->edit.site),
+    return (struct edit_axis){"layer", site_layers(reader->config, reader->edit.site),
                               &reader->edit.layers};
 }
 
@@ -215,7 +208,7 @@ static int open_file(struct reader *reader, const char *path)
     struct arena *arena = reader->list->arena;
     struct err *err = reader->err;
     struct edit *edit = &reader->edit;
-    size_t layers = layers_of_site(reader->config, edit->site);
+    size_t layers = site_layers(reader->config, edit->site);
     size_t sizes[] = {heads_of_site(reader->config, edit->site), 0, 0};
     struct edit_source *source = arena_alloc(arena, 1, sizeof *source, err);
     struct tensor *values = arena_alloc(arena, layers, sizeof *values, err);
@@ -446,7 +439,7 @@ static int make_sources(struct gathering *gathering, const struct edit_texts *te
         enum site site = list->items[i].site;
         enum edit_origin origin = list->sources[i].origin;
         size_t count = origin == EDIT_RESAMPLE ? texts->reference_count : 1;
-        size_t layers = layers_of_site(&gathering->viewer->model.config, site);
+        size_t layers = site_layers(&gathering->viewer->model.config, site);
         if (origin == EDIT_NUMBER)
             continue;
         struct edit_source *source = arena_alloc(list->arena, 1, sizeof *source, gathering->err);

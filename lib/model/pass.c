@@ -109,7 +109,7 @@ int pass_memory_take(struct pass *pass, bool stream_alone)
     return take_buffers(pass, list, stream_alone ? 1 : count);
 }
 
-int pass_memory_take_keys(struct pass *pass)
+static int take_keys(struct pass *pass)
 {
     struct buffer list[2];
     size_t count = list_keys(list, &pass->scratch, pass->config, pass->batch->key_tokens);
@@ -121,7 +121,7 @@ size_t pass_memory_logits_bytes(const struct config *config, size_t tokens)
     return tokens * config->vocab_size * sizeof(float);
 }
 
-int pass_memory_take_logits(struct pass *pass)
+static int take_logits(struct pass *pass)
 {
     const struct batch *batch = pass->batch;
     struct matrix *logits = &pass->scratch.logits;
@@ -202,8 +202,7 @@ int pass_init(struct pass *pass)
     if (stream_alone)
         return 0;
     pass_fill_waves(pass);
-    return attention_maps_init(pass) || pass_memory_take_logits(pass) || reserve_caches(pass) ? -1
-                                                                                              : 0;
+    return attention_maps_init(pass) || take_logits(pass) || reserve_caches(pass) ? -1 : 0;
 }
 
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch)
@@ -215,8 +214,7 @@ int pass_init_cross(struct pass *cross, const struct pass *pass, const struct ba
     cross->scratch.attention = NULL;
     if (!pass_goes_to(pass, SITE_RESID_PRE, 0))
         return 0;
-    return pass_memory_take_keys(cross) || attention_maps_init(cross) || reserve_caches(cross) ? -1
-                                                                                               : 0;
+    return take_keys(cross) || attention_maps_init(cross) || reserve_caches(cross) ? -1 : 0;
 }
 
 static void end_cache(struct cache *cache, size_t past, size_t fresh, bool keep)

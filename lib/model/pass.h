@@ -81,11 +81,8 @@ int pass_hold_rounded(struct pass *pass);
 /* Keep what was stored in the caches, or forget it. */
 void pass_end_caches(struct pass *pass, bool keep);
 
-/* Allocate in the run's arena: the buffers of the layers, or only the stream; keys and values for
- * another pass over the same stream; logits, if they are watched. */
+/* Allocate the buffers of the layers in the run's arena, or only the stream. */
 int pass_memory_take(struct pass *pass, bool stream_alone);
-int pass_memory_take_keys(struct pass *pass);
-int pass_memory_take_logits(struct pass *pass);
 
 /* Bytes of the buffers of passes over one text of `tokens` tokens; bytes of its logits, if watched.
  * Without attention maps and the memory of threads. */

@@ -183,52 +183,67 @@ const char *site_tensor_name(char name[SITE_NAME_BYTES], enum site site, int lay
 
 /* --- sites of a model ------------------------------------------------------------------------- */
 
-bool site_exists(const struct config *config, enum site site)
+size_t site_layers(const struct config *config, enum site site)
 {
-    const struct mechanism *mechanism = &config->mechanism;
-    enum site id = site_id(site);
-    enum site_part part = site_part(site);
-    bool of_mlp = id >= SITE_LN_2 && id <= SITE_LN_2_POST;
-    if (!site_about(site) || (of_mlp && mechanism_lacks(mechanism, PART_MLP)))
-        return false;
-    if (id == SITE_EMBEDDING)
-        return part == PART_SENTENCE || config->cross;
-    if (id == SITE_SOFTMAX)
-        return mechanism->renormalise;
-    if (site_is_effective(site)) /* those of the layer as a whole are of a text by itself */
-        return (site != SITE_VALUE_ZEROING && site != SITE_ROLLOUT) || !config->cross;
-    if (config->kind == MODEL_ATTENTION)
-        return part == PART_SENTENCE && id >= SITE_Q && id <= SITE_ATTN_OUT;
-    if (part != PART_SENTENCE && !config->n_encoder_layer)
-        return false;
-    switch (id) {
-    case SITE_Q_PRE:
-    case SITE_K_PRE:
-        return config_rotates(config);
-    case SITE_LN_1:
-        return style_norms_first(config->style) || style_norms_sums(config->style);
-    case SITE_LN_2:
-        return (style_norms_first(config->style) && config->style != STYLE_ONE_NORM) ||
-               style_norms_sums(config->style);
-    case SITE_LN_1_POST:
-    case SITE_LN_2_POST:
-        return style_norms_outputs(config->style);
-    case SITE_RESID_MID:
-        return !style_is_parallel(config->style);
-    case SITE_MLP_GATE:
-    case SITE_MLP_UP:
-        return config->gated;
-    case SITE_LN_F:
-        return config->final_norm;
-    default:
-        return true;
-    }
+    if (!site_row(site)->in_layer)
+        return 1;
+    return site_part(site) == PART_SOURCE ? config->n_encoder_layer : config->n_layer;
+}
+
+/* Whether a sublayer computes a site of its part inside, or announces it before or after. */
+static bool sublayer_has(const struct sublayer *s, const struct mechanism *mechanism, enum site id)
+{
+    const enum site around[] = {s->at_input,  s->at_out,      s->at_out_norm, s->at_sum[0],
+                                s->at_sum[1], s->at_after[0], s->at_after[1]};
+    for (size_t i = 0; i < sizeof around / sizeof *around; i++)
+        if (around[i] == id)
+            return true;
+    if (s->kind == SUBLAYER_MLP)
+        return id == SITE_MLP_ACT || ((id == SITE_MLP_GATE || id == SITE_MLP_UP) && s->mlp.gated);
+    if (id == SITE_Q_PRE || id == SITE_K_PRE)
+        return s->head.rotary;
+    return id == SITE_SOFTMAX ? mechanism->renormalise : id >= SITE_Q && id <= SITE_CONTEXT;
 }
 
 bool site_is_in_layer(const struct config *config, enum site site, size_t layer)
 {
-    bool turns = site == SITE_Q_PRE || site == SITE_K_PRE;
-    return site_exists(config, site) && (!turns || config_rotary(config, layer));
+    struct sublayer list[SUBLAYERS_MAX];
+    enum site_part part = site_part(site);
+    enum site id = site_id(site);
+    if (!site_row(site)->in_layer)
+        return site_exists(config, site);
+    if (!site_about(site) || (part != PART_SENTENCE && !config->n_encoder_layer))
+        return false;
+    if (id == SITE_RESID_PRE || id == SITE_RESID_POST)
+        return config->style != STYLE_BARE;
+    size_t count =
+        layer_read(list, config, part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE, layer);
+    for (size_t i = 0; i < count; i++)
+        if (list[i].part == part && sublayer_has(&list[i], &config->mechanism, id))
+            return true;
+    return false;
+}
+
+bool site_exists(const struct config *config, enum site site)
+{
+    enum site_part part = site_part(site);
+    if (site_is_effective(site)) /* those of the layer as a whole are of a text by itself */
+        return part == PART_SENTENCE &&
+               ((site != SITE_VALUE_ZEROING && site != SITE_ROLLOUT) || !config->cross);
+    switch (site_id(site)) {
+    case SITE_EMBEDDING:
+        return part == PART_SENTENCE || (part == PART_SOURCE && config->cross);
+    case SITE_LN_F:
+        return part != PART_CROSS && stack_read(config, part).unembed.norm;
+    case SITE_LOGITS:
+        return part == PART_SENTENCE && stack_read(config, part).unembed.head;
+    default:
+        break;
+    }
+    for (size_t layer = 0; site_row(site)->in_layer && layer < site_layers(config, site); layer++)
+        if (site_is_in_layer(config, site, layer))
+            return true;
+    return false;
 }
 
 enum site site_of_output(const struct config *config)
@@ -298,7 +313,7 @@ size_t site_order(const struct config *config, enum site site, size_t layer)
     enum site_part part = site_part(site);
     enum site id = site_id(site);
     size_t before = part == PART_SOURCE ? 0 : config->n_encoder_layer;
-    size_t layers = part == PART_SOURCE ? config->n_encoder_layer : config->n_layer;
+    size_t layers = site_layers(config, SITE_OF(part, SITE_Q));
     size_t row = site_row(site)->in_layer ? layer + 1 : id == SITE_EMBEDDING ? 1 : layers;
     size_t step = 2 * (size_t)id;
     if (style_norms_sums(config->style) && id == SITE_LN_1)

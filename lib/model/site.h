@@ -172,9 +172,11 @@ const char *site_stack(enum site site);
 const char *site_name_in_layer(enum site site);
 
 /* Whether a model of this config has the site (models of type "attention" have no norms, for
- * example), and whether a layer has it, if layers differ. */
+ * example), and whether a layer has it, if layers differ. The number of layers of its stack; a site
+ * outside of layers counts as in one. */
 bool site_exists(const struct config *config, enum site site);
 bool site_is_in_layer(const struct config *config, enum site site, size_t layer);
+size_t site_layers(const struct config *config, enum site site);
 
 /* The output of a layer, and what the logits are computed from: that of the last layer, or its
  * norm. */

@@ -40,9 +40,8 @@ static int add_sites(struct path_text *text, struct err *err)
             continue;
         if (!site_row(site)->in_layer)
             add_site(text, site, -1);
-        bool of_encoder = site_part(site) == PART_SOURCE;
-        size_t layers = of_encoder ? text->config->n_encoder_layer : text->config->n_layer;
-        for (size_t layer = 0; site_row(site)->in_layer && layer < layers; layer++)
+        for (size_t layer = 0; site_row(site)->in_layer && layer < site_layers(text->config, site);
+             layer++)
             add_site(text, site, (int)layer);
     }
     return 0;

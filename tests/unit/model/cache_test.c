@@ -274,13 +274,6 @@ TEST(a_cache_that_is_too_large_is_refused)
 /* --- watched sites while a text grows -------------------------------------------------------- */
 
 /* The number of layers that have a site. */
-static size_t layers_of(const struct config *config, int site)
-{
-    if (!site_row(site)->in_layer)
-        return 1;
-    return site_part(site) == PART_SOURCE ? config->n_encoder_layer : config->n_layer;
-}
-
 /* A pass that watches one site, then one that watches all and continues. */
 static void watch_one(struct growth *growth, enum site site, size_t layer)
 {
@@ -305,7 +298,8 @@ TEST_LOOP(watched_sites_do_not_change_the_cache, PRECISIONS)
         struct record_watch all = record_all(&growth.model);
         for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
             for (size_t layer = 0; layer < 3; layer++)
-                if (site_set_has(all.sites, site) && layer < layers_of(&growth.model.config, site))
+                if (site_set_has(all.sites, site) &&
+                    layer < site_layers(&growth.model.config, site))
                     watch_one(&growth, site, layer);
         growth_release(&growth);
     }

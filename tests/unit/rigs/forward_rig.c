@@ -33,11 +33,7 @@ void rig_watch_nothing(struct rig *rig)
 size_t rig_layers(const struct rig *rig, enum site site)
 {
     const struct config *config = &rig->model->config;
-    if (!site_exists(config, site))
-        return 0;
-    if (!site_row(site)->in_layer)
-        return 1;
-    return site_part(site) == PART_SOURCE ? config->n_encoder_layer : config->n_layer;
+    return site_exists(config, site) ? site_layers(config, site) : 0;
 }
 
 void rig_watch_all(struct rig *rig)

@@ -33,11 +33,8 @@ static void add_sites(struct watch *watch, const struct record_watch *wanted)
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
         if (!site_set_has(wanted->sites, site))
             continue;
-        const struct config *c = watch->config;
-        size_t layers = site_part(site) == PART_SOURCE ? c->n_encoder_layer : c->n_layer;
-        if (!site_row(site)->in_layer)
-            watch_add(watch, site, 0);
-        for (size_t i = wanted->first_layer; site_row(site)->in_layer && i < layers; i++)
+        size_t first = site_row(site)->in_layer ? wanted->first_layer : 0;
+        for (size_t i = first; i < site_layers(watch->config, site); i++)
             watch_add(watch, site, i);
     }
     watch->last_logits = wanted->last_logits;
