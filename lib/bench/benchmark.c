@@ -14,7 +14,7 @@
 #include "model/cache.h"
 #include "model/parameter_table.h"
 #include "model/pass.h"
-#include "model/pattern.h"
+#include "model/score_rule.h"
 
 /* --- limits of the machine -------------------------------------------------------------------- */
 
@@ -443,18 +443,13 @@ static int count_scores(double *pairs, const struct config *config, size_t token
                         struct arena *arena, struct err *err)
 {
     const struct mechanism *m = &config->mechanism;
-    size_t window = config_window(config, 0);
+    struct score_rule rule = score_rule_read(config, PART_SENTENCE, 0);
     uint32_t *keys = arena_alloc(arena, 2 * tokens, sizeof *keys, err);
     *pairs = 0;
     for (size_t query = 0; keys && query < tokens; query++) {
-        struct view view = {.query = query, .keys = tokens, .drawn = keys + tokens};
-        view.visible = config->causal ? query + 1 : tokens;
-        view.first = window && view.visible > window ? view.visible - window : 0;
-        size_t count = view.visible - view.first;
-        if (m->kind == ATTENTION_SPARSE) {
-            view.drawn_count = pattern_draw(&m->pattern, &view, keys + tokens);
-            count = pattern_keys(&m->pattern, &view, keys);
-        }
+        struct key_range seen = score_visible(&rule, query, tokens);
+        size_t count = rule.pattern ? score_keys(&rule, query, tokens, keys, keys + tokens)
+                                    : seen.end - seen.first;
         *pairs += m->kind == ATTENTION_LINEAR    ? 1
                   : m->kind == ATTENTION_LOWRANK ? (double)num_min(m->segments, count)
                                                  : (double)count;

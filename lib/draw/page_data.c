@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/attention_strip.h"
 #include "model/layer.h"
 #include "write/format.h"
 
@@ -231,31 +230,28 @@ static void put_all_labels(struct json_writer *json, const struct report *report
 /* Write how scores become weights: scales, cap, ALiBi and normalisation. */
 static void put_attention(struct json_writer *json, const struct config *config)
 {
-    static const char *const alibis[] = {"", "bloom", "falcon"};
-    const struct mechanism *mechanism = &config->mechanism;
+    static const char *const alibis[] = {
+        [NO_BIAS] = "", [BIAS_ALIBI] = "bloom", [BIAS_ALIBI_ROUNDED] = "falcon"};
+    const struct score_rule rule = score_rule_read(config, PART_SENTENCE, 0);
     size_t layers =
         config->n_layer > config->n_encoder_layer ? config->n_layer : config->n_encoder_layer;
-    bool cools =
-        mechanism->temperature > 0 && (config->score_cap > 0 || attention_slope(config, 0) > 0);
     json_put_open(json, "\nattention", '{');
-    json_put_bool(json, "linear", mechanism->kind == ATTENTION_LINEAR);
-    json_put_bool(json, "renormalise", mechanism->renormalise);
+    json_put_bool(json, "linear", rule.kind == ATTENTION_LINEAR);
+    json_put_bool(json, "renormalise", rule.mask_after);
     json_put_integer(json, "layers", (long long)config->n_layer);
     json_put_integer(json, "heads", (long long)config->n_head);
     json_put_integer(json, "queries_of_a_key", (long long)config_shared_by(config));
     json_put_open(json, "scales", '[');
     for (size_t layer = 0; layer < layers; layer++)
-        json_put_float(json, NULL,
-                       cools ? mechanism_base_scale(config, layer)
-                             : mechanism_scale(config, layer));
+        json_put_float(json, NULL, score_rule_read(config, PART_SENTENCE, layer).scale);
     json_put_close(json, ']');
-    json_put_float(json, "cap", config->score_cap);
-    json_put_text(json, "alibi", alibis[config->alibi]);
+    json_put_float(json, "cap", rule.cap);
+    json_put_text(json, "alibi", alibis[rule.bias]);
     json_put_open(json, "slopes", '[');
     for (size_t head = 0; head < config->n_head; head++)
-        json_put_float(json, NULL, attention_slope(config, head));
+        json_put_float(json, NULL, score_slope(&rule, head));
     json_put_close(json, ']');
-    json_put_float(json, "temperature", cools ? mechanism->temperature : 0);
+    json_put_float(json, "temperature", rule.temperature);
     json_put_close(json, '}');
 }
 

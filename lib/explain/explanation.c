@@ -227,22 +227,15 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
 static int run(struct trace *trace, struct viewer *viewer, const struct text_pair *pair,
                const struct explain_request *request, struct arena *arena, struct err *err)
 {
-    struct config *config = arena_alloc(arena, 1, sizeof *config, err);
     struct report *report = arena_alloc(arena, 1, sizeof *report, err);
-    const struct config *model = &viewer->model.config;
-    bool cross = request->part == PART_CROSS;
+    const struct config *config = &viewer->model.config;
     struct selection selection;
     const struct look look = {&selection, pair, 1, 0, report};
     struct block_weights block;
-    if (!config || !report || begin(trace, &selection, model, request, arena, err) ||
+    if (!report || begin(trace, &selection, config, request, arena, err) ||
         viewer_look(viewer, &look, arena, err) ||
         weights_block(&viewer->model.weights, (int)request->part, request->layer, &block, err))
         return -1;
-    *config = *model; /* with the mechanism of the traced attention */
-    if (request->part != PART_SENTENCE)
-        config->mechanism.renormalise = false; /* no future tokens to mask */
-    if (cross && config->mechanism.kind == ATTENTION_SPARSE)
-        config->mechanism.kind = ATTENTION_DENSE; /* patterns only apply to self-attention */
     trace->report = report;
     trace->config = config;
     trace->weights = block.self;
@@ -250,10 +243,7 @@ static int run(struct trace *trace, struct viewer *viewer, const struct text_pai
     trace->has_norms = !mechanism_lacks(&config->mechanism, PART_NORM);
     trace->viewer = viewer;
     trace->group = config_kv_head(config, request->head);
-    trace->base_scale = mechanism_base_scale(config, request->layer);
-    trace->cools = config->mechanism.temperature > 0 &&
-                   (trace->rule->score.cap > 0 || attention_slope(config, 0) > 0);
-    trace->scale = trace->cools ? trace->base_scale : mechanism_scale(config, request->layer);
+    trace->slope = score_slope(&trace->rule->score, request->head);
     if (!mechanism_lacks(&config->mechanism, PART_POSITIONS))
         trace->rotary = trace->rule->head.rotary;
     find_inputs_and_keys(trace);
@@ -274,17 +264,12 @@ static void set_query(struct trace *trace, size_t query)
     trace->q_pre = trace->rotary ? trace_row(trace, SITE_Q_PRE) : NULL;
     trace->q = trace_row(trace, SITE_Q);
     trace->scores = trace_row(trace, SITE_SCORES);
-    if (site_exists(trace->config, SITE_SOFTMAX))
+    if (trace->rule->score.mask_after)
         trace->softmax = trace_row(trace, SITE_SOFTMAX);
     trace->masked = trace_row(trace, SITE_MASKED);
     trace->weight = trace_row(trace, SITE_WEIGHTS);
     trace->context = trace_row(trace, SITE_CONTEXT);
     trace->out = trace_row(trace, SITE_ATTN_OUT);
-}
-
-float trace_slope(const struct trace *trace)
-{
-    return trace->rule->score.bias ? attention_slope(trace->config, trace->head) : 0;
 }
 
 /* --- keys shown on pages ---------------------------------------------------------------------- */
@@ -391,16 +376,16 @@ static int ways_of(const struct trace *trace, size_t index)
     const struct sublayer *s = &trace->list[index];
     int ways = 0;
     if (s == trace->rule) {
-        ways = m->kind == ATTENTION_LINEAR ? BY_FEATURES
-               : m->renormalise            ? BY_LATE_MASK
-                                           : BY_SOFTMAX;
+        ways = s->score.kind == ATTENTION_LINEAR ? BY_FEATURES
+               : s->score.mask_after             ? BY_LATE_MASK
+                                                 : BY_SOFTMAX;
         ways |= m->dropout > 0 ? DROPPED : 0;
         ways |= trace->embedding_norm.scale ? EMBEDDING_NORMED : 0;
         ways |= trace->raw_q.values ? HEADS_NORMED : 0;
         ways |= trace->rotary ? ROTATED : 0;
         ways |= s->score.cap > 0 ? CAPPED : 0;
-        ways |= trace_slope(trace) > 0 ? MOVED : 0;
-        ways |= trace->cools ? COOLED : 0;
+        ways |= trace->slope > 0 ? MOVED : 0;
+        ways |= s->score.temperature > 0 ? COOLED : 0;
         ways |= trace->keys_edited ? KEYS_EDITED : 0;
     }
     if (!is_decoder(trace->config))

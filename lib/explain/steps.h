@@ -29,7 +29,7 @@ struct named_vector {
 /* T query tokens attend to S keys; vectors are contiguous. One pass serves all queries. */
 struct trace {
     const struct report *report;
-    const struct config *config; /* of the model, adapted to the traced attention */
+    const struct config *config; /* of the model */
     enum site_part part;
     struct sublayer list[SUBLAYERS_MAX]; /* of the layer */
     size_t count;
@@ -39,10 +39,9 @@ struct trace {
     struct viewer *viewer;
     size_t layer, head, query, keys; /* `keys` is S */
     size_t group;                    /* key/value head of this head */
-    float scale, base_scale;         /* applied to scores; base_scale excludes the temperature */
+    float slope;                     /* of ALiBi for the head; 0: none */
     bool has_norms;                  /* false: --without norm */
     bool keys_edited;                /* keys then have a step of their own */
-    bool cools;                      /* temperature after a soft cap or ALiBi */
 
     size_t input_size;               /* C */
     const float *word_rows;          /* [T, W] embeddings before a projection; else NULL */
@@ -71,9 +70,6 @@ const float *trace_row_of_head(const struct trace *trace, enum site site, size_t
 /* y [rows, w->out] = x · w + bias. */
 float *trace_product(const struct trace *trace, const float *x, size_t rows, const struct weight *w,
                      struct arena *arena, struct err *err);
-
-/* ALiBi's slope for the head; 0: none. */
-float trace_slope(const struct trace *trace);
 
 /* --- a step ----------------------------------------------------------------------------------- */
 

@@ -7,7 +7,6 @@
 
 #include "base/num.h"
 #include "explain/steps.h"
-#include "math/precision.h"
 #include "math/portable_math.h"
 #include "math/rotary.h"
 #include "math/rows.h"
@@ -341,7 +340,7 @@ void step_key_rotary(struct builder *builder, const struct trace *trace)
                  "a and b are a pair of k_pre_j: each key is rotated by its own position j. Below: "
                  "component 0 of key %z.",
                  trace->query);
-    if (trace->config->mechanism.kind == ATTENTION_LINEAR) {
+    if (trace->rule->score.kind == ATTENTION_LINEAR) {
         builder_keys(builder);
         builder_vectors(builder, "k", NULL, trace->k, width);
     }
@@ -450,38 +449,29 @@ static const char *const changed[] = {"score", "scaled", "capped", "moved", "coo
 /* The last change that the model applies before another one. */
 static enum change change_before(const struct trace *trace, enum change change)
 {
-    const bool has[] = {true, true, trace->rule->score.cap > 0, trace_slope(trace) > 0,
-                        trace->cools};
+    const bool has[] = {true, true, trace->rule->score.cap > 0, trace->slope > 0,
+                        trace->rule->score.temperature > 0};
     do
         change--;
     while (!has[change]);
     return change;
 }
 
-/* The bias that ALiBi adds for a key. */
-static float bias_of(const struct trace *trace, size_t key)
-{
-    float slope = trace_slope(trace);
-    if (trace->rule->score.bias == BIAS_ALIBI)
-        return slope * (float)key;
-    return trace->scale * bf16_value(bf16_round(bf16_value(bf16_round(slope)) * (float)key));
-}
-
 /* Recompute the scores of all keys after a change: the pass has no scores of masked keys. */
 static float *take_scores(struct builder *builder, enum change last)
 {
     const struct trace *trace = builder->trace;
-    float cap = trace->rule->score.cap;
+    const struct score_rule *rule = &trace->rule->score;
     float *scores = builder_floats(builder, trace->keys);
     if (!scores)
         return NULL;
-    scale_row(scores, trace->scores, trace->keys, last >= SCALED ? trace->scale : 1);
-    if (last >= CAPPED && cap > 0)
-        cap_row(scores, trace->keys, cap);
-    for (size_t j = 0; last >= MOVED && trace_slope(trace) > 0 && j < trace->keys; j++)
-        scores[j] += bias_of(trace, j);
-    if (last >= COOLED && trace->cools)
-        scale_row(scores, scores, trace->keys, 1.0f / trace->config->mechanism.temperature);
+    scale_row(scores, trace->scores, trace->keys, last >= SCALED ? rule->scale : 1);
+    if (last >= CAPPED && rule->cap > 0)
+        cap_row(scores, trace->keys, rule->cap);
+    for (size_t j = 0; last >= MOVED && trace->slope > 0 && j < trace->keys; j++)
+        scores[j] += score_bias(rule, trace->slope, j);
+    if (last >= COOLED && rule->temperature > 0)
+        scale_row(scores, scores, trace->keys, 1.0f / rule->temperature);
     return scores;
 }
 
@@ -503,7 +493,7 @@ static void show_change(struct builder *builder, enum change change, const char 
     builder_keys(builder);
     builder_column(builder, changed[change_before(builder->trace, change)], NULL, before);
     for (size_t j = 0; change == MOVED && j < builder->trace->keys; j++)
-        biases[j] = bias_of(builder->trace, j);
+        biases[j] = score_bias(&builder->trace->rule->score, builder->trace->slope, j);
     if (change == MOVED)
         builder_column(builder, "bias", NULL, biases);
     builder_column(builder, changed[change], NULL, after);
@@ -519,23 +509,23 @@ void step_scaled(struct builder *builder, const struct trace *trace)
     size_t d_k = trace->config->d_k;
     float root = 1.0f / sqrtf((float)d_k);
     float temperature = trace->config->mechanism.temperature;
-    give_number(builder, "scale", trace->scale);
+    give_number(builder, "scale", trace->rule->score.scale);
     builder_add(builder, "scaled_j = score_j");
-    if (trace->base_scale == root && d_k > 1)
+    if (trace->rule->score.base_scale == root && d_k > 1)
         builder_add(builder, " / √d_k = score_j / √%z", d_k);
-    else if (trace->base_scale == root / (float)(trace->layer + 1) && trace->layer > 0)
+    else if (trace->rule->score.base_scale == root / (float)(trace->layer + 1) && trace->layer > 0)
         builder_add(builder, " / (√d_k · layer) = score_j / (√%z · %z)", d_k, trace->layer + 1);
-    else if (trace->base_scale != 1)
-        builder_add(builder, " · %f", trace->base_scale);
-    if (temperature > 0 && !trace->cools) {
+    else if (trace->rule->score.base_scale != 1)
+        builder_add(builder, " · %f", trace->rule->score.base_scale);
+    if (temperature > 0 && trace->rule->score.temperature == 0) {
         builder_add(builder, " / %n", temperature);
         builder_note(builder, "The last divisor is the temperature.");
     }
     builder_formula(builder, "");
-    if (trace->scale == 1)
+    if (trace->rule->score.scale == 1)
         builder_note(builder, "The scale is 1: the scores do not change.");
     else
-        show_change(builder, SCALED, "%n · %f", trace->scale);
+        show_change(builder, SCALED, "%n · %f", trace->rule->score.scale);
 }
 
 void step_capped(struct builder *builder, const struct trace *trace)
@@ -551,22 +541,23 @@ void step_capped(struct builder *builder, const struct trace *trace)
 void step_moved(struct builder *builder, const struct trace *trace)
 {
     bool scaled = trace->rule->score.bias == BIAS_ALIBI_ROUNDED;
-    give_number(builder, "slope", trace_slope(trace));
+    give_number(builder, "slope", trace->slope);
     builder_add(builder, "moved_j = %s_j + ", changed[change_before(trace, MOVED)]);
     if (scaled)
-        builder_add(builder, "%n · ", trace->scale);
-    builder_formula(builder, "%n · j", trace_slope(trace));
+        builder_add(builder, "%n · ", trace->rule->score.scale);
+    builder_formula(builder, "%n · j", trace->slope);
     builder_note(builder, "The bias grows with the key's position by the slope of this head.");
     if (scaled)
         builder_note(builder, "Slope and product are rounded to bf16, as in training.");
     builder->key = trace->query;
-    show_change(builder, MOVED, "%n%t", bias_of(trace, trace->query));
+    show_change(builder, MOVED, "%n%t",
+                score_bias(&trace->rule->score, trace->slope, trace->query));
 }
 
 /* Explain cooled_j = moved_j / 2. */
 void step_cooled(struct builder *builder, const struct trace *trace)
 {
-    float temperature = trace->config->mechanism.temperature;
+    float temperature = trace->rule->score.temperature;
     give_number(builder, "temperature", temperature);
     builder_formula(builder, "cooled_j = %s_j / %n", changed[change_before(trace, COOLED)],
                     temperature);
@@ -576,12 +567,9 @@ void step_cooled(struct builder *builder, const struct trace *trace)
 /* --- mask ------------------------------------------------------------------------------------- */
 
 /* The keys visible under the causal mask and the layer's window. */
-static struct span visible(const struct trace *trace)
+static struct key_range visible(const struct trace *trace)
 {
-    const struct score_rule *score = &trace->rule->score;
-    size_t end = score->ahead == 0 ? trace->query + 1 : trace->keys;
-    size_t count = num_min(score->back, end - 1) + 1;
-    return (struct span){end - count, count};
+    return score_visible(&trace->rule->score, trace->query, trace->keys);
 }
 
 static size_t count_seen(const struct trace *trace)
@@ -594,33 +582,33 @@ static size_t count_seen(const struct trace *trace)
 
 static bool hides_any(const struct trace *trace)
 {
-    return count_seen(trace) < trace->keys || visible(trace).count < trace->keys;
+    struct key_range seen = visible(trace);
+    return count_seen(trace) < trace->keys || seen.end - seen.first < trace->keys;
 }
 
 static void draw_mask(struct builder *builder, const char *name, const char *hidden)
 {
     const struct trace *trace = builder->trace;
     size_t query = trace->query;
-    const struct score_rule *score = &trace->rule->score;
-    size_t first = visible(trace).first;
+    const struct score_rule *rule = &trace->rule->score;
+    struct key_range seen = visible(trace);
     builder_add(builder, "masked_j = %s_j", name);
-    if (trace->config->mechanism.kind == ATTENTION_SPARSE) {
+    if (rule->pattern) {
         builder_add(builder, " for visible keys, %s for others", hidden);
         mechanism_write_attention(&builder->note, &trace->config->mechanism);
         builder_note(builder, "lets this query attend to %z of %z keys.", count_seen(trace),
-                     visible(trace).count);
-    } else if (score->ahead > 0) {
+                     seen.end - seen.first);
+    } else if (rule->ahead > 0) {
         builder_note(builder, "There is no mask: every query attends to every key.");
-    } else if (first) {
-        builder_add(builder, " for %z ≤ j ≤ %z, %s for others", first, query, hidden);
+    } else if (seen.first) {
+        builder_add(builder, " for %z ≤ j ≤ %z, %s for others", seen.first, query, hidden);
     } else {
         builder_add(builder, " for j ≤ %z, %s for j > %z", query, hidden, query);
         builder_note(builder, "A query attends to itself and to earlier tokens%s",
                      hides_any(trace) ? ", not to later ones." : ": the last one to all.");
     }
-    if (score->back < SIZE_MAX)
-        builder_note(builder, "This layer has a sliding window: the last %z keys.",
-                     score->back + 1);
+    if (rule->back < SIZE_MAX)
+        builder_note(builder, "This layer has a sliding window: the last %z keys.", rule->back + 1);
     if (hides_any(trace))
         builder_note(builder, "'run --show mask' prints the mask of all queries.");
     builder_formula(builder, "");
@@ -629,7 +617,7 @@ static void draw_mask(struct builder *builder, const char *name, const char *hid
 /* The mask sets scores before a softmax to -inf; shares, and products of features, to 0. */
 void step_masked(struct builder *builder, const struct trace *trace)
 {
-    bool linear = trace->config->mechanism.kind == ATTENTION_LINEAR;
+    bool linear = trace->rule->score.kind == ATTENTION_LINEAR;
     const char *name = trace->softmax ? "softmax" : "score";
     const float *values = trace->softmax ? trace->softmax : trace->scores;
     if (!trace->softmax && !linear)
@@ -709,7 +697,7 @@ void step_softmax(struct builder *builder, const struct trace *trace)
     const float *results = trace->softmax ? trace->softmax : take_result(builder, &to, powers);
     if (builder->err->kind)
         return;
-    if (mechanism->kind == ATTENTION_BLOCKED)
+    if (trace->rule->score.kind == ATTENTION_BLOCKED)
         builder_note(
             builder,
             "The pass takes %z keys at a time (online softmax): when a block raises the max, "
@@ -731,7 +719,7 @@ void step_shares(struct builder *builder, const struct trace *trace)
     const char *to;
     const float *results = take_result(builder, &to, trace->masked);
     builder_formula(builder, "%s_j = masked_j / Σ_t masked_t", to);
-    if (trace->config->mechanism.kind == ATTENTION_LINEAR)
+    if (trace->rule->score.kind == ATTENTION_LINEAR)
         builder_note(
             builder,
             "The weights are computed to be shown: otherwise the pass keeps two running sums "

@@ -10,6 +10,7 @@
 #include "base/platform.h"
 #include "format/npy.h"
 #include "lens/mean.h"
+#include "model/score_rule.h"
 
 /* An edit being parsed. */
 struct reader {
@@ -382,7 +383,8 @@ static int read_knockout(struct reader *reader, const char *text)
             return -1;
         ptrdiff_t query = edit->tokens.items->last;
         ptrdiff_t key = edit->columns.items->first;
-        if (reader->config->causal && (query < 0) == (key < 0) && key > query)
+        bool causal = score_rule_read(reader->config, PART_SENTENCE, 0).ahead == 0;
+        if (causal && (query < 0) == (key < 0) && key > query)
             return err_usage(reader->err,
                              "%s: expected a key no later than the query, which cannot attend to "
                              "others, found '%.*s'",

@@ -7,6 +7,7 @@
 #include "model/batch.h"
 #include "model/config.h"
 #include "model/pass.h"
+#include "model/score_rule.h"
 
 /* Inputs, captured in each layer. */
 enum ingredient { HELD_STREAM, HELD_VALUES, HELD_WEIGHTS, HELD_CONTEXT, INGREDIENTS };
@@ -223,7 +224,8 @@ static int measure_query(double *distances, const struct effective *e,
     const struct held_text *text = &e->texts[seen->text];
     const struct edit_token token = {run->batch->first + seen->text, query,
                                      batch_prompt(run->batch, seen->text)};
-    size_t keys = c->causal ? query + 1 : text->keys;
+    struct score_rule rule = score_rule_read(c, PART_SENTENCE, (size_t)seen->layer);
+    size_t keys = score_visible(&rule, query, text->keys).end;
     size_t width = config_out_width(c);
     struct arena arena = {0};
     struct matrix x = {NULL, keys + 1, width, width};

@@ -9,7 +9,7 @@
 #include "base/num.h"
 #include "model/mechanism.h"
 #include "model/pass.h"
-#include "model/pattern.h"
+#include "model/score_rule.h"
 
 enum {
     TOKENS_WORTH_PACKING = 8192,
@@ -325,39 +325,15 @@ static struct layer_edits edits_of_layer(const struct edits *edits, size_t layer
     return found;
 }
 
-/* In a row of zeros, set the keys visible to a query to 1: those in the window (all without one) or
- * in the pattern. `keys` has space for two lists of keys. */
-static void mark_keys(float *row, const struct kept *kept, const struct config *config,
-                      size_t query, uint32_t *keys)
-{
-    const struct pattern *pattern = &config->mechanism.pattern;
-    size_t window = config_window(config, (size_t)kept->layer);
-    struct view view = {.query = query,
-                        .keys = kept->shape[2],
-                        .visible = config->causal ? query + 1 : kept->shape[2],
-                        .drawn = keys + kept->shape[2]};
-    view.first = window && view.visible > window ? view.visible - window : 0;
-    if (config->mechanism.kind == ATTENTION_SPARSE) {
-        view.drawn_count = pattern_draw(pattern, &view, keys + kept->shape[2]);
-        for (size_t i = pattern_keys(pattern, &view, keys); i-- > 0;)
-            row[keys[i]] = 1;
-        return;
-    }
-    for (size_t key = view.first; key < view.visible; key++)
-        row[key] = 1;
-}
-
 /* The maps of visible keys that a tensor needs, one for each head or one for all. 0 if the causal
  * mask is sufficient, or if an edit may have given hidden keys a value. */
 static size_t visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads)
 {
-    const struct config *config = &viewer->model.config;
+    struct score_rule rule = score_rule_read(&viewer->model.config, PART_SENTENCE, layer);
     struct layer_edits edits = edits_of_layer(viewer->edits, layer);
-    bool plain = !edits.knockouts && !config_window(config, layer) &&
-                 config->mechanism.kind != ATTENTION_SPARSE;
+    bool plain = !edits.knockouts && rule.back == SIZE_MAX && !rule.pattern;
     if (site_id(site) >= SITE_MASK) /* masked keys are 0 in the scores, as others may be */
-        plain = edits.others =
-            config->mechanism.kind != ATTENTION_LINEAR && !config->mechanism.renormalise;
+        plain = edits.others = rule.kind != ATTENTION_LINEAR && !rule.mask_after;
     else if (site != SITE_MASKED && site != SITE_WEIGHTS)
         return 0;
     if (edits.others || plain)
@@ -369,8 +345,8 @@ static size_t visible_maps(const struct viewer *viewer, enum site site, size_t l
 static int find_visible(struct kept *kept, const struct viewer *viewer, struct edit_block block,
                         struct arena *arena, struct err *err)
 {
-    const struct config *config = &viewer->model.config;
     size_t layer = (size_t)kept->layer;
+    struct score_rule rule = score_rule_read(&viewer->model.config, PART_SENTENCE, layer);
     size_t maps = kept->data ? visible_maps(viewer, kept->site, layer, kept->shape[0]) : 0;
     if (!maps)
         return 0;
@@ -389,7 +365,8 @@ static int find_visible(struct kept *kept, const struct viewer *viewer, struct e
         block.data = visible + i * keys;
         block.first_head = kept->heads[i / rows];
         block.first_row = kept->queries ? kept->queries[i % rows] : i % rows;
-        mark_keys(block.data, kept, config, block.first_row, memory);
+        for (size_t k = score_keys(&rule, block.first_row, keys, memory, memory + keys); k-- > 0;)
+            block.data[memory[k]] = 1;
         if (viewer->edits)
             edits_apply(viewer->edits, &block);
     }
@@ -488,7 +465,7 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
             .numbers = numbers,
             .words = words,
             .next = next,
-            .causal = config->causal,
+            .causal = score_rule_read(config, PART_SENTENCE, 0).ahead == 0,
             .has_encoder = config->n_encoder_layer > 0,
         };
     }

@@ -63,7 +63,7 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
         .weights = attention_maps_at(pass, SITE_WEIGHTS, text, head),
         .rows = s->maps.rows ? s->maps.rows[text] : NULL,
         .dropout_key = dropout_key(layer, head),
-        .slope = attention_slope(c, head),
+        .slope = score_slope(&layer->rule, head),
     };
 }
 
@@ -152,23 +152,18 @@ static int prepare(struct attention_layer *job)
 
 enum pass_state attention(struct pass *pass, size_t layer)
 {
-    bool bends = pass->config->score_cap > 0 || attention_slope(pass->config, 0) > 0;
     struct attention_layer job = {
         .pass = pass,
         .layer = layer,
-        .scale = (bends ? mechanism_base_scale : mechanism_scale)(pass->config, layer),
-        .bends = bends,
+        .rule = score_rule_read(pass->config, pass->part, layer),
         .wants_context = pass_goes_to(pass, SITE_CONTEXT, layer),
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
-        .window = config_window(pass->config, layer),
-        .cap = pass->config->score_cap,
-        .renormalises = pass->config->mechanism.renormalise && pass->batch->causal,
     };
     size_t heads = pass->config->n_head;
     size_t rounds = pass->batch->count * heads;
     for (int i = 0; i < ATTENTION_MAPS; i++)
         job.edits |= (unsigned)pass_edits(pass, (enum site)(SITE_SCORES + i), layer) << i;
-    if (prepare(&job))
+    if (score_rule_check(&job.rule, pass->err) || prepare(&job))
         return PASS_FAILED;
     atomic_init(&job.first_fault, rounds * HEAD_FAULTS);
     pool_run(pass->machine->pool,

@@ -75,7 +75,7 @@ static enum head_fault compute_query(const struct attention_head *head, size_t q
     for (size_t i = 0; i < dk; i++)
         add_scaled_row(row, memory->sums + i * count, count, q[i], memory->sums);
     put_row(head, head->scores, query, count, false);
-    scale_row(row, row, count, head->layer->scale);
+    scale_row(row, row, count, head->layer->rule.scale);
     put_row(head, head->masked, query, count, false);
     if (!softmax_row(row, count))
         return HEAD_NO_NUMBER;

@@ -47,12 +47,12 @@ static bool count_floats(size_t *count, const struct attention_size *size, size_
 }
 
 /* The bytes that a thread takes for such a text; false: more than can be counted. */
-static bool measure(struct attention_size *size, size_t *bytes, enum attention_kind kind,
+static bool measure(struct attention_size *size, size_t *bytes,
                     const struct attention_problem *problem)
 {
     *size = (struct attention_size){.one = 1};
     *bytes = 0;
-    if (!attention_method(kind)->measure(size, problem))
+    if (!attention_method(problem->rule.kind)->measure(size, problem))
         return false;
     for (size_t i = 0; i < BUFFERS; i++) {
         size_t count = 0;
@@ -65,24 +65,18 @@ static bool measure(struct attention_size *size, size_t *bytes, enum attention_k
 
 size_t attention_bytes(const struct config *config, size_t queries, size_t keys)
 {
-    enum attention_kind kind = config->mechanism.kind;
-    enum attention_kind across = kind == ATTENTION_SPARSE ? ATTENTION_DENSE : kind;
-    struct attention_problem problem = {.config = config,
-                                        .queries = queries,
-                                        .keys = keys,
-                                        .fresh_keys = keys,
-                                        .causal = config->causal};
-    struct attention_problem of_encoder = problem;
-    struct attention_size size;
-    size_t bytes[3] = {0};
-    of_encoder.causal = false;
-    bool counted = measure(&size, &bytes[0], kind, &problem);
-    if (config->n_encoder_layer) /* three passes, each with its own */
-        counted = counted && measure(&size, &bytes[1], kind, &of_encoder) &&
-                  measure(&size, &bytes[2], across, &of_encoder);
-    counted =
-        counted && num_add(&bytes[0], bytes[0], bytes[1]) && num_add(&bytes[0], bytes[0], bytes[2]);
-    return counted ? bytes[0] : SIZE_MAX;
+    struct attention_problem problem = {
+        .config = config, .queries = queries, .keys = keys, .fresh_keys = keys};
+    enum site_part last = config->n_encoder_layer ? PART_CROSS : PART_SENTENCE;
+    size_t all = 0;
+    for (enum site_part part = PART_SENTENCE; part <= last; part++) { /* each has its own */
+        struct attention_size size;
+        size_t bytes = 0;
+        problem.rule = score_rule_read(config, part, 0);
+        if (!measure(&size, &bytes, &problem) || !num_add(&all, all, bytes))
+            return SIZE_MAX;
+    }
+    return all;
 }
 
 size_t attention_whole_bytes(const struct config *config, size_t queries, size_t keys,
@@ -97,10 +91,10 @@ static struct attention_problem problem_of(const struct pass *pass)
     const struct batch *batch = pass->batch;
     struct attention_problem problem = {
         .config = pass->config,
+        .rule = score_rule_read(pass->config, pass->part, 0),
         .queries = batch->longest_queries,
         .keys = batch->longest_keys,
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
-        .causal = batch->causal,
     };
     for (size_t s = 0; s < batch->count; s++)
         if (!pass_cache(pass, s) && batch->keys[s].count > problem.fresh_keys)
@@ -139,7 +133,7 @@ int attention_take_memory(struct pass *pass)
     struct attention_problem problem = problem_of(pass);
     struct attention_size size;
     size_t bytes = 0;
-    if (!measure(&size, &bytes, pass_attention_kind(pass), &problem))
+    if (!measure(&size, &bytes, &problem))
         return err_memory(pass->err, SIZE_MAX);
     struct attention_memory *memory = arena_alloc(pass->arena, threads, sizeof *memory, pass->err);
     if (!memory)

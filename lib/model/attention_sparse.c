@@ -8,7 +8,6 @@
 #include "math/isa.h"
 #include "math/rows.h"
 #include "model/attention_strip.h"
-#include "model/pattern.h"
 
 enum {
     FEW = 64,   /* keys at a time */
@@ -17,10 +16,10 @@ enum {
 
 static bool measure(struct attention_size *size, const struct attention_problem *problem)
 {
-    const struct pattern *pattern = &problem->config->mechanism.pattern;
+    const struct pattern *pattern = problem->rule.pattern;
     size->rows = size->part_rows = 1;
     size->context_stride = problem->config->d_v;
-    size->row = pattern_most(pattern, problem->keys);
+    size->row = score_most(&problem->rule, problem->keys);
     size->seen = size->row;
     if (pattern->random)
         size->drawn = num_min(pattern->random + 1, problem->keys);
@@ -40,8 +39,8 @@ static void multiply_chains(float *restrict y, const float *restrict x,
 }
 
 /* q · k of some keys, in ascending order; those of a cache are in panels. */
-static void score_keys(const struct attention_head *head, size_t query, const uint32_t *keys,
-                       size_t count, float *to)
+static void multiply_keys(const struct attention_head *head, size_t query, const uint32_t *keys,
+                          size_t count, float *to)
 {
     const float *q = head->q.data + query * head->q.stride;
     for (size_t first = 0, some = 0; first < count; first += some) {
@@ -70,7 +69,7 @@ static bool put_scores(const struct attention_head *head, size_t query)
         uint32_t keys[FEW];
         for (size_t i = 0; i < FEW; i++)
             keys[i] = (uint32_t)(key + i);
-        score_keys(head, query, keys, num_min(FEW, head->keys - key), row + key);
+        multiply_keys(head, query, keys, num_min(FEW, head->keys - key), row + key);
     }
     return !row || first_nonfinite(row, head->keys) == head->keys;
 }
@@ -109,28 +108,22 @@ static void sum_values(const struct attention_head *head, size_t query, size_t c
 static enum head_fault compute_query(const struct attention_head *head, size_t query)
 {
     const struct attention_memory *memory = head->memory;
-    const struct mechanism *mechanism = &head->layer->pass->config->mechanism;
-    struct view view = {.query = head->past + query,
-                        .keys = head->keys,
-                        .visible = strip_visible(head, query),
-                        .first = attention_first(head, query),
-                        .drawn = memory->drawn};
-    view.drawn_count = pattern_draw(&mechanism->pattern, &view, memory->drawn);
-    size_t count = pattern_keys(&mechanism->pattern, &view, memory->seen);
+    const struct score_rule *rule = &head->layer->rule;
+    size_t count = score_keys(rule, head->past + query, head->keys, memory->seen, memory->drawn);
     if (!put_scores(head, query))
         return HEAD_NO_NUMBER;
     if (count == 0)
         return HEAD_NO_KEY;
-    score_keys(head, query, memory->seen, count, memory->row);
-    if (!head->layer->bends)
-        scale_row(memory->row, memory->row, count, head->layer->scale);
-    for (size_t i = 0; head->layer->bends && i < count; i++)
-        attention_scale(head, memory->row + i,
-                        (struct key_range){memory->seen[i], memory->seen[i] + 1});
+    multiply_keys(head, query, memory->seen, count, memory->row);
+    if (!score_bends(rule))
+        scale_row(memory->row, memory->row, count, rule->scale);
+    for (size_t i = 0; score_bends(rule) && i < count; i++)
+        score_apply(rule, head->slope, memory->row + i,
+                    (struct key_range){memory->seen[i], memory->seen[i] + 1});
     put_row(head, head->masked, query, count, -INFINITY);
     if (!softmax_row(memory->row, count))
         return HEAD_NO_NUMBER;
-    for (size_t i = 0; mechanism->dropout > 0 && i < count; i++)
+    for (size_t i = 0; head->layer->pass->config->mechanism.dropout > 0 && i < count; i++)
         strip_drop(head, memory->row + i, query,
                    (struct key_range){memory->seen[i], memory->seen[i] + 1});
     put_row(head, head->weights, query, count, 0.0f);

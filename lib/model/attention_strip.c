@@ -92,9 +92,9 @@ void strip_fetch_all(struct attention_layer *layer, size_t row_size)
     }
 }
 
-size_t strip_visible(const struct attention_head *head, size_t query)
+struct key_range strip_visible(const struct attention_head *head, size_t query)
 {
-    return head->layer->pass->batch->causal ? head->past + query + 1 : head->keys;
+    return score_visible(&head->layer->rule, head->past + query, head->keys);
 }
 
 void strip_transpose_panel(const struct attention_head *head, size_t key, float *panel)

@@ -22,6 +22,7 @@
 #include "math/kernel.h"
 #include "model/cache.h"
 #include "model/pass.h"
+#include "model/score_rule.h"
 
 enum {
     STRIP = 32, /* queries that are worked on together, at most */
@@ -68,25 +69,21 @@ struct attention_size {
 /* What the memory must be large enough for: the longest text of a batch. */
 struct attention_problem {
     const struct config *config;
+    struct score_rule rule; /* of the first layer */
     size_t queries, keys;
     size_t fresh_keys; /* those that are in no cache */
     bool maps;         /* any attention map is */
     bool bf16;         /* products are made of pairs of rounded numbers */
-    bool causal;
 };
 
 /* What all heads of one layer share. */
 struct attention_layer {
     struct pass *pass;
     size_t layer;
-    float scale; /* with the temperature, unless scores are bent */
-    bool bends;  /* there is a cap or ALiBi: see attention_scale */
+    struct score_rule rule;
     bool wants_context;
-    size_t window;     /* keys that a query sees at most; 0: all */
-    float cap;         /* of scaled scores; 0: none */
-    bool renormalises; /* the softmax, which is over all keys: see mechanism.h */
-    bool bf16;         /* products are made of pairs of rounded numbers */
-    unsigned edits;    /* a bit a map that is changed, from SITE_SCORES on; dense attention alone */
+    bool bf16;      /* products are made of pairs of rounded numbers */
+    unsigned edits; /* a bit a map that is changed, from SITE_SCORES on; dense attention alone */
     struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* by rows, keys */
     struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* …; add to what is there */
     atomic_size_t first_fault; /* that of the lowest round: round · HEAD_FAULTS + fault */
@@ -104,7 +101,7 @@ struct attention_head {
     float *scores, *softmax, *masked, *weights; /* [T, S] where wanted, else NULL */
     const size_t *rows;                         /* the row of each query in these: site.h */
     uint64_t dropout_key;                       /* a number for the head */
-    float slope;                                /* ALiBi's: what a score gains a key; 0: nothing */
+    float slope;                                /* of ALiBi; 0: none */
 };
 
 /* How a head can fail. */
@@ -141,18 +138,13 @@ struct strip {
     size_t first, rows;
 };
 
-/* Keys first … end - 1. */
-struct key_range {
-    size_t first, end;
-};
-
 size_t strip_round_up(size_t size, size_t step);
 
 /* The strip of at most `most` queries that begins with one. */
 struct strip strip_at(const struct attention_head *head, size_t first, size_t most);
 
-/* How many keys, from the first on, the mask lets a query see. */
-size_t strip_visible(const struct attention_head *head, size_t query);
+/* The keys that are visible to a query. */
+struct key_range strip_visible(const struct attention_head *head, size_t query);
 
 /* What a thread needs beside its rows and their stride; false: more than can be counted. */
 bool strip_measure(struct attention_size *size, const struct attention_problem *problem);
@@ -209,17 +201,6 @@ void strip_put_range(const struct attention_head *head, float *map, size_t query
 /* Let weights of the keys from `first` on go, where the mechanism has dropout. */
 void strip_drop(const struct attention_head *head, float *weights, size_t query,
                 struct key_range keys);
-
-/* --- windows, caps and ALiBi: attention_bias.c ----------------------------------------------- */
-
-/* The first key that the layer's window lets a query see; from there on all that it sees. */
-size_t attention_first(const struct attention_head *head, size_t query);
-struct key_range attention_seen(const struct attention_head *head, size_t query);
-
-/* ALiBi's slope of a head, 0: none; scores of some keys scaled, and where that bends them capped,
- * moved by their distance, and divided by the temperature. */
-float attention_slope(const struct config *config, size_t head);
-void attention_scale(const struct attention_head *head, float *scores, struct key_range keys);
 
 /* --- edits: pass_edits.c ---------------------------------------------------------------------- */
 

@@ -109,7 +109,6 @@ int batch_init(struct batch *batch, const struct config *config, const struct te
     if (lay_out(batch, arena, err))
         return -1;
     look_at_themselves(batch);
-    batch->causal = config->causal;
     if (config_is_cross(config))
         *batch = batch_at_sources(batch);
     return 0;
@@ -136,7 +135,6 @@ int batch_of_sources(struct batch *sources, const struct batch *batch, struct ar
 struct batch batch_at_sources(const struct batch *batch)
 {
     struct batch at_sources = *batch;
-    at_sources.causal = false;
     at_sources.keys = batch->sources;
     at_sources.past_keys = batch->past_sources;
     at_sources.key_tokens = batch->source_tokens;

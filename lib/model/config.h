@@ -154,7 +154,7 @@ unsigned config_flags(const struct config *config);
 /* The most keys that a query of the layer attends to, its own included; 0: no limit. */
 size_t config_window(const struct config *config, size_t layer);
 
-/* The model's own scale of a layer's scores; see mechanism_scale. */
+/* The model's own scale of a layer's scores; see score_rule_read. */
 float config_scale(const struct config *config, size_t layer);
 
 /* Whether the unembedding is the token embedding: `tied` or `lacks_head`. */

@@ -39,21 +39,6 @@ static struct head_rule read_head(const struct config *c, enum site_part part, s
     };
 }
 
-static struct score_rule read_score(const struct config *c, enum site_part part, size_t layer)
-{
-    bool own = part == PART_SENTENCE && !config_is_cross(c);
-    size_t window = own ? config_window(c, layer) : 0;
-    return (struct score_rule){
-        .scale = config_scale(c, layer),
-        .cap = c->score_cap,
-        .bias = c->alibi == ALIBI_BLOOM    ? BIAS_ALIBI
-                : c->alibi == ALIBI_FALCON ? BIAS_ALIBI_ROUNDED
-                                           : NO_BIAS,
-        .back = window ? window - 1 : SIZE_MAX,
-        .ahead = own && c->causal ? 0 : SIZE_MAX,
-    };
-}
-
 /* The norms of a sublayer and the sites around it; `sum` is what the stream is called after it. */
 static struct sublayer read_sublayer(const struct config *c, enum sublayer_kind kind,
                                      enum site_part part)
@@ -99,7 +84,7 @@ size_t layer_read(struct sublayer list[SUBLAYERS_MAX], const struct config *conf
         list[count++] = read_sublayer(config, SUBLAYER_ATTEND_SOURCE, PART_CROSS);
     for (struct sublayer *s = list; s < list + count; s++) {
         s->head = read_head(config, s->part, layer);
-        s->score = read_score(config, s->part, layer);
+        s->score = score_rule_read(config, s->part, layer);
     }
     if (config->style == STYLE_BARE)
         return count;

@@ -19,6 +19,7 @@
 
 #include "model/config.h"
 #include "model/parameter_table.h"
+#include "model/score_rule.h"
 #include "model/site.h"
 
 struct buf;
@@ -40,22 +41,6 @@ struct head_rule {
     size_t rotary_first;         /* components before it are not rotated */
     float clip;                  /* of q, k and v to [-clip, clip]; 0: none */
     bool no_out;                 /* the output is the heads side by side */
-};
-
-/* From products of queries and keys to weights: the only rule for visible keys and biases. */
-struct score_rule {
-    float scale; /* the model's own; see mechanism_scale */
-    float cap;   /* scores are cap · tanh(score / cap); 0: none */
-    enum {
-        NO_BIAS,
-        BIAS_ALIBI,          /* slope · position of the key, after the scale (BLOOM) */
-        BIAS_ALIBI_ROUNDED,  /* in bf16, before the scale (Falcon) */
-        BIAS_ALIBI_FROM_END, /* slope · (position - that of the last key) (MPT) */
-        BIAS_BUCKETS,        /* a number of a table for each distance (T5) */
-    } bias;
-    short bias_layer, buckets, reach; /* BIAS_BUCKETS: the layer that has the table; its rows */
-    size_t back, ahead; /* visible keys before and after the query; SIZE_MAX: no limit */
-    bool sink;          /* the softmax has one score more, which no key has */
 };
 
 /* The products of an MLP, or of each expert of a mixture, and how experts are chosen. */

@@ -324,18 +324,3 @@ int mechanism_check(const struct mechanism *mechanism, const struct config *conf
         return -1;
     return check_family(mechanism, config, err);
 }
-
-float mechanism_base_scale(const struct config *config, size_t layer)
-{
-    const struct mechanism *m = &config->mechanism;
-    if (m->scale_method == SCALE_SQRT)
-        return 1.0f / sqrtf((float)config->d_k);
-    return m->scale_method == SCALE_NUMBER ? m->scale : config_scale(config, layer);
-}
-
-float mechanism_scale(const struct config *config, size_t layer)
-{
-    float scale = mechanism_base_scale(config, layer);
-    float temperature = config->mechanism.temperature;
-    return temperature > 0 ? scale / temperature : scale;
-}

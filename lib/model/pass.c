@@ -136,8 +136,7 @@ static int take_logits(struct pass *pass)
 
 enum attention_kind pass_attention_kind(const struct pass *pass)
 {
-    enum attention_kind kind = pass->config->mechanism.kind;
-    return kind == ATTENTION_SPARSE && pass->part == PART_CROSS ? ATTENTION_DENSE : kind;
+    return score_rule_read(pass->config, pass->part, 0).kind;
 }
 
 enum precision pass_attention_precision(const struct pass *pass)

@@ -80,7 +80,7 @@ void attention_edit(const struct attention_head *head, enum site site, size_t qu
     block.first_head = head->head;
     block.first_row += query;
     block.first_column = keys.first;
-    block.forbidden = layer->renormalises ? 0.0f : -INFINITY;
+    block.forbidden = layer->rule.mask_after ? 0.0f : -INFINITY;
     edits_apply(layer->pass->edits, &block);
 }
 
@@ -89,7 +89,7 @@ void attention_edit_scores(const struct attention_head *head, struct matrix rows
     const struct key_range all = {0, head->keys};
     for (size_t row = 0; head->layer->edits & 1 && row < rows.rows; row++)
         attention_edit(head, SITE_SCORES, query + row, rows.data + row * rows.stride,
-                       head->layer->renormalises ? all : attention_seen(head, query + row));
+                       head->layer->rule.mask_after ? all : strip_visible(head, query + row));
 }
 
 enum head_fault attention_edit_masked(const struct attention_head *head, struct matrix rows,
@@ -99,7 +99,7 @@ enum head_fault attention_edit_masked(const struct attention_head *head, struct 
         return HEAD_SOUND;
     for (size_t row = 0; row < rows.rows; row++)
         attention_edit(head, SITE_MASKED, query + row, rows.data + row * rows.stride,
-                       attention_seen(head, query + row));
+                       strip_visible(head, query + row));
     softmax_range_scale(rows, ranges, 1.0f);
     for (size_t row = 0; row < rows.rows; row++)
         if (ranges[row].largest == -INFINITY)
