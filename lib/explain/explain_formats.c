@@ -648,7 +648,8 @@ int explain_json_write(struct stream *out, const struct explanations *explanatio
     const struct explanation *first = explanations->items;
     struct report origin = *first->report;
     struct buf latex = {0};
-    origin.heads = NULL; /* the single head is named below */
+    origin.heads = NULL; /* the single head and its queries are named below */
+    origin.tensor_count = 0;
     json_put_open(&json, NULL, '{');
     json_put_text(&json, "format", JSON_FORMAT("explain"));
     json_report_origin(&json, &origin, NULL);

@@ -44,8 +44,9 @@ static bool is_decoder(const struct config *config)
     return config->kind != MODEL_ATTENTION && !config->n_encoder_layer;
 }
 
-/* Find the requested attention among the sublayers, and select the layer's sites; in bare attention
- * also the previous layer, whose output is the input; with a source, the encoder's last layer. */
+/* Find the requested attention among the sublayers, and select the layer's sites (of one query only
+ * its rows); in bare attention also the previous layer, whose output is the input; with a source,
+ * the encoder's last layer. */
 static int begin(struct trace *trace, struct selection *selection, const struct config *config,
                  const struct explain_request *request, struct arena *arena, struct err *err)
 {
@@ -77,9 +78,15 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
         if (site_exists(config, SITE_OF(request->part, site)))
             site_set_add(&selection->sites, SITE_OF(request->part, site));
     selection->whole = SITE_SET(SITE_OF(request->part, SITE_CONTEXT));
-    site_set_add(&selection->sites, bare ? SITE_EMBEDDING : stream_site(trace));
-    if (!bare)
-        site_set_add(&selection->sites, input_site(trace));
+    const enum site inputs[] = {bare ? SITE_EMBEDDING : stream_site(trace),
+                                bare ? SITE_ATTN_OUT : input_site(trace)};
+    for (size_t i = 0; i < 2; i++) {
+        site_set_add(&selection->sites, inputs[i]);
+        site_set_add(&selection->all_tokens, inputs[i]);
+    }
+    if (request->query_count == 1 && !in_encoder &&
+        !(selection->queries = arena_format(arena, err, "%zu", request->query)))
+        return -1;
     if (trace->rule->kind == SUBLAYER_ATTEND_SOURCE) {
         site_set_add(&selection->sites, source_site(config));
         selection->encoder_layers = (struct layers){numbers + 3, config->n_encoder_layer > 0};
@@ -102,8 +109,11 @@ const float *trace_row(const struct trace *trace, enum site site)
 const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head)
 {
     const struct kept *kept = trace_find(trace, site);
-    size_t first = head ? head * kept->shape[1] : 0;
-    return kept ? kept->data + (first + trace->query) * kept->shape[kept->rank - 1] : NULL;
+    if (!kept)
+        return NULL;
+    size_t row = kept->queries ? 0 : trace->query;
+    row += head ? head * kept->shape[1] : 0;
+    return kept->data + row * kept->shape[kept->rank - 1];
 }
 
 float *trace_product(const struct trace *trace, const float *x, size_t rows, const struct weight *w,

@@ -208,9 +208,10 @@ int selection_heads(struct selection *selection, const char *list, const struct 
     return parse_list(list, &range, &selection->heads, &selection->head_count, arena, err);
 }
 
-bool selection_is_of_queries(enum site site)
+bool selection_is_of_queries(const struct selection *selection, enum site site)
 {
-    return site_row(site)->axes != AXES_GROUP_TOKEN_DIM && site_part(site) != PART_SOURCE;
+    return !site_set_has(selection->all_tokens, site) &&
+           site_row(site)->axes != AXES_GROUP_TOKEN_DIM && site_part(site) != PART_SOURCE;
 }
 
 int selection_queries(const size_t **queries, size_t *count, const struct selection *selection,

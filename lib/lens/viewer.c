@@ -216,7 +216,7 @@ static struct kept *add_item(struct capture *capture, size_t text, struct kept i
         item.heads = heads->items;
         item.shape[0] = heads->count;
     }
-    if (capture->selection->queries && selection_is_of_queries(item.site)) {
+    if (capture->selection->queries && selection_is_of_queries(capture->selection, item.site)) {
         size_t *rows = &item.shape[item.rank - 2];
         if (!list->queries && selection_queries(&list->queries, &list->query_count,
                                                 capture->selection, *rows, capture->arena, err))
@@ -622,7 +622,7 @@ static double site_floats(const struct viewer *viewer, const struct selection *s
         return (double)INFINITY;
     if (site == SITE_LOGITS && selection->last_logits && !selection->queries)
         return (double)config->vocab_size;
-    if (all || !selection_is_of_queries(site) || !tokens)
+    if (all || !selection_is_of_queries(selection, site) || !tokens)
         return (double)count;
     return (double)count / (double)tokens * (double)selection_query_count(selection, tokens);
 }
