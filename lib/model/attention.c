@@ -150,12 +150,12 @@ static int prepare(struct attention_layer *job)
     return 0;
 }
 
-enum pass_state attention(struct pass *pass, size_t layer)
+enum pass_state attention(struct pass *pass, const struct score_rule *rule, size_t layer)
 {
     struct attention_layer job = {
         .pass = pass,
         .layer = layer,
-        .rule = score_rule_read(pass->config, pass->part, layer),
+        .rule = *rule,
         .wants_context = pass_goes_to(pass, SITE_CONTEXT, layer),
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
     };

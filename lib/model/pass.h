@@ -11,6 +11,7 @@
 #include "model/batch.h"
 #include "model/config.h"
 #include "model/edit.h"
+#include "model/score_rule.h"
 #include "model/layer.h"
 #include "model/site.h"
 #include "model/weights.h"
@@ -171,9 +172,9 @@ enum precision pass_attention_precision(const struct pass *pass);
 /* Append the layer's keys and values to the caches of texts. */
 void attention_store(struct pass *pass, size_t layer);
 
-/* context [T, H·dv] = softmax(q · kᵀ · scale) · v for each head, in scratch; without the context if
+/* context [T, H·dv] = softmax(rule(q · kᵀ)) · v for each head, in scratch; without the context if
  * nothing after the weights is watched. Announces scores, masked, weights and context. */
-enum pass_state attention(struct pass *pass, size_t layer);
+enum pass_state attention(struct pass *pass, const struct score_rule *rule, size_t layer);
 
 /* Bytes of memory that one thread needs for a text with these numbers of queries and keys; that all
  * threads need. */
