@@ -504,11 +504,10 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
                 struct err *err)
 {
     const struct head_survey *survey = &((const struct state *)state)->survey;
-    struct selection selection = survey->selection;
     (void)arena, (void)err;
-    if (!head_survey_needs(survey, OF_TEXTS))
-        selection.sites = (struct site_set){0};
-    viewer_add_memory(&work->memory, &driver->session.viewer, &selection, &work->pair, LOOK_RUN);
+    if (head_survey_needs(survey, OF_TEXTS))
+        head_survey_add_memory(&work->memory, &driver->session.viewer, survey->scores->count,
+                               &work->pair);
     return 0;
 }
 

@@ -462,7 +462,7 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     size_t heads = layers_of(config) * config->n_head, explained = 0; /* copied by `narrow` */
     work->result_bytes = request_add_memory(memory, &own->request, viewer, pair, false);
     if (has_scores(source))
-        viewer_add_memory(memory, viewer, &selection, pair, LOOK_RUN);
+        head_survey_add_memory(memory, viewer, score_row_count, pair);
     if (select_layers(&selection, explains, config, arena, err) ||
         plan_next(&next, source, pair, arena, err))
         return -1;

@@ -655,16 +655,19 @@ static double visible_bytes(const struct viewer *viewer, const struct selection 
 }
 
 /* The bytes of a pass: its buffers, the memory of threads, logits, and attention maps of one layer
- * unless they are lent. */
+ * unless they are lent; of those that are taken by rows, a strip for each thread. */
 static double pass_bytes(const struct viewer *viewer, const struct selection *selection,
-                         const struct text_pair *pair, bool lends)
+                         const struct text_pair *pair, enum look_way way)
 {
+    bool lends = way != LOOK_RUN;
     const struct config *config = &viewer->model.config;
     size_t tokens = num_max(pair->sentence.count, pair->source.count);
     size_t threads = pool_threads(viewer->machine.pool);
     double bytes = (double)pass_memory_bytes(config, tokens) +
                    (double)attention_whole_bytes(config, tokens, tokens, threads);
     struct site_set sites = selection->sites;
+    if (way == LOOK_BY_ROW)
+        bytes += (double)attention_rows_bytes(tokens) * (double)threads;
     if (site_set_has_effective(sites)) {
         bytes += effective_bytes(selection, config, pair->sentence.count);
         site_set_add(&sites, SITE_WEIGHTS);
@@ -694,6 +697,6 @@ void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
     } else if (way == LOOK_AT_ALL) {
         held = viewer_captured_bytes(viewer, selection, pair);
     }
-    memory->held += held + (way == LOOK_RUN ? 0 : visible_bytes(viewer, &one, pair));
-    memory->during = fmax(memory->during, pass_bytes(viewer, &one, pair, way != LOOK_RUN));
+    memory->held += held + (way < LOOK_AT_ALL ? 0 : visible_bytes(viewer, &one, pair));
+    memory->during = fmax(memory->during, pass_bytes(viewer, &one, pair, way));
 }

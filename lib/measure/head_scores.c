@@ -241,54 +241,78 @@ void head_sums_merge(struct head_sums *sums, const struct head_survey *survey,
 
 /* --- passes ----------------------------------------------------------------------------------- */
 
-/* Input of a pass. */
+/* A pass. Values of a layer are held until its rows are complete, and then added in the order of
+ * texts and queries, whichever thread measured them. */
 struct count {
     const struct head_survey *survey;
     enum score_material material;
-    const struct head_text *texts;
-    bool random; /* run random tokens instead of the texts */
+    const struct head_text *texts; /* [text_count] */
+    size_t text_count;
+    bool random;     /* run random tokens instead of the texts */
+    int layer;       /* whose values are held; -1: none */
+    double **values; /* [text] [score, head, query] NaN: no value */
 };
 
-/* Add the rows of one head; with a needle only the last row. */
-static void count_rows(struct mean *mean, const struct score *score, const struct count *count,
-                       const struct head_text *text, const struct tensor *weights)
+/* The first query that is measured: the second; with a needle only the last. */
+static size_t first_query(const struct head_text *text)
 {
-    for (size_t query = text->marked ? text->count - 1 : 1; query < text->count; query++) {
-        const struct attention_row row = {
-            .weights = weights->data + query * weights->stride[0],
-            .keys = query + 1,
-            .query = query,
-            .ids = text->ids,
-            .bos = count->survey->bos,
-            .offset = score->offset,
-            .marked = text->marked,
-        };
-        double value = score->row->measure(&row);
-        if (isnan(value))
-            continue;
-        mean->sum += value;
-        mean->count++;
-    }
+    return text->marked ? text->count - 1 : 1;
 }
 
-static int take_weights(void *context, const struct announcement *seen, struct err *err)
+static void measure_row(void *context, const struct attention_map_row *seen)
 {
     const struct count *count = context;
     const struct head_survey *survey = count->survey;
     const struct head_text *text = &count->texts[seen->text];
-    size_t heads = seen->values.shape[0];
-    (void)err;
-    for (size_t i = 0; i < survey->scores->count; i++) {
+    size_t heads = survey->viewer->model.config.n_head;
+    struct attention_row row = {
+        .weights = seen->values,
+        .keys = seen->query + 1,
+        .query = seen->query,
+        .ids = text->ids,
+        .bos = survey->bos,
+        .marked = text->marked,
+    };
+    for (size_t i = 0; i < survey->scores->count && seen->query >= first_query(text); i++) {
         const struct score *score = &survey->scores->items[i];
-        struct mean *means = (count->random ? text->sums->random : text->sums->found) +
-                             i * survey->heads + (size_t)seen->layer * heads;
-        if (material_of(survey, score) != count->material)
-            continue;
-        for (size_t head = 0; head < heads; head++) {
-            struct tensor weights = tensor_slice(&seen->values, head);
-            count_rows(&means[head], score, count, text, &weights);
+        row.offset = score->offset;
+        if (material_of(survey, score) == count->material)
+            count->values[seen->text][(i * heads + seen->head) * text->count + seen->query] =
+                score->row->measure(&row);
+    }
+}
+
+/* Add the values of the layer to the sums. */
+static void add_values(const struct count *count)
+{
+    const struct head_survey *survey = count->survey;
+    size_t heads = survey->viewer->model.config.n_head;
+    for (size_t t = 0; t < count->text_count && count->layer >= 0; t++) {
+        const struct head_text *text = &count->texts[t];
+        struct mean *means = count->random ? text->sums->random : text->sums->found;
+        for (size_t i = 0; i < survey->scores->count * heads; i++) {
+            const double *values = count->values[t] + i * text->count;
+            struct mean *mean =
+                &means[i / heads * survey->heads + (size_t)count->layer * heads + i % heads];
+            bool own = material_of(survey, &survey->scores->items[i / heads]) == count->material;
+            for (size_t query = first_query(text); own && query < text->count; query++) {
+                if (isnan(values[query]))
+                    continue;
+                mean->sum += values[query];
+                mean->count++;
+            }
         }
     }
+}
+
+static int take_rows(void *context, struct attention_map_room *room, struct err *err)
+{
+    struct count *count = context;
+    (void)err;
+    if (count->layer != room->layer)
+        add_values(count);
+    count->layer = room->layer;
+    room->take = measure_row;
     return 0;
 }
 
@@ -305,20 +329,25 @@ static const uint32_t *random_ids(const struct count *count, const struct head_t
     return ids;
 }
 
-static int run(struct count *count, struct viewer *viewer, size_t texts, struct arena *arena,
-               struct err *err)
+static int run(struct count *count, struct viewer *viewer, struct arena *arena, struct err *err)
 {
-    struct text *items = arena_alloc(arena, texts, sizeof *items, err);
-    const struct text_list list = {items, texts, count->texts->number, NULL};
-    for (size_t i = 0; items && i < texts; i++) {
+    const struct head_survey *survey = count->survey;
+    size_t measured = survey->scores->count * viewer->model.config.n_head;
+    struct text *items = arena_alloc(arena, count->text_count, sizeof *items, err);
+    const struct text_list list = {items, count->text_count, count->texts->number, NULL};
+    struct tap tap = {.lend = take_rows, .context = count};
+    count->values = arena_alloc(arena, count->text_count, sizeof *count->values, err);
+    for (size_t i = 0; items && count->values && i < count->text_count; i++) {
         const struct head_text *text = &count->texts[i];
         items[i] = (struct text){.ids = text->ids, .count = text->count};
-        if (count->random && !(items[i].ids = random_ids(count, text, arena, err)))
+        if ((count->random && !(items[i].ids = random_ids(count, text, arena, err))) ||
+            !(count->values[i] = arena_room(arena, text->count, measured * sizeof(double), err)))
             return -1;
     }
-    return items ? viewer_run(viewer, &count->survey->selection, &list,
-                              (struct tap){.sink = take_weights, .context = count}, err)
-                 : -1;
+    if (!items || !count->values || viewer_run(viewer, &survey->selection, &list, tap, err))
+        return -1;
+    add_values(count);
+    return 0;
 }
 
 int head_survey_run(const struct head_survey *survey, struct viewer *viewer,
@@ -326,14 +355,28 @@ int head_survey_run(const struct head_survey *survey, struct viewer *viewer,
                     struct err *err)
 {
     struct arena arena = {0};
-    struct count found = {survey, material, texts, false};
-    struct count random = {survey, material, texts, true};
-    int failed = run(&found, viewer, count, &arena, err) ||
-                 (survey->with_baseline && run(&random, viewer, count, &arena, err));
+    int failed = 0;
+    for (int random = 0; random <= survey->with_baseline && !failed; random++) {
+        struct count pass = {survey, material, texts, count, random, -1, NULL};
+        failed = run(&pass, viewer, &arena, err);
+        arena_clear(&arena);
+    }
     for (size_t i = 0; i < count && !failed; i++)
         texts[i].sums->counts[material]++;
     arena_release(&arena);
     return err_if(failed);
+}
+
+void head_survey_add_memory(struct memory *memory, const struct viewer *viewer, size_t scores,
+                            const struct text_pair *pair)
+{
+    const struct config *config = &viewer->model.config;
+    const struct selection selection = {.sites = SITE_SET(SITE_WEIGHTS),
+                                        .layers.count = config->n_layer};
+    struct memory own = {0};
+    viewer_add_memory(&own, viewer, &selection, pair, LOOK_BY_ROW);
+    own.during += (double)(scores * config->n_head) * (double)pair->sentence.count * sizeof(double);
+    memory->during = fmax(memory->during, own.during);
 }
 
 int head_survey_run_repeats(const struct head_survey *survey, struct viewer *viewer,

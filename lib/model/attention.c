@@ -1,26 +1,305 @@
-#include "model/pass.h"
+/* attention.c: the attention of a layer: the memory of threads and of attention maps, and the heads
+ * of all texts, each by the method of the mechanism. */
+#include <string.h>
 
-#include <stdatomic.h>
-#include <stdint.h>
-
-#include "math/rows.h"
+#include "base/num.h"
 #include "math/rng.h"
+#include "math/rows.h"
 #include "model/attention_strip.h"
 
-const struct attention_method *attention_method(enum attention_kind kind)
+/* --- methods ---------------------------------------------------------------------------------- */
+
+static const struct attention_method *const methods[ATTENTION_KINDS] = {
+    [ATTENTION_DENSE] = &attention_dense,     [ATTENTION_SPARSE] = &attention_sparse,
+    [ATTENTION_LINEAR] = &attention_linear,   [ATTENTION_BLOCKED] = &attention_blocked,
+    [ATTENTION_LOWRANK] = &attention_lowrank,
+};
+
+/* --- memory of threads ------------------------------------------------------------------------ */
+
+/* A buffer of a thread: where its pointer and its size stand. All are of floats or of what is as
+ * large. */
+static const struct buffer_row {
+    size_t pointer;      /* in struct attention_memory */
+    size_t rows, stride; /* in struct attention_size */
+    bool zeroed;
+} buffer_rows[] = {
+#define BUFFER(pointer, rows, stride, zeroed)                                              \
+    {                                                                                      \
+        offsetof(struct attention_memory, pointer), offsetof(struct attention_size, rows), \
+            offsetof(struct attention_size, stride), zeroed                                \
+    }
+    BUFFER(panels, panels, one, false),
+    BUFFER(scores, rows, stride, false),
+    BUFFER(context, rows, context_stride, false),
+    BUFFER(part, part_rows, context_stride, false),
+    BUFFER(row, row, one, false),
+    BUFFER(sums, sums, one, false),
+    BUFFER(seen, seen, one, false),
+    BUFFER(drawn, drawn, one, false),
+    BUFFER(pairs.keys, pairs.keys, one, true),
+    BUFFER(pairs.values, pairs.values, one, true),
+    BUFFER(pairs.queries, pairs.queries, one, true),
+    BUFFER(pairs.weights, pairs.weights, one, true),
+#undef BUFFER
+};
+
+enum { BUFFERS = sizeof buffer_rows / sizeof *buffer_rows };
+
+static size_t size_at(const struct attention_size *size, size_t offset)
 {
-    static const struct attention_method *const methods[ATTENTION_KINDS] = {
-        [ATTENTION_DENSE] = &attention_dense,     [ATTENTION_SPARSE] = &attention_sparse,
-        [ATTENTION_LINEAR] = &attention_linear,   [ATTENTION_BLOCKED] = &attention_blocked,
-        [ATTENTION_LOWRANK] = &attention_lowrank,
-    };
-    return methods[kind];
+    return *(const size_t *)(const void *)((const char *)size + offset);
 }
 
-static const struct attention_method *method_of(const struct pass *pass)
+/* The floats of a buffer; false: more than can be counted. */
+static bool count_floats(size_t *count, const struct attention_size *size, size_t buffer)
 {
-    return attention_method(pass_attention_kind(pass));
+    const struct buffer_row *row = &buffer_rows[buffer];
+    return num_multiply(count, size_at(size, row->rows), size_at(size, row->stride));
 }
+
+/* The bytes that a thread takes for such a text; false: more than can be counted. */
+static bool measure(struct attention_size *size, size_t *bytes,
+                    const struct attention_problem *problem)
+{
+    *size = (struct attention_size){.one = 1};
+    *bytes = 0;
+    if (!methods[problem->rule.kind]->measure(size, problem))
+        return false;
+    for (size_t i = 0; i < BUFFERS; i++) {
+        size_t count = 0;
+        if (!count_floats(&count, size, i) || !num_multiply(&count, count, sizeof(float)) ||
+            !num_add(bytes, *bytes, count))
+            return false;
+    }
+    return true;
+}
+
+size_t attention_bytes(const struct config *config, size_t queries, size_t keys)
+{
+    struct attention_problem problem = {
+        .config = config, .queries = queries, .keys = keys, .fresh_keys = keys};
+    enum site_part last = config->n_encoder_layer ? PART_CROSS : PART_SENTENCE;
+    size_t all = 0;
+    for (enum site_part part = PART_SENTENCE; part <= last; part++) { /* each has its own */
+        struct attention_size size;
+        size_t bytes = 0;
+        problem.rule = score_rule_read(config, part, 0);
+        if (!measure(&size, &bytes, &problem) || !num_add(&all, all, bytes))
+            return SIZE_MAX;
+    }
+    return all;
+}
+
+size_t attention_whole_bytes(const struct config *config, size_t queries, size_t keys,
+                             size_t threads)
+{
+    size_t bytes = 0;
+    return num_multiply(&bytes, attention_bytes(config, queries, keys), threads) ? bytes : SIZE_MAX;
+}
+
+/* True if a map is watched in a layer and the mechanism has it. */
+static bool map_is_wanted(const struct pass *pass, size_t map, size_t layer)
+{
+    enum site site = (enum site)(SITE_SCORES + map);
+    return pass_watches(pass, site, layer) && site_exists(pass->config, SITE_OF(pass->part, site));
+}
+
+static bool map_is_wanted_anywhere(const struct pass *pass, size_t map)
+{
+    for (size_t layer = 0; layer < pass->layers; layer++)
+        if (map_is_wanted(pass, map, layer))
+            return true;
+    return false;
+}
+
+static struct attention_problem problem_of(const struct pass *pass)
+{
+    const struct batch *batch = pass->batch;
+    struct attention_problem problem = {
+        .config = pass->config,
+        .rule = score_rule_read(pass->config, pass->part, 0),
+        .queries = batch->longest_queries,
+        .keys = batch->longest_keys,
+        .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
+    };
+    for (size_t s = 0; s < batch->count; s++)
+        if (!pass_cache(pass, s) && batch->keys[s].count > problem.fresh_keys)
+            problem.fresh_keys = batch->keys[s].count;
+    for (size_t map = 0; map < ATTENTION_MAPS; map++)
+        problem.maps |= map_is_wanted_anywhere(pass, map);
+    return problem;
+}
+
+static int take_for_thread(struct pass *pass, struct attention_memory *memory,
+                           const struct attention_size *size)
+{
+    *memory = (struct attention_memory){
+        .stride = size->stride,
+        .context_stride = size->context_stride,
+        .pairs.query_stride = size->pairs.query_stride,
+        .pairs.weight_stride = size->pairs.weight_stride,
+    };
+    for (size_t i = 0; i < BUFFERS; i++) {
+        size_t count = 0;
+        count_floats(&count, size, i);
+        if (count == 0)
+            continue;
+        void *room = (buffer_rows[i].zeroed ? arena_alloc : arena_room)(pass->arena, count,
+                                                                        sizeof(float), pass->err);
+        if (!room)
+            return -1;
+        memcpy((char *)memory + buffer_rows[i].pointer, &room, sizeof room);
+    }
+    return 0;
+}
+
+/* Reserve the memory of every thread for the longest text of the batch; all layers use it. */
+static int take_memory(struct pass *pass)
+{
+    size_t threads = pool_threads(pass->machine->pool);
+    struct attention_problem problem = problem_of(pass);
+    struct attention_size size;
+    size_t bytes = 0;
+    if (!measure(&size, &bytes, &problem))
+        return err_memory(pass->err, SIZE_MAX);
+    struct attention_memory *memory = arena_alloc(pass->arena, threads, sizeof *memory, pass->err);
+    if (!memory)
+        return -1;
+    for (size_t t = 0; t < threads; t++)
+        if (take_for_thread(pass, &memory[t], &size))
+            return -1;
+    pass->scratch.attention = memory;
+    return 0;
+}
+
+/* --- attention maps --------------------------------------------------------------------------- */
+
+static size_t cells_of(const struct pass *pass, size_t text)
+{
+    return pass->batch->queries[text].count * batch_keys(pass->batch, text);
+}
+
+int attention_maps_init(struct pass *pass)
+{
+    struct attention_maps *maps = &pass->scratch.maps;
+    const struct batch *batch = pass->batch;
+    size_t heads = batch->count * pass->config->n_head;
+    size_t total = 0; /* floats of a map for all heads of all texts */
+    for (size_t s = 0; s < batch->count; s++) {
+        size_t cells = 0;
+        if (!num_multiply(&cells, batch->queries[s].count, batch_keys(batch, s)) ||
+            !num_multiply(&cells, cells, pass->config->n_head) || !num_add(&total, total, cells))
+            return err_memory(pass->err, SIZE_MAX);
+    }
+    if (pass->tap->lend &&
+        !(maps->lent = arena_alloc(pass->arena, batch->count, sizeof *maps->lent, pass->err)))
+        return -1;
+    for (size_t map = 0; map < ATTENTION_MAPS; map++) {
+        if (!map_is_wanted_anywhere(pass, map))
+            continue;
+        maps->places[map] = arena_alloc(pass->arena, heads, sizeof(float *), pass->err);
+        if (!pass->tap->lend)
+            maps->own[map] = arena_room(pass->arena, total, sizeof(float), pass->err);
+        if (!maps->places[map] || (!pass->tap->lend && !maps->own[map]))
+            return -1;
+    }
+    return 0;
+}
+
+size_t attention_rows_bytes(size_t keys)
+{
+    return STRIP * keys * sizeof(float);
+}
+
+/* Reserve memory of each thread for a strip of rows, which the lender takes. */
+static int take_strips(struct pass *pass, size_t map)
+{
+    struct attention_memory *memory = pass->scratch.attention;
+    size_t threads = pool_threads(pass->machine->pool);
+    for (size_t t = 0; t < threads && !memory[t].maps[map]; t++)
+        if (!(memory[t].maps[map] = arena_room(
+                  pass->arena, 1, attention_rows_bytes(pass->batch->longest_keys), pass->err)))
+            return -1;
+    return 0;
+}
+
+static int borrow(struct pass *pass, size_t map, size_t layer, float **places)
+{
+    const struct batch *batch = pass->batch;
+    size_t heads = pass->config->n_head;
+    for (size_t s = 0; s < batch->count; s++) {
+        struct attention_map_room room = {
+            .site = SITE_OF(pass->part, SITE_SCORES + map),
+            .layer = (int)layer,
+            .text = s,
+            .queries = batch->queries[s].count,
+            .keys = batch_keys(batch, s),
+            .heads = places + s * heads,
+        };
+        if ((room.queries && pass->tap->lend(pass->tap->context, &room, pass->err)) ||
+            (room.take && take_strips(pass, map)))
+            return -1;
+        pass->scratch.maps.lent[s] = (struct lent_maps){room.rows, room.take};
+    }
+    return 0;
+}
+
+/* Set the memory of the maps of a layer. */
+static int begin_maps(struct pass *pass, size_t layer)
+{
+    struct attention_maps *maps = &pass->scratch.maps;
+    size_t heads = pass->batch->count * pass->config->n_head;
+    for (size_t map = 0; map < ATTENTION_MAPS; map++) {
+        float **places = maps->places[map];
+        float *own = maps->own[map];
+        for (size_t k = 0; places && k < heads; k++)
+            places[k] = NULL;
+        if (!map_is_wanted(pass, map, layer))
+            continue;
+        if (!own && borrow(pass, map, layer, places))
+            return -1;
+        for (size_t k = 0; own && k < heads; k++) {
+            places[k] = own;
+            own += cells_of(pass, k / pass->config->n_head);
+        }
+    }
+    return 0;
+}
+
+/* The memory of a head's map; NULL: it is not wanted. */
+static float *map_of(const struct attention_head *head, size_t map)
+{
+    const struct pass *pass = head->layer->pass;
+    float *const *places = pass->scratch.maps.places[map];
+    if (head->lent.take && map_is_wanted(pass, map, head->layer->layer))
+        return head->memory->maps[map];
+    return places ? places[head->text * pass->config->n_head + head->head] : NULL;
+}
+
+/* Announce a map that was not lent, which is finite. */
+static enum pass_state announce_map(struct pass *pass, size_t map, size_t layer)
+{
+    const struct batch *batch = pass->batch;
+    const float *own = pass->scratch.maps.own[map];
+    enum site site = (enum site)(SITE_SCORES + map);
+    size_t heads = pass->config->n_head;
+    for (size_t s = 0; own && map_is_wanted(pass, map, layer) && s < batch->count; s++) {
+        size_t keys = batch_keys(batch, s);
+        struct tensor values = {
+            .data = own,
+            .rank = 3,
+            .shape = {heads, batch->queries[s].count, keys},
+            .stride = {cells_of(pass, s), keys, 1},
+        };
+        if (batch->queries[s].count && tap_show(pass, site, layer, s, values))
+            return PASS_FAILED;
+        own += heads * cells_of(pass, s);
+    }
+    return pass_after(pass, site, layer);
+}
+
+/* --- heads ------------------------------------------------------------------------------------ */
 
 static struct matrix head_part(struct matrix whole, struct span rows, size_t head, size_t width)
 {
@@ -37,7 +316,8 @@ static uint64_t dropout_key(const struct attention_layer *layer, size_t head)
     return splitmix64(splitmix64(seed + place) + head);
 }
 
-static struct attention_head head_of(const struct attention_layer *layer, size_t text, size_t head)
+static struct attention_head head_of(const struct attention_layer *layer, size_t text, size_t head,
+                                     const struct attention_memory *memory)
 {
     const struct pass *pass = layer->pass;
     const struct config *c = pass->config;
@@ -45,8 +325,9 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
     size_t group = config_kv_head(c, head);
     struct span queries = pass->batch->queries[text];
     struct span keys = pass->batch->keys[text];
-    return (struct attention_head){
+    struct attention_head job = {
         .layer = layer,
+        .memory = memory,
         .q = head_part(s->q, queries, head, c->d_k),
         .k = head_part(s->k, keys, group, c->d_k),
         .v = head_part(s->v, keys, group, c->d_v),
@@ -57,14 +338,16 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
         .group = group,
         .past = pass->batch->past[text],
         .keys = batch_keys(pass->batch, text),
-        .scores = attention_maps_at(pass, SITE_SCORES, text, head),
-        .softmax = attention_maps_at(pass, SITE_SOFTMAX, text, head),
-        .masked = attention_maps_at(pass, SITE_MASKED, text, head),
-        .weights = attention_maps_at(pass, SITE_WEIGHTS, text, head),
-        .rows = s->maps.rows ? s->maps.rows[text] : NULL,
         .dropout_key = dropout_key(layer, head),
         .slope = score_slope(&layer->rule, head),
     };
+    if (s->maps.lent)
+        job.lent = s->maps.lent[text];
+    job.scores = map_of(&job, SITE_SCORES - SITE_SCORES);
+    job.softmax = map_of(&job, SITE_SOFTMAX - SITE_SCORES);
+    job.masked = map_of(&job, SITE_MASKED - SITE_SCORES);
+    job.weights = map_of(&job, SITE_WEIGHTS - SITE_SCORES);
+    return job;
 }
 
 static void note_fault(struct attention_layer *layer, size_t round, enum head_fault fault)
@@ -84,11 +367,11 @@ static void compute_head(void *context, size_t round, size_t thread)
     struct span heads = pass_heads(pass, SITE_CONTEXT, layer->layer);
     if (head < heads.first || head >= heads.first + heads.count)
         return;
-    struct attention_head job = head_of(layer, round / pass->config->n_head, head);
-    job.memory = &pass->scratch.attention[thread];
+    struct attention_head job =
+        head_of(layer, round / pass->config->n_head, head, &pass->scratch.attention[thread]);
     if (!layer->wants_context && !job.scores && !job.softmax && !job.masked && !job.weights)
         return;
-    enum head_fault fault = method_of(pass)->compute(&job);
+    enum head_fault fault = methods[layer->rule.kind]->compute(&job);
     nontemporal_fence();
     if (fault != HEAD_SOUND)
         note_fault(layer, round, fault);
@@ -106,8 +389,8 @@ static double work_of(const struct pass *pass)
 
 static enum pass_state announce_all(struct pass *pass, size_t layer)
 {
-    for (enum site site = SITE_SCORES; site <= SITE_WEIGHTS; site++)
-        PASS_TRY(attention_maps_announce(pass, site, layer));
+    for (size_t map = 0; map < ATTENTION_MAPS; map++)
+        PASS_TRY(announce_map(pass, map, layer));
     return tap_heads(pass, SITE_CONTEXT, layer, pass->scratch.context);
 }
 
@@ -142,11 +425,10 @@ void attention_store(struct pass *pass, size_t layer)
 static int prepare(struct attention_layer *job)
 {
     struct pass *pass = job->pass;
-    if ((!pass->scratch.attention && attention_take_memory(pass)) ||
-        attention_maps_begin(pass, job->layer))
+    if ((!pass->scratch.attention && take_memory(pass)) || begin_maps(pass, job->layer))
         return -1;
-    if (method_of(pass)->prepare)
-        method_of(pass)->prepare(job);
+    if (methods[job->rule.kind]->prepare)
+        methods[job->rule.kind]->prepare(job);
     return 0;
 }
 

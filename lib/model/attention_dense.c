@@ -165,7 +165,8 @@ static enum head_fault compute_strip(const struct attention_head *head, const st
 
 static enum head_fault compute(const struct attention_head *head)
 {
-    return strip_for_each(head, compute_strip);
+    strip_pack_keys(head);
+    return strip_for_each(head, 0, STRIP, compute_strip);
 }
 
 const struct attention_method attention_dense = {measure, prepare, compute};

@@ -113,8 +113,9 @@ static void sum_values(const struct attention_head *head, size_t query, const fl
     }
 }
 
-static enum head_fault compute_row(const struct attention_head *head, size_t query)
+static enum head_fault compute_row(const struct attention_head *head, const struct strip *strip)
 {
+    size_t query = strip->first;
     const struct attention_memory *memory = head->memory;
     struct key_range seen = strip_visible(head, query);
     size_t width = head->k.columns;
@@ -158,11 +159,9 @@ static enum head_fault compute(const struct attention_head *head)
     struct attention_head summed = before_window(head);
     bool maps = head->scores || head->masked || head->weights;
     size_t first = maps ? 0 : summed.q.rows; /* that is computed row by row */
-    enum head_fault fault = HEAD_SOUND;
     if (first < head->q.rows)
         pack_phi(head);
-    for (size_t query = first; query < head->q.rows && fault == HEAD_SOUND; query++)
-        fault = compute_row(head, query);
+    enum head_fault fault = strip_for_each(head, first, 1, compute_row);
     if (fault == HEAD_SOUND && head->layer->wants_context && summed.q.rows)
         fault = compute_context(&summed);
     return fault;

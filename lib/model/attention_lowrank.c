@@ -64,8 +64,10 @@ static void put_row(const struct attention_head *head, float *map, size_t query,
     }
 }
 
-static enum head_fault compute_query(const struct attention_head *head, size_t query, size_t count)
+static enum head_fault compute_query(const struct attention_head *head, const struct strip *strip)
 {
+    size_t query = strip->first;
+    size_t count = count_segments(head->layer->pass->config, head->keys);
     const struct attention_memory *memory = head->memory;
     size_t dk = head->k.columns;
     size_t dv = head->v.columns;
@@ -90,18 +92,14 @@ static enum head_fault compute_query(const struct attention_head *head, size_t q
         const float *v = memory->sums + dk * count + r * dv;
         add_scaled_row(memory->context, v, dv, row[r], v);
     }
-    strip_write_context(head, &(struct strip){query, 1});
+    strip_write_context(head, strip);
     return HEAD_SOUND;
 }
 
 static enum head_fault compute(const struct attention_head *head)
 {
-    size_t count = count_segments(head->layer->pass->config, head->keys);
-    enum head_fault fault = HEAD_SOUND;
-    find_means(head, count);
-    for (size_t query = 0; query < head->q.rows && fault == HEAD_SOUND; query++)
-        fault = compute_query(head, query, count);
-    return fault;
+    find_means(head, count_segments(head->layer->pass->config, head->keys));
+    return strip_for_each(head, 0, 1, compute_query);
 }
 
 const struct attention_method attention_lowrank = {measure, NULL, compute};

@@ -86,7 +86,7 @@ static void put_row(const struct attention_head *head, float *map, size_t query,
 }
 
 /* In chains of CHAIN keys of the text. */
-static void sum_values(const struct attention_head *head, size_t query, size_t count)
+static void sum_values(const struct attention_head *head, size_t count)
 {
     const struct attention_memory *memory = head->memory;
     size_t width = head->v.columns;
@@ -102,11 +102,11 @@ static void sum_values(const struct attention_head *head, size_t query, size_t c
             add_rows((struct matrix){memory->context, 1, width, width},
                      (struct matrix){memory->part, 1, width, width});
     }
-    strip_write_context(head, &(struct strip){query, 1});
 }
 
-static enum head_fault compute_query(const struct attention_head *head, size_t query)
+static enum head_fault compute_query(const struct attention_head *head, const struct strip *strip)
 {
+    size_t query = strip->first;
     const struct attention_memory *memory = head->memory;
     const struct score_rule *rule = &head->layer->rule;
     size_t count = score_keys(rule, head->past + query, head->keys, memory->seen, memory->drawn);
@@ -127,17 +127,16 @@ static enum head_fault compute_query(const struct attention_head *head, size_t q
         strip_drop(head, memory->row + i, query,
                    (struct key_range){memory->seen[i], memory->seen[i] + 1});
     put_row(head, head->weights, query, count, 0.0f);
-    if (head->layer->wants_context)
-        sum_values(head, query, count);
+    if (!head->layer->wants_context)
+        return HEAD_SOUND;
+    sum_values(head, count);
+    strip_write_context(head, strip);
     return HEAD_SOUND;
 }
 
 static enum head_fault compute(const struct attention_head *head)
 {
-    enum head_fault fault = HEAD_SOUND;
-    for (size_t query = 0; query < head->q.rows && fault == HEAD_SOUND; query++)
-        fault = compute_query(head, query);
-    return fault;
+    return strip_for_each(head, 0, 1, compute_query);
 }
 
 const struct attention_method attention_sparse = {measure, NULL, compute};

@@ -12,11 +12,6 @@ size_t strip_round_up(size_t size, size_t step)
     return (size + step - 1) / step * step;
 }
 
-struct strip strip_at(const struct attention_head *head, size_t first, size_t most)
-{
-    return (struct strip){first, num_min(head->q.rows - first, most)};
-}
-
 size_t strip_row_size(size_t rows)
 {
     return rows == 1 ? 0 : strip_round_up(rows, STEP) / STEP;
@@ -109,20 +104,41 @@ void strip_transpose_panel(const struct attention_head *head, size_t key, float 
 
 void strip_pack_keys(const struct attention_head *head)
 {
-    for (size_t key = 0; !head->cache && key < head->k.rows; key += KEY_PANEL)
+    if (head->layer->bf16)
+        attention_bf16_begin(head);
+    for (size_t key = 0; !head->layer->bf16 && !head->cache && key < head->k.rows; key += KEY_PANEL)
         strip_transpose_panel(head, key, head->memory->panels + key * head->k.columns);
 }
 
-enum head_fault strip_for_each(const struct attention_head *head, strip_work *work)
+static void give_rows(const struct attention_head *head, const struct strip *strip)
+{
+    const struct pass *pass = head->layer->pass;
+    float *const maps[ATTENTION_MAPS] = {head->scores, head->softmax, head->masked, head->weights};
+    for (size_t i = 0; i < ATTENTION_MAPS * strip->rows; i++) {
+        size_t map = i / strip->rows, query = strip->first + i % strip->rows;
+        const struct attention_map_row row = {
+            .site = SITE_OF(pass->part, SITE_SCORES + map),
+            .layer = (int)head->layer->layer,
+            .text = head->text,
+            .head = head->head,
+            .query = query,
+            .keys = head->keys,
+            .values = strip_map_row(head, maps[map], query),
+        };
+        if (row.values)
+            head->lent.take(pass->tap->context, &row);
+    }
+}
+
+enum head_fault strip_for_each(const struct attention_head *head, size_t first, size_t most,
+                               strip_work *work)
 {
     enum head_fault fault = HEAD_SOUND;
-    if (head->layer->bf16)
-        attention_bf16_begin(head);
-    else
-        strip_pack_keys(head);
-    for (size_t first = 0; first < head->q.rows && fault == HEAD_SOUND; first += STRIP) {
-        struct strip strip = strip_at(head, first, STRIP);
+    for (; first < head->q.rows && fault == HEAD_SOUND; first += most) {
+        struct strip strip = {first, num_min(head->q.rows - first, most)};
         fault = work(head, &strip);
+        if (fault == HEAD_SOUND && head->lent.take)
+            give_rows(head, &strip);
     }
     return fault;
 }
@@ -245,7 +261,7 @@ void strip_write_context(const struct attention_head *head, const struct strip *
 
 float *strip_map_row(const struct attention_head *head, float *map, size_t query)
 {
-    size_t row = head->rows ? head->rows[query] : query;
+    size_t row = head->lent.take ? query % STRIP : head->lent.rows ? head->lent.rows[query] : query;
     return map && row != ATTENTION_NO_ROW ? map + row * head->keys : NULL;
 }
 

@@ -48,7 +48,8 @@ struct attention_memory {
     float *part;    /* the same for a chain that is added to it, where there may be several */
     float *row;     /* of one query, or a few numbers for each of a strip */
     float *sums;    /* of linear and of low-rank attention */
-    uint32_t *seen, *drawn; /* the keys that a query of a pattern sees, and the random ones */
+    uint32_t *seen, *drawn;      /* the keys that a query of a pattern sees, and the random ones */
+    float *maps[ATTENTION_MAPS]; /* [STRIP, keys] rows of maps that a lender takes; else NULL */
     size_t stride, context_stride;
     struct attention_pairs pairs;
 };
@@ -99,7 +100,7 @@ struct attention_head {
     size_t group;                               /* of keys and values */
     size_t past, keys;                          /* queries before the first; keys, all of them */
     float *scores, *softmax, *masked, *weights; /* [T, S] where wanted, else NULL */
-    const size_t *rows;                         /* the row of each query in these: site.h */
+    struct lent_maps lent;                      /* the rows of these: site.h */
     uint64_t dropout_key;                       /* a number for the head */
     float slope;                                /* of ALiBi; 0: none */
 };
@@ -123,11 +124,6 @@ struct attention_method {
     enum head_fault (*compute)(const struct attention_head *head);
 };
 
-const struct attention_method *attention_method(enum attention_kind kind);
-
-/* Every thread's memory, for the longest text of the batch; layers use it one after the other. */
-int attention_take_memory(struct pass *pass);
-
 extern const struct attention_method attention_dense, attention_sparse, attention_linear,
     attention_blocked, attention_lowrank;
 
@@ -139,9 +135,6 @@ struct strip {
 };
 
 size_t strip_round_up(size_t size, size_t step);
-
-/* The strip of at most `most` queries that begins with one. */
-struct strip strip_at(const struct attention_head *head, size_t first, size_t most);
 
 /* The keys that are visible to a query. */
 struct key_range strip_visible(const struct attention_head *head, size_t query);
@@ -160,15 +153,17 @@ void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t k
 void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t keys, bool add);
 void strip_fetch_all(struct attention_layer *layer, size_t row_size);
 
-/* Work on all its strips, until one fails. */
+/* Work on the queries from `first` on, at most `most` at once, until one fails. The rows of maps of
+ * each strip go to the lender, if it takes them. */
 typedef enum head_fault strip_work(const struct attention_head *head, const struct strip *strip);
-enum head_fault strip_for_each(const struct attention_head *head, strip_work *work);
+enum head_fault strip_for_each(const struct attention_head *head, size_t first, size_t most,
+                               strip_work *work);
 
 /* The keys from one on, a multiple of KEY_PANEL, as a panel [dk, KEY_PANEL], filled up with 0. */
 void strip_transpose_panel(const struct attention_head *head, size_t key, float *panel);
 
-/* In float32: fill memory->panels with all keys, unless they are in a cache. The panel that holds a
- * key; the values from a key on. */
+/* Fill memory->panels (in bf16 memory->pairs) with all keys, unless they are in a cache. The panel
+ * that holds a key, and the values from a key on, in float32. */
 void strip_pack_keys(const struct attention_head *head);
 const float *strip_panel(const struct attention_head *head, size_t key);
 const float *strip_values(const struct attention_head *head, size_t key);

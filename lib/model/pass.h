@@ -28,7 +28,10 @@ enum {
 struct attention_maps {
     float **places[ATTENTION_MAPS]; /* [text][head] in the next layer; NULL: not watched */
     float *own[ATTENTION_MAPS];     /* [text][H, T, S] if not lent; NULL: not watched */
-    const size_t **rows;            /* [text] as in site.h; NULL: none are lent */
+    struct lent_maps {
+        const size_t *rows; /* as in site.h */
+        attention_row_taker take;
+    } * lent; /* [text] NULL: none are lent */
 };
 
 struct scratch {
@@ -182,15 +185,10 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys)
 size_t attention_whole_bytes(const struct config *config, size_t queries, size_t keys,
                              size_t threads);
 
-/* Whether maps of a site are watched in any layer. */
-bool attention_maps_are_wanted(const struct pass *pass, enum site site);
+/* Bytes of the rows of a map that one thread holds for a lender that takes them. */
+size_t attention_rows_bytes(size_t keys);
 
-/* Maps: reserve memory for those that are watched in any layer and not lent; set the memory for a
- * layer; the memory of one head, NULL if not watched; announce those that were not lent, which must
- * be finite. */
+/* Reserve memory for the attention maps that are watched in any layer and not lent. */
 int attention_maps_init(struct pass *pass);
-int attention_maps_begin(struct pass *pass, size_t layer);
-float *attention_maps_at(const struct pass *pass, enum site site, size_t text, size_t head);
-enum pass_state attention_maps_announce(struct pass *pass, enum site site, size_t layer);
 
 #endif

@@ -243,6 +243,18 @@ struct announcement {
 /* Returns 0 to continue; -1 with `err` ends the pass. */
 typedef int (*tap_sink)(void *context, const struct announcement *seen, struct err *err);
 
+/* A row of an attention map. */
+struct attention_map_row {
+    enum site site;
+    int layer;
+    size_t text, head, query, keys;
+    const float *values; /* [keys] valid until the function returns */
+};
+
+/* Takes the rows of a map in the order of the queries, one at a time. Several threads call it at
+ * once for the maps of different heads and texts. */
+typedef void (*attention_row_taker)(void *context, const struct attention_map_row *row);
+
 /* The attention maps [T, S] of a layer's heads, before they are computed. */
 struct attention_map_room {
     enum site site;
@@ -252,14 +264,16 @@ struct attention_map_room {
     float **heads;      /* [H] NULL at first: set to the memory of each map, dense, row by row */
     const size_t *rows; /* [queries] NULL at first: may be set to the row of each query in that
                          * memory, or ATTENTION_NO_ROW; the same for all maps of a text */
+    attention_row_taker take; /* NULL at first: may be set instead of all memory; the same for all
+                               * maps of a text */
 };
 
 #define ATTENTION_NO_ROW SIZE_MAX
 
-/* Attention maps are too large to copy: a lender provides the memory to which they are written. It
- * is called once for each watched site, layer and text. The maps are complete when the next value
- * is announced, or the pass has ended. Heads whose memory stays NULL are not written. Returns as a
- * sink does. */
+/* Attention maps are too large to copy: a lender provides the memory to which they are written, or
+ * takes row after row of all heads. It is called once for each watched site, layer and text. The
+ * maps are complete when it is called for the next layer, the next value is announced, or the pass
+ * has ended. Heads whose memory stays NULL are not written. Returns as a sink does. */
 typedef int (*tap_lender)(void *context, struct attention_map_room *room, struct err *err);
 
 /* The token with the largest logit; of equal ones, the lowest id. */
