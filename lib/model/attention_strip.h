@@ -159,11 +159,8 @@ typedef enum head_fault strip_work(const struct attention_head *head, const stru
 enum head_fault strip_for_each(const struct attention_head *head, size_t first, size_t most,
                                strip_work *work);
 
-/* The keys from one on, a multiple of KEY_PANEL, as a panel [dk, KEY_PANEL], filled up with 0. */
-void strip_transpose_panel(const struct attention_head *head, size_t key, float *panel);
-
-/* Fill memory->panels (in bf16 memory->pairs) with all keys, unless they are in a cache. The panel
- * that holds a key, and the values from a key on, in float32. */
+/* Fill memory->panels with all keys, unless they are in a cache; in bf16 memory->pairs with keys,
+ * values and queries. The panel that holds a key, and the values from a key on, in float32. */
 void strip_pack_keys(const struct attention_head *head);
 const float *strip_panel(const struct attention_head *head, size_t key);
 const float *strip_values(const struct attention_head *head, size_t key);
@@ -206,22 +203,5 @@ void attention_edit(const struct attention_head *head, enum site site, size_t qu
 void attention_edit_scores(const struct attention_head *head, struct matrix rows, size_t query);
 enum head_fault attention_edit_masked(const struct attention_head *head, struct matrix rows,
                                       struct softmax_range *ranges, size_t query);
-
-/* --- in bf16: attention_bf16.c --------------------------------------------------------------- */
-
-/* Dense attention where the machine multiplies pairs: keys, values and queries of a head are
- * rounded to pairs before its first strip (in a cache they are), a strip's weights when they are
- * multiplied; softmax and sums are float32. */
-bool attention_bf16_measure(struct attention_size *size, const struct attention_problem *problem);
-void attention_bf16_score_shape(struct kernel_shape *shape, const struct pass *pass);
-void attention_bf16_context_shape(struct kernel_shape *shape, const struct pass *pass);
-void attention_bf16_begin(const struct attention_head *head);
-
-/* strip_scores and strip_context of one panel, from its first key on; its weights are rounded. */
-void attention_bf16_scores(const struct attention_head *head, const struct strip *strip,
-                           const struct kernel *kernel, size_t key, float *to);
-void attention_bf16_context(const struct attention_head *head, const struct strip *strip,
-                            const struct kernel *kernel, struct key_range keys,
-                            const float *weights, float *to);
 
 #endif
