@@ -17,59 +17,21 @@ static const struct attention_method *const methods[ATTENTION_KINDS] = {
 
 /* --- memory of threads ------------------------------------------------------------------------ */
 
-/* A buffer of a thread: where its pointer and its size stand. All are of floats or of what is as
- * large. */
-static const struct buffer_row {
-    size_t pointer;      /* in struct attention_memory */
-    size_t rows, stride; /* in struct attention_size */
-    bool zeroed;
-} buffer_rows[] = {
-#define BUFFER(pointer, rows, stride, zeroed)                                              \
-    {                                                                                      \
-        offsetof(struct attention_memory, pointer), offsetof(struct attention_size, rows), \
-            offsetof(struct attention_size, stride), zeroed                                \
-    }
-    BUFFER(panels, panels, one, false),
-    BUFFER(scores, rows, stride, false),
-    BUFFER(context, rows, context_stride, false),
-    BUFFER(part, part_rows, context_stride, false),
-    BUFFER(row, row, one, false),
-    BUFFER(sums, sums, one, false),
-    BUFFER(seen, seen, one, false),
-    BUFFER(drawn, drawn, one, false),
-    BUFFER(pairs.keys, pairs.keys, one, true),
-    BUFFER(pairs.values, pairs.values, one, true),
-    BUFFER(pairs.queries, pairs.queries, one, true),
-    BUFFER(pairs.weights, pairs.weights, one, true),
-#undef BUFFER
-};
-
-enum { BUFFERS = sizeof buffer_rows / sizeof *buffer_rows };
-
-static size_t size_at(const struct attention_size *size, size_t offset)
-{
-    return *(const size_t *)(const void *)((const char *)size + offset);
-}
-
-/* The floats of a buffer; false: more than can be counted. */
-static bool count_floats(size_t *count, const struct attention_size *size, size_t buffer)
-{
-    const struct buffer_row *row = &buffer_rows[buffer];
-    return num_multiply(count, size_at(size, row->rows), size_at(size, row->stride));
-}
-
-/* The bytes that a thread takes for such a text; false: more than can be counted. */
+/* The buffers, and their bytes, that a thread needs; false: more than can be counted. */
 static bool measure(struct attention_size *size, size_t *bytes,
                     const struct attention_problem *problem)
 {
-    *size = (struct attention_size){.one = 1};
+    *size = (struct attention_size){.rows = 0};
     *bytes = 0;
-    if (!methods[problem->rule.kind]->measure(size, problem))
+    if (!methods[problem->rule.kind]->measure(size, problem) ||
+        !num_multiply(&size->scores, size->rows, size->stride) ||
+        !num_multiply(&size->context, size->rows, size->context_stride) ||
+        !num_multiply(&size->part, size->part_rows, size->context_stride))
         return false;
-    for (size_t i = 0; i < BUFFERS; i++) {
-        size_t count = 0;
-        if (!count_floats(&count, size, i) || !num_multiply(&count, count, sizeof(float)) ||
-            !num_add(bytes, *bytes, count))
+    for (size_t i = 0; i < ATTENTION_BUFFERS; i++) {
+        size_t of_buffer = 0;
+        if (!num_multiply(&of_buffer, size->counts[i], sizeof(float)) ||
+            !num_add(bytes, *bytes, of_buffer))
             return false;
     }
     return true;
@@ -131,29 +93,6 @@ static struct attention_problem problem_of(const struct pass *pass)
     return problem;
 }
 
-static int take_for_thread(struct pass *pass, struct attention_memory *memory,
-                           const struct attention_size *size)
-{
-    *memory = (struct attention_memory){
-        .stride = size->stride,
-        .context_stride = size->context_stride,
-        .pairs.query_stride = size->pairs.query_stride,
-        .pairs.weight_stride = size->pairs.weight_stride,
-    };
-    for (size_t i = 0; i < BUFFERS; i++) {
-        size_t count = 0;
-        count_floats(&count, size, i);
-        if (count == 0)
-            continue;
-        void *room = (buffer_rows[i].zeroed ? arena_alloc : arena_room)(pass->arena, count,
-                                                                        sizeof(float), pass->err);
-        if (!room)
-            return -1;
-        memcpy((char *)memory + buffer_rows[i].pointer, &room, sizeof room);
-    }
-    return 0;
-}
-
 /* Reserve the memory of every thread for the longest text of the batch; all layers use it. */
 static int take_memory(struct pass *pass)
 {
@@ -166,9 +105,18 @@ static int take_memory(struct pass *pass)
     struct attention_memory *memory = arena_alloc(pass->arena, threads, sizeof *memory, pass->err);
     if (!memory)
         return -1;
-    for (size_t t = 0; t < threads; t++)
-        if (take_for_thread(pass, &memory[t], &size))
+    for (size_t i = 0; i < threads * ATTENTION_BUFFERS; i++) {
+        struct attention_memory *own = &memory[i / ATTENTION_BUFFERS];
+        size_t buffer = i % ATTENTION_BUFFERS, count = size.counts[buffer];
+        bool zeroed = buffer >= FIRST_OF_PAIRS;
+        own->stride = size.stride;
+        own->context_stride = size.context_stride;
+        own->query_stride = size.query_stride;
+        own->weight_stride = size.weight_stride;
+        if (count && !(own->buffers[buffer] = (zeroed ? arena_alloc : arena_room)(
+                           pass->arena, count, sizeof(float), pass->err)))
             return -1;
+    }
     pass->scratch.attention = memory;
     return 0;
 }
@@ -306,8 +254,8 @@ static struct matrix head_part(struct matrix whole, struct span rows, size_t hea
     return matrix_columns(matrix_rows(whole, rows.first, rows.count), head * width, width);
 }
 
-/* A number for a head: the same for all texts, so that what is drawn for one does not depend on
- * which others are looked at, nor in which order. */
+/* A number for a head: the same for all texts, so that the draws of a head do not depend on
+ * which others are watched, nor on their order. */
 static uint64_t dropout_key(const struct attention_layer *layer, size_t head)
 {
     const struct pass *pass = layer->pass;
@@ -350,15 +298,6 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
     return job;
 }
 
-static void note_fault(struct attention_layer *layer, size_t round, enum head_fault fault)
-{
-    size_t found = round * HEAD_FAULTS + fault;
-    size_t lowest = atomic_load(&layer->first_fault);
-    while (found < lowest)
-        if (atomic_compare_exchange_weak(&layer->first_fault, &lowest, found))
-            break;
-}
-
 static void compute_head(void *context, size_t round, size_t thread)
 {
     struct attention_layer *layer = context;
@@ -373,11 +312,13 @@ static void compute_head(void *context, size_t round, size_t thread)
         return;
     enum head_fault fault = methods[layer->rule.kind]->compute(&job);
     nontemporal_fence();
-    if (fault != HEAD_SOUND)
-        note_fault(layer, round, fault);
+    size_t found = round * HEAD_FAULTS + fault, lowest = atomic_load(&layer->first_fault);
+    while (fault != HEAD_SOUND && found < lowest)
+        if (atomic_compare_exchange_weak(&layer->first_fault, &lowest, found))
+            break;
 }
 
-/* About how many multiply-adds all heads take, so that the pool can judge. */
+/* About how many multiply-adds all heads take: with few, the pool uses one thread. */
 static double work_of(const struct pass *pass)
 {
     const struct config *c = pass->config;
@@ -385,13 +326,6 @@ static double work_of(const struct pass *pass)
     for (size_t s = 0; s < pass->batch->count; s++)
         cells += (double)pass->batch->queries[s].count * (double)batch_keys(pass->batch, s);
     return cells * (double)c->n_head * (double)(c->d_k + c->d_v);
-}
-
-static enum pass_state announce_all(struct pass *pass, size_t layer)
-{
-    for (size_t map = 0; map < ATTENTION_MAPS; map++)
-        PASS_TRY(announce_map(pass, map, layer));
-    return tap_heads(pass, SITE_CONTEXT, layer, pass->scratch.context);
 }
 
 static void store_head(void *context, size_t round, size_t thread)
@@ -422,16 +356,6 @@ void attention_store(struct pass *pass, size_t layer)
     pool_run(pass->machine->pool, loop, &job);
 }
 
-static int prepare(struct attention_layer *job)
-{
-    struct pass *pass = job->pass;
-    if ((!pass->scratch.attention && take_memory(pass)) || begin_maps(pass, job->layer))
-        return -1;
-    if (methods[job->rule.kind]->prepare)
-        methods[job->rule.kind]->prepare(job);
-    return 0;
-}
-
 enum pass_state attention(struct pass *pass, const struct score_rule *rule, size_t layer)
 {
     struct attention_layer job = {
@@ -445,15 +369,20 @@ enum pass_state attention(struct pass *pass, const struct score_rule *rule, size
     size_t rounds = pass->batch->count * heads;
     for (int i = 0; i < ATTENTION_MAPS; i++)
         job.edits |= (unsigned)pass_edits(pass, (enum site)(SITE_SCORES + i), layer) << i;
-    if (score_rule_check(&job.rule, pass->err) || prepare(&job))
+    if (score_rule_check(rule, pass->err) || (!pass->scratch.attention && take_memory(pass)) ||
+        begin_maps(pass, layer))
         return PASS_FAILED;
+    if (methods[rule->kind]->prepare)
+        methods[rule->kind]->prepare(&job);
     atomic_init(&job.first_fault, rounds * HEAD_FAULTS);
     pool_run(pass->machine->pool,
              (struct loop){.rounds = rounds, .work = work_of(pass), .round = compute_head}, &job);
     size_t fault = atomic_load(&job.first_fault);
     size_t round = fault / HEAD_FAULTS;
+    for (size_t map = 0; round == rounds && map < ATTENTION_MAPS; map++)
+        PASS_TRY(announce_map(pass, map, layer));
     if (round == rounds)
-        return announce_all(pass, layer);
+        return tap_heads(pass, SITE_CONTEXT, layer, pass->scratch.context);
     struct place_in_pass place = {SITE_SCORES, layer, round / heads, round % heads};
     if (fault % HEAD_FAULTS == HEAD_NO_NUMBER)
         return pass_fail_number(pass, &place);

@@ -31,17 +31,16 @@ size_t strip_rows_of_size(size_t size)
 static bool measure_pairs(struct attention_size *size, const struct attention_problem *problem)
 {
     const struct config *c = problem->config;
-    struct attention_pairs_size *pairs = &size->pairs;
     size_t queries = strip_round_up(problem->queries, STEP); /* kernels read whole steps */
     size_t pages = strip_round_up(problem->fresh_keys, KEY_PANEL) / KEY_PANEL;
     size->panels = KEY_PANEL * c->d_k;
     size->context_stride = strip_round_up(c->d_v, PAIR_COLUMNS);
-    pairs->query_stride = matrix_stride(bf16_pairs(c->d_k));
-    pairs->weight_stride = matrix_stride(KEY_PANEL / 2);
-    pairs->weights = size->rows * pairs->weight_stride;
-    return num_multiply(&pairs->keys, pages, head_pairs_of_keys(c->d_k)) &&
-           num_multiply(&pairs->values, pages, head_pairs_of_values(c->d_v)) &&
-           num_multiply(&pairs->queries, queries, pairs->query_stride);
+    size->query_stride = matrix_stride(bf16_pairs(c->d_k));
+    size->weight_stride = matrix_stride(KEY_PANEL / 2);
+    size->weight_pairs = size->rows * size->weight_stride;
+    return num_multiply(&size->key_pairs, pages, head_pairs_of_keys(c->d_k)) &&
+           num_multiply(&size->value_pairs, pages, head_pairs_of_values(c->d_v)) &&
+           num_multiply(&size->query_pairs, queries, size->query_stride);
 }
 
 bool strip_measure(struct attention_size *size, const struct attention_problem *problem)
@@ -79,7 +78,7 @@ void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t k
         shape.pairs = 1;
         shape.m = KEY_PANEL;
         shape.k = (int)bf16_pairs(pass->config->d_k);
-        shape.b_stride = (int)pass->scratch.attention[0].pairs.query_stride;
+        shape.b_stride = (int)pass->scratch.attention[0].query_stride;
     }
     kernels_get(pass->machine->kernels, &layer->score_kernels[row_size][keys / STEP - 1], &shape,
                 work_of(layer, &shape));
@@ -102,7 +101,7 @@ void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t 
         shape.m = PAIR_COLUMNS;
         shape.k = (int)bf16_pairs(keys);
         shape.a_stride = PAIR_COLUMNS;
-        shape.b_stride = (int)pass->scratch.attention[0].pairs.weight_stride;
+        shape.b_stride = (int)pass->scratch.attention[0].weight_stride;
     }
     kernels_get(pass->machine->kernels, &layer->context_kernels[row_size][keys / STEP - 1][add],
                 &shape, work_of(layer, &shape));
@@ -133,7 +132,7 @@ static void *panel_of(const struct attention_head *head, size_t key)
     if (head->cache)
         return cache_keys(head->cache, head->layer->layer, head->group, key);
     if (head->layer->bf16)
-        return memory->pairs.keys + page * head_pairs_of_keys(width);
+        return memory->key_pairs + page * head_pairs_of_keys(width);
     return memory->panels + page * KEY_PANEL * width;
 }
 
@@ -141,7 +140,7 @@ static uint32_t *value_pairs_of(const struct attention_head *head, size_t key)
 {
     if (head->cache)
         return cache_values(head->cache, head->layer->layer, head->group, key);
-    return head->memory->pairs.values + key / KEY_PANEL * head_pairs_of_values(head->v.columns);
+    return head->memory->value_pairs + key / KEY_PANEL * head_pairs_of_values(head->v.columns);
 }
 
 const float *strip_panel(const struct attention_head *head, size_t key)
@@ -168,7 +167,7 @@ void strip_pack_keys(const struct attention_head *head)
     size_t width = head->k.columns;
     bool bf16 = head->layer->bf16;
     if (bf16)
-        pair_rows(memory->pairs.queries, memory->pairs.query_stride, head->q);
+        pair_rows(memory->query_pairs, memory->query_stride, head->q);
     for (size_t key = 0; !head->cache && key < head->k.rows; key += KEY_PANEL) {
         size_t count = num_min(head->k.rows - key, KEY_PANEL);
         float *panel = bf16 ? memory->panels : panel_of(head, key);
@@ -229,9 +228,9 @@ void strip_scores(const struct attention_head *head, const struct strip *strip,
                   struct key_range keys, float *to)
 {
     const struct kernel *kernels = head->layer->score_kernels[strip_row_size(strip->rows)];
-    const struct attention_pairs *pairs = &head->memory->pairs;
+    const struct attention_memory *memory = head->memory;
     const void *q = head->layer->bf16
-                        ? (void *)(pairs->queries + strip->first * pairs->query_stride)
+                        ? (void *)(memory->query_pairs + strip->first * memory->query_stride)
                         : (void *)(head->q.data + strip->first * head->q.stride);
     for (size_t key = keys.first, count = 0; key < keys.end; key += count, to += count) {
         count = part_of_panel(keys, key);
@@ -266,13 +265,13 @@ static void end_chain(const struct attention_head *head, const struct strip *str
 static void add_pairs(const struct attention_head *head, const struct strip *strip,
                       const struct kernel *kernel, struct key_range keys, const struct sum *sum)
 {
-    const struct attention_pairs *pairs = &head->memory->pairs;
+    const struct attention_memory *memory = head->memory;
     const uint32_t *values = value_pairs_of(head, keys.first);
-    pair_rows(pairs->weights, pairs->weight_stride,
-              (struct matrix){(float *)sum->weights, strip->rows, keys.end - keys.first,
-                              head->memory->stride});
+    pair_rows(
+        memory->weight_pairs, memory->weight_stride,
+        (struct matrix){(float *)sum->weights, strip->rows, keys.end - keys.first, memory->stride});
     for (size_t i = 0; i < head->v.columns; i += PAIR_COLUMNS, values += HEAD_PAIRS_APART)
-        kernel_call(kernel, values, pairs->weights, sum->to + i, values);
+        kernel_call(kernel, values, memory->weight_pairs, sum->to + i, values);
 }
 
 /* Some keys of one panel. */

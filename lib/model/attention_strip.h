@@ -30,41 +30,43 @@ enum {
     ROW_SIZES = 1 + STRIP / STEP,
     KEY_SIZES = KEY_PANEL / STEP,
     CHAIN = 256, /* keys whose values are summed in one chain; a multiple of KEY_PANEL */
+    ATTENTION_BUFFERS = 12,
+    FIRST_OF_PAIRS = 8, /* these buffers begin as 0 */
 };
 
-/* In bf16: what is rounded, in pairs. */
-struct attention_pairs {
-    uint32_t *keys, *values; /* of one head, in pages: cache.h; if they are in no cache */
-    uint32_t *queries;       /* [queries, query_stride] of one head */
-    uint32_t *weights;       /* [rows of a strip, weight_stride], for the keys of a panel */
-    size_t query_stride, weight_stride;
-};
-
-/* What a thread works in. Not every kind uses all of it. */
+/* The buffers of a thread for one head. Not every method uses all of them. */
 struct attention_memory {
-    float *panels;  /* [panels][dk, KEY_PANEL] keys of one head, transposed */
-    float *scores;  /* [rows of a strip, stride] */
-    float *context; /* [rows of a strip, context_stride] */
-    float *part;    /* the same for a chain that is added to it, where there may be several */
-    float *row;     /* of one query, or a few numbers for each of a strip */
-    float *sums;    /* of linear and of low-rank attention */
-    uint32_t *seen, *drawn;      /* the keys that a query of a pattern sees, and the random ones */
+    union {
+        struct {
+            float *panels;  /* [panels][dk, KEY_PANEL] keys, transposed */
+            float *scores;  /* [rows of a strip, stride] */
+            float *context; /* [rows of a strip, context_stride] */
+            float *part;    /* the same for a chain that is added to it, if there may be several */
+            float *row;     /* of one query, or a few numbers for each of a strip */
+            float *sums;    /* of linear and of low-rank attention */
+            uint32_t *seen, *drawn; /* the keys of a query in a pattern, and the random ones */
+            /* In bf16, pairs of rounded numbers: */
+            uint32_t *key_pairs, *value_pairs; /* in pages: cache.h; if they are in no cache */
+            uint32_t *query_pairs;             /* [queries, query_stride] */
+            uint32_t *weight_pairs; /* [rows of a strip, weight_stride], for the keys of a panel */
+        };
+        void *buffers[ATTENTION_BUFFERS];
+    };
     float *maps[ATTENTION_MAPS]; /* [STRIP, keys] rows of maps that a lender takes; else NULL */
-    size_t stride, context_stride;
-    struct attention_pairs pairs;
+    size_t stride, context_stride, query_stride, weight_stride;
 };
 
-/* How many of each: floats, keys, and pairs. */
-struct attention_pairs_size {
-    size_t keys, values, queries, weights;
-    size_t query_stride, weight_stride;
-};
-
+/* The floats, keys or pairs of each buffer. Those of scores, context and part follow from rows and
+ * strides. */
 struct attention_size {
-    size_t panels, rows, stride, context_stride, part_rows, row, sums;
-    size_t seen, drawn;
-    struct attention_pairs_size pairs;
-    size_t one; /* 1: the stride of what is no matrix */
+    union {
+        struct {
+            size_t panels, scores, context, part, row, sums, seen, drawn;
+            size_t key_pairs, value_pairs, query_pairs, weight_pairs;
+        };
+        size_t counts[ATTENTION_BUFFERS];
+    };
+    size_t rows, part_rows, stride, context_stride, query_stride, weight_stride;
 };
 
 /* What the memory must be large enough for: the longest text of a batch. */
@@ -159,8 +161,8 @@ typedef enum head_fault strip_work(const struct attention_head *head, const stru
 enum head_fault strip_for_each(const struct attention_head *head, size_t first, size_t most,
                                strip_work *work);
 
-/* Fill memory->panels with all keys, unless they are in a cache; in bf16 memory->pairs with keys,
- * values and queries. The panel that holds a key, and the values from a key on, in float32. */
+/* Fill memory->panels with all keys, unless they are in a cache; in bf16 the pairs of keys, values
+ * and queries. The panel that holds a key, and the values from a key on, in float32. */
 void strip_pack_keys(const struct attention_head *head);
 const float *strip_panel(const struct attention_head *head, size_t key);
 const float *strip_values(const struct attention_head *head, size_t key);
@@ -194,7 +196,7 @@ void strip_put_range(const struct attention_head *head, float *map, size_t query
 void strip_drop(const struct attention_head *head, float *weights, size_t query,
                 struct key_range keys);
 
-/* --- edits: pass_edits.c ---------------------------------------------------------------------- */
+/* --- edits: edit.c ---------------------------------------------------------------------------- */
 
 /* Apply those of a map to some of a query's cells, of which `row` has them all; of scores to a few
  * rows; of masked scores, too, where what is the largest of a row may be another one then. */

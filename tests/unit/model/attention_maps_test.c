@@ -152,7 +152,8 @@ static void take(void *context, const struct attention_map_row *row)
     struct taken *taken = context;
     const struct record *record = recording_find(&shown, row->site, row->layer, row->text);
     size_t queries = record->count / HEADS / row->keys;
-    ck_assert_uint_eq(row->query, taken->next[site_id(row->site)][row->layer][row->text][row->head]++);
+    ck_assert_uint_eq(row->query,
+                      taken->next[site_id(row->site)][row->layer][row->text][row->head]++);
     ck_assert_mem_eq(row->values, record->values + (row->head * queries + row->query) * row->keys,
                      row->keys * sizeof(float));
     taken->rows++;
