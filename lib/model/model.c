@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/listing.h"
 #include "base/names.h"
+#include "model/features.h"
 #include "model/gguf/gguf_model.h"
 #include "model/hub.h"
 #include "model/parameter_table.h"
@@ -187,6 +188,7 @@ struct parameter_info model_head(const struct model *model)
 static int open_files(struct model *model, struct err *err)
 {
     if (config_open(&model->config, &model->folder, err) ||
+        features_expect(pass_features, &model->config, "to run", err) ||
         weights_open(&model->weights, &model->config, &model->folder, err)) {
         model_release(model);
         return -1;
