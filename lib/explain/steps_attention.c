@@ -173,53 +173,51 @@ void step_query(struct builder *builder, const struct trace *trace)
 
 /* --- norms of heads --------------------------------------------------------------------------- */
 
-static struct norm head_norm(const struct trace *trace, bool of_keys)
+/* Write q_pre = q_raw / √(mean(q_raw²) + ε) ⊙ γ, with mean(q_raw²) = 0.0198, ε = 1.00e-05. Returns
+ * the norm of this head. */
+static struct norm draw_head_norm(struct builder *builder, const char *y, const char *x,
+                                  bool of_keys, float square)
 {
+    const struct trace *trace = builder->trace;
     struct norm norm = of_keys ? trace->weights.k_norm : trace->weights.q_norm;
-    if (trace->rule->head.norm == HEAD_NORM_WHOLE)
-        norm.scale += (of_keys ? trace->group : trace->head) * trace->config->d_k;
-    return norm;
-}
-
-/* Write q_pre = q_raw / √(mean(q_raw²) + ε) ⊙ γ, with mean(q_raw²) = 0.0198, ε = 1.00e-05. */
-static void draw_head_norm(struct builder *builder, const char *y, const char *x, bool of_keys,
-                           float square)
-{
-    const struct norm norm = head_norm(builder->trace, of_keys);
     builder_norm_formula(builder, y, x, &norm);
-    if (builder->trace->rule->head.norm == HEAD_NORM_WHOLE)
+    if (trace->rule->head.norm == HEAD_NORM_WHOLE) {
+        norm.scale += (of_keys ? trace->group : trace->head) * trace->config->d_k;
         builder_note(builder, "The mean is over all heads together.");
+    }
     builder_work(builder, "mean(%s²) = %n, ε = %n", x, square, norm.epsilon);
+    return norm;
 }
 
 void step_query_norm(struct builder *builder, const struct trace *trace)
 {
-    const struct norm norm = head_norm(trace, false);
     const char *y = trace->q_pre ? "q_pre" : "q";
+    float square = trace->raw_q.squares[trace->query];
+    const struct norm norm = draw_head_norm(builder, y, "q_raw", false, square);
     const struct named_vector rows[] = {
         projected(trace, false), {"γ", norm.scale}, {y, trace->q_pre ? trace->q_pre : trace->q}};
     float *squares = builder_floats(builder, 3);
     builder_stack(builder, rows, 3, trace->config->d_k);
     if (builder->err->kind)
         return;
-    squares[0] = trace->raw_q.squares[trace->query];
+    squares[0] = square;
     squares[1] = squares[2] = NAN;
     builder_column(builder, "mean_square", "mean(q_raw²)", squares);
-    draw_head_norm(builder, y, "q_raw", false, squares[0]);
 }
 
 void step_key_norm(struct builder *builder, const struct trace *trace)
 {
-    const float *gamma = head_norm(trace, true).scale;
     bool rotates = trace->k_pre != NULL;
-    struct given *given = give_matrix(builder, "gamma_k", "γ", gamma, 1, trace->config->d_k);
+    const float *squares = trace->raw_k.squares;
+    const struct norm norm =
+        draw_head_norm(builder, rotates ? "k_pre_j" : "k_j", "k_raw_j", true, *squares);
+    struct given *given = give_matrix(builder, "gamma_k", "γ", norm.scale, 1, trace->config->d_k);
     if (given)
         given->table.corner = "";
     builder_keys(builder);
-    builder_column(builder, "mean_square", "mean(k_raw_j²)", trace->raw_k.squares);
+    builder_column(builder, "mean_square", "mean(k_raw_j²)", squares);
     builder_vectors(builder, rotates ? "k_pre" : "k", NULL, rotates ? trace->k_pre : trace->k,
                     trace->config->d_k);
-    draw_head_norm(builder, rotates ? "k_pre_j" : "k_j", "k_raw_j", true, trace->raw_k.squares[0]);
 }
 
 /* --- rotary embedding ------------------------------------------------------------------------- */
@@ -458,50 +456,42 @@ static enum change change_before(const struct trace *trace, enum change change)
 }
 
 /* Recompute the scores of all keys after a change: the pass has no scores of masked keys. */
-static float *take_scores(struct builder *builder, enum change last)
+static struct named_vector take_scores(struct builder *builder, enum change last)
 {
     const struct trace *trace = builder->trace;
     const struct score_rule *rule = &trace->rule->score;
     float *scores = builder_floats(builder, trace->keys);
-    if (!scores)
-        return NULL;
-    scale_row(scores, trace->scores, trace->keys, last >= SCALED ? rule->scale : 1);
-    if (last >= CAPPED && rule->cap > 0)
+    if (scores)
+        scale_row(scores, trace->scores, trace->keys, last >= SCALED ? rule->scale : 1);
+    if (scores && last >= CAPPED && rule->cap > 0)
         cap_row(scores, trace->keys, rule->cap);
-    for (size_t j = 0; last >= MOVED && trace->slope > 0 && j < trace->keys; j++)
+    for (size_t j = 0; scores && last >= MOVED && trace->slope > 0 && j < trace->keys; j++)
         scores[j] += score_bias(rule, trace->slope, j);
-    if (last >= COOLED && rule->temperature > 0)
+    if (scores && last >= COOLED && rule->temperature > 0)
         scale_row(scores, scores, trace->keys, 1.0f / rule->temperature);
-    return scores;
-}
-
-/* The scores before the mask, and their name. */
-static const float *final_scores(struct builder *builder, const char **name)
-{
-    *name = changed[change_before(builder->trace, CHANGES)];
-    return take_scores(builder, COOLED);
+    return (struct named_vector){changed[change_before(trace, last + 1)], scores};
 }
 
 /* Show scores before and after a change; `form` formats one key's score and `by`. */
 static void show_change(struct builder *builder, enum change change, const char *form, float by)
 {
-    const float *before = take_scores(builder, change - 1);
-    const float *after = take_scores(builder, change);
+    const struct named_vector before = take_scores(builder, change - 1);
+    const struct named_vector after = take_scores(builder, change);
     float *biases = builder_floats(builder, builder->trace->keys); /* for ALiBi */
     if (builder->err->kind)
         return;
     builder_keys(builder);
-    builder_column(builder, changed[change_before(builder->trace, change)], NULL, before);
+    builder_column(builder, before.name, NULL, before.values);
     for (size_t j = 0; change == MOVED && j < builder->trace->keys; j++)
         biases[j] = score_bias(&builder->trace->rule->score, builder->trace->slope, j);
     if (change == MOVED)
         builder_column(builder, "bias", NULL, biases);
-    builder_column(builder, changed[change], NULL, after);
-    builder_add(builder, "%s_%k = ", changed[change]);
+    builder_column(builder, after.name, NULL, after.values);
+    builder_add(builder, "%s_%k = ", after.name);
     if (change == CAPPED)
         builder_add(builder, "%n · ", by);
-    builder_add(builder, form, before[builder->key], by);
-    builder_work(builder, " = %n", after[builder->key]);
+    builder_add(builder, form, before.values[builder->key], by);
+    builder_work(builder, " = %n", after.values[builder->key]);
 }
 
 void step_scaled(struct builder *builder, const struct trace *trace)
@@ -618,15 +608,14 @@ static void draw_mask(struct builder *builder, const char *name, const char *hid
 void step_masked(struct builder *builder, const struct trace *trace)
 {
     bool linear = trace->rule->score.kind == ATTENTION_LINEAR;
-    const char *name = trace->softmax ? "softmax" : "score";
-    const float *values = trace->softmax ? trace->softmax : trace->scores;
-    if (!trace->softmax && !linear)
-        values = final_scores(builder, &name);
-    draw_mask(builder, name, trace->softmax || linear ? "0" : "-inf");
+    const struct named_vector from = trace->softmax
+                                         ? (struct named_vector){"softmax", trace->softmax}
+                                         : take_scores(builder, linear ? NONE : COOLED);
+    draw_mask(builder, from.name, trace->softmax || linear ? "0" : "-inf");
     if (!hides_any(trace))
         return;
     builder_keys(builder);
-    builder_column(builder, name, NULL, values);
+    builder_column(builder, from.name, NULL, from.values);
     builder_column(builder, "masked", NULL, trace->masked);
 }
 
@@ -688,10 +677,13 @@ static const float *take_result(struct builder *builder, const char **name, cons
 void step_softmax(struct builder *builder, const struct trace *trace)
 {
     const struct mechanism *mechanism = &trace->config->mechanism;
-    const char *of = "masked";
+    const struct named_vector from = trace->softmax
+                                         ? take_scores(builder, COOLED)
+                                         : (struct named_vector){"masked", trace->masked};
+    const char *of = from.name;
     const char *to = "softmax";
     size_t key = builder->key;
-    const float *values = trace->softmax ? final_scores(builder, &of) : trace->masked;
+    const float *values = from.values;
     const char *power = arena_format(builder->arena, builder->err, "e^(%s_j - max)", of);
     const float *powers = take_powers(builder, values);
     const float *results = trace->softmax ? trace->softmax : take_result(builder, &to, powers);
