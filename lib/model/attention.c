@@ -369,8 +369,7 @@ enum pass_state attention(struct pass *pass, const struct score_rule *rule, size
     size_t rounds = pass->batch->count * heads;
     for (int i = 0; i < ATTENTION_MAPS; i++)
         job.edits |= (unsigned)pass_edits(pass, (enum site)(SITE_SCORES + i), layer) << i;
-    if (score_rule_check(rule, pass->err) || (!pass->scratch.attention && take_memory(pass)) ||
-        begin_maps(pass, layer))
+    if ((!pass->scratch.attention && take_memory(pass)) || begin_maps(pass, layer))
         return PASS_FAILED;
     if (methods[rule->kind]->prepare)
         methods[rule->kind]->prepare(&job);

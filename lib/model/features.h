@@ -125,17 +125,21 @@
     FIELD(no_out, FEATURE(NO_OUT_PROJ, s->head.no_out, "heads without an output projection"))
 
 #define SCORE_FEATURES(FIELD, ARRAY, FEATURE) \
-    FIELD(scale, NONE) FIELD(cap, FEATURE(SCORE_CAP, s->score.cap > 0, "soft caps of scores")) \
+    FIELD(scale, NONE) FIELD(base_scale, NONE) \
+    FIELD(cap, FEATURE(SCORE_CAP, s->score.cap > 0, "soft caps of scores")) \
+    FIELD(temperature, NONE) \
     FIELD(bias, FEATURE(ALIBI, s->score.bias == BIAS_ALIBI || s->score.bias == BIAS_ALIBI_ROUNDED, \
                         "ALiBi") \
           FEATURE(ALIBI_SCALED, s->score.bias == BIAS_ALIBI_ROUNDED, "scaled ALiBi") \
           FEATURE(ALIBI_FROM_END, s->score.bias == BIAS_ALIBI_FROM_END, "ALiBi from the last key") \
           FEATURE(BUCKETS, s->score.bias == BIAS_BUCKETS, "biases of distances")) \
-    FIELD(bias_layer, NONE) FIELD(buckets, NONE) FIELD(reach, NONE) \
+    FIELD(heads, NONE) FIELD(bias_layer, NONE) FIELD(buckets, NONE) FIELD(reach, NONE) \
     FIELD(back, FEATURE(WINDOW, s->score.back != SIZE_MAX, "sliding windows")) \
-    FIELD(ahead, FEATURE(WINDOW_AHEAD, s->score.ahead > 0 && s->score.ahead < SIZE_MAX, \
+    FIELD(ahead, FEATURE(WINDOW_AHEAD, s->score.ahead > 0 && \
+                         (s->score.ahead < SIZE_MAX || s->score.back < SIZE_MAX), \
                          "windows with later tokens")) \
-    FIELD(sink, FEATURE(SINK, s->score.sink, "attention sinks of the softmax"))
+    FIELD(sink, FEATURE(SINK, s->score.sink, "attention sinks of the softmax")) \
+    FIELD(mask_after, NONE) FIELD(kind, NONE) FIELD(pattern, NONE)
 
 #define MLP_FEATURES(FIELD, ARRAY, FEATURE) \
     FIELD(activation, NONE) FIELD(gated, FEATURE(GATED, s->mlp.gated, "gated MLPs")) \

@@ -20,16 +20,17 @@ static float base_scale(const struct config *config, size_t layer)
 
 struct score_rule score_rule_read(const struct config *config, enum site_part part, size_t layer)
 {
-    static const enum score_bias biases[] = {
-        [ALIBI_NONE] = NO_BIAS, [ALIBI_BLOOM] = BIAS_ALIBI, [ALIBI_FALCON] = BIAS_ALIBI_ROUNDED};
     const struct mechanism *m = &config->mechanism;
+    enum alibi alibi = mechanism_lacks(m, PART_POSITIONS) ? ALIBI_NONE : config->alibi;
     bool masked = part == PART_SENTENCE && config->causal;
     size_t window = part == PART_SENTENCE ? config_window(config, layer) : 0;
     struct score_rule rule = {
         .scale = base_scale(config, layer),
         .base_scale = base_scale(config, layer),
         .cap = config->score_cap,
-        .bias = mechanism_lacks(m, PART_POSITIONS) ? NO_BIAS : biases[config->alibi],
+        .bias = alibi == ALIBI_BLOOM    ? BIAS_ALIBI
+                : alibi == ALIBI_FALCON ? BIAS_ALIBI_ROUNDED
+                                        : NO_BIAS,
         .heads = config->n_head,
         .back = window ? window - 1 : SIZE_MAX,
         .ahead = masked ? 0 : SIZE_MAX,
@@ -45,20 +46,6 @@ struct score_rule score_rule_read(const struct config *config, enum site_part pa
     else if (m->temperature > 0)
         rule.scale /= m->temperature;
     return rule;
-}
-
-int score_rule_check(const struct score_rule *rule, struct err *err)
-{
-    bool causal = rule->ahead == 0;
-    bool whole = rule->ahead == SIZE_MAX && rule->back == SIZE_MAX;
-    const char *found = rule->sink                          ? "a sink of attention"
-                        : rule->bias == BIAS_BUCKETS        ? "biases of buckets of distances"
-                        : rule->bias == BIAS_ALIBI_FROM_END ? "ALiBi from the last key"
-                        : !causal && !whole                 ? "a window of later keys"
-                                                            : NULL;
-    return found ? err_unsupported(err, "attention: expected a rule that is computed, found %s",
-                                   found)
-                 : 0;
 }
 
 /* --- scores ----------------------------------------------------------------------------------- */

@@ -45,10 +45,8 @@ struct key_range {
     size_t first, end;
 };
 
-/* The rule of a layer of a part, with the mechanism of the config, which must outlive it. Refuse
- * rules that passes do not compute. */
+/* The rule of a layer of a part, with the mechanism of the config, which must outlive it. */
 struct score_rule score_rule_read(const struct config *config, enum site_part part, size_t layer);
-int score_rule_check(const struct score_rule *rule, struct err *err);
 
 /* Whether scores are changed by more than a factor: by a soft cap or a bias. */
 static inline bool score_bends(const struct score_rule *rule)

@@ -227,25 +227,3 @@ TEST(a_temperature_divides_after_cap_and_bias)
         ck_assert_float_eq(score_slope(&rule, 1), rule.bias ? 0.25f : 0);
     }
 }
-
-TEST(rules_that_passes_do_not_compute_are_refused)
-{
-    static const struct {
-        struct score_rule rule;
-        const char *found;
-    } rows[] = {
-        {{.ahead = 0, .back = 4}, NULL},
-        {{.ahead = SIZE_MAX, .back = SIZE_MAX}, NULL},
-        {{.ahead = SIZE_MAX, .back = SIZE_MAX, .sink = true}, "a sink of attention"},
-        {{.ahead = 4, .back = 4}, "a window of later keys"},
-        {{.ahead = SIZE_MAX, .back = 4}, "a window of later keys"},
-        {{.bias = BIAS_BUCKETS}, "biases of buckets of distances"},
-        {{.bias = BIAS_ALIBI_FROM_END}, "ALiBi from the last key"},
-    };
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        struct err err = {0};
-        ck_assert_int_eq(score_rule_check(&rows[i].rule, &err), rows[i].found ? -1 : 0);
-        ck_assert_int_eq(err.kind, rows[i].found ? ERR_UNSUPPORTED : ERR_NONE);
-        ck_assert(!rows[i].found || strstr(err.text, rows[i].found));
-    }
-}
