@@ -28,6 +28,15 @@ static struct parameter *parameter_at(const struct weights *weights, struct slot
     return i == SIZE_MAX ? NULL : &weights->parameters[i];
 }
 
+/* The bias or shift of a parameter, which comes after it; NULL: it has none. */
+static struct parameter *bias_of(const struct weights *weights, struct parameter *p)
+{
+    struct parameter *next = p + 1;
+    bool is_bias =
+        next < weights->parameters + weights->parameter_count && next->slot.id == (p->slot.id | 1);
+    return is_bias ? next : NULL;
+}
+
 /* --- opening ---------------------------------------------------------------------------------- */
 
 static int find_tensors(struct weights *weights, struct map *wanted, struct err *err)
@@ -276,14 +285,11 @@ static int load_matrix(struct weights *weights, struct parameter *p, bool packin
     return 0;
 }
 
-/* A bias in place, if its numbers lie side by side; *bias stays NULL: there is none. */
-static int load_bias(struct weights *weights, struct slot slot, const float **bias, struct err *err)
+/* A bias: in place, if its numbers lie side by side. */
+static int load_bias(struct weights *weights, struct parameter *p, const float **bias,
+                     struct err *err)
 {
-    struct parameter *p = parameter_at(weights, slot_bias(slot));
     const float *all = NULL;
-    *bias = NULL;
-    if (!p)
-        return 0;
     if (load_floats(weights, p, &all, err))
         return -1;
     if (!p->place.view.stride) {
@@ -307,8 +313,9 @@ int weights_matrix(struct weights *weights, struct slot slot, struct weight *wei
     *weight = (struct weight){0};
     if (!p)
         return 0;
+    struct parameter *bias = bias_of(weights, p);
     return load_matrix(weights, p, weights->packing, weight, err) ||
-                   load_bias(weights, slot, &weight->bias, err)
+                   (bias && load_bias(weights, bias, &weight->bias, err))
                ? -1
                : 0;
 }
@@ -336,12 +343,17 @@ int weights_vector(struct weights *weights, struct slot slot, const float **numb
 
 int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, struct err *err)
 {
-    norm->epsilon = weights->config->epsilon;
-    norm->rms = weights->config->rms;
-    norm->offset = weights->config->norm_offset ? 1.0f : 0.0f;
-    if (weights_vector(weights, slot, &norm->scale, err))
-        return -1;
-    return weights_vector(weights, slot_bias(slot), &norm->shift, err);
+    struct parameter *scale = parameter_at(weights, slot);
+    struct parameter *shift = scale ? bias_of(weights, scale) : NULL;
+    *norm = (struct norm){
+        .epsilon = weights->config->epsilon,
+        .rms = weights->config->rms,
+        .offset = weights->config->norm_offset ? 1.0f : 0.0f,
+    };
+    return (scale && load_floats(weights, scale, &norm->scale, err)) ||
+                   (shift && load_floats(weights, shift, &norm->shift, err))
+               ? -1
+               : 0;
 }
 
 int weights_unembedding(struct weights *weights, struct weight *weight, struct err *err)
