@@ -454,9 +454,9 @@ tiny: $(BUILD)/attn-cli ## train the default model in BUILD/tiny: up to half an 
 
 # Not linked with the library, which contains the models.
 MAKER_FILES = models/maker.c $(wildcard lib/base/*.c lib/format/*.c lib/model/config*.c) \
-	$(patsubst %,lib/model/%.c,new_model parameter_table weight_init) \
-	$(filter-out %/family_rows.c,$(wildcard lib/model/family/*.c)) \
-	$(patsubst %,lib/math/%.c,activation torch_random)
+	$(patsubst %,lib/model/%.c,layer new_model parameter_table) \
+	$(wildcard lib/model/family/*.c) lib/math/activation.c lib/math/rng.c \
+	$(patsubst %,lib/train/%.c,torch_random weight_init)
 
 $(BUILD)/generate-models: $(call objects,$(MAKER_FILES))
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@

@@ -92,8 +92,8 @@ static int choose_layer_and_head(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     const struct config *config = &job->session.viewer.model.config;
-    enum site site = site_of(job->request.part, SITE_WEIGHTS);
-    struct selection chosen = {.sites = site_bit(site)};
+    enum site site = SITE_OF(job->request.part, SITE_WEIGHTS);
+    struct selection chosen = {.sites = SITE_SET(site)};
     if (selection_layers(&chosen, options->select.layer ? options->select.layer : "0", config,
                          &job->session.arena, err) ||
         selection_heads(&chosen, options->select.head ? options->select.head : "0", config,

@@ -130,7 +130,7 @@ static int choose_selection(struct request *request, struct driver *driver, stru
         return 0;
     if (request_make(request, session, driver->output.format, err))
         return -1;
-    if (request->selection.sites >> SITE_SCORES & 1)
+    if (site_set_has(request->selection.sites, SITE_SCORES))
         return err_usage(err, "--show scores: the scores of later keys are not available while "
                               "generating: use 'attn-cli run'");
     if (request->derivation.mean_of_texts)

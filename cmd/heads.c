@@ -506,10 +506,10 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
                 struct err *err)
 {
     const struct head_survey *survey = &((const struct state *)state)->survey;
-    struct selection selection = survey->selection;
     (void)arena, (void)err;
-    selection.sites *= head_survey_needs(survey, OF_TEXTS);
-    viewer_add_memory(&work->memory, &driver->session.viewer, &selection, &work->pair, LOOK_RUN);
+    if (head_survey_needs(survey, OF_TEXTS))
+        head_survey_add_memory(&work->memory, &driver->session.viewer, survey->scores->count,
+                               &work->pair);
     return 0;
 }
 

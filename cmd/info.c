@@ -303,9 +303,8 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
 /* Set `*bytes` to the size of a site in all its layers as float32. False: it exceeds 64 bits. */
 static bool site_bytes(size_t *bytes, const struct config *c, enum site site, size_t tokens)
 {
-    bool of_encoder = site_rows[site].part == PART_SOURCE;
-    size_t layers = !site_rows[site].in_layer ? 1 : of_encoder ? c->n_encoder_layer : 0;
-    for (size_t i = 0; site_rows[site].in_layer && !of_encoder && i < c->n_layer; i++)
+    size_t layers = 0;
+    for (size_t i = 0; i < site_layers(c, site); i++)
         layers += site_is_in_layer(c, site, i);
     return site_size(bytes, c, site, c->n_head, tokens, tokens) &&
            num_multiply(bytes, *bytes, layers) && num_multiply(bytes, *bytes, sizeof(float));
@@ -317,9 +316,9 @@ static int list_sizes(struct info *info, const struct config *c, size_t tokens)
     struct frame_rows rows = {.most = SITE_COUNT, .arena = &info->arena, .err = info->err};
     size_t all = 0;
     char size[NUM_SIZE_BYTES];
-    for (enum site site = 0; site < SITE_COUNT; site++) {
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
         size_t bytes = 0;
-        const char *name = site_rows[site].name;
+        const char *name = site_name(site);
         if (!site_exists(c, site))
             continue;
         if (!site_bytes(&bytes, c, site, tokens) || !num_add(&all, all, bytes) || all > LLONG_MAX)
@@ -350,27 +349,27 @@ static const char *const hugging_face[SITE_COUNT][2] = {
     [SITE_WEIGHTS] = {"attentions[L]", "decoder_attentions[L]"},
     [SITE_LN_F] = {"hidden_states[-1]", "decoder_hidden_states[-1]"},
     [SITE_LOGITS] = {"logits", "logits"},
-    [SITE_SOURCE_EMBEDDING] = {NULL, "encoder_hidden_states[0]"},
-    [SITE_ENC_RESID_PRE] = {NULL, "encoder_hidden_states[L]"},
-    [SITE_ENC_WEIGHTS] = {NULL, "encoder_attentions[L]"},
-    [SITE_ENC_LN_F] = {NULL, "encoder_last_hidden_state"},
-    [SITE_CROSS_WEIGHTS] = {NULL, "cross_attentions[L]"},
+    [SITE_OF(PART_SOURCE, SITE_EMBEDDING)] = {NULL, "encoder_hidden_states[0]"},
+    [SITE_OF(PART_SOURCE, SITE_RESID_PRE)] = {NULL, "encoder_hidden_states[L]"},
+    [SITE_OF(PART_SOURCE, SITE_WEIGHTS)] = {NULL, "encoder_attentions[L]"},
+    [SITE_OF(PART_SOURCE, SITE_LN_F)] = {NULL, "encoder_last_hidden_state"},
+    [SITE_OF(PART_CROSS, SITE_WEIGHTS)] = {NULL, "cross_attentions[L]"},
 };
 
 /* List the names of the model's tensors here and in other libraries (--sites). */
 static void list_site_names(struct info *info, const struct config *c)
 {
     struct frame_rows rows = {.most = SITE_COUNT, .arena = &info->arena, .err = info->err};
-    for (enum site site = 0; site < SITE_COUNT; site++) {
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
         struct buf axes = {0};
         if (!site_exists(c, site))
             continue;
-        const char *name = site_rows[site].in_layer
+        const char *name = site_row(site)->in_layer
                                ? FORMAT(info, "%s.L.%s", site_stack(site), site_name_in_layer(site))
-                               : site_rows[site].name;
+                               : site_name(site);
         for (size_t axis = 0; axis < 3 && site_axis_name(site, axis); axis++)
             buf_format(&axes, "%s%s", axis ? ", " : "", site_axis_name(site, axis));
-        const char *lens = site_rows[site].alias; /* NULL: no such hook */
+        const char *lens = site_part(site) == PART_SENTENCE ? site_row(site)->alias : NULL;
         if (site_exists(c, SITE_Q_PRE) && (site == SITE_Q || site == SITE_K))
             lens = site == SITE_Q ? "blocks.L.attn.hook_rot_q" : "blocks.L.attn.hook_rot_k";
         rows_label(&rows, "site", COLUMN_KEY, (struct label){name, name, name});

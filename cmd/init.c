@@ -11,7 +11,7 @@
 #include "format/json.h"
 #include "items.h"
 #include "model/model.h"
-#include "model/weight_init.h"
+#include "train/weight_init.h"
 #include "progress.h"
 #include "text/subword/bpe_learn.h"
 #include "text/word_list.h"

@@ -199,7 +199,7 @@ static int find_lens(struct inquiry *inquiry, struct arena *arena, struct err *e
     struct work *work = inquiry->work;
     inquiry->lens.viewer = inquiry->viewer;
     work->report.source = work->pair.source;
-    facts_text(inquiry->facts, "site", site_rows[inquiry->lens.site].name);
+    facts_text(inquiry->facts, "site", site_name(inquiry->lens.site));
     return err_if(lens_look(&lens, &inquiry->lens, &work->pair, arena, err) ||
                   lens_report(&work->report, &lens, inquiry->numbers, inquiry->viewer->tokenizer,
                               arena, err));
@@ -384,7 +384,7 @@ static void share_receiver(struct patch_path *path, const struct config *config,
     if (notes && config_shared_by(config) > 1)
         print_note(
             "--path: %s of head %zu.%zu is kv_head %zu, shared by %s: all of them receive",
-            site_rows[path->to].name, path->to_layer, head, path->to_head,
+            site_name(path->to), path->to_layer, head, path->to_head,
             heads_sharing(heads, (int)path->to_layer, path->to_head, config_shared_by(config)));
 }
 

@@ -125,7 +125,7 @@ static int read_explain(struct page_source *source, struct arena *arena, struct 
 static int narrow(struct kept *kept, const bool *explains, const struct config *config,
                   struct arena *arena, struct err *err)
 {
-    bool grouped = site_rows[kept->site].axes == AXES_GROUP_TOKEN_DIM;
+    bool grouped = site_row(kept->site)->axes == AXES_GROUP_TOKEN_DIM;
     size_t served = grouped ? config_shared_by(config) : 1;
     const bool *layer = explains ? explains + (size_t)kept->layer * config->n_head : NULL;
     size_t size = kept->shape[1] * kept->shape[2];
@@ -188,7 +188,7 @@ static int find_explained(struct page_facts *facts, const struct page_source *so
     facts->explained_bytes = explained_bytes(source, pair->sentence.count);
     if (!report || select_layers(&selection, explains, config, arena, err))
         return -1;
-    if (!selection.sites)
+    if (site_set_is_empty(selection.sites))
         return 0;
     if (viewer_look(source->viewer, &look, arena, err))
         return -1;
@@ -473,12 +473,12 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     const struct config *config = &viewer->model.config;
     const bool *explains = explained_heads(source, pair->sentence.count);
     struct memory *memory = &work->memory;
-    struct selection selection = {.sites = site_bit(SITE_WEIGHTS), .layers.count = config->n_layer};
+    struct selection selection = {.sites = SITE_SET(SITE_WEIGHTS), .layers.count = config->n_layer};
     struct next_plan next;
     size_t heads = layers_of(config) * config->n_head, explained = 0; /* copied by `narrow` */
     work->result_bytes = request_add_memory(memory, &own->request, viewer, pair, false);
     if (has_scores(source))
-        viewer_add_memory(memory, viewer, &selection, pair, LOOK_RUN);
+        head_survey_add_memory(memory, viewer, score_row_count, pair);
     if (select_layers(&selection, explains, config, arena, err) ||
         plan_next(&next, source, pair, arena, err))
         return -1;

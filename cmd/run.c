@@ -138,7 +138,7 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     struct state *own = state;
     const struct request *request = &own->request;
     const struct look look = {.selection = &request->selection, .pairs = &work->pair, .count = 1};
-    bool is_labelled = request->selection.sites && driver->output.format->looks;
+    bool is_labelled = !site_set_is_empty(request->selection.sites) && driver->output.format->looks;
     if (!own->noted && is_labelled && !request->derivation.words &&
         (has_parts(&work->pair.sentence) || has_parts(&work->pair.source))) {
         own->noted = true;

@@ -303,16 +303,19 @@ static bool tensors_at(struct value *value, size_t index)
         {.name = "tokens", .about = "table of the tokens (text format only)"},
     };
     enum { WORDS = sizeof words / sizeof *words };
-    if (index >= WORDS + SITE_ALL)
-        return false;
     if (index < WORDS) {
         *value = words[index];
         return true;
     }
-    const struct site_row *row = &site_rows[index - WORDS];
-    *value = (struct value){.name = row->name, .about = row->about};
-    if (row->part != PART_SENTENCE && row != &site_rows[SITE_SOURCE_EMBEDDING])
-        value->heading = row->part == PART_CROSS ? "Cross-attention:" : "Encoder:";
+    enum site site = 0;
+    for (; site != SITE_END; site = site_next(site))
+        if (site_about(site) && index-- == WORDS)
+            break;
+    if (site == SITE_END)
+        return false;
+    *value = (struct value){.name = site_name(site), .about = site_about(site)};
+    if (site_part(site) != PART_SENTENCE && site_id(site) != SITE_EMBEDDING)
+        value->heading = site_part(site) == PART_CROSS ? "Cross-attention:" : "Encoder:";
     return true;
 }
 

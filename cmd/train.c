@@ -8,7 +8,7 @@
 #include "base/stream.h"
 #include "command.h"
 #include "items.h"
-#include "model/weight_init.h"
+#include "train/weight_init.h"
 #include "session.h"
 #include "model/model.h"
 #include "init.h"

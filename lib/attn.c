@@ -303,7 +303,7 @@ static int begin_settings(struct settings *settings, struct viewer *viewer,
 static int read_selection(struct selection *selection, const struct attn_request *request,
                           const struct config *config, struct arena *arena, struct err *err)
 {
-    const char *show = request->show ? request->show : site_rows[SITE_WEIGHTS].name;
+    const char *show = request->show ? request->show : site_name(SITE_WEIGHTS);
     return err_if(selection_sites(selection, show, config, err) ||
                   selection_layers(selection, request->layers, config, arena, err) ||
                   selection_heads(selection, request->heads, config, arena, err));
@@ -410,7 +410,7 @@ static int run_request(struct attn_model *model, const struct attn_ids *ids, siz
     int failed =
         begin_settings(&settings, &model->viewer, request, err) ||
         read_selection(&selection, request, config, &settings.arena, err) ||
-        (cache && selection.sites >> SITE_COUNT &&
+        (cache && site_set_has_effective(selection.sites) &&
          err_unsupported(err, "a step: effective attention is not available while generating")) ||
         (count > 1 && check_texts(model, ids, count, err)) ||
         capture_init(&showing.capture, &selection, config, 1, &settings.arena, err) ||

@@ -12,9 +12,9 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/stream.h"
-#include "math/torch_random.h"
+#include "train/torch_random.h"
 #include "model/new_model.h"
-#include "model/weight_init.h"
+#include "train/weight_init.h"
 
 /* --- files ----------------------------------------------------------------------------------- */
 
@@ -84,16 +84,18 @@ static const struct {
 
 enum { SOURCE_ROWS = 8 }; /* life-cross: words of the second text */
 
+static const struct slot tokens = {PART_SENTENCE, SLOT_TOKENS, -1, -1};
+
 /* torch.rand for the second text, after the three matrices without a new seed. */
 static void draw_source(const struct new_model *new_model)
 {
-    static const enum parameter_id before[] = {PARAMETER_Q, PARAMETER_K, PARAMETER_V};
-    struct new_model_tensor *words = new_model_tensor(new_model, PARAMETER_WTE, 0);
+    struct new_model_tensor *words = new_model_tensor(new_model, tokens);
     size_t count = SOURCE_ROWS * words->shape[1];
     struct torch_random random;
     torch_random_seed(&random, ORIGIN_SEED);
-    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
-        torch_random_skip_uniform(&random, new_model_tensor(new_model, before[i], 0)->count);
+    for (int id = SLOT_Q; id <= SLOT_V; id += 2)
+        torch_random_skip_uniform(
+            &random, new_model_tensor(new_model, slot_of(PART_SENTENCE, id, 0))->count);
     torch_random_uniform(&random, words->data + words->count - count, count, 0, 1);
 }
 
@@ -104,8 +106,7 @@ static int fill_example(struct new_model *new_model, const char *model, struct e
         return -1;
     for (size_t i = 0; i < sizeof written / sizeof *written; i++)
         if (strcmp(model, written[i].model) == 0)
-            memcpy(new_model_tensor(new_model, PARAMETER_WTE, 0)->data, written[i].words,
-                   written[i].size);
+            memcpy(new_model_tensor(new_model, tokens)->data, written[i].words, written[i].size);
     if (strcmp(model, "life-cross") == 0)
         draw_source(new_model);
     return 0;

@@ -221,8 +221,11 @@ if [ -z "${LONG_HAULS_FREE-}" ]; then # sanitizers have memory of their own
     # Maps of 20 MiB for each head; and a pass of 20 KiB for each token.
     "$attn" init -q --shape tiny-llama --set n_layer=1,n_positions=3100 -s 'a b c d' -o maps1 &&
         "$attn" init -q --shape tiny --set n_layer=1,n_head=4,n_embd=512,n_positions=3100 \
-            -s 'a b c d' -o wide && cp -r maps1 maps2 || exit 1
-    words 150 >w150 && words 1500 >w1500 && words 2300 >w2300 && words 3000 >w3000
+            -s 'a b c d' -o wide &&
+        "$attn" init -q --shape tiny-llama --set n_positions=16384 -s 'a b c d' -o rows &&
+        cp -r maps1 maps2 || exit 1
+    words 150 >w150 && words 1500 >w1500 && words 2300 >w2300 && words 3000 >w3000 &&
+        words 16384 >w16384
     printf '{"clean": "%s a", "corrupt": "%s b"}\n' "$(words 2999)" "$(words 2999)" >pairs.jsonl
     for format in text tidy json jsonl; do
         READ=1000 expects maps1 run -m maps1 -f w2300 --show weights,context --format $format
@@ -241,8 +244,13 @@ if [ -z "${LONG_HAULS_FREE-}" ]; then # sanitizers have memory of their own
     done
     expects maps1 run -m maps1 -f w2300 -o page.html --force
     expects maps1 page -m maps1 -f w2300 --scores all
-    expects maps1 heads -m maps1 -f w2300
-    expects maps1 explain -m maps1 -f w2300
+    # One map of these would be 1 GiB: rows of the query, or strips of rows, are all that is held.
+    for command in 'heads --score entropy' explain 'run --query -1'; do
+        # shellcheck disable=SC2086 # words
+        haul "16,384 tokens: $command" 0 60 130 $command -q -m rows -f w16384
+        # shellcheck disable=SC2086
+        expects rows $command -m rows -f w16384
+    done
     READ=1000 expects wide explain -m wide -f w150 --token all --format json
     expects wide score -m wide -f w3000
     expects wide lens -m wide -f w3000
@@ -255,7 +263,7 @@ if [ -z "${LONG_HAULS_FREE-}" ]; then # sanitizers have memory of their own
     expects wide generate -m wide -f w3000 -n 2
     expects maps1 generate -m maps1 -f w2300 -n 2 --show weights --mean heads -o mean.npy --force
     expects maps1 batch w2300 -m maps1 --format npy -o folder/ --force
-    expects maps1 batch w2300 -m maps1 --do heads
+    expects rows batch w16384 -m rows --do heads
 
     # Two threads hold several groups of texts, as many as --dry-run says.
     for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do

@@ -14,7 +14,7 @@
 #include "model/cache.h"
 #include "model/parameter_table.h"
 #include "model/pass.h"
-#include "model/pattern.h"
+#include "model/score_rule.h"
 
 /* --- limits of the machine -------------------------------------------------------------------- */
 
@@ -166,13 +166,12 @@ static struct work work_of_weights(const struct weights *weights, bool unembeddi
 {
     const struct config *c = weights->config;
     struct work work = {0};
-    size_t first =
-        unembedding ? (size_t)(c->tied ? PARAMETER_WTE : PARAMETER_LM_HEAD) : PARAMETERS_OF_MODEL;
-    size_t end = unembedding ? first + 1 : parameter_count(c);
-    for (size_t i = first; i < end; i++) {
-        const struct parameter_key key = parameter_key(i);
-        size_t shape[2];
-        if (!parameter_is_used(key.id, key.layer, c) || parameter_shape(shape, key.id, c) != 2)
+    int words = c->tied ? SLOT_TOKENS : SLOT_HEAD;
+    for (size_t i = 0; i < weights_parameter_count(weights); i++) {
+        struct slot slot = weights_parameter(weights, i).slot;
+        size_t shape[SLOT_RANK_MAX];
+        bool counts = unembedding ? slot.id == words : slot.layer >= 0;
+        if (!counts || slot_shape(shape, slot, c) != 2)
             continue;
         size_t count = shape[0] * shape[1];
         work.operations += 2 * (double)count;
@@ -328,14 +327,14 @@ static int prefill(struct bench *bench, const struct task *task, double *seconds
     struct stopwatch stopwatch = {0};
     struct tap tap = {.sink = ignore};
     enum site last = config->kind == MODEL_ATTENTION ? SITE_ATTN_OUT : site_of_logits(config);
-    struct selection selection = {.sites = site_bit(last)}; /* the whole pass without logits */
+    struct selection selection = {.sites = SITE_SET(last)}; /* the whole pass without logits */
     struct text_list text = {.count = 1};
     text.items = make_text(task->size.tokens, config, &viewer->scratch, err);
     if (!text.items || selection_layers(&selection, NULL, config, &viewer->scratch, err))
         return -1;
     if (task->way) {
         tap = (struct tap){.sink = take_time, .context = &stopwatch};
-        selection.sites = site_bit(SITE_V) | site_bit(SITE_CONTEXT); /* making maps takes time */
+        selection.sites = SITE_SET(SITE_V, SITE_CONTEXT); /* making maps takes time */
         config->mechanism = *task->way;
         config->causal = bench->causal && task->way->kind != ATTENTION_LOWRANK;
     }
@@ -348,7 +347,7 @@ static int prefill(struct bench *bench, const struct task *task, double *seconds
 /* Run a text, with a cache, up to the logits of its last token. */
 static int extend(struct bench *bench, const struct text *text, double *seconds, struct err *err)
 {
-    struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
+    struct selection selection = {.sites = SITE_SET(SITE_LOGITS), .last_logits = true};
     struct text_list one = {.items = text, .count = 1};
     double start = clock_seconds();
     int failed = viewer_run(&bench->viewer, &selection, &one, (struct tap){.sink = ignore}, err);
@@ -444,18 +443,13 @@ static int count_scores(double *pairs, const struct config *config, size_t token
                         struct arena *arena, struct err *err)
 {
     const struct mechanism *m = &config->mechanism;
-    size_t window = config_window(config, 0);
+    struct score_rule rule = score_rule_read(config, PART_SENTENCE, 0);
     uint32_t *keys = arena_alloc(arena, 2 * tokens, sizeof *keys, err);
     *pairs = 0;
     for (size_t query = 0; keys && query < tokens; query++) {
-        struct view view = {.query = query, .keys = tokens, .drawn = keys + tokens};
-        view.visible = config->causal ? query + 1 : tokens;
-        view.first = window && view.visible > window ? view.visible - window : 0;
-        size_t count = view.visible - view.first;
-        if (m->kind == ATTENTION_SPARSE) {
-            view.drawn_count = pattern_draw(&m->pattern, &view, keys + tokens);
-            count = pattern_keys(&m->pattern, &view, keys);
-        }
+        struct key_range seen = score_visible(&rule, query, tokens);
+        size_t count = rule.pattern ? score_keys(&rule, query, tokens, keys, keys + tokens)
+                                    : seen.end - seen.first;
         *pairs += m->kind == ATTENTION_LINEAR    ? 1
                   : m->kind == ATTENTION_LOWRANK ? (double)num_min(m->segments, count)
                                                  : (double)count;

@@ -116,8 +116,9 @@ static void put_look(struct stream *out, const struct style *style)
         json_put_close(&json, '}');
     }
     json_put_open(&json, "\n about", '{');
-    for (size_t i = 0; i < SITE_COUNT; i++)
-        json_put_text(&json, site_rows[i].name, site_rows[i].about);
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+        if (site_about(site))
+            json_put_text(&json, site_name(site), site_about(site));
     json_put_close(&json, '}');
     json_put_close(&json, '}');
     stream_text(out, "</script>\n");

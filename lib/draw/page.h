@@ -109,7 +109,7 @@ struct page_facts {
 };
 
 /* Sites needed to explain attention cells, for each attention of the model. */
-uint64_t page_explained_sites(const struct config *config);
+struct site_set page_explained_sites(const struct config *config);
 
 /* Estimate the count of numbers at these sites, over all layers and heads. */
 size_t page_explained_numbers(const struct config *config, size_t tokens);

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/attention_strip.h"
-#include "model/mechanism.h"
+#include "model/layer.h"
 #include "write/format.h"
 
 /* --- numbers ---------------------------------------------------------------------------------- */
@@ -218,7 +217,7 @@ static void put_all_labels(struct json_writer *json, const struct report *report
     size_t first = report->first_shown;
     size_t words = 0;
     for (size_t i = 0; i < report->tensor_count && report->words; i++)
-        if (site_rows[report->tensors[i].site].axes == AXES_TOKEN_WORD)
+        if (site_row(report->tensors[i].site)->axes == AXES_TOKEN_WORD)
             words = report->tensors[i].shape[1];
     json_put_open(json, "\nlabels", '{');
     put_labels_of(json, "sentence", &report->sentence, first);
@@ -234,31 +233,28 @@ static void put_all_labels(struct json_writer *json, const struct report *report
 /* Write how scores become weights: scales, cap, ALiBi and normalisation. */
 static void put_attention(struct json_writer *json, const struct config *config)
 {
-    static const char *const alibis[] = {"", "bloom", "falcon"};
-    const struct mechanism *mechanism = &config->mechanism;
+    static const char *const alibis[] = {
+        [NO_BIAS] = "", [BIAS_ALIBI] = "bloom", [BIAS_ALIBI_ROUNDED] = "falcon"};
+    const struct score_rule rule = score_rule_read(config, PART_SENTENCE, 0);
     size_t layers =
         config->n_layer > config->n_encoder_layer ? config->n_layer : config->n_encoder_layer;
-    bool cools =
-        mechanism->temperature > 0 && (config->score_cap > 0 || attention_slope(config, 0) > 0);
     json_put_open(json, "\nattention", '{');
-    json_put_bool(json, "linear", mechanism->kind == ATTENTION_LINEAR);
-    json_put_bool(json, "renormalise", mechanism->renormalise);
+    json_put_bool(json, "linear", rule.kind == ATTENTION_LINEAR);
+    json_put_bool(json, "renormalise", rule.mask_after);
     json_put_integer(json, "layers", (long long)config->n_layer);
     json_put_integer(json, "heads", (long long)config->n_head);
     json_put_integer(json, "queries_of_a_key", (long long)config_shared_by(config));
     json_put_open(json, "scales", '[');
     for (size_t layer = 0; layer < layers; layer++)
-        json_put_float(json, NULL,
-                       cools ? mechanism_base_scale(config, layer)
-                             : mechanism_scale(config, layer));
+        json_put_float(json, NULL, score_rule_read(config, PART_SENTENCE, layer).scale);
     json_put_close(json, ']');
-    json_put_float(json, "cap", config->score_cap);
-    json_put_text(json, "alibi", alibis[config->alibi]);
+    json_put_float(json, "cap", rule.cap);
+    json_put_text(json, "alibi", alibis[rule.bias]);
     json_put_open(json, "slopes", '[');
     for (size_t head = 0; head < config->n_head; head++)
-        json_put_float(json, NULL, attention_slope(config, head));
+        json_put_float(json, NULL, score_slope(&rule, head));
     json_put_close(json, ']');
-    json_put_float(json, "temperature", cools ? mechanism->temperature : 0);
+    json_put_float(json, "temperature", rule.temperature);
     json_put_close(json, '}');
 }
 
@@ -313,21 +309,18 @@ static void put_next(struct json_writer *json, const struct page_next *next)
     json_put_close(json, '}');
 }
 
-/* Sites of self-attention; site_of maps them to other attentions. */
+/* Of each of the model's attentions. */
 static const enum site explained_sites[] = {SITE_Q_PRE,   SITE_K_PRE,  SITE_Q,       SITE_K,
                                             SITE_V,       SITE_SCORES, SITE_SOFTMAX, SITE_MASKED,
                                             SITE_WEIGHTS, SITE_CONTEXT};
 
-uint64_t page_explained_sites(const struct config *config)
+struct site_set page_explained_sites(const struct config *config)
 {
-    enum site_part last = config->n_encoder_layer ? PART_CROSS : PART_SENTENCE;
-    uint64_t all = 0;
-    for (int part = PART_SENTENCE; part <= (int)last; part++)
-        for (size_t i = 0; i < sizeof explained_sites / sizeof *explained_sites; i++) {
-            enum site site = site_of((enum site_part)part, explained_sites[i]);
-            if (site_rows[site].part == (enum site_part)part && site_exists(config, site))
-                all |= site_bit(site);
-        }
+    struct site_set all = {0};
+    for (int part = 0; part < SITE_PARTS; part++)
+        for (size_t i = 0; i < sizeof explained_sites / sizeof *explained_sites; i++)
+            if (site_exists(config, SITE_OF(part, explained_sites[i])))
+                site_set_add(&all, SITE_OF(part, explained_sites[i]));
     return all;
 }
 
@@ -372,14 +365,11 @@ static void put_roles(struct json_writer *json, const struct page_roles *roles)
 
 static void put_site(struct json_writer *json, const struct config *config, enum site site)
 {
-    const struct site_row *row = &site_rows[site];
-    bool in_encoder = row->part == PART_SOURCE && config->n_encoder_layer;
+    size_t layers = site_row(site)->in_layer ? site_layers(config, site) : 0;
     if (!site_exists(config, site))
         return;
-    json_put_text(json, NULL, row->name);
-    json_put_integer(
-        json, NULL,
-        row->in_layer ? (long long)(in_encoder ? config->n_encoder_layer : config->n_layer) : 0);
+    json_put_text(json, NULL, site_name(site));
+    json_put_integer(json, NULL, (long long)layers);
 }
 
 /* Write the sites of a pass in order of computation, with their layers. In models with the norm
@@ -388,12 +378,14 @@ static void put_sites(struct json_writer *json, const struct config *config)
 {
     json_put_open(json, "\nsites", '[');
     json->compact = true;
-    for (int site = 0; site < SITE_COUNT; site++) {
-        if (config->norm_first || !site_rows[site].after)
-            put_site(json, config, (enum site)site);
-        for (int norm = 0; norm < SITE_COUNT && !config->norm_first; norm++)
-            if (site_rows[norm].after == (enum site)site && site)
-                put_site(json, config, (enum site)norm);
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+        enum site id = site_id(site);
+        bool last = style_norms_sums(config->style);
+        if (!last || (id != SITE_LN_1 && id != SITE_LN_2))
+            put_site(json, config, site);
+        if (last && (id == SITE_RESID_MID || id == SITE_RESID_POST))
+            put_site(json, config,
+                     SITE_OF(site_part(site), id == SITE_RESID_MID ? SITE_LN_1 : SITE_LN_2));
     }
     json->compact = false;
     json_put_close(json, ']');

@@ -61,24 +61,14 @@ void builder_add(struct builder *builder, const char *form, ...)
     va_end(values);
 }
 
-void builder_formula(struct builder *builder, const char *form, ...)
+void builder_end(struct builder *builder, bool is_worked)
 {
-    va_list values;
-    va_start(values, form);
-    write_list(builder, &builder->out, form, values);
-    va_end(values);
-    assert(builder->step->formula_count < STEP_FORMULAS_MAX);
-    builder->step->formulas[builder->step->formula_count++] =
-        buf_keep(&builder->out, builder->arena, builder->err);
-}
-
-void builder_work(struct builder *builder, const char *form, ...)
-{
-    va_list values;
-    va_start(values, form);
-    write_list(builder, &builder->out, form, values);
-    va_end(values);
-    builder->step->worked = buf_keep(&builder->out, builder->arena, builder->err);
+    const char *text = buf_keep(&builder->out, builder->arena, builder->err);
+    assert(is_worked || builder->step->formula_count < STEP_FORMULAS_MAX);
+    if (is_worked)
+        builder->step->worked = text;
+    else
+        builder->step->formulas[builder->step->formula_count++] = text;
 }
 
 /* The index to write after `i`: the next one or, after the dots, the last one. */
@@ -113,7 +103,7 @@ void builder_projection(struct builder *builder, const char *y, const char *x, c
                         const struct weight *w)
 {
     builder_add(builder, "%s = %s", y, x);
-    if (builder->trace->config->projections)
+    if (builder->trace->rule->head.by == HEADS_PROJECTED)
         builder_add(builder, " · W_%s", letter);
     builder_formula(builder, w->bias ? " + b_%s" : "", letter);
 }
@@ -197,7 +187,7 @@ void builder_keys(struct builder *builder)
     struct step_table *table = builder->table;
     table->corner = "key";
     table->of_keys = true;
-    table->own_row = trace->config->cross ? NO_ROW : trace->query;
+    table->own_row = trace->rule->kind == SUBLAYER_ATTEND_SOURCE ? NO_ROW : trace->query;
     table->rows = report_keys(trace->report, trace->part)->labels;
     table->row_count = trace->keys;
 }
@@ -330,7 +320,7 @@ void give_rows(struct builder *builder, const char *name, const char *symbol, co
 {
     const struct trace *trace = builder->trace;
     const struct tokenized *text = report_queries(trace->report, trace->part);
-    bool keys = of_keys || !trace->config->cross;
+    bool keys = of_keys || trace->rule->kind == SUBLAYER_ATTEND;
     size_t count = keys ? trace->keys : text->count;
     struct given *given = give_matrix(builder, name, symbol, values, count, width);
     if (!given)
@@ -376,9 +366,4 @@ void give_whole(struct builder *builder, const char *name, const struct weight *
 {
     if (weight_exists(w) && w->in * w->out <= GIVEN_WHOLE)
         give_columns(builder, name, w, 0, w->out);
-}
-
-bool builder_word_projection(struct builder *builder, struct weight *w, bool out)
-{
-    return !weights_projection(&builder->trace->viewer->model.weights, out, w, builder->err);
 }

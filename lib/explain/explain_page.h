@@ -101,7 +101,7 @@ void explain_report_facts(struct buf *out, const struct report *report, explain_
 void explain_query_facts(struct buf *out, const struct explanation *explanation,
                          explain_fact *fact);
 
-/* --- formulas in terminal notation (k_j) as HTML and LaTeX (notation.c) ----------------------- */
+/* --- formulas in terminal notation (k_j) as HTML and LaTeX ------------------------------------ */
 
 void html_text(struct buf *out, const char *text, size_t size); /* escapes markup */
 void html_symbol(struct buf *out, const char *symbol, size_t size);

@@ -1,24 +1,286 @@
-/* explanation.c: the steps of a trace. A step that edits change also shows values before and
- * after. */
+/* explanation.c: runs the pass, collects the tensors of one head (the trace), and makes the steps
+ * that a table lists. A step that edits change also shows values before and after. */
 #include "explain/explanation.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "explain/steps.h"
+#include "math/rotary.h"
+#include "math/rows.h"
+#include "model/attention_strip.h"
 #include "model/features.h"
+#include "model/parameter_table.h"
 #include "model/sampler.h"
 
-const struct explain_format explain_formats[] = {
-    {"text", ".txt", "text, fitted to the terminal", explain_text_write},
-    {"markdown", ".md", "tables and formulas for GitHub, Jupyter or pandoc",
-     explain_markdown_write},
-    {"html", ".html", "page without scripts, for browsers and printing", explain_html_write},
-    {"json", ".json", "all numbers and matrices", explain_json_write},
-};
+/* --- captured tensors ------------------------------------------------------------------------- */
 
-const size_t explain_format_count = sizeof explain_formats / sizeof *explain_formats;
+/* The site of the stream that enters the traced attention; of the input of its queries. */
+static enum site stream_site(const struct trace *trace)
+{
+    const struct sublayer *before = trace->rule - 1;
+    return trace->rule > trace->list ? SITE_OF(before->part, sublayer_end(before))
+                                     : SITE_OF(trace->part, SITE_RESID_PRE);
+}
+
+static enum site input_site(const struct trace *trace)
+{
+    enum site input = trace->rule->at_input;
+    return input ? SITE_OF(trace->part, input) : stream_site(trace);
+}
+
+/* The input of keys and values of another text: its embedding, or the encoder's output. */
+static enum site source_site(const struct config *config)
+{
+    return config->kind == MODEL_ATTENTION ? SITE_OF(PART_SOURCE, SITE_EMBEDDING)
+                                           : SITE_OF(PART_SOURCE, site_of_logits(config));
+}
+
+/* A model with a decoder only is explained to the end of its layer. */
+static bool is_decoder(const struct config *config)
+{
+    return config->kind != MODEL_ATTENTION && !config->n_encoder_layer;
+}
+
+/* Find the requested attention among the sublayers, and select the layer's sites (of one query only
+ * its rows); in bare attention also the previous layer, whose output is the input; with a source,
+ * the encoder's last layer. */
+static int begin(struct trace *trace, struct selection *selection, const struct config *config,
+                 const struct explain_request *request, struct arena *arena, struct err *err)
+{
+    bool in_encoder = request->part == PART_SOURCE;
+    bool bare = config->kind == MODEL_ATTENTION;
+    bool one = request->layer == 0 || !bare;
+    enum site end = !is_decoder(config)                     ? SITE_ATTN_OUT
+                    : request->layer + 1 == config->n_layer ? SITE_LN_F
+                                                            : SITE_RESID_POST;
+    size_t *numbers = arena_alloc(arena, 4, sizeof *numbers, err);
+    assert(request->layer < (in_encoder ? config->n_encoder_layer : config->n_layer));
+    assert(request->head < config->n_head);
+    if (!numbers)
+        return -1;
+    *trace = (struct trace){.part = request->part, .layer = request->layer, .head = request->head};
+    trace->count =
+        layer_read(trace->list, config, in_encoder ? PART_SOURCE : PART_SENTENCE, request->layer);
+    trace->rule = trace->list;
+    while (trace->rule->part != request->part)
+        trace->rule++;
+    numbers[0] = request->head;
+    numbers[1] = request->layer > 0 ? request->layer - 1 : 0;
+    numbers[2] = request->layer;
+    numbers[3] = config->n_encoder_layer - 1; /* if there is an encoder */
+    *selection = (struct selection){.heads = numbers, .head_count = 1};
+    *(in_encoder ? &selection->encoder_layers : &selection->layers) =
+        one ? (struct layers){numbers + 2, 1} : (struct layers){numbers + 1, 2};
+    for (enum site site = is_decoder(config) ? SITE_RESID_PRE : SITE_Q_PRE; site <= end; site++)
+        if (site_exists(config, SITE_OF(request->part, site)))
+            site_set_add(&selection->sites, SITE_OF(request->part, site));
+    selection->whole = SITE_SET(SITE_OF(request->part, SITE_CONTEXT));
+    const enum site inputs[] = {bare ? SITE_EMBEDDING : stream_site(trace),
+                                bare ? SITE_ATTN_OUT : input_site(trace)};
+    for (size_t i = 0; i < 2; i++) {
+        site_set_add(&selection->sites, inputs[i]);
+        site_set_add(&selection->all_tokens, inputs[i]);
+    }
+    if (request->query_count == 1 && !in_encoder &&
+        !(selection->queries = arena_format(arena, err, "%zu", request->query)))
+        return -1;
+    if (trace->rule->kind == SUBLAYER_ATTEND_SOURCE) {
+        site_set_add(&selection->sites, source_site(config));
+        selection->encoder_layers = (struct layers){numbers + 3, config->n_encoder_layer > 0};
+    }
+    return 0;
+}
+
+/* --- tensors from the pass -------------------------------------------------------------------- */
+
+const struct kept *trace_find(const struct trace *trace, enum site site)
+{
+    return report_find(trace->report, SITE_OF(trace->part, site), trace->layer);
+}
+
+const float *trace_row(const struct trace *trace, enum site site)
+{
+    return trace_row_of_head(trace, site, site == SITE_CONTEXT ? trace->head : 0);
+}
+
+const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head)
+{
+    const struct kept *kept = trace_find(trace, site);
+    if (!kept)
+        return NULL;
+    size_t row = kept->queries ? 0 : trace->query;
+    row += head ? head * kept->shape[1] : 0;
+    return kept->data + row * kept->shape[kept->rank - 1];
+}
+
+float *trace_product(const struct trace *trace, const float *x, size_t rows, const struct weight *w,
+                     struct arena *arena, struct err *err)
+{
+    float *y = arena_alloc(arena, rows * w->out, sizeof *y, err);
+    struct matrix from = {(float *)x, rows, w->in, w->in}; /* cast: only read */
+    if (y)
+        linear(&trace->viewer->machine, (struct matrix){y, rows, w->out, w->out}, from, w,
+               ACTIVATION_NONE);
+    return y;
+}
+
+/* The input of queries is the stream, with or without a norm; in bare attention, an embedding or
+ * the output of the previous layer. */
+static void find_inputs_and_keys(struct trace *trace)
+{
+    const struct config *config = trace->config;
+    bool bare = config->kind == MODEL_ATTENTION;
+    size_t layer = trace->layer - (bare && trace->layer > 0);
+    enum site site = !bare ? input_site(trace) : trace->layer == 0 ? SITE_EMBEDDING : SITE_ATTN_OUT;
+    const struct kept *inputs = report_find(trace->report, site, layer);
+    trace->inputs = trace->sources = inputs->data;
+    trace->input_size = inputs->shape[inputs->rank - 1];
+    if (trace->rule->norm_before)
+        trace->streams = report_find(trace->report, stream_site(trace), layer)->data;
+    if (trace->rule->kind == SUBLAYER_ATTEND_SOURCE)
+        trace->sources =
+            report_find(trace->report, source_site(config), config->n_encoder_layer - 1)->data;
+    trace->keys = trace_find(trace, SITE_K)->shape[1];
+    trace->k = trace_find(trace, SITE_K)->data;
+    trace->v = trace_find(trace, SITE_V)->data;
+    if (trace->rotary)
+        trace->k_pre = trace_find(trace, SITE_K_PRE)->data;
+}
+
+/* Project queries or keys of all tokens, before the norm of heads. */
+static int project_raw(struct trace *trace, struct raw_heads *raw, const float *from, bool of_keys,
+                       struct arena *arena, struct err *err)
+{
+    const struct weight *w = of_keys ? &trace->weights.k : &trace->weights.q;
+    bool whole = trace->rule->head.norm == HEAD_NORM_WHOLE;
+    size_t width = trace->config->d_k;
+    size_t first = (of_keys ? trace->group : trace->head) * width;
+    size_t count = whole ? w->out : width;
+    const float *all = trace_product(trace, from, trace->keys, w, arena, err);
+    raw->values = arena_alloc(arena, trace->keys * width, sizeof *raw->values, err);
+    raw->squares = arena_alloc(arena, trace->keys, sizeof *raw->squares, err);
+    if (!all || !raw->values || !raw->squares)
+        return -1;
+    for (size_t row = 0; row < trace->keys; row++) {
+        const float *head = all + row * w->out + first;
+        const float *normed = whole ? all + row * w->out : head;
+        double sum = 0;
+        for (size_t i = 0; i < count; i++)
+            sum += (double)normed[i] * (double)normed[i];
+        raw->squares[row] = (float)(sum / (double)count);
+        memcpy(raw->values + row * width, head, width * sizeof *head);
+    }
+    return 0;
+}
+
+/* Find the norms of heads and the rotary embedding. */
+static int find_heads(struct trace *trace, struct arena *arena, struct err *err)
+{
+    const struct rotary *rotary = trace->rotary;
+    if (rotary) {
+        size_t width = rotary->components;
+        float *cos_sin = arena_alloc(arena, trace->keys * width, sizeof *cos_sin, err);
+        if (!cos_sin)
+            return -1;
+        rotary_fill((struct matrix){cos_sin, trace->keys, width, width}, rotary, 0, trace->keys);
+        trace->cos_sin = cos_sin;
+    }
+    if (trace->rule->head.norm == HEAD_NORM_NONE || !trace->has_norms)
+        return 0;
+    return err_if(project_raw(trace, &trace->raw_q, trace->inputs, false, arena, err) ||
+                  project_raw(trace, &trace->raw_k, trace->sources, true, arena, err));
+}
+
+/* Find the embeddings of tokens and positions, whose sum is the input of the first layer. */
+static int find_embeddings(struct trace *trace, struct arena *arena, struct err *err)
+{
+    struct weights *weights = &trace->viewer->model.weights;
+    const struct config *config = trace->config;
+    const struct tokenized *text = report_queries(trace->report, trace->part);
+    size_t channels = config->n_embd;
+    size_t width = config_word_width(config);
+    struct weight projection;
+    if (config->kind == MODEL_ATTENTION || trace->layer > 0 || trace->part == PART_CROSS)
+        return 0;
+    float *tokens = arena_alloc(arena, text->count * width, sizeof *tokens, err);
+    float *positions = arena_alloc(arena, text->count * channels, sizeof *positions, err);
+    if (!tokens || !positions)
+        return -1;
+    for (size_t i = 0; i < text->count; i++)
+        weights_embed_token(weights, tokens + i * width, text->tokens[i].id);
+    trace->tokens = tokens;
+    if (config->n_word) {
+        trace->word_rows = tokens;
+        if (weights_matrix(weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, err))
+            return -1;
+        trace->tokens = trace_product(trace, tokens, text->count, &projection, arena, err);
+    }
+    if (!trace->tokens)
+        return -1;
+    if (config->embedding_norm && trace->has_norms &&
+        weights_norm(weights, slot_of_text(SLOT_EMBED_NORM), &trace->embedding_norm, err))
+        return -1;
+    bool placed = stack_read(config, PART_SENTENCE).embed.positions != POSITIONS_NONE;
+    if (mechanism_lacks(&config->mechanism, PART_POSITIONS) || !placed)
+        return 0;
+    for (size_t i = 0; i < text->count && !config->sinusoids; i++)
+        weights_add_position(weights, positions + i * channels, i);
+    if (config->sinusoids)
+        add_sinusoids((struct matrix){positions, text->count, channels, channels}, 0);
+    trace->positions = positions;
+    return 0;
+}
+
+static int run(struct trace *trace, struct viewer *viewer, const struct text_pair *pair,
+               const struct explain_request *request, struct arena *arena, struct err *err)
+{
+    struct report *report = arena_alloc(arena, 1, sizeof *report, err);
+    const struct config *config = &viewer->model.config;
+    struct selection selection;
+    const struct look look = {&selection, pair, 1, 0, report};
+    struct block_weights block;
+    if (!report || begin(trace, &selection, config, request, arena, err) ||
+        viewer_look(viewer, &look, arena, err) ||
+        weights_block(&viewer->model.weights, (int)request->part, request->layer, &block, err))
+        return -1;
+    trace->report = report;
+    trace->config = config;
+    trace->weights = block.self;
+    trace->mlp = block.mlp;
+    trace->has_norms = !mechanism_lacks(&config->mechanism, PART_NORM);
+    trace->viewer = viewer;
+    trace->group = config_kv_head(config, request->head);
+    trace->slope = score_slope(&trace->rule->score, request->head);
+    if (!mechanism_lacks(&config->mechanism, PART_POSITIONS))
+        trace->rotary = trace->rule->head.rotary;
+    find_inputs_and_keys(trace);
+    return err_if(find_heads(trace, arena, err) || find_embeddings(trace, arena, err));
+}
+
+/* --- values of one query ---------------------------------------------------------------------- */
+
+static void set_query(struct trace *trace, size_t query)
+{
+    size_t first = query * trace->input_size;
+    assert(query < report_queries(trace->report, trace->part)->count);
+    trace->query = query;
+    trace->token = trace->tokens ? trace->tokens + first : NULL;
+    trace->position = trace->positions ? trace->positions + first : NULL;
+    trace->stream = trace->streams ? trace->streams + first : NULL;
+    trace->x = trace->inputs + first;
+    trace->q_pre = trace->rotary ? trace_row(trace, SITE_Q_PRE) : NULL;
+    trace->q = trace_row(trace, SITE_Q);
+    trace->scores = trace_row(trace, SITE_SCORES);
+    if (trace->rule->score.mask_after)
+        trace->softmax = trace_row(trace, SITE_SOFTMAX);
+    trace->masked = trace_row(trace, SITE_MASKED);
+    trace->weight = trace_row(trace, SITE_WEIGHTS);
+    trace->context = trace_row(trace, SITE_CONTEXT);
+    trace->out = trace_row(trace, SITE_ATTN_OUT);
+}
 
 /* --- keys shown on pages ---------------------------------------------------------------------- */
 
@@ -48,26 +310,30 @@ static int choose_shown(struct explanation *explanation, const struct trace *tra
 
 /* --- the steps -------------------------------------------------------------------------------- */
 
-/* Properties of a model that decide its steps. One of the first three computes the weights. */
+/* Properties of a sublayer that decide its steps. One of the first three computes the weights. */
 enum way {
     BY_SOFTMAX = 1 << 0,
     BY_LATE_MASK = 1 << 1, /* mask after the softmax */
     BY_FEATURES = 1 << 2,  /* linear attention */
-    ALWAYS = BY_SOFTMAX | BY_LATE_MASK | BY_FEATURES,
+    ATTENDS = BY_SOFTMAX | BY_LATE_MASK | BY_FEATURES,
     DROPPED = 1 << 3,
     EMBEDDING_NORMED = 1 << 4,
     HEADS_NORMED = 1 << 5, /* norms of queries and keys */
     ROTATED = 1 << 6,      /* rotary embedding */
     CAPPED = 1 << 7,
-    MOVED = 1 << 8,     /* the scores are moved by ALiBi */
-    NORM_LAST = 1 << 9, /* norms follow the sums */
-    LAST_LAYER = 1 << 10,
-    COOLED = 1 << 11, /* temperature after a soft cap or ALiBi */
-    KEYS_EDITED = 1 << 12,
+    MOVED = 1 << 8,  /* the scores are moved by ALiBi */
+    COOLED = 1 << 9, /* temperature after a soft cap or ALiBi */
+    KEYS_EDITED = 1 << 10,
+    OF_MLP = 1 << 11,
+    MLP_NORMED = 1 << 12, /* a norm before the MLP */
+    ADDS = 1 << 13,       /* any sublayer, if the explanation goes on to the end of the layer */
+    SUM_NORMED = 1 << 14, /* the same, with a norm of the sum */
+    LAST = 1 << 15,       /* after the last layer */
 };
 
-/* All steps in the order of the pass. A row applies if the model has one of `ways` and the pass has
- * the tensor at `site` (0: no tensor needed). */
+/* All steps in the order of the pass. A row applies to a sublayer that has one of `ways`; if it has
+ * a site, the pass must have computed it, and after the output of a sublayer the sublayer must
+ * announce it. The site is a tensor that the step computes. */
 static const struct step_row {
     int ways;
     enum site site;
@@ -75,62 +341,86 @@ static const struct step_row {
     step_builder *make;
 } step_rows[] = {
     {EMBEDDING_NORMED, 0, "embedding", "Embedding", step_embedding},
-    {ALWAYS, 0, "input", "Input", step_input},
-    {ALWAYS, 0, "query", "Query", step_query},
+    {ATTENDS, 0, "input", "Input", step_input},
+    {ATTENDS, 0, "query", "Query", step_query},
     {HEADS_NORMED, 0, "query_norm", "Norm of the query", step_query_norm},
-    {ROTATED, 0, "query_rotary", "Rotary embedding of the query", step_query_rotary},
+    {ROTATED, SITE_Q, "query_rotary", "Rotary embedding of the query", step_query_rotary},
     {BY_FEATURES, 0, "features", "Features of the query", step_features},
     {BY_FEATURES | HEADS_NORMED | ROTATED | KEYS_EDITED, 0, "keys", "Keys", step_keys},
     {HEADS_NORMED, 0, "key_norm", "Norm of the keys", step_key_norm},
-    {ROTATED, 0, "key_rotary", "Rotary embedding of the keys", step_key_rotary},
-    {BY_FEATURES, 0, "scores", "Features of the keys and scores", step_products},
-    {BY_SOFTMAX | BY_LATE_MASK, 0, "scores", "Keys and scores", step_scores},
+    {ROTATED, SITE_K, "key_rotary", "Rotary embedding of the keys", step_key_rotary},
+    {BY_FEATURES, SITE_SCORES, "scores", "Features of the keys and scores", step_products},
+    {BY_SOFTMAX | BY_LATE_MASK, SITE_SCORES, "scores", "Keys and scores", step_scores},
     {BY_SOFTMAX | BY_LATE_MASK, 0, "scaled", "Scale", step_scaled},
     {CAPPED, 0, "capped", "Soft cap", step_capped},
     {MOVED, 0, "moved", "ALiBi", step_moved},
     {COOLED, 0, "cooled", "Temperature", step_cooled},
-    {BY_LATE_MASK, 0, "softmax", "Softmax", step_softmax},
-    {ALWAYS, 0, "masked", "Mask", step_masked},
-    {BY_SOFTMAX, 0, "weights", "Softmax", step_softmax},
-    {BY_LATE_MASK, 0, "weights", "Renormalise", step_shares},
-    {BY_FEATURES, 0, "weights", "Normalise", step_shares},
-    {DROPPED, 0, "weights", "Dropout", step_dropout},
-    {ALWAYS, 0, "values", "Values and weights", step_values},
-    {ALWAYS, 0, "context", "Context: weighted sum of the values", step_context},
-    {ALWAYS, 0, "output", "Output", step_output},
-    {ALWAYS, SITE_LN_1_POST, "ln_1_post", "Norm of the attention output", step_norm},
-    {ALWAYS, SITE_RESID_MID, "resid_mid", "Residual stream after the attention", step_middle},
-    {NORM_LAST, 0, "ln_1", "Norm of the sum", step_norm},
-    {ALWAYS, SITE_LN_2, "ln_2", "Norm before the MLP", step_norm},
-    {ALWAYS, SITE_MLP_ACT, "hidden", "MLP: hidden channels", step_hidden},
-    {ALWAYS, SITE_MLP_ACT, "mlp_act", "MLP: activation", step_activation},
-    {ALWAYS, SITE_MLP_OUT, "mlp_out", "MLP: output", step_mlp_out},
-    {ALWAYS, SITE_LN_2_POST, "ln_2_post", "Norm of the MLP output", step_norm},
-    {ALWAYS, SITE_RESID_POST, "resid_post", "Residual stream after the layer", step_stream},
-    {NORM_LAST, SITE_MLP_OUT, "ln_2", "Norm of the sum", step_norm},
-    {LAST_LAYER, SITE_LN_F, "ln_f", "Final norm", step_norm},
-    {LAST_LAYER, SITE_RESID_POST, "logits", "Logits", step_logits},
+    {BY_LATE_MASK, SITE_SOFTMAX, "softmax", "Softmax", step_softmax},
+    {ATTENDS, SITE_MASKED, "masked", "Mask", step_masked},
+    {BY_SOFTMAX, SITE_WEIGHTS, "weights", "Softmax", step_softmax},
+    {BY_LATE_MASK, SITE_WEIGHTS, "weights", "Renormalise", step_shares},
+    {BY_FEATURES, SITE_WEIGHTS, "weights", "Normalise", step_shares},
+    {DROPPED, SITE_WEIGHTS, "weights", "Dropout", step_dropout},
+    {ATTENDS, SITE_V, "values", "Values and weights", step_values},
+    {ATTENDS, SITE_CONTEXT, "context", "Context: weighted sum of the values", step_context},
+    {ATTENDS, SITE_ATTN_OUT, "output", "Output", step_output},
+    {ADDS, SITE_LN_1_POST, "ln_1_post", "Norm of the attention output", step_norm},
+    {ADDS, SITE_RESID_MID, "resid_mid", "Residual stream after the attention", step_sum},
+    {SUM_NORMED, SITE_LN_1, "ln_1", "Norm of the sum", step_norm},
+    {MLP_NORMED, SITE_LN_2, "ln_2", "Norm before the MLP", step_norm},
+    {OF_MLP, 0, "hidden", "MLP: hidden channels", step_hidden},
+    {OF_MLP, SITE_MLP_ACT, "mlp_act", "MLP: activation", step_activation},
+    {OF_MLP, SITE_MLP_OUT, "mlp_out", "MLP: output", step_mlp_out},
+    {ADDS, SITE_LN_2_POST, "ln_2_post", "Norm of the MLP output", step_norm},
+    {ADDS, SITE_RESID_POST, "resid_post", "Residual stream after the layer", step_sum},
+    {SUM_NORMED, SITE_LN_2, "ln_2", "Norm of the sum", step_norm},
+    {LAST, SITE_LN_F, "ln_f", "Final norm", step_norm},
+    {LAST, SITE_LOGITS, "logits", "Logits", step_logits},
 };
 
 enum { STEP_ROWS = sizeof step_rows / sizeof *step_rows };
 
-static int ways_of(const struct trace *trace)
+static int ways_of(const struct trace *trace, size_t index)
 {
-    const struct config *c = trace->config;
-    int ways = c->mechanism.kind == ATTENTION_LINEAR ? BY_FEATURES
-               : c->mechanism.renormalise            ? BY_LATE_MASK
-                                                     : BY_SOFTMAX;
-    bool decoder = trace_row(trace, SITE_RESID_POST) != NULL;
-    ways |= c->mechanism.dropout > 0 ? DROPPED : 0;
-    ways |= trace->embedding_norm.scale ? EMBEDDING_NORMED : 0;
-    ways |= trace->raw_q.values ? HEADS_NORMED : 0;
-    ways |= trace->rotary ? ROTATED : 0;
-    ways |= c->score_cap > 0 ? CAPPED : 0;
-    ways |= trace_slope(trace) > 0 ? MOVED : 0;
-    ways |= trace->cools ? COOLED : 0;
-    ways |= trace->keys_edited ? KEYS_EDITED : 0;
-    ways |= decoder && !c->norm_first ? NORM_LAST : 0;
-    return ways | (trace->layer + 1 == c->n_layer ? LAST_LAYER : 0);
+    const struct mechanism *m = &trace->config->mechanism;
+    const struct sublayer *s = &trace->list[index];
+    int ways = 0;
+    if (s == trace->rule) {
+        ways = s->score.kind == ATTENTION_LINEAR ? BY_FEATURES
+               : s->score.mask_after             ? BY_LATE_MASK
+                                                 : BY_SOFTMAX;
+        ways |= m->dropout > 0 ? DROPPED : 0;
+        ways |= trace->embedding_norm.scale ? EMBEDDING_NORMED : 0;
+        ways |= trace->raw_q.values ? HEADS_NORMED : 0;
+        ways |= trace->rotary ? ROTATED : 0;
+        ways |= s->score.cap > 0 ? CAPPED : 0;
+        ways |= trace->slope > 0 ? MOVED : 0;
+        ways |= s->score.temperature > 0 ? COOLED : 0;
+        ways |= trace->keys_edited ? KEYS_EDITED : 0;
+    }
+    if (!is_decoder(trace->config))
+        return ways;
+    ways |= index + 1 == trace->count && trace->layer + 1 == trace->config->n_layer ? LAST : 0;
+    ways |= ADDS | (s->norm_after ? SUM_NORMED : 0);
+    ways |= s->kind == SUBLAYER_MLP ? OF_MLP | (s->norm_before ? MLP_NORMED : 0) : 0;
+    return ways;
+}
+
+/* Whether a sublayer announces a norm or a sum. */
+static bool announces(const struct sublayer *s, enum site site)
+{
+    bool found = s->at_out_norm == site;
+    for (size_t i = 0; i < 3; i++)
+        found |= s->at_sum[i] == site || s->at_after[i] == site;
+    return found;
+}
+
+static bool applies(const struct step_row *row, const struct trace *trace, size_t index)
+{
+    const struct sublayer *s = &trace->list[index];
+    bool is_captured = !row->site || row->site == SITE_LOGITS || trace_row(trace, row->site);
+    bool is_own = !(row->ways & (ADDS | SUM_NORMED)) || announces(s, row->site);
+    return row->ways & ways_of(trace, index) && is_captured && is_own;
 }
 
 /* --- edits ------------------------------------------------------------------------------------ */
@@ -148,46 +438,47 @@ struct passes {
 };
 
 /* The tensors that a step computes for later steps, one bit each. */
-static uint64_t sites_of(const struct trace *trace, const char *step)
+static struct site_set sites_of(const struct trace *trace, const struct step_row *row)
 {
-    const struct config *c = trace->config;
     bool normed = trace->embedding_norm.scale != NULL;
-    bool is_sum = strcmp(step, "resid_post") == 0 && c->stream_normed; /* the stream is its norm */
-    const struct {
-        const char *step;
-        enum site site;
-        bool is_made;
-    } rows[] = {
-        {"embedding", SITE_EMBEDDING, trace->layer == 0},
-        {"embedding", SITE_RESID_PRE, true},
-        {"input", SITE_EMBEDDING, trace->layer == 0 && !normed},
-        {"input", SITE_RESID_PRE, !normed},
-        {"input", SITE_LN_1, c->norm_first},
-        {trace->raw_q.values ? "query_norm" : "query", trace->rotary ? SITE_Q_PRE : SITE_Q, true},
-        {"query_rotary", SITE_Q, true},
-        {trace->raw_k.values ? "key_norm" : "keys", trace->rotary ? SITE_K_PRE : SITE_K, true},
-        {"key_rotary", SITE_K, true},
-        {"values", SITE_V, true},
-        {"output", SITE_ATTN_OUT, true},
-        {"hidden", SITE_MLP_GATE, true},
-        {"hidden", SITE_MLP_UP, true},
-        {"ln_2", SITE_RESID_POST, c->stream_normed},
-    };
-    enum site own;
-    bool has_own = !is_sum && strcmp(step, "embedding") != 0 && site_find(step, strlen(step), &own);
-    uint64_t sites = has_own ? site_bit(own) : 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].is_made && strcmp(rows[i].step, step) == 0)
-            sites |= site_bit(rows[i].site);
+    enum site input = trace->rule->at_input;
+    const struct sublayer *last = &trace->list[trace->count - 1];
+    struct site_set sites = {0};
+    if (row->make == step_embedding || (row->make == step_input && !normed)) {
+        site_set_add(&sites, SITE_RESID_PRE);
+        if (trace->layer == 0)
+            site_set_add(&sites, SITE_EMBEDDING);
+    }
+    if (row->make == step_embedding)
+        return sites;
+    if (row->make == step_input) {
+        if (input)
+            site_set_add(&sites, input);
+        return sites;
+    }
+    if (row->make == (trace->raw_q.values ? step_query_norm : step_query))
+        return SITE_SET(trace->rotary ? SITE_Q_PRE : SITE_Q);
+    if (row->make == (trace->raw_k.values ? step_key_norm : step_keys))
+        return SITE_SET(trace->rotary ? SITE_K_PRE : SITE_K);
+    if (row->make == step_hidden)
+        return SITE_SET(SITE_MLP_GATE, SITE_MLP_UP);
+    if (last->at_after[0] == SITE_RESID_POST) { /* the norm has both names */
+        if (row->make == step_sum && row->site == SITE_RESID_POST)
+            return sites;
+        if (row->ways == SUM_NORMED && row->site == SITE_LN_2)
+            return SITE_SET(SITE_LN_2, SITE_RESID_POST);
+    }
+    if (row->site)
+        site_set_add(&sites, row->site);
     return sites;
 }
 
 /* Does an edit change a site's values of the query or, at sites of keys and values, of any key? */
 static bool touches(const struct edit *edit, const struct trace *trace, enum site site)
 {
-    bool of_keys = site_rows[site].axes == AXES_GROUP_TOKEN_DIM;
+    bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
     struct edit_block block = {
-        .site = site_of(trace->part, site),
+        .site = SITE_OF(trace->part, site),
         .layer = trace->layer,
         .first_head = of_keys                ? trace->group
                       : site_has_heads(site) ? trace->head
@@ -203,14 +494,14 @@ static bool touches(const struct edit *edit, const struct trace *trace, enum sit
 }
 
 /* Append the edits that change a step to a note, unless it is NULL; false: no edit does. */
-static bool write_changes(struct buf *note, const struct trace *trace, uint64_t sites)
+static bool write_changes(struct buf *note, const struct trace *trace, struct site_set sites)
 {
     const struct edits *edits = trace->viewer->edits;
     bool any = false;
     for (size_t i = 0; edits && i < edits->count; i++) {
         bool changes = false;
-        for (enum site site = 0; site < SITE_COUNT && !changes; site++)
-            changes = sites & site_bit(site) && touches(&edits->items[i], trace, site);
+        for (enum site site = 0; site < SITE_PASS_END && !changes; site++)
+            changes = site_set_has(sites, site) && touches(&edits->items[i], trace, site);
         if (changes && note)
             buf_format(note, "%s%s", any ? ", " : "Changed by ", edits->items[i].words);
         any |= changes;
@@ -225,14 +516,14 @@ static bool leave_layer(struct edit *edit, const struct trace *trace, struct bui
     size_t layers = c->n_layer > c->n_encoder_layer ? c->n_layer : c->n_encoder_layer;
     struct edit_range *ranges = arena_alloc(builder->arena, layers, sizeof *ranges, builder->err);
     struct edit_places others = {ranges, 0};
-    for (size_t layer = 0; ranges && layer < layers && site_rows[edit->site].in_layer; layer++)
+    for (size_t layer = 0; ranges && layer < layers && site_row(edit->site)->in_layer; layer++)
         if (layer != trace->layer && edits_have(&(struct edits){edit, 1}, edit->site, layer))
             ranges[others.count++] = (struct edit_range){(ptrdiff_t)layer, (ptrdiff_t)layer};
     edit->layers = others;
     return others.count > 0;
 }
 
-static int run_without(struct trace *before, const struct passes *passes, uint64_t sites,
+static int run_without(struct trace *before, const struct passes *passes, struct site_set sites,
                        struct builder *builder)
 {
     struct viewer *viewer = passes->viewer;
@@ -241,50 +532,33 @@ static int run_without(struct trace *before, const struct passes *passes, uint64
     struct edits rest = {.items = items};
     for (size_t i = 0; items && i < edits->count; i++) {
         bool is_own = false;
-        for (enum site site = 0; site < SITE_COUNT && !is_own; site++)
-            is_own = sites & site_bit(site) &&
+        for (enum site site = 0; site < SITE_PASS_END && !is_own; site++)
+            is_own = site_set_has(sites, site) &&
                      edits_have(&(struct edits){&edits->items[i], 1},
-                                site_of(builder->trace->part, site), builder->trace->layer);
+                                SITE_OF(builder->trace->part, site), builder->trace->layer);
         items[rest.count] = edits->items[i];
         rest.count += !is_own || leave_layer(&items[rest.count], builder->trace, builder);
     }
     if (builder->err->kind)
         return -1;
     viewer->edits = rest.count ? &rest : NULL;
-    int failed =
-        trace_run(before, viewer, passes->pair, passes->request, builder->arena, builder->err);
+    int failed = run(before, viewer, passes->pair, passes->request, builder->arena, builder->err);
     viewer->edits = edits;
     return failed;
 }
 
-/* Return the query's trace in which a step has the values of its formula; NULL if no edit changes
- * them, or if the builder failed. */
-static const struct trace *find_before(const struct passes *passes, const struct step_row *row,
-                                       struct builder *builder)
-{
-    uint64_t sites = sites_of(builder->trace, row->name);
-    struct trace *before = &passes->before[row - step_rows];
-    if (!write_changes(NULL, builder->trace, sites))
-        return NULL;
-    if (!before->viewer && run_without(before, passes, sites, builder))
-        return NULL;
-    before->keys_edited = builder->trace->keys_edited;
-    trace_set_query(before, builder->trace->query);
-    return before;
-}
-
 /* Show vectors before and after the edits. */
-static void show_vectors(struct builder *builder, const struct trace *before, const char *step,
-                         uint64_t sites)
+static void show_vectors(struct builder *builder, const struct trace *before,
+                         const struct step_row *row, struct site_set sites)
 {
     const struct trace *trace = builder->trace;
     struct named_vector rows[2 * SITES_OF_STEP];
     size_t count = 0;
     size_t width = 0;
-    bool of_input = strcmp(step, "input") == 0 || strcmp(step, "embedding") == 0;
-    for (enum site site = 0; site < SITE_COUNT; site++) {
-        const struct kept *kept = sites & site_bit(site) ? trace_find(before, site) : NULL;
-        const char *name = !of_input                            ? site_rows[site].name
+    bool of_input = row->make == step_input || row->make == step_embedding;
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+        const struct kept *kept = site_set_has(sites, site) ? trace_find(before, site) : NULL;
+        const char *name = !of_input                            ? site_name(site)
                            : site != SITE_LN_1 && trace->stream ? "h"
                                                                 : "x";
         if (!kept)
@@ -298,11 +572,12 @@ static void show_vectors(struct builder *builder, const struct trace *before, co
         builder_stack(builder, rows, count, width);
 }
 
-static void show_edited(struct builder *builder, const struct trace *before, const char *step)
+static void show_edited(struct builder *builder, const struct trace *before,
+                        const struct step_row *row)
 {
-    uint64_t sites = sites_of(builder->trace, step);
+    struct site_set sites = sites_of(builder->trace, row);
     enum site site = 0;
-    while (!(sites & site_bit(site)))
+    while (!site_set_has(sites, site))
         site++;
     buf_text(&builder->note, builder->note.size ? " " : "");
     write_changes(&builder->note, builder->trace, sites);
@@ -310,7 +585,7 @@ static void show_edited(struct builder *builder, const struct trace *before, con
                                                  : ": later steps use these values.");
     if (site == SITE_LOGITS)
         return;
-    if (site_rows[site].axes == AXES_HEAD_QUERY_KEY) {
+    if (site_row(site)->axes == AXES_HEAD_QUERY_KEY) {
         const char *name = site == SITE_SCORES    ? "score"
                            : site == SITE_SOFTMAX ? "softmax"
                            : site == SITE_MASKED  ? "masked"
@@ -319,7 +594,7 @@ static void show_edited(struct builder *builder, const struct trace *before, con
         builder_column(builder, name, NULL, trace_row(before, site));
         builder_column(builder, "edited", "edited", trace_row(builder->trace, site));
     } else if (site == SITE_V) { /* and their weights */
-        step_values(builder);
+        step_values(builder, builder->trace);
         builder->step->formula_count = 0;
     } else if (site == SITE_K || site == SITE_K_PRE) {
         builder_keys(builder);
@@ -327,7 +602,7 @@ static void show_edited(struct builder *builder, const struct trace *before, con
                         site == SITE_K ? builder->trace->k : builder->trace->k_pre,
                         builder->trace->config->d_k);
     } else {
-        show_vectors(builder, before, step, sites);
+        show_vectors(builder, before, row, sites);
     }
 }
 
@@ -345,11 +620,12 @@ static int make_step(struct step *step, const struct step_row *row, const struct
     };
     builder.step = step;
     builder.table = &step->table;
+    builder.site = row->site;
     builder.gives &= !before;
     if (!builder.err->kind && before)
-        show_edited(&builder, before, row->name);
+        show_edited(&builder, before, row);
     else if (!builder.err->kind)
-        row->make(&builder);
+        row->make(&builder, builder.trace);
     if (!builder.err->kind && (builder.note.size || builder.note.out_of_memory))
         step->note = buf_keep(&builder.note, builder.arena, builder.err);
     buf_release(&builder.note);
@@ -357,17 +633,27 @@ static int make_step(struct step *step, const struct step_row *row, const struct
     return err_if(builder.err->kind);
 }
 
+/* Add a step. If edits change its values, it has those of its formula, and a step with the edited
+ * ones follows. */
 static int add_step(struct explanation *explanation, struct step *steps, const struct step_row *row,
                     const struct passes *passes, struct builder builder)
 {
-    struct step *step = &steps[explanation->step_count++];
     const struct trace *trace = builder.trace;
+    struct trace *before = &passes->before[row - step_rows];
+    struct site_set sites = sites_of(trace, row);
     bool dropped_later = row->make == step_softmax && trace->config->mechanism.dropout > 0;
-    const struct trace *before = dropped_later ? NULL : find_before(passes, row, &builder);
-    builder.trace = before ? before : trace;
+    bool is_edited = !dropped_later && write_changes(NULL, trace, sites);
+    struct step *step = &steps[explanation->step_count++];
+    if (is_edited && !before->viewer && run_without(before, passes, sites, &builder))
+        return -1;
+    if (is_edited) {
+        before->keys_edited = trace->keys_edited;
+        set_query(before, trace->query);
+        builder.trace = before;
+    }
     if (builder.err->kind || make_step(step, row, NULL, builder))
         return -1;
-    if (!before)
+    if (!is_edited)
         return 0;
     if (row->make == step_values) /* the formula weights the edited values */
         step->worked = NULL;
@@ -382,7 +668,7 @@ static int explain(struct explanation *explanation, const struct trace *trace,
     size_t seen = 0; /* first visible key: the example */
     while (seen + 1 < trace->keys && trace->masked[seen] == -INFINITY)
         seen++;
-    const struct builder builder = {
+    struct builder builder = {
         .trace = trace,
         .key = seen,
         .digits = request->digits,
@@ -391,7 +677,6 @@ static int explain(struct explanation *explanation, const struct trace *trace,
         .err = err,
     };
     bool has_several = trace->config->n_encoder_layer > 0;
-    int ways = ways_of(trace);
     struct step *steps = arena_alloc(arena, 2 * STEP_ROWS, sizeof *steps, err);
     *explanation = (struct explanation){
         .report = trace->report,
@@ -408,12 +693,13 @@ static int explain(struct explanation *explanation, const struct trace *trace,
     };
     if (!steps || choose_shown(explanation, trace, request->keys, arena, err))
         return -1;
-    for (const struct step_row *row = step_rows; row < step_rows + STEP_ROWS; row++) {
-        bool norm_moves = ways & NORM_LAST && row->site == SITE_LN_2; /* it follows the last sum */
-        if (row->ways & ways && !norm_moves && (!row->site || trace_row(trace, row->site)) &&
-            add_step(explanation, steps, row, passes, builder))
-            return -1;
-    }
+    for (const struct sublayer *s = trace->list; s < trace->list + trace->count; s++)
+        for (const struct step_row *row = step_rows; row < step_rows + STEP_ROWS; row++) {
+            builder.sublayer = (size_t)(s - trace->list);
+            if (applies(row, trace, builder.sublayer) &&
+                add_step(explanation, steps, row, passes, builder))
+                return -1;
+        }
     return 0;
 }
 
@@ -432,35 +718,35 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
     passes.before = arena_alloc(arena, STEP_ROWS, sizeof *passes.before, err);
     if (!passes.before ||
         features_expect(explain_features, &viewer->model.config, "to explain", err) ||
-        trace_run(&trace, viewer, pair, request, arena, err))
+        run(&trace, viewer, pair, request, arena, err))
         return -1;
-    trace.keys_edited = write_changes(NULL, &trace, site_bit(SITE_K));
+    trace.keys_edited = write_changes(NULL, &trace, SITE_SET(SITE_K));
     for (size_t i = 0; i < request->query_count; i++) {
-        trace_set_query(&trace, request->query + i);
+        set_query(&trace, request->query + i);
         if (explain(&explanations[i], &trace, &passes, arena, err))
             return -1;
     }
     return 0;
 }
 
-/* The bytes of the steps of a query, about: measured for models of several sizes. */
-static double query_bytes(const struct config *config, const struct explain_request *request,
-                          size_t keys)
-{
-    enum { STEPS = 26000, KEY = 52, CHANNEL = 175, INNER_CHANNEL = 49, WORD = 8 };
-    bool predicts = site_exists(config, SITE_LOGITS) && request->layer + 1 == config->n_layer;
-    return STEPS + (double)keys * (double)(KEY + sizeof(float) * config->d_v) +
-           (double)config->n_embd * (double)(CHANNEL + sizeof(float) * config->d_k) +
-           INNER_CHANNEL * (double)config->n_inner +
-           (predicts ? WORD * (double)config->vocab_size : 0);
-}
-
 int explanation_add_memory(struct memory *memory, const struct viewer *viewer,
                            const struct text_pair *pair, const struct explain_request *request,
                            struct arena *arena, struct err *err)
 {
+    /* bytes of the steps of a query, about: measured for models of several sizes */
+    enum { STEPS = 26000, KEY = 52, CHANNEL = 175, INNER_CHANNEL = 49, WORD = 8 };
+    const struct config *c = &viewer->model.config;
     size_t keys = num_max(pair->sentence.count, pair->source.count);
-    memory->held +=
-        query_bytes(&viewer->model.config, request, keys) * (double)request->query_count;
-    return trace_add_memory(memory, viewer, pair, request, arena, err);
+    bool predicts = site_exists(c, SITE_LOGITS) && request->layer + 1 == c->n_layer;
+    struct trace trace;
+    struct selection selection;
+    double bytes = STEPS + (double)keys * (double)(KEY + sizeof(float) * c->d_v) +
+                   (double)c->n_embd * (double)(CHANNEL + sizeof(float) * c->d_k) +
+                   INNER_CHANNEL * (double)c->n_inner +
+                   (predicts ? WORD * (double)c->vocab_size : 0);
+    memory->held += bytes * (double)request->query_count;
+    if (begin(&trace, &selection, &viewer->model.config, request, arena, err))
+        return -1;
+    viewer_add_memory(memory, viewer, &selection, pair, LOOK_AT_ALL);
+    return 0;
 }

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "explain/explanation.h"
 #include "lens/viewer.h"
+#include "model/layer.h"
 #include "model/weights.h"
 
 /* Projected queries or keys of a head, [rows, dk], and the mean squares [rows] that their norm
@@ -28,16 +29,19 @@ struct named_vector {
 /* T query tokens attend to S keys; vectors are contiguous. One pass serves all queries. */
 struct trace {
     const struct report *report;
-    const struct config *config; /* of the model, adapted to the traced attention */
+    const struct config *config; /* of the model */
     enum site_part part;
-    struct attention_weights weights; /* of the layer */
+    struct sublayer list[SUBLAYERS_MAX]; /* of the layer */
+    size_t count;
+    const struct sublayer *rule;      /* of the list: the traced attention */
+    struct attention_weights weights; /* of the traced attention */
     struct mlp_weights mlp;
     struct viewer *viewer;
     size_t layer, head, query, keys; /* `keys` is S */
     size_t group;                    /* key/value head of this head */
-    float scale, base_scale;         /* applied to scores; base_scale excludes the temperature */
+    float slope;                     /* of ALiBi for the head; 0: none */
+    bool has_norms;                  /* false: --without norm */
     bool keys_edited;                /* keys then have a step of their own */
-    bool cools;                      /* temperature after a soft cap or ALiBi */
 
     size_t input_size;               /* C */
     const float *word_rows;          /* [T, W] embeddings before a projection; else NULL */
@@ -58,14 +62,6 @@ struct trace {
     const float *out;                                /* [w.out] output of the layer's attention */
 };
 
-/* Run the pair through the model to the end of the layer, or of its attention. */
-int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair *pair,
-              const struct explain_request *request, struct arena *arena, struct err *err);
-int trace_add_memory(struct memory *memory, const struct viewer *viewer,
-                     const struct text_pair *pair, const struct explain_request *request,
-                     struct arena *arena, struct err *err);
-void trace_set_query(struct trace *trace, size_t query);
-
 /* Find a tensor of the layer, or the query's row in it (of this head, if it has heads); or NULL. */
 const struct kept *trace_find(const struct trace *trace, enum site site);
 const float *trace_row(const struct trace *trace, enum site site);
@@ -75,9 +71,6 @@ const float *trace_row_of_head(const struct trace *trace, enum site site, size_t
 float *trace_product(const struct trace *trace, const float *x, size_t rows, const struct weight *w,
                      struct arena *arena, struct err *err);
 
-/* ALiBi's slope for the head; 0: none. */
-float trace_slope(const struct trace *trace);
-
 /* --- a step ----------------------------------------------------------------------------------- */
 
 struct builder {
@@ -86,6 +79,8 @@ struct builder {
     struct step_table *table; /* table being filled: of the step, or of an operand */
     struct given *givens;     /* operands of the step */
     bool gives;               /* this query lists operands: only the first does */
+    size_t sublayer;          /* index of the step's sublayer in the trace's list */
+    enum site site;           /* of the step's row */
     size_t key;               /* key used for the worked example */
     int digits;               /* decimals of numbers */
     struct buf out;           /* formula being written */
@@ -100,8 +95,10 @@ struct builder {
  * it, as a formula of the step or as its worked example. */
 void builder_note(struct builder *builder, const char *form, ...);
 void builder_add(struct builder *builder, const char *form, ...);
-void builder_formula(struct builder *builder, const char *form, ...);
-void builder_work(struct builder *builder, const char *form, ...);
+void builder_end(struct builder *builder, bool is_worked);
+#define builder_formula(builder, ...) \
+    (builder_add(builder, __VA_ARGS__), builder_end(builder, false))
+#define builder_work(builder, ...) (builder_add(builder, __VA_ARGS__), builder_end(builder, true))
 
 /* Append a · b + c · d + … + y · z, or a + b - c + … + z with `stride` floats between terms. Long
  * sums are abbreviated to the first terms and the last. */
@@ -142,10 +139,8 @@ void builder_vector(struct builder *builder, struct named_vector vector, size_t 
 
 float *builder_floats(struct builder *builder, size_t count);
 
-/* A contiguous copy of a head's columns (`width` from head * width) with the bias below; the
- * projection from embedding channels to the residual stream or, if `out`, back. */
+/* A contiguous copy of a head's columns (`width` from head * width) with the bias below. */
 float *builder_columns(struct builder *builder, const struct weight *w, size_t head, size_t width);
-bool builder_word_projection(struct builder *builder, struct weight *w, bool out);
 
 /* --- operands: numbers and matrices that a step uses, to recompute it by hand ----------------- */
 
@@ -169,12 +164,12 @@ void give_whole(struct builder *builder, const char *name, const struct weight *
 
 /* --- the steps -------------------------------------------------------------------------------- */
 
-typedef void step_builder(struct builder *builder);
+typedef void step_builder(struct builder *builder, const struct trace *trace);
 
 extern step_builder step_embedding, step_input, step_query, step_query_norm, step_query_rotary,
     step_features, step_keys, step_key_norm, step_key_rotary, step_scores, step_products,
     step_scaled, step_capped, step_moved, step_cooled, step_softmax, step_masked, step_shares,
-    step_dropout, step_values, step_context, step_output, step_middle, step_norm, step_hidden,
-    step_activation, step_mlp_out, step_stream, step_logits;
+    step_dropout, step_values, step_context, step_output, step_sum, step_norm, step_hidden,
+    step_activation, step_mlp_out, step_logits;
 
 #endif

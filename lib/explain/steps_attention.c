@@ -5,8 +5,8 @@
  */
 #include <math.h>
 
+#include "base/num.h"
 #include "explain/steps.h"
-#include "math/precision.h"
 #include "math/portable_math.h"
 #include "math/rotary.h"
 #include "math/rows.h"
@@ -38,11 +38,10 @@ static void draw_embedding(struct builder *builder, const char *name)
 static void note_origin(struct builder *builder, const char *name)
 {
     const struct trace *trace = builder->trace;
-    const struct mechanism *mechanism = &trace->config->mechanism;
     const char *origin = trace->part == PART_CROSS ? "self-attention" : "the previous layer";
     bool bare = trace->config->kind == MODEL_ATTENTION;
-    bool adds_up = !bare && !mechanism_lacks(mechanism, PART_RESIDUAL);
-    bool normed = !bare && !trace->config->norm_first && !mechanism_lacks(mechanism, PART_NORM);
+    bool adds_up = !trace->rule->replaces;
+    bool normed = trace->rule->norm_after && trace->has_norms;
     if (trace->embedding_norm.scale)
         builder_note(builder, "%s is the embedding after its norm.", name);
     else
@@ -53,33 +52,27 @@ static void note_origin(struct builder *builder, const char *name)
 }
 
 /* The norm of the embedding, whose output is the residual stream of the first layer. */
-void step_embedding(struct builder *builder)
+void step_embedding(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     draw_embedding(builder, "e");
     builder_norm_step(builder, (struct named_vector){"e", trace->token},
                       (struct named_vector){"h", trace->stream}, &trace->embedding_norm);
-}
-
-/* The norm of the layer's input; NULL: none. */
-static const struct norm *input_norm(const struct trace *trace)
-{
-    bool normed = trace->stream && !mechanism_lacks(&trace->config->mechanism, PART_NORM);
-    return normed ? &trace->weights.norm : NULL;
 }
 
 /* Add the operands of all inputs, so that readers can recompute keys, too. */
 static void give_input(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    const struct norm *norm = input_norm(trace);
+    const struct norm *norm = trace->stream && trace->has_norms ? &trace->weights.norm : NULL;
     const char *position = trace->config->sinusoids ? "PE" : "wpe";
     struct weight projection;
     if (trace->tokens && trace->config->embedding_scale != 1)
         give_number(builder, "embedding_scale", trace->config->embedding_scale);
     give_rows(builder, "wte", "wte", trace->word_rows ? trace->word_rows : trace->tokens,
               config_word_width(trace->config), false);
-    if (trace->word_rows && builder_word_projection(builder, &projection, false))
+    if (trace->word_rows &&
+        !weights_matrix(&trace->viewer->model.weights, slot_of_text(SLOT_EMBED_PROJECT),
+                        &projection, builder->err))
         give_whole(builder, "P_in", &projection);
     give_rows(builder, position, position, trace->positions, trace->input_size, false);
     give_rows(builder, "h", "h_j", trace->streams, trace->input_size, false);
@@ -89,10 +82,9 @@ static void give_input(struct builder *builder)
         give_number(builder, "epsilon", trace->config->epsilon);
 }
 
-void step_input(struct builder *builder)
+void step_input(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
-    const struct norm *norm = input_norm(trace);
+    const struct norm *norm = trace->stream && trace->has_norms ? &trace->weights.norm : NULL;
     bool normed = trace->embedding_norm.scale != NULL;
     bool embeds = trace->layer == 0 && trace->part != PART_CROSS && !normed;
     const struct named_vector vectors[] = {
@@ -117,14 +109,19 @@ void step_input(struct builder *builder)
 
 /* --- query ------------------------------------------------------------------------------------ */
 
-/* The projected query: q_raw before a norm, q_pre before a rotary embedding, or q. */
-static struct named_vector projected_query(const struct trace *trace)
+/* The projected query, or all keys: raw before a norm, pre before a rotary embedding, or final. */
+static struct named_vector projected(const struct trace *t, bool of_keys)
 {
-    size_t first = trace->query * trace->config->d_k;
-    if (trace->raw_q.values)
-        return (struct named_vector){"q_raw", trace->raw_q.values + first};
-    return trace->q_pre ? (struct named_vector){"q_pre", trace->q_pre}
-                        : (struct named_vector){"q", trace->q};
+    const struct named_vector of_q[] = {
+        {"q_raw", t->raw_q.values ? t->raw_q.values + t->query * t->config->d_k : NULL},
+        {"q_pre", t->q_pre},
+        {"q", t->q}};
+    const struct named_vector of_k[] = {
+        {"k_raw", t->raw_k.values}, {"k_pre", t->k_pre}, {"k", t->k}};
+    const struct named_vector *first = of_keys ? of_k : of_q;
+    while (!first->values)
+        first++;
+    return *first;
 }
 
 /* Show x and W_q row by row, with the product q below. */
@@ -150,15 +147,14 @@ static void show_product(struct builder *builder, struct named_vector q)
     builder_dot(builder, q.name, trace->x, w, trace->head * width, *q.values);
 }
 
-void step_query(struct builder *builder)
+void step_query(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct weight *w = &trace->weights.q;
-    const struct named_vector q = projected_query(trace);
+    const struct named_vector q = projected(trace, false);
     size_t d_k = trace->config->d_k;
     bool is_small = w->in <= GIVEN_SMALL && d_k <= GIVEN_SMALL;
     builder_projection(builder, q.name, "x", "q", w);
-    if (!trace->config->projections) {
+    if (trace->rule->head.by == HEADS_AS_IS) {
         builder_note(builder, "There are no projections: q, k and v are the inputs.");
         builder_vector(builder, q, d_k);
         return;
@@ -177,55 +173,51 @@ void step_query(struct builder *builder)
 
 /* --- norms of heads --------------------------------------------------------------------------- */
 
-static struct norm head_norm(const struct trace *trace, bool of_keys)
+/* Write q_pre = q_raw / √(mean(q_raw²) + ε) ⊙ γ, with mean(q_raw²) = 0.0198, ε = 1.00e-05. Returns
+ * the norm of this head. */
+static struct norm draw_head_norm(struct builder *builder, const char *y, const char *x,
+                                  bool of_keys, float square)
 {
+    const struct trace *trace = builder->trace;
     struct norm norm = of_keys ? trace->weights.k_norm : trace->weights.q_norm;
-    if (trace->config->head_norm == HEAD_NORM_WHOLE)
+    builder_norm_formula(builder, y, x, &norm);
+    if (trace->rule->head.norm == HEAD_NORM_WHOLE) {
         norm.scale += (of_keys ? trace->group : trace->head) * trace->config->d_k;
+        builder_note(builder, "The mean is over all heads together.");
+    }
+    builder_work(builder, "mean(%s²) = %n, ε = %n", x, square, norm.epsilon);
     return norm;
 }
 
-/* Write q_pre = q_raw / √(mean(q_raw²) + ε) ⊙ γ, with mean(q_raw²) = 0.0198, ε = 1.00e-05. */
-static void draw_head_norm(struct builder *builder, const char *y, const char *x, bool of_keys,
-                           float square)
+void step_query_norm(struct builder *builder, const struct trace *trace)
 {
-    const struct norm norm = head_norm(builder->trace, of_keys);
-    builder_norm_formula(builder, y, x, &norm);
-    if (builder->trace->config->head_norm == HEAD_NORM_WHOLE)
-        builder_note(builder, "The mean is over all heads together.");
-    builder_work(builder, "mean(%s²) = %n, ε = %n", x, square, norm.epsilon);
-}
-
-void step_query_norm(struct builder *builder)
-{
-    const struct trace *trace = builder->trace;
-    const struct norm norm = head_norm(trace, false);
     const char *y = trace->q_pre ? "q_pre" : "q";
+    float square = trace->raw_q.squares[trace->query];
+    const struct norm norm = draw_head_norm(builder, y, "q_raw", false, square);
     const struct named_vector rows[] = {
-        projected_query(trace), {"γ", norm.scale}, {y, trace->q_pre ? trace->q_pre : trace->q}};
+        projected(trace, false), {"γ", norm.scale}, {y, trace->q_pre ? trace->q_pre : trace->q}};
     float *squares = builder_floats(builder, 3);
     builder_stack(builder, rows, 3, trace->config->d_k);
     if (builder->err->kind)
         return;
-    squares[0] = trace->raw_q.squares[trace->query];
+    squares[0] = square;
     squares[1] = squares[2] = NAN;
     builder_column(builder, "mean_square", "mean(q_raw²)", squares);
-    draw_head_norm(builder, y, "q_raw", false, squares[0]);
 }
 
-void step_key_norm(struct builder *builder)
+void step_key_norm(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
-    const float *gamma = head_norm(trace, true).scale;
     bool rotates = trace->k_pre != NULL;
-    struct given *given = give_matrix(builder, "gamma_k", "γ", gamma, 1, trace->config->d_k);
+    const float *squares = trace->raw_k.squares;
+    const struct norm norm =
+        draw_head_norm(builder, rotates ? "k_pre_j" : "k_j", "k_raw_j", true, *squares);
+    struct given *given = give_matrix(builder, "gamma_k", "γ", norm.scale, 1, trace->config->d_k);
     if (given)
         given->table.corner = "";
     builder_keys(builder);
-    builder_column(builder, "mean_square", "mean(k_raw_j²)", trace->raw_k.squares);
+    builder_column(builder, "mean_square", "mean(k_raw_j²)", squares);
     builder_vectors(builder, rotates ? "k_pre" : "k", NULL, rotates ? trace->k_pre : trace->k,
                     trace->config->d_k);
-    draw_head_norm(builder, rotates ? "k_pre_j" : "k_j", "k_raw_j", true, trace->raw_k.squares[0]);
 }
 
 /* --- rotary embedding ------------------------------------------------------------------------- */
@@ -319,9 +311,8 @@ static void show_rotation(struct builder *builder)
     give_number(builder, "amplitude", (float)rotary_amplitude(r));
 }
 
-void step_query_rotary(struct builder *builder)
+void step_query_rotary(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct rotary *r = trace->rotary;
     draw_rotation(builder);
     if (r->neighbours)
@@ -337,9 +328,8 @@ void step_query_rotary(struct builder *builder)
 }
 
 /* The example is the key at the query's position; the table of scores has all keys. */
-void step_key_rotary(struct builder *builder)
+void step_key_rotary(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     size_t width = trace->config->d_k;
     size_t at = trace->query * width;
     draw_rotation(builder);
@@ -348,7 +338,7 @@ void step_key_rotary(struct builder *builder)
                  "a and b are a pair of k_pre_j: each key is rotated by its own position j. Below: "
                  "component 0 of key %z.",
                  trace->query);
-    if (trace->config->mechanism.kind == ATTENTION_LINEAR) {
+    if (trace->rule->score.kind == ATTENTION_LINEAR) {
         builder_keys(builder);
         builder_vectors(builder, "k", NULL, trace->k, width);
     }
@@ -358,41 +348,33 @@ void step_key_rotary(struct builder *builder)
 
 /* --- keys and scores -------------------------------------------------------------------------- */
 
-/* The projected keys: before a norm, before the rotary embedding, or final. */
-static struct named_vector projected_keys(const struct trace *trace)
-{
-    if (trace->raw_k.values)
-        return (struct named_vector){"k_raw", trace->raw_k.values};
-    return trace->k_pre ? (struct named_vector){"k_pre", trace->k_pre}
-                        : (struct named_vector){"k", trace->k};
-}
-
 static void draw_keys(struct builder *builder, const char *symbol)
 {
     const struct trace *trace = builder->trace;
     const struct config *config = trace->config;
     size_t served = config_shared_by(config);
     size_t first = trace->group * served;
-    if (config->projections) {
+    if (trace->rule->head.by == HEADS_PROJECTED) {
         give_rows(builder, "x_j", "x_j", trace->sources, trace->input_size, true);
         give_columns(builder, "W_k", &trace->weights.k, trace->group, config->d_k);
     }
     builder_projection(builder, symbol, "x_j", "k", &trace->weights.k);
-    if (config->cross && config->n_encoder_layer)
-        builder_note(builder, "Keys and values come from the encoder: x_j is row j of its output.");
-    else if (config->cross)
-        builder_note(builder, "Keys and values come from the source text.");
+    if (trace->rule->kind == SUBLAYER_ATTEND_SOURCE)
+        builder_note(builder,
+                     config->n_encoder_layer
+                         ? "Keys and values come from the encoder: x_j is row j of its output."
+                         : "Keys and values come from the source text.");
     if (served > 1)
         builder_note(builder, "Query heads %z to %z share key/value head %z.", first,
                      first + served - 1, trace->group);
 }
 
-void step_keys(struct builder *builder)
+void step_keys(struct builder *builder, const struct trace *trace)
 {
-    const struct named_vector keys = projected_keys(builder->trace);
+    const struct named_vector keys = projected(trace, true);
     builder_keys(builder);
     const struct block *block =
-        builder_vectors(builder, keys.name, NULL, keys.values, builder->trace->config->d_k);
+        builder_vectors(builder, keys.name, NULL, keys.values, trace->config->d_k);
     if (!builder->err->kind)
         draw_keys(builder, block->symbol);
 }
@@ -412,10 +394,9 @@ static void show_scores(struct builder *builder, const char *name, const float *
     builder_work(builder, " = %n", trace->scores[builder->key]);
 }
 
-void step_scores(struct builder *builder)
+void step_scores(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
-    if (projected_keys(trace).values == trace->k && !trace->keys_edited)
+    if (projected(trace, true).values == trace->k && !trace->keys_edited)
         draw_keys(builder, "k_j");
     builder_formula(builder, "score_j = q · k_j");
     show_scores(builder, "k", trace->q, trace->k);
@@ -432,9 +413,9 @@ static float *take_features(struct builder *builder, const float *vectors, size_
     return features;
 }
 
-void step_features(struct builder *builder)
+void step_features(struct builder *builder, const struct trace *trace)
 {
-    const float *q = builder->trace->q;
+    const float *q = trace->q;
     const float *features = take_features(builder, q, 1);
     const struct named_vector rows[] = {{"q", q}, {"f", features}};
     builder_formula(builder, "f = φ(q)");
@@ -442,14 +423,13 @@ void step_features(struct builder *builder)
     builder_note(
         builder,
         "Features are positive, and so are their products: there is no softmax and no scale.");
-    builder_stack(builder, rows, 2, builder->trace->config->d_k);
+    builder_stack(builder, rows, 2, trace->config->d_k);
     if (!builder->err->kind)
         builder_work(builder, *q > 0 ? "f_0 = %n + 1 = %n" : "f_0 = e^(%n) = %n", *q, *features);
 }
 
-void step_products(struct builder *builder)
+void step_products(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const float *f = take_features(builder, trace->q, 1);
     const float *g = take_features(builder, trace->k, trace->keys);
     builder_formula(builder, "g_j = φ(k_j)");
@@ -467,98 +447,80 @@ static const char *const changed[] = {"score", "scaled", "capped", "moved", "coo
 /* The last change that the model applies before another one. */
 static enum change change_before(const struct trace *trace, enum change change)
 {
-    const bool has[] = {true, true, trace->config->score_cap > 0, trace_slope(trace) > 0,
-                        trace->cools};
+    const bool has[] = {true, true, trace->rule->score.cap > 0, trace->slope > 0,
+                        trace->rule->score.temperature > 0};
     do
         change--;
     while (!has[change]);
     return change;
 }
 
-/* The bias that ALiBi adds for a key. */
-static float bias_of(const struct trace *trace, size_t key)
-{
-    float slope = trace_slope(trace);
-    if (trace->config->alibi == ALIBI_BLOOM)
-        return slope * (float)key;
-    return trace->scale * bf16_value(bf16_round(bf16_value(bf16_round(slope)) * (float)key));
-}
-
 /* Recompute the scores of all keys after a change: the pass has no scores of masked keys. */
-static float *take_scores(struct builder *builder, enum change last)
+static struct named_vector take_scores(struct builder *builder, enum change last)
 {
     const struct trace *trace = builder->trace;
-    float cap = trace->config->score_cap;
+    const struct score_rule *rule = &trace->rule->score;
     float *scores = builder_floats(builder, trace->keys);
-    if (!scores)
-        return NULL;
-    scale_row(scores, trace->scores, trace->keys, last >= SCALED ? trace->scale : 1);
-    if (last >= CAPPED && cap > 0)
-        cap_row(scores, trace->keys, cap);
-    for (size_t j = 0; last >= MOVED && trace_slope(trace) > 0 && j < trace->keys; j++)
-        scores[j] += bias_of(trace, j);
-    if (last >= COOLED && trace->cools)
-        scale_row(scores, scores, trace->keys, 1.0f / trace->config->mechanism.temperature);
-    return scores;
-}
-
-/* The scores before the mask, and their name. */
-static const float *final_scores(struct builder *builder, const char **name)
-{
-    *name = changed[change_before(builder->trace, CHANGES)];
-    return take_scores(builder, COOLED);
+    if (scores)
+        scale_row(scores, trace->scores, trace->keys, last >= SCALED ? rule->scale : 1);
+    if (scores && last >= CAPPED && rule->cap > 0)
+        cap_row(scores, trace->keys, rule->cap);
+    for (size_t j = 0; scores && last >= MOVED && trace->slope > 0 && j < trace->keys; j++)
+        scores[j] += score_bias(rule, trace->slope, j);
+    if (scores && last >= COOLED && rule->temperature > 0)
+        scale_row(scores, scores, trace->keys, 1.0f / rule->temperature);
+    return (struct named_vector){changed[change_before(trace, last + 1)], scores};
 }
 
 /* Show scores before and after a change; `form` formats one key's score and `by`. */
 static void show_change(struct builder *builder, enum change change, const char *form, float by)
 {
-    const float *before = take_scores(builder, change - 1);
-    const float *after = take_scores(builder, change);
+    const struct named_vector before = take_scores(builder, change - 1);
+    const struct named_vector after = take_scores(builder, change);
     float *biases = builder_floats(builder, builder->trace->keys); /* for ALiBi */
     if (builder->err->kind)
         return;
     builder_keys(builder);
-    builder_column(builder, changed[change_before(builder->trace, change)], NULL, before);
+    builder_column(builder, before.name, NULL, before.values);
     for (size_t j = 0; change == MOVED && j < builder->trace->keys; j++)
-        biases[j] = bias_of(builder->trace, j);
+        biases[j] = score_bias(&builder->trace->rule->score, builder->trace->slope, j);
     if (change == MOVED)
         builder_column(builder, "bias", NULL, biases);
-    builder_column(builder, changed[change], NULL, after);
-    builder_add(builder, "%s_%k = ", changed[change]);
+    builder_column(builder, after.name, NULL, after.values);
+    builder_add(builder, "%s_%k = ", after.name);
     if (change == CAPPED)
         builder_add(builder, "%n · ", by);
-    builder_add(builder, form, before[builder->key], by);
-    builder_work(builder, " = %n", after[builder->key]);
+    builder_add(builder, form, before.values[builder->key], by);
+    builder_work(builder, " = %n", after.values[builder->key]);
 }
 
-void step_scaled(struct builder *builder)
+void step_scaled(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     size_t d_k = trace->config->d_k;
     float root = 1.0f / sqrtf((float)d_k);
     float temperature = trace->config->mechanism.temperature;
-    give_number(builder, "scale", trace->scale);
+    give_number(builder, "scale", trace->rule->score.scale);
     builder_add(builder, "scaled_j = score_j");
-    if (trace->base_scale == root && d_k > 1)
+    if (trace->rule->score.base_scale == root && d_k > 1)
         builder_add(builder, " / √d_k = score_j / √%z", d_k);
-    else if (trace->base_scale == root / (float)(trace->layer + 1) && trace->layer > 0)
+    else if (trace->rule->score.base_scale == root / (float)(trace->layer + 1) && trace->layer > 0)
         builder_add(builder, " / (√d_k · layer) = score_j / (√%z · %z)", d_k, trace->layer + 1);
-    else if (trace->base_scale != 1)
-        builder_add(builder, " · %f", trace->base_scale);
-    if (temperature > 0 && !trace->cools) {
+    else if (trace->rule->score.base_scale != 1)
+        builder_add(builder, " · %f", trace->rule->score.base_scale);
+    if (temperature > 0 && trace->rule->score.temperature == 0) {
         builder_add(builder, " / %n", temperature);
         builder_note(builder, "The last divisor is the temperature.");
     }
     builder_formula(builder, "");
-    if (trace->scale == 1)
+    if (trace->rule->score.scale == 1)
         builder_note(builder, "The scale is 1: the scores do not change.");
     else
-        show_change(builder, SCALED, "%n · %f", trace->scale);
+        show_change(builder, SCALED, "%n · %f", trace->rule->score.scale);
 }
 
-void step_capped(struct builder *builder)
+void step_capped(struct builder *builder, const struct trace *trace)
 {
-    float cap = builder->trace->config->score_cap;
+    float cap = trace->rule->score.cap;
     give_number(builder, "cap", cap);
     builder_formula(builder, "capped_j = %n · tanh(scaled_j / %n)", cap, cap);
     builder_note(builder, "Small scores hardly change; none exceeds the cap.");
@@ -566,28 +528,28 @@ void step_capped(struct builder *builder)
 }
 
 /* Explain moved_j = scaled_j + 0.2500 · j; the example is the key at the query's position. */
-void step_moved(struct builder *builder)
+void step_moved(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
-    bool scaled = trace->config->alibi == ALIBI_FALCON;
-    give_number(builder, "slope", trace_slope(trace));
+    bool scaled = trace->rule->score.bias == BIAS_ALIBI_ROUNDED;
+    give_number(builder, "slope", trace->slope);
     builder_add(builder, "moved_j = %s_j + ", changed[change_before(trace, MOVED)]);
     if (scaled)
-        builder_add(builder, "%n · ", trace->scale);
-    builder_formula(builder, "%n · j", trace_slope(trace));
+        builder_add(builder, "%n · ", trace->rule->score.scale);
+    builder_formula(builder, "%n · j", trace->slope);
     builder_note(builder, "The bias grows with the key's position by the slope of this head.");
     if (scaled)
         builder_note(builder, "Slope and product are rounded to bf16, as in training.");
     builder->key = trace->query;
-    show_change(builder, MOVED, "%n%t", bias_of(trace, trace->query));
+    show_change(builder, MOVED, "%n%t",
+                score_bias(&trace->rule->score, trace->slope, trace->query));
 }
 
 /* Explain cooled_j = moved_j / 2. */
-void step_cooled(struct builder *builder)
+void step_cooled(struct builder *builder, const struct trace *trace)
 {
-    float temperature = builder->trace->config->mechanism.temperature;
+    float temperature = trace->rule->score.temperature;
     give_number(builder, "temperature", temperature);
-    builder_formula(builder, "cooled_j = %s_j / %n", changed[change_before(builder->trace, COOLED)],
+    builder_formula(builder, "cooled_j = %s_j / %n", changed[change_before(trace, COOLED)],
                     temperature);
     show_change(builder, COOLED, "%n / %n", temperature);
 }
@@ -595,12 +557,9 @@ void step_cooled(struct builder *builder)
 /* --- mask ------------------------------------------------------------------------------------- */
 
 /* The keys visible under the causal mask and the layer's window. */
-static struct span visible(const struct trace *trace)
+static struct key_range visible(const struct trace *trace)
 {
-    size_t end = trace->config->causal ? trace->query + 1 : trace->keys;
-    size_t window = config_window(trace->config, trace->layer);
-    size_t count = window && window < end ? window : end;
-    return (struct span){end - count, count};
+    return score_visible(&trace->rule->score, trace->query, trace->keys);
 }
 
 static size_t count_seen(const struct trace *trace)
@@ -613,51 +572,50 @@ static size_t count_seen(const struct trace *trace)
 
 static bool hides_any(const struct trace *trace)
 {
-    return count_seen(trace) < trace->keys || visible(trace).count < trace->keys;
+    struct key_range seen = visible(trace);
+    return count_seen(trace) < trace->keys || seen.end - seen.first < trace->keys;
 }
 
 static void draw_mask(struct builder *builder, const char *name, const char *hidden)
 {
     const struct trace *trace = builder->trace;
     size_t query = trace->query;
-    size_t window = config_window(trace->config, trace->layer);
-    size_t first = visible(trace).first;
+    const struct score_rule *rule = &trace->rule->score;
+    struct key_range seen = visible(trace);
     builder_add(builder, "masked_j = %s_j", name);
-    if (trace->config->mechanism.kind == ATTENTION_SPARSE) {
+    if (rule->pattern) {
         builder_add(builder, " for visible keys, %s for others", hidden);
         mechanism_write_attention(&builder->note, &trace->config->mechanism);
         builder_note(builder, "lets this query attend to %z of %z keys.", count_seen(trace),
-                     visible(trace).count);
-    } else if (!trace->config->causal) {
+                     seen.end - seen.first);
+    } else if (rule->ahead > 0) {
         builder_note(builder, "There is no mask: every query attends to every key.");
-    } else if (first) {
-        builder_add(builder, " for %z ≤ j ≤ %z, %s for others", first, query, hidden);
+    } else if (seen.first) {
+        builder_add(builder, " for %z ≤ j ≤ %z, %s for others", seen.first, query, hidden);
     } else {
         builder_add(builder, " for j ≤ %z, %s for j > %z", query, hidden, query);
         builder_note(builder, "A query attends to itself and to earlier tokens%s",
                      hides_any(trace) ? ", not to later ones." : ": the last one to all.");
     }
-    if (window)
-        builder_note(builder, "This layer has a sliding window: the last %z keys.", window);
+    if (rule->back < SIZE_MAX)
+        builder_note(builder, "This layer has a sliding window: the last %z keys.", rule->back + 1);
     if (hides_any(trace))
         builder_note(builder, "'run --show mask' prints the mask of all queries.");
     builder_formula(builder, "");
 }
 
 /* The mask sets scores before a softmax to -inf; shares, and products of features, to 0. */
-void step_masked(struct builder *builder)
+void step_masked(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
-    bool linear = trace->config->mechanism.kind == ATTENTION_LINEAR;
-    const char *name = trace->softmax ? "softmax" : "score";
-    const float *values = trace->softmax ? trace->softmax : trace->scores;
-    if (!trace->softmax && !linear)
-        values = final_scores(builder, &name);
-    draw_mask(builder, name, trace->softmax || linear ? "0" : "-inf");
+    bool linear = trace->rule->score.kind == ATTENTION_LINEAR;
+    const struct named_vector from = trace->softmax
+                                         ? (struct named_vector){"softmax", trace->softmax}
+                                         : take_scores(builder, linear ? NONE : COOLED);
+    draw_mask(builder, from.name, trace->softmax || linear ? "0" : "-inf");
     if (!hides_any(trace))
         return;
     builder_keys(builder);
-    builder_column(builder, name, NULL, values);
+    builder_column(builder, from.name, NULL, from.values);
     builder_column(builder, "masked", NULL, trace->masked);
 }
 
@@ -716,20 +674,22 @@ static const float *take_result(struct builder *builder, const char **name, cons
 
 /* Explain weight_j = e^(masked_j - max) / Σ_t e^(masked_t - max), with an example such as weight_0
  * = e^(-0.4246 - 2.4542) / 1.4566 = 0.0562 / 1.4566 = 0.0386. */
-void step_softmax(struct builder *builder)
+void step_softmax(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct mechanism *mechanism = &trace->config->mechanism;
-    const char *of = "masked";
+    const struct named_vector from = trace->softmax
+                                         ? take_scores(builder, COOLED)
+                                         : (struct named_vector){"masked", trace->masked};
+    const char *of = from.name;
     const char *to = "softmax";
     size_t key = builder->key;
-    const float *values = trace->softmax ? final_scores(builder, &of) : trace->masked;
+    const float *values = from.values;
     const char *power = arena_format(builder->arena, builder->err, "e^(%s_j - max)", of);
     const float *powers = take_powers(builder, values);
     const float *results = trace->softmax ? trace->softmax : take_result(builder, &to, powers);
     if (builder->err->kind)
         return;
-    if (mechanism->kind == ATTENTION_BLOCKED)
+    if (trace->rule->score.kind == ATTENTION_BLOCKED)
         builder_note(
             builder,
             "The pass takes %z keys at a time (online softmax): when a block raises the max, "
@@ -746,13 +706,12 @@ void step_softmax(struct builder *builder)
 }
 
 /* Explain a division by the sum without a softmax. */
-void step_shares(struct builder *builder)
+void step_shares(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const char *to;
     const float *results = take_result(builder, &to, trace->masked);
     builder_formula(builder, "%s_j = masked_j / Σ_t masked_t", to);
-    if (trace->config->mechanism.kind == ATTENTION_LINEAR)
+    if (trace->rule->score.kind == ATTENTION_LINEAR)
         builder_note(
             builder,
             "The weights are computed to be shown: otherwise the pass keeps two running sums "
@@ -766,9 +725,8 @@ void step_shares(struct builder *builder)
 }
 
 /* The example is the first key that dropout keeps. */
-void step_dropout(struct builder *builder)
+void step_dropout(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct mechanism *mechanism = &trace->config->mechanism;
     const float *parts = trace->softmax ? trace->masked : take_powers(builder, trace->masked);
     const float *shares = take_shares(builder, parts);
@@ -795,14 +753,13 @@ void step_dropout(struct builder *builder)
 enum { WORKED_ELEMENTS = 2 }; /* elements of a vector in the example */
 
 /* Work out weight_0 · v_0 = [0.0386 · (-0.2546), …] = [-0.0098, …]. */
-void step_values(struct builder *builder)
+void step_values(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     size_t width = trace->config->d_v;
     const char *end = width <= WORKED_ELEMENTS ? "]" : ", …]";
     float weight = trace->weight[builder->key];
     const float *v = trace->v + builder->key * width;
-    if (trace->config->projections)
+    if (trace->rule->head.by == HEADS_PROJECTED)
         give_columns(builder, "W_v", &trace->weights.v, trace->group, width);
     builder_projection(builder, "v_j", "x_j", "v", &trace->weights.v);
     builder_keys(builder);
@@ -819,9 +776,8 @@ void step_values(struct builder *builder)
 
 /* Work out context_0 = -0.0098 + 0.4542 - 0.0175 + 0.0498 + 0.0824 - 0.0278 = 0.5313, from the
  * first key with a weight to the last. */
-void step_context(struct builder *builder)
+void step_context(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     size_t width = trace->config->d_v;
     size_t first = 0;
     size_t end = trace->keys;

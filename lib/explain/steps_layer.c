@@ -10,7 +10,7 @@
 
 static struct named_vector row_of(const struct trace *trace, enum site site)
 {
-    return (struct named_vector){site_rows[site].name, trace_row(trace, site)};
+    return (struct named_vector){site_name(site), trace_row(trace, site)};
 }
 
 /* --- output of the attention ------------------------------------------------------------------ */
@@ -69,11 +69,10 @@ static void give_output(struct builder *builder)
     give_vector(builder, "b_O", w->bias, w->out);
 }
 
-void step_output(struct builder *builder)
+void step_output(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct config *config = trace->config;
-    if (config->out_proj) {
+    if (!trace->rule->head.no_out) {
         give_output(builder);
         builder_formula(builder, "attn_out = Σ_h context_h · W_O,h%s",
                         trace->weights.out.bias ? " + b_O" : "");
@@ -91,132 +90,123 @@ void step_output(struct builder *builder)
     }
 }
 
-/* --- the residual stream ---------------------------------------------------------------------- */
+/* --- the residual stream and its norms -------------------------------------------------------- */
 
-/* The residual stream to which the attention's output is added. */
-static struct named_vector stream_of(const struct trace *trace)
+/* The stream that enters a sublayer: h or, if no norm is between them, its input x. */
+static struct named_vector stream_of(const struct trace *trace, size_t index)
 {
-    bool normed = trace->config->residual_normed || !trace->stream;
-    return (struct named_vector){normed ? "x" : "h", normed ? trace->x : trace->stream};
+    if (index > 0)
+        return row_of(trace, sublayer_end(&trace->list[index - 1]));
+    return trace->stream ? (struct named_vector){"h", trace->stream}
+                         : (struct named_vector){"x", trace->x};
 }
 
-/* The output of a sublayer, normed if the model norms it before the addition. */
-static struct named_vector added_of(const struct trace *trace, enum site out, enum site post)
+/* The input of a sublayer's matrices. */
+static struct named_vector input_of(const struct trace *trace, size_t index)
 {
-    return row_of(trace, trace->config->norm_out ? post : out);
+    const struct sublayer *s = &trace->list[index];
+    if (index > 0 && s->reads == READS_LAST_INPUT)
+        return input_of(trace, index - 1);
+    if (index > 0)
+        return s->at_input ? row_of(trace, s->at_input) : stream_of(trace, index);
+    return (struct named_vector){"x", trace->x};
 }
 
-/* Show resid_mid = h + 0.3000 · attn_out, without terms that are NULL. The first term, the stream,
- * is also omitted if the model has no residual connections. */
-static void show_sum(struct builder *builder, const char *name, const float *sum,
-                     const struct named_vector terms[3])
+enum { TERMS_MAX = SUBLAYERS_MAX + 1 };
+
+/* Find the terms of the stream after a sublayer: the last stream that has a name, and the outputs
+ * of all sublayers since then. */
+static size_t find_terms(struct named_vector terms[TERMS_MAX], const struct trace *trace,
+                         size_t index)
+{
+    size_t first = index;
+    while (first > 0 && !sublayer_end(&trace->list[first - 1]))
+        first--;
+    const struct sublayer *s = &trace->list[first];
+    terms[0] = s->adds_to_normed ? input_of(trace, first) : stream_of(trace, first);
+    for (; s <= &trace->list[index]; s++)
+        terms[s - &trace->list[first] + 1] =
+            row_of(trace, s->norm_out ? s->at_out_norm : s->at_out);
+    return index - first + 2;
+}
+
+/* The sum before the sublayer's last norm, if any: a tensor of the pass, or else recomputed. */
+static struct named_vector take_sum(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    const struct config *c = trace->config;
-    const struct named_vector rows[] = {terms[0], terms[1], terms[2], {name, sum}};
-    bool alone = mechanism_lacks(&c->mechanism, PART_RESIDUAL);
+    const struct sublayer *s = &trace->list[builder->sublayer];
+    struct named_vector terms[TERMS_MAX];
+    if (s->at_sum[0])
+        return row_of(trace, s->at_sum[0]);
+    size_t count = find_terms(terms, trace, builder->sublayer);
+    float *sum = builder_floats(builder, trace->input_size);
+    for (size_t term = s->replaces; sum && term < count; term++)
+        for (size_t i = 0; i < trace->input_size; i++)
+            sum[i] += (term ? s->factor : 1) * terms[term].values[i];
+    return (struct named_vector){"sum", sum};
+}
+
+/* Show resid_mid = h + 0.3000 · attn_out, without h if there is no residual connection. After the
+ * last sublayer, the stream may get a second name. */
+void step_sum(struct builder *builder, const struct trace *trace)
+{
+    const struct sublayer *s = &trace->list[builder->sublayer];
+    struct named_vector terms[TERMS_MAX + 1];
+    bool is_renamed = s->at_sum[0] && s->at_sum[0] != builder->site;
+    size_t count = is_renamed ? 1 : find_terms(terms, trace, builder->sublayer);
     const char *sign = " = ";
-    builder_add(builder, "%s", name);
-    for (size_t i = 0; i < 3; i++) {
-        if (!terms[i].values || (i == 0 && alone && terms[1].values))
-            continue;
+    if (is_renamed)
+        terms[0] = row_of(trace, s->norm_after ? s->at_after[0] : s->at_sum[0]);
+    terms[count] = is_renamed ? row_of(trace, builder->site) : take_sum(builder);
+    if (s->factor != 1 && count == builder->sublayer + 2) /* once for the layer */
+        give_number(builder, "residual_scale", s->factor);
+    builder_add(builder, "%s", terms[count].name);
+    for (size_t i = s->replaces && count > 1; i < count; i++) {
         builder_add(builder, "%s", sign);
-        if (i > 0 && c->residual_scale != 0)
-            builder_add(builder, "%n · ", c->residual_scale);
+        if (i > 0 && s->factor != 1)
+            builder_add(builder, "%n · ", s->factor);
         builder_add(builder, "%s", terms[i].name);
         sign = " + ";
     }
     builder_formula(builder, "");
-    builder_stack(builder, rows, 4, trace->input_size);
+    builder_stack(builder, terms, count + 1, trace->input_size);
 }
 
-void step_middle(struct builder *builder)
+/* The stream after the layer: resid_post, unless that is the sum before the last norm. */
+static struct named_vector end_of(const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
-    const struct named_vector sum = row_of(trace, SITE_RESID_MID);
-    const struct named_vector terms[3] = {stream_of(trace),
-                                          added_of(trace, SITE_ATTN_OUT, SITE_LN_1_POST)};
-    if (trace->config->residual_scale != 0)
-        give_number(builder, "residual_scale", trace->config->residual_scale);
-    show_sum(builder, sum.name, sum.values, terms);
+    const struct sublayer *s = &trace->list[trace->count - 1];
+    bool is_output = !s->norm_after;
+    for (size_t i = 0; i < 3; i++)
+        is_output |= s->at_after[i] == SITE_RESID_POST;
+    return row_of(trace, is_output ? SITE_RESID_POST : sublayer_end(s));
 }
 
-/* The terms of the layer's last sum, and the sum itself, which a norm may follow. */
-static const float *find_last_sum(struct named_vector terms[3], struct builder *builder)
+void step_norm(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
-    const struct config *c = trace->config;
-    bool alone = mechanism_lacks(&c->mechanism, PART_RESIDUAL);
-    enum site middle = !c->norm_first ? SITE_LN_1 : c->residual_normed ? SITE_LN_2 : SITE_RESID_MID;
-    terms[0] = c->parallel ? stream_of(trace) : row_of(trace, middle);
-    terms[1] = added_of(trace, SITE_MLP_OUT, SITE_LN_2_POST);
-    terms[2] = (struct named_vector){0};
-    if (c->parallel) {
-        terms[2] = terms[1];
-        terms[1] = added_of(trace, SITE_ATTN_OUT, SITE_LN_1_POST);
-    }
-    if (!c->stream_normed || !terms[1].values)
-        return trace_row(trace, SITE_RESID_POST);
-    float *sum = builder_floats(builder, trace->input_size);
-    for (size_t i = 0; sum && i < trace->input_size; i++)
-        sum[i] = alone ? terms[1].values[i] : terms[0].values[i] + terms[1].values[i];
-    return sum;
-}
-
-void step_stream(struct builder *builder)
-{
-    struct named_vector terms[3];
-    const struct named_vector post = row_of(builder->trace, SITE_RESID_POST);
-    const float *sum = find_last_sum(terms, builder);
-    if (!builder->err->kind)
-        show_sum(builder, sum != post.values ? "sum" : post.name, sum, terms);
-}
-
-/* --- norms ------------------------------------------------------------------------------------ */
-
-/* The step is named like its norm. With norms last, ln_2 norms the last sum. */
-void step_norm(struct builder *builder)
-{
-    const struct trace *trace = builder->trace;
-    bool lacks = mechanism_lacks(&trace->config->mechanism, PART_NORM);
-    struct named_vector terms[3];
-    struct named_vector from = row_of(trace, SITE_RESID_MID);
-    struct norm norm = trace->mlp.norm;
-    enum site to = SITE_LN_2;
-    site_find(builder->step->name, strlen(builder->step->name), &to);
-    if (to == SITE_LN_1) {
-        norm = trace->weights.norm;
-    } else if (to == SITE_LN_1_POST) {
-        from = row_of(trace, SITE_ATTN_OUT);
-        norm = trace->weights.post;
-    } else if (to == SITE_LN_2_POST) {
-        from = row_of(trace, SITE_MLP_OUT);
-        norm = trace->mlp.post;
-    } else if (to == SITE_LN_F) {
-        struct weights *weights = &trace->viewer->model.weights;
-        from = row_of(trace, SITE_RESID_POST);
-        weights_final_norm(weights, false, &norm, builder->err);
-    } else if (!trace->config->norm_first) {
-        from = (struct named_vector){"sum", find_last_sum(terms, builder)};
-        to = SITE_RESID_POST;
-    } else if (trace->config->parallel) {
-        from = (struct named_vector){"h", trace->stream};
+    const struct sublayer *s = &trace->list[builder->sublayer];
+    bool is_mlp = s->kind == SUBLAYER_MLP;
+    struct norm norm = is_mlp ? trace->mlp.norm : trace->weights.norm;
+    struct named_vector from;
+    struct named_vector to = row_of(trace, builder->site);
+    if (builder->site == SITE_LN_F) {
+        from = end_of(trace);
+        weights_norm(&trace->viewer->model.weights, slot_of_text(SLOT_FINAL_NORM), &norm,
+                     builder->err);
+    } else if (builder->site == s->at_out_norm) {
+        from = row_of(trace, s->at_out);
+        norm = is_mlp ? trace->mlp.post : trace->weights.post;
+    } else if (builder->site == s->at_input) {
+        from = stream_of(trace, s->reads == READS_BLOCK_INPUT ? 0 : builder->sublayer);
+    } else {
+        from = take_sum(builder);
+        to = row_of(trace, s->at_after[0]);
     }
     if (!builder->err->kind)
-        builder_norm_step(builder, from, row_of(trace, to), lacks ? NULL : &norm);
+        builder_norm_step(builder, from, to, trace->has_norms ? &norm : NULL);
 }
 
 /* --- the MLP ---------------------------------------------------------------------------------- */
-
-static struct named_vector mlp_input(const struct trace *trace)
-{
-    const struct config *c = trace->config;
-    if (!c->norm_first)
-        return row_of(trace, SITE_LN_1);
-    if (trace_row(trace, SITE_LN_2))
-        return row_of(trace, SITE_LN_2);
-    return c->shared_norm ? (struct named_vector){"x", trace->x} : row_of(trace, SITE_RESID_MID);
-}
 
 /* Compute y · W_up + b_up, which the pass does not keep if there is no gate. */
 static const float *take_up(struct builder *builder)
@@ -224,16 +214,15 @@ static const float *take_up(struct builder *builder)
     const struct trace *trace = builder->trace;
     const float *up = trace_row(trace, SITE_MLP_UP);
     if (!up)
-        up = trace_product(trace, mlp_input(trace).values, 1, &trace->mlp.fc, builder->arena,
-                           builder->err);
+        up = trace_product(trace, input_of(trace, builder->sublayer).values, 1, &trace->mlp.fc,
+                           builder->arena, builder->err);
     return up;
 }
 
-void step_hidden(struct builder *builder)
+void step_hidden(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct mlp_weights *w = &trace->mlp;
-    const struct named_vector y = mlp_input(trace);
+    const struct named_vector y = input_of(trace, builder->sublayer);
     const struct named_vector rows[] = {{"gate", trace_row(trace, SITE_MLP_GATE)},
                                         {"up", take_up(builder)}};
     bool gated = rows[0].values != NULL;
@@ -249,10 +238,9 @@ void step_hidden(struct builder *builder)
                 *rows[!gated].values);
 }
 
-void step_activation(struct builder *builder)
+void step_activation(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
-    enum activation activation = trace->config->activation;
+    enum activation activation = trace->list[builder->sublayer].mlp.activation;
     const char *name = activation_name(activation);
     size_t width = trace->config->n_inner;
     const float *gate = trace_row(trace, SITE_MLP_GATE);
@@ -276,9 +264,8 @@ void step_activation(struct builder *builder)
     builder_work(builder, " = %n", *act.values);
 }
 
-void step_mlp_out(struct builder *builder)
+void step_mlp_out(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct named_vector out = row_of(trace, SITE_MLP_OUT);
     const struct named_vector act = row_of(trace, SITE_MLP_ACT);
     give_whole(builder, "W_down", &trace->mlp.proj);
@@ -298,10 +285,10 @@ static struct named_vector take_input(struct builder *builder)
     struct named_vector y = row_of(trace, SITE_LN_F);
     struct weight projection;
     if (!y.values)
-        y = row_of(trace, SITE_RESID_POST);
-    if (!trace->config->n_word)
-        return y;
-    if (!builder_word_projection(builder, &projection, true))
+        y = end_of(trace);
+    if (!trace->config->n_word ||
+        weights_matrix(&trace->viewer->model.weights, slot_of_text(SLOT_PROJECT_OUT), &projection,
+                       builder->err))
         return y;
     give_whole(builder, "P_out", &projection);
     y.values = trace_product(trace, y.values, 1, &projection, builder->arena, builder->err);
@@ -359,9 +346,8 @@ static void show_tokens(struct builder *builder, const float *y, const struct we
     builder_work(builder, " = %n", numbers[columns[0] ? 0 : 2 * count]);
 }
 
-void step_logits(struct builder *builder)
+void step_logits(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct config *c = trace->config;
     struct weights *weights = &trace->viewer->model.weights;
     const struct named_vector y = take_input(builder);
@@ -369,7 +355,7 @@ void step_logits(struct builder *builder)
     const float *bias = NULL;
     float *logits = builder_floats(builder, c->vocab_size);
     if (builder->err->kind || weights_unembedding(weights, &words, builder->err) ||
-        weights_logit_bias(weights, &bias, builder->err))
+        weights_vector(weights, slot_of_text(SLOT_HEAD_BIAS), &bias, builder->err))
         return;
     const float *dots = trace_product(trace, y.values, 1, &words, builder->arena, builder->err);
     if (builder->err->kind)

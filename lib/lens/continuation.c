@@ -36,7 +36,7 @@ static struct text unread_text(struct continuation *text, const uint32_t *ids, s
 static int run_texts(struct continuation *text, const struct text *texts, size_t count,
                      struct tap tap, struct err *err)
 {
-    const struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
+    const struct selection selection = {.sites = SITE_SET(SITE_LOGITS), .last_logits = true};
     const struct text_list list = {.items = texts, .count = count};
     arena_clear(&text->step);
     return viewer_run(text->viewer, &selection, &list, tap, err);
@@ -143,7 +143,7 @@ void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
                              const struct generation_config *generation,
                              const struct text_pair *pair, size_t beams)
 {
-    const struct selection logits = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
+    const struct selection logits = {.sites = SITE_SET(SITE_LOGITS), .last_logits = true};
     const struct config *config = &viewer->model.config;
     size_t tokens = continuation_room(viewer, generation, pair->sentence.count);
     size_t cache = cache_bytes(config, viewer->model.weights.precision, tokens);

@@ -10,6 +10,7 @@
 #include "base/platform.h"
 #include "format/npy.h"
 #include "lens/mean.h"
+#include "model/score_rule.h"
 
 /* An edit being parsed. */
 struct reader {
@@ -80,22 +81,15 @@ static int add_range(const struct reader *reader, const struct edit_axis *axis, 
     return 0;
 }
 
-static size_t layers_of_site(const struct config *config, enum site site)
-{
-    if (!site_rows[site].in_layer)
-        return 1;
-    return site_rows[site].part == PART_SOURCE ? config->n_encoder_layer : config->n_layer;
-}
-
 static struct edit_axis layer_axis(struct reader *reader)
 {
-    return (struct edit_axis){"layer", layers_of_site(reader->config, reader->edit.site),
+    return (struct edit_axis){"layer", site_layers(reader->config, reader->edit.site),
                               &reader->edit.layers};
 }
 
 static size_t heads_of_site(const struct config *config, enum site site)
 {
-    return site_rows[site].axes == AXES_GROUP_TOKEN_DIM ? config->n_kv_head : config->n_head;
+    return site_row(site)->axes == AXES_GROUP_TOKEN_DIM ? config->n_kv_head : config->n_head;
 }
 
 static bool is_word(struct piece piece, const char *word)
@@ -112,11 +106,11 @@ static int choose_axis(struct edit_axis *axis, struct reader *reader, struct pie
     size_t count = 0;
     size_t index = 0;
     size_t columns = 0;
-    bool is_map = site_rows[edit->site].axes == AXES_HEAD_QUERY_KEY;
-    bool of_keys = site_rows[edit->site].axes == AXES_GROUP_TOKEN_DIM;
+    bool is_map = site_row(edit->site)->axes == AXES_HEAD_QUERY_KEY;
+    bool of_keys = site_row(edit->site)->axes == AXES_GROUP_TOKEN_DIM;
     const char *head = head_word(of_keys ? config_shared_by(reader->config) : 0);
     site_size(&columns, reader->config, edit->site, 1, 1, 1);
-    if (site_rows[edit->site].in_layer)
+    if (site_row(edit->site)->in_layer)
         axes[count++] = layer_axis(reader);
     if (site_has_heads(edit->site))
         axes[count++] =
@@ -143,7 +137,7 @@ static int check_head(const struct reader *reader, struct piece name, struct pie
     char heads[SHEET_NAME_BYTES];
     ptrdiff_t first = 0;
     ptrdiff_t last = 0;
-    if (site_rows[reader->edit.site].axes != AXES_GROUP_TOKEN_DIM || shared_by == 1 ||
+    if (site_row(reader->edit.site)->axes != AXES_GROUP_TOKEN_DIM || shared_by == 1 ||
         !is_word(name, "head") ||
         !selection_range(&first, &last, number.at, number.size, config->n_head))
         return 0;
@@ -151,7 +145,7 @@ static int check_head(const struct reader *reader, struct piece name, struct pie
     return err_usage(reader->err,
                      "%s: expected kv_head=%zu, since '%s' of head %td is kv_head %zu, shared by "
                      "%s, found head=%.*s",
-                     reader->words, kv_head, site_rows[reader->edit.site].name, first, kv_head,
+                     reader->words, kv_head, site_name(reader->edit.site), first, kv_head,
                      heads_sharing(heads, -1, kv_head, shared_by), (int)number.size, number.at);
 }
 
@@ -215,14 +209,14 @@ static int open_file(struct reader *reader, const char *path)
     struct arena *arena = reader->list->arena;
     struct err *err = reader->err;
     struct edit *edit = &reader->edit;
-    size_t layers = layers_of_site(reader->config, edit->site);
+    size_t layers = site_layers(reader->config, edit->site);
     size_t sizes[] = {heads_of_site(reader->config, edit->site), 0, 0};
     struct edit_source *source = arena_alloc(arena, 1, sizeof *source, err);
     struct tensor *values = arena_alloc(arena, layers, sizeof *values, err);
     struct npy array;
-    if (site_rows[edit->site].axes == AXES_HEAD_QUERY_KEY)
+    if (site_row(edit->site)->axes == AXES_HEAD_QUERY_KEY)
         return err_usage(err, "a file applies only to tensors with channels, not to '%s'",
-                         site_rows[edit->site].name);
+                         site_name(edit->site));
     site_size(&sizes[2], reader->config, edit->site, 1, 1, 1);
     if (!source || !values || npy_read(&array, path, arena, err))
         return -1;
@@ -307,10 +301,10 @@ static int read_site(struct reader *reader, struct piece name)
         selection_site(site, &(struct site_word){reader->words, plain, strlen(plain), false},
                        reader->config, reader->err))
         return -1;
-    if (dot && !site_rows[*site].in_layer)
+    if (dot && !site_row(*site)->in_layer)
         return err_usage(reader->err,
                          "%s: expected '%s' without a layer, since no layer contains it",
-                         reader->words, site_rows[*site].name);
+                         reader->words, site_name(*site));
     const struct edit_axis layers = layer_axis(reader);
     for (const char *at = name.at + skip; dot && at <= dot;)
         if (add_range(reader, &layers, next_piece(&at, dot)))
@@ -389,7 +383,8 @@ static int read_knockout(struct reader *reader, const char *text)
             return -1;
         ptrdiff_t query = edit->tokens.items->last;
         ptrdiff_t key = edit->columns.items->first;
-        if (reader->config->causal && (query < 0) == (key < 0) && key > query)
+        bool causal = score_rule_read(reader->config, PART_SENTENCE, 0).ahead == 0;
+        if (causal && (query < 0) == (key < 0) && key > query)
             return err_usage(reader->err,
                              "%s: expected a key no later than the query, which cannot attend to "
                              "others, found '%.*s'",
@@ -446,7 +441,7 @@ static int make_sources(struct gathering *gathering, const struct edit_texts *te
         enum site site = list->items[i].site;
         enum edit_origin origin = list->sources[i].origin;
         size_t count = origin == EDIT_RESAMPLE ? texts->reference_count : 1;
-        size_t layers = layers_of_site(&gathering->viewer->model.config, site);
+        size_t layers = site_layers(&gathering->viewer->model.config, site);
         if (origin == EDIT_NUMBER)
             continue;
         struct edit_source *source = arena_alloc(list->arena, 1, sizeof *source, gathering->err);
@@ -464,7 +459,7 @@ static int make_sources(struct gathering *gathering, const struct edit_texts *te
             .exact = origin == EDIT_FROM,
         };
         list->items[i].source = source;
-        gathering->selection.sites |= site_bit(site);
+        site_set_add(&gathering->selection.sites, site);
     }
     return 0;
 }
@@ -557,9 +552,9 @@ int edit_list_fill(struct edit_list *list, struct viewer *viewer, const struct e
     struct gathering gathering = {.list = list, .viewer = viewer, .err = err};
     const struct edits *before = viewer->edits;
     viewer->edits = NULL;
-    int failed =
-        make_sources(&gathering, texts) ||
-        (gathering.selection.sites && (choose_layers(&gathering) || gather(&gathering, texts)));
+    int failed = make_sources(&gathering, texts) ||
+                 (!site_set_is_empty(gathering.selection.sites) &&
+                  (choose_layers(&gathering) || gather(&gathering, texts)));
     viewer->edits = before;
     text_mean_release(&gathering.mean);
     arena_release(&gathering.pass);

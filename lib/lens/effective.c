@@ -7,6 +7,7 @@
 #include "model/batch.h"
 #include "model/config.h"
 #include "model/pass.h"
+#include "model/score_rule.h"
 
 /* Inputs, captured in each layer. */
 enum ingredient { HELD_STREAM, HELD_VALUES, HELD_WEIGHTS, HELD_CONTEXT, INGREDIENTS };
@@ -34,7 +35,7 @@ static bool is_selected(const struct effective *e, enum site site, int layer)
 {
     struct layers layers = selection_layers_of(e->selection, site);
     bool selected = false;
-    for (size_t i = 0; e->selection->sites >> site & 1 && i < layers.count; i++)
+    for (size_t i = 0; site_set_has(e->selection->sites, site) && i < layers.count; i++)
         selected |= layer < 0 || layers.items[i] == (size_t)layer;
     return selected;
 }
@@ -88,9 +89,10 @@ static int measure_lengths(double *lengths, const struct effective *e, size_t la
 {
     const struct config *c = e->run->config;
     struct arena arena = {0};
-    struct block_weights block;
+    struct weight out;
     bool has_out = projected && c->out_proj;
-    int failed = has_out && weights_block(e->run->weights, layer, SITE_ATTN_OUT, &block, err);
+    int failed = has_out &&
+                 weights_matrix(e->run->weights, slot_of(PART_SENTENCE, SLOT_O, layer), &out, err);
     size_t width = has_out ? config_out_width(c) : c->d_v;
     for (size_t head = 0; head < c->n_head && !failed; head++) {
         struct matrix v = {(float *)values_of(e, text, head), text->keys, c->d_v, c->d_v};
@@ -103,8 +105,7 @@ static int measure_lengths(double *lengths, const struct effective *e, size_t la
                                 width, width};
             failed = !rows || !y.data;
             if (!failed) {
-                weight_copy(rows, width, &block.self.out,
-                            (struct weight_piece){head * c->d_v, c->d_v, 0});
+                weight_copy(rows, width, &out, (struct weight_piece){head * c->d_v, c->d_v, 0});
                 linear(e->run->machine, y, v, &of_head, ACTIVATION_NONE);
             }
         }
@@ -223,7 +224,8 @@ static int measure_query(double *distances, const struct effective *e,
     const struct held_text *text = &e->texts[seen->text];
     const struct edit_token token = {run->batch->first + seen->text, query,
                                      batch_prompt(run->batch, seen->text)};
-    size_t keys = c->causal ? query + 1 : text->keys;
+    struct score_rule rule = score_rule_read(c, PART_SENTENCE, (size_t)seen->layer);
+    size_t keys = score_visible(&rule, query, text->keys).end;
     size_t width = config_out_width(c);
     struct arena arena = {0};
     struct matrix x = {NULL, keys + 1, width, width};
@@ -348,14 +350,14 @@ int effective_begin(const struct selection *selection, const struct run *run, st
                     struct tap *tap, struct arena *arena, struct err *err)
 {
     struct layers layers = selection_layers_of(selection, SITE_WEIGHTS);
-    if (selection->sites < site_bit(SITE_VALUE_WEIGHTED))
+    if (!site_set_has_effective(selection->sites))
         return 0;
     struct effective *e = arena_alloc(arena, 1, sizeof *e, err);
     if (!e)
         return -1;
     *e = (struct effective){.selection = selection, .run = run, .next = *tap, .arena = arena};
-    for (enum site site = SITE_VALUE_WEIGHTED; site < SITE_ALL; site++)
-        for (size_t i = 0; selection->sites >> site & 1 && i < layers.count; i++)
+    for (enum site site = SITE_VALUE_WEIGHTED; site < SITE_END; site++)
+        for (size_t i = 0; site_set_has(selection->sites, site) && i < layers.count; i++)
             watch_one(e, watch, site, layers.items[i]);
     watch->head_count = 0; /* needs all heads */
     e->texts = arena_alloc(arena, run->batch->count, sizeof *e->texts, err);
@@ -370,14 +372,13 @@ double effective_bytes(const struct selection *selection, const struct config *c
     double maps = (double)config->n_head * square * sizeof(float); /* of all heads */
     double most = 0;
     double products = config->n_layer > 1 ? 2 : 1;
-    if (selection->sites % site_bit(SITE_MASK) < site_bit(SITE_VALUE_WEIGHTED))
-        return 0;
-    if (selection->sites & (site_bit(SITE_VALUE_WEIGHTED) | site_bit(SITE_NORM_WEIGHTED)))
+    if (site_set_has(selection->sites, SITE_VALUE_WEIGHTED) ||
+        site_set_has(selection->sites, SITE_NORM_WEIGHTED))
         most = maps;
-    if (selection->sites >> SITE_VALUE_ZEROING & 1)
+    if (site_set_has(selection->sites, SITE_VALUE_ZEROING))
         most = fmax(most, square * (sizeof(double) + sizeof(float)) +
                               (double)pass_memory_bytes(config, tokens));
-    if (selection->sites >> SITE_ROLLOUT & 1)
+    if (site_set_has(selection->sites, SITE_ROLLOUT))
         most = fmax(most, products * square * sizeof(double)) + square * sizeof(double);
-    return maps + most;
+    return most > 0 ? maps + most : 0;
 }

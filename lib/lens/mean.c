@@ -266,7 +266,7 @@ static int join_heads(struct kept *kept, struct arena *arena, struct err *err)
 /* Replace the tensors of each site by their mean, at the index of the first. */
 static int join_layers(struct report *report, struct arena *arena, struct err *err)
 {
-    uint64_t joined = 0;
+    struct site_set joined = {0};
     size_t count = 0;
     struct kept *tensors = report_copy_tensors(report, arena, err);
     struct kept *layers = report_copy_tensors(report, arena, err);
@@ -275,9 +275,9 @@ static int join_layers(struct report *report, struct arena *arena, struct err *e
     for (size_t i = 0; i < report->tensor_count; i++) {
         struct kept mean = report->tensors[i];
         size_t found = 0;
-        if (joined & site_bit(mean.site))
+        if (site_set_has(joined, mean.site))
             continue;
-        joined |= site_bit(mean.site);
+        site_set_add(&joined, mean.site);
         for (size_t k = i; k < report->tensor_count; k++)
             if (report->tensors[k].site == mean.site)
                 layers[found++] = report->tensors[k];
@@ -530,10 +530,10 @@ static int count_sheet(struct sheet *sheet, const struct report *report,
 /* True if an earlier tensor has the same axes, and thus the same counts. */
 static bool is_counted(const struct text_mean *mean, size_t index)
 {
-    const struct site_row *row = &site_rows[mean->sums[index].kept.site];
+    enum site site = mean->sums[index].kept.site;
     for (size_t i = 0; i < index; i++) {
-        const struct site_row *other = &site_rows[mean->sums[i].kept.site];
-        if (other->axes == row->axes && other->part == row->part)
+        enum site other = mean->sums[i].kept.site;
+        if (site_row(other)->axes == site_row(site)->axes && site_part(other) == site_part(site))
             return true;
     }
     return false;
@@ -548,7 +548,7 @@ static int label_report(struct report *report, const struct text_mean *mean,
     for (size_t i = 0; i < mean->first.tensor_count; i++) {
         const struct kept *kept = &mean->sums[i].kept;
         most = num_max(most, num_max(rows_of(kept), columns_of(kept)));
-        if (!kept->made && site_rows[kept->site].axes == AXES_TOKEN_WORD)
+        if (!kept->made && site_row(kept->site)->axes == AXES_TOKEN_WORD)
             words = columns_of(kept);
     }
     const struct label *numbers = labels_of_numbers(most + mean->first.first_shown, arena, err);

@@ -68,13 +68,13 @@ const struct tokenized *report_text_of(const struct report *report, const struct
 
 bool kept_predicts(const struct kept *kept)
 {
-    return site_rows[kept->site].part == PART_CROSS && kept_has_key_columns(kept);
+    return site_part(kept->site) == PART_CROSS && kept_has_key_columns(kept);
 }
 
 static struct axis make_axis(const struct report *report, const struct kept *kept,
                              const struct axis_row *row, size_t size)
 {
-    enum site_part part = site_rows[kept->site].part;
+    enum site_part part = site_part(kept->site);
     if (row->things == OF_QUERIES && kept->queries)
         return (struct axis){row->name, size, kept->query_labels, .numbers = kept->queries};
     if (row->things == OF_WORDS || row->things == OF_NUMBERS) {
@@ -97,14 +97,14 @@ bool kept_is_mean_of_heads(const struct kept *kept)
 
 bool kept_is_mean_of_layers(const struct kept *kept)
 {
-    return !kept->made && kept->layer < 0 && site_rows[kept->site].in_layer;
+    return !kept->made && kept->layer < 0 && site_row(kept->site)->in_layer;
 }
 
 const char *kept_name(char name[SITE_NAME_BYTES], const struct kept *kept)
 {
     const char *stack = site_stack(kept->site);
     const char *site = kept->made ? kept->made->tensor : site_name_in_layer(kept->site);
-    const char *whole = kept->made ? site : site_rows[kept->site].name;
+    const char *whole = kept->made ? site : site_name(kept->site);
     const char *ending = kept_is_mean_of_heads(kept) ? ".mean" : "";
     if (kept_is_mean_of_layers(kept))
         snprintf(name, SITE_NAME_BYTES, "%s.mean.%s%s", stack, site, ending);
@@ -143,7 +143,7 @@ int report_add_sheet(struct report *report, const struct sheet *sheet, struct ar
 
 const struct kept *report_find(const struct report *report, enum site site, size_t layer)
 {
-    int number = site_rows[site].in_layer ? (int)layer : -1;
+    int number = site_row(site)->in_layer ? (int)layer : -1;
     for (size_t i = 0; i < report->tensor_count; i++)
         if (report->tensors[i].site == site && report->tensors[i].layer == number)
             return &report->tensors[i];
@@ -160,7 +160,7 @@ size_t kept_cells(const struct kept *kept)
 
 bool kept_has_key_columns(const struct kept *kept)
 {
-    enum site_axes axes = site_rows[kept->site].axes;
+    enum site_axes axes = site_row(kept->site)->axes;
     return axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY;
 }
 
@@ -187,25 +187,24 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
     assert(kept->rank == (kept->heads ? 3 : 2));
     if (kept->made)
         return *kept->made;
-    const uint64_t fractions = site_bit(SITE_WEIGHTS) | site_bit(SITE_ENC_WEIGHTS) |
-                               site_bit(SITE_CROSS_WEIGHTS) | site_bit(SITE_SOFTMAX) |
-                               site_bit(SITE_VALUE_ZEROING) | site_bit(SITE_ROLLOUT);
-    const struct site_row *site = &site_rows[kept->site];
+    const struct site_set fractions =
+        SITE_SET(SITE_WEIGHTS, SITE_SOFTMAX, SITE_VALUE_ZEROING, SITE_ROLLOUT);
+    const struct site_row *site = site_row(kept->site);
     const struct axis_row *axes = axis_rows[site->axes];
     size_t rows = kept->shape[kept->rank - 2];
     size_t columns = kept->shape[kept->rank - 1];
     return (struct sheet){
-        .tensor = site->name,
+        .tensor = site_name(kept->site),
         .layer = kept->layer,
         .head = kept->heads ? (int)kept->heads[index] : -1,
         .shared_by = kept->shared_by,
         .rows = make_axis(report, kept, &axes[0], rows),
         .columns = make_axis(report, kept, &axes[1], columns),
         .values = kept->data ? kept->data + index * rows * columns : NULL,
-        .fraction = fractions & site_bit(kept->site),
-        .whole = kept->site >= SITE_MASK && !kept_is_mean_of_layers(kept) &&
+        .fraction = site_set_has(fractions, site_id(kept->site)),
+        .whole = site_id(kept->site) >= SITE_MASK && !kept_is_mean_of_layers(kept) &&
                  !kept_is_mean_of_heads(kept),
-        .causal = report->causal && site->masked,
+        .causal = report->causal && site->masked && site_part(kept->site) == PART_SENTENCE,
         .visible = kept->visible ? kept->visible + index * kept->visible_step : NULL,
         .mean_of_layers = kept_is_mean_of_layers(kept),
         .mean_of_heads = kept_is_mean_of_heads(kept),
@@ -315,9 +314,9 @@ static int group_matrices(const float **matrices, size_t count, const size_t sha
 static int group_tensor(struct kept *kept, const struct report *report, enum grouping how,
                         struct arena *arena, struct err *err)
 {
-    bool of_keys = site_rows[kept->site].axes == AXES_GROUP_TOKEN_DIM;
-    const struct tokenized *keys = report_keys(report, site_rows[kept->site].part);
-    const struct tokenized *queries = report_queries(report, site_rows[kept->site].part);
+    bool of_keys = site_row(kept->site)->axes == AXES_GROUP_TOKEN_DIM;
+    const struct tokenized *keys = report_keys(report, site_part(kept->site));
+    const struct tokenized *queries = report_queries(report, site_part(kept->site));
     size_t *shape = &kept->shape[kept->rank - 2];
     struct groups axes[] = {group_axis(of_keys ? keys : queries, shape[0], how),
                             {.count = shape[1]}};
@@ -448,15 +447,15 @@ int derive_check(const struct derivation *how, const struct selection *selection
     if (!tokenizer)
         return err_usage(
             err, "--words: expected a model with a tokenizer, found one that takes only ids");
-    for (int site = 0; site < SITE_ALL; site++) {
-        enum site like = site_like((enum site)site);
+    for (enum site site = 0; site != SITE_END; site = site_next(site)) {
+        enum site like = site_id(site);
         bool is_mean =
             like != SITE_SCORES && like != SITE_MASKED && like != SITE_LOGITS && like < SITE_MASK;
-        if (selection->sites >> site & 1 && !is_mean)
+        if (site_set_has(selection->sites, site) && !is_mean)
             return err_usage(err,
                              "--words: '%s' has no meaning for a word of several tokens: leave it "
                              "out of --show",
-                             site_rows[site].name);
+                             site_name(site));
     }
     return 0;
 }

@@ -10,20 +10,20 @@
 int selection_site(enum site *site, const struct site_word *word, const struct config *config,
                    struct err *err)
 {
-    const char *known[SITE_ALL + 2] = {"tokens"};
+    const char *known[SITE_COUNT + 2] = {"tokens"};
     struct names names = {known, word->of_list, sizeof *known};
-    int sites = word->of_list ? SITE_ALL : SITE_COUNT; /* effective attention cannot be edited */
+    enum site end = word->of_list ? SITE_END : SITE_PASS_END; /* effective ones cannot be edited */
     struct config whole = *config;
     whole.mechanism.without = 0;
-    if (!site_find(word->name, word->size, site) || (int)*site >= sites) {
-        for (int i = 0; i < sites; i++)
-            if (site_exists(config, (enum site)i))
-                known[names.count++] = site_rows[i].name;
+    if (!site_find(word->name, word->size, site) || (site_is_effective(*site) && !word->of_list)) {
+        for (enum site other = 0; other != end; other = site_next(other))
+            if (site_exists(config, other))
+                known[names.count++] = site_name(other);
         if (word->of_list)
             known[names.count++] = "all";
         return names_refuse(names, word->option, word->name, word->size, err);
     }
-    const char *name = site_rows[*site].name;
+    const char *name = site_name(*site);
     if (site_exists(config, *site))
         return 0;
     if (*site == SITE_SOFTMAX)
@@ -34,19 +34,19 @@ int selection_site(enum site *site, const struct site_word *word, const struct c
                      config_kind_name(config), name);
 }
 
-static uint64_t all_sites(const struct config *config)
+static struct site_set all_sites(const struct config *config)
 {
-    uint64_t sites = 0;
-    for (int site = 0; site < SITE_COUNT; site++)
-        if (site_exists(config, (enum site)site))
-            sites |= site_bit((enum site)site);
+    struct site_set sites = {0};
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+        if (site_exists(config, site))
+            site_set_add(&sites, site);
     return sites;
 }
 
 int selection_sites(struct selection *selection, const char *list, const struct config *config,
                     struct err *err)
 {
-    selection->sites = 0;
+    selection->sites = (struct site_set){0};
     selection->tokens = false;
     for (const char *name = list;; name++) {
         enum site site;
@@ -55,14 +55,14 @@ int selection_sites(struct selection *selection, const char *list, const struct 
         bool tokens = size == 6 && memcmp(name, "tokens", 6) == 0;
         selection->tokens |= all || tokens;
         if (all)
-            selection->sites |= all_sites(config);
+            site_set_join(&selection->sites, all_sites(config));
         else if (!tokens && selection_site(&site, &(struct site_word){"--show", name, size, true},
                                            config, err))
             return strncmp(name, "predict", 7) == 0
                        ? err_append(err, ": 'lens' and 'generate --logprobs' show predictions")
                        : -1;
         else if (!tokens)
-            selection->sites |= site_bit(site);
+            site_set_add(&selection->sites, site);
         name += size;
         if (*name == '\0')
             return 0;
@@ -154,9 +154,9 @@ static int parse_list(const char *list, const struct range *range, const size_t 
 /* True if a selected site is in a layer of the encoder, or of the decoder. */
 static bool is_in_stack(const struct selection *selection, bool encoder)
 {
-    for (int site = 0; site < SITE_ALL; site++)
-        if (selection->sites >> site & 1 && site_rows[site].in_layer &&
-            (site_rows[site].part == PART_SOURCE) == encoder)
+    for (enum site site = 0; site != SITE_END; site = site_next(site))
+        if (site_set_has(selection->sites, site) && site_row(site)->in_layer &&
+            (site_part(site) == PART_SOURCE) == encoder)
             return true;
     return false;
 }
@@ -166,13 +166,14 @@ static int check_layers(const struct selection *selection, const struct config *
                         struct err *err)
 {
     const struct layers *layers = &selection->layers;
-    for (int site = SITE_Q_PRE; site <= SITE_K_PRE; site++) {
-        bool found = selection->sites == all_sites(config);
+    struct site_set all = all_sites(config);
+    for (enum site site = SITE_Q_PRE; site <= SITE_K_PRE; site++) {
+        bool found = memcmp(&selection->sites, &all, sizeof all) == 0;
         for (size_t i = 0; i < layers->count; i++)
-            found |= site_is_in_layer(config, (enum site)site, layers->items[i]);
-        if (selection->sites >> site & 1 && !found)
+            found |= site_is_in_layer(config, site, layers->items[i]);
+        if (site_set_has(selection->sites, site) && !found)
             return err_usage(err, "--show: layer %zu has no '%s': it has no rotary embedding",
-                             layers->items[0], site_rows[site].name);
+                             layers->items[0], site_name(site));
     }
     return 0;
 }
@@ -207,9 +208,10 @@ int selection_heads(struct selection *selection, const char *list, const struct 
     return parse_list(list, &range, &selection->heads, &selection->head_count, arena, err);
 }
 
-bool selection_is_of_queries(enum site site)
+bool selection_is_of_queries(const struct selection *selection, enum site site)
 {
-    return site_rows[site].axes != AXES_GROUP_TOKEN_DIM && site_rows[site].part != PART_SOURCE;
+    return !site_set_has(selection->all_tokens, site) &&
+           site_row(site)->axes != AXES_GROUP_TOKEN_DIM && site_part(site) != PART_SOURCE;
 }
 
 int selection_queries(const size_t **queries, size_t *count, const struct selection *selection,
@@ -236,23 +238,27 @@ size_t selection_query_count(const struct selection *selection, size_t tokens)
 struct layers selection_layers_of(const struct selection *selection, enum site site)
 {
     static const size_t none = 0;
-    if (!site_rows[site].in_layer)
+    if (!site_row(site)->in_layer)
         return (struct layers){&none, 1};
-    return site_rows[site].part == PART_SOURCE ? selection->encoder_layers : selection->layers;
+    return site_part(site) == PART_SOURCE ? selection->encoder_layers : selection->layers;
 }
 
 void selection_watch(const struct selection *selection, struct watch *watch)
 {
-    if (selection->heads && !(selection->whole & selection->sites)) {
+    bool whole = !selection->heads; /* a selected site has all heads */
+    watch->last_logits = selection->last_logits && !selection->queries;
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+        struct layers layers = selection_layers_of(selection, site);
+        if (!site_set_has(selection->sites, site))
+            continue;
+        whole |= site_set_has(selection->whole, site);
+        for (size_t i = 0; i < layers.count; i++)
+            watch_add(watch, site, layers.items[i]);
+    }
+    if (!whole) {
         size_t last = selection->heads[selection->head_count - 1];
         watch->first_head = selection->heads[0];
         watch->head_count = last + 1 - watch->first_head;
-    }
-    watch->last_logits = selection->last_logits && !selection->queries;
-    for (int site = 0; site < SITE_COUNT; site++) {
-        struct layers layers = selection_layers_of(selection, (enum site)site);
-        for (size_t i = 0; selection->sites >> site & 1 && i < layers.count; i++)
-            watch_add(watch, (enum site)site, layers.items[i]);
     }
 }
 

@@ -16,7 +16,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "model/tap.h"
+#include "model/site.h"
 
 struct config;
 
@@ -27,9 +27,10 @@ struct layers {
 };
 
 struct selection {
-    uint64_t sites;   /* bits from site_bit */
-    uint64_t whole;   /* sites for which all query heads are captured */
-    bool tokens;      /* the table of tokens */
+    struct site_set sites;
+    struct site_set whole;      /* sites for which all query heads are captured */
+    struct site_set all_tokens; /* sites for which all query tokens are captured */
+    bool tokens;                /* the table of tokens */
     bool last_logits; /* compute logits only for each text's last token, if `queries` is NULL */
     struct layers layers;
     struct layers encoder_layers;
@@ -64,8 +65,9 @@ int selection_queries(const size_t **queries, size_t *count, const struct select
                       size_t tokens, struct arena *arena, struct err *err);
 size_t selection_query_count(const struct selection *selection, size_t tokens);
 
-/* True if rows are queries; false for keys, values and encoder tensors. */
-bool selection_is_of_queries(enum site site);
+/* True if rows of a site are queries, of which the selected ones are captured; false for keys,
+ * values and encoder tensors. */
+bool selection_is_of_queries(const struct selection *selection, enum site site);
 
 /* Parse `3`, `-1` or `0-2` of `count` positions. If `count` is 0, it is unknown and negative
  * numbers are kept. Returns false for anything else. */

@@ -9,7 +9,7 @@
 #include "base/num.h"
 #include "model/mechanism.h"
 #include "model/pass.h"
-#include "model/pattern.h"
+#include "model/score_rule.h"
 
 enum {
     TOKENS_WORTH_PACKING = 8192,
@@ -176,9 +176,9 @@ int capture_init(struct capture *capture, const struct selection *selection,
     capture->lists = arena_alloc(arena, texts, sizeof *capture->lists, err);
     if (!all || !keys || !capture->lists)
         return -1;
-    for (int site = 0; site < SITE_ALL; site++)
-        if (selection->sites >> site & 1)
-            capture->room += selection_layers_of(selection, (enum site)site).count;
+    for (enum site site = 0; site != SITE_END; site = site_next(site))
+        if (site_set_has(selection->sites, site))
+            capture->room += selection_layers_of(selection, site).count;
     for (size_t i = 0; i < config->n_head; i++)
         all[i] = i;
     capture->all = capture->queries = (struct capture_heads){all, config->n_head};
@@ -207,16 +207,16 @@ static struct kept *add_item(struct capture *capture, size_t text, struct kept i
     assert(list->count < capture->room);
     if (item.rank == 3) {
         const struct capture_heads *heads = &capture->queries;
-        bool of_keys = site_rows[item.site].axes == AXES_GROUP_TOKEN_DIM;
+        bool of_keys = site_row(item.site)->axes == AXES_GROUP_TOKEN_DIM;
         item.shared_by = of_keys ? capture->shared_by : 0;
         if (of_keys)
             heads = &capture->keys;
-        else if (capture->selection->whole >> item.site & 1)
+        else if (site_set_has(capture->selection->whole, item.site))
             heads = &capture->all;
         item.heads = heads->items;
         item.shape[0] = heads->count;
     }
-    if (capture->selection->queries && selection_is_of_queries(item.site)) {
+    if (capture->selection->queries && selection_is_of_queries(capture->selection, item.site)) {
         size_t *rows = &item.shape[item.rank - 2];
         if (!list->queries && selection_queries(&list->queries, &list->query_count,
                                                 capture->selection, *rows, capture->arena, err))
@@ -325,39 +325,15 @@ static struct layer_edits edits_of_layer(const struct edits *edits, size_t layer
     return found;
 }
 
-/* In a row of zeros, set the keys visible to a query to 1: those in the window (all without one) or
- * in the pattern. `keys` has space for two lists of keys. */
-static void mark_keys(float *row, const struct kept *kept, const struct config *config,
-                      size_t query, uint32_t *keys)
-{
-    const struct pattern *pattern = &config->mechanism.pattern;
-    size_t window = config_window(config, (size_t)kept->layer);
-    struct view view = {.query = query,
-                        .keys = kept->shape[2],
-                        .visible = config->causal ? query + 1 : kept->shape[2],
-                        .drawn = keys + kept->shape[2]};
-    view.first = window && view.visible > window ? view.visible - window : 0;
-    if (config->mechanism.kind == ATTENTION_SPARSE) {
-        view.drawn_count = pattern_draw(pattern, &view, keys + kept->shape[2]);
-        for (size_t i = pattern_keys(pattern, &view, keys); i-- > 0;)
-            row[keys[i]] = 1;
-        return;
-    }
-    for (size_t key = view.first; key < view.visible; key++)
-        row[key] = 1;
-}
-
 /* The maps of visible keys that a tensor needs, one for each head or one for all. 0 if the causal
  * mask is sufficient, or if an edit may have given hidden keys a value. */
 static size_t visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads)
 {
-    const struct config *config = &viewer->model.config;
+    struct score_rule rule = score_rule_read(&viewer->model.config, PART_SENTENCE, layer);
     struct layer_edits edits = edits_of_layer(viewer->edits, layer);
-    bool plain = !edits.knockouts && !config_window(config, layer) &&
-                 config->mechanism.kind != ATTENTION_SPARSE;
-    if (site >= SITE_MASK) /* masked keys are 0 in the scores, as others may be */
-        plain = edits.others =
-            config->mechanism.kind != ATTENTION_LINEAR && !config->mechanism.renormalise;
+    bool plain = !edits.knockouts && rule.back == SIZE_MAX && !rule.pattern;
+    if (site_id(site) >= SITE_MASK) /* masked keys are 0 in the scores, as others may be */
+        plain = edits.others = rule.kind != ATTENTION_LINEAR && !rule.mask_after;
     else if (site != SITE_MASKED && site != SITE_WEIGHTS)
         return 0;
     if (edits.others || plain)
@@ -369,8 +345,8 @@ static size_t visible_maps(const struct viewer *viewer, enum site site, size_t l
 static int find_visible(struct kept *kept, const struct viewer *viewer, struct edit_block block,
                         struct arena *arena, struct err *err)
 {
-    const struct config *config = &viewer->model.config;
     size_t layer = (size_t)kept->layer;
+    struct score_rule rule = score_rule_read(&viewer->model.config, PART_SENTENCE, layer);
     size_t maps = kept->data ? visible_maps(viewer, kept->site, layer, kept->shape[0]) : 0;
     if (!maps)
         return 0;
@@ -389,7 +365,8 @@ static int find_visible(struct kept *kept, const struct viewer *viewer, struct e
         block.data = visible + i * keys;
         block.first_head = kept->heads[i / rows];
         block.first_row = kept->queries ? kept->queries[i % rows] : i % rows;
-        mark_keys(block.data, kept, config, block.first_row, memory);
+        for (size_t k = score_keys(&rule, block.first_row, keys, memory, memory + keys); k-- > 0;)
+            block.data[memory[k]] = 1;
         if (viewer->edits)
             edits_apply(viewer->edits, &block);
     }
@@ -431,7 +408,7 @@ static int complete(const struct viewer *viewer, const struct look *look, size_t
         };
         if (find_visible(kept, viewer, block, arena, err))
             return -1;
-        if (kept->site >= SITE_MASK)
+        if (site_id(kept->site) >= SITE_MASK)
             make_mask(kept);
         size_t count = kept->queries ? kept->shape[kept->rank - 2] : 0;
         const struct label *of = next && kept_predicts(kept) ? next : pair->sentence.labels;
@@ -449,7 +426,7 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
                         const struct kept_list *lists, struct arena *arena, struct err *err)
 {
     const struct config *config = &viewer->model.config;
-    bool named = viewer->tokenizer && look->selection->sites >> SITE_LOGITS & 1;
+    bool named = viewer->tokenizer && site_set_has(look->selection->sites, SITE_LOGITS);
     const struct label *words =
         named ? labels_of_words(viewer->tokenizer, config->vocab_size, arena, err) : NULL;
     size_t widest = 0; /* columns labelled by numbers */
@@ -488,7 +465,7 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
             .numbers = numbers,
             .words = words,
             .next = next,
-            .causal = config->causal,
+            .causal = score_rule_read(config, PART_SENTENCE, 0).ahead == 0,
             .has_encoder = config->n_encoder_layer > 0,
         };
     }
@@ -511,12 +488,15 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
 {
     const struct selection *selection = look->selection;
     const struct config *config = &viewer->model.config;
-    const uint64_t maps = 2 * site_bit(last_map) - site_bit(first_map);
     size_t tokens = look->pairs[0].sentence.count;
     size_t heads = 0;
-    for (enum site site = first_map; site <= last_map; site++)
-        heads += (selection->sites >> site & 1) * selection->layers.count * selection->head_count;
-    if (look->count != 1 || selection->sites & ~maps || config->cross || config->n_encoder_layer ||
+    for (enum site site = 0; site != SITE_END; site = site_next(site)) {
+        if (site_set_has(selection->sites, site) && (site < first_map || site > last_map))
+            return false;
+        heads +=
+            site_set_has(selection->sites, site) * selection->layers.count * selection->head_count;
+    }
+    if (look->count != 1 || config->cross || config->n_encoder_layer ||
         !site_exists(config, SITE_RESID_PRE) ||
         heads < FLOATS_AT_ONCE / tokens / selection_query_count(selection, tokens))
         return false;
@@ -550,7 +530,7 @@ static int plan_maps(struct capture *plan, const struct look *look, const struct
                                .layer = (int)selection->layers.items[i],
                                .rank = 3,
                                .shape = {0, tokens, tokens}};
-            if (selection->sites >> site & 1 && !add_item(plan, 0, map, false, err))
+            if (site_set_has(selection->sites, site) && !add_item(plan, 0, map, false, err))
                 return -1;
         }
     return 0;
@@ -568,7 +548,7 @@ static struct kept_list *run_part(struct by_map *by, struct err *err)
 static int start_at(struct by_map *by, const size_t *layer, float *stream, struct err *err)
 {
     by->part = (struct selection){
-        .sites = site_bit(SITE_RESID_PRE), .layers = {layer, 1}, .head_count = 1};
+        .sites = SITE_SET(SITE_RESID_PRE), .layers = {layer, 1}, .head_count = 1};
     const struct kept_list *list = run_part(by, err);
     if (!list)
         return -1;
@@ -586,7 +566,7 @@ static int run_heads(struct by_map *by, const struct kept *map, look_taker *take
     size_t most = num_max(FLOATS_AT_ONCE / map->shape[1] / map->shape[2], 1);
     for (size_t first = 0; first < map->shape[0]; first += most) {
         struct report part = *whole;
-        by->part.sites = site_bit(map->site);
+        by->part.sites = SITE_SET(map->site);
         by->part.heads = map->heads + first;
         by->part.head_count = num_min(map->shape[0] - first, most);
         struct kept_list *list = run_part(by, err);
@@ -636,13 +616,13 @@ static double site_floats(const struct viewer *viewer, const struct selection *s
 {
     const struct config *config = &viewer->model.config;
     size_t tokens = pair->sentence.count, count = 0;
-    bool whole = all || !selection->heads || selection->whole >> site & 1;
+    bool whole = all || !selection->heads || site_set_has(selection->whole, site);
     if (!site_size(&count, config, site, whole ? config->n_head : selection->head_count, tokens,
                    pair->source.count))
         return (double)INFINITY;
     if (site == SITE_LOGITS && selection->last_logits && !selection->queries)
         return (double)config->vocab_size;
-    if (all || !selection_is_of_queries(site) || !tokens)
+    if (all || !selection_is_of_queries(selection, site) || !tokens)
         return (double)count;
     return (double)count / (double)tokens * (double)selection_query_count(selection, tokens);
 }
@@ -651,8 +631,8 @@ double viewer_captured_bytes(const struct viewer *viewer, const struct selection
                              const struct text_pair *pair)
 {
     double floats = 0;
-    for (enum site site = 0; site < SITE_ALL; site++)
-        if (selection->sites >> site & 1)
+    for (enum site site = 0; site != SITE_END; site = site_next(site))
+        if (site_set_has(selection->sites, site))
             floats += (double)selection_layers_of(selection, site).count *
                       site_floats(viewer, selection, site, pair, false);
     return floats * sizeof(float);
@@ -667,7 +647,7 @@ static double visible_bytes(const struct viewer *viewer, const struct selection 
     size_t heads = selection->heads ? selection->head_count : viewer->model.config.n_head;
     for (size_t i = 0; i < layers->count; i++)
         for (enum site site = first_map; site <= last_map; site++)
-            if (selection->sites >> site & 1)
+            if (site_set_has(selection->sites, site))
                 floats += (double)visible_maps(viewer, site, layers->items ? layers->items[i] : i,
                                                heads) *
                           site_floats(viewer, selection, site, pair, false) / (double)heads;
@@ -675,24 +655,27 @@ static double visible_bytes(const struct viewer *viewer, const struct selection 
 }
 
 /* The bytes of a pass: its buffers, the memory of threads, logits, and attention maps of one layer
- * unless they are lent. */
+ * unless they are lent; of those that are taken by rows, a strip for each thread. */
 static double pass_bytes(const struct viewer *viewer, const struct selection *selection,
-                         const struct text_pair *pair, bool lends)
+                         const struct text_pair *pair, enum look_way way)
 {
+    bool lends = way != LOOK_RUN;
     const struct config *config = &viewer->model.config;
     size_t tokens = num_max(pair->sentence.count, pair->source.count);
     size_t threads = pool_threads(viewer->machine.pool);
     double bytes = (double)pass_memory_bytes(config, tokens) +
                    (double)attention_whole_bytes(config, tokens, tokens, threads);
-    uint64_t sites = selection->sites;
-    if (sites >= site_bit(SITE_VALUE_WEIGHTED)) {
+    struct site_set sites = selection->sites;
+    if (way == LOOK_BY_ROW)
+        bytes += (double)attention_rows_bytes(tokens) * (double)threads;
+    if (site_set_has_effective(sites)) {
         bytes += effective_bytes(selection, config, pair->sentence.count);
-        sites |= site_bit(SITE_WEIGHTS);
+        site_set_add(&sites, SITE_WEIGHTS);
         lends = false;
     }
-    for (enum site site = 0; site < SITE_COUNT; site++)
-        if (sites >> site & 1 && (site_rows[site].axes == AXES_TOKEN_WORD ||
-                                  (site_rows[site].axes == AXES_HEAD_QUERY_KEY && !lends)))
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+        if (site_set_has(sites, site) && (site_row(site)->axes == AXES_TOKEN_WORD ||
+                                          (site_row(site)->axes == AXES_HEAD_QUERY_KEY && !lends)))
             bytes += sizeof(float) * site_floats(viewer, selection, site, pair, true);
     return bytes;
 }
@@ -704,7 +687,7 @@ void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
     struct selection one = *selection; /* what is captured at once */
     double held = 0;
     if (way == LOOK_BY_MAP) {
-        one.sites = site_bit(SITE_WEIGHTS);
+        one.sites = SITE_SET(SITE_WEIGHTS);
         one.layers.count = 1;
         size_t heads = one.heads ? one.head_count : viewer->model.config.n_head;
         double all = viewer_captured_bytes(viewer, &one, pair);
@@ -714,6 +697,6 @@ void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
     } else if (way == LOOK_AT_ALL) {
         held = viewer_captured_bytes(viewer, selection, pair);
     }
-    memory->held += held + (way == LOOK_RUN ? 0 : visible_bytes(viewer, &one, pair));
-    memory->during = fmax(memory->during, pass_bytes(viewer, &one, pair, way != LOOK_RUN));
+    memory->held += held + (way < LOOK_AT_ALL ? 0 : visible_bytes(viewer, &one, pair));
+    memory->during = fmax(memory->during, pass_bytes(viewer, &one, pair, way));
 }

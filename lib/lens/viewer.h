@@ -127,9 +127,9 @@ struct memory {
     double during; /* during a pass; later passes reuse it */
 };
 
-/* Add a pass over one text that only announces the selected tensors, or a look. A list of layers
- * that is NULL has the first ones. */
-enum look_way { LOOK_RUN, LOOK_AT_ALL, LOOK_BY_MAP };
+/* Add a pass over one text that only announces the selected tensors (LOOK_BY_ROW: rows of attention
+ * maps, one by one), or a look. A list of layers that is NULL has the first ones. */
+enum look_way { LOOK_RUN, LOOK_BY_ROW, LOOK_AT_ALL, LOOK_BY_MAP };
 
 void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
                        const struct selection *selection, const struct text_pair *pair,

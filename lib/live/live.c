@@ -57,13 +57,13 @@ static int read_edits(struct edit_list *list, const char *words, struct err *err
 }
 
 /* The frames of a report that belong to some sites. */
-static int choose_sites(struct report *part, const struct report *report, uint64_t sites,
+static int choose_sites(struct report *part, const struct report *report, struct site_set sites,
                         struct arena *arena, struct err *err)
 {
     struct kept *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
     size_t count = 0;
     for (size_t i = 0; tensors && i < report->tensor_count; i++)
-        if (sites & site_bit(report->tensors[i].site))
+        if (site_set_has(sites, report->tensors[i].site))
             tensors[count++] = report->tensors[i];
     *part = *report;
     part->tensors = tensors;
@@ -76,17 +76,17 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
                       struct selection selection, const struct text_pair *pair, struct err *err)
 {
     const struct config *config = &live->viewer.model.config;
-    const uint64_t shown = selection.sites;
+    const struct site_set shown = selection.sites;
     bool is_much = page_explained_numbers(config, pair->sentence.count) > CELLS_MAX ||
                    config->n_encoder_layer; /* for every key */
-    const uint64_t explained = is_much ? 0 : page_explained_sites(config);
+    const struct site_set explained = is_much ? (struct site_set){0} : page_explained_sites(config);
     struct report *report = arena_alloc(&live->arena, 1, sizeof *report, err);
     struct report parts[2];
     struct next_plan plan;
     struct page_facts facts = {.config = config,
                                .sentence = &pair->sentence,
                                .source = &pair->source,
-                               .explained = explained ? &parts[1] : NULL};
+                               .explained = is_much ? NULL : &parts[1]};
     struct look look = {.selection = &selection, .pairs = pair, .count = 1, .reports = report};
     if (!report ||
         next_tokens_plan(&plan, &live->viewer, request->next, request->steps, &live->arena, err))
@@ -96,7 +96,8 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
             plan.lenses[plan.count - 1 - i].known = &live->known[i];
         else
             live->known[i] = (struct lens_known){0};
-    selection.sites |= explained | next_tokens_sites(&plan);
+    site_set_join(&selection.sites, explained);
+    site_set_join(&selection.sites, next_tokens_sites(&plan));
     return err_if(
         edits_check_text(live->viewer.edits, config, pair->sentence.count, 0, err) ||
         viewer_look(&live->viewer, &look, &live->arena, err) ||

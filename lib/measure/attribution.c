@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "lens/sheet.h"
 #include "model/features.h"
+#include "model/layer.h"
 #include "model/sampler.h"
 
 enum { ROWS_AT_ONCE = 32 }; /* rows of a matrix per product */
@@ -33,9 +34,9 @@ struct way {
     const struct edits *edits; /* edits of the run; NULL: none */
     size_t tokens, whole;      /* up to the position; in the whole text */
     const float *(
-        *rows)[SITE_COUNT]; /* [layer] captured rows; layer 0 also has sites outside of layers */
-    double *u;              /* [C] direction in the residual stream */
-    double *added;          /* [C] direction in a sublayer's output */
+        *rows)[SITE_PASS_END]; /* [layer] captured rows; layer 0 also has sites outside of layers */
+    double *u;                 /* [C] direction in the residual stream */
+    double *added;             /* [C] direction in a sublayer's output */
     double *inner;       /* [I or H · dv] direction at the input of the sublayer's last matrix */
     double bias, edited; /* sums for the current stage */
     float *cells;        /* values of the report */
@@ -81,7 +82,7 @@ static int run(struct way *way, const uint32_t *ids)
     for (size_t i = 0; i < CAPTURED_SITES; i++) {
         bool of_source = captured_sites[i] == SITE_V || captured_sites[i] == SITE_WEIGHTS;
         if (site_exists(c, captured_sites[i]) && (!of_source || way->plan->by == BY_SOURCE))
-            selection.sites |= site_bit(captured_sites[i]);
+            site_set_add(&selection.sites, captured_sites[i]);
     }
     way->rows = arena_alloc(&way->scratch, c->n_layer, sizeof *way->rows, way->err);
     if (!way->rows || selection_layers(&selection, NULL, c, &way->scratch, way->err))
@@ -149,6 +150,16 @@ static void norm_back(struct way *way, double *u, const float *x, const struct n
         u[i] -= mean_of_u;
 }
 
+/* Go back through the edits of a norm's output, and through the norm of x. */
+static int site_back(struct way *way, double *u, enum site site, size_t layer, const float *x,
+                     const struct norm *norm)
+{
+    if (edits_back(way, u, site, layer))
+        return -1;
+    norm_back(way, u, x, norm);
+    return 0;
+}
+
 /* to [in] = W · u [out]. The matrix's bias counts as a bias. */
 static int matrix_back(struct way *way, double *to, const struct weight *w, const double *u)
 {
@@ -166,19 +177,15 @@ static int matrix_back(struct way *way, double *to, const struct weight *w, cons
 }
 
 /* Compute the direction in a sublayer's output, and at the input of its last matrix. */
-static int sublayer_back(struct way *way, size_t layer, enum site out, const struct norm *post,
-                         const struct weight *last)
+static int output_back(struct way *way, size_t layer, const struct sublayer *s,
+                       const struct norm *post, const struct weight *last)
 {
-    const struct config *c = way->config;
-    enum site normed = out == SITE_ATTN_OUT ? SITE_LN_1_POST : SITE_LN_2_POST;
-    double share = c->residual_scale == 0 ? 1 : (double)c->residual_scale;
-    for (size_t i = 0; i < c->n_embd; i++)
-        way->added[i] = share * way->u[i];
-    if (edits_back(way, way->added, normed, layer))
+    for (size_t i = 0; i < way->config->n_embd; i++)
+        way->added[i] = (double)s->factor * way->u[i];
+    if (s->norm_out &&
+        site_back(way, way->added, s->at_out_norm, layer, way->rows[layer][s->at_out], post))
         return -1;
-    if (c->norm_out)
-        norm_back(way, way->added, way->rows[layer][out], post);
-    return err_if(edits_back(way, way->added, out, layer) ||
+    return err_if(edits_back(way, way->added, s->at_out, layer) ||
                   matrix_back(way, way->inner, last, way->added));
 }
 
@@ -210,11 +217,12 @@ static void put_constants(struct way *way, size_t row)
     way->bias = way->edited = 0;
 }
 
-static int heads_back(struct way *way, size_t layer, const struct attention_weights *w)
+static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
+                      const struct attention_weights *w)
 {
     const struct config *c = way->config;
     const float *context = way->rows[layer][SITE_CONTEXT];
-    if (sublayer_back(way, layer, SITE_ATTN_OUT, &w->post, &w->out))
+    if (output_back(way, layer, s, &w->post, &w->out))
         return -1;
     for (size_t head = 0; head < c->n_head; head++)
         put(way, layer + 1, head,
@@ -237,11 +245,12 @@ static int heads_back(struct way *way, size_t layer, const struct attention_weig
     return 0;
 }
 
-static int mlp_back(struct way *way, size_t layer, const struct mlp_weights *w)
+static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
+                    const struct mlp_weights *w)
 {
     const struct config *c = way->config;
     const float *const *rows = way->rows[layer];
-    if (sublayer_back(way, layer, SITE_MLP_OUT, &w->post, &w->proj))
+    if (output_back(way, layer, s, &w->post, &w->proj))
         return -1;
     put(way, layer + 1, c->n_head + PART_OF_MLP,
         product(way->inner, rows[SITE_MLP_ACT], c->n_inner));
@@ -250,44 +259,52 @@ static int mlp_back(struct way *way, size_t layer, const struct mlp_weights *w)
     return 0;
 }
 
-/* Go back through the edits of a norm's output, and through the norm of x. */
-static int site_back(struct way *way, enum site site, size_t layer, const float *x,
-                     const struct norm *norm)
+/* Go back through the edits of sites that announce the stream, last to first. */
+static int stream_back(struct way *way, const enum site sites[3], size_t layer)
 {
-    if (edits_back(way, way->u, site, layer))
+    for (size_t i = 3; i-- > 0;)
+        if (sites[i] && edits_back(way, way->u, sites[i], layer))
+            return -1;
+    return 0;
+}
+
+/* Go back through the norm of a sum: the announced one, or x + factor · output. */
+static int sum_back(struct way *way, size_t layer, const struct sublayer *s, const float *x,
+                    const struct norm *norm)
+{
+    const float *const *rows = way->rows[layer];
+    const float *out = rows[s->norm_out ? s->at_out_norm : s->at_out];
+    size_t count = way->config->n_embd;
+    float *sum = arena_room(&way->scratch, count, sizeof *sum, way->err);
+    if (!sum)
         return -1;
-    norm_back(way, way->u, x, norm);
+    for (size_t i = 0; i < count; i++)
+        sum[i] = s->at_sum[0] ? rows[s->at_sum[0]][i] : x[i] + s->factor * out[i];
+    norm_back(way, way->u, sum, norm);
     return 0;
 }
 
 /* Go back from a layer's output to its input, in the residual stream. */
 static int layer_back(struct way *way, size_t layer)
 {
-    const struct config *c = way->config;
     const float *const *rows = way->rows[layer];
-    bool last = !c->norm_first && c->norm_in;
+    struct sublayer list[SUBLAYERS_MAX];
     struct block_weights w;
-    float *sum = arena_room(&way->scratch, c->n_embd, sizeof *sum, way->err);
-    if (!sum || weights_block(way->weights, layer, SITE_RESID_POST, &w, way->err) ||
-        (last && edits_back(way, way->u, SITE_LN_2, layer)) ||
-        (c->stream_normed && edits_back(way, way->u, SITE_RESID_POST, layer)))
+    if (weights_block(way->weights, PART_SENTENCE, layer, &w, way->err))
         return -1;
-    if (last) {
-        for (size_t i = 0; i < c->n_embd; i++)
-            sum[i] = c->stream_normed ? rows[SITE_LN_1][i] + rows[SITE_MLP_OUT][i]
-                                      : rows[SITE_RESID_POST][i];
-        norm_back(way, way->u, sum, &w.mlp.norm);
+    for (size_t i = layer_read(list, way->config, PART_SENTENCE, layer); i-- > 0;) {
+        const struct sublayer *s = &list[i];
+        bool is_mlp = s->kind == SUBLAYER_MLP;
+        const struct norm *norm = is_mlp ? &w.mlp.norm : &w.self.norm;
+        const float *x = rows[i ? sublayer_end(s - 1) : SITE_RESID_PRE];
+        if (stream_back(way, s->at_after, layer) ||
+            (s->norm_after && sum_back(way, layer, s, x, norm)) ||
+            stream_back(way, s->at_sum, layer) ||
+            (is_mlp ? mlp_back(way, layer, s, &w.mlp) : heads_back(way, layer, s, &w.self)) ||
+            (s->adds_to_normed && site_back(way, way->u, s->at_input, layer, x, norm)))
+            return -1;
     }
-    if ((!c->stream_normed && edits_back(way, way->u, SITE_RESID_POST, layer)) ||
-        mlp_back(way, layer, &w.mlp))
-        return -1;
-    if ((c->residual_normed && !c->parallel &&
-         site_back(way, SITE_LN_2, layer, rows[SITE_RESID_MID], &w.mlp.norm)) ||
-        (last && site_back(way, SITE_LN_1, layer, rows[SITE_RESID_MID], &w.self.norm)) ||
-        edits_back(way, way->u, SITE_RESID_MID, layer) || heads_back(way, layer, &w.self) ||
-        (c->residual_normed &&
-         site_back(way, SITE_LN_1, layer, rows[SITE_RESID_PRE], &w.self.norm)) ||
-        edits_back(way, way->u, SITE_RESID_PRE, layer))
+    if (edits_back(way, way->u, SITE_RESID_PRE, layer))
         return -1;
     put_constants(way, layer + 1);
     return 0;
@@ -296,9 +313,10 @@ static int layer_back(struct way *way, size_t layer)
 /* The residual stream after the last layer. */
 static const float *last_stream(const struct way *way)
 {
-    const struct config *c = way->config;
-    bool before_norm = !c->norm_first && c->norm_in && !c->stream_normed;
-    return way->rows[c->n_layer - 1][before_norm ? SITE_LN_2 : SITE_RESID_POST];
+    size_t last = way->config->n_layer - 1;
+    struct sublayer list[SUBLAYERS_MAX];
+    size_t count = layer_read(list, way->config, PART_SENTENCE, last);
+    return way->rows[last][sublayer_end(&list[count - 1])];
 }
 
 /* Compute the direction u in the stream after the last layer, and the logit before a cap. */
@@ -314,7 +332,7 @@ static int logits_back(struct way *way)
     struct question *question = way->plan->question;
     way->attribution->logit = question_ask(question, logits, c->vocab_size);
     if (weights_unembedding(way->weights, &words, way->err) ||
-        weights_logit_bias(way->weights, &bias, way->err))
+        weights_vector(way->weights, slot_of_text(SLOT_HEAD_BIAS), &bias, way->err))
         return -1;
     const long long ids[] = {question->answer, question->against};
     for (int of = 0; of < 2 && ids[of] >= 0; of++) {
@@ -328,7 +346,7 @@ static int logits_back(struct way *way)
         direction[i] /= divisor;
     if (c->n_word) {
         struct weight projection;
-        if (weights_projection(way->weights, true, &projection, way->err) ||
+        if (weights_matrix(way->weights, slot_of_text(SLOT_PROJECT_OUT), &projection, way->err) ||
             matrix_back(way, way->u, &projection, direction))
             return -1;
     } else {
@@ -337,8 +355,9 @@ static int logits_back(struct way *way)
     const float *normed = c->final_norm ? way->rows[0][SITE_LN_F] : last_stream(way);
     if (c->logit_cap > 0)
         way->attribution->logit = product(way->u, normed, c->n_embd) + way->bias;
-    if (c->final_norm && (weights_final_norm(way->weights, false, &norm, way->err) ||
-                          site_back(way, SITE_LN_F, 0, last_stream(way), &norm)))
+    if (c->final_norm &&
+        (weights_norm(way->weights, slot_of_text(SLOT_FINAL_NORM), &norm, way->err) ||
+         site_back(way, way->u, SITE_LN_F, 0, last_stream(way), &norm)))
         return -1;
     put_constants(way, c->n_layer + 1);
     return 0;
@@ -364,13 +383,14 @@ static int begin_back(struct way *way, uint32_t id)
     if (c->embedding_norm) {
         for (size_t i = 0; i < c->n_embd; i++)
             x[i] = token[i] + place[i];
-        if (weights_embedding_norm(way->weights, &norm, way->err))
+        if (weights_norm(way->weights, slot_of_text(SLOT_EMBED_NORM), &norm, way->err))
             return -1;
         norm_back(way, way->u, x, &norm);
     }
     put(way, 0, c->n_head + PART_OF_PLACE, product(way->u, place, c->n_embd));
-    if (c->n_word && (weights_projection(way->weights, false, &projection, way->err) ||
-                      matrix_back(way, way->inner, &projection, way->u)))
+    if (c->n_word &&
+        (weights_matrix(way->weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, way->err) ||
+         matrix_back(way, way->inner, &projection, way->u)))
         return -1;
     put(way, 0, c->n_head + PART_OF_TOKEN, product(c->n_word ? way->inner : way->u, token, width));
     put_constants(way, 0);
@@ -485,7 +505,9 @@ void attribution_add_memory(struct memory *memory, const struct viewer *viewer,
                             enum attribution_by by, const struct text_pair *pair)
 {
     const struct config *c = &viewer->model.config;
-    const struct selection selection = {.sites = by == BY_SOURCE ? site_bit(SITE_WEIGHTS) : 0};
+    struct selection selection = {0};
+    if (by == BY_SOURCE)
+        selection.sites = SITE_SET(SITE_WEIGHTS);
     size_t numbers = by == BY_SOURCE ? pair->sentence.count * (2 * c->n_head + c->n_embd)
                                      : 2 * c->n_inner; /* of a layer: rows and results */
     viewer_add_memory(memory, viewer, &selection, pair, LOOK_RUN);

@@ -267,16 +267,16 @@ int comparison_check_models(const struct model *a, const struct model *b, struct
 /* --- the passes ------------------------------------------------------------------------------- */
 
 /* Sites in layers; in a text's first pass also the sites outside of layers. */
-static uint64_t sites_of(const struct comparison *s, bool first)
+static struct site_set sites_of(const struct comparison *s, bool first)
 {
-    uint64_t sites = 0;
+    struct site_set sites = {0};
     if (!s->of_models)
-        return site_bit(SITE_WEIGHTS) | site_bit(SITE_CONTEXT);
-    for (int i = 0; i < SITE_COUNT; i++)
-        if (site_exists(s->config, (enum site)i) &&
-            site_exists(&s->plan->runs[1].viewer->model.config, (enum site)i) &&
-            (site_rows[i].in_layer || first))
-            sites |= site_bit((enum site)i);
+        return SITE_SET(SITE_WEIGHTS, SITE_CONTEXT);
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+        if (site_exists(s->config, site) &&
+            site_exists(&s->plan->runs[1].viewer->model.config, site) &&
+            (site_row(site)->in_layer || first))
+            site_set_add(&sites, site);
     return sites;
 }
 
@@ -287,11 +287,11 @@ static size_t layers_at_once(const struct comparison *s, const struct text_pair 
     size_t tokens = pair->sentence.count;
     size_t keys = pair->source.count ? pair->source.count : tokens;
     double cells = 1;
-    uint64_t sites = sites_of(s, false);
-    for (int i = 0; i < SITE_COUNT; i++) {
+    struct site_set sites = sites_of(s, false);
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
         size_t count = 0;
-        if (sites >> i & 1 &&
-            site_size(&count, s->config, (enum site)i, s->head_count, tokens, keys))
+        if (site_set_has(sites, site) &&
+            site_size(&count, s->config, site, s->head_count, tokens, keys))
             cells += (double)count;
     }
     return cells >= most ? 1 : (size_t)(most / cells);
@@ -444,8 +444,8 @@ static void put_distance(struct frame_rows *rows, const char *site, long long la
 static void put_site(struct frame_rows *data, struct frame_rows *shown, const struct comparison *s,
                      enum site site)
 {
-    const char *name = site_rows[site].name;
-    bool in_layer = site_rows[site].in_layer;
+    const char *name = site_name(site);
+    bool in_layer = site_row(site)->in_layer;
     double sum = 0;
     double largest = -1;
     long long largest_layer = COLUMN_MISSING;
@@ -493,8 +493,8 @@ static int make_distances(struct frame frames[3], const struct comparison *s, st
                      (long long)s->heads[match[head]],
                      sums[head * count + match[head]] / (double)s->queries, COLUMN_MISSING);
     }
-    for (int site = 0; site < SITE_COUNT; site++)
-        put_site(&data, &sites, s, (enum site)site);
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+        put_site(&data, &sites, s, site);
     if (rows_finish(&frames[0], &data, "distances", "line") ||
         rows_finish(&frames[2], &sites, "sites", "site"))
         return -1;

@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "math/rng.h"
 #include "model/features.h"
+#include "model/layer.h"
 
 enum { ROWS_AT_ONCE = 64 }; /* rows of logits at a time */
 
@@ -82,12 +83,13 @@ static int embed(struct circuit *circuit)
     scale_row(tokens.data, tokens.data, tokens.rows * tokens.columns, c->embedding_scale);
     if (c->n_word) {
         stream = new_matrix(arena, words->count, c->n_embd, circuit->err);
-        if (!stream.data || weights_projection(circuit->weights, false, &projection, circuit->err))
+        if (!stream.data || weights_matrix(circuit->weights, slot_of_text(SLOT_EMBED_PROJECT),
+                                           &projection, circuit->err))
             return -1;
         linear(circuit->machine, stream, tokens, &projection, ACTIVATION_NONE);
     }
     if (c->embedding_norm) {
-        if (weights_embedding_norm(circuit->weights, &norm, circuit->err))
+        if (weights_norm(circuit->weights, slot_of_text(SLOT_EMBED_NORM), &norm, circuit->err))
             return -1;
         norm_rows(stream, stream, &norm);
     }
@@ -108,7 +110,7 @@ static void apply_scales(struct matrix rows, const struct norm *norm)
 
 /* Compute W_O [H · dv, C] through the norms after it, and the projection to embedding channels if
  * there is one: [H · dv, C or n_word]. */
-static int end_of_layer(struct circuit *circuit, struct matrix *out,
+static int end_of_layer(struct circuit *circuit, struct matrix *out, const struct sublayer *s,
                         const struct attention_weights *w)
 {
     const struct config *c = circuit->config;
@@ -118,17 +120,18 @@ static int end_of_layer(struct circuit *circuit, struct matrix *out,
     if (!out->data)
         return -1;
     weight_copy(out->data, c->n_embd, &w->out, (struct weight_piece){0, out->rows, 0});
-    if (c->norm_out)
+    if (s->norm_out)
         apply_scales(*out, &w->post);
     if (c->final_norm) {
-        if (weights_final_norm(circuit->weights, false, &norm, circuit->err))
+        if (weights_norm(circuit->weights, slot_of_text(SLOT_FINAL_NORM), &norm, circuit->err))
             return -1;
         apply_scales(*out, &norm);
     }
     if (!c->n_word)
         return 0;
     struct matrix narrow = new_matrix(&circuit->of_layer, out->rows, c->n_word, circuit->err);
-    if (!narrow.data || weights_projection(circuit->weights, true, &projection, circuit->err))
+    if (!narrow.data ||
+        weights_matrix(circuit->weights, slot_of_text(SLOT_PROJECT_OUT), &projection, circuit->err))
         return -1;
     linear(circuit->machine, narrow, *out, &projection, ACTIVATION_NONE);
     *out = narrow;
@@ -192,21 +195,23 @@ static int count_layer(struct circuit *circuit, size_t layer)
     const struct config *c = circuit->config;
     struct matrix words = circuit->embeddings;
     struct matrix out;
-    struct block_weights block;
+    struct sublayer list[SUBLAYERS_MAX];
+    struct attention_weights w;
+    layer_read(list, c, PART_SENTENCE, layer);
     arena_clear(&circuit->of_layer);
     struct matrix normed = new_matrix(&circuit->of_layer, words.rows, words.columns, circuit->err);
     struct matrix read =
         new_matrix(&circuit->of_layer, words.rows, c->n_kv_head * c->d_v, circuit->err);
     if (!normed.data || !read.data ||
-        weights_block(circuit->weights, layer, SITE_LN_1_POST, &block, circuit->err) ||
-        end_of_layer(circuit, &out, &block.self))
+        weights_attention(circuit->weights, PART_SENTENCE, layer, &w, circuit->err) ||
+        end_of_layer(circuit, &out, list, &w))
         return -1;
-    if (c->norm_first && c->norm_in)
-        norm_rows(normed, words, &block.self.norm);
+    if (list->norm_before)
+        norm_rows(normed, words, &w.norm);
     else
         copy_rows(normed, words);
-    block.self.v.bias = NULL;
-    linear(circuit->machine, read, normed, &block.self.v, ACTIVATION_NONE);
+    w.v.bias = NULL;
+    linear(circuit->machine, read, normed, &w.v, ACTIVATION_NONE);
     for (size_t head = 0; head < c->n_head; head++) {
         size_t kv_head = config_kv_head(c, head);
         if (count_head(circuit, layer, head, matrix_columns(read, kv_head * c->d_v, c->d_v),
@@ -281,7 +286,7 @@ static int square(struct part *part, struct arena *arena, struct err *err)
 }
 
 /* Load W_Q, W_K or W_V, with the norm before it and the scales of the norm after it (or NULL). */
-static void read_in(struct part *part, const struct config *c, const struct weight *w,
+static void read_in(struct part *part, const struct sublayer *s, const struct weight *w,
                     const struct norm *before, const struct norm *after)
 {
     struct matrix m = part->columns;
@@ -289,8 +294,8 @@ static void read_in(struct part *part, const struct config *c, const struct weig
     for (size_t i = 0; after && i < m.rows; i++)
         for (size_t k = 0; k < m.columns; k++)
             m.data[i * m.stride + k] *=
-                after->scale[c->head_norm == HEAD_NORM_WHOLE ? k : k % part->size] + after->offset;
-    if (!c->norm_first || !c->norm_in)
+                after->scale[s->head.norm == HEAD_NORM_WHOLE ? k : k % part->size] + after->offset;
+    if (!s->norm_before)
         return;
     for (size_t i = 0; i < m.rows; i++)
         scale_row(m.data + i * m.stride, m.data + i * m.stride, m.columns,
@@ -305,7 +310,7 @@ static void read_in(struct part *part, const struct config *c, const struct weig
 }
 
 /* Load W_O, transposed, with the norm after it. */
-static int read_out(struct part *part, const struct config *c, const struct attention_weights *w,
+static int read_out(struct part *part, const struct sublayer *s, const struct attention_weights *w,
                     struct err *err)
 {
     struct arena arena = {0};
@@ -314,7 +319,7 @@ static int read_out(struct part *part, const struct config *c, const struct atte
     if (!out.data)
         return -1;
     weight_copy(out.data, out.columns, &w->out, (struct weight_piece){0, out.rows, 0});
-    if (c->norm_out)
+    if (s->norm_out)
         apply_scales(out, &w->post);
     transpose(m, out);
     arena_release(&arena);
@@ -343,22 +348,23 @@ static int read_layer(struct layer *layer, struct viewer *viewer, size_t number,
                       struct arena *arena, struct err *err)
 {
     const struct config *c = &viewer->model.config;
-    bool normed = c->head_norm != HEAD_NORM_NONE;
-    struct block_weights block;
-    if (weights_block(&viewer->model.weights, number, SITE_LN_1_POST, &block, err))
+    struct sublayer list[SUBLAYERS_MAX];
+    struct attention_weights w;
+    layer_read(list, c, PART_SENTENCE, number);
+    if (weights_attention(&viewer->model.weights, PART_SENTENCE, number, &w, err))
         return -1;
-    const struct attention_weights *w = &block.self;
-    const struct weight *const weights[] = {&w->q, &w->k, &w->v};
-    const struct norm *const norms[] = {&w->q_norm, &w->k_norm};
+    const struct weight *const weights[] = {&w.q, &w.k, &w.v};
+    const struct norm *const norms[] = {&w.q_norm, &w.k_norm};
     for (int i = 0; i < HEAD_PARTS; i++) {
         struct part *part = &layer->parts[i];
         part->heads = i == PART_K || i == PART_V ? c->n_kv_head : c->n_head;
         part->size = i == PART_Q || i == PART_K ? c->d_k : c->d_v;
         part->columns = new_matrix(arena, c->n_embd, part->heads * part->size, err);
-        if (!part->columns.data || (i == PART_O && read_out(part, c, w, err)))
+        if (!part->columns.data || (i == PART_O && read_out(part, list, &w, err)))
             return -1;
         if (i != PART_O)
-            read_in(part, c, weights[i], &w->norm, normed && i < PART_V ? norms[i] : NULL);
+            read_in(part, list, weights[i], &w.norm,
+                    list->head.norm && i < PART_V ? norms[i] : NULL);
         if (square(part, arena, err))
             return -1;
     }

@@ -234,7 +234,7 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
     const struct config *config = &survey->viewer->model.config;
     survey->heads = config->n_layer * config->n_head;
     survey->selection =
-        (struct selection){.sites = site_bit(SITE_WEIGHTS), .head_count = config->n_head};
+        (struct selection){.sites = SITE_SET(SITE_WEIGHTS), .head_count = config->n_head};
     return err_if(model_check(&survey->viewer->model, NEEDS_ONE_TEXT | NEEDS_CAUSAL, err) ||
                   selection_layers(&survey->selection, NULL, config, arena, err));
 }
@@ -306,37 +306,6 @@ const uint32_t *head_copies(const struct tokenized *text, struct arena *arena, s
     return before;
 }
 
-/* Input of a pass. */
-struct count {
-    const struct head_survey *survey;
-    enum score_material material;
-    const struct head_text *texts;
-    bool random; /* run random tokens instead of the texts */
-};
-
-/* Add the rows of one head; with a needle only the last row. */
-static void count_rows(struct mean *mean, const struct score *score, const struct count *count,
-                       const struct head_text *text, const struct tensor *weights)
-{
-    for (size_t query = text->marked ? text->count - 1 : 1; query < text->count; query++) {
-        const struct attention_row row = {
-            .weights = weights ? weights->data + query * weights->stride[0] : NULL,
-            .keys = query + 1,
-            .query = query,
-            .ids = text->ids,
-            .bos = count->survey->bos,
-            .offset = score->offset,
-            .marked = text->marked,
-            .before = score->name ? NULL : text->before,
-        };
-        double value = score->row->measure(&row);
-        if (isnan(value))
-            continue;
-        mean->sum += value;
-        mean->count++;
-    }
-}
-
 /* Roles are measured on the texts if other scores are, else on repeated tokens; without the score
  * of any role, nowhere. */
 static enum score_material role_material(const struct head_survey *survey)
@@ -347,42 +316,111 @@ static enum score_material role_material(const struct head_survey *survey)
     return !wanted ? SCORE_MATERIALS : head_survey_needs(survey, OF_TEXTS) ? OF_TEXTS : OF_REPEATS;
 }
 
-static void count_roles(const struct count *count, const struct head_text *text,
-                        const struct announcement *seen)
+/* A pass. Values of a layer are held until its rows are complete, and then added in the order of
+ * texts and queries, whichever thread measured them. */
+struct count {
+    const struct head_survey *survey;
+    enum score_material material;
+    const struct head_text *texts; /* [text_count] */
+    size_t text_count;
+    bool random;     /* run random tokens instead of the texts */
+    int layer;       /* whose values are held; -1: none */
+    double **values; /* [text] [score, head, query], those of roles last; NaN: no value */
+};
+
+/* The score `index`, or that of a role after all scores; false: it is not measured in this pass. */
+static bool find_measured(const struct count *count, size_t index, struct score *score)
 {
-    size_t heads = seen->values.shape[0];
-    for (size_t i = 0; i < ROLES; i++) {
-        const struct score score = {&score_rows[i], .offset = score_rows[i].offset};
-        struct mean *means = text->sums->roles + i * count->survey->heads;
-        for (size_t head = 0; head < heads; head++) {
-            struct tensor weights = tensor_slice(&seen->values, head);
-            count_rows(&means[(size_t)seen->layer * heads + head], &score, count, text, &weights);
-        }
-        if (seen->layer == 0)
-            count_rows(&text->sums->uniform[i], &score, count, text, NULL);
+    const struct score_list *scores = count->survey->scores;
+    if (index < scores->count) {
+        *score = scores->items[index];
+        return material_of(count->survey, score) == count->material;
     }
+    const struct score_row *role = &score_rows[index - scores->count];
+    *score = (struct score){role, .offset = role->offset};
+    return !count->random && count->material == role_material(count->survey);
 }
 
-static int take_weights(void *context, const struct announcement *seen, struct err *err)
+/* The first query that is measured: the second; with a needle only the last. */
+static size_t first_query(const struct head_text *text)
+{
+    return text->marked ? text->count - 1 : 1;
+}
+
+/* `weights` NULL: uniform attention. */
+static double measure(const struct count *count, const struct head_text *text,
+                      const struct score *score, size_t query, const float *weights)
+{
+    return score->row->measure(&(struct attention_row){
+        .weights = weights,
+        .keys = query + 1,
+        .query = query,
+        .ids = text->ids,
+        .bos = count->survey->bos,
+        .offset = score->offset,
+        .marked = text->marked,
+        .before = score->name ? NULL : text->before,
+    });
+}
+
+static void measure_row(void *context, const struct attention_map_row *seen)
 {
     const struct count *count = context;
     const struct head_survey *survey = count->survey;
     const struct head_text *text = &count->texts[seen->text];
-    size_t heads = seen->values.shape[0];
-    (void)err;
-    for (size_t i = 0; i < survey->scores->count; i++) {
-        const struct score *score = &survey->scores->items[i];
-        struct mean *means = (count->random ? text->sums->random : text->sums->found) +
-                             i * survey->heads + (size_t)seen->layer * heads;
-        if (material_of(survey, score) != count->material)
-            continue;
-        for (size_t head = 0; head < heads; head++) {
-            struct tensor weights = tensor_slice(&seen->values, head);
-            count_rows(&means[head], score, count, text, &weights);
-        }
+    size_t heads = survey->viewer->model.config.n_head;
+    struct score score;
+    for (size_t i = 0; i < survey->scores->count + ROLES && seen->query >= first_query(text); i++)
+        if (find_measured(count, i, &score))
+            count->values[seen->text][(i * heads + seen->head) * text->count + seen->query] =
+                measure(count, text, &score, seen->query, seen->values);
+}
+
+static void add_value(struct mean *mean, double value)
+{
+    mean->sum += isnan(value) ? 0 : value;
+    mean->count += !isnan(value);
+}
+
+/* Add the layer's values of a score to the sums. */
+static void add_values(const struct count *count, size_t index)
+{
+    const struct head_survey *survey = count->survey;
+    size_t heads = survey->viewer->model.config.n_head;
+    bool is_role = index >= survey->scores->count;
+    size_t role = is_role ? index - survey->scores->count : 0;
+    struct score score;
+    if (count->layer < 0 || !find_measured(count, index, &score))
+        return;
+    for (size_t t = 0; t < count->text_count; t++) {
+        const struct head_text *text = &count->texts[t];
+        struct mean *means = is_role         ? text->sums->roles + role * survey->heads
+                             : count->random ? text->sums->random + index * survey->heads
+                                             : text->sums->found + index * survey->heads;
+        for (size_t i = 0; i < heads; i++)
+            for (size_t query = first_query(text); query < text->count; query++)
+                add_value(&means[(size_t)count->layer * heads + i],
+                          count->values[t][(index * heads + i) * text->count + query]);
+        for (size_t query = first_query(text); is_role && !count->layer && query < text->count;
+             query++)
+            add_value(&text->sums->uniform[role], measure(count, text, &score, query, NULL));
     }
-    if (!count->random && count->material == role_material(survey))
-        count_roles(count, text, seen);
+}
+
+static void add_all(const struct count *count)
+{
+    for (size_t i = 0; i < count->survey->scores->count + ROLES; i++)
+        add_values(count, i);
+}
+
+static int take_rows(void *context, struct attention_map_room *room, struct err *err)
+{
+    struct count *count = context;
+    (void)err;
+    if (count->layer != room->layer)
+        add_all(count);
+    count->layer = room->layer;
+    room->take = measure_row;
     return 0;
 }
 
@@ -399,20 +437,25 @@ static const uint32_t *random_ids(const struct count *count, const struct head_t
     return ids;
 }
 
-static int run(struct count *count, struct viewer *viewer, size_t texts, struct arena *arena,
-               struct err *err)
+static int run(struct count *count, struct viewer *viewer, struct arena *arena, struct err *err)
 {
-    struct text *items = arena_alloc(arena, texts, sizeof *items, err);
-    const struct text_list list = {items, texts, count->texts->number, NULL};
-    for (size_t i = 0; items && i < texts; i++) {
+    const struct head_survey *survey = count->survey;
+    size_t measured = (survey->scores->count + ROLES) * viewer->model.config.n_head;
+    struct text *items = arena_alloc(arena, count->text_count, sizeof *items, err);
+    const struct text_list list = {items, count->text_count, count->texts->number, NULL};
+    struct tap tap = {.lend = take_rows, .context = count};
+    count->values = arena_alloc(arena, count->text_count, sizeof *count->values, err);
+    for (size_t i = 0; items && count->values && i < count->text_count; i++) {
         const struct head_text *text = &count->texts[i];
         items[i] = (struct text){.ids = text->ids, .count = text->count};
-        if (count->random && !(items[i].ids = random_ids(count, text, arena, err)))
+        if ((count->random && !(items[i].ids = random_ids(count, text, arena, err))) ||
+            !(count->values[i] = arena_room(arena, text->count, measured * sizeof(double), err)))
             return -1;
     }
-    return items ? viewer_run(viewer, &count->survey->selection, &list,
-                              (struct tap){.sink = take_weights, .context = count}, err)
-                 : -1;
+    if (!items || !count->values || viewer_run(viewer, &survey->selection, &list, tap, err))
+        return -1;
+    add_all(count);
+    return 0;
 }
 
 int head_survey_run(const struct head_survey *survey, struct viewer *viewer,
@@ -420,14 +463,29 @@ int head_survey_run(const struct head_survey *survey, struct viewer *viewer,
                     struct err *err)
 {
     struct arena arena = {0};
-    struct count found = {survey, material, texts, false};
-    struct count random = {survey, material, texts, true};
-    int failed = run(&found, viewer, count, &arena, err) ||
-                 (survey->with_baseline && run(&random, viewer, count, &arena, err));
+    int failed = 0;
+    for (int random = 0; random <= survey->with_baseline && !failed; random++) {
+        struct count pass = {survey, material, texts, count, random, -1, NULL};
+        failed = run(&pass, viewer, &arena, err);
+        arena_clear(&arena);
+    }
     for (size_t i = 0; i < count && !failed; i++)
         texts[i].sums->counts[material]++;
     arena_release(&arena);
     return err_if(failed);
+}
+
+void head_survey_add_memory(struct memory *memory, const struct viewer *viewer, size_t scores,
+                            const struct text_pair *pair)
+{
+    const struct config *config = &viewer->model.config;
+    const struct selection selection = {.sites = SITE_SET(SITE_WEIGHTS),
+                                        .layers.count = config->n_layer};
+    struct memory own = {0};
+    viewer_add_memory(&own, viewer, &selection, pair, LOOK_BY_ROW);
+    own.during +=
+        (double)((scores + ROLES) * config->n_head) * (double)pair->sentence.count * sizeof(double);
+    memory->during = fmax(memory->during, own.during);
 }
 
 int head_survey_run_repeats(const struct head_survey *survey, struct viewer *viewer,

@@ -125,6 +125,10 @@ int head_survey_run(const struct head_survey *survey, struct viewer *viewer,
                     enum score_material material, const struct head_text *texts, size_t count,
                     struct err *err);
 
+/* Add the memory of a pass over one text for so many scores. */
+void head_survey_add_memory(struct memory *memory, const struct viewer *viewer, size_t scores,
+                            const struct text_pair *pair);
+
 /* Run texts of repeated random tokens, if a score needs them. */
 int head_survey_run_repeats(const struct head_survey *survey, struct viewer *viewer,
                             struct head_sums *sums, struct err *err);

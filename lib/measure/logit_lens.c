@@ -10,14 +10,15 @@
 #include "math/isa.h"
 #include "math/portable_math.h"
 #include "measure/token_scores.h"
+#include "model/layer.h"
 
 static bool is_of_stream(const struct config *config, enum site site)
 {
     size_t floats = 0;
-    const struct site_row *row = &site_rows[site];
-    return row->in_layer && row->part != PART_SOURCE && row->axes == AXES_TOKEN_CHANNEL &&
-           site_exists(config, site) && site_like(site) != SITE_MLP_ACT &&
-           site_like(site) != SITE_MLP_GATE && site_like(site) != SITE_MLP_UP &&
+    const struct site_row *row = site_row(site);
+    return row->in_layer && site_part(site) != PART_SOURCE && row->axes == AXES_TOKEN_CHANNEL &&
+           site_exists(config, site) && site_id(site) != SITE_MLP_ACT &&
+           site_id(site) != SITE_MLP_GATE && site_id(site) != SITE_MLP_UP &&
            site_size(&floats, config, site, config->n_head, 1, 1) && floats == config->n_embd;
 }
 
@@ -27,9 +28,9 @@ int lens_find_site(enum site *site, const char *name, const struct config *confi
     *site = site_of_output(config);
     if (!name || (site_find(name, strlen(name), site) && is_of_stream(config, *site)))
         return 0;
-    for (int i = 0; i < SITE_COUNT; i++)
-        if (is_of_stream(config, (enum site)i))
-            buf_format(&known, "%s%s", known.size ? ", " : "", site_rows[i].name);
+    for (enum site other = 0; other != SITE_PASS_END; other = site_next(other))
+        if (is_of_stream(config, other))
+            buf_format(&known, "%s%s", known.size ? ", " : "", site_name(other));
     err_usage(err, "--site: expected one of %s, found '%s'", known.size ? known.bytes : "", name);
     buf_release(&known);
     return -1;
@@ -183,9 +184,9 @@ static int look_at_all(struct lens_work *work, struct arena *arena, struct err *
     return 0;
 }
 
-static uint64_t sites_of(const struct lens_plan *plan)
+static struct site_set sites_of(const struct lens_plan *plan)
 {
-    return site_bit(plan->site) | site_bit(site_of_logits(&plan->viewer->model.config));
+    return SITE_SET(plan->site, site_of_logits(&plan->viewer->model.config));
 }
 
 /* Compute the lens from a report with the plan's sites in all layers, and possibly other sites. */
@@ -217,7 +218,7 @@ int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struc
 }
 
 /* Add the memory of a look in all layers. */
-static void add_look(struct memory *memory, const struct viewer *viewer, uint64_t sites,
+static void add_look(struct memory *memory, const struct viewer *viewer, struct site_set sites,
                      const struct text_pair *pair)
 {
     const struct selection selection = {.sites = sites,
@@ -388,9 +389,11 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
         return 0;
     if (selection_layers(&all, NULL, config, arena, err))
         return -1;
-    bool starts = all_steps && config->norm_first;
-    bool halves = starts && layers <= HALVES_MAX &&
-                  !lens_find_site(&site, site_rows[site].name, config, &none);
+    struct sublayer list[SUBLAYERS_MAX];
+    layer_read(list, config, PART_SENTENCE, 0);
+    bool starts = all_steps && !list->norm_after;
+    bool halves =
+        starts && layers <= HALVES_MAX && !lens_find_site(&site, site_name(site), config, &none);
     enum page_step step = halves ? STEP_MLP : STEP_LAYER;
     enum site end = site_of_output(config);
     size_t listed = num_min(best_count, STEP_LISTED);
@@ -420,11 +423,11 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
     return 0;
 }
 
-uint64_t next_tokens_sites(const struct next_plan *plan)
+struct site_set next_tokens_sites(const struct next_plan *plan)
 {
-    uint64_t sites = 0;
+    struct site_set sites = {0};
     for (size_t i = 0; i < plan->count; i++)
-        sites |= sites_of(&plan->lenses[i]);
+        site_set_join(&sites, sites_of(&plan->lenses[i]));
     return sites;
 }
 

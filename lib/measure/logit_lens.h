@@ -83,7 +83,7 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
  * The most likely next tokens after each token of the text:
  *
  *     if (next_tokens_plan(&plan, &viewer, 50, true, &arena, err)) ...
- *     selection.sites |= next_tokens_sites(&plan);
+ *     site_set_join(&selection.sites, next_tokens_sites(&plan));
  *     ... look at the text, all layers ...
  *     if (next_tokens_of_report(&facts.next, &plan, &report, &sentence, &arena, err)) ...
  */
@@ -99,7 +99,7 @@ struct next_plan {
 int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_count,
                      bool all_steps, struct arena *arena, struct err *err);
 
-uint64_t next_tokens_sites(const struct next_plan *plan);
+struct site_set next_tokens_sites(const struct next_plan *plan);
 
 /* Add the memory of the look and of the next tokens of all steps. */
 void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,

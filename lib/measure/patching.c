@@ -121,7 +121,7 @@ static int run_from(struct sweep *s, const size_t *firsts, size_t layer,
 
 static int run_to_logits(struct sweep *s, size_t layer, const struct edits *patches)
 {
-    const struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
+    const struct selection selection = {.sites = SITE_SET(SITE_LOGITS), .last_logits = true};
     return run_from(s, s->firsts, layer, patches, &selection, read_logits);
 }
 
@@ -183,7 +183,7 @@ static int keep_received(void *context, const struct announcement *seen, struct 
 static int run_received(struct sweep *s, const struct edits *patches)
 {
     const struct patch_path *path = &s->plan->path;
-    struct selection selection = {.sites = site_bit(path->to), .layers = {&path->to_layer, 1}};
+    struct selection selection = {.sites = SITE_SET(path->to), .layers = {&path->to_layer, 1}};
     struct edit_range layer = only(path->to_layer);
     struct edit_range head = only(path->to_head);
     struct edit *items = arena_alloc(&s->chunk, s->count, sizeof *items, s->err);
@@ -256,8 +256,7 @@ static int run_both(struct sweep *s)
     struct viewer *viewer = s->plan->viewer;
     struct capture capture;
     struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &capture};
-    struct selection selection = {.sites = site_bit(SITE_RESID_PRE) | site_bit(s->site) |
-                                           site_bit(SITE_LOGITS),
+    struct selection selection = {.sites = SITE_SET(SITE_RESID_PRE, s->site, SITE_LOGITS),
                                   .last_logits = true};
     struct text texts[] = {text_of(s, &s->base), text_of(s, &s->other)};
     struct text_list both = {texts, 2, 0, NULL};
@@ -389,7 +388,7 @@ static int check_site(const struct patching_plan *plan, enum site site, struct e
     const struct edits edits = {&edit, 1};
     if (!site_exists(c, site))
         return err_unsupported(err, "--over: '%s' has no '%s'", viewer->model.name,
-                               site_rows[site].name);
+                               site_name(site));
     return edits_check(&edits, c, err);
 }
 
@@ -398,7 +397,7 @@ static void lay_out(struct sweep *s)
     struct patching *found = s->found;
     const struct config *c = s->config;
     const struct patch_path *path = &s->plan->path;
-    bool of_keys = site_rows[s->site].axes == AXES_GROUP_TOKEN_DIM;
+    bool of_keys = site_row(s->site)->axes == AXES_GROUP_TOKEN_DIM;
     s->by_head = site_has_heads(s->site);
     s->by_token = !s->by_head || s->plan->over == PATCH_HEADS_BY_TOKEN;
     found->layers = c->n_layer;
@@ -508,7 +507,7 @@ static int make_frame(struct sheet *frame, const struct patching *patching, size
     bool by_token = patching->plan->over == PATCH_HEADS_BY_TOKEN;
     enum site site = patch_overs[patching->plan->over].site;
     bool of_tokens = by_token || !site_has_heads(site);
-    size_t shared_by = site_rows[site].axes == AXES_GROUP_TOKEN_DIM
+    size_t shared_by = site_row(site)->axes == AXES_GROUP_TOKEN_DIM
                            ? config_shared_by(&patching->plan->viewer->model.config)
                            : 0;
     size_t columns = of_tokens ? patching->plan->question->position + 1 : patching->columns;
@@ -562,8 +561,8 @@ void patching_add_memory(struct memory *memory, const struct patching_plan *plan
 {
     const struct viewer *viewer = plan->viewer;
     const struct config *config = &viewer->model.config;
-    const struct selection selection = {.sites = site_bit(SITE_RESID_PRE) |
-                                                 site_bit(patch_overs[plan->over].site),
+    const struct selection selection = {.sites =
+                                            SITE_SET(SITE_RESID_PRE, patch_overs[plan->over].site),
                                         .layers.count = config->n_layer};
     struct memory look = {0};
     size_t tokens = pair->sentence.count;

@@ -215,7 +215,7 @@ static int read_windows(struct reading *reading, struct arena *arena, struct err
 {
     struct viewer *viewer = reading->scoring->viewer;
     const struct config *config = &viewer->model.config;
-    struct selection selection = {.sites = site_bit(site_of_logits(config))};
+    struct selection selection = {.sites = SITE_SET(site_of_logits(config))};
     struct text_list list = {.first = reading->look->first + reading->text};
     struct tap tap = {.sink = keep_rows, .context = reading};
     size_t channels = config->n_embd, best_count = reading->scored->best_count;
@@ -288,7 +288,7 @@ void scoring_add_memory(struct memory *memory, const struct scoring *scoring,
 {
     const struct viewer *viewer = scoring->viewer;
     const struct config *config = &viewer->model.config;
-    const struct selection selection = {.sites = site_bit(site_of_logits(config))};
+    const struct selection selection = {.sites = SITE_SET(site_of_logits(config))};
     size_t tokens = pair->sentence.count;
     size_t most = scoring->context ? PASS_TOKENS + scoring->context : tokens;
     size_t row = config->n_embd * sizeof(float) + sizeof(struct score_target);

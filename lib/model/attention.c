@@ -1,34 +1,261 @@
-#include "model/pass.h"
+/* attention.c: the attention of a layer: the memory of threads and of attention maps, and the heads
+ * of all texts, each by the method of the mechanism. */
+#include <string.h>
 
-#include <stdatomic.h>
-#include <stdint.h>
-
-#include "math/rows.h"
+#include "base/num.h"
 #include "math/rng.h"
+#include "math/rows.h"
 #include "model/attention_strip.h"
 
-const struct attention_method *attention_method(enum attention_kind kind)
+/* --- methods ---------------------------------------------------------------------------------- */
+
+static const struct attention_method *const methods[ATTENTION_KINDS] = {
+    [ATTENTION_DENSE] = &attention_dense,     [ATTENTION_SPARSE] = &attention_sparse,
+    [ATTENTION_LINEAR] = &attention_linear,   [ATTENTION_BLOCKED] = &attention_blocked,
+    [ATTENTION_LOWRANK] = &attention_lowrank,
+};
+
+/* --- memory of threads ------------------------------------------------------------------------ */
+
+/* The buffers, and their bytes, that a thread needs; false: more than can be counted. */
+static bool measure(struct attention_size *size, size_t *bytes,
+                    const struct attention_problem *problem)
 {
-    static const struct attention_method *const methods[ATTENTION_KINDS] = {
-        [ATTENTION_DENSE] = &attention_dense,     [ATTENTION_SPARSE] = &attention_sparse,
-        [ATTENTION_LINEAR] = &attention_linear,   [ATTENTION_BLOCKED] = &attention_blocked,
-        [ATTENTION_LOWRANK] = &attention_lowrank,
-    };
-    return methods[kind];
+    *size = (struct attention_size){.rows = 0};
+    *bytes = 0;
+    if (!methods[problem->rule.kind]->measure(size, problem) ||
+        !num_multiply(&size->scores, size->rows, size->stride) ||
+        !num_multiply(&size->context, size->rows, size->context_stride) ||
+        !num_multiply(&size->part, size->part_rows, size->context_stride))
+        return false;
+    for (size_t i = 0; i < ATTENTION_BUFFERS; i++) {
+        size_t of_buffer = 0;
+        if (!num_multiply(&of_buffer, size->counts[i], sizeof(float)) ||
+            !num_add(bytes, *bytes, of_buffer))
+            return false;
+    }
+    return true;
 }
 
-static const struct attention_method *method_of(const struct pass *pass)
+size_t attention_bytes(const struct config *config, size_t queries, size_t keys)
 {
-    return attention_method(pass_attention_kind(pass));
+    struct attention_problem problem = {
+        .config = config, .queries = queries, .keys = keys, .fresh_keys = keys};
+    enum site_part last = config->n_encoder_layer ? PART_CROSS : PART_SENTENCE;
+    size_t all = 0;
+    for (enum site_part part = PART_SENTENCE; part <= last; part++) { /* each has its own */
+        struct attention_size size;
+        size_t bytes = 0;
+        problem.rule = score_rule_read(config, part, 0);
+        if (!measure(&size, &bytes, &problem) || !num_add(&all, all, bytes))
+            return SIZE_MAX;
+    }
+    return all;
 }
+
+size_t attention_whole_bytes(const struct config *config, size_t queries, size_t keys,
+                             size_t threads)
+{
+    size_t bytes = 0;
+    return num_multiply(&bytes, attention_bytes(config, queries, keys), threads) ? bytes : SIZE_MAX;
+}
+
+/* True if a map is watched in a layer and the mechanism has it. */
+static bool map_is_wanted(const struct pass *pass, size_t map, size_t layer)
+{
+    enum site site = (enum site)(SITE_SCORES + map);
+    return pass_watches(pass, site, layer) && site_exists(pass->config, SITE_OF(pass->part, site));
+}
+
+static bool map_is_wanted_anywhere(const struct pass *pass, size_t map)
+{
+    for (size_t layer = 0; layer < pass->layers; layer++)
+        if (map_is_wanted(pass, map, layer))
+            return true;
+    return false;
+}
+
+static struct attention_problem problem_of(const struct pass *pass)
+{
+    const struct batch *batch = pass->batch;
+    struct attention_problem problem = {
+        .config = pass->config,
+        .rule = score_rule_read(pass->config, pass->part, 0),
+        .queries = batch->longest_queries,
+        .keys = batch->longest_keys,
+        .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
+    };
+    for (size_t s = 0; s < batch->count; s++)
+        if (!pass_cache(pass, s) && batch->keys[s].count > problem.fresh_keys)
+            problem.fresh_keys = batch->keys[s].count;
+    for (size_t map = 0; map < ATTENTION_MAPS; map++)
+        problem.maps |= map_is_wanted_anywhere(pass, map);
+    return problem;
+}
+
+/* Reserve the memory of every thread for the longest text of the batch; all layers use it. */
+static int take_memory(struct pass *pass)
+{
+    size_t threads = pool_threads(pass->machine->pool);
+    struct attention_problem problem = problem_of(pass);
+    struct attention_size size;
+    size_t bytes = 0;
+    if (!measure(&size, &bytes, &problem))
+        return err_memory(pass->err, SIZE_MAX);
+    struct attention_memory *memory = arena_alloc(pass->arena, threads, sizeof *memory, pass->err);
+    if (!memory)
+        return -1;
+    for (size_t i = 0; i < threads * ATTENTION_BUFFERS; i++) {
+        struct attention_memory *own = &memory[i / ATTENTION_BUFFERS];
+        size_t buffer = i % ATTENTION_BUFFERS, count = size.counts[buffer];
+        bool zeroed = buffer >= FIRST_OF_PAIRS;
+        own->stride = size.stride;
+        own->context_stride = size.context_stride;
+        own->query_stride = size.query_stride;
+        own->weight_stride = size.weight_stride;
+        if (count && !(own->buffers[buffer] = (zeroed ? arena_alloc : arena_room)(
+                           pass->arena, count, sizeof(float), pass->err)))
+            return -1;
+    }
+    pass->scratch.attention = memory;
+    return 0;
+}
+
+/* --- attention maps --------------------------------------------------------------------------- */
+
+static size_t cells_of(const struct pass *pass, size_t text)
+{
+    return pass->batch->queries[text].count * batch_keys(pass->batch, text);
+}
+
+int attention_maps_init(struct pass *pass)
+{
+    struct attention_maps *maps = &pass->scratch.maps;
+    const struct batch *batch = pass->batch;
+    size_t heads = batch->count * pass->config->n_head;
+    size_t total = 0; /* floats of a map for all heads of all texts */
+    for (size_t s = 0; s < batch->count; s++) {
+        size_t cells = 0;
+        if (!num_multiply(&cells, batch->queries[s].count, batch_keys(batch, s)) ||
+            !num_multiply(&cells, cells, pass->config->n_head) || !num_add(&total, total, cells))
+            return err_memory(pass->err, SIZE_MAX);
+    }
+    if (pass->tap->lend &&
+        !(maps->lent = arena_alloc(pass->arena, batch->count, sizeof *maps->lent, pass->err)))
+        return -1;
+    for (size_t map = 0; map < ATTENTION_MAPS; map++) {
+        if (!map_is_wanted_anywhere(pass, map))
+            continue;
+        maps->places[map] = arena_alloc(pass->arena, heads, sizeof(float *), pass->err);
+        if (!pass->tap->lend)
+            maps->own[map] = arena_room(pass->arena, total, sizeof(float), pass->err);
+        if (!maps->places[map] || (!pass->tap->lend && !maps->own[map]))
+            return -1;
+    }
+    return 0;
+}
+
+size_t attention_rows_bytes(size_t keys)
+{
+    return STRIP * keys * sizeof(float);
+}
+
+/* Reserve memory of each thread for a strip of rows, which the lender takes. */
+static int take_strips(struct pass *pass, size_t map)
+{
+    struct attention_memory *memory = pass->scratch.attention;
+    size_t threads = pool_threads(pass->machine->pool);
+    for (size_t t = 0; t < threads && !memory[t].maps[map]; t++)
+        if (!(memory[t].maps[map] = arena_room(
+                  pass->arena, 1, attention_rows_bytes(pass->batch->longest_keys), pass->err)))
+            return -1;
+    return 0;
+}
+
+static int borrow(struct pass *pass, size_t map, size_t layer, float **places)
+{
+    const struct batch *batch = pass->batch;
+    size_t heads = pass->config->n_head;
+    for (size_t s = 0; s < batch->count; s++) {
+        struct attention_map_room room = {
+            .site = SITE_OF(pass->part, SITE_SCORES + map),
+            .layer = (int)layer,
+            .text = s,
+            .queries = batch->queries[s].count,
+            .keys = batch_keys(batch, s),
+            .heads = places + s * heads,
+        };
+        if ((room.queries && pass->tap->lend(pass->tap->context, &room, pass->err)) ||
+            (room.take && take_strips(pass, map)))
+            return -1;
+        pass->scratch.maps.lent[s] = (struct lent_maps){room.rows, room.take};
+    }
+    return 0;
+}
+
+/* Set the memory of the maps of a layer. */
+static int begin_maps(struct pass *pass, size_t layer)
+{
+    struct attention_maps *maps = &pass->scratch.maps;
+    size_t heads = pass->batch->count * pass->config->n_head;
+    for (size_t map = 0; map < ATTENTION_MAPS; map++) {
+        float **places = maps->places[map];
+        float *own = maps->own[map];
+        for (size_t k = 0; places && k < heads; k++)
+            places[k] = NULL;
+        if (!map_is_wanted(pass, map, layer))
+            continue;
+        if (!own && borrow(pass, map, layer, places))
+            return -1;
+        for (size_t k = 0; own && k < heads; k++) {
+            places[k] = own;
+            own += cells_of(pass, k / pass->config->n_head);
+        }
+    }
+    return 0;
+}
+
+/* The memory of a head's map; NULL: it is not wanted. */
+static float *map_of(const struct attention_head *head, size_t map)
+{
+    const struct pass *pass = head->layer->pass;
+    float *const *places = pass->scratch.maps.places[map];
+    if (head->lent.take && map_is_wanted(pass, map, head->layer->layer))
+        return head->memory->maps[map];
+    return places ? places[head->text * pass->config->n_head + head->head] : NULL;
+}
+
+/* Announce a map that was not lent, which is finite. */
+static enum pass_state announce_map(struct pass *pass, size_t map, size_t layer)
+{
+    const struct batch *batch = pass->batch;
+    const float *own = pass->scratch.maps.own[map];
+    enum site site = (enum site)(SITE_SCORES + map);
+    size_t heads = pass->config->n_head;
+    for (size_t s = 0; own && map_is_wanted(pass, map, layer) && s < batch->count; s++) {
+        size_t keys = batch_keys(batch, s);
+        struct tensor values = {
+            .data = own,
+            .rank = 3,
+            .shape = {heads, batch->queries[s].count, keys},
+            .stride = {cells_of(pass, s), keys, 1},
+        };
+        if (batch->queries[s].count && tap_show(pass, site, layer, s, values))
+            return PASS_FAILED;
+        own += heads * cells_of(pass, s);
+    }
+    return pass_after(pass, site, layer);
+}
+
+/* --- heads ------------------------------------------------------------------------------------ */
 
 static struct matrix head_part(struct matrix whole, struct span rows, size_t head, size_t width)
 {
     return matrix_columns(matrix_rows(whole, rows.first, rows.count), head * width, width);
 }
 
-/* A number for a head: the same for all texts, so that what is drawn for one does not depend on
- * which others are looked at, nor in which order. */
+/* A number for a head: the same for all texts, so that the draws of a head do not depend on
+ * which others are watched, nor on their order. */
 static uint64_t dropout_key(const struct attention_layer *layer, size_t head)
 {
     const struct pass *pass = layer->pass;
@@ -37,7 +264,8 @@ static uint64_t dropout_key(const struct attention_layer *layer, size_t head)
     return splitmix64(splitmix64(seed + place) + head);
 }
 
-static struct attention_head head_of(const struct attention_layer *layer, size_t text, size_t head)
+static struct attention_head head_of(const struct attention_layer *layer, size_t text, size_t head,
+                                     const struct attention_memory *memory)
 {
     const struct pass *pass = layer->pass;
     const struct config *c = pass->config;
@@ -45,8 +273,9 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
     size_t group = config_kv_head(c, head);
     struct span queries = pass->batch->queries[text];
     struct span keys = pass->batch->keys[text];
-    return (struct attention_head){
+    struct attention_head job = {
         .layer = layer,
+        .memory = memory,
         .q = head_part(s->q, queries, head, c->d_k),
         .k = head_part(s->k, keys, group, c->d_k),
         .v = head_part(s->v, keys, group, c->d_v),
@@ -57,23 +286,16 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
         .group = group,
         .past = pass->batch->past[text],
         .keys = batch_keys(pass->batch, text),
-        .scores = attention_maps_at(pass, SITE_SCORES, text, head),
-        .softmax = attention_maps_at(pass, SITE_SOFTMAX, text, head),
-        .masked = attention_maps_at(pass, SITE_MASKED, text, head),
-        .weights = attention_maps_at(pass, SITE_WEIGHTS, text, head),
-        .rows = s->maps.rows ? s->maps.rows[text] : NULL,
         .dropout_key = dropout_key(layer, head),
-        .slope = attention_slope(c, head),
+        .slope = score_slope(&layer->rule, head),
     };
-}
-
-static void note_fault(struct attention_layer *layer, size_t round, enum head_fault fault)
-{
-    size_t found = round * HEAD_FAULTS + fault;
-    size_t lowest = atomic_load(&layer->first_fault);
-    while (found < lowest)
-        if (atomic_compare_exchange_weak(&layer->first_fault, &lowest, found))
-            break;
+    if (s->maps.lent)
+        job.lent = s->maps.lent[text];
+    job.scores = map_of(&job, SITE_SCORES - SITE_SCORES);
+    job.softmax = map_of(&job, SITE_SOFTMAX - SITE_SCORES);
+    job.masked = map_of(&job, SITE_MASKED - SITE_SCORES);
+    job.weights = map_of(&job, SITE_WEIGHTS - SITE_SCORES);
+    return job;
 }
 
 static void compute_head(void *context, size_t round, size_t thread)
@@ -84,17 +306,19 @@ static void compute_head(void *context, size_t round, size_t thread)
     struct span heads = pass_heads(pass, SITE_CONTEXT, layer->layer);
     if (head < heads.first || head >= heads.first + heads.count)
         return;
-    struct attention_head job = head_of(layer, round / pass->config->n_head, head);
-    job.memory = &pass->scratch.attention[thread];
+    struct attention_head job =
+        head_of(layer, round / pass->config->n_head, head, &pass->scratch.attention[thread]);
     if (!layer->wants_context && !job.scores && !job.softmax && !job.masked && !job.weights)
         return;
-    enum head_fault fault = method_of(pass)->compute(&job);
+    enum head_fault fault = methods[layer->rule.kind]->compute(&job);
     nontemporal_fence();
-    if (fault != HEAD_SOUND)
-        note_fault(layer, round, fault);
+    size_t found = round * HEAD_FAULTS + fault, lowest = atomic_load(&layer->first_fault);
+    while (fault != HEAD_SOUND && found < lowest)
+        if (atomic_compare_exchange_weak(&layer->first_fault, &lowest, found))
+            break;
 }
 
-/* About how many multiply-adds all heads take, so that the pool can judge. */
+/* About how many multiply-adds all heads take: with few, the pool uses one thread. */
 static double work_of(const struct pass *pass)
 {
     const struct config *c = pass->config;
@@ -102,13 +326,6 @@ static double work_of(const struct pass *pass)
     for (size_t s = 0; s < pass->batch->count; s++)
         cells += (double)pass->batch->queries[s].count * (double)batch_keys(pass->batch, s);
     return cells * (double)c->n_head * (double)(c->d_k + c->d_v);
-}
-
-static enum pass_state announce_all(struct pass *pass, size_t layer)
-{
-    for (int site = SITE_SCORES; site <= SITE_WEIGHTS; site++)
-        PASS_TRY(attention_maps_announce(pass, (enum site)site, layer));
-    return tap_heads(pass, SITE_CONTEXT, layer, pass->scratch.context);
 }
 
 static void store_head(void *context, size_t round, size_t thread)
@@ -139,44 +356,32 @@ void attention_store(struct pass *pass, size_t layer)
     pool_run(pass->machine->pool, loop, &job);
 }
 
-static int prepare(struct attention_layer *job)
+enum pass_state attention(struct pass *pass, const struct score_rule *rule, size_t layer)
 {
-    struct pass *pass = job->pass;
-    if ((!pass->scratch.attention && attention_take_memory(pass)) ||
-        attention_maps_begin(pass, job->layer))
-        return -1;
-    if (method_of(pass)->prepare)
-        method_of(pass)->prepare(job);
-    return 0;
-}
-
-enum pass_state attention(struct pass *pass, size_t layer)
-{
-    bool bends = pass->config->score_cap > 0 || attention_slope(pass->config, 0) > 0;
     struct attention_layer job = {
         .pass = pass,
         .layer = layer,
-        .scale = (bends ? mechanism_base_scale : mechanism_scale)(pass->config, layer),
-        .bends = bends,
+        .rule = *rule,
         .wants_context = pass_goes_to(pass, SITE_CONTEXT, layer),
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
-        .window = config_window(pass->config, layer),
-        .cap = pass->config->score_cap,
-        .renormalises = pass->config->mechanism.renormalise && pass->batch->causal,
     };
     size_t heads = pass->config->n_head;
     size_t rounds = pass->batch->count * heads;
     for (int i = 0; i < ATTENTION_MAPS; i++)
         job.edits |= (unsigned)pass_edits(pass, (enum site)(SITE_SCORES + i), layer) << i;
-    if (prepare(&job))
+    if ((!pass->scratch.attention && take_memory(pass)) || begin_maps(pass, layer))
         return PASS_FAILED;
+    if (methods[rule->kind]->prepare)
+        methods[rule->kind]->prepare(&job);
     atomic_init(&job.first_fault, rounds * HEAD_FAULTS);
     pool_run(pass->machine->pool,
              (struct loop){.rounds = rounds, .work = work_of(pass), .round = compute_head}, &job);
     size_t fault = atomic_load(&job.first_fault);
     size_t round = fault / HEAD_FAULTS;
+    for (size_t map = 0; round == rounds && map < ATTENTION_MAPS; map++)
+        PASS_TRY(announce_map(pass, map, layer));
     if (round == rounds)
-        return announce_all(pass, layer);
+        return tap_heads(pass, SITE_CONTEXT, layer, pass->scratch.context);
     struct place_in_pass place = {SITE_SCORES, layer, round / heads, round % heads};
     if (fault % HEAD_FAULTS == HEAD_NO_NUMBER)
         return pass_fail_number(pass, &place);

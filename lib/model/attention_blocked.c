@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "math/rows.h"
 #include "model/attention_strip.h"
 
@@ -94,7 +95,7 @@ static void put_block(const struct attention_head *head, size_t query, struct ke
 
 static void finish_maps(const struct attention_head *head, size_t query, float largest, float sum)
 {
-    struct key_range keys = {attention_first(head, query), strip_visible(head, query)};
+    struct key_range keys = strip_visible(head, query);
     size_t seen = keys.end - keys.first;
     size_t future = head->keys - keys.end;
     float *masked = strip_map_row(head, head->masked, query);
@@ -122,7 +123,7 @@ static void take_in(const struct attention_head *head, size_t query, size_t inde
     struct so_far so_far = so_far_of(head);
     size_t count = keys.end - keys.first;
     float *context = head->memory->context + index * head->memory->context_stride;
-    attention_scale(head, scores, keys);
+    score_apply(&head->layer->rule, head->slope, scores, keys);
     put_block(head, query, keys, scores);
     float before = so_far.largest[index];
     float here = max_row(scores, count);
@@ -150,10 +151,8 @@ static void compute_block(const struct attention_head *head, const struct strip 
     strip_scores(head, strip, steps, memory->scores);
     for (size_t i = 0; i < strip->rows; i++) {
         float *row = memory->scores + i * memory->stride;
-        size_t visible = strip_visible(head, strip->first + i);
-        size_t window = attention_first(head, strip->first + i);
-        struct key_range seen = {window > block.first ? window : block.first,
-                                 visible < block.end ? visible : block.end};
+        struct key_range seen = strip_visible(head, strip->first + i);
+        seen = (struct key_range){num_max(seen.first, block.first), num_min(seen.end, block.end)};
         if (seen.end > seen.first)
             take_in(head, strip->first + i, i, row + seen.first - steps.first, seen);
         else
@@ -184,7 +183,7 @@ static enum head_fault compute_strip(const struct attention_head *head, const st
 {
     struct so_far so_far = so_far_of(head);
     size_t block = block_of(head->layer->pass->config);
-    size_t keys = strip_visible(head, strip->first + strip->rows - 1);
+    size_t keys = strip_visible(head, strip->first + strip->rows - 1).end;
     enum head_fault fault = put_scores(head, strip);
     if (fault != HEAD_SOUND)
         return fault;
@@ -194,7 +193,7 @@ static enum head_fault compute_strip(const struct attention_head *head, const st
         so_far.largest[i] = -INFINITY;
         so_far.sum[i] = 0.0f;
     }
-    size_t first = attention_first(head, strip->first) / block * block;
+    size_t first = strip_visible(head, strip->first).first / block * block;
     for (; first < keys; first += block) {
         size_t rest = keys - first;
         compute_block(head, strip,
@@ -205,7 +204,8 @@ static enum head_fault compute_strip(const struct attention_head *head, const st
 
 static enum head_fault compute(const struct attention_head *head)
 {
-    return strip_for_each(head, compute_strip);
+    strip_pack_keys(head);
+    return strip_for_each(head, 0, STRIP, compute_strip);
 }
 
 const struct attention_method attention_blocked = {measure, prepare, compute};

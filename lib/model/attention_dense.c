@@ -34,20 +34,20 @@ static void fetch_kernels_of(struct attention_layer *layer, size_t rows, size_t 
         strip_fetch_context(layer, rows, KEY_PANEL, true);
     if (rest)
         strip_fetch_context(layer, rows, rest, keys / KEY_PANEL * KEY_PANEL % CHAIN > 0);
-    if (rest && layer->window) /* it may be the first panel */
+    if (rest && layer->rule.back < SIZE_MAX) /* it may be the first panel */
         strip_fetch_context(layer, rows, rest, false);
 }
 
 static void prepare(struct attention_layer *layer)
 {
     const struct batch *batch = layer->pass->batch;
-    bool causal = batch->causal;
     kernels_begin(layer->pass->machine->kernels);
     for (size_t s = 0; s < batch->count; s++) {
         size_t queries = batch->queries[s].count;
         for (size_t first = 0; first < queries; first += STRIP) {
             size_t rows = queries - first < STRIP ? queries - first : STRIP;
-            size_t keys = causal ? batch->past[s] + first + rows : batch_keys(batch, s);
+            size_t last = batch->past[s] + first + rows - 1;
+            size_t keys = score_visible(&layer->rule, last, batch_keys(batch, s)).end;
             fetch_kernels_of(layer, strip_row_size(rows), keys);
         }
     }
@@ -71,15 +71,14 @@ static enum head_fault mask_before(const struct attention_head *head, struct mat
                                    size_t query)
 {
     struct softmax_range ranges[STRIP];
-    const struct attention_layer *layer = head->layer;
+    const struct score_rule *rule = &head->layer->rule;
     for (size_t row = 0; row < rows.rows; row++) {
-        struct key_range keys = attention_seen(head, query + row);
-        float *seen = rows.data + row * rows.stride + keys.first;
+        struct key_range keys = strip_visible(head, query + row);
         ranges[row] = (struct softmax_range){.first = keys.first, .end = keys.end};
-        if (layer->bends)
-            attention_scale(head, seen, keys);
+        if (score_bends(rule))
+            score_apply(rule, head->slope, rows.data + row * rows.stride + keys.first, keys);
     }
-    softmax_range_scale(rows, ranges, layer->bends ? 1.0f : layer->scale);
+    softmax_range_scale(rows, ranges, score_bends(rule) ? 1.0f : rule->scale);
     enum head_fault fault = attention_edit_masked(head, rows, ranges, query);
     if (fault != HEAD_SOUND)
         return fault;
@@ -94,20 +93,20 @@ static enum head_fault mask_after(const struct attention_head *head, struct matr
                                   size_t query)
 {
     for (size_t end = query + rows.rows; query < end; query++, rows.data += rows.stride) {
-        size_t visible = strip_visible(head, query);
-        size_t first = attention_first(head, query);
-        attention_scale(head, rows.data, (struct key_range){0, head->keys});
+        struct key_range all = {0, head->keys};
+        struct key_range seen = strip_visible(head, query);
+        score_apply(&head->layer->rule, head->slope, rows.data, all);
         if (!softmax_row(rows.data, head->keys))
             return HEAD_NO_NUMBER;
-        attention_edit(head, SITE_SOFTMAX, query, rows.data, (struct key_range){0, head->keys});
+        attention_edit(head, SITE_SOFTMAX, query, rows.data, all);
         strip_put_row(head, head->softmax, query, rows.data, head->keys, 0.0f);
-        for (size_t key = 0; key < first; key++)
+        for (size_t key = 0; key < seen.first; key++)
             rows.data[key] = 0.0f;
-        attention_edit(head, SITE_MASKED, query, rows.data, (struct key_range){first, visible});
-        strip_put_row(head, head->masked, query, rows.data, visible, 0.0f);
-        if (!normalise_row(rows.data, visible))
+        attention_edit(head, SITE_MASKED, query, rows.data, seen);
+        strip_put_row(head, head->masked, query, rows.data, seen.end, 0.0f);
+        if (!normalise_row(rows.data, seen.end))
             return HEAD_NO_WEIGHT;
-        for (size_t key = visible; key < rows.columns; key++)
+        for (size_t key = seen.end; key < rows.columns; key++)
             rows.data[key] = 0.0f;
     }
     return HEAD_SOUND;
@@ -118,15 +117,15 @@ static enum head_fault mask_after(const struct attention_head *head, struct matr
 static enum head_fault weigh_rows(const struct attention_head *head, struct matrix rows,
                                   size_t query)
 {
-    bool after = head->layer->renormalises;
+    bool after = head->layer->rule.mask_after;
     bool sound = put_scores(head, rows, query);
     enum head_fault fault = (after ? mask_after : mask_before)(head, rows, query);
     for (size_t row = 0; row < rows.rows && fault == HEAD_SOUND; row++) {
         float *weights = rows.data + row * rows.stride;
-        size_t visible = strip_visible(head, query + row);
-        strip_drop(head, weights, query + row, (struct key_range){0, visible});
-        attention_edit(head, SITE_WEIGHTS, query + row, weights, attention_seen(head, query + row));
-        strip_put_row(head, head->weights, query + row, weights, visible, 0.0f);
+        struct key_range seen = strip_visible(head, query + row);
+        strip_drop(head, weights, query + row, (struct key_range){0, seen.end});
+        attention_edit(head, SITE_WEIGHTS, query + row, weights, seen);
+        strip_put_row(head, head->weights, query + row, weights, seen.end, 0.0f);
     }
     return sound ? fault : HEAD_NO_NUMBER;
 }
@@ -150,9 +149,9 @@ static enum head_fault weigh_strip(const struct attention_head *head, const stru
 static enum head_fault compute_strip(const struct attention_head *head, const struct strip *strip)
 {
     const struct attention_memory *memory = head->memory;
-    size_t keys = strip_visible(head, strip->first + strip->rows - 1);
-    bool all = head->scores || head->layer->renormalises;
-    size_t first = all ? 0 : attention_first(head, strip->first) / KEY_PANEL * KEY_PANEL;
+    size_t keys = strip_visible(head, strip->first + strip->rows - 1).end;
+    bool all = head->scores || head->layer->rule.mask_after;
+    size_t first = all ? 0 : strip_visible(head, strip->first).first / KEY_PANEL * KEY_PANEL;
     struct key_range seen = {first, strip_round_up(keys, STEP)};
     struct key_range scored = {first, all ? strip_round_up(head->keys, KEY_PANEL) : seen.end};
     strip_scores(head, strip, scored, memory->scores + first);
@@ -166,7 +165,8 @@ static enum head_fault compute_strip(const struct attention_head *head, const st
 
 static enum head_fault compute(const struct attention_head *head)
 {
-    return strip_for_each(head, compute_strip);
+    strip_pack_keys(head);
+    return strip_for_each(head, 0, STRIP, compute_strip);
 }
 
 const struct attention_method attention_dense = {measure, prepare, compute};

@@ -66,13 +66,13 @@ static struct running_sum begin_sum(const struct attention_head *head, struct ca
 /* Every query after its own key; without a mask after all keys. */
 static enum head_fault compute_context(const struct attention_head *head)
 {
-    bool causal = head->layer->pass->batch->causal;
     struct cache_sum *kept =
         head->cache ? cache_sum(head->cache, head->layer->layer, head->head) : NULL;
     struct running_sum sum = begin_sum(head, kept);
     size_t added = 0;
     for (size_t t = 0; t < head->q.rows; t++) {
-        for (; added < (causal ? t + 1 : head->k.rows); added++)
+        size_t end = strip_visible(head, t).end - (head->keys - head->k.rows);
+        for (; added < end; added++)
             running_sum_add(&sum, phi(head, row_of(head->k, added)), row_of(head->v, added));
         float *context = head->context.data + t * head->context.stride;
         float total = running_sum_query(&sum, context, phi(head, row_of(head->q, t)));
@@ -105,19 +105,19 @@ static void pack_phi(const struct attention_head *head)
 static void sum_values(const struct attention_head *head, size_t query, const float *weights)
 {
     float *context = head->context.data + query * head->context.stride;
-    size_t visible = strip_visible(head, query);
+    struct key_range seen = strip_visible(head, query);
     memset(context, 0, head->v.columns * sizeof *context);
-    for (size_t key = attention_first(head, query); key < visible; key++) {
+    for (size_t key = seen.first; key < seen.end; key++) {
         const float *v = strip_values(head, key);
         add_scaled_row(context, v, head->v.columns, weights[key], v);
     }
 }
 
-static enum head_fault compute_row(const struct attention_head *head, size_t query)
+static enum head_fault compute_row(const struct attention_head *head, const struct strip *strip)
 {
+    size_t query = strip->first;
     const struct attention_memory *memory = head->memory;
-    size_t visible = strip_visible(head, query);
-    size_t first = attention_first(head, query);
+    struct key_range seen = strip_visible(head, query);
     size_t width = head->k.columns;
     const float *phi_q = phi(head, row_of(head->q, query));
     float *row = memory->scores;
@@ -128,14 +128,14 @@ static enum head_fault compute_row(const struct attention_head *head, size_t que
     if (head->scores && first_nonfinite(row, head->keys) < head->keys)
         return HEAD_NO_NUMBER;
     strip_put_row(head, head->scores, query, row, head->keys, 0.0f);
-    memset(row, 0, first * sizeof *row);
-    strip_put_row(head, head->masked, query, row, visible, 0.0f);
-    if (first_nonfinite(row, visible) < visible)
+    memset(row, 0, seen.first * sizeof *row);
+    strip_put_row(head, head->masked, query, row, seen.end, 0.0f);
+    if (first_nonfinite(row, seen.end) < seen.end)
         return HEAD_NO_NUMBER;
-    if (!normalise_row(row, visible))
+    if (!normalise_row(row, seen.end))
         return HEAD_NO_WEIGHT;
-    strip_put_row(head, head->weights, query, row, visible, 0.0f);
-    if (first > 0 && head->layer->wants_context)
+    strip_put_row(head, head->weights, query, row, seen.end, 0.0f);
+    if (seen.first > 0 && head->layer->wants_context)
         sum_values(head, query, row);
     return HEAD_SOUND;
 }
@@ -145,7 +145,7 @@ static struct attention_head before_window(const struct attention_head *head)
 {
     struct attention_head part = *head;
     size_t count = 0;
-    while (count < head->q.rows && attention_first(head, count) == 0)
+    while (count < head->q.rows && strip_visible(head, count).first == 0)
         count++;
     if (count < head->q.rows) {
         part.q.rows = part.k.rows = part.v.rows = part.context.rows = count;
@@ -159,11 +159,9 @@ static enum head_fault compute(const struct attention_head *head)
     struct attention_head summed = before_window(head);
     bool maps = head->scores || head->masked || head->weights;
     size_t first = maps ? 0 : summed.q.rows; /* that is computed row by row */
-    enum head_fault fault = HEAD_SOUND;
     if (first < head->q.rows)
         pack_phi(head);
-    for (size_t query = first; query < head->q.rows && fault == HEAD_SOUND; query++)
-        fault = compute_row(head, query);
+    enum head_fault fault = strip_for_each(head, first, 1, compute_row);
     if (fault == HEAD_SOUND && head->layer->wants_context && summed.q.rows)
         fault = compute_context(&summed);
     return fault;

@@ -1,6 +1,13 @@
-/* attention_sparse.c: every query against the keys of a pattern, one by one, and no others. Time
- * and memory grow with the keys that are seen. Sums have the order of dense attention: a pattern of
- * all keys gives the same bits. */
+/* attention_sparse.c: attention to few keys, or to few means of keys, a query at a time.
+ *
+ * Sparse: the keys of a pattern, one by one. Time and memory grow with the visible keys. Sums have
+ * the order of dense attention: a pattern of all keys gives the same bits.
+ *
+ * Low-rank: the text in R segments of nearly the same size; a query attends to the mean key and the
+ * mean value of each. Time is n · R, memory R. A segment counts as often as it has tokens, and they
+ * share its weight equally: the weights are those of dense attention in which each key is the mean
+ * of its segment, and with a segment for each token those of the model.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +15,8 @@
 #include "math/isa.h"
 #include "math/rows.h"
 #include "model/attention_strip.h"
-#include "model/pattern.h"
+
+/* --- sparse ----------------------------------------------------------------------------------- */
 
 enum {
     FEW = 64,   /* keys at a time */
@@ -17,10 +25,10 @@ enum {
 
 static bool measure(struct attention_size *size, const struct attention_problem *problem)
 {
-    const struct pattern *pattern = &problem->config->mechanism.pattern;
+    const struct pattern *pattern = problem->rule.pattern;
     size->rows = size->part_rows = 1;
     size->context_stride = problem->config->d_v;
-    size->row = pattern_most(pattern, problem->keys);
+    size->row = score_most(&problem->rule, problem->keys);
     size->seen = size->row;
     if (pattern->random)
         size->drawn = num_min(pattern->random + 1, problem->keys);
@@ -40,8 +48,8 @@ static void multiply_chains(float *restrict y, const float *restrict x,
 }
 
 /* q · k of some keys, in ascending order; those of a cache are in panels. */
-static void score_keys(const struct attention_head *head, size_t query, const uint32_t *keys,
-                       size_t count, float *to)
+static void multiply_keys(const struct attention_head *head, size_t query, const uint32_t *keys,
+                          size_t count, float *to)
 {
     const float *q = head->q.data + query * head->q.stride;
     for (size_t first = 0, some = 0; first < count; first += some) {
@@ -70,7 +78,7 @@ static bool put_scores(const struct attention_head *head, size_t query)
         uint32_t keys[FEW];
         for (size_t i = 0; i < FEW; i++)
             keys[i] = (uint32_t)(key + i);
-        score_keys(head, query, keys, num_min(FEW, head->keys - key), row + key);
+        multiply_keys(head, query, keys, num_min(FEW, head->keys - key), row + key);
     }
     return !row || first_nonfinite(row, head->keys) == head->keys;
 }
@@ -87,7 +95,7 @@ static void put_row(const struct attention_head *head, float *map, size_t query,
 }
 
 /* In chains of CHAIN keys of the text. */
-static void sum_values(const struct attention_head *head, size_t query, size_t count)
+static void sum_values(const struct attention_head *head, size_t count)
 {
     const struct attention_memory *memory = head->memory;
     size_t width = head->v.columns;
@@ -103,48 +111,137 @@ static void sum_values(const struct attention_head *head, size_t query, size_t c
             add_rows((struct matrix){memory->context, 1, width, width},
                      (struct matrix){memory->part, 1, width, width});
     }
-    strip_write_context(head, &(struct strip){query, 1});
 }
 
-static enum head_fault compute_query(const struct attention_head *head, size_t query)
+static enum head_fault compute_query(const struct attention_head *head, const struct strip *strip)
 {
+    size_t query = strip->first;
     const struct attention_memory *memory = head->memory;
-    const struct mechanism *mechanism = &head->layer->pass->config->mechanism;
-    struct view view = {.query = head->past + query,
-                        .keys = head->keys,
-                        .visible = strip_visible(head, query),
-                        .first = attention_first(head, query),
-                        .drawn = memory->drawn};
-    view.drawn_count = pattern_draw(&mechanism->pattern, &view, memory->drawn);
-    size_t count = pattern_keys(&mechanism->pattern, &view, memory->seen);
+    const struct score_rule *rule = &head->layer->rule;
+    size_t count = score_keys(rule, head->past + query, head->keys, memory->seen, memory->drawn);
     if (!put_scores(head, query))
         return HEAD_NO_NUMBER;
     if (count == 0)
         return HEAD_NO_KEY;
-    score_keys(head, query, memory->seen, count, memory->row);
-    if (!head->layer->bends)
-        scale_row(memory->row, memory->row, count, head->layer->scale);
-    for (size_t i = 0; head->layer->bends && i < count; i++)
-        attention_scale(head, memory->row + i,
-                        (struct key_range){memory->seen[i], memory->seen[i] + 1});
+    multiply_keys(head, query, memory->seen, count, memory->row);
+    if (!score_bends(rule))
+        scale_row(memory->row, memory->row, count, rule->scale);
+    for (size_t i = 0; score_bends(rule) && i < count; i++)
+        score_apply(rule, head->slope, memory->row + i,
+                    (struct key_range){memory->seen[i], memory->seen[i] + 1});
     put_row(head, head->masked, query, count, -INFINITY);
     if (!softmax_row(memory->row, count))
         return HEAD_NO_NUMBER;
-    for (size_t i = 0; mechanism->dropout > 0 && i < count; i++)
+    for (size_t i = 0; head->layer->pass->config->mechanism.dropout > 0 && i < count; i++)
         strip_drop(head, memory->row + i, query,
                    (struct key_range){memory->seen[i], memory->seen[i] + 1});
     put_row(head, head->weights, query, count, 0.0f);
-    if (head->layer->wants_context)
-        sum_values(head, query, count);
+    if (!head->layer->wants_context)
+        return HEAD_SOUND;
+    sum_values(head, count);
+    strip_write_context(head, strip);
     return HEAD_SOUND;
 }
 
 static enum head_fault compute(const struct attention_head *head)
 {
-    enum head_fault fault = HEAD_SOUND;
-    for (size_t query = 0; query < head->q.rows && fault == HEAD_SOUND; query++)
-        fault = compute_query(head, query);
-    return fault;
+    return strip_for_each(head, 0, 1, compute_query);
 }
 
 const struct attention_method attention_sparse = {measure, NULL, compute};
+
+/* --- low-rank --------------------------------------------------------------------------------- */
+
+static size_t count_segments(const struct config *config, size_t keys)
+{
+    return num_min(config->mechanism.segments, keys);
+}
+
+static bool measure_segments(struct attention_size *size, const struct attention_problem *problem)
+{
+    const struct config *c = problem->config;
+    size->rows = 1;
+    size->context_stride = c->d_v;
+    size->row = count_segments(c, problem->keys);
+    return num_multiply(&size->sums, size->row, c->d_k + c->d_v);
+}
+
+static struct key_range segment(const struct attention_head *head, size_t index, size_t count)
+{
+    return (struct key_range){index * head->keys / count, (index + 1) * head->keys / count};
+}
+
+/* memory->sums: mean keys [dk, R], then mean values [R, dv]. */
+static void find_means(const struct attention_head *head, size_t count)
+{
+    size_t dk = head->k.columns;
+    size_t dv = head->v.columns;
+    float *keys = head->memory->sums;
+    float *values = keys + dk * count;
+    memset(keys, 0, count * (dk + dv) * sizeof *keys);
+    for (size_t r = 0; r < count; r++) {
+        struct key_range own = segment(head, r, count);
+        float share = 1.0f / (float)(own.end - own.first);
+        for (size_t key = own.first; key < own.end; key++) {
+            const float *k = head->k.data + key * head->k.stride;
+            const float *v = head->v.data + key * head->v.stride;
+            for (size_t i = 0; i < dk; i++)
+                keys[i * count + r] += k[i] * share;
+            add_scaled_row(values + r * dv, v, dv, share, v);
+        }
+    }
+}
+
+/* A row of a map, if it is watched: each key has the number of its segment, or its share of it. */
+static void put_segments(const struct attention_head *head, float *map, size_t query, size_t count,
+                         bool shared)
+{
+    float *row = strip_map_row(head, map, query);
+    for (size_t r = 0; row && r < count; r++) {
+        struct key_range own = segment(head, r, count);
+        float keys = shared ? (float)(own.end - own.first) : 1;
+        for (size_t key = own.first; key < own.end; key++)
+            row[key] = head->memory->row[r] / keys;
+    }
+}
+
+static enum head_fault compute_by_segment(const struct attention_head *head,
+                                          const struct strip *strip)
+{
+    size_t query = strip->first;
+    size_t count = count_segments(head->layer->pass->config, head->keys);
+    const struct attention_memory *memory = head->memory;
+    size_t dk = head->k.columns;
+    size_t dv = head->v.columns;
+    const float *q = head->q.data + query * head->q.stride;
+    float *row = memory->row;
+    memset(row, 0, count * sizeof *row);
+    for (size_t i = 0; i < dk; i++)
+        add_scaled_row(row, memory->sums + i * count, count, q[i], memory->sums);
+    put_segments(head, head->scores, query, count, false);
+    scale_row(row, row, count, head->layer->rule.scale);
+    put_segments(head, head->masked, query, count, false);
+    if (!softmax_row(row, count))
+        return HEAD_NO_NUMBER;
+    for (size_t r = 0; r < count; r++) {
+        struct key_range own = segment(head, r, count);
+        row[r] *= (float)(own.end - own.first);
+    }
+    normalise_row(row, count);
+    put_segments(head, head->weights, query, count, true);
+    memset(memory->context, 0, dv * sizeof(float));
+    for (size_t r = 0; r < count; r++) {
+        const float *v = memory->sums + dk * count + r * dv;
+        add_scaled_row(memory->context, v, dv, row[r], v);
+    }
+    strip_write_context(head, strip);
+    return HEAD_SOUND;
+}
+
+static enum head_fault compute_lowrank(const struct attention_head *head)
+{
+    find_means(head, count_segments(head->layer->pass->config, head->keys));
+    return strip_for_each(head, 0, 1, compute_by_segment);
+}
+
+const struct attention_method attention_lowrank = {measure_segments, NULL, compute_lowrank};

@@ -1,20 +1,20 @@
+/* attention_strip.c: products of a strip of queries with keys and values, in float32, or in bf16 if
+ * the machine multiplies pairs. */
 #include "model/attention_strip.h"
 
 #include <string.h>
 
 #include "base/num.h"
+#include "math/precision.h"
 #include "math/rng.h"
 #include "math/rows.h"
 #include "math/tensor.h"
 
+_Static_assert((int)KEY_PANEL == (int)PAIR_COLUMNS, "rows of keys and of values are as long");
+
 size_t strip_round_up(size_t size, size_t step)
 {
     return (size + step - 1) / step * step;
-}
-
-struct strip strip_at(const struct attention_head *head, size_t first, size_t most)
-{
-    return (struct strip){first, num_min(head->q.rows - first, most)};
 }
 
 size_t strip_row_size(size_t rows)
@@ -27,6 +27,22 @@ size_t strip_rows_of_size(size_t size)
     return size == 0 ? 1 : size * STEP;
 }
 
+/* In bf16: one panel, and the rounded keys, values, queries and weights of a head. */
+static bool measure_pairs(struct attention_size *size, const struct attention_problem *problem)
+{
+    const struct config *c = problem->config;
+    size_t queries = strip_round_up(problem->queries, STEP); /* kernels read whole steps */
+    size_t pages = strip_round_up(problem->fresh_keys, KEY_PANEL) / KEY_PANEL;
+    size->panels = KEY_PANEL * c->d_k;
+    size->context_stride = strip_round_up(c->d_v, PAIR_COLUMNS);
+    size->query_stride = matrix_stride(bf16_pairs(c->d_k));
+    size->weight_stride = matrix_stride(KEY_PANEL / 2);
+    size->weight_pairs = size->rows * size->weight_stride;
+    return num_multiply(&size->key_pairs, pages, head_pairs_of_keys(c->d_k)) &&
+           num_multiply(&size->value_pairs, pages, head_pairs_of_values(c->d_v)) &&
+           num_multiply(&size->query_pairs, queries, size->query_stride);
+}
+
 bool strip_measure(struct attention_size *size, const struct attention_problem *problem)
 {
     const struct config *c = problem->config;
@@ -34,7 +50,7 @@ bool strip_measure(struct attention_size *size, const struct attention_problem *
     if (problem->keys > CHAIN)
         size->part_rows = size->rows;
     if (problem->bf16)
-        return attention_bf16_measure(size, problem);
+        return measure_pairs(size, problem);
     return num_multiply(&size->panels, strip_round_up(problem->fresh_keys, KEY_PANEL), c->d_k);
 }
 
@@ -58,8 +74,12 @@ void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t k
         .b_stride = (int)pass->scratch.q.stride,
         .c_stride = (int)pass->scratch.attention[0].stride,
     };
-    if (layer->bf16)
-        attention_bf16_score_shape(&shape, pass);
+    if (layer->bf16) { /* whole panels: scores after the last key are never read */
+        shape.pairs = 1;
+        shape.m = KEY_PANEL;
+        shape.k = (int)bf16_pairs(pass->config->d_k);
+        shape.b_stride = (int)pass->scratch.attention[0].query_stride;
+    }
     kernels_get(pass->machine->kernels, &layer->score_kernels[row_size][keys / STEP - 1], &shape,
                 work_of(layer, &shape));
 }
@@ -76,8 +96,13 @@ void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t 
         .c_stride = (int)pass->scratch.attention[0].context_stride,
         .accumulate = add,
     };
-    if (layer->bf16)
-        attention_bf16_context_shape(&shape, pass);
+    if (layer->bf16) {
+        shape.pairs = 1;
+        shape.m = PAIR_COLUMNS;
+        shape.k = (int)bf16_pairs(keys);
+        shape.a_stride = PAIR_COLUMNS;
+        shape.b_stride = (int)pass->scratch.attention[0].weight_stride;
+    }
     kernels_get(pass->machine->kernels, &layer->context_kernels[row_size][keys / STEP - 1][add],
                 &shape, work_of(layer, &shape));
 }
@@ -92,46 +117,35 @@ void strip_fetch_all(struct attention_layer *layer, size_t row_size)
     }
 }
 
-size_t strip_visible(const struct attention_head *head, size_t query)
+struct key_range strip_visible(const struct attention_head *head, size_t query)
 {
-    return head->layer->pass->batch->causal ? head->past + query + 1 : head->keys;
+    return score_visible(&head->layer->rule, head->past + query, head->keys);
 }
 
-void strip_transpose_panel(const struct attention_head *head, size_t key, float *panel)
-{
-    struct matrix keys = head->k;
-    size_t count = num_min(keys.rows - key, KEY_PANEL);
-    if (count < KEY_PANEL)
-        memset(panel, 0, KEY_PANEL * keys.columns * sizeof *panel);
-    transpose((struct matrix){panel, keys.columns, count, KEY_PANEL},
-              matrix_rows(keys, key, count));
-}
+/* --- keys and values of a head ---------------------------------------------------------------- */
 
-void strip_pack_keys(const struct attention_head *head)
+/* The panel that holds a key; in bf16 the pages of pairs with a key and a value. */
+static void *panel_of(const struct attention_head *head, size_t key)
 {
-    for (size_t key = 0; !head->cache && key < head->k.rows; key += KEY_PANEL)
-        strip_transpose_panel(head, key, head->memory->panels + key * head->k.columns);
-}
-
-enum head_fault strip_for_each(const struct attention_head *head, strip_work *work)
-{
-    enum head_fault fault = HEAD_SOUND;
+    const struct attention_memory *memory = head->memory;
+    size_t width = head->k.columns, page = key / KEY_PANEL;
+    if (head->cache)
+        return cache_keys(head->cache, head->layer->layer, head->group, key);
     if (head->layer->bf16)
-        attention_bf16_begin(head);
-    else
-        strip_pack_keys(head);
-    for (size_t first = 0; first < head->q.rows && fault == HEAD_SOUND; first += STRIP) {
-        struct strip strip = strip_at(head, first, STRIP);
-        fault = work(head, &strip);
-    }
-    return fault;
+        return memory->key_pairs + page * head_pairs_of_keys(width);
+    return memory->panels + page * KEY_PANEL * width;
+}
+
+static uint32_t *value_pairs_of(const struct attention_head *head, size_t key)
+{
+    if (head->cache)
+        return cache_values(head->cache, head->layer->layer, head->group, key);
+    return head->memory->value_pairs + key / KEY_PANEL * head_pairs_of_values(head->v.columns);
 }
 
 const float *strip_panel(const struct attention_head *head, size_t key)
 {
-    if (head->cache)
-        return cache_keys(head->cache, head->layer->layer, head->group, key);
-    return head->memory->panels + key / KEY_PANEL * KEY_PANEL * head->k.columns;
+    return panel_of(head, key);
 }
 
 const float *strip_values(const struct attention_head *head, size_t key)
@@ -139,6 +153,68 @@ const float *strip_values(const struct attention_head *head, size_t key)
     if (head->cache)
         return cache_values(head->cache, head->layer->layer, head->group, key);
     return head->v.data + key * head->v.stride;
+}
+
+static void pair_rows(uint32_t *pairs, size_t stride, struct matrix rows)
+{
+    for (size_t row = 0; row < rows.rows; row++)
+        bf16_pair_row(pairs + row * stride, rows.data + row * rows.stride, rows.columns);
+}
+
+void strip_pack_keys(const struct attention_head *head)
+{
+    const struct attention_memory *memory = head->memory;
+    size_t width = head->k.columns;
+    bool bf16 = head->layer->bf16;
+    if (bf16)
+        pair_rows(memory->query_pairs, memory->query_stride, head->q);
+    for (size_t key = 0; !head->cache && key < head->k.rows; key += KEY_PANEL) {
+        size_t count = num_min(head->k.rows - key, KEY_PANEL);
+        float *panel = bf16 ? memory->panels : panel_of(head, key);
+        if (count < KEY_PANEL)
+            memset(panel, 0, KEY_PANEL * width * sizeof *panel);
+        transpose((struct matrix){panel, width, count, KEY_PANEL},
+                  matrix_rows(head->k, key, count));
+        if (!bf16)
+            continue;
+        head_pairs_fill_keys(panel_of(head, key), panel, width);
+        head_pairs_fill_values(value_pairs_of(head, key), matrix_rows(head->v, key, count));
+    }
+}
+
+/* --- strips ----------------------------------------------------------------------------------- */
+
+static void give_rows(const struct attention_head *head, const struct strip *strip)
+{
+    const struct pass *pass = head->layer->pass;
+    float *const maps[ATTENTION_MAPS] = {head->scores, head->softmax, head->masked, head->weights};
+    for (size_t i = 0; i < ATTENTION_MAPS * strip->rows; i++) {
+        size_t map = i / strip->rows, query = strip->first + i % strip->rows;
+        const struct attention_map_row row = {
+            .site = SITE_OF(pass->part, SITE_SCORES + map),
+            .layer = (int)head->layer->layer,
+            .text = head->text,
+            .head = head->head,
+            .query = query,
+            .keys = head->keys,
+            .values = strip_map_row(head, maps[map], query),
+        };
+        if (row.values)
+            head->lent.take(pass->tap->context, &row);
+    }
+}
+
+enum head_fault strip_for_each(const struct attention_head *head, size_t first, size_t most,
+                               strip_work *work)
+{
+    enum head_fault fault = HEAD_SOUND;
+    for (; first < head->q.rows && fault == HEAD_SOUND; first += most) {
+        struct strip strip = {first, num_min(head->q.rows - first, most)};
+        fault = work(head, &strip);
+        if (fault == HEAD_SOUND && head->lent.take)
+            give_rows(head, &strip);
+    }
+    return fault;
 }
 
 /* The part of a range from `key` on that lies in one panel. */
@@ -152,14 +228,14 @@ void strip_scores(const struct attention_head *head, const struct strip *strip,
                   struct key_range keys, float *to)
 {
     const struct kernel *kernels = head->layer->score_kernels[strip_row_size(strip->rows)];
-    const float *q = head->q.data + strip->first * head->q.stride;
+    const struct attention_memory *memory = head->memory;
+    const void *q = head->layer->bf16
+                        ? (void *)(memory->query_pairs + strip->first * memory->query_stride)
+                        : (void *)(head->q.data + strip->first * head->q.stride);
     for (size_t key = keys.first, count = 0; key < keys.end; key += count, to += count) {
         count = part_of_panel(keys, key);
-        const struct kernel *kernel = &kernels[count / STEP - 1];
-        if (head->layer->bf16)
-            attention_bf16_scores(head, strip, kernel, key, to);
-        else
-            kernel_call(kernel, strip_panel(head, key) + key % KEY_PANEL, q, to, q);
+        const float *panel = panel_of(head, key);
+        kernel_call(&kernels[count / STEP - 1], panel + key % KEY_PANEL, q, to, q);
     }
 }
 
@@ -185,6 +261,19 @@ static void end_chain(const struct attention_head *head, const struct strip *str
     sum->to = memory->part;
 }
 
+/* Values of some keys of one panel, times weights that are rounded here. */
+static void add_pairs(const struct attention_head *head, const struct strip *strip,
+                      const struct kernel *kernel, struct key_range keys, const struct sum *sum)
+{
+    const struct attention_memory *memory = head->memory;
+    const uint32_t *values = value_pairs_of(head, keys.first);
+    pair_rows(
+        memory->weight_pairs, memory->weight_stride,
+        (struct matrix){(float *)sum->weights, strip->rows, keys.end - keys.first, memory->stride});
+    for (size_t i = 0; i < head->v.columns; i += PAIR_COLUMNS, values += HEAD_PAIRS_APART)
+        kernel_call(kernel, values, memory->weight_pairs, sum->to + i, values);
+}
+
 /* Some keys of one panel. */
 static void add_part(const struct attention_head *head, const struct strip *strip, struct sum *sum,
                      struct key_range keys)
@@ -198,7 +287,7 @@ static void add_part(const struct attention_head *head, const struct strip *stri
     sum->chain = chain;
     const struct kernel *kernel = &kernels[count / STEP - 1][goes_on];
     if (head->layer->bf16) {
-        attention_bf16_context(head, strip, kernel, keys, sum->weights, sum->to);
+        add_pairs(head, strip, kernel, keys, sum);
     } else {
         const float *v = strip_values(head, keys.first);
         kernel_call(kernel, v, sum->weights, sum->to, v);
@@ -245,7 +334,7 @@ void strip_write_context(const struct attention_head *head, const struct strip *
 
 float *strip_map_row(const struct attention_head *head, float *map, size_t query)
 {
-    size_t row = head->rows ? head->rows[query] : query;
+    size_t row = head->lent.take ? query % STRIP : head->lent.rows ? head->lent.rows[query] : query;
     return map && row != ATTENTION_NO_ROW ? map + row * head->keys : NULL;
 }
 

@@ -22,6 +22,7 @@
 #include "math/kernel.h"
 #include "model/cache.h"
 #include "model/pass.h"
+#include "model/score_rule.h"
 
 enum {
     STRIP = 32, /* queries that are worked on together, at most */
@@ -29,64 +30,63 @@ enum {
     ROW_SIZES = 1 + STRIP / STEP,
     KEY_SIZES = KEY_PANEL / STEP,
     CHAIN = 256, /* keys whose values are summed in one chain; a multiple of KEY_PANEL */
+    ATTENTION_BUFFERS = 12,
+    FIRST_OF_PAIRS = 8, /* these buffers begin as 0 */
 };
 
-/* In bf16: what is rounded, in pairs. */
-struct attention_pairs {
-    uint32_t *keys, *values; /* of one head, in pages: cache.h; if they are in no cache */
-    uint32_t *queries;       /* [queries, query_stride] of one head */
-    uint32_t *weights;       /* [rows of a strip, weight_stride], for the keys of a panel */
-    size_t query_stride, weight_stride;
-};
-
-/* What a thread works in. Not every kind uses all of it. */
+/* The buffers of a thread for one head. Not every method uses all of them. */
 struct attention_memory {
-    float *panels;  /* [panels][dk, KEY_PANEL] keys of one head, transposed */
-    float *scores;  /* [rows of a strip, stride] */
-    float *context; /* [rows of a strip, context_stride] */
-    float *part;    /* the same for a chain that is added to it, where there may be several */
-    float *row;     /* of one query, or a few numbers for each of a strip */
-    float *sums;    /* of linear and of low-rank attention */
-    uint32_t *seen, *drawn; /* the keys that a query of a pattern sees, and the random ones */
-    size_t stride, context_stride;
-    struct attention_pairs pairs;
+    union {
+        struct {
+            float *panels;  /* [panels][dk, KEY_PANEL] keys, transposed */
+            float *scores;  /* [rows of a strip, stride] */
+            float *context; /* [rows of a strip, context_stride] */
+            float *part;    /* the same for a chain that is added to it, if there may be several */
+            float *row;     /* of one query, or a few numbers for each of a strip */
+            float *sums;    /* of linear and of low-rank attention */
+            uint32_t *seen, *drawn; /* the keys of a query in a pattern, and the random ones */
+            /* In bf16, pairs of rounded numbers: */
+            uint32_t *key_pairs, *value_pairs; /* in pages: cache.h; if they are in no cache */
+            uint32_t *query_pairs;             /* [queries, query_stride] */
+            uint32_t *weight_pairs; /* [rows of a strip, weight_stride], for the keys of a panel */
+        };
+        void *buffers[ATTENTION_BUFFERS];
+    };
+    float *maps[ATTENTION_MAPS]; /* [STRIP, keys] rows of maps that a lender takes; else NULL */
+    size_t stride, context_stride, query_stride, weight_stride;
 };
 
-/* How many of each: floats, keys, and pairs. */
-struct attention_pairs_size {
-    size_t keys, values, queries, weights;
-    size_t query_stride, weight_stride;
-};
-
+/* The floats, keys or pairs of each buffer. Those of scores, context and part follow from rows and
+ * strides. */
 struct attention_size {
-    size_t panels, rows, stride, context_stride, part_rows, row, sums;
-    size_t seen, drawn;
-    struct attention_pairs_size pairs;
-    size_t one; /* 1: the stride of what is no matrix */
+    union {
+        struct {
+            size_t panels, scores, context, part, row, sums, seen, drawn;
+            size_t key_pairs, value_pairs, query_pairs, weight_pairs;
+        };
+        size_t counts[ATTENTION_BUFFERS];
+    };
+    size_t rows, part_rows, stride, context_stride, query_stride, weight_stride;
 };
 
 /* What the memory must be large enough for: the longest text of a batch. */
 struct attention_problem {
     const struct config *config;
+    struct score_rule rule; /* of the first layer */
     size_t queries, keys;
     size_t fresh_keys; /* those that are in no cache */
     bool maps;         /* any attention map is */
     bool bf16;         /* products are made of pairs of rounded numbers */
-    bool causal;
 };
 
 /* What all heads of one layer share. */
 struct attention_layer {
     struct pass *pass;
     size_t layer;
-    float scale; /* with the temperature, unless scores are bent */
-    bool bends;  /* there is a cap or ALiBi: see attention_scale */
+    struct score_rule rule;
     bool wants_context;
-    size_t window;     /* keys that a query sees at most; 0: all */
-    float cap;         /* of scaled scores; 0: none */
-    bool renormalises; /* the softmax, which is over all keys: see mechanism.h */
-    bool bf16;         /* products are made of pairs of rounded numbers */
-    unsigned edits;    /* a bit a map that is changed, from SITE_SCORES on; dense attention alone */
+    bool bf16;      /* products are made of pairs of rounded numbers */
+    unsigned edits; /* a bit a map that is changed, from SITE_SCORES on; dense attention alone */
     struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* by rows, keys */
     struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* …; add to what is there */
     atomic_size_t first_fault; /* that of the lowest round: round · HEAD_FAULTS + fault */
@@ -102,9 +102,9 @@ struct attention_head {
     size_t group;                               /* of keys and values */
     size_t past, keys;                          /* queries before the first; keys, all of them */
     float *scores, *softmax, *masked, *weights; /* [T, S] where wanted, else NULL */
-    const size_t *rows;                         /* the row of each query in these: tap.h */
+    struct lent_maps lent;                      /* the rows of these: site.h */
     uint64_t dropout_key;                       /* a number for the head */
-    float slope;                                /* ALiBi's: what a score gains a key; 0: nothing */
+    float slope;                                /* of ALiBi; 0: none */
 };
 
 /* How a head can fail. */
@@ -126,11 +126,6 @@ struct attention_method {
     enum head_fault (*compute)(const struct attention_head *head);
 };
 
-const struct attention_method *attention_method(enum attention_kind kind);
-
-/* Every thread's memory, for the longest text of the batch; layers use it one after the other. */
-int attention_take_memory(struct pass *pass);
-
 extern const struct attention_method attention_dense, attention_sparse, attention_linear,
     attention_blocked, attention_lowrank;
 
@@ -141,18 +136,10 @@ struct strip {
     size_t first, rows;
 };
 
-/* Keys first … end - 1. */
-struct key_range {
-    size_t first, end;
-};
-
 size_t strip_round_up(size_t size, size_t step);
 
-/* The strip of at most `most` queries that begins with one. */
-struct strip strip_at(const struct attention_head *head, size_t first, size_t most);
-
-/* How many keys, from the first on, the mask lets a query see. */
-size_t strip_visible(const struct attention_head *head, size_t query);
+/* The keys that are visible to a query. */
+struct key_range strip_visible(const struct attention_head *head, size_t query);
 
 /* What a thread needs beside its rows and their stride; false: more than can be counted. */
 bool strip_measure(struct attention_size *size, const struct attention_problem *problem);
@@ -168,15 +155,14 @@ void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t k
 void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t keys, bool add);
 void strip_fetch_all(struct attention_layer *layer, size_t row_size);
 
-/* Work on all its strips, until one fails. */
+/* Work on the queries from `first` on, at most `most` at once, until one fails. The rows of maps of
+ * each strip go to the lender, if it takes them. */
 typedef enum head_fault strip_work(const struct attention_head *head, const struct strip *strip);
-enum head_fault strip_for_each(const struct attention_head *head, strip_work *work);
+enum head_fault strip_for_each(const struct attention_head *head, size_t first, size_t most,
+                               strip_work *work);
 
-/* The keys from one on, a multiple of KEY_PANEL, as a panel [dk, KEY_PANEL], filled up with 0. */
-void strip_transpose_panel(const struct attention_head *head, size_t key, float *panel);
-
-/* In float32: fill memory->panels with all keys, unless they are in a cache. The panel that holds a
- * key; the values from a key on. */
+/* Fill memory->panels with all keys, unless they are in a cache; in bf16 the pairs of keys, values
+ * and queries. The panel that holds a key, and the values from a key on, in float32. */
 void strip_pack_keys(const struct attention_head *head);
 const float *strip_panel(const struct attention_head *head, size_t key);
 const float *strip_values(const struct attention_head *head, size_t key);
@@ -210,18 +196,7 @@ void strip_put_range(const struct attention_head *head, float *map, size_t query
 void strip_drop(const struct attention_head *head, float *weights, size_t query,
                 struct key_range keys);
 
-/* --- windows, caps and ALiBi: attention_bias.c ----------------------------------------------- */
-
-/* The first key that the layer's window lets a query see; from there on all that it sees. */
-size_t attention_first(const struct attention_head *head, size_t query);
-struct key_range attention_seen(const struct attention_head *head, size_t query);
-
-/* ALiBi's slope of a head, 0: none; scores of some keys scaled, and where that bends them capped,
- * moved by their distance, and divided by the temperature. */
-float attention_slope(const struct config *config, size_t head);
-void attention_scale(const struct attention_head *head, float *scores, struct key_range keys);
-
-/* --- edits: pass_edits.c ---------------------------------------------------------------------- */
+/* --- edits: edit.c ---------------------------------------------------------------------------- */
 
 /* Apply those of a map to some of a query's cells, of which `row` has them all; of scores to a few
  * rows; of masked scores, too, where what is the largest of a row may be another one then. */
@@ -230,22 +205,5 @@ void attention_edit(const struct attention_head *head, enum site site, size_t qu
 void attention_edit_scores(const struct attention_head *head, struct matrix rows, size_t query);
 enum head_fault attention_edit_masked(const struct attention_head *head, struct matrix rows,
                                       struct softmax_range *ranges, size_t query);
-
-/* --- in bf16: attention_bf16.c --------------------------------------------------------------- */
-
-/* Dense attention where the machine multiplies pairs: keys, values and queries of a head are
- * rounded to pairs before its first strip (in a cache they are), a strip's weights when they are
- * multiplied; softmax and sums are float32. */
-bool attention_bf16_measure(struct attention_size *size, const struct attention_problem *problem);
-void attention_bf16_score_shape(struct kernel_shape *shape, const struct pass *pass);
-void attention_bf16_context_shape(struct kernel_shape *shape, const struct pass *pass);
-void attention_bf16_begin(const struct attention_head *head);
-
-/* strip_scores and strip_context of one panel, from its first key on; its weights are rounded. */
-void attention_bf16_scores(const struct attention_head *head, const struct strip *strip,
-                           const struct kernel *kernel, size_t key, float *to);
-void attention_bf16_context(const struct attention_head *head, const struct strip *strip,
-                            const struct kernel *kernel, struct key_range keys,
-                            const float *weights, float *to);
 
 #endif

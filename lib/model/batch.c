@@ -16,7 +16,7 @@ int batch_check_length(const struct config *config, size_t count, struct err *er
         return 0;
     err_set(err, "the text is too long: expected at most %zu tokens (n_positions), found %zu",
             config->n_positions, count);
-    bool learned = parameter_is_used(PARAMETER_WPE, 0, config);
+    bool learned = slot_exists(slot_of_text(SLOT_POSITIONS), config);
     return err_about(err, learned ? ERR_ABOUT_LENGTH : ERR_ABOUT_CONTEXT);
 }
 
@@ -109,7 +109,6 @@ int batch_init(struct batch *batch, const struct config *config, const struct te
     if (lay_out(batch, arena, err))
         return -1;
     look_at_themselves(batch);
-    batch->causal = config->causal;
     if (config_is_cross(config))
         *batch = batch_at_sources(batch);
     return 0;
@@ -136,7 +135,6 @@ int batch_of_sources(struct batch *sources, const struct batch *batch, struct ar
 struct batch batch_at_sources(const struct batch *batch)
 {
     struct batch at_sources = *batch;
-    at_sources.causal = false;
     at_sources.keys = batch->sources;
     at_sources.past_keys = batch->past_sources;
     at_sources.key_tokens = batch->source_tokens;

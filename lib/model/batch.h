@@ -54,7 +54,6 @@ struct batch {
     size_t longest_queries;
     size_t longest_keys; /* of one text, with those in its cache */
     bool cached;         /* a text has a cache; in a batch of sources: they are stored in caches */
-    bool causal;         /* a query attends to itself and earlier keys, else to all */
 };
 
 /* The number of keys of a text, with those in its cache. */

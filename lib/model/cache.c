@@ -4,7 +4,87 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "math/precision.h"
 #include "math/rows.h"
+
+/* --- pages of pairs --------------------------------------------------------------------------- */
+
+/* Zeros for a row of a panel, of keys or of values. */
+static const float
+    none[(size_t)KEY_PANEL > (size_t)PAIR_COLUMNS ? (size_t)KEY_PANEL : (size_t)PAIR_COLUMNS];
+
+size_t head_pairs_of_keys(size_t d_k)
+{
+    return bf16_pairs(d_k) * KEY_PANEL;
+}
+
+size_t head_pairs_of_values(size_t d_v)
+{
+    return (d_v + PAIR_COLUMNS - 1) / PAIR_COLUMNS * HEAD_PAIRS_APART;
+}
+
+/* How many columns of values stand beside each other from one on. */
+static size_t columns_from(size_t first, size_t d_v)
+{
+    return d_v - first < PAIR_COLUMNS ? d_v - first : PAIR_COLUMNS;
+}
+
+void head_pairs_put_key(uint32_t *page, size_t place, const float *key, size_t d_k)
+{
+    enum { PART = 64 }; /* numbers that are rounded together */
+    uint32_t part[PART / 2];
+    uint32_t *column = page + place;
+    for (size_t first = 0; first < d_k; first += PART) {
+        size_t count = d_k - first < PART ? d_k - first : PART;
+        bf16_pair_row(part, key + first, count);
+        for (size_t i = 0; i < bf16_pairs(count); i++, column += KEY_PANEL)
+            *column = part[i];
+    }
+}
+
+void head_pairs_put_value(uint32_t *page, size_t place, const float *value, size_t d_v)
+{
+    uint32_t *pairs = page + place / 2 * PAIR_COLUMNS;
+    for (size_t first = 0; first < d_v; first += PAIR_COLUMNS, pairs += HEAD_PAIRS_APART)
+        if (place % 2)
+            bf16_put_second(pairs, value + first, columns_from(first, d_v));
+        else
+            bf16_pair_rows(pairs, value + first, none, columns_from(first, d_v));
+}
+
+void head_pairs_cut_values(uint32_t *page, size_t place, size_t d_v)
+{
+    uint32_t *panel = page;
+    for (size_t first = 0; first < d_v; first += PAIR_COLUMNS, panel += HEAD_PAIRS_APART) {
+        if (place % 2)
+            bf16_put_second(panel + place / 2 * PAIR_COLUMNS, none, PAIR_COLUMNS);
+        uint32_t *rest = panel + (place + 1) / 2 * PAIR_COLUMNS;
+        memset(rest, 0, (size_t)(panel + HEAD_PAIRS_APART - rest) * sizeof *rest);
+    }
+}
+
+void head_pairs_fill_keys(uint32_t *page, const float *panel, size_t d_k)
+{
+    for (size_t i = 0; i < d_k; i += 2, page += KEY_PANEL) {
+        const float *row = panel + i * KEY_PANEL;
+        bf16_pair_rows(page, row, i + 1 < d_k ? row + KEY_PANEL : none, KEY_PANEL);
+    }
+}
+
+void head_pairs_fill_values(uint32_t *page, struct matrix values)
+{
+    size_t count = values.rows < KEY_PANEL ? values.rows : KEY_PANEL;
+    head_pairs_cut_values(page, count / 2 * 2, values.columns);
+    for (size_t row = 0; row < count; row += 2) {
+        const float *value = values.data + row * values.stride;
+        uint32_t *pairs = page + row / 2 * PAIR_COLUMNS;
+        for (size_t i = 0; i < values.columns; i += PAIR_COLUMNS, pairs += HEAD_PAIRS_APART)
+            bf16_pair_rows(pairs, value + i, row + 1 < count ? value + values.stride + i : none,
+                           columns_from(i, values.columns));
+    }
+}
+
+/* --- the cache -------------------------------------------------------------------------------- */
 
 int cache_init(struct cache *cache, const struct config *config, struct err *err)
 {
@@ -116,55 +196,42 @@ static float *layer_of(const struct cache *cache, size_t layer, size_t token)
     return cache->pages[token / KEY_PANEL] + layer * layer_words(cache->config, cache->precision);
 }
 
-float *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t token)
+void *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t token)
 {
     return layer_of(cache, layer, token) + group * key_words(cache->config, cache->precision);
 }
 
-float *cache_values(const struct cache *cache, size_t layer, size_t group, size_t token)
+void *cache_values(const struct cache *cache, size_t layer, size_t group, size_t token)
 {
     const struct config *c = cache->config;
-    float *values = layer_of(cache, layer, token) + c->n_kv_head * key_words(c, PRECISION_FP32);
-    return values + token % KEY_PANEL * value_stride(c) + group * c->d_v;
+    float *values = cache_keys(cache, layer, c->n_kv_head, token); /* they follow the keys */
+    return cache->precision == PRECISION_BF16
+               ? values + group * head_pairs_of_values(c->d_v)
+               : values + token % KEY_PANEL * value_stride(c) + group * c->d_v;
 }
 
-uint32_t *cache_key_pairs(const struct cache *cache, size_t layer, size_t group, size_t token)
-{
-    return (void *)cache_keys(cache, layer, group, token);
-}
-
-uint32_t *cache_value_pairs(const struct cache *cache, size_t layer, size_t group, size_t token)
-{
-    const struct config *c = cache->config;
-    float *values = layer_of(cache, layer, token) + c->n_kv_head * key_words(c, PRECISION_BF16);
-    return (uint32_t *)(void *)values + group * head_pairs_of_values(c->d_v);
-}
-
-static void store_floats(struct cache *cache, size_t layer, size_t group, size_t token,
-                         const float *key, const float *value)
-{
-    const struct config *c = cache->config;
-    float *column = cache_keys(cache, layer, group, token) + token % KEY_PANEL;
-    for (size_t i = 0; i < c->d_k; i++)
-        column[i * KEY_PANEL] = key[i];
-    memcpy(cache_values(cache, layer, group, token), value, c->d_v * sizeof *value);
-}
-
-static void store_pairs(struct cache *cache, size_t layer, size_t group, size_t token,
-                        const float *key, const float *value)
+static void store(struct cache *cache, size_t layer, size_t group, size_t token, const float *key,
+                  const float *value)
 {
     const struct config *c = cache->config;
     size_t place = token % KEY_PANEL;
-    head_pairs_put_key(cache_key_pairs(cache, layer, group, token), place, key, c->d_k);
-    head_pairs_put_value(cache_value_pairs(cache, layer, group, token), place, value, c->d_v);
+    void *keys = cache_keys(cache, layer, group, token);
+    void *values = cache_values(cache, layer, group, token);
+    if (cache->precision == PRECISION_BF16) {
+        head_pairs_put_key(keys, place, key, c->d_k);
+        head_pairs_put_value(values, place, value, c->d_v);
+        return;
+    }
+    for (size_t i = 0; i < c->d_k; i++)
+        ((float *)keys)[i * KEY_PANEL + place] = key[i];
+    memcpy(values, value, c->d_v * sizeof *value);
 }
 
 void cache_store(struct cache *cache, size_t layer, size_t group, struct matrix k, struct matrix v)
 {
-    bool in_pairs = cache->precision == PRECISION_BF16;
     for (size_t row = 0; row < k.rows; row++)
-        (in_pairs ? store_pairs : store_floats)(cache, layer, group, cache->count + row,
-                                                k.data + row * k.stride, v.data + row * v.stride);
+        store(cache, layer, group, cache->count + row, k.data + row * k.stride,
+              v.data + row * v.stride);
 }
 
 void cache_add(struct cache *cache, size_t count)
@@ -175,26 +242,21 @@ void cache_add(struct cache *cache, size_t count)
 
 /* Values after the last token are multiplied with 0, so they must be numbers; keys there give
  * scores that are never read. */
-static void clear_floats(struct cache *cache, size_t layer, size_t token)
-{
-    size_t rows = KEY_PANEL - token % KEY_PANEL;
-    memset(cache_values(cache, layer, 0, token), 0,
-           rows * value_stride(cache->config) * sizeof(float));
-}
-
-static void clear_pairs(struct cache *cache, size_t layer, size_t token)
+static void clear_values(struct cache *cache, size_t layer, size_t token)
 {
     const struct config *c = cache->config;
-    for (size_t group = 0; group < c->n_kv_head; group++)
-        head_pairs_cut_values(cache_value_pairs(cache, layer, group, token), token % KEY_PANEL,
-                              c->d_v);
+    size_t place = token % KEY_PANEL;
+    if (cache->precision == PRECISION_FP32)
+        memset(cache_values(cache, layer, 0, token), 0,
+               (KEY_PANEL - place) * value_stride(c) * sizeof(float));
+    for (size_t group = 0; cache->precision == PRECISION_BF16 && group < c->n_kv_head; group++)
+        head_pairs_cut_values(cache_values(cache, layer, group, token), place, c->d_v);
 }
 
 void cache_forget(struct cache *cache, size_t count)
 {
     size_t sums = cache->sums ? cache->config->n_layer * cache->config->n_head : 0;
     size_t end = cache->page_count * KEY_PANEL;
-    bool in_pairs = cache->precision == PRECISION_BF16;
     assert(count <= cache->count);
     cache->count = count;
     for (size_t i = 0; i < sums; i++) /* nothing is taken out of a sum: it begins anew */
@@ -202,7 +264,7 @@ void cache_forget(struct cache *cache, size_t count)
             cache->sums[i].count = 0;
     for (size_t layer = 0; layer < cache->config->n_layer; layer++) /* page by page */
         for (size_t token = count; token < end; token = (token / KEY_PANEL + 1) * KEY_PANEL)
-            (in_pairs ? clear_pairs : clear_floats)(cache, layer, token);
+            clear_values(cache, layer, token);
 }
 
 /* Its running sums begin anew. */

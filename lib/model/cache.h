@@ -60,18 +60,16 @@ void cache_forget(struct cache *cache, size_t count);
 /* Become a copy of another cache of the same model. */
 int cache_copy(struct cache *cache, const struct cache *from, struct err *err);
 
-/* The panel [dk, KEY_PANEL] with a token's key; the rows of values from that token on, a matrix's
- * stride apart; in bf16 the pages with that token. Memory that is not stored yet has finite
- * numbers. */
-float *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t token);
-float *cache_values(const struct cache *cache, size_t layer, size_t group, size_t token);
-uint32_t *cache_key_pairs(const struct cache *cache, size_t layer, size_t group, size_t token);
-uint32_t *cache_value_pairs(const struct cache *cache, size_t layer, size_t group, size_t token);
+/* The panel [dk, KEY_PANEL] of floats with a token's key; the rows of values from that token on, a
+ * matrix's stride apart; in bf16 the pages of pairs (uint32_t) with that token. Memory that is not
+ * stored yet has finite numbers. */
+void *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t token);
+void *cache_values(const struct cache *cache, size_t layer, size_t group, size_t token);
 
 /* The running sums of a head in linear attention, which a pass continues. */
 struct cache_sum *cache_sum(const struct cache *cache, size_t layer, size_t head);
 
-/* --- pages of pairs: head_pairs.c ------------------------------------------------------------ */
+/* --- pages of pairs --------------------------------------------------------------------------- */
 
 /* Keys [dk / 2, KEY_PANEL] as pairs of neighbouring channels; values [dv / PAIR_COLUMNS]
  * [KEY_PANEL / 2, PAIR_COLUMNS] as pairs of tokens, padded with zeros. The pairs of a page: */

@@ -181,15 +181,17 @@ static int blame(const struct checkpoint *checkpoint, const char *file, const ch
     return err_prefix(err, "'%s/%s': tensor '%s'", checkpoint->folder->path, file, tensor);
 }
 
-static int check_entry(const struct safetensors_entry *entry, enum parameter_id id,
+static int check_entry(const struct safetensors_entry *entry, struct slot slot,
                        const struct config *config, struct err *err)
 {
-    size_t shape[2];
-    size_t rank = (config->family ? family_shape : parameter_shape)(shape, id, config);
+    struct family_place place;
     char expected[PARAMETER_SHAPE_BYTES];
     char found[PARAMETER_SHAPE_BYTES];
-    if (entry->rank != rank || memcmp(entry->shape, shape, rank * sizeof *shape) != 0)
-        return err_set(err, "expected %s, found %s", parameter_shape_text(expected, rank, shape),
+    family_place(&place, slot, config);
+    if (entry->rank != place.rank ||
+        memcmp(entry->shape, place.shape, place.rank * sizeof *place.shape) != 0)
+        return err_set(err, "expected %s, found %s",
+                       parameter_shape_text(expected, place.rank, place.shape),
                        parameter_shape_text(found, entry->rank, entry->shape));
     if (!dtype_is_weight(entry->dtype))
         return err_unsupported(err, "expected F32, F16, BF16 or F64, found %s",
@@ -197,47 +199,36 @@ static int check_entry(const struct safetensors_entry *entry, enum parameter_id 
     return 0;
 }
 
-/* `name` or `transformer.name`. */
-static struct found_tensor find_native(const struct checkpoint *checkpoint, const char *name)
+/* With the family's prefix, or without some of its parts, as the base model alone has it; or with
+ * a wrapper. */
+static struct found_tensor find_tensor(const struct checkpoint *checkpoint, const char *name,
+                                       const struct family_names *names)
 {
-    char prefixed[sizeof "transformer." + PARAMETER_NAME_BYTES];
+    char wrapped[2 * PARAMETER_NAME_BYTES];
+    size_t prefix = strlen(names->prefix);
+    const char *end = strncmp(name, names->prefix, prefix) == 0 ? name + prefix : name;
     struct found_tensor found = find_exactly(checkpoint, name);
-    if (found.entry)
-        return found;
-    snprintf(prefixed, sizeof prefixed, "transformer.%s", name);
-    return find_exactly(checkpoint, prefixed);
-}
-
-/* With the family's prefix, or without some of its parts, as the base model alone has it. */
-static struct found_tensor find_of_family(const struct checkpoint *checkpoint, const char *name,
-                                          const struct family *family)
-{
-    size_t prefix = strlen(family->names->prefix);
-    struct found_tensor found = find_exactly(checkpoint, name);
-    const char *end = strncmp(name, family->names->prefix, prefix) == 0 ? name + prefix : name;
+    if (names->wrapper)
+        snprintf(wrapped, sizeof wrapped, "%s%s", names->wrapper, name);
     while (!found.entry && name < end) {
         name = strchr(name, '.') + 1;
         found = find_exactly(checkpoint, name);
     }
-    return found;
+    return found.entry || !names->wrapper ? found : find_exactly(checkpoint, wrapped);
 }
 
-int checkpoint_find_parameter(struct found_tensor *found, const struct checkpoint *checkpoint,
-                              const struct config *config, size_t index, struct err *err)
+int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpoint,
+                    const struct config *config, struct slot slot, struct err *err)
 {
-    struct parameter_key key = parameter_key(index);
     const char *file = checkpoint->name;
     char name[PARAMETER_NAME_BYTES];
-    if (!parameter_is_used(key.id, key.layer, config))
-        return 0;
-    parameter_name(name, key.id, key.layer, config);
-    *found = config->family ? find_of_family(checkpoint, name, config->family)
-                            : find_native(checkpoint, name);
-    if (!found->entry && parameter_rows[key.id].optional)
+    family_tensor_name(name, config->family, slot);
+    *found = find_tensor(checkpoint, name, config->family->names);
+    if (!found->entry && slot.id == SLOT_HEAD)
         return 0;
     if (!found->entry)
         err_set(err, "expected this tensor in the file, found none");
-    else if (check_entry(found->entry, key.id, config, err))
+    else if (check_entry(found->entry, slot, config, err))
         file = found->file;
     else
         return 0;
@@ -246,10 +237,11 @@ int checkpoint_find_parameter(struct found_tensor *found, const struct checkpoin
 
 static int check_layer(const char *name, const struct config *config, struct err *err)
 {
-    static const char own[] = "transformer.";
-    const struct family_names *names = config->family ? config->family->names : NULL;
-    long layer = family_layer_of(names ? names->prefix : own, names ? names->layers : "h.", name);
-    long encoder_layer = family_layer_of(own, "enc.", name);
+    const struct family_names *names = config->family->names;
+    const char *prefix = names->wrapper ? names->wrapper : names->prefix;
+    long layer = family_layer_of(prefix, names->layers, name);
+    long encoder_layer =
+        names->source_layers ? family_layer_of(prefix, names->source_layers, name) : -1;
     if (layer >= 0 && (size_t)layer >= config->n_layer)
         return err_set(err, "expected layers below n_layer = %zu, found layer %ld", config->n_layer,
                        layer);
@@ -285,14 +277,14 @@ static bool is_no_parameter(const char *name, const struct config *config)
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (name_ends_in(name, endings[i]))
             return true;
-    parameter_name(head, PARAMETER_LM_HEAD, 0, config);
+    family_tensor_name(head, config->family, slot_of_text(SLOT_HEAD));
     return config->tied && strcmp(name, head) == 0;
 }
 
-static int check_wanted(const struct checkpoint *checkpoint, const struct config *config,
-                        const struct map *wanted, struct err *err)
+int checkpoint_check_wanted(const struct checkpoint *checkpoint, const struct config *config,
+                            const struct map *wanted, struct err *err)
 {
-    for (size_t s = 0; s < checkpoint->count; s++) {
+    for (size_t s = 0; s < checkpoint->count && !config->family->names->open; s++) {
         const struct shard *shard = &checkpoint->shards[s];
         for (size_t i = 0; i < shard->tensors.count; i++) {
             const char *name = shard->tensors.entries[i].name;
@@ -306,23 +298,6 @@ static int check_wanted(const struct checkpoint *checkpoint, const struct config
         }
     }
     return 0;
-}
-
-int checkpoint_check_wanted(const struct checkpoint *checkpoint, const struct config *config,
-                            const struct found_tensor *(*found)(void *context, size_t index),
-                            void *context, struct err *err)
-{
-    struct map wanted = {0};
-    int failed = 0;
-    for (size_t i = 0; i < parameter_count(config) && !failed; i++) {
-        const struct safetensors_entry *entry = found(context, i)->entry;
-        if (entry && !map_get(&wanted, entry->name, strlen(entry->name), NULL))
-            failed = map_put(&wanted, entry->name, strlen(entry->name), 0, err);
-    }
-    if (!failed)
-        failed = check_wanted(checkpoint, config, &wanted, err);
-    map_release(&wanted);
-    return failed;
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */

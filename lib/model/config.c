@@ -118,7 +118,7 @@ bool config_ends(const struct config *config, long long id)
 
 const char *config_kind_name(const struct config *config)
 {
-    const struct family *family = config->family ? config->family : &family_rows[config->kind];
+    const struct family *family = config->family;
     while (strchr(family->name, ' ')) /* a variant follows its family */
         family--;
     return family->name;

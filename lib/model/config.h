@@ -11,7 +11,6 @@
 #include "math/rotary.h"
 #include "model/mechanism.h"
 
-struct buf;
 struct folder;
 struct family;
 
@@ -43,6 +42,19 @@ enum head_norm {
 /* A bias of scores that grows with the distance to the key (Press et al., 2021). */
 enum alibi { ALIBI_NONE, ALIBI_BLOOM, ALIBI_FALCON };
 
+/* The norms of a block, and what its sublayers read. */
+enum block_style {
+    STYLE_BARE,        /* no norms and no residual stream: attention alone */
+    STYLE_PRE,         /* x + f(norm(x)) */
+    STYLE_POST,        /* norm(x + f(x)) */
+    STYLE_POST_STREAM, /* the same; resid_post is the normed sum (OPT-350m) */
+    STYLE_AFTER,       /* x + norm(f(x)) (OLMo 2) */
+    STYLE_SANDWICH,    /* x + norm(f(norm(x))) (Gemma 2) */
+    STYLE_PARALLEL,    /* attention and MLP read the same stream, each through its norm */
+    STYLE_ONE_NORM,    /* the same, through one norm */
+    STYLE_TO_NORMED,   /* norm(x) + f(norm(x)) (an option of BLOOM) */
+};
+
 /* Each field has a row in features.h. */
 struct config {
     enum model_kind kind;
@@ -57,10 +69,10 @@ struct config {
     size_t d_out;           /* of attention alone: columns of W_O */
     size_t n_inner;         /* hidden channels of the MLP */
     enum activation activation;
-    float embedding_scale;       /* factor of token embeddings */
-    bool sinusoids;              /* sinusoidal positions; else learned ones, if any */
-    float epsilon;               /* of the layer norms */
-    bool norm_first;             /* x + f(norm(x)); else norm(x + f(x)) */
+    float embedding_scale; /* factor of token embeddings */
+    bool sinusoids;        /* sinusoidal positions; else learned ones, if any */
+    float epsilon;         /* of the layer norms */
+    enum block_style style;
     bool final_norm;             /* after the last layer */
     float scale;                 /* of the scores */
     bool scale_by_layer;         /* scores are also divided by the layer's number, from 1 */
@@ -71,19 +83,13 @@ struct config {
     bool projections;            /* else q = k = v = the input */
     bool out_proj;               /* false: the output is the concatenated heads */
     unsigned biases;             /* BIAS_…, of the projections */
-    const struct family *family; /* names of tensors; NULL: attn-cli's own */
+    const struct family *family; /* names and layouts of tensors */
     size_t n_word;               /* channels of token embeddings that are projected to C; 0: C */
     size_t position_offset;      /* row of the first token in the table of positions */
     bool embedding_norm;         /* a norm of the embedding */
     bool rms;                    /* RMS norms, else layer norms */
     bool norm_offset;            /* scales of norms are 1 + w */
     bool norm_shift;             /* norms have a shift */
-    bool norm_in;                /* norms before sublayers, or after the sums (see norm_first) */
-    bool norm_out;               /* norms of the output of a sublayer */
-    bool parallel;               /* attention and MLP read the same stream */
-    bool shared_norm;            /* with `parallel`: through the same norm */
-    bool residual_normed;        /* sublayers are added to the normed stream */
-    bool stream_normed;          /* without norm_first: a block's output is the normed sum */
     bool gated;                  /* the MLP is act(gate(x)) · up(x) */
     enum head_norm head_norm;
     enum alibi alibi;
@@ -148,7 +154,7 @@ unsigned config_flags(const struct config *config);
 /* The most keys that a query of the layer attends to, its own included; 0: no limit. */
 size_t config_window(const struct config *config, size_t layer);
 
-/* The model's own scale of a layer's scores; see mechanism_scale. */
+/* The model's own scale of a layer's scores; see score_rule_read. */
 float config_scale(const struct config *config, size_t layer);
 
 /* Whether the unembedding is the token embedding: `tied` or `lacks_head`. */
@@ -163,14 +169,5 @@ bool config_ends(const struct config *config, long long id);
 
 /* "gpt2", "attention" or "transformer". */
 const char *config_kind_name(const struct config *config);
-
-/* Lines of `info` that describe a config (architecture.c). */
-struct architecture_row {
-    const char *name;                                            /* "norms" */
-    void (*write)(struct buf *out, const struct config *config); /* writes nothing: no line */
-};
-
-extern const struct architecture_row architecture_rows[];
-extern const size_t architecture_row_count;
 
 #endif

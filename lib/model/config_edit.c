@@ -126,8 +126,8 @@ bool config_edit_has(const struct config_edit *edit, const char *key)
 /* Of families, each has another key for the activation. */
 static bool has_key(const struct config *config, const struct config_key *key)
 {
-    const char *own = config->family ? config->family->activation_key : NULL;
-    if (config->family && strcmp(key->name, "hidden_act") == 0)
+    const char *own = config->family->activation_key;
+    if (config->kind == MODEL_DECODER && strcmp(key->name, "hidden_act") == 0)
         return own && strcmp(own, key->name) == 0;
     return key->kinds & 1 << config->kind;
 }

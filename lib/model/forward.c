@@ -1,45 +1,477 @@
+/* The pass from top to bottom: the embedding; attention; the MLP; a layer; the logits; the whole.
+ * T tokens of a batch, S of what they attend to, C channels, H heads. */
 #include "model/forward.h"
 
+#include "base/num.h"
+#include "math/argmax.h"
+#include "math/gemm.h"
+#include "math/rotary.h"
+#include "math/rows.h"
 #include "model/pass.h"
 
-/* What leaves the last layer, normed where the model does that. */
-static enum pass_state final_norm(struct pass *pass, struct matrix *y)
+/* --- the embedding ---------------------------------------------------------------------------- */
+
+static enum pass_state embed(struct pass *pass)
+{
+    const struct stack stack = stack_read(pass->config, pass->part);
+    const struct embed_rule *rule = &stack.embed;
+    const struct batch *batch = pass->batch;
+    struct matrix x = pass->scratch.x; /* [T, C] */
+    struct matrix tokens = x;          /* [T, width] */
+    struct weight projection;
+    struct norm norm;
+    bool placed = !mechanism_lacks(&pass->config->mechanism, PART_POSITIONS);
+    if (rule->project == PROJECT_TOKENS) {
+        tokens = (struct matrix){NULL, x.rows, rule->width, rule->width};
+        tokens.data =
+            arena_alloc(pass->arena, x.rows * rule->width, sizeof *tokens.data, pass->err);
+        if (!tokens.data ||
+            weights_matrix(pass->weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, pass->err))
+            return PASS_FAILED;
+    }
+    for (size_t s = 0; s < batch->count; s++)
+        for (size_t i = 0; i < batch->queries[s].count; i++) {
+            float *row = tokens.data + (batch->queries[s].first + i) * tokens.stride;
+            weights_embed_token(pass->weights, row, batch->texts[s].ids[i]);
+            scale_row(row, row, tokens.columns, rule->scale);
+        }
+    if (rule->project == PROJECT_TOKENS)
+        linear(pass->machine, x, tokens, &projection, ACTIVATION_NONE);
+    for (size_t s = 0; placed && s < batch->count; s++) {
+        struct matrix rows = matrix_rows(x, batch->queries[s].first, batch->queries[s].count);
+        for (size_t i = 0; rule->positions == POSITIONS_TABLE && i < rows.rows; i++)
+            weights_add_position(pass->weights, rows.data + i * rows.stride, batch->past[s] + i);
+        if (rule->positions == POSITIONS_SINES)
+            add_sinusoids(rows, batch->past[s]);
+    }
+    if (rule->norm) {
+        if (weights_norm(pass->weights, slot_of_text(SLOT_EMBED_NORM), &norm, pass->err))
+            return PASS_FAILED;
+        pass_norm(pass, x, x, &norm);
+    }
+    PASS_TRY(pass_check_rows(pass, SITE_EMBEDDING, 0, x));
+    return tap_rows(pass, SITE_EMBEDDING, 0, x);
+}
+
+static enum pass_state embed_from(struct pass *pass, const float *const *streams)
+{
+    struct matrix x = pass->scratch.x;
+    for (size_t s = 0; s < pass->batch->count; s++) {
+        struct span rows = pass->batch->queries[s];
+        struct matrix from = {(float *)streams[s], rows.count, x.columns, x.columns};
+        copy_rows(matrix_rows(x, rows.first, rows.count), from); /* it is only read */
+    }
+    return PASS_ON;
+}
+
+/* --- parameters ------------------------------------------------------------------------------- */
+
+static enum pass_state fetch(struct pass *pass, int id, size_t layer, struct weight *w)
+{
+    struct slot slot = slot_of((int)pass->part, id, layer);
+    return weights_matrix(pass->weights, slot, w, pass->err) ? PASS_FAILED : PASS_ON;
+}
+
+/* y = x · W + b */
+static enum pass_state product(struct pass *pass, int id, size_t layer, struct matrix y,
+                               struct matrix x, enum activation activation)
+{
+    struct weight w;
+    PASS_TRY(fetch(pass, id, layer, &w));
+    linear(pass->machine, y, x, &w, activation);
+    return PASS_ON;
+}
+
+static enum pass_state norm(struct pass *pass, int id, size_t layer, struct matrix y,
+                            struct matrix x)
+{
+    struct norm weights;
+    struct slot slot = slot_of((int)pass->part, id, layer);
+    if (weights_norm(pass->weights, slot, &weights, pass->err))
+        return PASS_FAILED;
+    pass_norm(pass, y, x, &weights);
+    return PASS_ON;
+}
+
+/* --- attention -------------------------------------------------------------------------------- */
+
+/* Whether queries, keys or values are needed: by a cache, by the tap or for attention. */
+static bool is_needed(const struct pass *pass, enum site site, size_t layer)
+{
+    return (pass->batch->cached && site != SITE_Q) || pass_watches(pass, site, layer) ||
+           pass_goes_to(pass, site == SITE_V ? SITE_CONTEXT : SITE_SCORES, layer);
+}
+
+/* Compute one token's q, k and v by one product if their weights lie side by side, which is faster:
+ * it reads them in their order in memory. */
+static enum pass_state project_together(struct pass *pass, const struct head_rule *rule,
+                                        size_t layer, struct matrix x, bool *done)
+{
+    struct scratch *s = &pass->scratch;
+    struct slot slot = slot_of((int)pass->part, SLOT_Q, layer);
+    struct weight joined;
+    size_t width = x.columns;
+    *done = false;
+    if (x.rows != 1)
+        return PASS_ON;
+    if (weights_joined(pass->weights, slot, &joined, pass->err))
+        return PASS_FAILED;
+    if (!weight_exists(&joined))
+        return PASS_ON;
+    for (enum site site = SITE_Q; site <= SITE_V; site++)
+        if (!is_needed(pass, site, layer) || pass_heads(pass, site, layer).count != rule->heads)
+            return PASS_ON;
+    linear(pass->machine, s->joined, x, &joined, ACTIVATION_NONE);
+    copy_rows(s->q, matrix_columns(s->joined, 0, width));
+    copy_rows(s->k, matrix_columns(s->joined, width, width));
+    copy_rows(s->v, matrix_columns(s->joined, 2 * width, width));
+    *done = true;
+    return PASS_ON;
+}
+
+/* Compute one of q, k and v, if it is needed: the heads that are, or all if they are normed as one
+ * row. (Keys of a source that is in its cache have no rows.) */
+static enum pass_state project(struct pass *pass, const struct head_rule *rule, size_t layer,
+                               enum site site, struct matrix y, struct matrix x)
+{
+    struct weight w;
+    size_t width = site == SITE_V ? rule->d_v : rule->d_k;
+    enum site before = site == SITE_K ? SITE_K_PRE : SITE_Q_PRE;
+    struct span heads = pass_heads(pass, site, layer);
+    bool needed =
+        is_needed(pass, site, layer) || (site != SITE_V && pass_watches(pass, before, layer));
+    if (rule->by != HEADS_PROJECTED || !y.rows || !needed)
+        return PASS_ON;
+    PASS_TRY(fetch(pass, site == SITE_Q ? SLOT_Q : site == SITE_K ? SLOT_K : SLOT_V, layer, &w));
+    if (rule->norm == HEAD_NORM_WHOLE && site != SITE_V)
+        heads = (struct span){0, site == SITE_Q ? rule->heads : rule->kv_heads};
+    struct span columns = {heads.first * width, heads.count * width};
+    if (!weight_can_slice(&w, columns.first))
+        columns = (struct span){0, w.out};
+    struct weight part = weight_columns(&w, columns.first, columns.count);
+    linear(pass->machine, matrix_columns(y, columns.first, part.out), x, &part, ACTIVATION_NONE);
+    return PASS_ON;
+}
+
+/* Norm queries or keys, head by head or as a whole. */
+static enum pass_state norm_heads(struct pass *pass, const struct head_rule *rule, int id,
+                                  size_t layer, struct matrix y)
+{
+    struct norm norm;
+    size_t width = rule->norm == HEAD_NORM_WHOLE ? y.columns : rule->d_k;
+    if (!rule->norm || mechanism_lacks(&pass->config->mechanism, PART_NORM))
+        return PASS_ON;
+    if (weights_norm(pass->weights, slot_of((int)pass->part, id, layer), &norm, pass->err))
+        return PASS_FAILED;
+    for (size_t first = 0; first < y.columns; first += width)
+        norm_rows(matrix_columns(y, first, width), matrix_columns(y, first, width), &norm);
+    return PASS_ON;
+}
+
+static void rotate_heads(const struct pass *pass, const struct head_rule *rule, struct matrix heads)
+{
+    bool local = rule->rotary == &pass->config->rotary_local;
+    if (!mechanism_lacks(&pass->config->mechanism, PART_POSITIONS))
+        rotate(heads, heads, rule->d_k, rule->rotary,
+               local ? pass->scratch.local : pass->scratch.waves);
+}
+
+/* Compute q [T, H·dk] from x [T, C], and k [S, Hkv·dk] and v [S, Hkv·dv] from the source [S, C]. */
+static enum pass_state project_all(struct pass *pass, const struct head_rule *rule, size_t layer,
+                                   struct matrix x, struct matrix source)
+{
+    struct scratch *s = &pass->scratch;
+    bool done = false;
+    if (rule->by == HEADS_AS_IS) {
+        s->q = x;
+        s->k = s->v = source;
+    }
+    PASS_TRY(project_together(pass, rule, layer, x, &done));
+    if (!done) {
+        PASS_TRY(project(pass, rule, layer, SITE_Q, s->q, x));
+        PASS_TRY(project(pass, rule, layer, SITE_K, s->k, source));
+    }
+    PASS_TRY(norm_heads(pass, rule, SLOT_Q_NORM, layer, s->q));
+    PASS_TRY(norm_heads(pass, rule, SLOT_K_NORM, layer, s->k));
+    if (rule->rotary) {
+        PASS_TRY(tap_heads(pass, SITE_Q_PRE, layer, s->q));
+        PASS_TRY(tap_heads(pass, SITE_K_PRE, layer, s->k));
+        rotate_heads(pass, rule, s->q);
+        rotate_heads(pass, rule, s->k);
+    }
+    PASS_TRY(tap_heads(pass, SITE_Q, layer, s->q));
+    PASS_TRY(tap_heads(pass, SITE_K, layer, s->k));
+    if (!done)
+        PASS_TRY(project(pass, rule, layer, SITE_V, s->v, source));
+    return tap_heads(pass, SITE_V, layer, s->v);
+}
+
+/* Compute the context [T, H·dv] of x [T, C], which attends to itself or to the source [S, C]. */
+static enum pass_state attend(struct pass *pass, const struct sublayer *rule, size_t layer,
+                              struct matrix x)
+{
+    struct matrix source = rule->kind == SUBLAYER_ATTEND_SOURCE ? pass->scratch.source : x;
+    if (pass->attended)
+        return PASS_ON;
+    enum pass_state state = project_all(pass, &rule->head, layer, x, source);
+    if (pass->batch->cached && pass->scratch.k.rows && state != PASS_FAILED)
+        attention_store(pass, layer); /* these may be the last values that are needed */
+    return state == PASS_ON ? attention(pass, &rule->score, layer) : state;
+}
+
+/* --- the MLP ---------------------------------------------------------------------------------- */
+
+/* Compute the hidden channels [T, I] of y [T, C]: act(gate) · up, or act(up). */
+static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_t layer,
+                           struct matrix y)
+{
+    struct scratch *s = &pass->scratch;
+    const enum activation activation = rule->activation;
+    bool apart = pass_watches(pass, SITE_MLP_GATE, layer) || pass_edits(pass, SITE_MLP_GATE, layer);
+    if (!rule->gated) {
+        PASS_TRY(product(pass, SLOT_UP, layer, s->hidden, y, activation));
+        return tap_rows(pass, SITE_MLP_ACT, layer, s->hidden);
+    }
+    PASS_TRY(product(pass, SLOT_GATE, layer, s->hidden, y, apart ? ACTIVATION_NONE : activation));
+    PASS_TRY(tap_rows(pass, SITE_MLP_GATE, layer, s->hidden));
+    if (apart)
+        activate(s->hidden, s->hidden, NULL, activation);
+    PASS_TRY(product(pass, SLOT_UP, layer, s->up, y, ACTIVATION_NONE));
+    PASS_TRY(tap_rows(pass, SITE_MLP_UP, layer, s->up));
+    multiply_rows(s->hidden, s->up);
+    return tap_rows(pass, SITE_MLP_ACT, layer, s->hidden);
+}
+
+/* --- a layer ---------------------------------------------------------------------------------- */
+
+/* The output of a sublayer: `from` [T, H·dv or I] times its last matrix, normed and added to the
+ * stream x, or x = the output. If only the stream needs the product, it is not stored. */
+static enum pass_state write_out(struct pass *pass, const struct sublayer *s, size_t layer,
+                                 struct matrix from)
+{
+    struct scratch *scratch = &pass->scratch;
+    struct matrix x = scratch->x, out = scratch->out; /* [T, C] */
+    struct weight w;
+    bool is_mlp = s->kind == SUBLAYER_MLP;
+    if (!s->head.no_out)
+        PASS_TRY(fetch(pass, is_mlp ? SLOT_DOWN : SLOT_O, layer, &w));
+    if (!s->norm_out && !s->replaces && s->factor == 1 && !pass_edits(pass, s->at_out, layer)) {
+        if (!pass_watches(pass, s->at_out, layer))
+            out.data = NULL;
+        linear_add(pass->machine, x, out, from, &w);
+        return tap_rows(pass, s->at_out, layer, out);
+    }
+    if (s->head.no_out)
+        out = from;
+    else
+        linear(pass->machine, out, from, &w, ACTIVATION_NONE);
+    PASS_TRY(tap_rows(pass, s->at_out, layer, out));
+    if (s->norm_out) {
+        PASS_TRY(norm(pass, is_mlp ? SLOT_NORM_2_POST : SLOT_NORM_1_POST, layer, out, out));
+        PASS_TRY(tap_rows(pass, s->at_out_norm, layer, out));
+    }
+    if (s->replaces && x.columns != out.columns) {
+        scratch->x = out; /* of a last layer, which may have another width */
+        return PASS_ON;
+    }
+    for (size_t row = 0; row < x.rows; row++) {
+        float *sum = x.data + row * x.stride;
+        const float *added = out.data + row * out.stride;
+        if (s->replaces)
+            scale_row(sum, added, x.columns, s->factor);
+        else
+            add_scaled_row(sum, added, x.columns, s->factor, out.data);
+    }
+    return PASS_ON;
+}
+
+/* Announce the stream x as each of these sites. The block's end is the text's, in every part. */
+static enum pass_state tap_stream(struct pass *pass, struct pass *part, const enum site sites[3],
+                                  size_t layer)
+{
+    for (size_t i = 0; i < 3 && sites[i]; i++)
+        PASS_TRY(
+            tap_rows(sites[i] == SITE_RESID_POST ? pass : part, sites[i], layer, pass->scratch.x));
+    return PASS_ON;
+}
+
+/* y = what a sublayer reads: the stream x [T, C] or its norm. */
+static enum pass_state read_stream(struct pass *pass, const struct sublayer *s, size_t layer,
+                                   struct matrix *y)
+{
+    *y = s->norm_before ? pass->scratch.norm : pass->scratch.x;
+    return s->norm_before ? norm(pass, s->norm, layer, *y, pass->scratch.x) : PASS_ON;
+}
+
+/* Run the sublayers of a layer on the stream x [T, C]. */
+static enum pass_state run_layer(struct pass *pass, size_t layer)
+{
+    struct sublayer list[SUBLAYERS_MAX + 1] = {0};
+    struct matrix x = pass->scratch.x, y = x; /* y: what a sublayer reads */
+    size_t count = layer_read(list, pass->config, pass->part, layer);
+    if (!pass->attended) /* otherwise the caller has announced and edited it */
+        PASS_TRY(tap_rows(pass, SITE_RESID_PRE, layer, x));
+    for (const struct sublayer *s = list; s < list + count; s++) {
+        struct pass *p = s->part == PART_CROSS ? pass->cross : pass;
+        bool is_mlp = s->kind == SUBLAYER_MLP;
+        if (s->reads == READS_STREAM)
+            PASS_TRY(read_stream(p, s, layer, &y));
+        if (s->at_input)
+            PASS_TRY(tap_rows(p, s->at_input, layer, y));
+        if (s->adds_to_normed)
+            copy_rows(x, y);
+        PASS_TRY(is_mlp ? mlp(p, &s->mlp, layer, y) : attend(p, s, layer, y));
+        if (s[1].reads == READS_BLOCK_INPUT)
+            PASS_TRY(read_stream(p, s + 1, layer, &y)); /* before x changes */
+        PASS_TRY(write_out(p, s, layer, is_mlp ? p->scratch.hidden : p->scratch.context));
+        PASS_TRY(tap_stream(pass, p, s->at_sum, layer));
+        if (s->norm_after)
+            PASS_TRY(norm(p, s->norm, layer, x, x));
+        PASS_TRY(tap_stream(pass, p, s->at_after, layer));
+    }
+    return pass_check_rows(pass, list[0].at_sum[0] || count > 1 ? SITE_RESID_POST : SITE_ATTN_OUT,
+                           layer, pass->scratch.x);
+}
+
+/* --- logits ----------------------------------------------------------------------------------- */
+
+/* The rows whose logits are needed: all, or the last of each text, copied one after the other. */
+static int choose_rows(struct pass *pass, struct matrix *y)
+{
+    struct matrix wanted = {NULL, pass->scratch.logits.rows, y->columns, y->columns};
+    if (wanted.rows == y->rows)
+        return 0;
+    wanted.data =
+        arena_alloc(pass->arena, wanted.rows * wanted.columns, sizeof *wanted.data, pass->err);
+    if (!wanted.data)
+        return -1;
+    for (size_t s = 0; s < pass->batch->count; s++) {
+        struct span to = pass_logit_rows(pass, s);
+        struct span rows = pass->batch->queries[s];
+        copy_rows(matrix_rows(wanted, to.first, to.count),
+                  matrix_rows(*y, rows.first + rows.count - to.count, to.count));
+    }
+    *y = wanted;
+    return 0;
+}
+
+/* Find the largest logit alone, if that is possible. */
+static int choose_likeliest(struct pass *pass, struct matrix y)
+{
+    struct argmax *argmax = NULL;
+    struct likeliest *likeliest = pass->tap->likeliest;
+    const float *last = y.data + (y.rows - 1) * y.stride;
+    if (weights_argmax(pass->weights, pass->machine, &argmax, pass->err))
+        return -1;
+    likeliest->known = argmax_find(pass->machine, argmax, last, &likeliest->id);
+    return 0;
+}
+
+/* Project the last rows [T, C] to the width of the table of tokens. */
+static int project_out(struct pass *pass, struct matrix *y)
+{
+    const struct stack stack = stack_read(pass->config, PART_SENTENCE);
+    size_t width = stack.embed.width;
+    struct weight weight;
+    struct matrix narrow = {NULL, y->rows, width, width};
+    if (!stack.unembed.project)
+        return 0;
+    narrow.data = arena_alloc(pass->arena, y->rows * width, sizeof *narrow.data, pass->err);
+    if (!narrow.data ||
+        weights_matrix(pass->weights, slot_of_text(SLOT_PROJECT_OUT), &weight, pass->err))
+        return -1;
+    linear(pass->machine, narrow, *y, &weight, ACTIVATION_NONE);
+    *y = narrow;
+    return 0;
+}
+
+/* logits [T, V] = cap((y [T, C] · unembedding [C, V] + bias) / divisor) */
+static int make_logits(struct pass *pass, struct matrix logits, struct matrix y)
+{
+    const struct unembed_rule rule = stack_read(pass->config, PART_SENTENCE).unembed;
+    struct weight unembedding;
+    const float *bias = NULL;
+    if (weights_unembedding(pass->weights, &unembedding, pass->err) ||
+        weights_vector(pass->weights, slot_of_text(SLOT_HEAD_BIAS), &bias, pass->err))
+        return -1;
+    linear(pass->machine, logits, y, &unembedding, ACTIVATION_NONE);
+    for (size_t row = 0; row < logits.rows; row++) {
+        float *at = logits.data + row * logits.stride;
+        for (size_t i = 0; bias && i < logits.columns; i++)
+            at[i] += bias[i];
+        if (rule.divisor > 0)
+            divide_row(at, logits.columns, rule.divisor);
+        if (rule.cap > 0)
+            cap_row(at, logits.columns, rule.cap);
+    }
+    return 0;
+}
+
+static enum pass_state unembed(struct pass *pass, struct matrix y)
+{
+    bool changes =
+        stack_read(pass->config, PART_SENTENCE).unembed.bias || pass_edits(pass, SITE_LOGITS, 0);
+    struct likeliest *likeliest = changes ? NULL : pass->tap->likeliest;
+    if (project_out(pass, &y))
+        return PASS_FAILED;
+    if (likeliest && choose_likeliest(pass, y))
+        return PASS_FAILED;
+    if (likeliest && likeliest->known)
+        return PASS_OVER;
+    if (choose_rows(pass, &y) || make_logits(pass, pass->scratch.logits, y))
+        return PASS_FAILED;
+    return tap_logits(pass);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+/* y = the final norm of the stream x, in scratch.norm, if the model has one; else x. */
+static int norm_last(struct pass *pass, struct matrix *y)
 {
     struct norm norm;
     *y = pass->scratch.x;
-    if (!pass->config->final_norm)
-        return PASS_ON;
-    if (weights_final_norm(pass->weights, pass->part == PART_SOURCE, &norm, pass->err))
-        return PASS_FAILED;
+    if (!stack_read(pass->config, pass->part).unembed.norm)
+        return 0;
     *y = pass->scratch.norm;
+    if (weights_norm(pass->weights, slot_of_end((int)pass->part, SLOT_FINAL_NORM), &norm,
+                     pass->err))
+        return -1;
     pass_norm(pass, *y, pass->scratch.x, &norm);
+    return 0;
+}
+
+static enum pass_state final_norm(struct pass *pass, struct matrix *y)
+{
+    if (norm_last(pass, y))
+        return PASS_FAILED;
+    if (y->data == pass->scratch.x.data)
+        return PASS_ON;
     PASS_TRY(pass_check_rows(pass, SITE_LN_F, 0, *y));
     return tap_rows(pass, SITE_LN_F, 0, *y);
 }
 
-/* The layers of an encoder are told of before those of its decoder. */
+/* Progress counts the layers of an encoder before those of its decoder. */
 static enum pass_state run_layers(struct pass *pass, size_t first)
 {
     const struct config *c = pass->config;
     size_t before = pass->part == PART_SOURCE ? 0 : c->n_encoder_layer;
     for (size_t layer = first; layer < pass->layers; layer++) {
-        PASS_TRY(block(pass, layer));
+        PASS_TRY(run_layer(pass, layer));
         progress_tell(pass->machine->progress, before + layer + 1, config_layers(c));
     }
     return PASS_ON;
 }
 
-/* Is there a source that is not in a cache, and of use for one or for anything that is watched? */
+/* Whether there is a source that is in no cache, and is needed for a cache or a watched value. */
 static bool needs_sources(const struct pass *pass)
 {
-    enum site first_look = pass->config->n_encoder_layer ? SITE_CROSS_K : SITE_K;
-    return pass->batch->source_tokens &&
-           (pass->batch->cached || watch_has_any(pass->tap->watch, PART_SOURCE) ||
-            watch_from(pass->tap->watch, first_look, 0));
+    enum site first_use = pass->config->n_encoder_layer ? SITE_OF(PART_CROSS, SITE_K) : SITE_K;
+    return pass->batch->source_tokens && (pass->tap->watch->any.of[PART_SOURCE] ||
+                                          site_order(pass->config, first_use, 0) <= pass->end);
 }
 
-/* The encoder: a pass of its own over the sources. What comes out is what the sentences look at.
- * (Without an encoder that is the embedding: no layers, no norm.) */
+/* The encoder: a pass of its own over the sources. Its output is what the texts attend to. (Without
+ * an encoder that is the embedding: no layers, no norm.) */
 static enum pass_state encode(struct pass *pass)
 {
     struct pass sources = *pass;
@@ -58,7 +490,7 @@ static enum pass_state encode(struct pass *pass)
     return final_norm(&sources, &pass->scratch.source);
 }
 
-/* The decoder; GPT-2 is one. */
+/* The layers of the texts, and the logits. */
 static enum pass_state decode(struct pass *pass, size_t first)
 {
     struct pass cross;
@@ -81,6 +513,17 @@ static enum pass_state run_pass(struct pass *pass, const struct stream_start *st
     return decode(pass, start ? start->layer : 0);
 }
 
+/* Where the pass may stop: after the last watched site, but not before the last values for caches.
+ * Those of cross-attention are stored when a source is encoded. */
+static size_t end_of(const struct run *run, const struct watch *watch)
+{
+    const struct config *c = run->config;
+    bool encodes = c->n_encoder_layer && run->batch->source_tokens;
+    enum site last = encodes ? SITE_OF(PART_CROSS, SITE_V) : SITE_V;
+    return run->batch->cached ? num_max(watch->end, site_order(c, last, c->n_layer - 1))
+                              : watch->end;
+}
+
 int forward(const struct run *run, struct tap *tap, struct arena *arena, struct err *err)
 {
     struct pass pass = {
@@ -90,6 +533,7 @@ int forward(const struct run *run, struct tap *tap, struct arena *arena, struct 
         .batch = run->batch,
         .layers = run->config->n_layer,
         .tap = tap,
+        .end = end_of(run, tap->watch),
         .edits = run->edits && run->edits->count ? run->edits : NULL,
         .arena = arena,
         .err = err,
@@ -99,4 +543,80 @@ int forward(const struct run *run, struct tap *tap, struct arena *arena, struct 
     bool failed = run_pass(&pass, run->start) == PASS_FAILED;
     pass_end_caches(&pass, !failed);
     return failed ? -1 : 0;
+}
+
+/* --- parts of a pass -------------------------------------------------------------------------- */
+
+int forward_attended(const struct run *run, const struct attended_rows *rows, struct arena *arena,
+                     struct err *err)
+{
+    const size_t none = 0;
+    struct span all = {0, rows->x.rows};
+    struct batch batch = {
+        .count = 1,
+        .queries = &all,
+        .keys = &all,
+        .past = &none,
+        .past_keys = &none,
+        .tokens = all.count,
+        .key_tokens = all.count,
+    };
+    struct watch watch;
+    struct tap tap = {.watch = &watch};
+    struct pass pass = {
+        .machine = run->machine,
+        .config = run->config,
+        .weights = run->weights,
+        .batch = &batch,
+        .layers = run->config->n_layer,
+        .tap = &tap,
+        .end = SIZE_MAX, /* nothing is watched, but the layer runs to its end */
+        .attended = true,
+        .edits = rows->token ? run->edits : NULL,
+        .edit_token = rows->token,
+        .arena = arena,
+        .err = err,
+    };
+    if (watch_init(&watch, run->config, arena, err))
+        return -1;
+    if (pass_memory_take(&pass, false) || pass_hold_rounded(&pass))
+        return -1;
+    struct scratch *s = &pass.scratch;
+    if (rows->x.columns == s->x.columns)
+        copy_rows(s->x, rows->x);
+    copy_rows(s->context, rows->context);
+    pass_edit_rows(&pass, SITE_CONTEXT, rows->layer, s->context);
+    if (run_layer(&pass, rows->layer) == PASS_FAILED)
+        return -1;
+    copy_rows(rows->x, s->x);
+    return 0;
+}
+
+int forward_logits(const struct run *run, struct matrix logits, struct matrix stream, bool normed,
+                   struct arena *arena, struct err *err)
+{
+    struct pass pass = {
+        .machine = run->machine,
+        .config = run->config,
+        .weights = run->weights,
+        .scratch = {.x = stream, .norm = {NULL, stream.rows, stream.columns, stream.columns}},
+        .arena = arena,
+        .err = err,
+    };
+    struct matrix *norm = &pass.scratch.norm;
+    if (!normed) {
+        norm->data = arena_room(arena, norm->rows * norm->columns, sizeof *norm->data, err);
+        if (!norm->data || norm_last(&pass, &stream))
+            return -1;
+    }
+    if (project_out(&pass, &stream))
+        return -1;
+    return make_logits(&pass, logits, stream);
+}
+
+int forward_logits_blame(const struct run *run, struct err *err)
+{
+    return weights_check_finite(run->weights, -1, err)
+               ? -1
+               : err_set(err, "'logits': expected finite numbers, found infinity or nan");
 }

@@ -10,7 +10,7 @@
 #include "math/machine.h"
 #include "model/batch.h"
 #include "model/edit.h"
-#include "model/tap.h"
+#include "model/site.h"
 #include "model/weights.h"
 
 /* Start at a layer, with the residual stream of another pass. Lower layers do not run and store

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/names.h"
 #include "base/num.h"
-#include "model/config.h"
+#include "model/layer.h"
 
 enum {
     SIZE_MAX_GIVEN = 100000000, /* of windows and the like: more tokens than any text has */
@@ -305,7 +305,8 @@ static int check_family(const struct mechanism *m, const struct config *config, 
                                "--attention linear: expected a model without %s, found one of type "
                                "\"%s\": linear attention has no scores",
                                alibi ? "ALiBi" : "a cap of scores", config_kind_name(config));
-    if ((config->parallel || config->residual_normed) && mechanism_lacks(m, PART_RESIDUAL))
+    if ((style_is_parallel(config->style) || config->style == STYLE_TO_NORMED) &&
+        mechanism_lacks(m, PART_RESIDUAL))
         return err_unsupported(err,
                                "--without residual: expected attention and MLP in sequence, each "
                                "with a residual connection, found type \"%s\"",
@@ -322,19 +323,4 @@ int mechanism_check(const struct mechanism *mechanism, const struct config *conf
         check_lowrank(mechanism, config, err))
         return -1;
     return check_family(mechanism, config, err);
-}
-
-float mechanism_base_scale(const struct config *config, size_t layer)
-{
-    const struct mechanism *m = &config->mechanism;
-    if (m->scale_method == SCALE_SQRT)
-        return 1.0f / sqrtf((float)config->d_k);
-    return m->scale_method == SCALE_NUMBER ? m->scale : config_scale(config, layer);
-}
-
-float mechanism_scale(const struct config *config, size_t layer)
-{
-    float scale = mechanism_base_scale(config, layer);
-    float temperature = config->mechanism.temperature;
-    return temperature > 0 ? scale / temperature : scale;
 }

@@ -71,10 +71,6 @@ static inline bool mechanism_lacks(const struct mechanism *mechanism, enum block
 int mechanism_check(const struct mechanism *mechanism, const struct config *config,
                     struct err *err);
 
-/* The scale of a layer's scores with the temperature, and without it. */
-float mechanism_scale(const struct config *config, size_t layer);
-float mechanism_base_scale(const struct config *config, size_t layer);
-
 /* --- names ----------------------------------------------------------------------------------- */
 
 /* The kinds of attention, for help. */

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/listing.h"
 #include "base/names.h"
+#include "model/features.h"
 #include "model/gguf/gguf_model.h"
 #include "model/hub.h"
 #include "model/parameter_table.h"
@@ -181,18 +182,19 @@ int model_find(struct folder *folder, const char *name, struct arena *arena, str
 
 struct parameter_info model_head(const struct model *model)
 {
-    return weights_parameter(&model->weights, parameter_index(PARAMETER_LM_HEAD, 0));
+    return weights_parameter_of(&model->weights, slot_of_text(SLOT_HEAD));
 }
 
 static int open_files(struct model *model, struct err *err)
 {
     if (config_open(&model->config, &model->folder, err) ||
+        features_expect(pass_features, &model->config, "to run", err) ||
         weights_open(&model->weights, &model->config, &model->folder, err)) {
         model_release(model);
         return -1;
     }
     model->config.lacks_head =
-        parameter_is_used(PARAMETER_LM_HEAD, 0, &model->config) && !model_head(model).entry;
+        slot_exists(slot_of_text(SLOT_HEAD), &model->config) && !model_head(model).entry;
     return 0;
 }
 
@@ -227,7 +229,7 @@ void model_release(struct model *model)
 int model_lift_context(struct model *model, struct err *err)
 {
     struct config *c = &model->config;
-    if (parameter_is_used(PARAMETER_WPE, 0, c))
+    if (slot_exists(slot_of_text(SLOT_POSITIONS), c))
         return err_usage(
             err,
             "--long: expected rotary, ALiBi or sinusoidal positions, found %zu learned ones ('%s')",

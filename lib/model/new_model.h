@@ -19,7 +19,7 @@ struct buf;
 enum { NEW_MODEL_FILES_MAX = 10 };
 
 struct new_model_tensor {
-    enum parameter_id id; /* its row of the table */
+    struct slot slot; /* the first of which it is the tensor */
     const char *name;
     size_t shape[2];
     size_t rank;
@@ -33,7 +33,7 @@ struct new_model {
     struct config config;
     struct new_model_tensor *tensors; /* embeddings, layer by layer, what comes after them */
     size_t count;
-    struct new_model_tensor **rows; /* of the table, in every layer; NULL: it has none */
+    size_t count_before; /* of embeddings and layers */
     struct arena arena;
 };
 
@@ -43,15 +43,14 @@ int new_model_open(struct new_model *new_model, const char *name, const char *te
                    struct err *err);
 void new_model_release(struct new_model *new_model);
 
-/* The tensor of a row of the table, NULL where the model has none; `layer` is 0 outside layers. */
-struct new_model_tensor *new_model_tensor(const struct new_model *new_model, enum parameter_id id,
-                                          size_t layer);
+/* The tensor of a slot; NULL: the model has none. */
+struct new_model_tensor *new_model_tensor(const struct new_model *new_model, struct slot slot);
 
 /* One file more, of a tokenizer for example; name and bytes are borrowed. */
 void new_model_add_file(struct new_model *new_model, const char *name, const char *bytes,
                         size_t size);
 
-/* --- random models of a well-known shape (--shape), the same on every machine: shape.c -------- */
+/* --- random models of a well-known shape (--shape), the same on every machine ---------------- */
 
 struct shape_row {
     const char *name;

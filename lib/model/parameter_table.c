@@ -1,178 +1,204 @@
 #include "model/parameter_table.h"
 
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "model/family/family.h"
+#include "model/layer.h"
 
-/* What a model has; a parameter is part of one that has all it needs. */
-enum {
-    ANY = 0,
-    GPT2 = 1 << 0,
-    TRANSFORMER = 1 << 1,
-    BLOCKS = 1 << 2,   /* norms, MLP and logits: what is more than attention */
-    SEPARATE = 1 << 3, /* queries, keys and values each have a matrix of their own */
-    LEARNED_POSITIONS = 1 << 4,
-    FINAL_NORM = 1 << 5,
-    UNTIED = 1 << 6,
-    OUT_PROJ = 1 << 7,
-    NORMS_IN = 1 << 8,
-    SECOND_NORM = 1 << 9,
-    NORMS_OUT = 1 << 10,
-    SHIFT = 1 << 11,
-    GATED = 1 << 12,
-    HEAD_NORMS = 1 << 13,
-    EMBEDDING_NORM = 1 << 14,
-    PROJECTED = 1 << 15,
-    OF_QKV = 1 << 16, /* biases */
-    OF_OUT = 1 << 17,
-    OF_MLP = 1 << 18,
-    OF_LOGITS = 1 << 19,
-    NEVER = 1 << 20,
+/* Properties of a config that parameters depend on; BLOCKS: there is more than attention. */
+/* clang-format off */
+#define PROPERTIES(PROPERTY) \
+    PROPERTY(BLOCKS, c->style != STYLE_BARE) \
+    PROPERTY(LEARNED_POSITIONS, !c->sinusoids && !config_rotates(c) && !c->alibi) \
+    PROPERTY(FINAL_NORM, c->final_norm) PROPERTY(UNTIED, !c->tied) \
+    PROPERTY(PROJECTIONS, c->projections) PROPERTY(OUT_PROJ, c->out_proj) \
+    PROPERTY(NORMS_IN, style_norms_first(c->style) || style_norms_sums(c->style)) \
+    PROPERTY(SECOND_NORM, c->style != STYLE_ONE_NORM) \
+    PROPERTY(NORMS_OUT, style_norms_outputs(c->style)) PROPERTY(SHIFT, c->norm_shift) \
+    PROPERTY(GATED, c->gated) PROPERTY(HEAD_NORMS, c->head_norm) \
+    PROPERTY(EMBEDDING_NORM, c->embedding_norm) PROPERTY(PROJECTED, c->n_word) \
+    PROPERTY(OF_QKV, c->biases & BIAS_QKV) PROPERTY(OF_OUT, c->biases & BIAS_OUT) \
+    PROPERTY(OF_MLP, c->biases & BIAS_MLP) PROPERTY(OF_LOGITS, c->biases & BIAS_LOGITS)
+/* clang-format on */
+
+#define INDEX(name, has) INDEX_##name,
+#define BIT(name, has) name = 1 << INDEX_##name,
+#define VALUE(name, has) | ((has) ? name : 0)
+
+enum { PROPERTIES(INDEX) PROPERTY_COUNT };
+enum { ANY = 0, PROPERTIES(BIT) NEVER = 1 << PROPERTY_COUNT };
+
+static int properties_of(const struct config *c)
+{
+    return 0 PROPERTIES(VALUE);
+}
+
+/* An axis of a shape. */
+enum axis {
+    AXIS_NONE,
+    AXIS_VOCABULARY,
+    AXIS_POSITIONS, /* with those before the first */
+    AXIS_CHANNELS,  /* of the residual stream */
+    AXIS_WORD,      /* channels of a token's embedding */
+    AXIS_Q_NORM,
+    AXIS_K_NORM,
+    AXIS_HIDDEN, /* of the MLP */
+    AXIS_QUERIES,
+    AXIS_KEYS,
+    AXIS_VALUES,
+    AXIS_CONTEXT,
+    AXIS_OUT, /* of the output of attention */
 };
 
-static int given(bool has, int feature)
+static size_t axis_size(enum axis axis, const struct config *c)
 {
-    return has ? feature : 0;
+    bool whole = c->head_norm == HEAD_NORM_WHOLE;
+    const size_t sizes[] = {
+        [AXIS_NONE] = 1,
+        [AXIS_VOCABULARY] = c->vocab_size,
+        [AXIS_POSITIONS] = c->n_positions + c->position_offset,
+        [AXIS_CHANNELS] = c->n_embd,
+        [AXIS_WORD] = config_word_width(c),
+        [AXIS_Q_NORM] = (whole ? c->n_head : 1) * c->d_k,
+        [AXIS_K_NORM] = (whole ? c->n_kv_head : 1) * c->d_k,
+        [AXIS_HIDDEN] = c->n_inner,
+        [AXIS_QUERIES] = c->n_head * c->d_k,
+        [AXIS_KEYS] = c->n_kv_head * c->d_k,
+        [AXIS_VALUES] = c->n_kv_head * c->d_v,
+        [AXIS_CONTEXT] = c->n_head * c->d_v,
+        [AXIS_OUT] = config_out_width(c),
+    };
+    return sizes[axis];
 }
 
-static int features_of(const struct config *c)
-{
-    bool gpt2 = c->kind == MODEL_GPT2;
-    bool waves = c->sinusoids || config_rotates(c) || c->alibi;
-    return given(gpt2, GPT2) | given(c->kind == MODEL_TRANSFORMER, TRANSFORMER) |
-           given(c->kind != MODEL_ATTENTION, BLOCKS) | given(!gpt2 && c->projections, SEPARATE) |
-           given(!waves, LEARNED_POSITIONS) | given(c->final_norm, FINAL_NORM) |
-           given(!c->tied, UNTIED) | given(!gpt2 && c->out_proj, OUT_PROJ) |
-           given(c->norm_in, NORMS_IN) | given(!c->shared_norm, SECOND_NORM) |
-           given(c->norm_out, NORMS_OUT) | given(c->norm_shift, SHIFT) | given(c->gated, GATED) |
-           given(c->head_norm, HEAD_NORMS) | given(c->embedding_norm, EMBEDDING_NORM) |
-           given(c->n_word, PROJECTED) | given(c->biases & BIAS_QKV, OF_QKV) |
-           given(c->biases & BIAS_OUT, OF_OUT) | given(c->biases & BIAS_MLP, OF_MLP) |
-           given(c->biases & BIAS_LOGITS, OF_LOGITS);
-}
-
-/* A matrix with its bias, a norm's scale with its shift. */
-#define LINEAR(id, name, in, out, needs, bias_needs)  \
-    [id] = {name ".weight", {in, out}, needs, false}, \
-    [(id) + 1] = {name ".bias", {out}, (needs) | (bias_needs), false}
-#define NORM(id, name, needs) NORM_OF(id, name, DIM_C, needs)
-#define NORM_OF(id, name, size, needs)             \
-    [id] = {name ".weight", {size}, needs, false}, \
-    [(id) + 1] = {name ".bias", {size}, (needs) | SHIFT, false}
-/* The norm and the projections of an attention that needs `more`, beside what it always does. */
-#define ATTENTION(to, norm, norm_needs, attn, more)                                                \
-    NORM(PARAMETER_LN_1 + (to), norm, BLOCKS | (norm_needs) | (more)),                             \
-        LINEAR(PARAMETER_Q + (to), attn ".q_proj", DIM_C, DIM_QUERIES, SEPARATE | (more), OF_QKV), \
-        LINEAR(PARAMETER_K + (to), attn ".k_proj", DIM_C, DIM_KEYS, SEPARATE | (more), OF_QKV),    \
-        LINEAR(PARAMETER_V + (to), attn ".v_proj", DIM_C, DIM_VALUES, SEPARATE | (more), OF_QKV),  \
-        LINEAR(PARAMETER_OUT + (to), attn ".out_proj", DIM_CONTEXT, DIM_OUT, OUT_PROJ | (more),    \
-               OF_OUT)
-
-const struct parameter_row parameter_rows[PARAMETERS] = {
-    [PARAMETER_WTE] = {"wte.weight", {DIM_V, DIM_WORD}, ANY, false},
-    [PARAMETER_WPE] = {"wpe.weight", {DIM_P, DIM_C}, BLOCKS | LEARNED_POSITIONS, false},
-    NORM(PARAMETER_EMBEDDING_NORM, "ln_embedding", EMBEDDING_NORM),
-    LINEAR(PARAMETER_PROJECT_IN, "project_in", DIM_WORD, DIM_C, PROJECTED, NEVER),
-    LINEAR(PARAMETER_PROJECT_OUT, "project_out", DIM_C, DIM_WORD, PROJECTED, NEVER),
-    NORM(PARAMETER_ENCODER_LN_F, "enc.ln_f", TRANSFORMER | FINAL_NORM),
-    NORM(PARAMETER_LN_F, "ln_f", BLOCKS | FINAL_NORM),
-    [PARAMETER_LM_HEAD] = {"lm_head.weight", {DIM_V, DIM_WORD}, BLOCKS | UNTIED, true},
-    [PARAMETER_LM_HEAD + 1] = {"lm_head.bias", {DIM_V}, BLOCKS | UNTIED | OF_LOGITS, false},
-    ATTENTION(0, "ln_1", NORMS_IN, "attn", ANY),
-    LINEAR(PARAMETER_C_ATTN, "attn.c_attn", DIM_C, DIM_3C, GPT2, ANY),
-    LINEAR(PARAMETER_ATTN_PROJ, "attn.c_proj", DIM_C, DIM_C, GPT2, ANY),
-    NORM_OF(PARAMETER_Q_NORM, "attn.q_norm", DIM_Q_NORM, HEAD_NORMS),
-    NORM_OF(PARAMETER_K_NORM, "attn.k_norm", DIM_K_NORM, HEAD_NORMS),
-    NORM(PARAMETER_LN_1_POST, "ln_1_post", NORMS_OUT),
-    ATTENTION(PARAMETERS_TO_CROSS, "ln_cross", ANY, "cross_attn", TRANSFORMER),
-    NORM(PARAMETER_LN_2, "ln_2", BLOCKS | NORMS_IN | SECOND_NORM),
-    LINEAR(PARAMETER_GATE, "mlp.gate", DIM_C, DIM_I, GATED, OF_MLP),
-    LINEAR(PARAMETER_FC, "mlp.c_fc", DIM_C, DIM_I, BLOCKS, OF_MLP),
-    LINEAR(PARAMETER_MLP_PROJ, "mlp.c_proj", DIM_I, DIM_C, BLOCKS, OF_MLP),
-    NORM(PARAMETER_LN_2_POST, "ln_2_post", NORMS_OUT),
+/* A kind of parameter: its shape, what it needs, and what its bias or shift needs besides. */
+static const struct parameter_row {
+    enum axis shape[SLOT_RANK_MAX];
+    int needs, bias_needs;
+} rows[SLOTS / 2] = {
+    [SLOT_NONE / 2] = {{AXIS_NONE}, NEVER, NEVER},
+    [SLOT_TOKENS / 2] = {{AXIS_VOCABULARY, AXIS_WORD}, ANY, NEVER},
+    [SLOT_POSITIONS / 2] = {{AXIS_POSITIONS, AXIS_CHANNELS}, BLOCKS | LEARNED_POSITIONS, NEVER},
+    [SLOT_EMBED_NORM / 2] = {{AXIS_CHANNELS}, EMBEDDING_NORM, SHIFT},
+    [SLOT_EMBED_PROJECT / 2] = {{AXIS_CHANNELS, AXIS_WORD}, PROJECTED, NEVER},
+    [SLOT_PROJECT_OUT / 2] = {{AXIS_WORD, AXIS_CHANNELS}, PROJECTED, NEVER},
+    [SLOT_FINAL_NORM / 2] = {{AXIS_CHANNELS}, BLOCKS | FINAL_NORM, SHIFT},
+    [SLOT_HEAD / 2] = {{AXIS_VOCABULARY, AXIS_WORD}, BLOCKS | UNTIED, OF_LOGITS},
+    [SLOT_NORM_1 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORMS_IN, SHIFT},
+    [SLOT_Q / 2] = {{AXIS_QUERIES, AXIS_CHANNELS}, PROJECTIONS, OF_QKV},
+    [SLOT_K / 2] = {{AXIS_KEYS, AXIS_CHANNELS}, PROJECTIONS, OF_QKV},
+    [SLOT_V / 2] = {{AXIS_VALUES, AXIS_CHANNELS}, PROJECTIONS, OF_QKV},
+    [SLOT_O / 2] = {{AXIS_OUT, AXIS_CONTEXT}, OUT_PROJ, OF_OUT},
+    [SLOT_Q_NORM / 2] = {{AXIS_Q_NORM}, HEAD_NORMS, SHIFT},
+    [SLOT_K_NORM / 2] = {{AXIS_K_NORM}, HEAD_NORMS, SHIFT},
+    [SLOT_NORM_1_POST / 2] = {{AXIS_CHANNELS}, NORMS_OUT, SHIFT},
+    [SLOT_NORM_2 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORMS_IN | SECOND_NORM, SHIFT},
+    [SLOT_GATE / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, GATED, OF_MLP},
+    [SLOT_UP / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, BLOCKS, OF_MLP},
+    [SLOT_DOWN / 2] = {{AXIS_CHANNELS, AXIS_HIDDEN}, BLOCKS, OF_MLP},
+    [SLOT_NORM_2_POST / 2] = {{AXIS_CHANNELS}, NORMS_OUT, SHIFT},
 };
 
-size_t parameter_index(enum parameter_id id, size_t layer)
+/* Whether the part of a model has such parameters: an encoder has no tables of its own. */
+static bool is_of_part(struct slot slot, const struct config *c)
 {
-    return (size_t)id + (id < PARAMETERS_OF_MODEL ? 0 : layer * PARAMETERS_OF_LAYER);
+    size_t layers = slot.part == PART_SOURCE ? c->n_encoder_layer : c->n_layer;
+    if (slot.part != PART_SENTENCE && !c->n_encoder_layer)
+        return false;
+    if (slot.id < SLOTS_OF_ENDS)
+        return slot.layer < 0 &&
+               (slot.part == PART_SENTENCE ||
+                (slot.part == PART_SOURCE && (slot.id | 1) == SLOT_FINAL_NORM_BIAS));
+    return slot.layer >= 0 && (size_t)slot.layer < layers &&
+           (slot.part != PART_CROSS || slot.id < SLOTS_OF_ATTENTION);
 }
 
-struct parameter_key parameter_key(size_t index)
+size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct config *config)
 {
-    if (index < PARAMETERS_OF_MODEL)
-        return (struct parameter_key){.id = (enum parameter_id)index};
-    size_t in_layers = index - PARAMETERS_OF_MODEL;
-    size_t row = PARAMETERS_OF_MODEL + in_layers % PARAMETERS_OF_LAYER;
-    return (struct parameter_key){(enum parameter_id)row, in_layers / PARAMETERS_OF_LAYER};
+    const struct parameter_row *row = &rows[slot.id / 2];
+    bool is_bias = slot.id & 1;
+    int needs = row->needs | (is_bias ? row->bias_needs : 0);
+    if (needs & ~properties_of(config) || !is_of_part(slot, config))
+        return 0;
+    shape[0] = axis_size(row->shape[0], config);
+    shape[1] = axis_size(is_bias ? AXIS_NONE : row->shape[1], config);
+    return is_bias || row->shape[1] == AXIS_NONE ? 1 : 2;
 }
 
-size_t parameter_count(const struct config *config)
+bool slot_exists(struct slot slot, const struct config *config)
 {
-    return PARAMETERS_OF_MODEL + config_layers(config) * PARAMETERS_OF_LAYER;
+    size_t shape[SLOT_RANK_MAX];
+    return slot_shape(shape, slot, config) > 0;
 }
 
-bool parameter_is_used(enum parameter_id id, size_t layer, const struct config *config)
+/* --- lists ------------------------------------------------------------------------------------ */
+
+/* The order of a list: first what is not of a layer; then the layers of the decoder, in each its
+ * attention, its attention to the source and its MLP; then those of the encoder. */
+static uint64_t order_of(struct slot slot)
 {
-    const struct parameter_row *row = &parameter_rows[id];
-    bool of_decoder = id >= PARAMETER_CROSS && id < PARAMETER_LN_2;
-    return !(row->needs & ~features_of(config)) && !(of_decoder && layer >= config->n_layer);
+    static const unsigned char of_part[] = {
+        [PART_SOURCE] = 0, [PART_SENTENCE] = 1, [PART_CROSS] = 2};
+    bool of_layer = slot.layer >= 0;
+    uint64_t stack = !of_layer ? 0 : slot.part == PART_SOURCE ? 2 : 1;
+    uint64_t sublayer = slot.id >= SLOTS_OF_ATTENTION ? 3 : of_layer ? of_part[slot.part] : 0;
+    uint64_t kind = (uint64_t)(slot.id / 2) << 2 | of_part[slot.part];
+    return stack << 62 | (uint64_t)(slot.layer + 1) << 46 | sublayer << 44 | kind << 32 |
+           (uint64_t)(slot.expert + 1) << 1 | (slot.id & 1);
 }
 
-static size_t dimension_size(enum dimension dimension, const struct config *config)
+/* A list that is being filled. */
+struct listing {
+    char *items;
+    size_t step, count;
+    const struct config *config;
+};
+
+/* Add the slots that exist with ids from that of `slot` on. */
+static void add(struct listing *list, struct slot slot, int end)
 {
-    switch (dimension) {
-    case DIM_NONE:
-        return 1;
-    case DIM_V:
-        return config->vocab_size;
-    case DIM_P:
-        return config->n_positions + config->position_offset;
-    case DIM_WORD:
-        return config->n_word ? config->n_word : config->n_embd;
-    case DIM_Q_NORM:
-        return config->head_norm == HEAD_NORM_WHOLE ? config->n_head * config->d_k : config->d_k;
-    case DIM_K_NORM:
-        return config->head_norm == HEAD_NORM_WHOLE ? config->n_kv_head * config->d_k : config->d_k;
-    case DIM_C:
-        return config->n_embd;
-    case DIM_3C:
-        return 3 * config->n_embd;
-    case DIM_I:
-        return config->n_inner;
-    case DIM_QUERIES:
-        return config->n_head * config->d_k;
-    case DIM_KEYS:
-        return config->n_kv_head * config->d_k;
-    case DIM_VALUES:
-        return config->n_kv_head * config->d_v;
-    case DIM_CONTEXT:
-        return config->n_head * config->d_v;
-    case DIM_OUT:
-        return config_out_width(config);
+    for (; slot.id < end; slot.id++)
+        if (slot_exists(slot, list->config)) {
+            if (list->items)
+                memcpy(list->items + list->count * list->step, &slot, sizeof slot);
+            list->count++;
+        }
+}
+
+size_t slot_list(void *list, size_t step, const struct config *config)
+{
+    struct listing to = {list, step, 0, config};
+    for (int id = 0; id < SLOTS_OF_ENDS; id += 2)
+        for (int part = PART_SOURCE; part >= PART_SENTENCE; part--)
+            add(&to, slot_of_end(part, id), id + 2);
+    for (int part = PART_SENTENCE; part <= PART_SOURCE; part++)
+        for (size_t layer = 0; layer < config_layers(config); layer++) {
+            add(&to, slot_of(part, SLOTS_OF_ENDS, layer), SLOTS_OF_ATTENTION);
+            if (part == PART_SENTENCE)
+                add(&to, slot_of(PART_CROSS, SLOTS_OF_ENDS, layer), SLOTS_OF_ATTENTION);
+            add(&to, slot_of(part, SLOTS_OF_ATTENTION, layer), SLOTS);
+        }
+    return to.count;
+}
+
+size_t slot_find(const void *list, size_t count, size_t step, struct slot slot)
+{
+    uint64_t order = order_of(slot);
+    size_t first = 0;
+    size_t end = count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        const struct slot *at = (const void *)((const char *)list + middle * step);
+        uint64_t found = order_of(*at);
+        if (found == order)
+            return middle;
+        if (found < order)
+            first = middle + 1;
+        else
+            end = middle;
     }
-    return 1;
-}
-
-size_t parameter_shape(size_t shape[2], enum parameter_id id, const struct config *config)
-{
-    const struct parameter_row *row = &parameter_rows[id];
-    shape[0] = dimension_size(row->shape[0], config);
-    shape[1] = dimension_size(row->shape[1], config);
-    return row->shape[1] == DIM_NONE ? 1 : 2;
-}
-
-const char *parameter_name(char name[PARAMETER_NAME_BYTES], enum parameter_id id, size_t layer,
-                           const struct config *config)
-{
-    bool of_encoder = layer >= config->n_layer;
-    if (config->family)
-        return family_tensor_name(name, config->family, id, layer);
-    if (id < PARAMETERS_OF_MODEL)
-        snprintf(name, PARAMETER_NAME_BYTES, "%s", parameter_rows[id].name);
-    else
-        snprintf(name, PARAMETER_NAME_BYTES, "%s.%zu.%s", of_encoder ? "enc" : "h",
-                 of_encoder ? layer - config->n_layer : layer, parameter_rows[id].name);
-    return name;
+    return SIZE_MAX;
 }
 
 const char *parameter_shape_text(char text[PARAMETER_SHAPE_BYTES], size_t rank, const size_t *shape)

@@ -1,13 +1,142 @@
+/* The state of a pass: its buffers, where it may stop, the values and failures that it reports. */
 #include "model/pass.h"
+
+#include <stdio.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "math/rows.h"
 #include "model/cache.h"
 
+/* --- buffers ---------------------------------------------------------------------------------- */
+
+/* A matrix of the scratch, with a row for each token. */
+struct buffer {
+    struct matrix *matrix;
+    size_t rows, columns;
+    size_t spare_rows;
+};
+
+static int take_matrix(struct pass *pass, const struct buffer *buffer, size_t stride)
+{
+    size_t padded = 0;
+    size_t count = 0;
+    if (!num_add(&padded, buffer->rows, buffer->spare_rows) ||
+        !num_multiply(&count, padded, stride))
+        return err_memory(pass->err, (size_t)-1);
+    float *data = arena_room(pass->arena, count, sizeof *data, pass->err);
+    if (!data)
+        return -1;
+    memset(data + buffer->rows * stride, 0, buffer->spare_rows * stride * sizeof *data);
+    *buffer->matrix = (struct matrix){data, buffer->rows, buffer->columns, stride};
+    return 0;
+}
+
+enum { BUFFERS_MAX = 12 };
+
+/* List the matrices of keys and values [S, Hkv·d]. */
+static size_t list_keys(struct buffer list[2], struct scratch *s, const struct config *c,
+                        size_t keys)
+{
+    if (!c->projections)
+        return 0;
+    list[0] = (struct buffer){&s->k, keys, c->n_kv_head * c->d_k, 0};
+    list[1] = (struct buffer){&s->v, keys, c->n_kv_head * c->d_v, SPARE_ROWS};
+    return 2;
+}
+
+/* List the matrices of a pass over `rows` tokens that attend to `keys` tokens. The first is that of
+ * the embedding, the only one that a pass without layers needs. */
+static size_t list_buffers(struct buffer list[BUFFERS_MAX], struct scratch *s,
+                           const struct config *c, size_t rows, size_t keys)
+{
+    size_t count = 0;
+    size_t spare = c->projections ? 0 : SPARE_ROWS; /* the stream is queries and values, too */
+    list[count++] = (struct buffer){&s->x, rows, c->n_embd, spare};
+    list[count++] = (struct buffer){&s->out, rows, c->d_out ? c->d_out : c->n_embd, 0};
+    if (c->projections)
+        list[count++] = (struct buffer){&s->q, rows, c->n_head * c->d_k, SPARE_ROWS};
+    count += list_keys(list + count, s, c, keys);
+    list[count++] = (struct buffer){&s->context, rows, c->n_head * c->d_v, 0};
+    if (c->kind != MODEL_ATTENTION) {
+        list[count++] = (struct buffer){&s->norm, rows, c->n_embd, 0};
+        list[count++] = (struct buffer){&s->hidden, rows, c->n_inner, 0};
+    }
+    if (c->gated)
+        list[count++] = (struct buffer){&s->up, rows, c->n_inner, 0};
+    if (config_rotates(c))
+        list[count++] = (struct buffer){&s->waves, rows, c->rotary.components, 0};
+    if (c->rotary_local.components)
+        list[count++] = (struct buffer){&s->local, rows, c->rotary_local.components, 0};
+    if (c->kind == MODEL_GPT2)
+        list[count++] = (struct buffer){&s->joined, 1, 3 * c->n_embd, 0};
+    return count;
+}
+
+static size_t bytes_of(const struct buffer *list, size_t count)
+{
+    size_t floats = 0;
+    for (size_t i = 0; i < count; i++)
+        floats += (list[i].rows + list[i].spare_rows) * matrix_stride(list[i].columns);
+    return floats * sizeof(float);
+}
+
+size_t pass_memory_bytes(const struct config *config, size_t tokens)
+{
+    struct scratch none;
+    struct buffer list[BUFFERS_MAX];
+    size_t count = list_buffers(list, &none, config, tokens, tokens);
+    size_t bytes = bytes_of(list, count);
+    if (config->n_encoder_layer) /* has its own pass; keys and values of its output */
+        return 2 * bytes + bytes_of(list, list_keys(list, &none, config, tokens));
+    return bytes + (config->cross ? bytes_of(list, 1) : 0);
+}
+
+static int take_buffers(struct pass *pass, const struct buffer *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (take_matrix(pass, &list[i], matrix_stride(list[i].columns)))
+            return -1;
+    return 0;
+}
+
+int pass_memory_take(struct pass *pass, bool stream_alone)
+{
+    const struct batch *batch = pass->batch;
+    struct buffer list[BUFFERS_MAX];
+    size_t count =
+        list_buffers(list, &pass->scratch, pass->config, batch->tokens, batch->key_tokens);
+    return take_buffers(pass, list, stream_alone ? 1 : count);
+}
+
+static int take_keys(struct pass *pass)
+{
+    struct buffer list[2];
+    size_t count = list_keys(list, &pass->scratch, pass->config, pass->batch->key_tokens);
+    return take_buffers(pass, list, count);
+}
+
+size_t pass_memory_logits_bytes(const struct config *config, size_t tokens)
+{
+    return tokens * config->vocab_size * sizeof(float);
+}
+
+static int take_logits(struct pass *pass)
+{
+    const struct batch *batch = pass->batch;
+    struct matrix *logits = &pass->scratch.logits;
+    size_t words = pass->config->vocab_size;
+    size_t tokens = pass->tap->watch->last_logits ? batch->count : batch->tokens;
+    if (pass->part != PART_SENTENCE || !pass_watches(pass, SITE_LOGITS, 0))
+        return 0;
+    return take_matrix(pass, &(struct buffer){logits, tokens, words, 0}, words);
+}
+
+/* --- begin and end ---------------------------------------------------------------------------- */
+
 enum attention_kind pass_attention_kind(const struct pass *pass)
 {
-    enum attention_kind kind = pass->config->mechanism.kind;
-    return kind == ATTENTION_SPARSE && pass->part == PART_CROSS ? ATTENTION_DENSE : kind;
+    return score_rule_read(pass->config, pass->part, 0).kind;
 }
 
 enum precision pass_attention_precision(const struct pass *pass)
@@ -34,6 +163,23 @@ static int reserve_caches(struct pass *pass)
     return 0;
 }
 
+/* Compute the cosines and sines of rotary embeddings, once in each pass. */
+static void pass_fill_waves(struct pass *pass)
+{
+    const struct config *c = pass->config;
+    const struct scratch *scratch = &pass->scratch;
+    const struct batch *batch = pass->batch;
+    for (size_t s = 0; config_rotates(c) && s < batch->count; s++) {
+        struct span rows = batch->queries[s];
+        size_t past = batch->past[s];
+        size_t length = num_max(past + rows.count, batch->texts[s].whole_count);
+        rotary_fill(matrix_rows(scratch->waves, rows.first, rows.count), &c->rotary, past, length);
+        if (c->rotary_local.components)
+            rotary_fill(matrix_rows(scratch->local, rows.first, rows.count), &c->rotary_local, past,
+                        length);
+    }
+}
+
 int pass_hold_rounded(struct pass *pass)
 {
     const struct config *c = pass->config;
@@ -55,8 +201,7 @@ int pass_init(struct pass *pass)
     if (stream_alone)
         return 0;
     pass_fill_waves(pass);
-    return attention_maps_init(pass) || pass_memory_take_logits(pass) || reserve_caches(pass) ? -1
-                                                                                              : 0;
+    return attention_maps_init(pass) || take_logits(pass) || reserve_caches(pass) ? -1 : 0;
 }
 
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch)
@@ -68,8 +213,7 @@ int pass_init_cross(struct pass *cross, const struct pass *pass, const struct ba
     cross->scratch.attention = NULL;
     if (!pass_goes_to(pass, SITE_RESID_PRE, 0))
         return 0;
-    return pass_memory_take_keys(cross) || attention_maps_init(cross) || reserve_caches(cross) ? -1
-                                                                                               : 0;
+    return take_keys(cross) || attention_maps_init(cross) || reserve_caches(cross) ? -1 : 0;
 }
 
 static void end_cache(struct cache *cache, size_t past, size_t fresh, bool keep)
@@ -90,55 +234,28 @@ void pass_end_caches(struct pass *pass, bool keep)
     }
 }
 
-/* Where a site stands in the order of the pass. A norm that comes last stands with its sum. */
-static size_t place_of(const struct pass *pass, enum site site, size_t layer)
+/* --- what must be computed -------------------------------------------------------------------- */
+
+bool pass_watches(const struct pass *pass, enum site id, size_t layer)
 {
-    enum site sum = site_rows[site].after;
-    if (site_rows[site].in_layer)
-        return 1 + layer * SITE_COUNT + (sum && !pass->config->norm_first ? sum : site);
-    return site == SITE_EMBEDDING ? 0 : (size_t)-1;
+    return watch_has(pass->tap->watch, SITE_OF(pass->part, id), layer);
 }
 
-/* The last thing that goes into caches. What an encoder gives goes there through the decoder. */
-static size_t place_of_caches(const struct pass *pass)
+bool pass_goes_to(const struct pass *pass, enum site id, size_t layer)
 {
-    bool sources = pass->config->n_encoder_layer && pass->batch->source_tokens;
-    if (pass->part == PART_SOURCE)
-        return SIZE_MAX;
-    return place_of(pass, sources ? SITE_CROSS_V : SITE_V, pass->config->n_layer - 1);
+    return site_order(pass->config, SITE_OF(pass->part, id), layer) <= pass->end;
 }
 
-bool pass_watches(const struct pass *pass, enum site site, size_t layer)
+enum pass_state pass_after(const struct pass *pass, enum site id, size_t layer)
 {
-    enum site own = site_of(pass->part, site);
-    return site_rows[own].part == pass->part && watch_has(pass->tap->watch, own, layer);
-}
-
-bool pass_goes_to(const struct pass *pass, enum site site, size_t layer)
-{
-    enum site own = site_of(pass->part, site);
-    bool to_caches = pass->batch->cached && place_of(pass, own, layer) <= place_of_caches(pass);
-    return to_caches || watch_from(pass->tap->watch, own, layer);
-}
-
-enum site pass_last_site(const struct pass *pass, size_t layer)
-{
-    enum site last = SITE_RESID_POST;
-    while (last > SITE_RESID_PRE && !pass_goes_to(pass, last, layer))
-        last--;
-    return last;
-}
-
-bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t layer)
-{
-    bool is_kept = pass->batch->cached && (own == SITE_K || own == SITE_V);
-    return is_kept || pass_watches(pass, own, layer) || pass_goes_to(pass, user, layer);
+    return site_order(pass->config, SITE_OF(pass->part, id), layer) < pass->end ? PASS_ON
+                                                                                : PASS_OVER;
 }
 
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
 {
     const struct watch *watch = pass->tap->watch;
-    bool of_keys = site_rows[site].axes == AXES_GROUP_TOKEN_DIM;
+    bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
     size_t heads = of_keys ? pass->config->n_kv_head : pass->config->n_head;
     size_t group = pass->config->n_head / heads;
     if (watch->head_count == 0 || pass_goes_to(pass, SITE_ATTN_OUT, layer) ||
@@ -149,22 +266,19 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
     return (struct span){first, last + 1 - first};
 }
 
-enum pass_state pass_after(const struct pass *pass, enum site site, size_t layer)
+struct span pass_logit_rows(const struct pass *pass, size_t text)
 {
-    enum site own = site_of(pass->part, site);
-    if (site_rows[own].part != pass->part) /* it has no such site */
-        return PASS_ON;
-    bool to_caches = pass->batch->cached && (pass->part == PART_SOURCE ||
-                                             place_of(pass, own, layer) < place_of_caches(pass));
-    return to_caches || watch_after(pass->tap->watch, own, layer) ? PASS_ON : PASS_OVER;
+    return pass->tap->watch->last_logits ? (struct span){text, 1} : pass->batch->queries[text];
 }
+
+/* --- norms ------------------------------------------------------------------------------------ */
 
 struct norm_job {
     struct matrix y, x;
     const struct norm *norm;
 };
 
-enum { NORM_ROWS = 8 }; /* of a round */
+enum { NORM_ROWS = 8 }; /* per round */
 
 static void norm_some(void *context, size_t round, size_t thread)
 {
@@ -190,7 +304,180 @@ void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const 
         copy_rows(y, x);
 }
 
-struct span pass_logit_rows(const struct pass *pass, size_t text)
+/* --- values for the tap ----------------------------------------------------------------------- */
+
+/* "'h.0.scores' head 1: expected …, found … (text 0)" */
+static enum pass_state fail_at(struct pass *pass, const struct place_in_pass *place,
+                               const char *what)
 {
-    return pass->tap->watch->last_logits ? (struct span){text, 1} : pass->batch->queries[text];
+    char site[SITE_NAME_BYTES];
+    char head[32] = "";
+    site_tensor_name(site, SITE_OF(pass->part, place->site), (int)place->layer);
+    if (place->head != NO_HEAD)
+        snprintf(head, sizeof head, " head %zu", place->head);
+    err_set(pass->err, "'%s'%s: expected %s (text %zu)", site, head, what,
+            pass->batch->first + place->text);
+    return PASS_FAILED;
+}
+
+enum pass_state pass_fail_number(struct pass *pass, const struct place_in_pass *place)
+{
+    bool in_layer = site_row(place->site)->in_layer;
+    int layer = in_layer ? (int)(pass->first_layer + place->layer) : -1;
+    if (weights_check_finite(pass->weights, layer, pass->err))
+        return PASS_FAILED;
+    return fail_at(pass, place, "finite numbers, found infinity or nan");
+}
+
+enum pass_state pass_fail_weight(struct pass *pass, const struct place_in_pass *place)
+{
+    return fail_at(pass, place, "rows that sum to more than 0, found one of 0");
+}
+
+enum pass_state pass_fail_sight(struct pass *pass, const struct place_in_pass *place)
+{
+    if (pass->edits)
+        return fail_at(pass, place,
+                       "at least one visible key for each query, found none after the edits");
+    return fail_at(pass, place,
+                   "at least one visible key for each query, found none with both --attention and "
+                   "the model's window: add 'window:1+…'");
+}
+
+enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
+{
+    for (size_t s = 0; s < pass->batch->count; s++) {
+        struct span span = pass->batch->queries[s];
+        struct matrix part = matrix_rows(rows, span.first, span.count);
+        for (size_t row = 0; row < part.rows; row++)
+            if (first_nonfinite(part.data + row * part.stride, part.columns) < part.columns)
+                return pass_fail_number(pass,
+                                        &(struct place_in_pass){site, layer, s, .head = NO_HEAD});
+    }
+    return PASS_ON;
+}
+
+static bool is_sound(const struct tensor *values)
+{
+    size_t last = values->rank - 1;
+    if (values->rank > 1) {
+        for (size_t i = 0; i < values->shape[0]; i++) {
+            struct tensor slice = tensor_slice(values, i);
+            if (!is_sound(&slice))
+                return false;
+        }
+        return true;
+    }
+    size_t count = values->shape[last];
+    if (values->stride[last] == 1)
+        return first_nonfinite(values->data, count) == count;
+    for (size_t i = 0; i < count; i++)
+        if (first_nonfinite(values->data + i * values->stride[last], 1) == 0)
+            return false;
+    return true;
+}
+
+/* True if the heads lie side by side in the rows of tokens, and all their elements are finite.
+ * Checking whole rows, in their order in memory, is several times as fast as head by head. */
+static bool are_sound_in_rows(const struct tensor *values, struct span heads)
+{
+    if (values->rank != 3 || values->stride[2] != 1 || values->stride[0] != values->shape[2])
+        return false;
+    size_t count = heads.count * values->shape[2];
+    const float *row = values->data + heads.first * values->shape[2];
+    for (size_t i = 0; i < values->shape[1]; i++, row += values->stride[1])
+        if (first_nonfinite(row, count) < count)
+            return false;
+    return true;
+}
+
+/* The first of some heads (or rows, if there are no heads) with a value that is not finite; the
+ * number of all heads if there is none. */
+static size_t first_unsound(const struct tensor *values, struct span heads)
+{
+    if (are_sound_in_rows(values, heads))
+        return values->shape[0];
+    for (size_t i = heads.first; i < heads.first + heads.count; i++) {
+        struct tensor slice = tensor_slice(values, i);
+        if (!is_sound(&slice))
+            return i;
+    }
+    return values->shape[0];
+}
+
+int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struct tensor values)
+{
+    struct announcement seen = {
+        .site = SITE_OF(pass->part, site),
+        .layer = site_row(site)->in_layer ? (int)layer : -1,
+        .text = text,
+        .values = values,
+    };
+    return pass->tap->sink(pass->tap->context, &seen, pass->err);
+}
+
+/* Pass the values of one text to the sink, if there are any; fail if one is not finite. */
+static int announce(struct pass *pass, enum site site, size_t layer, size_t text,
+                    struct tensor values)
+{
+    if (values.shape[values.rank - 2] == 0)
+        return 0;
+    bool has_heads = values.rank == 3;
+    struct span all = {0, values.shape[0]};
+    size_t bad = first_unsound(&values, has_heads ? pass_heads(pass, site, layer) : all);
+    struct place_in_pass place = {site, layer, text, has_heads ? bad : NO_HEAD};
+    if (bad == values.shape[0])
+        return tap_show(pass, site, layer, text, values);
+    pass_fail_number(pass, &place);
+    return -1;
+}
+
+enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
+{
+    pass_edit_rows(pass, site, layer, rows);
+    for (size_t s = 0; pass_watches(pass, site, layer) && s < pass->batch->count; s++) {
+        struct span span = pass->batch->queries[s];
+        struct tensor values = tensor_of_matrix(matrix_rows(rows, span.first, span.count));
+        if (announce(pass, site, layer, s, values))
+            return PASS_FAILED;
+    }
+    return pass_after(pass, site, layer);
+}
+
+enum pass_state tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix rows)
+{
+    bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
+    const struct span *spans = of_keys ? pass->batch->keys : pass->batch->queries;
+    size_t heads = of_keys ? pass->config->n_kv_head : pass->config->n_head;
+    size_t width = rows.columns / heads;
+    pass_edit_rows(pass, site, layer, rows);
+    for (size_t s = 0; pass_watches(pass, site, layer) && s < pass->batch->count; s++) {
+        struct tensor values = {
+            .data = rows.data + spans[s].first * rows.stride,
+            .rank = 3,
+            .shape = {heads, spans[s].count, width},
+            .stride = {width, rows.stride, 1},
+        };
+        if (announce(pass, site, layer, s, values))
+            return PASS_FAILED;
+    }
+    return pass_after(pass, site, layer);
+}
+
+enum pass_state tap_logits(struct pass *pass)
+{
+    struct matrix logits = pass->scratch.logits;
+    pass_edit_logits(pass);
+    for (size_t s = 0; s < pass->batch->count; s++) {
+        struct span tokens = pass_logit_rows(pass, s);
+        struct tensor values = {
+            .data = logits.data + tokens.first * logits.stride,
+            .rank = 2,
+            .shape = {tokens.count, pass->config->vocab_size},
+            .stride = {logits.stride, 1},
+        };
+        if (announce(pass, SITE_LOGITS, 0, s, values))
+            return PASS_FAILED;
+    }
+    return PASS_OVER;
 }

@@ -11,7 +11,9 @@
 #include "model/batch.h"
 #include "model/config.h"
 #include "model/edit.h"
-#include "model/tap.h"
+#include "model/score_rule.h"
+#include "model/layer.h"
+#include "model/site.h"
 #include "model/weights.h"
 
 /* --- buffers --------------------------------------------------------------------------------- */
@@ -26,7 +28,10 @@ enum {
 struct attention_maps {
     float **places[ATTENTION_MAPS]; /* [text][head] in the next layer; NULL: not watched */
     float *own[ATTENTION_MAPS];     /* [text][H, T, S] if not lent; NULL: not watched */
-    const size_t **rows;            /* [text] as in tap.h; NULL: none are lent */
+    struct lent_maps {
+        const size_t *rows; /* as in site.h */
+        attention_row_taker take;
+    } * lent; /* [text] NULL: none are lent */
 };
 
 struct scratch {
@@ -55,12 +60,13 @@ struct pass {
     const struct config *config;
     struct weights *weights;
     const struct batch *batch;
-    enum site_part part; /* code names the sites of sentences; site_of maps them to this part */
+    enum site_part part; /* functions of the pass take ids of sites, which are of this part */
     size_t layers;       /* number of layers in this pass */
     size_t first_layer;  /* the first of them, an index of config_layers */
     struct pass *cross;  /* the pass of cross-attention; NULL: none */
     struct tap *tap;
-    bool attended;                       /* scratch.context is given: start after attention */
+    size_t end;    /* site_order of the last value that is watched or stored in a cache */
+    bool attended; /* scratch.context is given: start after attention */
     const struct edits *edits;           /* NULL: none */
     const struct edit_token *edit_token; /* all rows are of this token; NULL: each of its own */
     struct scratch scratch;
@@ -79,11 +85,8 @@ int pass_hold_rounded(struct pass *pass);
 /* Keep what was stored in the caches, or forget it. */
 void pass_end_caches(struct pass *pass, bool keep);
 
-/* Allocate in the run's arena: the buffers of the layers, or only the stream; keys and values for
- * another pass over the same stream; logits, if they are watched. */
+/* Allocate the buffers of the layers in the run's arena, or only the stream. */
 int pass_memory_take(struct pass *pass, bool stream_alone);
-int pass_memory_take_keys(struct pass *pass);
-int pass_memory_take_logits(struct pass *pass);
 
 /* Bytes of the buffers of passes over one text of `tokens` tokens; bytes of its logits, if watched.
  * Without attention maps and the memory of threads. */
@@ -105,25 +108,6 @@ enum pass_state {
         if (pass_state != PASS_ON)           \
             return pass_state;               \
     } while (0)
-
-/* Run a layer on the residual stream scratch.x. */
-enum pass_state block(struct pass *pass, size_t layer);
-
-/* Set the stream to token + position embeddings; or to given streams [T, C] of each text. Compute
- * logits of its rows. */
-enum pass_state embed(struct pass *pass);
-enum pass_state embed_from(struct pass *pass, const float *const *streams);
-enum pass_state unembed(struct pass *pass, struct matrix y);
-
-/* Parts of unembed: project y to the channels of embeddings; logits [T, V] of that. */
-int pass_project_out(struct pass *pass, struct matrix *y);
-int pass_make_logits(struct pass *pass, struct matrix logits, struct matrix y);
-
-/* Apply norms of heads and rotary embeddings to queries and keys, and announce them. Compute
- * cosines and sines, once in each pass. */
-enum pass_state pass_place_heads(struct pass *pass, size_t layer,
-                                 const struct attention_weights *w);
-void pass_fill_waves(struct pass *pass);
 
 /* y = norm of x; or y = x with --without norm. */
 void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const struct norm *norm);
@@ -166,14 +150,10 @@ enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer,
 
 /* --- what must be computed -------------------------------------------------------------------- */
 
-/* Whether `site` of `layer` is watched; whether it or anything after it is watched or stored in a
- * cache; whether `own` is watched, or anything from `user` on, which is computed from `own`. */
-bool pass_watches(const struct pass *pass, enum site site, size_t layer);
-bool pass_goes_to(const struct pass *pass, enum site site, size_t layer);
-bool pass_needs(const struct pass *pass, enum site own, enum site user, size_t layer);
-
-/* The last site of a layer that is needed for watched values or a cache. */
-enum site pass_last_site(const struct pass *pass, size_t layer);
+/* Whether a site of a layer is watched; whether it or anything after it is watched or stored in a
+ * cache. */
+bool pass_watches(const struct pass *pass, enum site id, size_t layer);
+bool pass_goes_to(const struct pass *pass, enum site id, size_t layer);
 
 /* The heads that this layer computes: the watched ones, or all if anything after attention, or a
  * cache, needs them. */
@@ -195,9 +175,9 @@ enum precision pass_attention_precision(const struct pass *pass);
 /* Append the layer's keys and values to the caches of texts. */
 void attention_store(struct pass *pass, size_t layer);
 
-/* context [T, H·dv] = softmax(q · kᵀ · scale) · v for each head, in scratch; without the context if
+/* context [T, H·dv] = softmax(rule(q · kᵀ)) · v for each head, in scratch; without the context if
  * nothing after the weights is watched. Announces scores, masked, weights and context. */
-enum pass_state attention(struct pass *pass, size_t layer);
+enum pass_state attention(struct pass *pass, const struct score_rule *rule, size_t layer);
 
 /* Bytes of memory that one thread needs for a text with these numbers of queries and keys; that all
  * threads need. */
@@ -205,15 +185,10 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys)
 size_t attention_whole_bytes(const struct config *config, size_t queries, size_t keys,
                              size_t threads);
 
-/* Whether maps of a site are watched in any layer. */
-bool attention_maps_are_wanted(const struct pass *pass, enum site site);
+/* Bytes of the rows of a map that one thread holds for a lender that takes them. */
+size_t attention_rows_bytes(size_t keys);
 
-/* Maps: reserve memory for those that are watched in any layer and not lent; set the memory for a
- * layer; the memory of one head, NULL if not watched; announce those that were not lent, which must
- * be finite. */
+/* Reserve memory for the attention maps that are watched in any layer and not lent. */
 int attention_maps_init(struct pass *pass);
-int attention_maps_begin(struct pass *pass, size_t layer);
-float *attention_maps_at(const struct pass *pass, enum site site, size_t text, size_t head);
-enum pass_state attention_maps_announce(struct pass *pass, enum site site, size_t layer);
 
 #endif

@@ -3,119 +3,133 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/arena.h"
 #include "base/num.h"
-#include "model/config.h"
+#include "model/layer.h"
 #include "model/mechanism.h"
 
-#define ENCODER(site, name, axes, about) \
-    [SITE_ENC_##                         \
-        site] = {"enc." name, AXES_##axes, true, false, "encoder: " about, NULL, PART_SOURCE}
-#define ENCODER_NORM(site, sum, name, about)                                                       \
-    [SITE_ENC_##site] = {"enc." name, AXES_TOKEN_CHANNEL, true,          false, "encoder: " about, \
-                         NULL,        PART_SOURCE,        SITE_ENC_##sum}
-#define CROSS(site, name, axes, about) \
-    [SITE_##site] = {name, AXES_##axes, true, false, about, NULL, PART_CROSS}
+/* --- the table -------------------------------------------------------------------------------- */
 
-/* Of a text's own layers; `hook` is what TransformerLens calls it there, and may go on. */
-#define OWN(site, name, axes, about, ...) \
-    [SITE_##site] = {name, AXES_##axes, true, false, about, "blocks.L." __VA_ARGS__}
+#define ENCODER "encoder: "
+#define ALSO_ENCODER(about) about, ENCODER about
 
-const struct site_row site_rows[SITE_ALL] = {
-    [SITE_EMBEDDING] = {"embedding", AXES_TOKEN_CHANNEL, false, false, "token + position embedding",
-                        "hook_embed + hook_pos_embed"},
-    [SITE_SOURCE_EMBEDDING] = {"source_embedding", AXES_TOKEN_CHANNEL, false, false,
-                               "token + position embedding of the second text", NULL, PART_SOURCE},
-    ENCODER(RESID_PRE, "resid_pre", TOKEN_CHANNEL, "residual stream before the block"),
-    ENCODER_NORM(LN_1, RESID_MID, "ln_1", "first layer norm"),
-    ENCODER(Q, "q", HEAD_TOKEN_DIM, "queries"),
-    ENCODER(K, "k", GROUP_TOKEN_DIM, "keys"),
-    ENCODER(V, "v", GROUP_TOKEN_DIM, "values"),
-    ENCODER(SCORES, "scores", HEAD_QUERY_KEY, "q·k before the scale"),
-    ENCODER(MASKED, "masked", HEAD_QUERY_KEY, "scaled scores (there is no mask)"),
-    ENCODER(WEIGHTS, "weights", HEAD_QUERY_KEY, "attention weights"),
-    ENCODER(CONTEXT, "context", HEAD_TOKEN_DIM, "weights · v"),
-    ENCODER(ATTN_OUT, "attn_out", TOKEN_CHANNEL, "output of the attention layer"),
-    ENCODER(RESID_MID, "resid_mid", TOKEN_CHANNEL, "residual stream after attention"),
-    ENCODER_NORM(LN_2, RESID_POST, "ln_2", "second layer norm"),
-    ENCODER(MLP_ACT, "mlp_act", TOKEN_CHANNEL, "hidden channels of the MLP, after the activation"),
-    ENCODER(MLP_OUT, "mlp_out", TOKEN_CHANNEL, "output of the MLP"),
-    ENCODER(RESID_POST, "resid_post", TOKEN_CHANNEL, "residual stream after the block"),
-    [SITE_ENC_LN_F] = {"enc.ln_f", AXES_TOKEN_CHANNEL, false, false, "encoder: final layer norm",
-                       NULL, PART_SOURCE},
-    OWN(RESID_PRE, "resid_pre", TOKEN_CHANNEL, "residual stream before the block",
-        "hook_resid_pre"),
-    OWN(LN_1, "ln_1", TOKEN_CHANNEL, "first layer norm", "ln1.hook_out", .after = SITE_RESID_MID),
-    OWN(Q_PRE, "q_pre", HEAD_TOKEN_DIM, "queries before the rotary embedding", "attn.hook_q"),
-    OWN(K_PRE, "k_pre", GROUP_TOKEN_DIM, "keys before the rotary embedding", "attn.hook_k"),
-    OWN(Q, "q", HEAD_TOKEN_DIM, "queries", "attn.hook_q"),
-    OWN(K, "k", GROUP_TOKEN_DIM, "keys", "attn.hook_k"),
-    OWN(V, "v", GROUP_TOKEN_DIM, "values", "attn.hook_v"),
-    [SITE_SCORES] = {"scores", AXES_HEAD_QUERY_KEY, true, false,
-                     "q·k before scale and mask (--attention linear: φ(q)·φ(k))"},
-    [SITE_SOFTMAX] = {"softmax", AXES_HEAD_QUERY_KEY, true, false,
-                      "softmax of the scaled scores over all keys (only with --mask-after)"},
-    [SITE_MASKED] = {"masked", AXES_HEAD_QUERY_KEY, true, true,
-                     "scaled scores, -inf for masked keys (with --mask-after: softmax, linear: "
-                     "scores, 0 for masked keys)",
-                     "blocks.L.attn.hook_attn_scores"},
-    [SITE_WEIGHTS] =
-        {"weights", AXES_HEAD_QUERY_KEY, true, true,
-         "attention weights: softmax of masked (linear: masked / its sum); each row sums to 1",
-         "blocks.L.attn.hook_pattern"},
-    OWN(CONTEXT, "context", HEAD_TOKEN_DIM,
-        "weights · v: the output of each head, before the output projection", "attn.hook_z"),
-    OWN(ATTN_OUT, "attn_out", TOKEN_CHANNEL, "output of the attention layer", "hook_attn_out"),
-    OWN(LN_1_POST, "ln_1_post", TOKEN_CHANNEL, "norm of attn_out", "ln1_post.hook_out"),
-    OWN(RESID_MID, "resid_mid", TOKEN_CHANNEL, "residual stream after attention", "hook_resid_mid"),
-    [SITE_LN_CROSS] = {"ln_cross", AXES_TOKEN_CHANNEL, true, false,
-                       "layer norm before cross-attention", NULL, PART_CROSS, SITE_RESID_CROSS},
-    CROSS(CROSS_Q, "cross_q", HEAD_TOKEN_DIM, "queries of the cross-attention"),
-    CROSS(CROSS_K, "cross_k", GROUP_TOKEN_DIM, "keys from the encoder output"),
-    CROSS(CROSS_V, "cross_v", GROUP_TOKEN_DIM, "values from the encoder output"),
-    CROSS(CROSS_SCORES, "cross_scores", HEAD_QUERY_KEY, "q·k of the cross-attention"),
-    CROSS(CROSS_MASKED, "cross_masked", HEAD_QUERY_KEY, "scaled scores (there is no mask)"),
-    CROSS(CROSS_WEIGHTS, "cross_weights", HEAD_QUERY_KEY,
-          "attention weights from the text to the source"),
-    CROSS(CROSS_CONTEXT, "cross_context", HEAD_TOKEN_DIM, "cross_weights · cross_v"),
-    CROSS(CROSS_OUT, "cross_out", TOKEN_CHANNEL, "output of the cross-attention layer"),
-    CROSS(RESID_CROSS, "resid_cross", TOKEN_CHANNEL, "residual stream after cross-attention"),
-    OWN(LN_2, "ln_2", TOKEN_CHANNEL, "second layer norm", "ln2.hook_out", .after = SITE_RESID_POST),
-    OWN(MLP_GATE, "mlp_gate", TOKEN_CHANNEL, "gate of the MLP, before the activation",
-        "mlp.hook_pre"),
-    OWN(MLP_UP, "mlp_up", TOKEN_CHANNEL, "input that the gate multiplies", "mlp.hook_pre_linear"),
-    OWN(MLP_ACT, "mlp_act", TOKEN_CHANNEL, "hidden channels of the MLP, after the activation",
-        "mlp.hook_post"),
-    OWN(MLP_OUT, "mlp_out", TOKEN_CHANNEL, "output of the MLP", "hook_mlp_out"),
-    OWN(LN_2_POST, "ln_2_post", TOKEN_CHANNEL, "norm of mlp_out", "ln2_post.hook_out"),
-    OWN(RESID_POST, "resid_post", TOKEN_CHANNEL, "residual stream after the block",
-        "hook_resid_post"),
-    [SITE_LN_F] = {"ln_f", AXES_TOKEN_CHANNEL, false, false, "final layer norm",
-                   "ln_final.hook_out"},
-    [SITE_LOGITS] = {"logits", AXES_TOKEN_WORD, false, false, "logits of the next token",
-                     "unembed.hook_out"},
-    [SITE_VALUE_WEIGHTED] = {"value_weighted", AXES_HEAD_QUERY_KEY, true, true,
-                             "weight times the norm of the value: weight |v|"},
-    [SITE_NORM_WEIGHTED] = {"norm_weighted", AXES_HEAD_QUERY_KEY, true, true,
-                            "norm of each key's contribution to attn_out: |weight v W_O|"},
-    [SITE_VALUE_ZEROING] = {"value_zeroing", AXES_QUERY_KEY, true, true,
-                            "cosine distance between a layer's outputs with and without a token's "
-                            "value, divided by the row sum"},
-    [SITE_ROLLOUT] = {"rollout", AXES_QUERY_KEY, true, true,
-                      "attention rollout: the product of (mean weights + 1) / 2 over the layers up "
-                      "to this one (without a residual stream: of the mean weights)"},
-    [SITE_MASK] = {"mask", AXES_HEAD_QUERY_KEY, true, false,
-                   "1 for masked keys (mask, window, pattern, --knockout), 0 for visible ones"},
-    [SITE_VISIBLE] = {"visible", AXES_HEAD_QUERY_KEY, true, false, "1 - mask"},
+/* A site of layers. What follows TransformerLens' name is a line of help for each part that has the
+ * site. OF_LAYERS_AS: cross-attention has another name. OF_MAPS: attention maps, with a mask. */
+#define ROW(id, name, cross, axes, in_layer, masked, reserved, alias, ...) \
+    [SITE_##id] = {                                                        \
+        {name, "enc." name, cross}, AXES_##axes, in_layer, masked, reserved, {__VA_ARGS__}, alias}
+#define OF_LAYERS_AS(id, name, cross, axes, ...) \
+    ROW(id, name, cross, axes, true, false, false, __VA_ARGS__)
+#define OF_LAYERS(id, name, axes, ...) OF_LAYERS_AS(id, name, "cross_" name, axes, __VA_ARGS__)
+#define OF_MAPS(id, name, axes, ...) \
+    ROW(id, name, "cross_" name, axes, true, true, false, __VA_ARGS__)
+#define OF_MODEL(id, name, axes, ...) ROW(id, name, NULL, axes, false, false, false, __VA_ARGS__)
+#define RESERVED(id, name, axes, in_layer, about) \
+    ROW(id, name, NULL, axes, in_layer, false, true, NULL, about)
+
+#define HOOK(name) "blocks.L." name
+
+const struct site_row site_rows[SITE_IDS] = {
+    [SITE_EMBEDDING] = {.name = {"embedding", "source_embedding"},
+                        .axes = AXES_TOKEN_CHANNEL,
+                        .about = {"token + position embedding",
+                                  "token + position embedding of the second text"},
+                        .alias = "hook_embed + hook_pos_embed"},
+    OF_LAYERS(RESID_PRE, "resid_pre", TOKEN_CHANNEL, HOOK("hook_resid_pre"),
+              ALSO_ENCODER("residual stream before the block")),
+    OF_LAYERS_AS(LN_1, "ln_1", "ln_cross", TOKEN_CHANNEL, HOOK("ln1.hook_out"),
+                 ALSO_ENCODER("first layer norm"), "layer norm before cross-attention"),
+    OF_LAYERS(Q_PRE, "q_pre", HEAD_TOKEN_DIM, HOOK("attn.hook_q"),
+              "queries before the rotary embedding"),
+    OF_LAYERS(K_PRE, "k_pre", GROUP_TOKEN_DIM, HOOK("attn.hook_k"),
+              "keys before the rotary embedding"),
+    OF_LAYERS(Q, "q", HEAD_TOKEN_DIM, HOOK("attn.hook_q"), ALSO_ENCODER("queries"),
+              "queries of the cross-attention"),
+    OF_LAYERS(K, "k", GROUP_TOKEN_DIM, HOOK("attn.hook_k"), ALSO_ENCODER("keys"),
+              "keys from the encoder output"),
+    OF_LAYERS(V, "v", GROUP_TOKEN_DIM, HOOK("attn.hook_v"), ALSO_ENCODER("values"),
+              "values from the encoder output"),
+    OF_LAYERS(SCORES, "scores", HEAD_QUERY_KEY, NULL,
+              "q·k before scale and mask (--attention linear: φ(q)·φ(k))",
+              ENCODER "q·k before the scale", "q·k of the cross-attention"),
+    OF_LAYERS(SOFTMAX, "softmax", HEAD_QUERY_KEY, NULL,
+              "softmax of the scaled scores over all keys (only with --mask-after)"),
+    OF_MAPS(MASKED, "masked", HEAD_QUERY_KEY, HOOK("attn.hook_attn_scores"),
+            "scaled scores, -inf for masked keys (with --mask-after: softmax, linear: scores, 0 "
+            "for masked keys)",
+            ENCODER "scaled scores (there is no mask)", "scaled scores (there is no mask)"),
+    OF_MAPS(WEIGHTS, "weights", HEAD_QUERY_KEY, HOOK("attn.hook_pattern"),
+            "attention weights: softmax of masked (linear: masked / its sum); each row sums to 1",
+            ENCODER "attention weights", "attention weights from the text to the source"),
+    RESERVED(SINK, "sink", HEAD_TOKEN_DIM, true, "weight of the head's attention sink"),
+    OF_LAYERS(CONTEXT, "context", HEAD_TOKEN_DIM, HOOK("attn.hook_z"),
+              "weights · v: the output of each head, before the output projection",
+              ENCODER "weights · v", "cross_weights · cross_v"),
+    OF_LAYERS_AS(ATTN_OUT, "attn_out", "cross_out", TOKEN_CHANNEL, HOOK("hook_attn_out"),
+                 ALSO_ENCODER("output of the attention layer"),
+                 "output of the cross-attention layer"),
+    OF_LAYERS(LN_1_POST, "ln_1_post", TOKEN_CHANNEL, HOOK("ln1_post.hook_out"), "norm of attn_out"),
+    OF_LAYERS_AS(RESID_MID, "resid_mid", "resid_cross", TOKEN_CHANNEL, HOOK("hook_resid_mid"),
+                 ALSO_ENCODER("residual stream after attention"),
+                 "residual stream after cross-attention"),
+    OF_LAYERS(LN_2, "ln_2", TOKEN_CHANNEL, HOOK("ln2.hook_out"), ALSO_ENCODER("second layer norm")),
+    RESERVED(ROUTER, "router", TOKEN_CHANNEL, true,
+             "logits of the experts, before they are chosen"),
+    RESERVED(EXPERT_WEIGHTS, "expert_weights", TOKEN_CHANNEL, true,
+             "weights of the experts, 0 if not chosen"),
+    RESERVED(SHARED_OUT, "shared_out", TOKEN_CHANNEL, true, "output of the shared experts"),
+    OF_LAYERS(MLP_GATE, "mlp_gate", TOKEN_CHANNEL, HOOK("mlp.hook_pre"),
+              "gate of the MLP, before the activation"),
+    OF_LAYERS(MLP_UP, "mlp_up", TOKEN_CHANNEL, HOOK("mlp.hook_pre_linear"),
+              "input that the gate multiplies"),
+    OF_LAYERS(MLP_ACT, "mlp_act", TOKEN_CHANNEL, HOOK("mlp.hook_post"),
+              ALSO_ENCODER("hidden channels of the MLP, after the activation")),
+    OF_LAYERS(MLP_OUT, "mlp_out", TOKEN_CHANNEL, HOOK("hook_mlp_out"),
+              ALSO_ENCODER("output of the MLP")),
+    OF_LAYERS(LN_2_POST, "ln_2_post", TOKEN_CHANNEL, HOOK("ln2_post.hook_out"), "norm of mlp_out"),
+    OF_LAYERS(RESID_POST, "resid_post", TOKEN_CHANNEL, HOOK("hook_resid_post"),
+              ALSO_ENCODER("residual stream after the block")),
+    OF_MODEL(LN_F, "ln_f", TOKEN_CHANNEL, "ln_final.hook_out", ALSO_ENCODER("final layer norm")),
+    RESERVED(TRANSFORM, "transform", TOKEN_CHANNEL, false, "dense layer before the logits"),
+    RESERVED(POOLED, "pooled", TOKEN_CHANNEL, false, "dense layer of the first token"),
+    RESERVED(DISCRIMINATOR, "discriminator", TOKEN_CHANNEL, false, "logit of a replaced token"),
+    OF_MODEL(LOGITS, "logits", TOKEN_WORD, "unembed.hook_out", "logits of the next token"),
+    OF_MAPS(VALUE_WEIGHTED, "value_weighted", HEAD_QUERY_KEY, NULL,
+            "weight times the norm of the value: weight |v|"),
+    OF_MAPS(NORM_WEIGHTED, "norm_weighted", HEAD_QUERY_KEY, NULL,
+            "norm of each key's contribution to attn_out: |weight v W_O|"),
+    OF_MAPS(VALUE_ZEROING, "value_zeroing", QUERY_KEY, NULL,
+            "cosine distance between a layer's outputs with and without a token's value, divided "
+            "by the row sum"),
+    OF_MAPS(ROLLOUT, "rollout", QUERY_KEY, NULL,
+            "attention rollout: the product of (mean weights + 1) / 2 over the layers up to this "
+            "one (without a residual stream: of the mean weights)"),
+    OF_LAYERS(MASK, "mask", HEAD_QUERY_KEY, NULL,
+              "1 for masked keys (mask, window, pattern, --knockout), 0 for visible ones"),
+    OF_LAYERS(VISIBLE, "visible", HEAD_QUERY_KEY, NULL, "1 - mask"),
 };
 
-_Static_assert(SITE_ALL <= 64, "a set of sites is 64 bits");
+enum site site_next(enum site site)
+{
+    switch ((int)site) {
+    case SITE_EMBEDDING:
+        return SITE_OF(PART_SOURCE, SITE_EMBEDDING);
+    case PART_SOURCE *SITE_IDS + SITE_LN_F:
+        return SITE_RESID_PRE;
+    case SITE_RESID_MID:
+        return SITE_OF(PART_CROSS, SITE_LN_1);
+    case PART_CROSS *SITE_IDS + SITE_RESID_MID:
+        return SITE_LN_2;
+    default:
+        return site + 1;
+    }
+}
 
 bool site_is_of_source(enum site site)
 {
-    const struct site_row *row = &site_rows[site];
-    return row->part == PART_SOURCE ||
-           (row->part == PART_CROSS && row->axes == AXES_GROUP_TOKEN_DIM);
+    enum site_part part = site_part(site);
+    return part == PART_SOURCE ||
+           (part == PART_CROSS && site_row(site)->axes == AXES_GROUP_TOKEN_DIM);
 }
 
 const char *site_axis_name(enum site site, size_t axis)
@@ -128,91 +142,125 @@ const char *site_axis_name(enum site site, size_t axis)
         [AXES_HEAD_QUERY_KEY] = {"head", "query", "key"},
         [AXES_QUERY_KEY] = {"query", "key"},
     };
-    return names[site_rows[site].axes][axis];
+    return names[site_row(site)->axes][axis];
 }
 
 bool site_has_heads(enum site site)
 {
-    enum site_axes axes = site_rows[site].axes;
+    enum site_axes axes = site_row(site)->axes;
     return axes != AXES_TOKEN_CHANNEL && axes != AXES_TOKEN_WORD && axes != AXES_QUERY_KEY;
-}
-
-/* The sites of the text that another part has, too: in the same order, so that an offset tells.
- * Only the text's own attention has a softmax before its mask; only families turn, gate and norm
- * what is added. */
-static const struct {
-    enum site_part part;
-    enum site first, last, to;
-} copies[] = {
-    {PART_SOURCE, SITE_EMBEDDING, SITE_EMBEDDING, SITE_SOURCE_EMBEDDING},
-    {PART_SOURCE, SITE_RESID_PRE, SITE_LN_1, SITE_ENC_RESID_PRE},
-    {PART_SOURCE, SITE_Q, SITE_SCORES, SITE_ENC_Q},
-    {PART_SOURCE, SITE_MASKED, SITE_ATTN_OUT, SITE_ENC_MASKED},
-    {PART_SOURCE, SITE_RESID_MID, SITE_RESID_MID, SITE_ENC_RESID_MID},
-    {PART_SOURCE, SITE_LN_2, SITE_LN_2, SITE_ENC_LN_2},
-    {PART_SOURCE, SITE_MLP_ACT, SITE_MLP_OUT, SITE_ENC_MLP_ACT},
-    {PART_SOURCE, SITE_RESID_POST, SITE_LN_F, SITE_ENC_RESID_POST},
-    {PART_CROSS, SITE_LN_1, SITE_LN_1, SITE_LN_CROSS},
-    {PART_CROSS, SITE_Q, SITE_SCORES, SITE_CROSS_Q},
-    {PART_CROSS, SITE_MASKED, SITE_ATTN_OUT, SITE_CROSS_MASKED},
-    {PART_CROSS, SITE_RESID_MID, SITE_RESID_MID, SITE_RESID_CROSS},
-};
-
-enum { COPIES = sizeof copies / sizeof *copies };
-
-enum site site_of(enum site_part part, enum site site)
-{
-    for (size_t i = 0; i < COPIES; i++)
-        if (copies[i].part == part && site >= copies[i].first && site <= copies[i].last)
-            return copies[i].to + (site - copies[i].first);
-    return site;
-}
-
-enum site site_like(enum site site)
-{
-    for (size_t i = 0; i < COPIES; i++)
-        if (site >= copies[i].to && site - copies[i].to <= copies[i].last - copies[i].first)
-            return copies[i].first + (site - copies[i].to);
-    return site;
 }
 
 bool site_find(const char *name, size_t size, enum site *site)
 {
-    size_t index = 0;
-    if (!names_find(&index, NAMES(site_rows, SITE_ALL), name, size))
-        return false;
-    *site = (enum site)index;
-    return true;
+    for (*site = 0; *site != SITE_END; *site = site_next(*site))
+        if (site_about(*site) && strlen(site_name(*site)) == size &&
+            memcmp(site_name(*site), name, size) == 0)
+            return true;
+    return false;
 }
-
-static const char encoder[] = "enc.";
 
 const char *site_stack(enum site site)
 {
-    return site_rows[site].part == PART_SOURCE ? "enc" : "h";
+    return site_part(site) == PART_SOURCE ? "enc" : "h";
 }
 
 const char *site_name_in_layer(enum site site)
 {
-    const struct site_row *row = &site_rows[site];
-    bool in_encoder = row->in_layer && row->part == PART_SOURCE;
-    return in_encoder ? row->name + strlen(encoder) : row->name;
+    bool in_encoder = site_row(site)->in_layer && site_part(site) == PART_SOURCE;
+    return site_name(in_encoder ? site_id(site) : site);
 }
 
 const char *site_tensor_name(char name[SITE_NAME_BYTES], enum site site, int layer)
 {
-    if (site_rows[site].in_layer)
+    if (site_row(site)->in_layer)
         snprintf(name, SITE_NAME_BYTES, "%s.%d.%s", site_stack(site), layer,
                  site_name_in_layer(site));
     else
-        snprintf(name, SITE_NAME_BYTES, "%s", site_rows[site].name);
+        snprintf(name, SITE_NAME_BYTES, "%s", site_name(site));
     return name;
+}
+
+/* --- sites of a model ------------------------------------------------------------------------- */
+
+size_t site_layers(const struct config *config, enum site site)
+{
+    if (!site_row(site)->in_layer)
+        return 1;
+    return site_part(site) == PART_SOURCE ? config->n_encoder_layer : config->n_layer;
+}
+
+/* Whether a sublayer computes a site of its part inside, or announces it before or after. */
+static bool sublayer_has(const struct sublayer *s, const struct mechanism *mechanism, enum site id)
+{
+    const enum site around[] = {s->at_input,  s->at_out,      s->at_out_norm, s->at_sum[0],
+                                s->at_sum[1], s->at_after[0], s->at_after[1]};
+    for (size_t i = 0; i < sizeof around / sizeof *around; i++)
+        if (around[i] == id)
+            return true;
+    if (s->kind == SUBLAYER_MLP)
+        return id == SITE_MLP_ACT || ((id == SITE_MLP_GATE || id == SITE_MLP_UP) && s->mlp.gated);
+    if (id == SITE_Q_PRE || id == SITE_K_PRE)
+        return s->head.rotary;
+    return id == SITE_SOFTMAX ? mechanism->renormalise : id >= SITE_Q && id <= SITE_CONTEXT;
+}
+
+bool site_is_in_layer(const struct config *config, enum site site, size_t layer)
+{
+    struct sublayer list[SUBLAYERS_MAX];
+    enum site_part part = site_part(site);
+    enum site id = site_id(site);
+    if (!site_row(site)->in_layer)
+        return site_exists(config, site);
+    if (!site_about(site) || (part != PART_SENTENCE && !config->n_encoder_layer))
+        return false;
+    if (id == SITE_RESID_PRE || id == SITE_RESID_POST)
+        return config->style != STYLE_BARE;
+    size_t count =
+        layer_read(list, config, part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE, layer);
+    for (size_t i = 0; i < count; i++)
+        if (list[i].part == part && sublayer_has(&list[i], &config->mechanism, id))
+            return true;
+    return false;
+}
+
+bool site_exists(const struct config *config, enum site site)
+{
+    enum site_part part = site_part(site);
+    if (site_is_effective(site)) /* those of the layer as a whole are of a text by itself */
+        return part == PART_SENTENCE &&
+               ((site != SITE_VALUE_ZEROING && site != SITE_ROLLOUT) || !config->cross);
+    switch (site_id(site)) {
+    case SITE_EMBEDDING:
+        return part == PART_SENTENCE || (part == PART_SOURCE && config->cross);
+    case SITE_LN_F:
+        return part != PART_CROSS && stack_read(config, part).unembed.norm;
+    case SITE_LOGITS:
+        return part == PART_SENTENCE && stack_read(config, part).unembed.head;
+    default:
+        break;
+    }
+    for (size_t layer = 0; site_row(site)->in_layer && layer < site_layers(config, site); layer++)
+        if (site_is_in_layer(config, site, layer))
+            return true;
+    return false;
+}
+
+enum site site_of_output(const struct config *config)
+{
+    bool normed = style_norms_sums(config->style) && !mechanism_lacks(&config->mechanism, PART_MLP);
+    return normed ? SITE_LN_2 : SITE_RESID_POST;
+}
+
+enum site site_of_logits(const struct config *config)
+{
+    return config->final_norm ? SITE_LN_F : site_of_output(config);
 }
 
 static size_t channels(const struct config *c, enum site site)
 {
-    enum site like = site_like(site);
-    if (like == SITE_MLP_ACT || like == SITE_MLP_GATE || like == SITE_MLP_UP)
+    enum site id = site_id(site);
+    if (id == SITE_MLP_ACT || id == SITE_MLP_GATE || id == SITE_MLP_UP)
         return c->n_inner;
     return site == SITE_ATTN_OUT ? config_out_width(c) : c->n_embd;
 }
@@ -220,13 +268,13 @@ static size_t channels(const struct config *c, enum site site)
 bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
                size_t tokens, size_t source)
 {
-    const struct site_row *row = &site_rows[site];
-    bool at_itself = config->n_encoder_layer && row->part == PART_SENTENCE;
-    enum site like = site_like(site);
-    size_t queries = row->part == PART_SOURCE ? source : tokens;
+    enum site id = site_id(site);
+    enum site_part part = site_part(site);
+    bool at_itself = config->n_encoder_layer && part == PART_SENTENCE;
+    size_t queries = part == PART_SOURCE ? source : tokens;
     size_t keys = at_itself || !config->cross ? tokens : source;
     size_t sizes[] = {1, queries, 1}; /* heads, rows, columns */
-    switch (row->axes) {
+    switch (site_row(site)->axes) {
     case AXES_TOKEN_WORD:
         sizes[2] = config->vocab_size;
         break;
@@ -239,12 +287,12 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
         break;
     case AXES_HEAD_TOKEN_DIM:
         sizes[0] = heads;
-        sizes[2] = like == SITE_CONTEXT ? config->d_v : config->d_k;
+        sizes[2] = id == SITE_CONTEXT ? config->d_v : config->d_k;
         break;
     case AXES_GROUP_TOKEN_DIM:
         sizes[0] = heads < config->n_kv_head ? heads : config->n_kv_head;
         sizes[1] = keys;
-        sizes[2] = like == SITE_V ? config->d_v : config->d_k;
+        sizes[2] = id == SITE_V ? config->d_v : config->d_k;
         break;
     case AXES_TOKEN_CHANNEL:
         sizes[2] = channels(config, site);
@@ -257,60 +305,83 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
     return true;
 }
 
-bool site_is_in_layer(const struct config *config, enum site site, size_t layer)
+/* Within a layer, sites have the order of their ids; but a norm of a sum follows the sum, and
+ * cross-attention follows the norm of resid_mid. */
+size_t site_order(const struct config *config, enum site site, size_t layer)
 {
-    bool turns = site == SITE_Q_PRE || site == SITE_K_PRE;
-    return site_exists(config, site) && (!turns || config_rotary(config, layer));
+    enum { STEPS = 2 * SITE_IDS };
+    enum site_part part = site_part(site);
+    enum site id = site_id(site);
+    size_t before = part == PART_SOURCE ? 0 : config->n_encoder_layer;
+    size_t layers = site_layers(config, SITE_OF(part, SITE_Q));
+    size_t row = site_row(site)->in_layer ? layer + 1 : id == SITE_EMBEDDING ? 1 : layers;
+    size_t step = 2 * (size_t)id;
+    if (style_norms_sums(config->style) && id == SITE_LN_1)
+        step = 2 * SITE_RESID_MID + 1;
+    if (style_norms_sums(config->style) && id == SITE_LN_2)
+        step = 2 * SITE_RESID_POST + 1;
+    if (part == PART_CROSS)
+        step += STEPS * (2 * SITE_RESID_MID + 1) + 1;
+    else
+        step *= STEPS;
+    return site == SITE_EMBEDDING ? 1 : (before + row) * STEPS * STEPS + step;
 }
 
-bool site_exists(const struct config *config, enum site site)
+/* --- what is watched -------------------------------------------------------------------------- */
+
+struct site_set site_set_of(const enum site *sites, size_t count)
 {
-    const struct mechanism *mechanism = &config->mechanism;
-    enum site like = site_like(site);
-    bool of_mlp = like >= SITE_LN_2 && like <= SITE_LN_2_POST;
-    if (site == SITE_SOFTMAX)
-        return mechanism->renormalise;
-    if (of_mlp && mechanism_lacks(mechanism, PART_MLP))
-        return false;
-    if (site == SITE_EMBEDDING)
-        return true;
-    if (site == SITE_SOURCE_EMBEDDING)
-        return config->cross;
-    if (site_is_effective(site)) /* those of the layer as a whole are of a text by itself */
-        return (site != SITE_VALUE_ZEROING && site != SITE_ROLLOUT) || !config->cross;
-    if (config->kind == MODEL_ATTENTION)
-        return site >= SITE_Q && site <= SITE_ATTN_OUT;
-    switch (site) {
-    case SITE_Q_PRE:
-    case SITE_K_PRE:
-        return config_rotates(config);
-    case SITE_LN_1:
-        return config->norm_in;
-    case SITE_LN_2:
-        return config->norm_in && !config->shared_norm;
-    case SITE_LN_1_POST:
-    case SITE_LN_2_POST:
-        return config->norm_out;
-    case SITE_RESID_MID:
-        return !config->parallel;
-    case SITE_MLP_GATE:
-    case SITE_MLP_UP:
-        return config->gated;
-    default:
-        break;
-    }
-    if (site == SITE_LN_F || site == SITE_ENC_LN_F)
-        return config->final_norm && (site == SITE_LN_F || config->n_encoder_layer);
-    return site_rows[site].part == PART_SENTENCE || config->n_encoder_layer;
+    struct site_set set = {0};
+    for (size_t i = 0; i < count; i++)
+        site_set_add(&set, sites[i]);
+    return set;
 }
 
-enum site site_of_output(const struct config *config)
+void site_set_add(struct site_set *set, enum site site)
 {
-    bool normed = !config->norm_first && !mechanism_lacks(&config->mechanism, PART_MLP);
-    return normed ? SITE_LN_2 : SITE_RESID_POST;
+    set->of[site_part(site)] |= (uint64_t)1 << site_id(site);
 }
 
-enum site site_of_logits(const struct config *config)
+void site_set_join(struct site_set *set, struct site_set more)
 {
-    return config->final_norm ? SITE_LN_F : site_of_output(config);
+    for (size_t part = 0; part < SITE_PARTS; part++)
+        set->of[part] |= more.of[part];
+}
+
+bool site_set_has(struct site_set set, enum site site)
+{
+    return set.of[site_part(site)] >> site_id(site) & 1;
+}
+
+bool site_set_is_empty(struct site_set set)
+{
+    return !(set.of[PART_SENTENCE] | set.of[PART_SOURCE] | set.of[PART_CROSS]);
+}
+
+bool site_set_has_effective(struct site_set set)
+{
+    return set.of[PART_SENTENCE] >> SITE_PASS_END;
+}
+
+int watch_init(struct watch *watch, const struct config *config, struct arena *arena,
+               struct err *err)
+{
+    *watch = (struct watch){
+        .config = config,
+        .layer_count = num_max(config->n_layer, config->n_encoder_layer),
+    };
+    watch->layers = arena_alloc(arena, watch->layer_count, sizeof *watch->layers, err);
+    return watch->layers ? 0 : -1;
+}
+
+void watch_add(struct watch *watch, enum site site, size_t layer)
+{
+    site_set_add(&watch->layers[site_row(site)->in_layer ? layer : 0], site);
+    site_set_add(&watch->any, site);
+    watch->end = num_max(watch->end, site_order(watch->config, site, layer));
+}
+
+bool watch_has(const struct watch *watch, enum site site, size_t layer)
+{
+    return site_set_has(watch->layers[site_row(site)->in_layer ? layer : 0], site);
 }

@@ -1,7 +1,18 @@
-/* site.h: the tensors of the forward pass that can be watched, in one table.
+/* site.h: the tensors of the forward pass, in one table; which of them are watched, and the
+ * functions that receive them.
  *
- * Options and files use these names: `weights`, or with a layer `h.0.weights`; in an encoder
- * `enc.weights` and `enc.0.weights`.
+ * A site is a part of the model and an id: the text's queries are SITE_Q, those of an encoder
+ * SITE_OF(PART_SOURCE, SITE_Q), those of cross-attention SITE_OF(PART_CROSS, SITE_Q). Options and
+ * files call them `q`, `enc.q` and `cross_q`, or with a layer `h.0.q`, `enc.0.q` and `h.0.cross_q`.
+ *
+ * A watch is a set of sites and layers. The pass announces each watched value when it is complete,
+ * once for each text of the batch, as a borrowed view. The sink copies what it needs and does not
+ * write to it. Watching can shorten the pass, but never changes its values.
+ *
+ *     struct watch watch;
+ *     if (watch_init(&watch, config, &arena, err)) ...
+ *     watch_add(&watch, SITE_WEIGHTS, 5);
+ *     struct tap tap = {.watch = &watch, .sink = my_sink, .context = mine};        (forward.h)
  */
 #ifndef ATTN_MODEL_SITE_H
 #define ATTN_MODEL_SITE_H
@@ -10,29 +21,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
+#include "math/tensor.h"
+
+struct arena;
 struct config;
 
-/* In the order of the forward pass: a pass stops after the last watched site. (In models whose
- * norms follow the sums, ln_1 and ln_2 come later: see `after` below.) */
+/* --- ids and parts ---------------------------------------------------------------------------- */
+
+enum site_part {
+    PART_SENTENCE, /* the text: the decoder, or the only stack of layers */
+    PART_SOURCE,   /* the second text of cross-attention, and its encoder */
+    PART_CROSS,    /* the text, attending to the encoded source */
+    SITE_PARTS,
+};
+
+enum { SITE_IDS = 64, SITE_COUNT = SITE_PARTS * SITE_IDS };
+
+/* The sites of a text, which are also the ids. In the order of the forward pass, but norms of sums
+ * follow them: see site_order. */
 enum site {
     SITE_EMBEDDING,
-    SITE_SOURCE_EMBEDDING,
-    SITE_ENC_RESID_PRE,
-    SITE_ENC_LN_1,
-    SITE_ENC_Q,
-    SITE_ENC_K,
-    SITE_ENC_V,
-    SITE_ENC_SCORES,
-    SITE_ENC_MASKED,
-    SITE_ENC_WEIGHTS,
-    SITE_ENC_CONTEXT,
-    SITE_ENC_ATTN_OUT,
-    SITE_ENC_RESID_MID,
-    SITE_ENC_LN_2,
-    SITE_ENC_MLP_ACT,
-    SITE_ENC_MLP_OUT,
-    SITE_ENC_RESID_POST,
-    SITE_ENC_LN_F,
     SITE_RESID_PRE,
     SITE_LN_1,
     SITE_Q_PRE,
@@ -44,21 +53,15 @@ enum site {
     SITE_SOFTMAX,
     SITE_MASKED,
     SITE_WEIGHTS,
+    SITE_SINK,
     SITE_CONTEXT,
     SITE_ATTN_OUT,
     SITE_LN_1_POST,
     SITE_RESID_MID,
-    SITE_LN_CROSS,
-    SITE_CROSS_Q,
-    SITE_CROSS_K,
-    SITE_CROSS_V,
-    SITE_CROSS_SCORES,
-    SITE_CROSS_MASKED,
-    SITE_CROSS_WEIGHTS,
-    SITE_CROSS_CONTEXT,
-    SITE_CROSS_OUT,
-    SITE_RESID_CROSS,
     SITE_LN_2,
+    SITE_ROUTER,
+    SITE_EXPERT_WEIGHTS,
+    SITE_SHARED_OUT,
     SITE_MLP_GATE,
     SITE_MLP_UP,
     SITE_MLP_ACT,
@@ -66,16 +69,44 @@ enum site {
     SITE_LN_2_POST,
     SITE_RESID_POST,
     SITE_LN_F,
+    SITE_TRANSFORM,
+    SITE_POOLED,
+    SITE_DISCRIMINATOR,
     SITE_LOGITS,
-    SITE_COUNT, /* sites of the pass; those below are computed from them after it */
-    SITE_VALUE_WEIGHTED = SITE_COUNT,
+    SITE_PASS_END, /* sites below are computed from those of the pass, after it */
+    SITE_VALUE_WEIGHTED = SITE_PASS_END,
     SITE_NORM_WEIGHTED,
     SITE_VALUE_ZEROING,
     SITE_ROLLOUT,
     SITE_MASK,
     SITE_VISIBLE,
-    SITE_ALL,
+    SITE_END,
+    SITE_LAST_OF_PARTS = SITE_COUNT - 1,
 };
+
+_Static_assert((int)SITE_END <= SITE_IDS, "the ids of a part are a uint64_t");
+
+/* The site of a part with the id of a text's site; the part and the id of a site. */
+#define SITE_OF(part, id) ((enum site)((part)*SITE_IDS + (id)))
+
+static inline enum site_part site_part(enum site site)
+{
+    return (enum site_part)(site / SITE_IDS);
+}
+
+static inline enum site site_id(enum site site)
+{
+    return (enum site)(site % SITE_IDS);
+}
+
+/* The site after `site` in lists, which have the order of the pass in models with all parts:
+ *
+ *     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+ *
+ * has all sites of the pass, and SITE_END all sites. No model has all. */
+enum site site_next(enum site site);
+
+/* --- the table -------------------------------------------------------------------------------- */
 
 /* The axes of a site: two or three. */
 enum site_axes {
@@ -87,37 +118,39 @@ enum site_axes {
     AXES_QUERY_KEY,       /* [T, S]: for all heads together */
 };
 
-/* The text of a site, and the text of its keys. */
-enum site_part {
-    PART_SENTENCE,
-    PART_SOURCE, /* the second text of cross-attention, and its encoder */
-    PART_CROSS,  /* the sentence, attending to the encoded source */
-};
-
 struct site_row {
-    const char *name;
+    const char *name[SITE_PARTS];
     enum site_axes axes;
-    bool in_layer;       /* one for each layer, else one in the model */
-    bool masked;         /* cells beyond the causal mask are empty */
-    const char *about;   /* a line of help */
-    const char *alias;   /* TransformerLens' name, or NULL */
-    enum site_part part; /* see site_of */
-    enum site after;     /* of a norm: the sum that it follows in models without norm_first */
+    bool in_layer;                 /* one for each layer, else one in the model */
+    bool masked;                   /* cells beyond the causal mask of a text are empty */
+    bool reserved;                 /* no model has it yet */
+    const char *about[SITE_PARTS]; /* a line of help; NULL: the part has no such site */
+    const char *alias;             /* TransformerLens' name of a text's site, or NULL */
 };
 
-extern const struct site_row site_rows[SITE_ALL];
+extern const struct site_row site_rows[SITE_IDS];
 
-/* A set of sites has one bit for each. */
-static inline uint64_t site_bit(enum site site)
+static inline const struct site_row *site_row(enum site site)
 {
-    return (uint64_t)1 << site;
+    return &site_rows[site_id(site)];
+}
+
+/* `q`, `enc.q` or `cross_q`; a line of help, NULL if no model has such a site. */
+static inline const char *site_name(enum site site)
+{
+    return site_row(site)->name[site_part(site)];
+}
+
+static inline const char *site_about(enum site site)
+{
+    return site_row(site)->reserved ? NULL : site_row(site)->about[site_part(site)];
 }
 
 /* Effective attention (Kobayashi et al., 2020; Abnar and Zuidema, 2020; Mohebbi et al., 2023) and
  * the mask: not values of the pass, and not in `all`; lens/effective.c computes them. */
 static inline bool site_is_effective(enum site site)
 {
-    return site >= SITE_COUNT;
+    return site_id(site) >= SITE_PASS_END;
 }
 
 /* Whether the first axis is heads; whether the first axis of tokens is the source's. */
@@ -127,10 +160,7 @@ bool site_is_of_source(enum site site);
 /* The name of an axis: "head", "kv_head", "query", "key", "token", "channel", "dim" or "word". */
 const char *site_axis_name(enum site site, size_t axis);
 
-/* The site of another part that corresponds to a site of the sentence, or the site itself if there
- * is none; the reverse; the site of a name, false if there is none. */
-enum site site_of(enum site_part part, enum site site);
-enum site site_like(enum site site);
+/* The site of a name, false if there is none. */
 bool site_find(const char *name, size_t size, enum site *site);
 
 enum { SITE_NAME_BYTES = 32 };
@@ -142,9 +172,11 @@ const char *site_stack(enum site site);
 const char *site_name_in_layer(enum site site);
 
 /* Whether a model of this config has the site (models of type "attention" have no norms, for
- * example), and whether a layer has it, if layers differ. */
+ * example), and whether a layer has it, if layers differ. The number of layers of its stack; a site
+ * outside of layers counts as in one. */
 bool site_exists(const struct config *config, enum site site);
 bool site_is_in_layer(const struct config *config, enum site site, size_t layer);
+size_t site_layers(const struct config *config, enum site site);
 
 /* The output of a layer, and what the logits are computed from: that of the last layer, or its
  * norm. */
@@ -155,5 +187,108 @@ enum site site_of_logits(const struct config *config);
  * tokens of a text and its source; false if it exceeds 64 bits. */
 bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
                size_t tokens, size_t source);
+
+/* The position of a site in the order in which a pass announces them, from 1: the layers of an
+ * encoder come before those of its decoder, and norms of sums after these. */
+size_t site_order(const struct config *config, enum site site, size_t layer);
+
+/* --- what is watched -------------------------------------------------------------------------- */
+
+struct site_set {
+    uint64_t of[SITE_PARTS]; /* a bit for each id */
+};
+
+/* The set of some sites, SITE_SET(SITE_Q, SITE_K). */
+#define SITE_SET(...)                             \
+    site_set_of((const enum site[]){__VA_ARGS__}, \
+                sizeof((enum site[]){__VA_ARGS__}) / sizeof(enum site))
+
+struct site_set site_set_of(const enum site *sites, size_t count);
+void site_set_add(struct site_set *set, enum site site);
+void site_set_join(struct site_set *set, struct site_set more);
+bool site_set_has(struct site_set set, enum site site);
+
+/* Whether a set has no sites; whether it has sites that are not of the pass. */
+bool site_set_is_empty(struct site_set set);
+bool site_set_has_effective(struct site_set set);
+
+struct watch {
+    const struct config *config;
+    struct site_set *layers; /* [layer_count]; the first also has sites outside of layers */
+    size_t layer_count;      /* the larger of encoder and decoder */
+    struct site_set any;     /* watched in any layer */
+    size_t end;              /* the highest site_order of a watched site; 0: none is watched */
+    bool last_logits;        /* logits of each text's last token only, [1, V] */
+    size_t first_head, head_count; /* watched query heads; head_count 0: all */
+};
+
+/* An empty watch, in `arena`; it borrows the config. */
+int watch_init(struct watch *watch, const struct config *config, struct arena *arena,
+               struct err *err);
+
+/* Watch a site; for sites in layers, `layer` must be one of the model's. */
+void watch_add(struct watch *watch, enum site site, size_t layer);
+bool watch_has(const struct watch *watch, enum site site, size_t layer);
+
+/* --- what receives it ------------------------------------------------------------------------- */
+
+/* A watched value. Heads that are not watched have undefined values. */
+struct announcement {
+    enum site site;
+    int layer;            /* -1 for sites outside the layers */
+    size_t text;          /* index in the batch */
+    struct tensor values; /* valid until the sink returns */
+};
+
+/* Returns 0 to continue; -1 with `err` ends the pass. */
+typedef int (*tap_sink)(void *context, const struct announcement *seen, struct err *err);
+
+/* A row of an attention map. */
+struct attention_map_row {
+    enum site site;
+    int layer;
+    size_t text, head, query, keys;
+    const float *values; /* [keys] valid until the function returns */
+};
+
+/* Takes the rows of a map in the order of the queries, one at a time. Several threads call it at
+ * once for the maps of different heads and texts. */
+typedef void (*attention_row_taker)(void *context, const struct attention_map_row *row);
+
+/* The attention maps [T, S] of a layer's heads, before they are computed. */
+struct attention_map_room {
+    enum site site;
+    int layer;
+    size_t text;
+    size_t queries, keys;
+    float **heads;      /* [H] NULL at first: set to the memory of each map, dense, row by row */
+    const size_t *rows; /* [queries] NULL at first: may be set to the row of each query in that
+                         * memory, or ATTENTION_NO_ROW; the same for all maps of a text */
+    attention_row_taker take; /* NULL at first: may be set instead of all memory; the same for all
+                               * maps of a text */
+};
+
+#define ATTENTION_NO_ROW SIZE_MAX
+
+/* Attention maps are too large to copy: a lender provides the memory to which they are written, or
+ * takes row after row of all heads. It is called once for each watched site, layer and text. The
+ * maps are complete when it is called for the next layer, the next value is announced, or the pass
+ * has ended. Heads whose memory stays NULL are not written. Returns as a sink does. */
+typedef int (*tap_lender)(void *context, struct attention_map_room *room, struct err *err);
+
+/* The token with the largest logit; of equal ones, the lowest id. */
+struct likeliest {
+    bool known;
+    uint32_t id;
+};
+
+struct tap {
+    const struct watch *watch;
+    tap_sink sink;
+    struct likeliest *likeliest; /* for one text with last_logits: if this can be found without all
+                                  * logits, they are not announced. NULL: always announced */
+    tap_lender lend;             /* NULL: maps are announced like other values */
+    void *context;
+};
 
 #endif

@@ -3,43 +3,77 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/num.h"
+#include "base/sha256.h"
 #include "math/argmax.h"
 #include "model/family/family.h"
-#include "model/weights_load.h"
 
-static const struct found_tensor *found_at(void *parameters, size_t index)
+/* A slot of the model, its tensor, and its numbers in the forms that were used so far. */
+struct parameter {
+    struct slot slot; /* first, for slot_find */
+    struct family_place place;
+    size_t first;              /* index of the first slot of the tensor, which has `data` … */
+    struct found_tensor found; /* … and `halves` for all */
+    const float *data;         /* NULL until it is used as float32 */
+    const char *halves;        /* NULL until it is rounded to bf16, in the order of the file, */
+    const uint32_t *pairs;     /* or in pairs */
+    const float *panels;       /* NULL until it is packed; of a bias: its numbers side by side */
+};
+
+static struct parameter *parameter_at(const struct weights *weights, struct slot slot)
 {
-    return &((struct parameter *)parameters)[index].found;
+    size_t i =
+        slot_find(weights->parameters, weights->parameter_count, sizeof(struct parameter), slot);
+    return i == SIZE_MAX ? NULL : &weights->parameters[i];
 }
 
-static int find_parameters(struct weights *weights, struct err *err)
+/* The bias or shift of a parameter, which comes after it; NULL: it has none. */
+static struct parameter *bias_of(const struct weights *weights, struct parameter *p)
+{
+    struct parameter *next = p + 1;
+    bool is_bias =
+        next < weights->parameters + weights->parameter_count && next->slot.id == (p->slot.id | 1);
+    return is_bias ? next : NULL;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static int find_tensors(struct weights *weights, struct map *wanted, struct err *err)
 {
     const struct config *config = weights->config;
-    if (checkpoint_check_layers(&weights->checkpoint, config, err))
+    size_t count = weights->parameter_count = slot_list(NULL, 0, config);
+    struct parameter *all = arena_alloc(&weights->arena, count, sizeof *all, err);
+    weights->parameters = all;
+    if (!all)
         return -1;
-    for (size_t i = 0; i < parameter_count(config); i++)
-        if (checkpoint_find_parameter(&weights->parameters[i].found, &weights->checkpoint, config,
-                                      i, err))
+    slot_list(all, sizeof *all, config);
+    for (size_t i = 0; i < count; i++) {
+        struct parameter *p = &all[i];
+        family_place(&p->place, p->slot, config);
+        p->first = slot_find(all, count, sizeof *p, p->place.first);
+        if (checkpoint_find(&p->found, &weights->checkpoint, config, p->slot, err))
             return -1;
-    return config->family ? checkpoint_check_wanted(&weights->checkpoint, config, found_at,
-                                                    weights->parameters, err)
-                          : 0;
+        const struct safetensors_entry *entry = p->found.entry;
+        if (entry && p->first == i && map_put(wanted, entry->name, strlen(entry->name), 0, err))
+            return -1;
+    }
+    return checkpoint_check_wanted(&weights->checkpoint, config, wanted, err);
 }
 
 int weights_open(struct weights *weights, const struct config *config, const struct folder *folder,
                  struct err *err)
 {
+    struct map wanted = {0};
     *weights = (struct weights){.config = config, .packing_bytes = SIZE_MAX};
     if (checkpoint_open(&weights->checkpoint, folder, err))
         return -1;
-    weights->parameters =
-        arena_alloc(&weights->arena, parameter_count(config), sizeof *weights->parameters, err);
-    if (!weights->parameters || find_parameters(weights, err)) {
+    int failed = checkpoint_check_layers(&weights->checkpoint, config, err) ||
+                 find_tensors(weights, &wanted, err);
+    map_release(&wanted);
+    if (failed)
         weights_release(weights);
-        return -1;
-    }
-    return 0;
+    return failed ? -1 : 0;
 }
 
 void weights_release(struct weights *weights)
@@ -52,7 +86,7 @@ void weights_release(struct weights *weights)
 int weights_share(struct weights *shared, const struct weights *weights,
                   const struct config *config, struct err *err)
 {
-    size_t count = parameter_count(config);
+    size_t count = weights->parameter_count;
     *shared = *weights;
     shared->config = config;
     shared->argmax = NULL; /* it is written to */
@@ -70,126 +104,324 @@ void weights_release_shared(struct weights *shared)
     *shared = (struct weights){0};
 }
 
-/* One of several matrices stored side by side; in bf16 each has its own panels. */
-static struct weight part_of(const struct weight *whole, size_t index, size_t columns)
-{
-    struct weight joined = *whole;
-    joined.pairs = NULL;
-    struct weight part = weight_columns(&joined, index * columns, columns);
-    part.pairs = whole->pairs ? whole->pairs + index * pairs_size(&part) : NULL;
-    return part;
-}
+/* --- numbers ---------------------------------------------------------------------------------- */
 
-/* GPT-2 keeps queries, keys and values side by side in one matrix [C, 3C]. */
-static int load_joined(struct weights *weights, size_t layer, struct attention_weights *attention,
+/* All numbers of a parameter's tensor as float32: in place, or converted. */
+static int load_floats(struct weights *weights, const struct parameter *p, const float **data,
                        struct err *err)
 {
-    struct weight joined = {0};
-    size_t width = weights->config->n_embd;
-    if (weights_load_matrix(weights, PARAMETER_C_ATTN, layer, &joined, 3, err))
-        return -1;
-    attention->q = part_of(&joined, 0, width);
-    attention->k = part_of(&joined, 1, width);
-    attention->v = part_of(&joined, 2, width);
-    if (weights->precision == PRECISION_FP32)
-        attention->joined = joined;
+    struct parameter *first = &weights->parameters[p->first];
+    const struct safetensors_entry *entry = first->found.entry;
+    if (entry && !first->data)
+        first->data = safetensors_floats(entry);
+    if (entry && !first->data) {
+        float *copy = arena_alloc(&weights->arena, entry->count, sizeof *copy, err);
+        if (!copy)
+            return -1;
+        dtype_to_float(copy, entry->data, entry->dtype, entry->count);
+        first->data = copy;
+    }
+    *data = first->data;
     return 0;
 }
 
-/* The parameters of a block: which row of the table goes where, and which site needs it first. */
-static const struct block_row {
-    enum parameter_id id;
-    enum site site;
-    size_t offset; /* in struct block_weights */
-} block_rows[] = {
-    {PARAMETER_LN_1, SITE_LN_1, offsetof(struct block_weights, self.norm)},
-    {PARAMETER_C_ATTN, SITE_Q, offsetof(struct block_weights, self)},
-    {PARAMETER_ATTN_PROJ, SITE_ATTN_OUT, offsetof(struct block_weights, self.out)},
-    {PARAMETER_Q, SITE_Q_PRE, offsetof(struct block_weights, self.q)},
-    {PARAMETER_K, SITE_K_PRE, offsetof(struct block_weights, self.k)},
-    {PARAMETER_V, SITE_V, offsetof(struct block_weights, self.v)},
-    {PARAMETER_Q_NORM, SITE_Q_PRE, offsetof(struct block_weights, self.q_norm)},
-    {PARAMETER_K_NORM, SITE_K_PRE, offsetof(struct block_weights, self.k_norm)},
-    {PARAMETER_OUT, SITE_ATTN_OUT, offsetof(struct block_weights, self.out)},
-    {PARAMETER_LN_1_POST, SITE_LN_1_POST, offsetof(struct block_weights, self.post)},
-    {PARAMETER_LN_2, SITE_LN_2, offsetof(struct block_weights, mlp.norm)},
-    {PARAMETER_GATE, SITE_MLP_GATE, offsetof(struct block_weights, mlp.gate)},
-    {PARAMETER_FC, SITE_MLP_UP, offsetof(struct block_weights, mlp.fc)},
-    {PARAMETER_MLP_PROJ, SITE_MLP_OUT, offsetof(struct block_weights, mlp.proj)},
-    {PARAMETER_LN_2_POST, SITE_LN_2_POST, offsetof(struct block_weights, mlp.post)},
+/* All numbers in bf16, in the order of the file: in place, or rounded. */
+static int load_halves(struct weights *weights, const struct parameter *p, const char **halves,
+                       struct err *err)
+{
+    enum { PART = DTYPE_BLOCK_MAX };
+    float part[PART];
+    struct parameter *first_slot = &weights->parameters[p->first];
+    const struct safetensors_entry *entry = first_slot->found.entry;
+    if (!first_slot->halves && entry->dtype == DTYPE_BF16)
+        first_slot->halves = entry->data;
+    if (!first_slot->halves) {
+        uint16_t *numbers = arena_room(&weights->arena, entry->count, sizeof *numbers, err);
+        for (size_t first = 0; numbers && first < entry->count; first += PART) {
+            size_t count = num_min(entry->count - first, PART);
+            dtype_to_float(part, (const char *)entry->data + dtype_bytes(entry->dtype, first),
+                           entry->dtype, count);
+            for (size_t i = 0; i < count; i++)
+                numbers[first + i] = bf16_round(part[i]);
+        }
+        first_slot->halves = (const char *)numbers;
+    }
+    *halves = first_slot->halves;
+    return *halves ? 0 : -1;
+}
+
+/* Without memory for its panels a matrix is used as it is. */
+static void pack(struct weights *weights, struct parameter *p, struct weight *weight)
+{
+    size_t bytes = panels_size(weight) * sizeof(float);
+    if (!p->panels && bytes <= weights->packing_bytes) {
+        float *panels = arena_room(&weights->arena, bytes, 1, NULL);
+        if (panels) {
+            panels_fill(panels, weight);
+            weights->packing_bytes -= bytes;
+        }
+        p->panels = panels;
+    }
+    weight->panels = p->panels;
+}
+
+/* A row as floats: where it lies, or in `room`. */
+static const float *floats_of_row(const struct safetensors_entry *entry, size_t row, float *room)
+{
+    const float *floats = safetensors_floats(entry);
+    if (floats)
+        return floats + row * entry->shape[1];
+    dtype_to_float(room, safetensors_row(entry, row), entry->dtype, entry->shape[1]);
+    return room;
+}
+
+/* Round a slot's part of a tensor [in, out], two rows at a time, or [out, in], whose rows are the
+ * matrix's columns. */
+static void fill_pairs(uint32_t *pairs, const struct parameter *p, const struct weight *weight,
+                       float *room, uint32_t *rounded)
+{
+    const struct safetensors_entry *entry = p->found.entry;
+    const struct row_view *view = &p->place.view;
+    size_t columns = entry->shape[1];
+    for (size_t row = 0; p->place.transposed && row < weight->in; row += 2) {
+        const float *first = floats_of_row(entry, row, room);
+        const float *second =
+            row + 1 < weight->in ? floats_of_row(entry, row + 1, room + columns) : NULL;
+        pairs_fill_rows(pairs, weight, row, first + view->first,
+                        second ? second + view->first : NULL);
+    }
+    for (size_t column = 0; !p->place.transposed && column < weight->out; column++) {
+        bf16_pair_row(rounded, floats_of_row(entry, row_view_at(view, column), room), weight->in);
+        pairs_fill_column(pairs, weight, column, rounded);
+    }
+}
+
+static int load_pairs(struct weights *weights, struct parameter *p, struct weight *weight,
+                      struct err *err)
+{
+    struct arena scratch = {0};
+    if (!p->pairs) {
+        float *room = arena_alloc(&scratch, 2 * p->found.entry->shape[1], sizeof *room, err);
+        uint32_t *rounded = arena_alloc(&scratch, bf16_pairs(weight->in), sizeof *rounded, err);
+        uint32_t *pairs = room && rounded
+                              ? arena_alloc(&weights->arena, pairs_size(weight), sizeof *pairs, err)
+                              : NULL;
+        if (pairs)
+            fill_pairs(pairs, p, weight, room, rounded);
+        arena_release(&scratch);
+        p->pairs = pairs;
+    }
+    weight->pairs = p->pairs;
+    return weight->pairs ? 0 : -1;
+}
+
+/* --- matrices --------------------------------------------------------------------------------- */
+
+/* A tensor [in, out], which may have the columns of several slots, without its bias. */
+static int load_whole(struct weights *weights, const struct parameter *p, struct weight *whole,
+                      struct err *err)
+{
+    struct parameter *first = &weights->parameters[p->first];
+    bool widened = first->found.entry->dtype == DTYPE_BF16;
+    *whole = (struct weight){.in = p->place.shape[0],
+                             .out = p->place.shape[1],
+                             .stride = p->place.shape[1],
+                             .rounded = weights->precision == PRECISION_BF16};
+    if (whole->rounded)
+        return load_halves(weights, first, &whole->halves, err);
+    if (widened)
+        whole->halves = first->found.entry->data;
+    else if (load_floats(weights, first, &whole->data, err))
+        return -1;
+    if (weights->packing && (!widened || weights->packing_widened))
+        pack(weights, first, whole);
+    return 0;
+}
+
+/* Rows of a tensor [out, in]. BF16 and quantised numbers, which take twice their size or more as
+ * floats, are packed only where weights.packing_widened says so. */
+static int load_rows(struct weights *weights, struct parameter *p, bool packing,
+                     struct weight *weight, struct err *err)
+{
+    const struct safetensors_entry *entry = p->found.entry;
+    struct weight_rows *rows = &weight->rows;
+    rows->view = p->place.view;
+    if (weights->precision == PRECISION_BF16) {
+        rows->bytes = BF16_BYTES;
+        return load_halves(weights, p, &rows->data, err);
+    }
+    bool quantised = dtype_is_quantised(entry->dtype);
+    bool widened = quantised || entry->dtype == DTYPE_BF16;
+    rows->data = entry->data;
+    rows->bytes = quantised ? 0 : dtype_size_bytes(entry->dtype);
+    rows->quantised = entry->dtype;
+    if (!widened && entry->dtype != DTYPE_F32) {
+        const float *converted = NULL;
+        if (load_floats(weights, p, &converted, err))
+            return -1;
+        rows->data = (const char *)converted;
+        rows->bytes = sizeof *converted;
+    }
+    if (packing && (!widened || weights->packing_widened))
+        pack(weights, p, weight);
+    return 0;
+}
+
+static int load_matrix(struct weights *weights, struct parameter *p, bool packing,
+                       struct weight *weight, struct err *err)
+{
+    struct weight whole;
+    *weight = (struct weight){.in = p->place.in,
+                              .out = p->place.out,
+                              .stride = p->place.out,
+                              .rounded = weights->precision == PRECISION_BF16};
+    if (weight->rounded && !weights->widens)
+        return load_pairs(weights, p, weight, err);
+    if (!p->place.transposed)
+        return load_rows(weights, p, packing, weight, err);
+    if (load_whole(weights, p, &whole, err))
+        return -1;
+    *weight = weight_columns(&whole, p->place.view.first, p->place.out);
+    return 0;
+}
+
+/* A bias: in place, if its numbers lie side by side. */
+static int load_bias(struct weights *weights, struct parameter *p, const float **bias,
+                     struct err *err)
+{
+    const float *all = NULL;
+    if (load_floats(weights, p, &all, err))
+        return -1;
+    if (!p->place.view.stride) {
+        *bias = all + p->place.view.first;
+        return 0;
+    }
+    if (!p->panels) {
+        float *copy = arena_room(&weights->arena, p->place.out, sizeof *copy, err);
+        for (size_t i = 0; copy && i < p->place.out; i++)
+            copy[i] = all[row_view_at(&p->place.view, i)];
+        p->panels = copy;
+    }
+    *bias = p->panels;
+    return *bias ? 0 : -1;
+}
+
+int weights_matrix(struct weights *weights, struct slot slot, struct weight *weight,
+                   struct err *err)
+{
+    struct parameter *p = parameter_at(weights, slot);
+    *weight = (struct weight){0};
+    if (!p)
+        return 0;
+    struct parameter *bias = bias_of(weights, p);
+    return load_matrix(weights, p, weights->packing, weight, err) ||
+                   (bias && load_bias(weights, bias, &weight->bias, err))
+               ? -1
+               : 0;
+}
+
+int weights_joined(struct weights *weights, struct slot q, struct weight *joined, struct err *err)
+{
+    const struct parameter *p = parameter_at(weights, q);
+    *joined = (struct weight){0};
+    if (!p || !p->place.transposed || p->place.shape[1] == p->place.out ||
+        weights->precision != PRECISION_FP32)
+        return 0;
+    return load_whole(weights, p, joined, err) ||
+                   weights_vector(weights, slot_bias(q), &joined->bias, err)
+               ? -1
+               : 0;
+}
+
+int weights_vector(struct weights *weights, struct slot slot, const float **numbers,
+                   struct err *err)
+{
+    const struct parameter *p = parameter_at(weights, slot);
+    *numbers = NULL;
+    return p ? load_floats(weights, p, numbers, err) : 0;
+}
+
+int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, struct err *err)
+{
+    struct parameter *scale = parameter_at(weights, slot);
+    struct parameter *shift = scale ? bias_of(weights, scale) : NULL;
+    *norm = (struct norm){
+        .epsilon = weights->config->epsilon,
+        .rms = weights->config->rms,
+        .offset = weights->config->norm_offset ? 1.0f : 0.0f,
+    };
+    return (scale && load_floats(weights, scale, &norm->scale, err)) ||
+                   (shift && load_floats(weights, shift, &norm->shift, err))
+               ? -1
+               : 0;
+}
+
+int weights_unembedding(struct weights *weights, struct weight *weight, struct err *err)
+{
+    struct parameter *words = parameter_at(weights, slot_of_text(SLOT_HEAD));
+    if (!words || !words->found.entry)
+        words = parameter_at(weights, slot_of_text(SLOT_TOKENS));
+    return load_matrix(weights, words, weights->packing_words, weight, err);
+}
+
+/* --- sublayers -------------------------------------------------------------------------------- */
+
+struct wanted {
+    int id;
+    struct weight *matrix; /* or a norm */
+    struct norm *norm;
 };
 
-static int load_row(struct weights *weights, const struct block_row *row, size_t layer,
-                    enum site last, struct block_weights *block, struct err *err)
+/* Fetch matrices and norms by their slots. */
+static int fetch(struct weights *weights, int part, size_t layer, const struct wanted *wanted,
+                 size_t count, struct err *err)
 {
-    void *to = (char *)block + row->offset;
-    if (last < row->site || !parameter_is_used(row->id, layer, weights->config))
-        return 0;
-    if (row->id == PARAMETER_C_ATTN)
-        return load_joined(weights, layer, to, err);
-    if (parameter_rows[row->id].shape[1] == DIM_NONE)
-        return weights_load_norm(weights, row->id, layer, to, err);
-    return weights_load_matrix(weights, row->id, layer, to, 1, err);
-}
-
-/* The same row where the text looks at its source. */
-static struct block_row cross_row(const struct block_row *row)
-{
-    size_t from_self = row->offset - offsetof(struct block_weights, self);
-    enum site turned = row->site == SITE_Q_PRE   ? SITE_Q
-                       : row->site == SITE_K_PRE ? SITE_K
-                                                 : row->site; /* nothing turns there */
-    return (struct block_row){.id = row->id + PARAMETERS_TO_CROSS,
-                              .site = site_of(PART_CROSS, turned),
-                              .offset = offsetof(struct block_weights, cross) + from_self};
-}
-
-int weights_block(struct weights *weights, size_t layer, enum site last,
-                  struct block_weights *block, struct err *err)
-{
-    *block = (struct block_weights){0};
-    for (size_t i = 0; i < sizeof block_rows / sizeof *block_rows; i++) {
-        const struct block_row *row = &block_rows[i];
-        struct block_row cross = cross_row(row);
-        if (load_row(weights, row, layer, last, block, err) ||
-            (row->id <= PARAMETER_OUT && load_row(weights, &cross, layer, last, block, err)))
+    for (size_t i = 0; i < count; i++) {
+        struct slot slot = slot_of(part, wanted[i].id, layer);
+        if (wanted[i].matrix ? weights_matrix(weights, slot, wanted[i].matrix, err)
+                             : weights_norm(weights, slot, wanted[i].norm, err))
             return -1;
     }
     return 0;
 }
 
-int weights_embedding_norm(struct weights *weights, struct norm *norm, struct err *err)
+int weights_attention(struct weights *weights, int part, size_t layer, struct attention_weights *w,
+                      struct err *err)
 {
-    return weights_load_norm(weights, PARAMETER_EMBEDDING_NORM, 0, norm, err);
+    const struct wanted all[] = {
+        {SLOT_NORM_1, .norm = &w->norm},
+        {SLOT_Q, &w->q},
+        {SLOT_K, &w->k},
+        {SLOT_V, &w->v},
+        {SLOT_O, &w->out},
+        {SLOT_Q_NORM, .norm = &w->q_norm},
+        {SLOT_K_NORM, .norm = &w->k_norm},
+        {SLOT_NORM_1_POST, .norm = &w->post},
+    };
+    return weights_joined(weights, slot_of(part, SLOT_Q, layer), &w->joined, err) ||
+                   fetch(weights, part, layer, all, sizeof all / sizeof *all, err)
+               ? -1
+               : 0;
 }
 
-int weights_projection(struct weights *weights, bool out, struct weight *weight, struct err *err)
+int weights_block(struct weights *weights, int part, size_t layer, struct block_weights *block,
+                  struct err *err)
 {
-    *weight = (struct weight){0};
-    return weights_load_matrix(weights, out ? PARAMETER_PROJECT_OUT : PARAMETER_PROJECT_IN, 0,
-                               weight, 1, err);
+    struct mlp_weights *w = &block->mlp;
+    const struct wanted all[] = {
+        {SLOT_NORM_2, .norm = &w->norm},
+        {SLOT_GATE, &w->gate},
+        {SLOT_UP, &w->fc},
+        {SLOT_DOWN, &w->proj},
+        {SLOT_NORM_2_POST, .norm = &w->post},
+    };
+    return weights_attention(weights, part, layer, &block->self, err) ||
+                   fetch(weights, part, layer, all, sizeof all / sizeof *all, err)
+               ? -1
+               : 0;
 }
 
-int weights_logit_bias(struct weights *weights, const float **bias, struct err *err)
-{
-    return weights_load(weights, PARAMETER_LM_HEAD + 1, 0, bias, err);
-}
-
-int weights_final_norm(struct weights *weights, bool of_encoder, struct norm *norm, struct err *err)
-{
-    return weights_load_norm(weights, of_encoder ? PARAMETER_ENCODER_LN_F : PARAMETER_LN_F, 0, norm,
-                             err);
-}
-
-int weights_unembedding(struct weights *weights, struct weight *weight, struct err *err)
-{
-    static const struct row_view all = {0, SIZE_MAX, 0};
-    const struct config *c = weights->config;
-    bool own = !c->tied && parameter_at(weights, PARAMETER_LM_HEAD, 0)->found.entry;
-    *weight = (struct weight){.in = config_word_width(c), .out = c->vocab_size};
-    return weights_load_rows(weights, own ? PARAMETER_LM_HEAD : PARAMETER_WTE, 0, weight, &all,
-                             weights->packing_words, err);
-}
+/* --- ends ------------------------------------------------------------------------------------- */
 
 int weights_argmax(struct weights *weights, struct machine *machine, struct argmax **argmax,
                    struct err *err)
@@ -208,7 +440,8 @@ int weights_argmax(struct weights *weights, struct machine *machine, struct argm
 
 void weights_embed_token(const struct weights *weights, float *y, uint32_t id)
 {
-    const struct safetensors_entry *wte = parameter_at(weights, PARAMETER_WTE, 0)->found.entry;
+    const struct parameter *p = parameter_at(weights, slot_of_text(SLOT_TOKENS));
+    const struct safetensors_entry *wte = p->found.entry;
     dtype_to_float(y, safetensors_row(wte, id), wte->dtype, wte->shape[1]);
 }
 
@@ -216,9 +449,10 @@ void weights_add_position(const struct weights *weights, float *y, size_t positi
 {
     enum { PART = 256 };
     float part[PART];
-    const struct safetensors_entry *wpe = parameter_at(weights, PARAMETER_WPE, 0)->found.entry;
-    if (!wpe)
+    const struct parameter *p = parameter_at(weights, slot_of_text(SLOT_POSITIONS));
+    if (!p)
         return;
+    const struct safetensors_entry *wpe = p->found.entry;
     const char *row = safetensors_row(wpe, position + weights->config->position_offset);
     size_t step = dtype_bytes(wpe->dtype, PART);
     for (size_t done = 0; done < wpe->shape[1]; done += PART, row += step) {
@@ -229,14 +463,16 @@ void weights_add_position(const struct weights *weights, float *y, size_t positi
     }
 }
 
+/* --- facts ------------------------------------------------------------------------------------ */
+
 int weights_check_finite(struct weights *weights, int layer, struct err *err)
 {
-    int first = layer < 0 ? 0 : PARAMETERS_OF_MODEL;
-    int end = layer < 0 ? PARAMETERS_OF_MODEL : PARAMETERS;
-    size_t at_layer = layer < 0 ? 0 : (size_t)layer;
-    for (int id = first; id < end; id++) {
-        const struct parameter *parameter = parameter_at(weights, (enum parameter_id)id, at_layer);
-        if (checkpoint_check_finite(&weights->checkpoint, parameter->found, err))
+    for (size_t i = 0; i < weights->parameter_count; i++) {
+        const struct parameter *p = &weights->parameters[i];
+        int before =
+            p->slot.part == PART_SOURCE && p->slot.layer >= 0 ? (int)weights->config->n_layer : 0;
+        if (p->slot.layer + before == layer &&
+            checkpoint_check_finite(&weights->checkpoint, p->found, err))
             return -1;
     }
     return 0;
@@ -252,20 +488,20 @@ size_t weights_read_bytes(const struct weights *weights, size_t index, size_t co
 
 size_t weights_heap_bytes(const struct weights *weights)
 {
-    enum parameter_id words = weights->config->tied ? PARAMETER_WTE : PARAMETER_LM_HEAD;
+    int words = weights->config->tied ? SLOT_TOKENS : SLOT_HEAD;
     size_t bytes = 0;
-    for (size_t i = 0; i < parameter_count(weights->config); i++) {
-        const struct safetensors_entry *entry = weights->parameters[i].found.entry;
-        enum parameter_id id = parameter_key(i).id;
-        if (!entry)
+    for (size_t i = 0; i < weights->parameter_count; i++) {
+        const struct parameter *p = &weights->parameters[i];
+        const struct safetensors_entry *entry = p->found.entry;
+        if (!entry || p->first != i)
             continue;
         bool is_matrix = entry->rank > 1;
         bool is_widened = entry->dtype == DTYPE_BF16 || dtype_is_quantised(entry->dtype);
         bool is_read_in_place = entry->dtype == DTYPE_F32 || (is_widened && is_matrix);
         bool is_packed = is_matrix && (!is_widened || weights->packing_widened) &&
-                         (id == words                ? weights->packing_words
-                          : id < PARAMETERS_OF_MODEL ? false
-                                                     : weights->packing);
+                         (p->slot.id == words ? weights->packing_words
+                          : p->slot.layer < 0 ? false
+                                              : weights->packing);
         if (is_matrix && weights->precision == PRECISION_BF16)
             bytes += entry->count * BF16_BYTES;
         else
@@ -276,14 +512,88 @@ size_t weights_heap_bytes(const struct weights *weights)
 
 size_t weights_parameter_count(const struct weights *weights)
 {
-    return parameter_count(weights->config);
+    return weights->parameter_count;
 }
 
 struct parameter_info weights_parameter(const struct weights *weights, size_t index)
 {
-    struct parameter_key key = parameter_key(index);
-    struct parameter_info info = {.entry = weights->parameters[index].found.entry,
-                                  .file = weights->parameters[index].found.file};
-    parameter_name(info.name, key.id, key.layer, weights->config);
+    const struct parameter *p = &weights->parameters[index];
+    struct parameter_info info = {.slot = p->slot};
+    family_tensor_name(info.name, weights->config->family, p->slot);
+    if (p->first == index) {
+        info.entry = p->found.entry;
+        info.file = p->found.file;
+    }
     return info;
+}
+
+struct parameter_info weights_parameter_of(const struct weights *weights, struct slot slot)
+{
+    const struct parameter *p = parameter_at(weights, slot);
+    return p ? weights_parameter(weights, (size_t)(p - weights->parameters))
+             : (struct parameter_info){.slot = slot};
+}
+
+/* --- hashes ----------------------------------------------------------------------------------- */
+
+enum {
+    NUMBERS_AT_ONCE = 4096,
+    SAMPLE_NUMBERS = 1024, /* whole blocks of every quantised type */
+};
+
+/* Add `count` numbers from `first` on, which begin a block of the type. */
+static void add_numbers(struct sha256 *hash, const struct safetensors_entry *entry, size_t first,
+                        size_t count)
+{
+    float numbers[NUMBERS_AT_ONCE];
+    const char *from = (const char *)entry->data + dtype_bytes(entry->dtype, first);
+    dtype_to_float(numbers, from, entry->dtype, count);
+    sha256_add(hash, numbers, count * sizeof *numbers);
+}
+
+static void add_all(struct sha256 *hash, const struct safetensors_entry *entry)
+{
+    for (size_t first = 0; first < entry->count; first += NUMBERS_AT_ONCE)
+        add_numbers(hash, entry, first, num_min(entry->count - first, NUMBERS_AT_ONCE));
+}
+
+/* A block in the middle: reading more pages of a file would take longer than hashing. */
+static void add_sample(struct sha256 *hash, const struct safetensors_entry *entry)
+{
+    size_t blocks = (entry->count + SAMPLE_NUMBERS - 1) / SAMPLE_NUMBERS;
+    size_t first = blocks / 2 * SAMPLE_NUMBERS;
+    add_numbers(hash, entry, first, num_min(entry->count - first, SAMPLE_NUMBERS));
+}
+
+static void hash_tensors(const struct weights *weights,
+                         void (*add)(struct sha256 *, const struct safetensors_entry *),
+                         char digits[SHA256_DIGITS + 1])
+{
+    struct sha256 hash;
+    sha256_begin(&hash);
+    for (size_t i = 0; i < weights_parameter_count(weights); i++) {
+        struct parameter_info info = weights_parameter(weights, i);
+        if (!info.entry)
+            continue;
+        sha256_add(&hash, info.name, strlen(info.name) + 1);
+        for (size_t axis = 0; axis < info.entry->rank; axis++) {
+            uint64_t length = info.entry->shape[axis];
+            sha256_add(&hash, &length, sizeof length);
+        }
+        add(&hash, info.entry);
+    }
+    sha256_end(&hash, digits);
+}
+
+void weights_hash(const struct weights *weights, char digits[SHA256_DIGITS + 1])
+{
+    hash_tensors(weights, add_all, digits);
+}
+
+void weights_sample_hash(const struct weights *weights, char digits[WEIGHTS_SAMPLE_DIGITS + 1])
+{
+    char whole[SHA256_DIGITS + 1];
+    hash_tensors(weights, add_sample, whole);
+    memcpy(digits, whole, WEIGHTS_SAMPLE_DIGITS);
+    digits[WEIGHTS_SAMPLE_DIGITS] = '\0';
 }

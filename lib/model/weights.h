@@ -1,9 +1,9 @@
 /* weights.h: a model's parameters, checked against the config when they are opened. float32 tensors
  * and bf16 matrices are read in place from the mapped file, others are converted on first use.
  *
- *     struct block_weights block;
- *     if (weights_block(weights, layer, SITE_RESID_POST, &block, err)) ...
- *     linear(machine, q, x, &block.self.q, ACTIVATION_NONE);
+ *     struct weight q;
+ *     if (weights_matrix(weights, slot_of(PART_SENTENCE, SLOT_Q, layer), &q, err)) ...
+ *     linear(machine, y, x, &q, ACTIVATION_NONE);
  */
 #ifndef ATTN_MODEL_WEIGHTS_H
 #define ATTN_MODEL_WEIGHTS_H
@@ -13,7 +13,7 @@
 #include "math/gemm.h"
 #include "math/precision.h"
 #include "math/rows.h"
-#include "model/site.h"
+#include "model/parameter_table.h"
 
 struct argmax;
 struct progress_sink;
@@ -53,16 +53,16 @@ void checkpoint_release(struct checkpoint *checkpoint);
 int checkpoint_check_layers(const struct checkpoint *checkpoint, const struct config *config,
                             struct err *err);
 
-/* Find parameter `index` of the table, with a supported type and the config's shape. A parameter
- * that the model lacks, or that is optional and absent, is not found; this is not an error. */
-int checkpoint_find_parameter(struct found_tensor *found, const struct checkpoint *checkpoint,
-                              const struct config *config, size_t index, struct err *err);
+/* Find the tensor of a slot, with a supported type and the shape that the config's family gives it.
+ * An unembedding that is absent is not found; this is not an error. */
+int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpoint,
+                    const struct config *config, struct slot slot, struct err *err);
 
-/* Refuse tensors that are not parameters (and not known extras of older files): the file is of
- * another model. `found` returns the tensor of parameter `index`. */
+/* Refuse tensors that are not parameters (and not known extras of older files), unless the family
+ * is open to others: the file is of another model. `wanted` has the names of all that were found.
+ */
 int checkpoint_check_wanted(const struct checkpoint *checkpoint, const struct config *config,
-                            const struct found_tensor *(*found)(void *context, size_t index),
-                            void *context, struct err *err);
+                            const struct map *wanted, struct err *err);
 
 /* Refuse a tensor, if it was found, with a number that is not finite. */
 int checkpoint_check_finite(const struct checkpoint *checkpoint, struct found_tensor found,
@@ -89,22 +89,22 @@ struct mlp_weights {
 
 struct block_weights {
     struct attention_weights self;
-    struct attention_weights cross; /* of a decoder with an encoder */
     struct mlp_weights mlp;
 };
 
 struct weights {
     const struct config *config;
     struct checkpoint checkpoint;
-    struct parameter *parameters; /* rows of the table; those in layers once for each layer */
-    struct argmax *argmax;        /* of the unembedding; NULL until its first use */
-    struct arena arena;           /* tensors that were converted, packed or rounded */
-    bool packing;                 /* pack matrices on their first use; see gemm.h */
-    bool packing_words;           /* pack the unembedding, too: worth it for many passes */
-    bool packing_widened;         /* pack bf16 and quantised numbers, too, which become floats */
-    size_t packing_bytes;         /* what matrices that are packed later may take; others are not */
-    enum precision precision;     /* of products; bf16: matrices are rounded on first use */
-    bool widens;                  /* round to rows, not to pairs: set by a pass for its processor */
+    struct parameter *parameters; /* of each slot, in the order of slot_list */
+    size_t parameter_count;
+    struct argmax *argmax;    /* of the unembedding; NULL until its first use */
+    struct arena arena;       /* tensors that were converted, packed or rounded */
+    bool packing;             /* pack matrices on their first use; see gemm.h */
+    bool packing_words;       /* pack the unembedding, too: worth it for many passes */
+    bool packing_widened;     /* pack bf16 and quantised numbers, too, which become floats */
+    size_t packing_bytes;     /* what matrices that are packed later may take; others are not */
+    enum precision precision; /* of products; bf16: matrices are rounded on first use */
+    bool widens;              /* round to rows, not to pairs: set by a pass for its processor */
 };
 
 /* Open the checkpoint and check all tensors. Errors name file and tensor. After a failure there is
@@ -120,22 +120,27 @@ int weights_share(struct weights *shared, const struct weights *weights,
                   const struct config *config, struct err *err);
 void weights_release_shared(struct weights *shared);
 
-/* The parameters of a layer up to its site `last`, converted or rounded if needed. The index of a
- * layer is that of config_layers. */
-int weights_block(struct weights *weights, size_t layer, enum site last,
-                  struct block_weights *block, struct err *err);
+/* A matrix with its bias; a norm; or all numbers of a slot as float32. They are converted, packed
+ * or rounded on first use, and kept as long as the weights. Without such a slot the matrix does not
+ * exist (weight_exists), and vectors are NULL. */
+int weights_matrix(struct weights *weights, struct slot slot, struct weight *weight,
+                   struct err *err);
+int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, struct err *err);
+int weights_vector(struct weights *weights, struct slot slot, const float **numbers,
+                   struct err *err);
 
-/* The final norm of the decoder or the encoder; the unembedding [C, V] (the token embedding, if it
- * is tied). */
-int weights_final_norm(struct weights *weights, bool of_encoder, struct norm *norm,
-                       struct err *err);
+/* The whole tensor of a slot that begins one with q, k and v side by side, as GPT-2 has it, for one
+ * product in float32; else a matrix that does not exist. */
+int weights_joined(struct weights *weights, struct slot q, struct weight *joined, struct err *err);
+
+/* The unembedding [C, V]: the token embedding if it is tied. */
 int weights_unembedding(struct weights *weights, struct weight *weight, struct err *err);
 
-/* The norm of embeddings; the projection of their channels to those of the residual stream, or
- * (`out`) back; the bias of logits [V], or NULL. */
-int weights_embedding_norm(struct weights *weights, struct norm *norm, struct err *err);
-int weights_projection(struct weights *weights, bool out, struct weight *weight, struct err *err);
-int weights_logit_bias(struct weights *weights, const float **bias, struct err *err);
+/* All parameters of an attention; of it and the MLP of the same part of a layer. */
+int weights_attention(struct weights *weights, int part, size_t layer,
+                      struct attention_weights *attention, struct err *err);
+int weights_block(struct weights *weights, int part, size_t layer, struct block_weights *block,
+                  struct err *err);
 
 /* Finds the largest logit without computing all; made on first use. */
 int weights_argmax(struct weights *weights, struct machine *machine, struct argmax **argmax,
@@ -152,15 +157,17 @@ int weights_check_finite(struct weights *weights, int layer, struct err *err);
 /* Bytes of all tensors that are converted, packed or rounded when they are used. */
 size_t weights_heap_bytes(const struct weights *weights);
 
-/* A parameter in `info`. */
+/* The parameter of a slot, by its index in slot_list or by the slot. */
 struct parameter_info {
-    char name[128];
-    const struct safetensors_entry *entry; /* NULL: optional and absent */
+    char name[PARAMETER_NAME_BYTES];
+    struct slot slot;
+    const struct safetensors_entry *entry; /* NULL: absent, or an earlier parameter has it, too */
     const char *file;
 };
 
 size_t weights_parameter_count(const struct weights *weights);
 struct parameter_info weights_parameter(const struct weights *weights, size_t index);
+struct parameter_info weights_parameter_of(const struct weights *weights, struct slot slot);
 
 /* Bytes that products read for `count` numbers of a matrix: of a quantised one, those of blocks. */
 size_t weights_read_bytes(const struct weights *weights, size_t index, size_t count);
@@ -174,21 +181,5 @@ void weights_hash(const struct weights *weights, char digits[SHA256_DIGITS + 1])
  * Equal hashes do not prove that two models are equal. */
 enum { WEIGHTS_SAMPLE_DIGITS = 16 };
 void weights_sample_hash(const struct weights *weights, char digits[WEIGHTS_SAMPLE_DIGITS + 1]);
-
-/* --- matrices in bf16: weights_bf16.c -------------------------------------------------------- */
-
-/* The panels of a matrix [in, out], or of several joined ones, pairs_size(part) apart; or of a
- * matrix whose columns are the view's rows of the entry. NULL with `err`. */
-const uint32_t *weights_bf16_matrix(const struct safetensors_entry *entry,
-                                    const struct weight *part, struct arena *arena,
-                                    struct err *err);
-const uint32_t *weights_bf16_rows(const struct safetensors_entry *entry,
-                                  const struct row_view *view, const struct weight *weight,
-                                  struct arena *arena, struct err *err);
-
-/* All numbers of an entry in bf16, in the order of the file; in place if they are bf16 there. NULL
- * with `err`. */
-const char *weights_bf16_numbers(const struct safetensors_entry *entry, struct arena *arena,
-                                 struct err *err);
 
 #endif

@@ -288,7 +288,7 @@ void train_attention(struct train_step *step, bool backward)
         .step = step,
         .backward = backward,
         .width = c->d_k,
-        .scale = config_scale(c, step->layer),
+        .scale = step->layers[step->layer].list->score.scale,
         .work = 2 * (double)step->rows * (double)tokens * (double)(c->n_head * c->d_k),
     };
     kernels_begin(step->plan.machine->kernels);

@@ -19,6 +19,7 @@
 #include "math/machine.h"
 #include "math/rows.h"
 #include "math/tensor.h"
+#include "model/layer.h"
 #include "model/new_model.h"
 #include "model/weights.h"
 
@@ -64,14 +65,14 @@ struct projections {
 
 /* The weights of a layer, and its activations for the backward pass. */
 struct layer_tape {
-    struct block_weights w; /* views into the new model */
-    struct matrix x;        /* [N, C] residual stream before the layer */
-    struct matrix norm_1;   /* [N, C] */
+    struct sublayer list[SUBLAYERS_MAX]; /* attention, MLP */
+    size_t count;
+    struct block_weights w;              /* views into the new model */
+    struct matrix stream[SUBLAYERS_MAX]; /* [N, C] residual stream before each sublayer */
+    struct matrix norm[SUBLAYERS_MAX];   /* [N, C] input of each sublayer */
     struct projections heads;
     float *weights;        /* [texts, H, T, weights_stride] softmax, before dropout */
     struct matrix context; /* [N, H·d] */
-    struct matrix mid;     /* [N, C] residual stream after the attention */
-    struct matrix norm_2;  /* [N, C] */
     struct matrix hidden;  /* [N, I] before the activation */
     struct matrix up;      /* [N, I] gate factor of a gated MLP */
     struct matrix active;  /* [N, I] after the activation and the gate */
@@ -109,7 +110,7 @@ struct train_step {
     struct norm final_norm;
     size_t rows;               /* N */
     size_t weights_stride;     /* row length of layer_tape.weights */
-    struct layer_tape *layers; /* [L + 1]; the last one only has x */
+    struct layer_tape *layers; /* [L + 1]; the last one only has a stream */
     struct matrix norm_f;      /* [N, C] */
     struct gradient_tape d;
     struct train_scratch scratch;
@@ -137,16 +138,6 @@ int train_step_evaluate(struct train_step *step, const struct train_batch *batch
                         struct err *err);
 
 /* --- shared by the files of a step ------------------------------------------------------------ */
-
-enum {
-    TRAIN_BLOCK_ROWS = 64,
-    TRAIN_CHUNK_ROWS = 512, /* rows of logits at a time, small enough for the cache */
-};
-
-static inline size_t train_blocks(size_t rows)
-{
-    return (rows + TRAIN_BLOCK_ROWS - 1) / TRAIN_BLOCK_ROWS;
-}
 
 /* The dropout key for a place in a layer. The rate is 0 in a pass without dropout. */
 enum drop_place { DROP_EMBEDDING, DROP_WEIGHTS, DROP_ATTENTION, DROP_MLP, DROP_PLACES };

@@ -32,10 +32,10 @@ static void go_through(struct model *model, struct machine *machine)
     struct tap tap = {.watch = &watch, .sink = look, .context = &count};
     struct run run = {machine, &model->config, &model->weights, &batch, .edits = NULL};
     fuzz_check(!watch_init(&watch, run.config, &arena, &fuzz_err), "memory for a watch");
-    for (int site = 0; site < SITE_COUNT; site++)
-        for (size_t layer = 0; layer < watch.layer_count; layer++)
-            if (site_is_in_layer(run.config, (enum site)site, layer))
-                watch_add(&watch, (enum site)site, layer);
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+        for (size_t layer = 0; layer < site_layers(run.config, site); layer++)
+            if (site_is_in_layer(run.config, site, layer))
+                watch_add(&watch, site, layer);
     if (batch_init(&batch, run.config, &text, 1, &arena, &fuzz_err) ||
         forward(&run, &tap, &arena, &fuzz_err))
         fuzz_refused();

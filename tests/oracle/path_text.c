@@ -35,15 +35,14 @@ static int add_sites(struct path_text *text, struct err *err)
     text->values = arena_alloc(&text->arena, values, sizeof *text->values, err);
     if (!text->values || watch_init(&text->watch, text->config, &text->arena, err))
         return -1;
-    for (int site = 0; site < SITE_COUNT; site++) {
-        if (!site_exists(text->config, (enum site)site))
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+        if (!site_exists(text->config, site))
             continue;
-        if (!site_rows[site].in_layer)
-            add_site(text, (enum site)site, -1);
-        bool of_encoder = site_rows[site].part == PART_SOURCE;
-        size_t layers = of_encoder ? text->config->n_encoder_layer : text->config->n_layer;
-        for (size_t layer = 0; site_rows[site].in_layer && layer < layers; layer++)
-            add_site(text, (enum site)site, (int)layer);
+        if (!site_row(site)->in_layer)
+            add_site(text, site, -1);
+        for (size_t layer = 0; site_row(site)->in_layer && layer < site_layers(text->config, site);
+             layer++)
+            add_site(text, site, (int)layer);
     }
     return 0;
 }
@@ -192,8 +191,8 @@ int path_run_finish(struct path_run *run, struct err *err)
         size_t rows = value->bits ? run->texts * rows_of(value->rank, value->shape) : 0;
         size_t seen = take_rows_seen(value);
         if (seen != rows)
-            failed = err_set(err, "'%s': expected %zu rows, found %zu",
-                             site_rows[i % SITE_COUNT].name, rows, seen);
+            failed = err_set(err, "'%s': expected %zu rows, found %zu", site_name(i % SITE_COUNT),
+                             rows, seen);
         tensors += value->golden && value->bits;
     }
     if (text->golden && tensors != text->golden->tensor_count)

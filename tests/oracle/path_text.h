@@ -16,7 +16,7 @@
 
 #include "golden.h"
 #include "model/batch.h"
-#include "model/tap.h"
+#include "model/site.h"
 
 /* The expected values of a site in a layer. */
 struct path_value {

@@ -1,3 +1,4 @@
+#include "model/layer.h"
 #include "walk_check.h"
 
 #include <math.h>
@@ -15,8 +16,8 @@ struct traces {
     const struct text_pair *pair;
     enum site_part part;
     size_t numbers;
-    double worst;  /* largest error, as a fraction of the tensor's largest number */
-    uint64_t seen; /* bits of the sites that were compared in a layer */
+    double worst;         /* largest error, as a fraction of the tensor's largest number */
+    struct site_set seen; /* the sites that were compared in a layer */
 };
 
 /* --- one trace -------------------------------------------------------------------------------- */
@@ -46,16 +47,19 @@ static const float *find_block(const struct step *step, const char *name, bool t
     return NULL;
 }
 
-/* The tensor that is multiplied by W_q: the output of a norm, if the layer begins with one. */
+/* The tensor that is multiplied by W_q: the output of the norm before it, if any, or the stream. */
 static enum site input_site(const struct config *config, enum site_part part, size_t layer)
 {
+    struct sublayer list[SUBLAYERS_MAX];
+    const struct sublayer *s = list;
     if (config->kind == MODEL_ATTENTION)
         return layer ? SITE_ATTN_OUT : SITE_EMBEDDING;
-    if (config->norm_first && config->norm_in)
-        return part == PART_SOURCE ? SITE_ENC_LN_1 : part == PART_CROSS ? SITE_LN_CROSS : SITE_LN_1;
-    if (part == PART_CROSS) /* the norm of self-attention follows its sum */
-        return SITE_LN_1;
-    return part == PART_SOURCE ? SITE_ENC_RESID_PRE : SITE_RESID_PRE;
+    layer_read(list, config, part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE, layer);
+    while (s->part != part)
+        s++;
+    if (s->at_input)
+        return SITE_OF(part, s->at_input);
+    return s > list ? sublayer_end(s - 1) : SITE_OF(part, SITE_RESID_PRE);
 }
 
 static int compare(struct traces *traces, const struct place *place, const float *found,
@@ -72,7 +76,7 @@ static int compare(struct traces *traces, const struct place *place, const float
     size_t width = tensor->shape[tensor->rank - 1];
     size_t height = tensor->shape[tensor->rank - 2];
     size_t first = (place->slice * height + place->row) * width;
-    traces->seen |= site_bit(place->site);
+    site_set_add(&traces->seen, place->site);
     for (size_t i = 0; i < place->rows * width; i++) {
         double number = (double)found[i];
         traces->numbers++;
@@ -148,7 +152,7 @@ static int compare_head(struct traces *traces, const struct explanation *e, stru
         {SITE_CONTEXT, find_block(find_step(e, "context"), "weighted", true), false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct place place = {.site = site_of(traces->part, rows[i].site),
+        struct place place = {.site = SITE_OF(traces->part, rows[i].site),
                               .layer = e->layer,
                               .slice = e->head,
                               .row = e->query,
@@ -219,13 +223,15 @@ static int compare_logits(struct traces *traces, const struct explanation *e, st
 static int check_all_seen(struct traces *traces, size_t layer, struct err *err)
 {
     char name[SITE_NAME_BYTES];
-    for (int site = SITE_LN_1; site <= SITE_RESID_POST; site++) {
-        bool twice = site == SITE_LN_2 && traces->viewer->model.config.stream_normed;
-        site_tensor_name(name, (enum site)site, (int)layer); /* ln_2 is resid_post */
-        if (!twice && golden_find(traces->golden, name) && !(traces->seen >> site & 1))
+    struct sublayer list[SUBLAYERS_MAX];
+    size_t count = layer_read(list, &traces->viewer->model.config, PART_SENTENCE, layer);
+    for (enum site site = SITE_LN_1; site <= SITE_RESID_POST; site++) {
+        bool twice = site == list[count - 1].at_after[1]; /* the stream has another name */
+        site_tensor_name(name, site, (int)layer);
+        if (!twice && golden_find(traces->golden, name) && !site_set_has(traces->seen, site))
             return err_set(err, "'%s': not in the explanation", name);
     }
-    traces->seen = 0;
+    traces->seen = (struct site_set){0};
     return 0;
 }
 
@@ -241,7 +247,7 @@ static int compare_ends(struct traces *traces, const struct explanation *e, stru
                       .row = e->query,
                       .rows = 1};
     struct place out = x;
-    out.site = site_of(traces->part, SITE_ATTN_OUT);
+    out.site = SITE_OF(traces->part, SITE_ATTN_OUT);
     out.layer = e->layer;
     if (compare(traces, &x, input->values + (first->table.row_count - 1) * input->stride, err))
         return -1;
@@ -334,7 +340,7 @@ void walk_check(struct tally *tally, const struct golden *golden)
         tally_judge(tally, golden->folder, "walk", &err);
     else
         for (size_t i = 0; i < count; i++)
-            check_part(tally, &(struct traces){golden, &viewer, &pair, parts[i], 0, 0, 0});
+            check_part(tally, &(struct traces){golden, &viewer, &pair, .part = parts[i]});
     arena_release(&arena);
     viewer_release(&viewer);
 }

@@ -1,7 +1,7 @@
 """Models initialised by PyTorch, module by module, as in textbooks and in transformers.
 
 The functions gpt2, llama, rand and linear return the tensors of a model with the names and the order
-of a model directory: [in, out], for Llama [out, in]. The tests compare lib/model/weight_init.c with
+of a model directory: [in, out], for Llama [out, in]. The tests compare lib/train/weight_init.c with
 them.
 """
 

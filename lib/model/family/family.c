@@ -4,205 +4,284 @@
 #include <stdint.h>
 #include <string.h>
 
-/* --- what a table cannot say ------------------------------------------------------------------ */
+/* --- keys that a row cannot express ----------------------------------------------------------- */
 
-int family_add_bias(struct reading *reading, const char *key, unsigned biases)
+static void settle_llama(struct reading *r)
 {
-    bool has = (reading->config->biases & biases) == biases;
-    if (family_flag(reading, key, &has))
-        return -1;
-    reading->config->biases =
-        has ? reading->config->biases | biases : reading->config->biases & ~biases;
-    return 0;
+    family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
+    family_bias(r, "mlp_bias", BIAS_MLP);
 }
 
-static int settle_llama(struct reading *reading)
+static void settle_window(struct reading *r)
 {
-    if (family_add_bias(reading, "attention_bias", BIAS_QKV | BIAS_OUT))
-        return -1;
-    return family_add_bias(reading, "mlp_bias", BIAS_MLP);
+    family_window_everywhere(r, "sliding_window");
 }
 
-int family_settle_window(struct reading *reading)
+/* A window of "layer_types", or from a layer on, if it is switched on. */
+static void settle_switched_window(struct reading *r)
 {
-    if (family_window(reading, "sliding_window"))
-        return -1;
-    if (reading->config->window)
-        family_set_layers(reading->config, LAYER_WINDOW);
-    return 0;
-}
-
-/* A window that counts only where it is switched on: on "layer_types", or from a layer on. */
-static int settle_switched_window(struct reading *reading)
-{
-    struct config *c = reading->config;
-    bool given = false;
-    bool used = false;
-    long long first = 28;
-    if (family_flag(reading, "use_sliding_window", &used) ||
-        family_window(reading, "sliding_window") || family_layer_types(reading, &given) ||
-        json_integer(reading->root, "max_window_layers", 0, INT32_MAX, &first, reading->err))
-        return -1;
+    struct config *c = r->config;
+    bool used = family_flag(r, "use_sliding_window", false);
+    family_window(r, "sliding_window");
+    bool given = family_layer_types(r);
+    size_t first = (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 28);
     if (!used)
         c->window = 0;
-    for (size_t i = (size_t)first; c->window && i < c->n_layer && !given; i++)
+    for (size_t i = first; c->window && i < c->n_layer && !given; i++)
         c->layer_flags[i] |= LAYER_WINDOW;
-    return 0;
 }
 
-static int settle_qwen3(struct reading *reading)
+static void settle_qwen3(struct reading *r)
 {
-    return settle_llama(reading) || settle_switched_window(reading) ? -1 : 0;
+    settle_llama(r);
+    settle_switched_window(r);
 }
 
-static int settle_granite(struct reading *reading)
+static void settle_granite(struct reading *r)
 {
-    struct config *c = reading->config;
-    double embedding = 1;
-    double scale = 1;
-    double residual = 1;
-    double logits = 1;
-    if (settle_llama(reading) || family_positive(reading, "embedding_multiplier", &embedding) ||
-        family_positive(reading, "attention_multiplier", &scale) ||
-        family_positive(reading, "residual_multiplier", &residual) ||
-        family_positive(reading, "logits_scaling", &logits))
-        return -1;
-    c->embedding_scale = (float)embedding;
-    c->scale = (float)scale;
-    c->residual_scale = (float)residual;
-    c->logit_divisor = (float)logits;
-    return 0;
+    struct config *c = r->config;
+    settle_llama(r);
+    c->embedding_scale = (float)family_positive(r, "embedding_multiplier", 1);
+    c->scale = (float)family_positive(r, "attention_multiplier", 1);
+    c->residual_scale = (float)family_positive(r, "residual_multiplier", 1);
+    c->logit_divisor = (float)family_positive(r, "logits_scaling", 1);
 }
 
-/* A list of layers that turn (1) and that do not (0); else every fourth does not. "layer_types"
- * alone decide which layers have a window; without them "use_sliding_window" gives it to the layers
- * that do not turn. */
-static int settle_smollm3(struct reading *reading)
+/* A list of layers with a rotary embedding (1) and without (0); else every fourth has none. Without
+ * "layer_types" "use_sliding_window" gives those without a window. */
+static void settle_smollm3(struct reading *r)
 {
-    struct config *c = reading->config;
-    const struct json *list = NULL;
-    size_t interval = 4;
-    size_t layer = 0;
-    if (settle_llama(reading) || family_list(reading, "no_rope_layers", &list) ||
-        family_size(reading, "no_rope_layer_interval", &interval))
-        return -1;
+    struct config *c = r->config;
+    settle_llama(r);
+    const struct json *list = family_list(r, "no_rope_layers");
+    size_t interval = family_size(r, "no_rope_layer_interval", 4);
     if (list && json_count(list) != c->n_layer)
-        return err_set(reading->err, "field 'no_rope_layers': expected %zu numbers, found %zu",
-                       c->n_layer, json_count(list));
-    bool given = list != NULL;
-    const struct json *item = given ? json_first(list) : NULL;
-    for (; layer < c->n_layer; layer++, item = given ? json_next(item) : NULL) {
-        long long turns = (layer + 1) % interval != 0;
-        if (given && !json_get_integer(item, 0, 1, &turns))
-            return err_set(reading->err, "field 'no_rope_layers': expected 1 or 0 for each layer");
-        if (!turns)
+        err_set(family_fail(r), "field 'no_rope_layers': expected %zu numbers, found %zu",
+                c->n_layer, json_count(list));
+    const struct json *item = list ? json_first(list) : NULL;
+    for (size_t layer = 0; layer < c->n_layer && !r->failed; layer++) {
+        long long rotates = (layer + 1) % interval != 0;
+        if (list && !json_get_integer(item, 0, 1, &rotates))
+            err_set(family_fail(r), "field 'no_rope_layers': expected 1 or 0 for each layer");
+        if (!rotates)
             c->layer_flags[layer] |= LAYER_UNROTATED;
+        item = list ? json_next(item) : NULL;
     }
-    bool used = false;
-    if (family_flag(reading, "use_sliding_window", &used) ||
-        family_window(reading, "sliding_window") || family_layer_types(reading, &given))
-        return -1;
-    for (layer = 0; layer < c->n_layer && used && !given; layer++)
+    bool used = family_flag(r, "use_sliding_window", false);
+    family_window(r, "sliding_window");
+    bool given = family_layer_types(r);
+    for (size_t layer = 0; layer < c->n_layer && used && !given; layer++)
         if (c->layer_flags[layer] & LAYER_UNROTATED)
             c->layer_flags[layer] |= LAYER_WINDOW;
-    return 0;
 }
 
-static int settle_gemma(struct reading *reading)
+static void settle_gemma(struct reading *r)
 {
-    struct config *c = reading->config;
-    c->embedding_scale = sqrtf((float)c->n_embd);
-    return family_add_bias(reading, "attention_bias", BIAS_QKV | BIAS_OUT);
+    r->config->embedding_scale = sqrtf((float)r->config->n_embd);
+    family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
 }
 
 /* Without hidden_activation, hidden_act counts, in which "gelu" means gelu_pytorch_tanh. */
-static int settle_gemma1(struct reading *reading)
+static void settle_gemma1(struct reading *r)
 {
     static const char key[] = "hidden_act";
-    const char *name = "gelu";
-    if (settle_gemma(reading))
-        return -1;
-    if (json_given(reading->root, reading->config->family->activation_key))
-        return 0;
-    if (json_text(reading->root, key, &name, reading->err))
-        return -1;
-    return strcmp(name, "gelu") == 0 ? 0 : family_activation(reading, key, name);
+    settle_gemma(r);
+    if (json_given(r->root, r->config->family->activation_key))
+        return;
+    const char *name = family_text(r, key, "gelu");
+    if (strcmp(name, "gelu") != 0)
+        family_activation(r, key, name);
 }
 
-static int read_cap(struct reading *reading, const char *key, float *cap)
+/* null: none; a default of 0 is none, too. */
+static float read_cap(struct reading *r, const char *key, float otherwise)
 {
-    const struct json *member = json_member(reading->root, key);
-    double value = (double)*cap;
-    bool none = member ? json_is_null(member) : value <= 0;
-    if (!none && family_positive(reading, key, &value))
-        return -1;
-    if (none)
-        value = 0;
-    *cap = (float)value;
-    return 0;
+    const struct json *member = json_member(r->root, key);
+    bool none = member ? json_is_null(member) : otherwise <= 0;
+    return none ? 0 : (float)family_positive(r, key, (double)otherwise);
 }
 
-static int settle_gemma2(struct reading *reading)
+/* What the second and third version share; returns whether "layer_types" are given. */
+static bool settle_gemma_scores(struct reading *r)
 {
-    struct config *c = reading->config;
-    double scalar = 256;
-    bool given = false;
-    if (settle_gemma(reading) || family_positive(reading, "query_pre_attn_scalar", &scalar) ||
-        read_cap(reading, "attn_logit_softcapping", &c->score_cap) ||
-        read_cap(reading, "final_logit_softcapping", &c->logit_cap) ||
-        family_window(reading, "sliding_window") || family_layer_types(reading, &given))
-        return -1;
-    c->scale = (float)(1 / sqrt(scalar));
+    struct config *c = r->config;
+    settle_gemma(r);
+    c->scale = (float)(1 / sqrt(family_positive(r, "query_pre_attn_scalar", 256)));
+    c->score_cap = read_cap(r, "attn_logit_softcapping", c->score_cap);
+    c->logit_cap = read_cap(r, "final_logit_softcapping", c->logit_cap);
+    family_window(r, "sliding_window");
+    return family_layer_types(r);
+}
+
+static void settle_gemma2(struct reading *r)
+{
+    struct config *c = r->config;
+    bool given = settle_gemma_scores(r);
     for (size_t i = 0; i < c->n_layer && !given; i += 2)
         c->layer_flags[i] |= LAYER_WINDOW;
-    return 0;
 }
 
-/* Layers with a window turn by waves of their own. */
-static int settle_gemma3(struct reading *reading)
+/* Layers with a window have another rotary embedding, and scores have no cap. */
+static void settle_gemma3(struct reading *r)
 {
-    struct config *c = reading->config;
-    const struct json *parameters = json_member(reading->root, "rope_parameters");
-    const struct json *local = json_member(parameters, "sliding_attention");
-    double scalar = 256;
-    double theta = 10000;
-    bool given = false;
-    size_t pattern = 6;
-    float ignored = 0;
-    if (settle_gemma(reading) || family_positive(reading, "query_pre_attn_scalar", &scalar) ||
-        read_cap(reading, "attn_logit_softcapping", &ignored) ||
-        read_cap(reading, "final_logit_softcapping", &c->logit_cap) ||
-        family_window(reading, "sliding_window") || family_layer_types(reading, &given) ||
-        family_size(reading, "sliding_window_pattern", &pattern) ||
-        family_positive(reading, "rope_local_base_freq", &theta))
-        return -1;
-    c->scale = (float)(1 / sqrt(scalar));
-    c->rotary_local = (struct rotary){.components = c->rotary.components, .theta = theta};
-    if (family_rotary(reading, local, &c->rotary_local))
-        return -1;
+    struct config *c = r->config;
+    const struct json *parameters = json_member(r->root, "rope_parameters");
+    bool given = settle_gemma_scores(r);
+    size_t pattern = family_size(r, "sliding_window_pattern", 6);
+    c->score_cap = 0;
+    c->rotary_local = (struct rotary){
+        .components = c->rotary.components,
+        .theta = family_positive(r, "rope_local_base_freq", 10000),
+    };
+    family_rotary(r, json_member(parameters, "sliding_attention"), &c->rotary_local);
     for (size_t i = 0; i < c->n_layer; i++) {
         if (!given && (i + 1) % pattern)
             c->layer_flags[i] |= LAYER_WINDOW;
         if (c->layer_flags[i] & LAYER_WINDOW)
             c->layer_flags[i] |= LAYER_LOCAL_TURN;
     }
-    return 0;
 }
 
-/* Defaults, each with more of them. */
-#define HOUSE                                                                                \
-    .final_norm = true, .tied = true, .causal = true, .projections = true, .out_proj = true, \
-    .norm_in = true, .norm_shift = true
-#define DECODER                                                                          \
-    .kind = MODEL_DECODER, .embedding_scale = 1, .norm_first = true, .final_norm = true, \
-    .causal = true, .projections = true, .out_proj = true, .bos_id = -1, .eos_id = -1,   \
-    .initializer_range = 0.02
+static void settle_phi(struct reading *r)
+{
+    family_expect(r, "qk_layernorm", false, false);
+}
+
+static void settle_neox(struct reading *r)
+{
+    bool parallel = family_flag(r, "use_parallel_residual", true);
+    r->config->style = parallel ? STYLE_PARALLEL : STYLE_PRE;
+    family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
+}
+
+static void settle_stablelm(struct reading *r)
+{
+    family_expect(r, "qk_layernorm", false, false);
+    bool parallel = family_flag(r, "use_parallel_residual", false);
+    r->config->style = parallel ? STYLE_ONE_NORM : STYLE_PRE;
+    family_bias(r, "use_qkv_bias", BIAS_QKV);
+}
+
+static void settle_starcoder2(struct reading *r)
+{
+    family_bias(r, "use_bias", BIAS_ALL);
+    settle_window(r);
+}
+
+static void settle_bloom(struct reading *r)
+{
+    r->config->n_inner = 4 * r->config->n_embd;
+    if (family_flag(r, "apply_residual_connection_post_layernorm", false))
+        r->config->style = STYLE_TO_NORMED;
+}
+
+static void settle_falcon(struct reading *r)
+{
+    struct config *c = r->config;
+    bool grouped = family_flag(r, "new_decoder_architecture", false);
+    bool multi_query = family_flag(r, "multi_query", true);
+    bool parallel = family_flag(r, "parallel_attn", true);
+    bool alibi = family_flag(r, "alibi", false);
+    family_bias(r, "bias", BIAS_ALL);
+    size_t norms = family_size(r, "num_ln_in_parallel_attn", 2);
+    if (norms != 1 && norms != 2)
+        err_unsupported(family_fail(r),
+                        "field 'num_ln_in_parallel_attn': expected 1 or 2, found %zu", norms);
+    if (!grouped)
+        c->n_kv_head = multi_query ? 1 : c->n_head;
+    if (parallel || grouped)
+        c->style = grouped && norms == 2 ? STYLE_PARALLEL : STYLE_ONE_NORM;
+    if (grouped && norms == 2)
+        c->family = family_find("falcon with two norms");
+    if (alibi)
+        c->alibi = ALIBI_FALCON;
+    else
+        family_read_rotary(r, 1, 1e4);
+}
+
+static void refuse_local_layers(struct reading *r)
+{
+    err_set(family_fail(r),
+            "field 'attention_types': expected global or local for each of %zu layers",
+            r->config->n_layer);
+}
+
+/* Add a pattern of "global" and "local" layers, so many times. */
+static void add_local_layers(struct reading *r, const struct json *list, size_t *layer,
+                             long long times)
+{
+    struct config *c = r->config;
+    for (; times > 0 && !r->failed; times--) {
+        for (const struct json *item = json_first(list); item; item = json_next(item), ++*layer) {
+            const char *text = "";
+            json_get_text(item, &text);
+            bool local = strcmp(text, "local") == 0;
+            if ((!local && strcmp(text, "global") != 0) || *layer >= c->n_layer) {
+                refuse_local_layers(r);
+                return;
+            }
+            if (local)
+                c->layer_flags[*layer] |= LAYER_WINDOW;
+        }
+    }
+}
+
+/* "attention_layers", else "attention_types", else every second layer is local. */
+static void settle_gpt_neo(struct reading *r)
+{
+    struct config *c = r->config;
+    size_t layer = 0;
+    family_window(r, "window_size");
+    const struct json *types = family_list(r, "attention_types");
+    const struct json *layers = family_list(r, "attention_layers");
+    if (layers)
+        add_local_layers(r, layers, &layer, 1);
+    const struct json *item = !layer && types ? json_first(types) : NULL;
+    for (; item && !r->failed; item = json_next(item)) {
+        const struct json *list = json_is_array(item) ? json_first(item) : NULL;
+        const struct json *count = list ? json_next(list) : NULL;
+        long long times = 0;
+        if (!count || !json_get_integer(count, 1, (long long)c->n_layer, &times))
+            err_set(family_fail(r),
+                    "field 'attention_types': expected lists of a pattern and how often");
+        add_local_layers(r, list, &layer, times);
+    }
+    if (layer && layer < c->n_layer)
+        refuse_local_layers(r);
+    for (; layer < c->n_layer; layer++)
+        if (layer % 2)
+            c->layer_flags[layer] |= LAYER_WINDOW;
+}
+
+static void settle_opt(struct reading *r)
+{
+    struct config *c = r->config;
+    bool first = family_flag(r, "do_layer_norm_before", true);
+    c->epsilon = 1e-5f;
+    c->final_norm = !family_flag(r, "_remove_final_layer_norm", false) && first;
+    c->style = first ? STYLE_PRE : STYLE_POST_STREAM;
+    c->n_word = family_size(r, "word_embed_proj_dim", c->n_embd);
+    family_bias(r, "enable_bias", BIAS_ALL);
+    family_expect(r, "layer_norm_elementwise_affine", true, true);
+    if (c->n_word == c->n_embd)
+        c->n_word = 0;
+}
+
+/* --- families --------------------------------------------------------------------------------- */
+
+/* Defaults of several families. */
+#define OWN                                                                                    \
+    .style = STYLE_PRE, .final_norm = true, .tied = true, .causal = true, .projections = true, \
+    .out_proj = true, .norm_shift = true
+#define DECODER                                                                      \
+    .kind = MODEL_DECODER, .embedding_scale = 1, .final_norm = true, .causal = true, \
+    .projections = true, .out_proj = true, .bos_id = -1, .eos_id = -1, .initializer_range = 0.02
 #define RMS DECODER, .rms = true, .gated = true
-#define LLAMA RMS, .norm_in = true, .epsilon = 1e-6f
-#define GEMMA LLAMA, .tied = true, .norm_offset = true, .d_k = 256
-#define SHIFTED DECODER, .norm_in = true, .norm_shift = true, .epsilon = 1e-5f
-#define PARALLEL SHIFTED, .parallel = true
-#define TIED SHIFTED, .tied = true
+#define LLAMA RMS, .style = STYLE_PRE, .epsilon = 1e-6f
+#define GEMMA RMS, .epsilon = 1e-6f, .tied = true, .norm_offset = true, .d_k = 256
+#define SHIFTED DECODER, .norm_shift = true, .epsilon = 1e-5f
+#define TIED SHIFTED, .style = STYLE_PRE, .tied = true
+#define SILU "hidden_act", "silu", 1, 1e4
 #define WITH(...)          \
     &(const struct config) \
     {                      \
@@ -210,68 +289,63 @@ static int settle_gemma3(struct reading *reading)
     }
 
 const struct family family_rows[] = {
-    [MODEL_GPT2] = {"gpt2", NULL, family_settle_gpt2,
-                    WITH(HOUSE, .kind = MODEL_GPT2, .vocab_size = 50257, .n_positions = 1024,
+    [MODEL_GPT2] = {"gpt2", &gpt2_names, family_settle_gpt2,
+                    WITH(OWN, .kind = MODEL_GPT2, .vocab_size = 50257, .n_positions = 1024,
                          .n_embd = 768, .n_layer = 12, .n_head = 12, .embedding_scale = 1,
-                         .norm_first = true, .biases = BIAS_ALL, .initializer_range = 0.02,
-                         .bos_id = 50256, .eos_id = 50256)},
-    [MODEL_ATTENTION] = {"attention", NULL, family_settle_attention,
+                         .biases = BIAS_ALL, .initializer_range = 0.02, .bos_id = 50256,
+                         .eos_id = 50256)},
+    [MODEL_ATTENTION] = {"attention", &transformer_names, family_settle_attention,
                          WITH(.kind = MODEL_ATTENTION, .n_layer = 1, .n_head = 1,
                               .embedding_scale = 1, .projections = true, .bos_id = -1,
                               .eos_id = -1)},
-    [MODEL_TRANSFORMER] = {"transformer", NULL, family_settle_transformer,
-                           WITH(HOUSE, .kind = MODEL_TRANSFORMER, .n_layer = 1,
-                                .n_encoder_layer = 1, .n_head = 1, .cross = true, .bos_id = -1,
-                                .eos_id = -1)},
-    {"llama", &llama_names, settle_llama, WITH(LLAMA), "hidden_act", "silu", 1, 1e4},
-    {"mistral", &llama_names, family_settle_window, WITH(LLAMA, .n_kv_head = 8, .window = 4096),
-     "hidden_act", "silu", 1, 1e4},
+    [MODEL_TRANSFORMER] = {"transformer", &transformer_names, family_settle_transformer,
+                           WITH(OWN, .kind = MODEL_TRANSFORMER, .n_layer = 1, .n_encoder_layer = 1,
+                                .n_head = 1, .cross = true, .bos_id = -1, .eos_id = -1)},
+    {"llama", &llama_names, settle_llama, WITH(LLAMA), SILU},
+    {"mistral", &llama_names, settle_window, WITH(LLAMA, .n_kv_head = 8, .window = 4096), SILU},
     {"qwen2", &llama_names, settle_switched_window, WITH(LLAMA, .biases = BIAS_QKV, .window = 4096),
-     "hidden_act", "silu", 1, 1e4},
+     SILU},
     {"qwen3", &llama_names, settle_qwen3,
-     WITH(LLAMA, .d_k = 128, .head_norm = HEAD_NORM_SHARED, .window = 4096), "hidden_act", "silu",
-     1, 1e4},
-    {"granite", &llama_names, settle_granite, WITH(LLAMA), "hidden_act", "silu", 1, 1e4},
+     WITH(LLAMA, .d_k = 128, .head_norm = HEAD_NORM_SHARED, .window = 4096), SILU},
+    {"granite", &llama_names, settle_granite, WITH(LLAMA), SILU},
     {"smollm3", &llama_names, settle_smollm3, WITH(LLAMA, .tied = true), "hidden_act", "silu", 1,
      2e6},
-    {"phi3", &phi3_names, family_settle_window, WITH(RMS, .norm_in = true, .epsilon = 1e-5f),
-     "hidden_act", "silu", 1, 1e4},
+    {"phi3", &phi3_names, settle_window, WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f), SILU},
     {"olmo2", &olmo2_names, settle_llama,
-     WITH(RMS, .norm_out = true, .epsilon = 1e-5f, .head_norm = HEAD_NORM_WHOLE), "hidden_act",
-     "silu", 1, 1e4},
-    {"gemma", &llama_names, settle_gemma1, WITH(GEMMA), "hidden_activation", "gelu_pytorch_tanh", 1,
-     1e4},
+     WITH(RMS, .style = STYLE_AFTER, .epsilon = 1e-5f, .head_norm = HEAD_NORM_WHOLE), SILU},
+    {"gemma", &llama_names, settle_gemma1, WITH(GEMMA, .style = STYLE_PRE), "hidden_activation",
+     "gelu_pytorch_tanh", 1, 1e4},
     {"gemma2", &gemma_names, settle_gemma2,
-     WITH(GEMMA, .norm_out = true, .window = 4096, .score_cap = 50, .logit_cap = 30),
+     WITH(GEMMA, .style = STYLE_SANDWICH, .window = 4096, .score_cap = 50, .logit_cap = 30),
      "hidden_activation", "gelu_pytorch_tanh", 1, 1e4},
     {"gemma3_text", &gemma_names, settle_gemma3,
-     WITH(GEMMA, .norm_out = true, .window = 4096, .head_norm = HEAD_NORM_SHARED),
+     WITH(GEMMA, .style = STYLE_SANDWICH, .window = 4096, .head_norm = HEAD_NORM_SHARED),
      "hidden_activation", "gelu_pytorch_tanh", 1, 1e6},
-    {"phi", &phi_names, family_settle_phi,
-     WITH(PARALLEL, .shared_norm = true, .biases = BIAS_ALL | BIAS_LOGITS), "hidden_act",
+    {"phi", &phi_names, settle_phi,
+     WITH(SHIFTED, .style = STYLE_ONE_NORM, .biases = BIAS_ALL | BIAS_LOGITS), "hidden_act",
      "gelu_new", 0.5, 1e4},
-    {"stablelm", &llama_names, family_settle_stablelm, WITH(SHIFTED, .gated = true), "hidden_act",
-     "silu", 0.25, 1e4},
-    {"starcoder2", &starcoder2_names, family_settle_starcoder2, WITH(TIED), "hidden_act",
-     "gelu_pytorch_tanh", 1, 1e4},
-    {"gpt_neox", &neox_names, family_settle_neox, WITH(PARALLEL, .biases = BIAS_ALL), "hidden_act",
-     "gelu", 0.25, 1e4, "rotary_emb_base", "rotary_pct"},
-    {"gpt_neo", &gpt_neo_names, family_settle_gpt_neo,
+    {"stablelm", &llama_names, settle_stablelm, WITH(SHIFTED, .style = STYLE_PRE, .gated = true),
+     "hidden_act", "silu", 0.25, 1e4},
+    {"starcoder2", &starcoder2_names, settle_starcoder2, WITH(TIED, .biases = BIAS_ALL),
+     "hidden_act", "gelu_pytorch_tanh", 1, 1e4},
+    {"gpt_neox", &neox_names, settle_neox,
+     WITH(SHIFTED, .style = STYLE_PARALLEL, .biases = BIAS_ALL), "hidden_act", "gelu", 0.25, 1e4,
+     "rotary_emb_base", "rotary_pct"},
+    {"gpt_neo", &gpt_neo_names, settle_gpt_neo,
      WITH(TIED, .biases = BIAS_OUT | BIAS_MLP, .n_positions = 2048, .window = 256, .scale = 1),
      "activation_function", "gelu_new", 0, 0},
     {"gptj", &gptj_names, NULL,
-     WITH(PARALLEL, .shared_norm = true, .biases = BIAS_MLP | BIAS_LOGITS,
+     WITH(SHIFTED, .style = STYLE_ONE_NORM, .biases = BIAS_MLP | BIAS_LOGITS,
           .rotary = {.neighbours = true, .components = 64}),
      "activation_function", "gelu_new", 1, 1e4, .width_key = "rotary_dim"},
-    {"opt", &opt_names, family_settle_opt,
+    {"opt", &opt_names, settle_opt,
      WITH(TIED, .biases = BIAS_ALL, .n_positions = 2048, .position_offset = 2),
      "activation_function", "relu", 0, 0},
-    {"bloom", &bloom_names, family_settle_bloom,
+    {"bloom", &bloom_names, settle_bloom,
      WITH(TIED, .biases = BIAS_ALL, .embedding_norm = true, .alibi = ALIBI_BLOOM), NULL, "gelu_new",
      0, 0},
-    {"falcon", &bloom_names, family_settle_falcon, WITH(TIED), "activation", "gelu", 0, 0},
-    {"falcon with two norms", &falcon_names, family_settle_falcon, WITH(TIED), "activation", "gelu",
-     0, 0},
+    {"falcon", &bloom_names, settle_falcon, WITH(TIED), "activation", "gelu", 0, 0},
+    {"falcon with two norms", &falcon_names, settle_falcon, WITH(TIED), "activation", "gelu", 0, 0},
 };
 
 const size_t family_count = sizeof family_rows / sizeof *family_rows;

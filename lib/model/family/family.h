@@ -19,42 +19,35 @@
 #include "model/config.h"
 #include "model/parameter_table.h"
 
-/* Which rows of a tensor are the matrix [out, in] of a slot (a parameter of our table). */
-enum layout {
-    LAYOUT_ROWS,       /* all rows, unless a table says otherwise */
-    LAYOUT_JOINED,     /* joined q, k, v: rows of all queries, of all keys, of all values */
-    LAYOUT_GROUPED,    /* joined q, k, v: for each group its queries, its keys, its values */
-    LAYOUT_FIRST_HALF, /* the gate of an MLP whose gate and input are joined */
-    LAYOUT_LAST_HALF,  /* the input that the gate multiplies */
-};
+enum { FAMILY_MEMBERS_MAX = 3, FAMILY_ROWS_MAX = 20 };
 
-/* The name of a slot's tensor, without ".weight" and ".bias". */
-struct family_tensor {
-    enum parameter_id id;
-    const char *name;
-    enum layout layout;
+/* The tensor of a slot, or of several (its members), whose rows it has one after the other. */
+struct family_row {
+    const char *name; /* without ".weight" and ".bias", and what comes before it in a layer */
+    unsigned char members[FAMILY_MEMBERS_MAX];
+    enum {
+        GROUPS_ONE,     /* all rows of the first member, all of the second, … */
+        GROUPS_KV_HEAD, /* for each key/value head: its part of each member */
+    } groups;
+    bool transposed; /* a matrix is [in, out] */
+    unsigned char part;
 };
 
 struct family_names {
     const char *prefix; /* of all but the unembedding; base models lack it, or its first part */
-    const char *layers; /* before a layer's number */
-    const struct family_names *base;  /* names of slots that are not listed here, or NULL */
-    struct family_tensor tensors[16]; /* ends with one without a name */
+    const char *layers, *source_layers; /* before a layer's number, in the text and its encoder */
+    const char *wrapper;                /* what files may have before every name, or NULL */
+    const struct family_names *base;    /* names of slots that are not listed here, or NULL */
+    bool open;                          /* files may have other tensors */
+    struct family_row rows[FAMILY_ROWS_MAX]; /* ends with one without a name */
 };
 
-/* A config that is being read. */
-struct reading {
-    struct config *config;
-    const struct json *root;
-    struct err *err;
-};
-
-typedef int family_settler(struct reading *reading);
+struct reading;
 
 struct family {
-    const char *name;                 /* its model_type */
-    const struct family_names *names; /* NULL: attn-cli's own, and `settle` reads all keys */
-    family_settler *settle;           /* reads keys that this row cannot express, or NULL */
+    const char *name; /* its model_type */
+    const struct family_names *names;
+    void (*settle)(struct reading *reading); /* reads keys that a row cannot express, or NULL */
     const struct config *defaults;
     const char *activation_key;        /* key that names the activation, or NULL */
     const char *activation;            /* default */
@@ -80,79 +73,98 @@ int family_read(struct config *config, const struct family *family, const struct
 /* Set config->unread to the keys that were not read, except those known to have no effect. */
 void family_note_unread(struct config *config, const struct json *root);
 
-/* The tensor of a slot; for a bias or shift, that of its matrix. NULL if the family has no such
- * slot. */
-const struct family_tensor *family_tensor(const struct family *family, enum parameter_id id);
+/* The row of a slot; for a bias or shift, that of its matrix. NULL if the family has no such slot.
+ */
+const struct family_row *family_row(const struct family *family, struct slot slot);
 
 /* "model.layers.3.self_attn.q_proj.weight"; returns `name`. */
 const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct family *family,
-                               enum parameter_id id, size_t layer);
+                               struct slot slot);
 
 /* The layer in a tensor's name, after the prefix (or a part of it) and `layers`: 12 in "h.12.attn…"
  * and "transformer.h.12.attn…"; -1 if there is none. */
 long family_layer_of(const char *prefix, const char *layers, const char *name);
 
-/* The shape of the slot's tensor, which may contain other slots, too; returns the rank. */
-size_t family_shape(size_t shape[2], enum parameter_id id, const struct config *config);
+/* The size of a slot's matrix, and where its numbers are in the tensor of a file. */
+struct family_place {
+    size_t out, in;
+    size_t rank, shape[SLOT_RANK_MAX]; /* of the tensor, which may have other slots, too */
+    bool transposed;
+    struct row_view view; /* the slot's rows; its columns, if the tensor is transposed */
+    struct slot first;    /* the first slot of the tensor */
+};
 
-/* The rows of the tensor that are the slot's matrix [out, in], or the numbers of its bias. */
-struct row_view family_view(enum parameter_id id, const struct config *config);
+void family_place(struct family_place *place, struct slot slot, const struct config *config);
 
-/* --- for the files of families: family_keys.c, family_rotary.c --------------------------------
+/* --- for the files of families ----------------------------------------------------------------
+ *
+ * A reader returns the value of a key, or its default if the key is absent. The first error stops
+ * the reading: later readers return defaults, and family_read fails.
  *
  * A null key means the same as None in transformers: a flag is false, whatever its default; there
  * is no window, cap, scaling or token; num_key_value_heads, head_dim and rotary_dim follow from
  * other sizes. If None would fail in transformers, null is treated as absent.
  */
 
+/* A config that is being read. */
+struct reading {
+    struct config *config;
+    const struct json *root;
+    struct err *err;
+    bool failed; /* `err` has the first error */
+};
+
 enum { FAMILY_NAMES_MAX = 5 }; /* names that a key may have */
 
 /* Far above the sizes of real models; products of two sizes fit into 64 bits. */
 enum { DIMENSION_MAX = 1 << 24, LAYERS_MAX = 1 << 14 };
 
-/* Refuse keys that ask for an unsupported feature. */
-int family_check_undone(const struct json *object, struct err *err);
+/* Note a failure; returns where its message goes: NULL after the first. */
+struct err *family_fail(struct reading *reading);
 
-/* Set the activation from its name, the value of `key`, or refuse it. */
-int family_activation(struct reading *reading, const char *key, const char *name);
-
-/* Read a flag. Or require that it has `value`; `otherwise` is its default. */
-int family_flag(struct reading *reading, const char *key, bool *value);
-int family_expect(struct reading *reading, const char *key, bool value, bool otherwise);
-
-/* Whether the key is present and null. */
 bool family_is_null(const struct reading *reading, const char *key);
-
-/* Read a list; NULL if absent or null. */
-int family_list(struct reading *reading, const char *key, const struct json **list);
-int family_positive(struct reading *reading, const char *key, double *value);
+bool family_flag(struct reading *reading, const char *key, bool otherwise);
+long long family_integer(struct reading *reading, const char *key, long long min, long long max,
+                         long long otherwise);
+size_t family_size(struct reading *reading, const char *key, size_t otherwise);
+double family_number(struct reading *reading, const char *key, double min, double max,
+                     double otherwise);
+double family_positive(struct reading *reading, const char *key, double otherwise);
+const char *family_text(struct reading *reading, const char *key, const char *otherwise);
+const struct json *family_list(struct reading *reading, const char *key); /* NULL: none */
 
 /* Read a number in [min, max] that may have several names, whose values must agree. */
-int family_named(struct reading *reading, const char *const names[FAMILY_NAMES_MAX], double min,
-                 double max, double *value);
-int family_size(struct reading *reading, const char *key, size_t *value);
+double family_named(struct reading *reading, const char *const names[FAMILY_NAMES_MAX], double min,
+                    double max, double otherwise);
 
-/* Read the width of a window; null: none. */
-int family_window(struct reading *reading, const char *key);
-void family_set_layers(struct config *config, enum layer_flag flag);
+/* Require that a flag has `value`. Refuse keys of an object that ask for something unsupported. */
+void family_expect(struct reading *reading, const char *key, bool value, bool otherwise);
+void family_check_undone(struct reading *reading, const struct json *object);
 
-/* Read "layer_types", if given: which layers have a window. */
-int family_layer_types(struct reading *reading, bool *given);
+/* Set the activation from its name, the value of `key`, or refuse it. */
+void family_activation(struct reading *reading, const char *key, const char *name);
 
-/* Read "rope_theta", "rope_scaling" or "rope_parameters", and the share of rotated channels. */
-int family_read_rotary(struct reading *reading, double turning, double theta);
-int family_rotary(struct reading *reading, const struct json *scaling, struct rotary *rotary);
+/* Read a flag that adds biases or removes them; if it is absent they stay. */
+void family_bias(struct reading *reading, const char *key, unsigned biases);
 
-/* Read a flag; if it is true, add biases. */
-int family_add_bias(struct reading *reading, const char *key, unsigned biases);
+/* Read the width of a window (null: none); "layer_types", the layers that have one: false if it is
+ * absent; give one to all layers. */
+void family_window(struct reading *reading, const char *key);
+bool family_layer_types(struct reading *reading);
+void family_window_everywhere(struct reading *reading, const char *key);
 
-/* Read "sliding_window" of all layers; and the keys of single families. */
-extern family_settler family_settle_window, family_settle_gpt2, family_settle_attention,
-    family_settle_transformer, family_settle_phi, family_settle_neox, family_settle_stablelm,
-    family_settle_starcoder2, family_settle_bloom, family_settle_falcon, family_settle_gpt_neo,
-    family_settle_opt;
+/* Read "rope_theta", "rope_scaling" or "rope_parameters", and the share of rotated channels; one
+ * object of scaling. */
+void family_read_rotary(struct reading *reading, double turning, double theta);
+void family_rotary(struct reading *reading, const struct json *scaling, struct rotary *rotary);
 
-extern const struct family_names llama_names, gemma_names, olmo2_names, phi3_names, phi_names,
-    starcoder2_names, neox_names, bloom_names, falcon_names, gpt_neo_names, gptj_names, opt_names;
+/* The types whose config.json is laid out for this program; they read all keys. */
+void family_settle_gpt2(struct reading *reading);
+void family_settle_attention(struct reading *reading);
+void family_settle_transformer(struct reading *reading);
+
+extern const struct family_names gpt2_names, transformer_names, llama_names, gemma_names,
+    olmo2_names, phi3_names, phi_names, starcoder2_names, neox_names, bloom_names, falcon_names,
+    gpt_neo_names, gptj_names, opt_names;
 
 #endif

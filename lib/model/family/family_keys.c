@@ -1,8 +1,328 @@
-/* family_keys.c: keys that several families have, under whichever of their names. */
+/* family_keys.c: reading config.json: keys that several families have, under any of their names. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/family/family.h"
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+struct err *family_fail(struct reading *r)
+{
+    struct err *err = r->failed ? NULL : r->err;
+    r->failed = true;
+    return err;
+}
+
+bool family_is_null(const struct reading *r, const char *key)
+{
+    const struct json *member = json_member(r->root, key);
+    return member && json_is_null(member);
+}
+
+bool family_flag(struct reading *r, const char *key, bool otherwise)
+{
+    bool value = otherwise && !family_is_null(r, key);
+    r->failed = r->failed || json_bool(r->root, key, &value, r->err);
+    return value;
+}
+
+long long family_integer(struct reading *r, const char *key, long long min, long long max,
+                         long long otherwise)
+{
+    r->failed = r->failed || json_integer(r->root, key, min, max, &otherwise, r->err);
+    return otherwise;
+}
+
+size_t family_size(struct reading *r, const char *key, size_t otherwise)
+{
+    return (size_t)family_integer(r, key, 1, DIMENSION_MAX, (long long)otherwise);
+}
+
+double family_number(struct reading *r, const char *key, double min, double max, double otherwise)
+{
+    r->failed = r->failed || json_double(r->root, key, min, max, &otherwise, r->err);
+    return otherwise;
+}
+
+double family_positive(struct reading *r, const char *key, double otherwise)
+{
+    double value = family_number(r, key, -1e9, 1e9, otherwise);
+    if (!(value > 0))
+        err_set(family_fail(r), "field '%s': expected a number above 0, found %g", key, value);
+    return value > 0 ? value : 1;
+}
+
+const char *family_text(struct reading *r, const char *key, const char *otherwise)
+{
+    r->failed = r->failed || json_text(r->root, key, &otherwise, r->err);
+    return otherwise;
+}
+
+const struct json *family_list(struct reading *r, const char *key)
+{
+    const struct json *list = NULL;
+    r->failed = r->failed || json_list(r->root, key, &list, r->err);
+    return list;
+}
+
+double family_named(struct reading *r, const char *const names[FAMILY_NAMES_MAX], double min,
+                    double max, double otherwise)
+{
+    const char *first = NULL;
+    double value = otherwise;
+    bool whole = min == 1 && max == DIMENSION_MAX;
+    for (size_t i = 0; i < FAMILY_NAMES_MAX && names[i]; i++) {
+        if (!json_given(r->root, names[i]))
+            continue;
+        double found =
+            whole ? (double)family_size(r, names[i], 0) : family_number(r, names[i], min, max, 0);
+        if (first && found != value)
+            err_set(family_fail(r), "field '%s': expected the same as in '%s', %.10g, found %.10g",
+                    names[i], first, value, found);
+        first = first ? first : names[i];
+        value = found;
+    }
+    return value;
+}
+
+/* --- keys that many families have ------------------------------------------------------------- */
+
+void family_expect(struct reading *r, const char *key, bool value, bool otherwise)
+{
+    bool found = family_flag(r, key, otherwise);
+    if (found != value)
+        err_unsupported(family_fail(r), "field '%s': expected %s, found %s", key,
+                        value ? "true" : "false", found ? "true" : "false");
+}
+
+void family_bias(struct reading *r, const char *key, unsigned biases)
+{
+    struct config *c = r->config;
+    bool has = family_flag(r, key, (c->biases & biases) == biases);
+    c->biases = has ? c->biases | biases : c->biases & ~biases;
+}
+
+void family_activation(struct reading *r, const char *key, const char *name)
+{
+    if (!activation_find(name, &r->config->activation))
+        err_unsupported(family_fail(r), "field '%s': expected %s, found \"%s\"", key,
+                        activation_names, name);
+}
+
+void family_check_undone(struct reading *r, const struct json *object)
+{
+    static const char *const keys[] = {
+        "text_config", "num_local_experts",   "num_experts",        "n_routed_experts",
+        "clip_qkv",    "add_cross_attention", "is_encoder_decoder", "use_bidirectional_attention",
+        "mscale",      "mscale_all_dim",      "short_mscale",       "long_mscale",
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const struct json *member = json_given(object, keys[i]);
+        double number = 1;
+        bool flag = true;
+        char found[64];
+        if (!member || (json_get_bool(member, &flag) && !flag) ||
+            (json_get_number(member, &number) && number == 0))
+            continue;
+        err_unsupported(family_fail(r), "field '%s': expected a model without it, found %s",
+                        keys[i], json_describe(member, found, sizeof found));
+    }
+}
+
+/* The keys of transformers and of MLX. */
+static void check_quantization(struct reading *r)
+{
+    static const char *const keys[] = {"quantization_config", "quantization"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (json_is_object(json_member(r->root, keys[i])))
+            err_unsupported(family_fail(r),
+                            "field '%s': expected weights in F32, F16, BF16 or F64, found "
+                            "quantised ones: use the original model or a GGUF file of it",
+                            keys[i]);
+}
+
+void family_window(struct reading *r, const char *key)
+{
+    size_t *window = &r->config->window;
+    *window = family_is_null(r, key) ? 0 : family_size(r, key, *window);
+}
+
+void family_window_everywhere(struct reading *r, const char *key)
+{
+    struct config *c = r->config;
+    family_window(r, key);
+    for (size_t i = 0; c->window && i < c->n_layer; i++)
+        c->layer_flags[i] |= LAYER_WINDOW;
+}
+
+bool family_layer_types(struct reading *r)
+{
+    struct config *c = r->config;
+    const struct json *list = json_given(r->root, "layer_types");
+    size_t layer = 0;
+    if (!list)
+        return false;
+    if (!json_is_array(list) || json_count(list) != c->n_layer)
+        err_set(family_fail(r), "field 'layer_types': expected a list of %zu layers", c->n_layer);
+    for (const struct json *item = json_first(list); item && !r->failed;
+         item = json_next(item), layer++) {
+        const char *text = "";
+        json_get_text(item, &text);
+        bool sliding = strcmp(text, "sliding_attention") == 0;
+        if (!sliding && strcmp(text, "full_attention") != 0)
+            err_unsupported(family_fail(r),
+                            "field 'layer_types': expected full_attention or sliding_attention, "
+                            "found \"%s\"",
+                            text);
+        if (sliding)
+            c->layer_flags[layer] |= LAYER_WINDOW;
+    }
+    return true;
+}
+
+/* --- rotary embeddings ------------------------------------------------------------------------ */
+
+static const struct scaling_row {
+    const char *name;
+    enum rotary_scaling scaling;
+} scaling_rows[] = {
+    {"default", ROTARY_PLAIN}, {"linear", ROTARY_LINEAR}, {"dynamic", ROTARY_DYNAMIC},
+    {"llama3", ROTARY_LLAMA3}, {"yarn", ROTARY_YARN},     {"longrope", ROTARY_LONGROPE},
+    {"su", ROTARY_LONGROPE},
+};
+
+static void find_scaling(struct reading *r, struct rotary *rotary)
+{
+    const char *kind = family_text(r, "rope_type", family_text(r, "type", "default"));
+    for (size_t i = 0; i < sizeof scaling_rows / sizeof *scaling_rows; i++) {
+        if (strcmp(scaling_rows[i].name, kind) != 0)
+            continue;
+        rotary->scaling = scaling_rows[i].scaling;
+        return;
+    }
+    err_unsupported(family_fail(r),
+                    "field 'rope_type': expected default, linear, dynamic, llama3, yarn or "
+                    "longrope, found \"%s\"",
+                    kind);
+}
+
+static void read_factors(struct reading *r, float *factors, const char *key, size_t count)
+{
+    const struct json *list = json_member(r->root, key);
+    const struct json *item = list ? json_first(list) : NULL;
+    if (!list || !json_is_array(list) || json_count(list) != count)
+        err_set(family_fail(r),
+                "field '%s': expected %zu numbers, one per pair of channels, found %zu", key, count,
+                list ? json_count(list) : 0);
+    for (size_t i = 0; i < count && !r->failed; i++, item = json_next(item)) {
+        double factor = 0;
+        if (!json_get_number(item, &factor) || !((float)factor > 0) || !(factor < 1e9))
+            err_set(family_fail(r), "field '%s': expected numbers above 0", key);
+        factors[i] = (float)factor;
+    }
+}
+
+/* What each kind of scaling must have. */
+static void check_scaling(struct reading *r, const struct rotary *rotary)
+{
+    if (rotary->scaling == ROTARY_PLAIN)
+        return;
+    if (!(rotary->factor >= 1))
+        err_set(family_fail(r),
+                "field 'factor': expected a number of at least 1 in 'rope_scaling', "
+                "found %s",
+                rotary->factor > 0 ? "less" : "nothing");
+    if (!(rotary->trained_positions > 0))
+        err_set(family_fail(r), "field 'max_position_embeddings': expected a number with "
+                                "'rope_scaling', found nothing");
+    if (rotary->scaling == ROTARY_YARN && !(rotary->fast > 0 && rotary->slow > 0))
+        err_set(family_fail(r),
+                "field 'beta_%s': expected a number above 0 in 'rope_scaling', found 0",
+                rotary->fast > 0 ? "slow" : "fast");
+    if (rotary->scaling == ROTARY_YARN && !(rotary->theta > 1))
+        err_set(family_fail(r), "field 'rope_theta': expected a number above 1 with yarn, found 1");
+    if (rotary->scaling == ROTARY_LLAMA3 && !(rotary->high_frequency > rotary->low_frequency))
+        err_set(family_fail(r), "field 'high_freq_factor': expected more than low_freq_factor");
+}
+
+void family_rotary(struct reading *r, const struct json *scaling, struct rotary *rotary)
+{
+    const struct json *root = r->root;
+    size_t pairs = rotary->components / 2;
+    rotary->positions = rotary->trained_positions = (double)r->config->n_positions;
+    rotary->fast = 32;
+    rotary->slow = rotary->low_frequency = 1;
+    rotary->high_frequency = 4;
+    if (!scaling || json_is_null(scaling))
+        return;
+    if (!json_is_object(scaling))
+        err_set(family_fail(r), "field 'rope_scaling': expected an object or null");
+    r->root = scaling;
+    find_scaling(r, rotary);
+    family_check_undone(r, scaling);
+    rotary->theta = family_number(r, "rope_theta", 1, 1e12, rotary->theta);
+    rotary->factor = family_number(r, "factor", 0, 1e6, rotary->factor);
+    rotary->low_frequency = family_number(r, "low_freq_factor", 0, 1e6, 1);
+    rotary->high_frequency = family_number(r, "high_freq_factor", 0, 1e6, 4);
+    rotary->fast = family_number(r, "beta_fast", 0, 1e6, 32);
+    rotary->slow = family_number(r, "beta_slow", 0, 1e6, 1);
+    rotary->amplitude = family_number(r, "attention_factor", 0, 1e6, rotary->amplitude);
+    family_expect(r, "truncate", true, true); /* yarn's ramp begins and ends at whole pairs */
+    long long trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX, 0);
+    r->root = root;
+    if (!trained && rotary->scaling == ROTARY_LONGROPE)
+        trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX, 4096);
+    r->root = scaling;
+    if (trained)
+        rotary->trained_positions = (double)trained;
+    if (rotary->scaling != ROTARY_LONGROPE) {
+        check_scaling(r, rotary);
+    } else if (pairs > ROTARY_PAIRS_MAX) {
+        err_unsupported(family_fail(r),
+                        "field 'rope_type': expected at most %d rotary channels with longrope, "
+                        "found %zu",
+                        2 * ROTARY_PAIRS_MAX, rotary->components);
+    } else {
+        read_factors(r, rotary->short_factors, "short_factor", pairs);
+        read_factors(r, rotary->long_factors, "long_factor", pairs);
+    }
+    r->root = root;
+}
+
+void family_read_rotary(struct reading *r, double turning, double theta)
+{
+    struct config *c = r->config;
+    const struct family *family = c->family;
+    const char *const thetas[FAMILY_NAMES_MAX] = {"rope_theta", family->theta_key};
+    const char *const shares[FAMILY_NAMES_MAX] = {"partial_rotary_factor", family->share_key};
+    const struct json *scaling = json_member(r->root, "rope_scaling");
+    const struct json *parameters = json_given(r->root, "rope_parameters");
+    if (parameters && !json_is_object(parameters))
+        err_set(family_fail(r), "field 'rope_parameters': expected an object or null");
+    c->rotary.theta = family_named(r, thetas, 1, 1e12, theta);
+    turning = family_named(r, shares, 0, 1, turning);
+    if (parameters && !r->failed) {
+        const struct json *full = json_member(parameters, "full_attention");
+        scaling = full ? full : parameters;
+        r->failed = json_double(scaling, "partial_rotary_factor", 0, 1, &turning, r->err);
+    }
+    size_t *components = &c->rotary.components;
+    if (family->width_key) /* null: all channels are rotated */
+        *components = family_is_null(r, family->width_key)
+                          ? 0
+                          : family_size(r, family->width_key, *components);
+    if (!*components)
+        *components = (size_t)((double)c->d_k * turning);
+    if (*components % 2 || *components > c->d_k)
+        err_set(family_fail(r),
+                "field 'head_dim': expected an even number of rotary channels, at most %zu, found "
+                "%zu",
+                c->d_k, *components);
+    family_rotary(r, scaling, &c->rotary);
+}
+
+/* --- configs ---------------------------------------------------------------------------------- */
 
 #define SIZE(field) offsetof(struct config, field)
 
@@ -20,233 +340,41 @@ static const struct size_key {
     {{"max_position_embeddings", "n_positions"}, SIZE(n_positions)},
 };
 
-bool family_is_null(const struct reading *reading, const char *key)
+/* Fill in the sizes that were not given, and refuse those that contradict each other. */
+static void settle_sizes(struct reading *r)
 {
-    const struct json *member = json_member(reading->root, key);
-    return member && json_is_null(member);
-}
-
-int family_size(struct reading *reading, const char *key, size_t *value)
-{
-    long long number = 0;
-    if (json_integer(reading->root, key, 1, DIMENSION_MAX, &number, reading->err))
-        return -1;
-    if (number)
-        *value = (size_t)number;
-    return 0;
-}
-
-int family_flag(struct reading *reading, const char *key, bool *value)
-{
-    if (family_is_null(reading, key))
-        *value = false;
-    return json_bool(reading->root, key, value, reading->err);
-}
-
-int family_list(struct reading *reading, const char *key, const struct json **list)
-{
-    return json_list(reading->root, key, list, reading->err);
-}
-
-int family_expect(struct reading *reading, const char *key, bool value, bool otherwise)
-{
-    bool found = otherwise;
-    if (family_flag(reading, key, &found))
-        return -1;
-    if (found == value)
-        return 0;
-    return err_unsupported(reading->err, "field '%s': expected %s, found %s", key,
-                           value ? "true" : "false", found ? "true" : "false");
-}
-
-int family_positive(struct reading *reading, const char *key, double *value)
-{
-    if (json_double(reading->root, key, -1e9, 1e9, value, reading->err))
-        return -1;
-    if (*value > 0)
-        return 0;
-    return err_set(reading->err, "field '%s': expected a number above 0, found %g", key, *value);
-}
-
-int family_named(struct reading *reading, const char *const names[FAMILY_NAMES_MAX], double min,
-                 double max, double *value)
-{
-    const char *first = NULL;
-    for (size_t i = 0; i < FAMILY_NAMES_MAX && names[i]; i++) {
-        double found = 0;
-        if (!json_given(reading->root, names[i]))
-            continue;
-        if (json_double(reading->root, names[i], min, max, &found, reading->err))
-            return -1;
-        if (first && found != *value)
-            return err_set(reading->err, "field '%s': expected the same as in '%s', %g, found %g",
-                           names[i], first, *value, found);
-        first = first ? first : names[i];
-        *value = found;
-    }
-    return 0;
-}
-
-/* A size under all of its names, which must agree. */
-static int read_size(struct reading *reading, const struct size_key *key)
-{
-    size_t *field = (size_t *)(void *)((char *)reading->config + key->offset);
-    const char *first = NULL;
-    for (size_t i = 0; i < FAMILY_NAMES_MAX && key->names[i]; i++) {
-        size_t found = 0;
-        if (family_size(reading, key->names[i], &found))
-            return -1;
-        if (found && first && found != *field)
-            return err_set(reading->err, "field '%s': expected the same as in '%s', %zu, found %zu",
-                           key->names[i], first, *field, found);
-        if (found && !first)
-            first = key->names[i];
-        if (found)
-            *field = found;
-    }
-    return 0;
-}
-
-static int read_epsilon(struct reading *reading)
-{
-    static const char *const of_roots[FAMILY_NAMES_MAX] = {"rms_norm_eps"};
-    static const char *const names[FAMILY_NAMES_MAX] = {"layer_norm_eps", "layer_norm_epsilon",
-                                                        "norm_epsilon"};
-    double epsilon = (double)reading->config->epsilon;
-    if (family_named(reading, reading->config->rms ? of_roots : names, 0, 1, &epsilon))
-        return -1;
-    reading->config->epsilon = (float)epsilon;
-    return 0;
-}
-
-int family_activation(struct reading *reading, const char *key, const char *name)
-{
-    if (activation_find(name, &reading->config->activation))
-        return 0;
-    return err_unsupported(reading->err, "field '%s': expected %s, found \"%s\"", key,
-                           activation_names, name);
-}
-
-static int read_activation(struct reading *reading, const struct family *family)
-{
-    const char *key = family->activation_key;
-    const char *name = family->activation;
-    if (key && json_text(reading->root, key, &name, reading->err))
-        return -1;
-    return family_activation(reading, key, name);
-}
-
-int family_check_undone(const struct json *object, struct err *err)
-{
-    static const char *const keys[] = {
-        "text_config", "num_local_experts",   "num_experts",        "n_routed_experts",
-        "clip_qkv",    "add_cross_attention", "is_encoder_decoder", "use_bidirectional_attention",
-        "mscale",      "mscale_all_dim",      "short_mscale",       "long_mscale",
-    };
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const struct json *member = json_given(object, keys[i]);
-        double number = 1;
-        bool flag = true;
-        char found[64];
-        if (!member || (json_get_bool(member, &flag) && !flag) ||
-            (json_get_number(member, &number) && number == 0))
-            continue;
-        return err_unsupported(err, "field '%s': expected a model without it, found %s", keys[i],
-                               json_describe(member, found, sizeof found));
-    }
-    return 0;
-}
-
-/* As transformers has it, and MLX. */
-static int check_quantization(const struct json *root, struct err *err)
-{
-    static const char *const keys[] = {"quantization_config", "quantization"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (json_is_object(json_member(root, keys[i])))
-            return err_unsupported(err,
-                                   "field '%s': expected weights in F32, F16, BF16 or F64, found "
-                                   "quantised ones: use the original model or a GGUF file of it",
-                                   keys[i]);
-    return 0;
-}
-
-/* --- layers ----------------------------------------------------------------------------------- */
-
-void family_set_layers(struct config *config, enum layer_flag flag)
-{
-    for (size_t i = 0; i < config->n_layer && i < CONFIG_FLAGS_MAX; i++)
-        config->layer_flags[i] |= (unsigned char)flag;
-}
-
-int family_window(struct reading *reading, const char *key)
-{
-    if (family_is_null(reading, key))
-        reading->config->window = 0;
-    return family_size(reading, key, &reading->config->window);
-}
-
-int family_layer_types(struct reading *reading, bool *given)
-{
-    struct config *c = reading->config;
-    const struct json *list = json_given(reading->root, "layer_types");
-    size_t layer = 0;
-    *given = list != NULL;
-    if (!*given)
-        return 0;
-    if (!json_is_array(list) || json_count(list) != c->n_layer)
-        return err_set(reading->err, "field 'layer_types': expected a list of %zu layers",
-                       c->n_layer);
-    for (const struct json *item = json_first(list); item; item = json_next(item), layer++) {
-        const char *text = "";
-        json_get_text(item, &text);
-        bool sliding = strcmp(text, "sliding_attention") == 0;
-        if (!sliding && strcmp(text, "full_attention") != 0)
-            return err_unsupported(reading->err,
-                                   "field 'layer_types': expected full_attention or "
-                                   "sliding_attention, found \"%s\"",
-                                   text);
-        if (sliding)
-            c->layer_flags[layer] |= LAYER_WINDOW;
-    }
-    return 0;
-}
-
-static int check_sizes(struct reading *reading)
-{
-    struct config *c = reading->config;
+    struct config *c = r->config;
     const char *missing = !c->vocab_size ? "vocab_size"
                           : !c->n_embd   ? "hidden_size"
                           : !c->n_layer  ? "num_hidden_layers"
                           : !c->n_head   ? "num_attention_heads"
                                          : NULL;
     if (missing)
-        return err_set(reading->err, "field '%s': expected a number, found nothing", missing);
+        err_set(family_fail(r), "field '%s': expected a number, found nothing", missing);
     if (c->n_layer > CONFIG_FLAGS_MAX)
-        return err_set(reading->err, "field 'num_hidden_layers': expected at most %d, found %zu",
-                       CONFIG_FLAGS_MAX, c->n_layer);
+        err_set(family_fail(r), "field 'num_hidden_layers': expected at most %d, found %zu",
+                CONFIG_FLAGS_MAX, c->n_layer);
     if (!c->n_kv_head)
         c->n_kv_head = c->n_head;
-    if (c->n_head % c->n_kv_head)
-        return err_set(reading->err,
-                       "field 'num_attention_heads': expected a multiple of num_key_value_heads = "
-                       "%zu, found %zu",
-                       c->n_kv_head, c->n_head);
-    if (!c->d_k && c->n_embd % c->n_head)
-        return err_set(reading->err,
-                       "field 'hidden_size': expected a multiple of num_attention_heads = %zu, "
-                       "found %zu",
-                       c->n_head, c->n_embd);
-    if (!c->d_k)
+    if (!r->failed && c->n_head % c->n_kv_head)
+        err_set(family_fail(r),
+                "field 'num_attention_heads': expected a multiple of num_key_value_heads = %zu, "
+                "found %zu",
+                c->n_kv_head, c->n_head);
+    if (!r->failed && !c->d_k && c->n_embd % c->n_head)
+        err_set(family_fail(r),
+                "field 'hidden_size': expected a multiple of num_attention_heads = %zu, found %zu",
+                c->n_head, c->n_embd);
+    if (!r->failed && !c->d_k)
         c->d_k = c->n_embd / c->n_head;
     if (c->n_head * c->d_k > DIMENSION_MAX)
-        return err_set(reading->err, "field 'head_dim': expected heads of at most %d channels",
-                       DIMENSION_MAX);
+        err_set(family_fail(r), "field 'head_dim': expected heads of at most %d channels",
+                DIMENSION_MAX);
     c->d_v = c->d_k;
     if (!c->n_inner)
         c->n_inner = 4 * c->n_embd;
     if (c->scale == 0)
         c->scale = 1.0f / sqrtf((float)c->d_k);
-    return 0;
 }
 
 int family_read_ends(struct config *c, const struct json *root, struct err *err)
@@ -269,36 +397,113 @@ int family_read_ends(struct config *c, const struct json *root, struct err *err)
     return 0;
 }
 
+/* The keys of decoders, in all their names. */
+static void read_decoder(struct reading *r)
+{
+    static const char *const of_roots[FAMILY_NAMES_MAX] = {"rms_norm_eps"};
+    static const char *const of_means[FAMILY_NAMES_MAX] = {"layer_norm_eps", "layer_norm_epsilon",
+                                                           "norm_epsilon"};
+    struct config *c = r->config;
+    const struct family *family = c->family;
+    family_check_undone(r, r->root);
+    if (family_is_null(r, "num_key_value_heads"))
+        c->n_kv_head = 0; /* as many as there are heads */
+    if (family_is_null(r, "head_dim"))
+        c->d_k = 0; /* hidden_size / num_attention_heads */
+    for (size_t i = 0; i < sizeof size_keys / sizeof *size_keys; i++) {
+        size_t *field = (size_t *)(void *)((char *)c + size_keys[i].offset);
+        *field = (size_t)family_named(r, size_keys[i].names, 1, DIMENSION_MAX, (double)*field);
+    }
+    c->epsilon = (float)family_named(r, c->rms ? of_roots : of_means, 0, 1, (double)c->epsilon);
+    family_activation(r, family->activation_key,
+                      family->activation_key
+                          ? family_text(r, family->activation_key, family->activation)
+                          : family->activation);
+    settle_sizes(r);
+    c->tied = family_flag(r, "tie_word_embeddings", c->tied);
+    c->initializer_range = family_number(r, "initializer_range", 0, 1e3, c->initializer_range);
+    c->bos_id = family_integer(r, "bos_token_id", 0, INT32_MAX, c->bos_id);
+    r->failed = r->failed || family_read_ends(c, r->root, r->err);
+    if (family->theta > 0)
+        family_read_rotary(r, family->turning, family->theta);
+    if (family->settle && !r->failed)
+        family->settle(r);
+    if (c->rotary.components && c->rotary.scaling == ROTARY_DYNAMIC)
+        c->n_positions = 0; /* dynamic scaling has no limit */
+}
+
 int family_read(struct config *config, const struct family *family, const struct json *root,
                 struct err *err)
 {
     struct reading reading = {.config = config, .root = root, .err = err};
     *config = *family->defaults;
-    if (check_quantization(root, err))
-        return -1;
-    if (!family->names)
-        return family->settle(&reading);
     config->family = family;
-    if (family_check_undone(root, err))
-        return -1;
-    if (family_is_null(&reading, "num_key_value_heads"))
-        config->n_kv_head = 0; /* as many as there are heads */
-    if (family_is_null(&reading, "head_dim"))
-        config->d_k = 0; /* hidden_size / num_attention_heads */
-    for (size_t i = 0; i < sizeof size_keys / sizeof *size_keys; i++)
-        if (read_size(&reading, &size_keys[i]))
-            return -1;
-    if (read_epsilon(&reading) || read_activation(&reading, family) || check_sizes(&reading) ||
-        family_flag(&reading, "tie_word_embeddings", &config->tied) ||
-        json_double(root, "initializer_range", 0, 1e3, &config->initializer_range, err) ||
-        json_integer(root, "bos_token_id", 0, INT32_MAX, &config->bos_id, err) ||
-        family_read_ends(config, root, err))
-        return -1;
-    if (family->theta > 0 && family_read_rotary(&reading, family->turning, family->theta))
-        return -1;
-    if (family->settle && family->settle(&reading))
-        return -1;
-    if (config->rotary.components && config->rotary.scaling == ROTARY_DYNAMIC)
-        config->n_positions = 0; /* that is what it is for */
-    return 0;
+    check_quantization(&reading);
+    if (config->kind == MODEL_DECODER)
+        read_decoder(&reading);
+    else if (!reading.failed)
+        family->settle(&reading); /* it reads all keys */
+    return reading.failed ? -1 : 0;
+}
+
+/* --- keys that were not read ------------------------------------------------------------------ */
+
+/* Keys without an effect on what a pass computes: of training, of generating, of files. First whole
+ * ones, then what is a part of some. */
+static const char idle_keys[] =
+    " architectures auto_map cache_implementation do_sample dtype early_stopping id2label init_std "
+    "initializer_range is_decoder label2id layerdrop max_length min_length pretraining_tp "
+    "return_dict task_specific_params temperature tokenizer_class top_k top_p torch_dtype "
+    "transformers_version transformers.js_config use_cache ";
+static const char *const idle_parts[] = {"dropout", "_pdrop", "_token_id", "summary_",
+                                         "attn_implementation"};
+
+static bool is_idle(const char *key)
+{
+    char word[64];
+    bool idle = *key == '_';
+    snprintf(word, sizeof word, " %s ", key);
+    for (size_t i = 0; i < sizeof idle_parts / sizeof *idle_parts; i++)
+        idle = idle || strstr(key, idle_parts[i]);
+    return idle || strstr(idle_keys, word);
+}
+
+/* What makes no difference if it is honoured or not: false, null, 0, 1, and what is empty. */
+static bool says_something(const struct json *value)
+{
+    bool flag = true;
+    double number = 2;
+    if (json_get_bool(value, &flag))
+        return flag;
+    if (json_get_number(value, &number))
+        return number != 0 && number != 1;
+    return !json_is_null(value) &&
+           !((json_is_object(value) || json_is_array(value)) && !json_first(value));
+}
+
+static void list(struct config *config, const struct json *object, size_t *left_out)
+{
+    char *text = config->unread;
+    for (const struct json *member = json_first(object); member; member = json_next(member)) {
+        size_t used = strlen(text);
+        size_t room = CONFIG_UNREAD_BYTES - used;
+        if (json_was_asked_for(member) && json_is_object(member))
+            list(config, member, left_out); /* rope_scaling and the like */
+        if (json_was_asked_for(member) || !says_something(member) || is_idle(json_key(member)))
+            continue;
+        enum { REST_BYTES = 32 }; /* "and 262144 others" */
+        if (strlen(json_key(member)) + 4 + REST_BYTES > room)
+            ++*left_out;
+        else
+            snprintf(text + used, room, "%s'%s'", used ? ", " : "", json_key(member));
+    }
+}
+
+void family_note_unread(struct config *config, const struct json *root)
+{
+    size_t left_out = 0;
+    list(config, root, &left_out);
+    size_t used = strlen(config->unread);
+    if (left_out)
+        snprintf(config->unread + used, CONFIG_UNREAD_BYTES - used, " and %zu others", left_out);
 }

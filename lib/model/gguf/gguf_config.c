@@ -1,6 +1,7 @@
-/* gguf_config.c: the keys of a GGUF file as a config.json. */
+/* gguf_config.c: llama.cpp's architectures, and the keys of a file as a config.json. */
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -8,67 +9,175 @@
 #include "model/family/family.h"
 #include "model/gguf/gguf_model.h"
 
+#define SIZE GGUF_KEY_SIZE
+#define REAL GGUF_KEY_REAL
+#define FLAG GGUF_KEY_FLAG
+
+static const struct gguf_architecture architectures[] = {
+    {"gpt2", "gpt2"},
+    {"llama", "llama", .pairs = true},
+    {"qwen2", "qwen2"},
+    {"qwen3", "qwen3"},
+    {"gemma", "gemma"},
+    {"gemma3", "gemma3_text", /* layers with a window have another theta */
+     .keys = {{"attention.sliding_window", "sliding_window", SIZE, true},
+              {"rope.freq_base_swa", "rope_local_base_freq", REAL}}},
+    {"gptneox", "gpt_neox", .keys = {{"use_parallel_residual", "use_parallel_residual", FLAG}}},
+};
+
+/* Keys of all architectures, with names that all families read. */
+static const struct gguf_config_key common_keys[] = {
+    {"embedding_length", "hidden_size", SIZE, true},
+    {"block_count", "num_hidden_layers", SIZE, true},
+    {"attention.head_count", "num_attention_heads", SIZE, true},
+    {"attention.head_count_kv", "num_key_value_heads", SIZE},
+    {"feed_forward_length", "n_inner", SIZE, true},
+    {"context_length", "max_position_embeddings", SIZE, true},
+    {"rope.freq_base", "rope_theta", REAL},
+};
+
+enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
+
+int gguf_find_architecture(const struct gguf_architecture **architecture, const struct gguf *gguf,
+                           struct err *err)
+{
+    static const char key[] = "general.architecture";
+    struct gguf_text name = {NULL, 0};
+    struct buf known = {0};
+    if (gguf_text(gguf, key, &name, err))
+        return -1;
+    if (!name.bytes)
+        return err_set(err, "key '%s': expected a name such as \"llama\", found nothing", key);
+    for (size_t i = 0; i < ARCHITECTURES; i++) {
+        *architecture = &architectures[i];
+        if (gguf_is(name, architectures[i].name)) {
+            buf_release(&known);
+            return 0;
+        }
+        buf_format(&known, "%s%s",
+                   i == 0                  ? ""
+                   : i + 1 < ARCHITECTURES ? ", "
+                                           : " or ",
+                   architectures[i].name);
+    }
+    if (!buf_check(&known, err))
+        err_unsupported(err,
+                        "key '%s': expected %s, found \"%.*s\": read other models from their "
+                        "Hugging Face files",
+                        key, known.bytes, (int)(name.size < 64 ? name.size : 64), name.bytes);
+    buf_release(&known);
+    return -1;
+}
+
+const char *gguf_key(char full[GGUF_KEY_BYTES], const struct gguf_architecture *architecture,
+                     const char *key)
+{
+    snprintf(full, GGUF_KEY_BYTES, "%s.%s", architecture->name, key);
+    return full;
+}
+
+int gguf_size(const struct gguf *gguf, const struct gguf_architecture *architecture,
+              const char *key, long long *size, struct err *err)
+{
+    char full[GGUF_KEY_BYTES];
+    return gguf_integer(gguf, gguf_key(full, architecture, key), 1, INT32_MAX, size, err);
+}
+
+/* --- config.json ------------------------------------------------------------------------------
+ *
+ * A reader returns the value of a key after the architecture's name, or a default. The first error
+ * stops the writing: later readers return defaults.
+ */
+
 struct writer {
     struct json_writer json;
     const struct gguf *gguf;
     const struct gguf_architecture *architecture;
+    const struct family *family;
     struct err *err;
+    bool failed;
 };
 
-static void put_double(struct writer *writer, const char *name, double value)
+static struct err *fail(struct writer *w)
+{
+    struct err *err = w->failed ? NULL : w->err;
+    w->failed = true;
+    return err;
+}
+
+static bool has_key(const struct writer *w, const char *key)
+{
+    char full[GGUF_KEY_BYTES];
+    return gguf_value(w->gguf, gguf_key(full, w->architecture, key));
+}
+
+static long long read_size(struct writer *w, const char *key, long long otherwise)
+{
+    w->failed = w->failed || gguf_size(w->gguf, w->architecture, key, &otherwise, w->err);
+    return otherwise;
+}
+
+static double read_number(struct writer *w, const char *key, double min, double max)
+{
+    char full[GGUF_KEY_BYTES];
+    double value = 0;
+    gguf_key(full, w->architecture, key);
+    w->failed = w->failed || gguf_double(w->gguf, full, min, max, &value, w->err);
+    return value;
+}
+
+static void put_double(struct writer *w, const char *name, double value)
 {
     char text[NUM_DOUBLE_BYTES];
     num_double(text, value);
-    json_put_raw(&writer->json, name, text);
+    json_put_raw(&w->json, name, text);
 }
 
 /* A number of float32 as the shortest that reads back the same. */
-static void put_real(struct writer *writer, const char *name, const char *key, double value)
+static void put_real(struct writer *w, const char *name, const char *key, double value)
 {
-    if (gguf_value(writer->gguf, key)->kind == GGUF_F32)
-        json_put_float(&writer->json, name, (float)value);
+    char full[GGUF_KEY_BYTES];
+    if (gguf_value(w->gguf, gguf_key(full, w->architecture, key))->kind == GGUF_F32)
+        json_put_float(&w->json, name, (float)value);
     else
-        put_double(writer, name, value);
+        put_double(w, name, value);
 }
 
-static int put_key(struct writer *writer, const struct gguf_config_key *row)
+static void put_key(struct writer *w, const struct gguf_config_key *row)
 {
     char key[GGUF_KEY_BYTES];
-    long long size = 0;
-    double real = 0;
     bool flag = false;
-    gguf_key(key, writer->architecture, row->theirs);
-    if (!gguf_value(writer->gguf, key))
-        return row->needed ? err_set(writer->err, "key '%s': expected a number, found nothing", key)
-                           : 0;
-    if (row->kind == GGUF_KEY_SIZE) {
-        if (gguf_integer(writer->gguf, key, 1, INT32_MAX, &size, writer->err))
-            return -1;
-        json_put_integer(&writer->json, row->ours, size);
+    gguf_key(key, w->architecture, row->theirs);
+    if (!has_key(w, row->theirs)) {
+        if (row->needed)
+            err_set(fail(w), "key '%s': expected a number, found nothing", key);
+    } else if (row->kind == GGUF_KEY_SIZE) {
+        json_put_integer(&w->json, row->ours, read_size(w, row->theirs, 0));
     } else if (row->kind == GGUF_KEY_FLAG) {
-        if (gguf_bool(writer->gguf, key, &flag, writer->err))
-            return -1;
-        json_put_bool(&writer->json, row->ours, flag);
+        w->failed = w->failed || gguf_bool(w->gguf, key, &flag, w->err);
+        json_put_bool(&w->json, row->ours, flag);
     } else {
-        if (gguf_double(writer->gguf, key, 0, 1e12, &real, writer->err))
-            return -1;
-        put_real(writer, row->ours, key, real);
+        put_real(w, row->ours, row->theirs, read_number(w, row->theirs, 0, 1e12));
     }
-    return 0;
 }
 
-static bool has_key(const struct gguf_architecture *architecture, const char *key)
+static void put_keys(struct writer *w)
 {
-    const struct gguf_config_key *row = architecture->keys;
-    while (row->theirs && strcmp(row->theirs, key) != 0)
-        row++;
-    return row->theirs;
+    static const struct gguf_config_key epsilons[] = {
+        {"attention.layer_norm_epsilon", "layer_norm_epsilon", REAL, true},
+        {"attention.layer_norm_rms_epsilon", "rms_norm_eps", REAL, true}};
+    const struct gguf_config_key *own = w->architecture->keys;
+    for (size_t i = 0; i < sizeof common_keys / sizeof *common_keys; i++)
+        put_key(w, &common_keys[i]);
+    for (size_t i = 0; i < GGUF_KEYS_MAX && own[i].theirs; i++)
+        put_key(w, &own[i]);
+    put_key(w, &epsilons[w->family->defaults->rms]);
 }
 
-/* Keys by which a model computes what no config here says: 0 alone leaves it as it is. (Caps of
- * scores and logits are of architectures that are not here; llama.cpp writes them into every file
- * that it saves.) */
-static int refuse_undone(const struct writer *writer)
+/* Refuse keys that change what a model computes, unless they are 0 or the architecture's first own
+ * key. (Caps of scores and logits belong to other architectures; llama.cpp writes them into every
+ * file that it saves.) */
+static void refuse_undone(struct writer *w)
 {
     static const char *const undone[] = {"expert_count",
                                          "attention.sliding_window",
@@ -78,228 +187,184 @@ static int refuse_undone(const struct writer *writer)
                                          "embedding_scale",
                                          "residual_scale",
                                          "logit_scale"};
-    char key[GGUF_KEY_BYTES];
+    const char *own = w->architecture->keys[0].theirs;
     for (size_t i = 0; i < sizeof undone / sizeof *undone; i++) {
-        double value = 0;
-        if (has_key(writer->architecture, undone[i]))
-            continue;
-        if (gguf_double(writer->gguf, gguf_key(key, writer->architecture, undone[i]), -1e300, 1e300,
-                        &value, writer->err))
-            return -1;
+        bool is_own = own && strcmp(own, undone[i]) == 0;
+        double value = is_own ? 0 : read_number(w, undone[i], -1e300, 1e300);
         if (value != 0)
-            return err_unsupported(writer->err, "key '%s': expected 0 or no such key, found %g",
-                                   key, value);
+            err_unsupported(fail(w), "key '%s.%s': expected 0 or no such key, found %g",
+                            w->architecture->name, undone[i], value);
     }
-    return 0;
 }
 
-/* Llama 3 lets slow pairs turn more slowly, by a factor per pair: longrope with
- * the same factors for every length. */
-static int put_factors(struct writer *writer, const struct gguf_tensor *factors)
+/* Llama 3 rotates slow pairs more slowly, by a factor per pair: longrope with the same factors for
+ * every length. */
+static void put_factors(struct writer *w, const struct gguf_tensor *factors)
 {
-    static const char *const lists[] = {"short_factor", "long_factor"};
     float numbers[256];
     size_t count = factors->count;
-    long long positions = 1;
-    if (gguf_size(writer->gguf, writer->architecture, "context_length", &positions, writer->err))
-        return -1;
     if (factors->type != &gguf_types[GGUF_TYPE_F32] || factors->rank != 1 ||
-        count > sizeof numbers / sizeof *numbers)
-        return err_unsupported(writer->err,
-                               "tensor 'rope_freqs.weight': expected at most 256 numbers of F32, "
-                               "found %zu of %s",
-                               count, factors->type->name);
-    memcpy(numbers, writer->gguf->file.bytes + factors->begin, count * sizeof *numbers);
-    json_put_text(&writer->json, "rope_type", "longrope");
-    json_put_integer(&writer->json, "attention_factor", 1);
-    json_put_integer(&writer->json, "original_max_position_embeddings", positions);
-    for (size_t i = 0; i < 2; i++)
-        json_put_floats(&writer->json, lists[i], numbers, count);
-    return 0;
+        count > sizeof numbers / sizeof *numbers) {
+        err_unsupported(fail(w),
+                        "tensor 'rope_freqs.weight': expected at most 256 numbers of F32, found "
+                        "%zu of %s",
+                        count, factors->type->name);
+        return;
+    }
+    memcpy(numbers, w->gguf->file.bytes + factors->begin, count * sizeof *numbers);
+    json_put_text(&w->json, "rope_type", "longrope");
+    json_put_integer(&w->json, "attention_factor", 1);
+    json_put_integer(&w->json, "original_max_position_embeddings",
+                     read_size(w, "context_length", 1));
+    json_put_floats(&w->json, "short_factor", numbers, count);
+    json_put_floats(&w->json, "long_factor", numbers, count);
 }
 
-/* By how much all positions are scaled: by 0, or where nothing is said, they are not. */
-static int read_linear(const struct writer *writer, const char *key, double *factor)
-{
-    if (gguf_double(writer->gguf, key, 0, 1e6, factor, writer->err))
-        return -1;
-    if (*factor > 0 && *factor < 1)
-        return err_unsupported(writer->err, "key '%s': expected 0, or at least 1, found %g", key,
-                               *factor);
-    return 0;
-}
-
-static int put_scaling(struct writer *writer)
+/* The factor of all positions, 0 or at least 1; or factors of pairs. */
+static void put_scaling(struct writer *w)
 {
     char key[GGUF_KEY_BYTES];
-    char factor_key[GGUF_KEY_BYTES];
-    double factor = 0;
     struct gguf_text type = {"linear", strlen("linear")};
-    const struct gguf_tensor *factors = gguf_find(writer->gguf, "rope_freqs.weight");
-    gguf_key(factor_key, writer->architecture, "rope.scaling.factor");
-    if (!gguf_value(writer->gguf, factor_key)) /* older files */
-        gguf_key(factor_key, writer->architecture, "rope.scale_linear");
-    if (gguf_text(writer->gguf, gguf_key(key, writer->architecture, "rope.scaling.type"), &type,
-                  writer->err))
-        return -1;
+    const struct gguf_tensor *factors = gguf_find(w->gguf, "rope_freqs.weight");
+    bool is_new = has_key(w, "rope.scaling.factor");
+    const char *factor_key = is_new ? "rope.scaling.factor" : "rope.scale_linear";
+    gguf_key(key, w->architecture, "rope.scaling.type");
+    w->failed = w->failed || gguf_text(w->gguf, key, &type, w->err);
     bool linear = gguf_is(type, "linear");
-    if (linear && read_linear(writer, factor_key, &factor))
-        return -1;
+    double factor = linear ? read_number(w, factor_key, 0, 1e6) : 0;
+    if (factor > 0 && factor < 1)
+        err_unsupported(fail(w), "key '%s.%s': expected 0, or at least 1, found %g",
+                        w->architecture->name, factor_key, factor);
     if ((!linear && !gguf_is(type, "none")) || (factor > 1 && factors))
-        return err_unsupported(writer->err,
-                               "key '%s': expected \"none\" or \"linear\"%s, found "
-                               "\"%.*s\"",
-                               key, factors ? " by 0 with tensor 'rope_freqs.weight'" : "",
-                               (int)num_min(type.size, 64), type.bytes);
-    if (factor == 0 && !factors)
-        return 0;
-    json_put_open(&writer->json, "rope_scaling", '{');
-    if (factors && put_factors(writer, factors))
-        return -1;
-    if (!factors) {
-        json_put_text(&writer->json, "rope_type", "linear");
-        put_real(writer, "factor", factor_key, factor);
+        err_unsupported(fail(w), "key '%s': expected \"none\" or \"linear\"%s, found \"%.*s\"", key,
+                        factors ? " by 0 with tensor 'rope_freqs.weight'" : "",
+                        (int)num_min(type.size, 64), type.bytes);
+    if (w->failed || (factor == 0 && !factors))
+        return;
+    json_put_open(&w->json, "rope_scaling", '{');
+    if (factors) {
+        put_factors(w, factors);
+    } else {
+        json_put_text(&w->json, "rope_type", "linear");
+        put_real(w, "factor", factor_key, factor);
     }
-    json_put_close(&writer->json, '}');
-    return 0;
+    json_put_close(&w->json, '}');
 }
 
-/* The share of a head that turns, as a number of which that many channels are the whole part. */
-static void put_share(struct writer *writer, long long turning, long long width)
+/* The share of a head that is rotated: the smallest number that gives that many channels. */
+static void put_share(struct writer *w, long long turning, long long width)
 {
-    const struct family *family = family_find(writer->architecture->model_type);
+    const char *key = w->family->share_key;
     double share = (double)turning / (double)width;
     if ((long long)((double)width * share) < turning)
         share = nextafter(share, 1);
-    put_double(writer, family->share_key ? family->share_key : "partial_rotary_factor", share);
+    put_double(w, key ? key : "partial_rotary_factor", share);
 }
 
-/* What llama.cpp computes with where no key says it: every sixth layer sees all keys, and scores
- * are divided by the root of a head's size, in the model of 62 layers of the channels a head. */
-static int put_gemma3(struct writer *writer, long long width)
+/* llama.cpp's values without a key: every sixth layer has no window, and scores are divided by the
+ * root of a head's size; in the model of 62 layers, of the channels per head. */
+static void put_gemma3(struct writer *w, long long width)
 {
-    long long pattern = 6;
-    long long layers = 0;
-    long long channels = 0;
-    long long heads = 1;
-    if (gguf_size(writer->gguf, writer->architecture, "attention.sliding_window_pattern", &pattern,
-                  writer->err) ||
-        gguf_size(writer->gguf, writer->architecture, "block_count", &layers, writer->err) ||
-        gguf_size(writer->gguf, writer->architecture, "embedding_length", &channels, writer->err) ||
-        gguf_size(writer->gguf, writer->architecture, "attention.head_count", &heads, writer->err))
-        return -1;
-    json_put_integer(&writer->json, "sliding_window_pattern", pattern);
-    json_put_integer(&writer->json, "query_pre_attn_scalar",
-                     layers == 62 ? channels / heads : width);
-    return 0;
+    long long heads = read_size(w, "attention.head_count", 1);
+    long long channels = read_size(w, "embedding_length", 0) / heads;
+    json_put_integer(&w->json, "sliding_window_pattern",
+                     read_size(w, "attention.sliding_window_pattern", 6));
+    json_put_integer(&w->json, "query_pre_attn_scalar",
+                     read_size(w, "block_count", 0) == 62 ? channels : width);
 }
 
-static int put_rotation(struct writer *writer)
+static void put_rotation(struct writer *w)
 {
-    const struct gguf_architecture *architecture = writer->architecture;
-    long long width = 0;
-    long long heads = 0;
-    long long values = 0;
-    long long turning = 0;
-    if (gguf_size(writer->gguf, architecture, "embedding_length", &width, writer->err) ||
-        gguf_size(writer->gguf, architecture, "attention.head_count", &heads, writer->err))
-        return -1;
-    width = heads ? width / heads : width;
-    if (gguf_size(writer->gguf, architecture, "attention.key_length", &width, writer->err))
-        return -1;
-    values = turning = width;
-    if (gguf_size(writer->gguf, architecture, "attention.value_length", &values, writer->err) ||
-        gguf_size(writer->gguf, architecture, "rope.dimension_count", &turning, writer->err))
-        return -1;
+    const char *name = w->architecture->name;
+    long long heads = read_size(w, "attention.head_count", 1);
+    long long width =
+        read_size(w, "attention.key_length", read_size(w, "embedding_length", 0) / heads);
+    long long values = read_size(w, "attention.value_length", width);
+    long long turning = read_size(w, "rope.dimension_count", width);
     if (values != width)
-        return err_unsupported(writer->err,
-                               "key '%s.attention.value_length': expected %lld, the "
-                               "size of keys, found %lld",
-                               architecture->name, width, values);
-    if (turning > width || (architecture->pairs && turning != width))
-        return err_unsupported(writer->err,
-                               "key '%s.rope.dimension_count': expected %lld, the "
-                               "size of heads, found %lld",
-                               architecture->name, width, turning);
-    json_put_integer(&writer->json, "head_dim", width);
-    if (strcmp(architecture->name, "gemma3") == 0 && put_gemma3(writer, width))
-        return -1;
+        err_unsupported(fail(w),
+                        "key '%s.attention.value_length': expected %lld, the size of keys, found "
+                        "%lld",
+                        name, width, values);
+    if (turning > width || (w->architecture->pairs && turning != width))
+        err_unsupported(fail(w),
+                        "key '%s.rope.dimension_count': expected %lld, the size of heads, found "
+                        "%lld",
+                        name, width, turning);
+    json_put_integer(&w->json, "head_dim", width);
+    if (strcmp(name, "gemma3") == 0)
+        put_gemma3(w, width);
     if (turning != width)
-        put_share(writer, turning, width);
-    return put_scaling(writer);
+        put_share(w, turning, width);
+    put_scaling(w);
 }
 
-static int put_ids(struct writer *writer)
+static void put_id(struct writer *w, const char *key, const char *name)
 {
-    static const char *const roles[][2] = {{"tokenizer.ggml.bos_token_id", "bos_token_id"},
-                                           {"tokenizer.ggml.eos_token_id", "eos_token_id"}};
-    for (size_t i = 0; i < 2; i++) {
-        long long id = -1;
-        if (gguf_integer(writer->gguf, roles[i][0], 0, UINT32_MAX, &id, writer->err))
-            return -1;
-        if (id >= 0)
-            json_put_integer(&writer->json, roles[i][1], id);
-        else
-            json_put_raw(&writer->json, roles[i][1], "null");
-    }
-    return 0;
+    long long id = -1;
+    w->failed = w->failed || gguf_integer(w->gguf, key, 0, UINT32_MAX, &id, w->err);
+    if (id >= 0)
+        json_put_integer(&w->json, name, id);
+    else
+        json_put_raw(&w->json, name, "null");
 }
 
-/* A token for each row of the embedding, as llama.cpp demands. */
-static int check_vocabulary(struct writer *writer, size_t rows)
+/* The vocabulary has a token for each row of the embedding, as in llama.cpp. */
+static void put_vocabulary(struct writer *w)
 {
+    const struct gguf_tensor *words = gguf_find(w->gguf, "token_embd.weight");
     const struct gguf_value *tokens = NULL;
-    long long size = (long long)rows;
-    if (gguf_size(writer->gguf, writer->architecture, "vocab_size", &size, writer->err) ||
-        gguf_array(writer->gguf, "tokenizer.ggml.tokens", GGUF_TEXT, &tokens, writer->err))
-        return -1;
+    if (!words || words->rank != 2) {
+        err_set(fail(w), "tensor 'token_embd.weight': expected a matrix, found %s",
+                words ? "another shape" : "no such tensor");
+        return;
+    }
+    size_t rows = words->sizes[1];
+    long long size = read_size(w, "vocab_size", (long long)rows);
+    w->failed =
+        w->failed || gguf_array(w->gguf, "tokenizer.ggml.tokens", GGUF_TEXT, &tokens, w->err);
     if (size != (long long)rows)
-        return err_set(
-            writer->err,
-            "key '%s.vocab_size': expected %zu, the rows of tensor 'token_embd.weight', found %lld",
-            writer->architecture->name, rows, size);
+        err_set(fail(w),
+                "key '%s.vocab_size': expected %zu, the rows of tensor 'token_embd.weight', found "
+                "%lld",
+                w->architecture->name, rows, size);
     if (tokens && tokens->count != rows)
-        return err_set(writer->err,
-                       "key 'tokenizer.ggml.tokens': expected %zu items, the rows of tensor "
-                       "'token_embd.weight', found %zu",
-                       rows, tokens->count);
-    return 0;
+        err_set(fail(w),
+                "key 'tokenizer.ggml.tokens': expected %zu items, the rows of tensor "
+                "'token_embd.weight', found %zu",
+                rows, tokens->count);
+    json_put_integer(&w->json, "vocab_size", size);
 }
 
-/* What tensors say by being there. */
-static int put_tensors(struct writer *writer)
+/* What tensors show: whether the head is tied, and which matrices have a bias. */
+static void put_tensors(struct writer *w)
 {
-    const struct gguf *gguf = writer->gguf;
-    const struct gguf_tensor *words = gguf_find(gguf, "token_embd.weight");
-    if (!words || words->rank != 2)
-        return err_set(writer->err, "tensor 'token_embd.weight': expected a matrix, found %s",
-                       words ? "another shape" : "no such tensor");
-    if (check_vocabulary(writer, words->sizes[1]))
-        return -1;
-    json_put_integer(&writer->json, "vocab_size", (long long)words->sizes[1]);
-    json_put_bool(&writer->json, "tie_word_embeddings", !gguf_find(gguf, "output.weight"));
-    if (writer->architecture->asks_for_bias)
-        json_put_bool(&writer->json, "attention_bias",
-                      gguf_find(gguf, "blk.0.attn_q.bias") ||
-                          gguf_find(gguf, "blk.0.attn_qkv.bias"));
-    if (gguf_find(gguf, "blk.0.ffn_up.bias") && writer->architecture->pairs)
-        json_put_bool(&writer->json, "mlp_bias", true);
-    return 0;
+    const struct gguf *gguf = w->gguf;
+    unsigned biases = w->family->defaults->biases;
+    bool has_qkv = gguf_find(gguf, "blk.0.attn_q.bias") || gguf_find(gguf, "blk.0.attn_qkv.bias");
+    json_put_bool(&w->json, "tie_word_embeddings", !gguf_find(gguf, "output.weight"));
+    if (has_qkv != (bool)(biases & BIAS_QKV))
+        json_put_bool(&w->json, "attention_bias", has_qkv);
+    if (gguf_find(gguf, "blk.0.ffn_up.bias") && !(biases & BIAS_MLP))
+        json_put_bool(&w->json, "mlp_bias", true);
 }
 
 int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err)
 {
-    struct writer writer = {.json = {.buf = out}, .gguf = gguf, .err = err};
-    if (gguf_find_architecture(&writer.architecture, gguf, err) || refuse_undone(&writer))
+    struct writer w = {.json = {.buf = out}, .gguf = gguf, .err = err};
+    if (gguf_find_architecture(&w.architecture, gguf, err))
         return -1;
-    json_put_open(&writer.json, NULL, '{');
-    json_put_text(&writer.json, "model_type", writer.architecture->model_type);
-    for (const struct gguf_config_key *row = writer.architecture->keys; row->theirs; row++)
-        if (put_key(&writer, row))
-            return -1;
-    if ((writer.architecture->rotates && put_rotation(&writer)) || put_tensors(&writer) ||
-        put_ids(&writer))
-        return -1;
-    json_put_close(&writer.json, '}');
-    return buf_check(out, err);
+    w.family = family_find(w.architecture->model_type);
+    refuse_undone(&w);
+    json_put_open(&w.json, NULL, '{');
+    json_put_text(&w.json, "model_type", w.architecture->model_type);
+    put_keys(&w);
+    if (w.family->theta > 0)
+        put_rotation(&w);
+    put_vocabulary(&w);
+    put_tensors(&w);
+    put_id(&w, "tokenizer.ggml.bos_token_id", "bos_token_id");
+    put_id(&w, "tokenizer.ggml.eos_token_id", "eos_token_id");
+    json_put_close(&w.json, '}');
+    return w.failed ? -1 : buf_check(out, err);
 }

@@ -28,7 +28,27 @@ static unsigned kind_of(const struct vocabulary *vocabulary, size_t id)
 
 /* --- a byte-level BPE ------------------------------------------------------------------------- */
 
-/* GPT-2's own files say it by their architecture alone, if they are older. */
+/* How a byte-level BPE splits texts before pairs are merged. */
+static const struct gguf_pre {
+    const char *name; /* tokenizer.ggml.pre */
+    int pattern;      /* of splitter_patterns */
+    bool digits;      /* each by itself, first */
+    bool composes;    /* NFC, before */
+    bool takes_whole; /* a piece that is an entry is not merged from parts */
+    bool begins;      /* texts begin with BOS where no key says so */
+} pre_rows[] = {
+    {"gpt-2", PATTERN_GPT2},
+    {"phi-2", PATTERN_GPT2},
+    {"olmo", PATTERN_GPT2, false, true},
+    {"llama-bpe", PATTERN_LLAMA3, false, false, true, true},
+    {"llama3", PATTERN_LLAMA3, false, false, true, true},
+    {"llama-v3", PATTERN_LLAMA3, false, false, true, true},
+    {"qwen2", PATTERN_QWEN2, false, true},
+    {"deepseek-r1-qwen", PATTERN_QWEN2, false, true},
+    {"smollm", PATTERN_GPT2, true},
+};
+
+/* Older files of GPT-2 have no such key. *row stays NULL: it is none of these. */
 static int read_pre(const struct gguf_pre **row, struct gguf_text *name, const struct gguf *gguf,
                     struct err *err)
 {
@@ -40,7 +60,10 @@ static int read_pre(const struct gguf_pre **row, struct gguf_text *name, const s
         *name = (struct gguf_text){"gpt-2", strlen("gpt-2")};
     if (gguf_text(gguf, "tokenizer.ggml.pre", name, err))
         return -1;
-    *row = gguf_find_pre(*name);
+    *row = NULL;
+    for (size_t i = 0; i < sizeof pre_rows / sizeof *pre_rows; i++)
+        if (gguf_is(*name, pre_rows[i].name))
+            *row = &pre_rows[i];
     return 0;
 }
 

@@ -77,7 +77,7 @@ static void story_select(struct story *story, const char *heads)
 {
     const struct config *config = &story->viewer.model.config;
     ck_assert_int_eq(selection_sites(&story->selection, "all", config, NULL), 0);
-    story->selection.sites &= ~site_bit(SITE_SCORES);
+    story->selection.sites.of[PART_SENTENCE] &= ~((uint64_t)1 << SITE_SCORES);
     ck_assert_int_eq(selection_layers(&story->selection, "all", config, &story->arena, NULL), 0);
     ck_assert_int_eq(selection_heads(&story->selection, heads, config, &story->arena, NULL), 0);
 }
@@ -114,7 +114,7 @@ static void story_expect_report(struct story *story)
         ck_assert_uint_eq(one->rank, other->rank);
         ck_assert_mem_eq(one->shape, other->shape, sizeof one->shape);
         ck_assert_msg(memcmp(one->data, other->data, count * sizeof *one->data) == 0,
-                      "'%s' of layer %d differs", site_rows[one->site].name, one->layer);
+                      "'%s' of layer %d differs", site_name(one->site), one->layer);
         ck_assert(!one->heads == !other->heads);
         if (one->heads)
             ck_assert_mem_eq(one->heads, other->heads, one->shape[0] * sizeof *one->heads);
@@ -204,7 +204,8 @@ TEST(captured_tensors_with_a_source_have_the_bits_of_one_pass)
             struct input cats = story_input(m ? "the cat sleeps" : source);
             story_open(&story, models[m], &input, &cats);
             story_select(&story, i % 2 ? "0" : NULL);
-            story.selection.sites |= site_bit(SITE_CROSS_SCORES) | site_bit(SITE_ENC_SCORES);
+            site_set_join(&story.selection.sites, SITE_SET(SITE_OF(PART_CROSS, SITE_SCORES),
+                                                           SITE_OF(PART_SOURCE, SITE_SCORES)));
             struct generation_config generation = {
                 .tokens = tokens[i],
                 .sampling = {.temperature = 1, .top_p = 1, .seed = i},
@@ -223,7 +224,7 @@ TEST(captured_tensors_with_a_source_have_the_bits_of_one_pass)
 /* Compare the logits of the last step with a pass over the whole text. */
 static void expect_logits(struct story *story, size_t count)
 {
-    struct selection logits = {.sites = site_bit(SITE_LOGITS)};
+    struct selection logits = {.sites = SITE_SET(SITE_LOGITS)};
     struct input ids = {.ids = story_ids(story)};
     struct text_pair pair;
     struct report report;

@@ -84,7 +84,7 @@ TEST(a_cell_without_texts_is_nan)
     static const size_t shapes[][2] = {{1, 2}, {2, 1}};
     for (size_t i = 0; i < COUNT(shapes); i++) {
         static const float data[] = {1, 2};
-        const struct kept kept = {.site = SITE_CROSS_WEIGHTS,
+        const struct kept kept = {.site = SITE_OF(PART_CROSS, SITE_WEIGHTS),
                                   .rank = 2,
                                   .shape = {shapes[i][0], shapes[i][1]},
                                   .data = data};

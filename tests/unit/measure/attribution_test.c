@@ -80,7 +80,7 @@ TEST_LOOP(an_earlier_position_has_the_rotation_of_the_whole_text, 2)
 {
     static const char *const by_length[] = {"tests/golden-families/phi3-longrope",
                                             "tests/golden-families/llama-rope-dynamic"};
-    struct selection selection = {.sites = site_bit(SITE_LOGITS)};
+    struct selection selection = {.sites = SITE_SET(SITE_LOGITS)};
     double logit = 0;
     open(by_length[_i], "1,5,9,3,7,2,8,4");
     struct text whole = {.ids = pair.sentence.ids, .count = pair.sentence.count};
@@ -98,7 +98,7 @@ TEST_LOOP(an_earlier_position_has_the_rotation_of_the_whole_text, 2)
 
 static double logit_of_pass(void)
 {
-    struct selection selection = {.sites = site_bit(SITE_LOGITS)};
+    struct selection selection = {.sites = SITE_SET(SITE_LOGITS)};
     struct text whole = {.ids = pair.sentence.ids, .count = pair.sentence.count};
     struct text_list one = {&whole, 1, 0, NULL};
     double logit = 0;

@@ -7,6 +7,7 @@
 #include "lens/continuation.h"
 #include "measure/token_scores.h"
 #include "model/forward.h"
+#include "model/layer.h"
 
 static const char *const models[] = {
     "tiny", "tests/golden-families/llama", "tests/golden-families/gpt_neox",
@@ -38,7 +39,7 @@ static struct report look(enum site site, const char *layers)
 {
     struct err err = {0};
     struct report report;
-    struct selection selection = {.sites = site_bit(site)};
+    struct selection selection = {.sites = SITE_SET(site)};
     struct look at = {&selection, &pair, 1, 0, &report};
     int failed = selection_layers(&selection, layers, &viewer.model.config, &arena, &err) ||
                  viewer_look(&viewer, &at, &arena, &err);
@@ -54,7 +55,7 @@ static struct logit_lens see(void)
     const struct config *config = &viewer.model.config;
     plan = (struct lens_plan){.viewer = &viewer, .best_count = 2, .target = -1, .against = -1};
     int failed = lens_find_site(&plan.site, NULL, config, &err);
-    all.sites = site_bit(plan.site);
+    all.sites = SITE_SET(plan.site);
     failed = failed || selection_layers(&all, NULL, config, &arena, &err);
     plan.layers = all.layers;
     ck_assert_msg(!failed && !lens_look(&lens, &plan, &pair, &arena, &err), "%s", err.text);
@@ -69,7 +70,8 @@ TEST_LOOP(logits_of_captured_rows_have_the_bits_of_the_pass, COUNT(models))
     const struct config *config = &viewer.model.config;
     size_t words = config->vocab_size;
     struct report logits = look(SITE_LOGITS, NULL);
-    struct report stream = look(config->norm_first ? SITE_RESID_POST : SITE_LN_2, "-1");
+    struct report stream =
+        look(!style_norms_sums(config->style) ? SITE_RESID_POST : SITE_LN_2, "-1");
     const struct kept *kept = stream.tensors;
     struct run run = {
         .machine = &viewer.machine, .config = config, .weights = &viewer.model.weights};

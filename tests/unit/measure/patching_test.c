@@ -65,7 +65,7 @@ static int keep_answer(void *context, const struct announcement *seen, struct er
 static double edited_logit(const struct edits *edits)
 {
     const struct tokenized *base = plan.noise ? plan.clean : plan.corrupt;
-    struct selection selection = {.sites = site_bit(SITE_LOGITS)};
+    struct selection selection = {.sites = SITE_SET(SITE_LOGITS)};
     struct text text = {.ids = base->ids, .count = base->count};
     struct text_list one = {&text, 1, 0, NULL};
     struct edit items[4];
@@ -87,7 +87,7 @@ static double edited_logit(const struct edits *edits)
 static struct edit_source other_values(enum site site)
 {
     const struct config *c = &viewer.model.config;
-    struct selection selection = {.sites = site_bit(site)};
+    struct selection selection = {.sites = SITE_SET(site)};
     struct report report;
     struct text_pair other = plan.noise ? corrupt : clean;
     struct look look = {&selection, &other, 1, 0, &report};

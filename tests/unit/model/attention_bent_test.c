@@ -147,7 +147,7 @@ static void check_same(const struct recording *found, const struct recording *ex
         const struct record *one = &found->records[i];
         const struct record *other = recording_find(expected, one->site, one->layer, 0);
         ck_assert_msg(!memcmp(one->values, other->values, one->count * sizeof(float)),
-                      "layer %d, %s: other bits", one->layer, site_rows[one->site].name);
+                      "layer %d, %s: other bits", one->layer, site_name(one->site));
     }
 }
 

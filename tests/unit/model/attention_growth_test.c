@@ -108,7 +108,8 @@ static void grow_under_every_kind(size_t c)
             grow_by(&growth, pieces[i]);
             if (growth.model.config.n_encoder_layer)
                 continue;
-            growth.watch.sites &= ~site_bit(SITE_SCORES); /* which need masked keys, too */
+            growth.watch.sites.of[PART_SENTENCE] &=
+                ~((uint64_t)1 << SITE_SCORES); /* which need masked keys, too */
             cache_forget(&growth.cache, 0);
             grow_by(&growth, pieces[i]);
             growth.watch = record_all(&growth.model);

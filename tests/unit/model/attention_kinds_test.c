@@ -151,7 +151,7 @@ static void check_same(const struct recording *part, const struct recording *who
         ck_assert_mem_eq(found->shape, expected->shape, sizeof found->shape);
         ck_assert_msg(!memcmp(found->values, expected->values, found->count * sizeof(float)),
                       "text %zu, layer %d, %s: other bits", index, found->layer,
-                      site_rows[found->site].name);
+                      site_name(found->site));
     }
 }
 

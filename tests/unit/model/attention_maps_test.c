@@ -1,6 +1,7 @@
 #include "model/pass.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "../unit.h"
@@ -57,20 +58,32 @@ static int count_shown(void *context, const struct announcement *seen, struct er
 {
     struct loan *loan = context;
     (void)err;
-    loan->squares_shown += site_rows[seen->site].axes == AXES_HEAD_QUERY_KEY;
+    loan->squares_shown += site_row(seen->site)->axes == AXES_HEAD_QUERY_KEY;
     return 0;
 }
 
-static int run(struct loan *loan, struct err *err)
+static int ignore(void *context, const struct announcement *seen, struct err *err)
+{
+    (void)context, (void)seen, (void)err;
+    return 0;
+}
+
+static int run_tap(tap_lender lender, void *context, struct err *err)
 {
     struct batch batch;
     struct arena arena = {0};
-    struct tap tap = {.watch = &rig.watch, .sink = count_shown, .lend = lend, .context = loan};
+    tap_sink sink = lender == lend ? count_shown : ignore;
+    struct tap tap = {.watch = &rig.watch, .sink = sink, .lend = lender, .context = context};
     struct run what = {&rig.machine, &model.config, &rig.weights, &batch, .edits = NULL};
     int failed = batch_init(&batch, what.config, texts, COUNT(texts), &arena, err) ||
                  forward(&what, &tap, &arena, err);
     arena_release(&arena);
     return failed ? -1 : 0;
+}
+
+static int run(struct loan *loan, struct err *err)
+{
+    return run_tap(lend, loan, err);
 }
 
 static void begin(const char *text)
@@ -123,6 +136,64 @@ TEST(lent_memory_has_the_maps_that_the_sink_would_get)
             check_loan(&loan);
             arena_release(&loan.arena);
         }
+        recording_release(&shown);
+        end();
+    }
+}
+
+/* Takes rows, which must come in order and be those of the recording. */
+struct taken {
+    size_t next[SITE_IDS][LAYERS][2][HEADS]; /* query of each map */
+    atomic_size_t rows;
+};
+
+static void take(void *context, const struct attention_map_row *row)
+{
+    struct taken *taken = context;
+    const struct record *record = recording_find(&shown, row->site, row->layer, row->text);
+    size_t queries = record->count / HEADS / row->keys;
+    ck_assert_uint_eq(row->query,
+                      taken->next[site_id(row->site)][row->layer][row->text][row->head]++);
+    ck_assert_mem_eq(row->values, record->values + (row->head * queries + row->query) * row->keys,
+                     row->keys * sizeof(float));
+    taken->rows++;
+}
+
+static int lend_taker(void *context, struct attention_map_room *room, struct err *err)
+{
+    (void)context, (void)err;
+    room->take = take;
+    return 0;
+}
+
+TEST(rows_that_are_taken_are_those_of_the_maps)
+{
+    static const struct {
+        const char *config, *attention;
+        bool mask_after;
+    } rows[] = {
+        {config, "dense", false},
+        {cross, "dense", false},
+        {config, "dense", true},
+        {config, "linear", false},
+        {config, "blocked:7", false},
+        {cross, "lowrank:4", false},
+        {config, "window:9+random:3", false},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct taken taken = {.rows = 0};
+        struct err err = {0};
+        size_t expected = 0;
+        begin(rows[i].config);
+        ck_assert(!mechanism_set_attention(&model.config.mechanism, rows[i].attention, &err));
+        model.config.mechanism.renormalise = rows[i].mask_after;
+        rig_watch_all(&rig);
+        shown = (struct recording){0};
+        ck_assert_int_eq(rig_run(&rig, &shown, texts, COUNT(texts), NULL), 0);
+        ck_assert_msg(!run_tap(lend_taker, &taken, &err), "%s", err.text);
+        for (size_t t = 0; t < COUNT(texts); t++)
+            expected += texts[t].count * HEADS * LAYERS * (SITES + rows[i].mask_after);
+        ck_assert_uint_eq(taken.rows, expected);
         recording_release(&shown);
         end();
     }

@@ -58,7 +58,7 @@ TEST_LOOP(logits_of_last_tokens_have_the_bits_of_all_logits, PRECISIONS)
     static struct growth growth;
     static struct record last;
     growth_open(&growth, growth_gpt2, 150, (enum precision)_i);
-    struct record_watch watch = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
+    struct record_watch watch = {.sites = SITE_SET(SITE_LOGITS), .last_logits = true};
     growth_fill(&growth, &growth.cache, 20);
     struct text texts[] = {{.ids = growth.ids, .count = 7},
                            {.ids = growth.ids, .count = 1},
@@ -274,18 +274,11 @@ TEST(a_cache_that_is_too_large_is_refused)
 /* --- watched sites while a text grows -------------------------------------------------------- */
 
 /* The number of layers that have a site. */
-static size_t layers_of(const struct config *config, int site)
-{
-    if (!site_rows[site].in_layer)
-        return 1;
-    return site_rows[site].part == PART_SOURCE ? config->n_encoder_layer : config->n_layer;
-}
-
 /* A pass that watches one site, then one that watches all and continues. */
 static void watch_one(struct growth *growth, enum site site, size_t layer)
 {
     static struct record part;
-    struct record_watch watch = {.sites = site_bit(site), .first_layer = layer};
+    struct record_watch watch = {.sites = SITE_SET(site), .first_layer = layer};
     struct text text = growth_part(growth, 0, 40, &growth->cache);
     cache_forget(&growth->cache, 0);
     if (text.source_cache)
@@ -303,10 +296,11 @@ TEST_LOOP(watched_sites_do_not_change_the_cache, PRECISIONS)
     for (size_t c = 0; c < COUNT(configs); c++) {
         growth_open(&growth, configs[c], 150, (enum precision)_i);
         struct record_watch all = record_all(&growth.model);
-        for (int site = 0; site < SITE_COUNT; site++)
+        for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
             for (size_t layer = 0; layer < 3; layer++)
-                if (all.sites >> site & 1 && layer < layers_of(&growth.model.config, site))
-                    watch_one(&growth, (enum site)site, layer);
+                if (site_set_has(all.sites, site) &&
+                    layer < site_layers(&growth.model.config, site))
+                    watch_one(&growth, site, layer);
         growth_release(&growth);
     }
 }
@@ -317,10 +311,10 @@ TEST_LOOP(a_source_is_encoded_once, PRECISIONS)
     static struct record part;
     growth_open(&growth, growth_norms_first, 150, (enum precision)_i);
     struct record_watch all = record_all(&growth.model);
-    struct record_watch of_source = {.sites = 0};
-    for (int site = 0; site < SITE_COUNT; site++)
-        if (site_is_of_source((enum site)site))
-            of_source.sites |= all.sites & site_bit((enum site)site);
+    struct record_watch of_source = {0};
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+        if (site_is_of_source(site) && site_set_has(all.sites, site))
+            site_set_add(&of_source.sites, site);
     for (int round = 0; round < 2; round++) {
         struct text text = growth_part(&growth, 0, 5, &growth.cache);
         record_pass(&part, &growth.model, &text, 1, &of_source);
@@ -348,7 +342,7 @@ TEST_LOOP(every_head_is_cached, PRECISIONS)
     static struct record part;
     for (size_t i = 0; i < 3 * COUNT(sites); i++) {
         growth_open(&growth, configs[i % 3], 60, (enum precision)_i);
-        struct record_watch watch = {.sites = site_bit(sites[i / 3]),
+        struct record_watch watch = {.sites = SITE_SET(sites[i / 3]),
                                      .first_layer = growth.model.config.n_layer - 1,
                                      .head_count = 1};
         struct text text = growth_part(&growth, 0, 40, &growth.cache);

@@ -114,7 +114,7 @@ TEST_LOOP(scale_1_and_replacement_with_the_same_values_do_not_change_a_bit, COUN
         run(&edited, edit, COUNT(edit));
         for (size_t k = 0; k < plain.count; k++)
             ck_assert_msg(same(&plain.items[k], &edited.items[k]), "%s edited, %s differs",
-                          site_rows[item->site].name, site_rows[plain.items[k].site].name);
+                          site_name(item->site), site_name(plain.items[k].site));
     }
 }
 
@@ -143,7 +143,7 @@ TEST_LOOP(every_value_can_be_set_and_is_announced, COUNT(configs))
             bool first = item->layer <= 0; /* it changes later layers, too */
             if (hit || first)
                 ck_assert_msg(found->data[cell] == (hit ? 0.75f : item->data[cell]),
-                              "'%s': cell %zu", site_rows[item->site].name, cell);
+                              "'%s': cell %zu", site_name(item->site), cell);
         }
     }
 }
@@ -191,7 +191,7 @@ TEST_LOOP(a_growing_text_is_edited_as_the_whole, PLAIN)
     run(&plain, edits_of, COUNT(edits_of));
     struct record_watch watch = record_all(&model);
     watch.edits = &edits;
-    watch.sites &= ~site_bit(SITE_SCORES);
+    watch.sites.of[PART_SENTENCE] &= ~((uint64_t)1 << SITE_SCORES);
     ck_assert(!cache_init(&cache, &model.config, NULL));
     for (size_t i = 0; i < LENGTH; i++, part.ids++) {
         record_pass(&edited, &model, &part, 1, &watch);

@@ -12,6 +12,7 @@
 #include "measure/attribution.h"
 #include "measure/head_circuits.h"
 #include "measure/patching.h"
+#include "model/family/family.h"
 #include "train/train_step.h"
 
 /* --- the wings -------------------------------------------------------------------------------- */
@@ -76,19 +77,20 @@ static const struct wing {
 
 static const struct config plain = {
     .kind = MODEL_GPT2,
+    .family = &family_rows[MODEL_GPT2],
     .n_layer = 1,
     .n_head = 4,
     .n_kv_head = 4,
     .d_k = 8,
     .d_v = 8,
     .embedding_scale = 1,
-    .norm_first = true,
+    .style = STYLE_PRE,
     .final_norm = true,
     .causal = true,
     .projections = true,
     .out_proj = true,
-    .norm_in = true,
     .norm_shift = true,
+    .layer_flags = {LAYER_WINDOW},
 };
 
 #define MEMBER(field) (((struct config *)0)->field)
@@ -109,12 +111,12 @@ static const struct planted {
     uint64_t others; /* features of the same value */
 } planted[] = {
     {SET(ATTENTION_ALONE, kind, MODEL_ATTENTION), "e"},
-    {SET(ENCODER, n_encoder_layer, 1), "ec"},
+    {SET(ENCODER, n_encoder_layer, 1), "ec", HAS(CROSS)},
     {SET(SHARED_KEYS, n_kv_head, 2), "eapct"},
     {SET(VALUE_SIZE, d_v, 4), "e"},
     {SET(EMBEDDING_SCALE, embedding_scale, 2), "eapct"},
     {SET(SINUSOIDS, sinusoids, true), "ec"},
-    {SET(NORMS_LAST, norm_first, false), "eapc"},
+    {SET(NORMS_LAST, style, STYLE_POST), "eapc"},
     {SET(NO_FINAL_NORM, final_norm, false), "eapc"},
     {SET(LAYER_SCALE, scale_by_layer, true), "eapct"},
     {SET(BIDIRECTIONAL, causal, false), "e"},
@@ -128,12 +130,12 @@ static const struct planted {
     {SET(RMS, rms, true), "eapct"},
     {SET(NORM_OFFSET, norm_offset, true), "eapct"},
     {SET(NO_SHIFT, norm_shift, false), ""},
-    {SET(NORM_OUT, norm_out, true), "eapc"},
-    {SET(NO_NORM_IN, norm_in, false), "eapc"},
-    {SET(PARALLEL, parallel, true), "eapct"},
-    {SET(SHARED_NORM, shared_norm, true), "eapct"},
-    {SET(RESIDUAL_NORMED, residual_normed, true), "eapc"},
-    {SET(STREAM_NORMED, stream_normed, true), "eapc"},
+    {SET(NORM_OUT, style, STYLE_SANDWICH), "eapc"},
+    {SET(NO_NORM_IN, style, STYLE_AFTER), "eapc", HAS(NORM_OUT)},
+    {SET(PARALLEL, style, STYLE_PARALLEL), "eapct"},
+    {SET(SHARED_NORM, style, STYLE_ONE_NORM), "eapct", HAS(PARALLEL)},
+    {SET(RESIDUAL_NORMED, style, STYLE_TO_NORMED), "eapc"},
+    {SET(STREAM_NORMED, style, STYLE_POST_STREAM), "eapc", HAS(NORMS_LAST)},
     {SET(GATED, gated, true), "eapct"},
     {SET(HEAD_NORM, head_norm, HEAD_NORM_SHARED), "eapct", HAS(HEAD_NORM_MEAN)},
     {SET(HEAD_NORM_WHOLE, head_norm, HEAD_NORM_WHOLE), "eapc",
@@ -158,19 +160,77 @@ static const struct planted {
     {SET(UNROTATED, layer_flags, {LAYER_UNROTATED}), "eapct"},
     /* kinds that were added to an enum, but not to the features */
     {SET(OTHER, kind, (enum model_kind)(MODEL_DECODER + 1)), ""},
-    {SET(OTHER, head_norm, (enum head_norm)(HEAD_NORM_WHOLE + 1)), "",
+    {SET(OTHER_RULE, head_norm, (enum head_norm)(HEAD_NORM_WHOLE + 1)), "",
      HAS(HEAD_NORM) | HAS(HEAD_NORM_MEAN)},
-    {SET(OTHER, alibi, (enum alibi)(ALIBI_FALCON + 1)), "", HAS(ALIBI)},
+    {SET(OTHER, alibi, (enum alibi)(ALIBI_FALCON + 1)), ""},
     {SET(OTHER, rotary, {.scaling = (enum rotary_scaling)(ROTARY_LONGROPE + 1)}), ""},
     {SET(OTHER, biases, 16), ""},
     {SET(OTHER, layer_flags, {8}), ""},
 };
 
+/* Of each feature that no config has yet, a field of a sublayer that makes it, with its words. */
+#define RULE(id, member, kind, ...)                                                                \
+    FEATURE_##id, kind, offsetof(struct sublayer, member), sizeof(((struct sublayer *)0)->member), \
+        (const __typeof__(((struct sublayer *)0)->member)[])                                       \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+
+static const struct ruled {
+    enum feature feature;
+    enum sublayer_kind kind;
+    size_t offset, size;
+    const void *value;
+    const char *words;
+} ruled[] = {
+    {RULE(LATENT, head.by, SUBLAYER_ATTEND, HEADS_LATENT), "latent attention"},
+    {RULE(NORM_AFTER_ROTARY, head.norm_after_rotary, SUBLAYER_ATTEND, true),
+     "norms after rotary embeddings"},
+    {RULE(ROTARY_FIRST, head.rotary_first, SUBLAYER_ATTEND, 2),
+     "rotary embeddings of the last channels"},
+    {RULE(CLIP, head.clip, SUBLAYER_ATTEND, 8), "clipped queries, keys and values"},
+    {RULE(ALIBI_FROM_END, score.bias, SUBLAYER_ATTEND, BIAS_ALIBI_FROM_END),
+     "ALiBi from the last key"},
+    {RULE(BUCKETS, score.bias, SUBLAYER_ATTEND, BIAS_BUCKETS), "biases of distances"},
+    {RULE(WINDOW_AHEAD, score.ahead, SUBLAYER_ATTEND, 4), "windows with later tokens"},
+    {RULE(SINK, score.sink, SUBLAYER_ATTEND, true), "attention sinks of the softmax"},
+    {RULE(CLAMP, mlp.clamp, SUBLAYER_MLP, 7), "clamped MLPs"},
+    {RULE(CLAMP, mlp.up_offset, SUBLAYER_MLP, 1), "clamped MLPs"},
+    {RULE(EXPERTS, mlp.experts, SUBLAYER_MLP, 4), "experts"},
+    {RULE(OTHER_RULE, kind, SUBLAYER_ATTEND, (enum sublayer_kind)(SUBLAYER_MLP + 1)),
+     "another kind of sublayer"},
+    {RULE(OTHER_RULE, reads, SUBLAYER_ATTEND, (enum sublayer_input)(READS_LAST_INPUT + 1)),
+     "another kind of sublayer"},
+    {RULE(OTHER_RULE, score.bias, SUBLAYER_ATTEND, BIAS_BUCKETS + 1), "another kind of sublayer"},
+};
+
+/* Features of the ends of a stack that no config has yet. */
+static const uint64_t ends = HAS(OTHER_POSITIONS) | HAS(SEGMENTS) | HAS(OTHER_END);
+
+TEST_LOOP(the_pass_and_the_wings_refuse_what_a_sublayer_may_have_and_no_config_has, COUNT(ruled))
+{
+    const struct ruled *r = &ruled[_i];
+    uint64_t feature = UINT64_C(1) << r->feature;
+    struct sublayer list[SUBLAYERS_MAX];
+    layer_read(list, &plain, PART_SENTENCE, 0);
+    struct sublayer *s = &list[r->kind == SUBLAYER_MLP];
+    ck_assert_uint_eq(sublayer_features(s, &plain), 0);
+    memcpy((char *)s + r->offset, r->value, r->size);
+    ck_assert(sublayer_features(s, &plain) & feature);
+    ck_assert(!(pass_features & (feature | ends)));
+    ck_assert(features_refuse(pass_features, feature, &plain, "to run", &err));
+    ck_assert_msg(err.kind == ERR_UNSUPPORTED && strstr(err.text, r->words), "%s", err.text);
+    for (const struct wing *wing = wings; wing < wings + COUNT(wings); wing++)
+        ck_assert_msg(!(*wing->features & ~pass_features), "%c", wing->letter);
+}
+
 TEST(a_plain_config_has_no_feature_and_every_feature_is_planted)
 {
-    uint64_t all = 0;
+    uint64_t all = ends;
     for (size_t i = 0; i < COUNT(planted); i++)
         all |= UINT64_C(1) << planted[i].feature;
+    for (size_t i = 0; i < COUNT(ruled); i++)
+        all |= UINT64_C(1) << ruled[i].feature;
     ck_assert_uint_eq(config_features(&plain), 0);
     ck_assert_uint_eq(all, UINT64_MAX >> (64 - FEATURE_COUNT));
 }

@@ -62,7 +62,7 @@ static void grow(const struct record *whole, struct cache *cache, size_t count,
 TEST_LOOP(a_growing_long_text_has_the_bits_of_the_whole, PRECISIONS)
 {
     static struct record whole;
-    const struct record_watch watch = {.sites = site_bit(SITE_CONTEXT)};
+    const struct record_watch watch = {.sites = SITE_SET(SITE_CONTEXT)};
     for (size_t k = 0; k < COUNT(kinds); k += one_of(3)) {
         struct cache cache;
         open_kind(grouped, kinds[k], (enum precision)_i);
@@ -83,7 +83,7 @@ TEST_LOOP(every_instruction_set_gives_the_same_bits_for_a_long_text, PRECISIONS)
 {
     static const char *const targets[] = {"hsw", "snb", "generic"};
     static struct record whole, other;
-    const struct record_watch watch = {.sites = site_bit(SITE_CONTEXT)};
+    const struct record_watch watch = {.sites = SITE_SET(SITE_CONTEXT)};
     for (size_t k = 0; k < COUNT(kinds) * COUNT(targets); k += one_of(5)) {
         take_best_target((enum precision)_i);
         open_kind(grouped, kinds[k / COUNT(targets)], (enum precision)_i);
@@ -124,8 +124,8 @@ TEST(a_sum_over_thousands_of_keys_is_accurate)
 {
     static const char *const some[] = {"dense", "window:3000", "strided:1", "blocked:64"};
     static struct record values, last;
-    const struct record_watch v = {.sites = site_bit(SITE_V)};
-    const struct record_watch rest = {.sites = site_bit(SITE_WEIGHTS) | site_bit(SITE_CONTEXT)};
+    const struct record_watch v = {.sites = SITE_SET(SITE_V)};
+    const struct record_watch rest = {.sites = SITE_SET(SITE_WEIGHTS, SITE_CONTEXT)};
     for (size_t k = 0; k < COUNT(some); k += one_of(4)) {
         struct cache cache;
         open_kind(even, some[k], PRECISION_FP32);

@@ -4,31 +4,61 @@
 #include <string.h>
 
 #include "../unit.h"
-#include "model/config.h"
+#include "../rigs/tiny_model.h"
+#include "model/family/family.h"
 
-/* weights.c relies on this order: a matrix, its bias; a scale, its shift. */
-TEST(a_bias_follows_its_matrix)
+/* clang-format off */
+static const char *const configs[] = {
+    JSON({"model_type": "gpt2", "n_layer": 2, "n_embd": 12}),
+    JSON({"model_type": "attention", "vocab_size": 5, "n_embd": 4, "n_layer": 3, "bias": true}),
+    JSON({"model_type": "transformer", "vocab_size": 5, "n_embd": 4, "n_layer": 2,
+          "n_encoder_layer": 3}),
+    JSON({"model_type": "opt", "vocab_size": 5, "hidden_size": 8, "num_hidden_layers": 2,
+          "num_attention_heads": 2, "word_embed_proj_dim": 4}),
+    JSON({"model_type": "gemma3_text", "vocab_size": 5, "hidden_size": 8, "num_hidden_layers": 2,
+          "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 4})};
+/* clang-format on */
+
+TEST_LOOP(a_list_has_each_slot_once_and_finds_it, COUNT(configs))
 {
-    for (int id = 1; id < PARAMETERS; id++) {
-        const char *name = parameter_rows[id].name;
-        const char *before = parameter_rows[id - 1].name;
-        size_t stem = strlen(name) - strlen(".bias");
-        if (strcmp(name + stem, ".bias") != 0)
+    struct config config;
+    struct slot list[200];
+    size_t shape[SLOT_RANK_MAX], without[SLOT_RANK_MAX];
+    ck_assert_int_eq(config_parse(&config, configs[_i], strlen(configs[_i]), NULL), 0);
+    size_t count = slot_list(NULL, 0, &config);
+    ck_assert_uint_le(count, COUNT(list));
+    ck_assert_uint_eq(slot_list(list, sizeof *list, &config), count);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_uint_eq(slot_find(list, count, sizeof *list, list[i]), i);
+        ck_assert_uint_gt(slot_shape(shape, list[i], &config), 0);
+        if (!(list[i].id & 1))
             continue;
-        ck_assert_uint_eq(strlen(before), stem + strlen(".weight"));
-        ck_assert(strncmp(name, before, stem) == 0);
-        ck_assert_str_eq(before + stem, ".weight");
+        struct slot of = list[i];
+        of.id--; /* the matrix or scale comes before its bias or shift */
+        ck_assert_uint_eq(slot_find(list, count, sizeof *list, of), i - 1);
+        slot_shape(without, of, &config);
+        ck_assert_uint_eq(shape[0], without[0]);
     }
+    for (int part = 0; part < 3; part++)
+        for (int id = 0; id < SLOTS; id++)
+            for (int layer = -1; layer < 5; layer++) {
+                struct slot slot = {(unsigned char)part, (unsigned char)id, (short)layer, -1};
+                bool found = slot_find(list, count, sizeof *list, slot) != SIZE_MAX;
+                ck_assert(found == slot_exists(slot, &config));
+            }
 }
 
 TEST(the_longest_name_fits)
 {
-    static const struct config config = {.n_encoder_layer = 16384};
     char name[PARAMETER_NAME_BYTES];
-    for (int id = 0; id < PARAMETERS; id++) {
-        parameter_name(name, (enum parameter_id)id, 16383, &config);
-        ck_assert_uint_lt(strlen(name), PARAMETER_NAME_BYTES - 1);
-    }
+    for (size_t i = 0; i < family_count; i++)
+        for (int part = 0; part < (family_rows[i].names->source_layers ? 3 : 1); part++)
+            for (int id = SLOT_TOKENS; id < SLOTS; id++) {
+                struct slot slot =
+                    id < SLOTS_OF_ENDS ? slot_of_end(part, id) : slot_of(part, id, 16383);
+                family_tensor_name(name, &family_rows[i], slot);
+                ck_assert_uint_lt(strlen(name), PARAMETER_NAME_BYTES - 1);
+            }
 }
 
 TEST(shapes_of_every_rank_are_written)

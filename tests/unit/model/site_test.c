@@ -21,15 +21,43 @@ static const char *const names[] = {
 };
 /* clang-format on */
 
-TEST(sites_are_in_the_order_of_the_pass)
+TEST(sites_are_listed_in_the_order_of_the_pass)
 {
-    ck_assert_uint_eq(COUNT(names), SITE_ALL);
-    for (size_t i = 0; i < COUNT(names); i++) {
-        enum site site = SITE_COUNT;
-        ck_assert_str_eq(site_rows[i].name, names[i]);
-        ck_assert(site_find(names[i], strlen(names[i]), &site));
-        ck_assert_uint_eq(site, i);
+    size_t count = 0;
+    for (enum site site = 0; site != SITE_END; site = site_next(site)) {
+        enum site found = SITE_END;
+        if (!site_about(site))
+            continue;
+        ck_assert_uint_lt(count, COUNT(names));
+        ck_assert_str_eq(site_name(site), names[count]);
+        ck_assert(site_find(names[count], strlen(names[count]), &found));
+        ck_assert_uint_eq(found, site);
+        count++;
     }
+    ck_assert_uint_eq(count, COUNT(names));
+}
+
+TEST(sites_that_no_model_has_are_not_found)
+{
+    static const char *const reserved[] = {"sink",      "router",        "expert_weights", "pooled",
+                                           "enc.q_pre", "cross_mlp_act", "enc.logits",     ""};
+    enum site site;
+    for (size_t i = 0; i < COUNT(reserved); i++)
+        ck_assert_msg(!site_find(reserved[i], strlen(reserved[i]), &site), "%s", reserved[i]);
+}
+
+TEST(a_set_holds_the_sites_of_all_parts)
+{
+    struct site_set set = SITE_SET(SITE_Q, SITE_OF(PART_CROSS, SITE_K));
+    ck_assert(site_set_is_empty((struct site_set){0}) && !site_set_is_empty(set));
+    site_set_add(&set, SITE_OF(PART_SOURCE, SITE_LN_F));
+    ck_assert(!site_set_has_effective(set));
+    site_set_join(&set, SITE_SET(SITE_ROLLOUT));
+    ck_assert(site_set_has_effective(set));
+    for (int site = 0; site < SITE_COUNT; site++)
+        ck_assert_int_eq(site_set_has(set, (enum site)site),
+                         site == SITE_Q || site == (int)SITE_OF(PART_CROSS, SITE_K) ||
+                             site == (int)SITE_OF(PART_SOURCE, SITE_LN_F) || site == SITE_ROLLOUT);
 }
 
 TEST(names_of_tensors_have_their_layer)
@@ -37,12 +65,16 @@ TEST(names_of_tensors_have_their_layer)
     char name[SITE_NAME_BYTES];
     ck_assert_str_eq(site_tensor_name(name, SITE_WEIGHTS, 0), "h.0.weights");
     ck_assert_str_eq(site_tensor_name(name, SITE_RESID_POST, 16383), "h.16383.resid_post");
-    ck_assert_str_eq(site_tensor_name(name, SITE_ENC_WEIGHTS, 0), "enc.0.weights");
-    ck_assert_str_eq(site_tensor_name(name, SITE_ENC_RESID_POST, 16383), "enc.16383.resid_post");
-    ck_assert_str_eq(site_tensor_name(name, SITE_CROSS_WEIGHTS, 3), "h.3.cross_weights");
-    ck_assert_str_eq(site_tensor_name(name, SITE_CROSS_CONTEXT, 16383), "h.16383.cross_context");
+    ck_assert_str_eq(site_tensor_name(name, SITE_OF(PART_SOURCE, SITE_WEIGHTS), 0),
+                     "enc.0.weights");
+    ck_assert_str_eq(site_tensor_name(name, SITE_OF(PART_SOURCE, SITE_RESID_POST), 16383),
+                     "enc.16383.resid_post");
+    ck_assert_str_eq(site_tensor_name(name, SITE_OF(PART_CROSS, SITE_WEIGHTS), 3),
+                     "h.3.cross_weights");
+    ck_assert_str_eq(site_tensor_name(name, SITE_OF(PART_CROSS, SITE_CONTEXT), 16383),
+                     "h.16383.cross_context");
     ck_assert_str_eq(site_tensor_name(name, SITE_EMBEDDING, -1), "embedding");
-    ck_assert_str_eq(site_tensor_name(name, SITE_ENC_LN_F, -1), "enc.ln_f");
+    ck_assert_str_eq(site_tensor_name(name, SITE_OF(PART_SOURCE, SITE_LN_F), -1), "enc.ln_f");
     ck_assert_str_eq(site_tensor_name(name, SITE_LOGITS, -1), "logits");
 }
 

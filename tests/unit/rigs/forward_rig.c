@@ -33,18 +33,14 @@ void rig_watch_nothing(struct rig *rig)
 size_t rig_layers(const struct rig *rig, enum site site)
 {
     const struct config *config = &rig->model->config;
-    if (!site_exists(config, site))
-        return 0;
-    if (!site_rows[site].in_layer)
-        return 1;
-    return site_rows[site].part == PART_SOURCE ? config->n_encoder_layer : config->n_layer;
+    return site_exists(config, site) ? site_layers(config, site) : 0;
 }
 
 void rig_watch_all(struct rig *rig)
 {
-    for (int site = 0; site < SITE_COUNT; site++)
-        for (size_t layer = 0; layer < rig_layers(rig, (enum site)site); layer++)
-            watch_add(&rig->watch, (enum site)site, layer);
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+        for (size_t layer = 0; layer < rig_layers(rig, site); layer++)
+            watch_add(&rig->watch, site, layer);
 }
 
 void rig_soil(struct arena *memory)
@@ -121,15 +117,14 @@ void rig_judge(struct rig *rig, const struct recording *recording, size_t index,
 {
     struct reference reference;
     reference_run(&reference, rig->model, text);
-    for (int site = 0; site < SITE_COUNT; site++) {
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
         for (int layer = 0; layer < REFERENCE_LAYERS_MAX; layer++) {
             const double *expected = reference.sites[site][layer];
-            int announced = site_rows[site].in_layer ? layer : -1;
-            const struct record *found =
-                recording_find(recording, (enum site)site, announced, index);
-            if (!expected && (site_rows[site].in_layer || layer > 0))
+            int announced = site_row(site)->in_layer ? layer : -1;
+            const struct record *found = recording_find(recording, site, announced, index);
+            if (!expected && (site_row(site)->in_layer || layer > 0))
                 continue;
-            ck_assert_msg(!found == !expected, "%s of layer %d", site_rows[site].name, layer);
+            ck_assert_msg(!found == !expected, "%s of layer %d", site_name(site), layer);
             if (expected)
                 judge_record(found, expected, reference.counts[site][layer]);
         }

@@ -9,9 +9,9 @@
 struct record_watch record_all(const struct random_model *model)
 {
     struct record_watch watch = {0};
-    for (int site = 0; site < SITE_COUNT; site++)
-        if (site_exists(&model->config, (enum site)site))
-            watch.sites |= site_bit(site);
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+        if (site_exists(&model->config, site))
+            site_set_add(&watch.sites, site);
     return watch;
 }
 
@@ -30,14 +30,12 @@ static int keep(void *context, const struct announcement *seen, struct err *err)
 
 static void add_sites(struct watch *watch, const struct record_watch *wanted)
 {
-    for (int site = 0; site < SITE_COUNT; site++) {
-        if (!(wanted->sites >> site & 1))
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+        if (!site_set_has(wanted->sites, site))
             continue;
-        if (!site_rows[site].in_layer)
-            watch_add(watch, (enum site)site, 0);
-        for (size_t i = wanted->first_layer; site_rows[site].in_layer && i < watch->layer_count;
-             i++)
-            watch_add(watch, (enum site)site, i);
+        size_t first = site_row(site)->in_layer ? wanted->first_layer : 0;
+        for (size_t i = first; i < site_layers(watch->config, site); i++)
+            watch_add(watch, site, i);
     }
     watch->last_logits = wanted->last_logits;
     watch->first_head = wanted->first_head;
@@ -78,7 +76,7 @@ static const struct record_item *find(const struct record *record, size_t text,
         if (item->site == like->site && item->layer == like->layer && item->text == text)
             return item;
     }
-    ck_abort_msg("'%s' of layer %d is missing", site_rows[like->site].name, like->layer);
+    ck_abort_msg("'%s' of layer %d is missing", site_name(like->site), like->layer);
     return NULL;
 }
 
@@ -98,8 +96,8 @@ static void expect_item(const struct record_item *whole, const struct record_ite
     ck_assert_uint_eq(whole->rank, part->rank);
     ck_assert_uint_eq(whole->rank == 3 ? whole->shape[0] : 1, heads);
     ck_assert_uint_ge(whole->shape[whole->rank - 2], first + rows);
-    bool grows = site_rows[part->site].part == PART_SENTENCE;
-    if (grows && site_rows[part->site].axes == AXES_HEAD_QUERY_KEY)
+    bool grows = site_part(part->site) == PART_SENTENCE;
+    if (grows && site_row(part->site)->axes == AXES_HEAD_QUERY_KEY)
         ck_assert_uint_eq(columns, first + rows);
     else
         ck_assert_uint_eq(columns, stride);
@@ -109,7 +107,7 @@ static void expect_item(const struct record_item *whole, const struct record_ite
             const float *found = matrix_of(part, head) + row * columns;
             ck_assert_msg(memcmp(wanted, found, columns * sizeof *found) == 0,
                           "'%s' of layer %d: head %zu row %zu of %zu differs",
-                          site_rows[part->site].name, part->layer, head, row, rows);
+                          site_name(part->site), part->layer, head, row, rows);
         }
 }
 

@@ -35,7 +35,7 @@ struct record {
 /* The watched sites (bits) in the layers from `first_layer` on, the edits, and the start of a pass.
  */
 struct record_watch {
-    uint64_t sites;
+    struct site_set sites;
     size_t first_layer;
     bool last_logits;
     size_t first_head, head_count; /* 0 of them: all */

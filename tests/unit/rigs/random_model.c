@@ -42,18 +42,17 @@ static bool has_tensor(const struct new_model *new_model, const char *name)
     return false;
 }
 
-static void add_tensor(struct new_model *new_model, const struct config *config,
-                       enum parameter_id id, size_t layer)
+static void add_tensor(struct new_model *new_model, const struct config *config, struct slot slot)
 {
     size_t i = new_model->count;
-    if (!parameter_is_used(id, layer, config))
-        return;
+    struct family_place place;
     ck_assert_uint_lt(i, TENSORS_MAX);
-    parameter_name(new_model->names[i], id, layer, config);
+    family_tensor_name(new_model->names[i], config->family, slot);
     if (has_tensor(new_model, new_model->names[i]))
         return; /* a part of a fused tensor */
-    size_t *shape = new_model->shapes[i];
-    size_t rank = (config->family ? family_shape : parameter_shape)(shape, id, config);
+    family_place(&place, slot, config);
+    size_t *shape = memcpy(new_model->shapes[i], place.shape, sizeof place.shape);
+    size_t rank = place.rank;
     size_t count = shape[0] * (rank == 2 ? shape[1] : 1);
     new_model->data[i] = heap_alloc(count, sizeof(float), NULL);
     for (size_t k = 0; k < count; k++)
@@ -66,12 +65,13 @@ static void add_tensor(struct new_model *new_model, const struct config *config,
 static struct file write_weights(const struct config *config)
 {
     static struct new_model new_model;
+    static struct slot slots[2 * TENSORS_MAX];
+    size_t count = slot_list(NULL, 0, config);
     new_model = (struct new_model){.config = config, .state = 1};
-    for (int id = 0; id < PARAMETERS_OF_MODEL; id++)
-        add_tensor(&new_model, config, (enum parameter_id)id, 0);
-    for (size_t layer = 0; layer < config_layers(config); layer++)
-        for (int id = PARAMETERS_OF_MODEL; id < PARAMETERS; id++)
-            add_tensor(&new_model, config, (enum parameter_id)id, layer);
+    ck_assert_uint_le(count, 2 * TENSORS_MAX);
+    slot_list(slots, sizeof *slots, config);
+    for (size_t i = 0; i < count; i++)
+        add_tensor(&new_model, config, slots[i]);
     struct file file = memory_safetensors(new_model.tensors, new_model.count, NULL, 0);
     for (size_t i = 0; i < new_model.count; i++)
         heap_free(new_model.data[i]);

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "asserts.h"
-#include "model/pattern.h"
+#include "model/score_rule.h"
 
 enum { DRAWN_MAX = 600 };
 
@@ -19,10 +19,13 @@ struct draw {
 
 static void draw(struct draw *drawn, const struct reference_row *row)
 {
-    const struct pattern *pattern = &row->config->mechanism.pattern;
-    struct view view = {.query = row->query, .visible = row->causal ? row->query + 1 : row->keys};
-    ck_assert_uint_lt(pattern->random, DRAWN_MAX);
-    drawn->count = pattern_draw(pattern, &view, drawn->keys);
+    const struct pattern *whole = &row->config->mechanism.pattern;
+    const struct pattern alone = {.random = whole->random, .seed = whole->seed};
+    uint32_t memory[DRAWN_MAX];
+    struct score_rule rule = {
+        .back = SIZE_MAX, .ahead = row->causal ? 0 : SIZE_MAX, .pattern = &alone};
+    ck_assert_uint_lt(whole->random, DRAWN_MAX);
+    drawn->count = score_keys(&rule, row->query, row->keys, drawn->keys, memory);
 }
 
 static bool is_drawn(const struct draw *drawn, size_t key)

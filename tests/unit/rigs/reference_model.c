@@ -1,3 +1,4 @@
+#include "model/layer.h"
 #include "reference_model.h"
 
 #include <math.h>
@@ -62,7 +63,7 @@ static double *embedding(struct reference *r, const uint32_t *ids, size_t count)
 }
 
 /* A stack of blocks. Names of parameters begin with `prefix`, "h" or "enc"; x is the stream. */
-struct stack {
+struct reference_stack {
     enum site_part part;
     const char *prefix;
     double *x;
@@ -71,14 +72,14 @@ struct stack {
     size_t source_rows;
 };
 
-static void keep_stream(struct reference *r, const struct stack *stack, enum site site,
+static void keep_stream(struct reference *r, const struct reference_stack *stack, enum site site,
                         size_t layer, const double *values)
 {
     reference_keep(r, site, layer, values, stack->rows * r->model->config.n_embd);
 }
 
 /* The norm of the stream. */
-static double *norm_of(struct reference *r, const struct stack *stack, size_t layer,
+static double *norm_of(struct reference *r, const struct reference_stack *stack, size_t layer,
                        const char *name)
 {
     char scale[64];
@@ -91,26 +92,26 @@ static double *norm_of(struct reference *r, const struct stack *stack, size_t la
 }
 
 /* The input of a sublayer, and the stream after its output `out`. */
-static const double *before(struct reference *r, const struct stack *stack, size_t layer,
+static const double *before(struct reference *r, const struct reference_stack *stack, size_t layer,
                             const char *name, enum site site)
 {
     size_t size = stack->rows * r->model->config.n_embd;
     double *y = reference_taken(r, size);
     memcpy(y, stack->x, size * sizeof *y);
-    if (!r->model->config.norm_first)
+    if (style_norms_sums(r->model->config.style))
         return y;
     y = norm_of(r, stack, layer, name);
     keep_stream(r, stack, site, layer, y);
     return y;
 }
 
-static void after(struct reference *r, const struct stack *stack, size_t layer, const char *name,
-                  enum site site, enum site sum, const double *out)
+static void after(struct reference *r, const struct reference_stack *stack, size_t layer,
+                  const char *name, enum site site, enum site sum, const double *out)
 {
     size_t size = stack->rows * r->model->config.n_embd;
     add(r, stack->x, out, size);
     keep_stream(r, stack, sum, layer, stack->x);
-    if (r->model->config.norm_first)
+    if (!style_norms_sums(r->model->config.style))
         return;
     memcpy(stack->x, norm_of(r, stack, layer, name), size * sizeof *stack->x);
     keep_stream(r, stack, site, layer, stack->x);
@@ -133,7 +134,7 @@ static void project_gpt2(struct reference *r, size_t layer, const double *x, str
     in->v = reference_product(r, x, in->keys, part);
 }
 
-static double *part_of(struct reference *r, const struct stack *stack, size_t layer,
+static double *part_of(struct reference *r, const struct reference_stack *stack, size_t layer,
                        const char *attention, const char *part, const double *x, size_t rows)
 {
     char name[64];
@@ -143,8 +144,8 @@ static double *part_of(struct reference *r, const struct stack *stack, size_t la
 }
 
 /* Attention with its residual connection; keys and values are from `y`. */
-static const double *attention_of(struct reference *r, const struct stack *stack, size_t layer,
-                                  const char *name, const double *x, const double *y,
+static const double *attention_of(struct reference *r, const struct reference_stack *stack,
+                                  size_t layer, const char *name, const double *x, const double *y,
                                   struct inputs in)
 {
     if (r->model->config.kind == MODEL_GPT2) {
@@ -158,48 +159,50 @@ static const double *attention_of(struct reference *r, const struct stack *stack
     return part_of(r, stack, layer, name, "out", reference_attend_heads(r, layer, in), in.queries);
 }
 
-static const double *mlp_of(struct reference *r, const struct stack *stack, size_t layer,
+static const double *mlp_of(struct reference *r, const struct reference_stack *stack, size_t layer,
                             const double *x)
 {
     size_t cells = stack->rows * r->model->config.n_inner;
     double *hidden = reference_projected(r, stack->prefix, layer, "mlp.c_fc", true, x, stack->rows);
     for (size_t i = 0; i < cells; i++)
         hidden[i] = reference_activation(r->model->config.activation, hidden[i]);
-    reference_keep(r, site_of(stack->part, SITE_MLP_ACT), layer, hidden, cells);
+    reference_keep(r, SITE_OF(stack->part, SITE_MLP_ACT), layer, hidden, cells);
     return reference_projected(r, stack->prefix, layer, "mlp.c_proj", true, hidden, stack->rows);
 }
 
-static void block_of(struct reference *r, const struct stack *stack, size_t layer)
+static void block_of(struct reference *r, const struct reference_stack *stack, size_t layer)
 {
     enum site_part part = stack->part;
     struct inputs self = {
         .queries = stack->rows, .keys = stack->rows, .causal = part == PART_SENTENCE, .part = part};
     struct inputs cross = {.queries = stack->rows, .keys = stack->source_rows, .part = PART_CROSS};
-    keep_stream(r, stack, site_of(part, SITE_RESID_PRE), layer, stack->x);
+    keep_stream(r, stack, SITE_OF(part, SITE_RESID_PRE), layer, stack->x);
 
-    const double *x = before(r, stack, layer, "ln_1", site_of(part, SITE_LN_1));
+    const double *x = before(r, stack, layer, "ln_1", SITE_OF(part, SITE_LN_1));
     const double *out = attention_of(r, stack, layer, "attn", x, x, self);
-    keep_stream(r, stack, site_of(part, SITE_ATTN_OUT), layer, out);
-    after(r, stack, layer, "ln_1", site_of(part, SITE_LN_1), site_of(part, SITE_RESID_MID), out);
+    keep_stream(r, stack, SITE_OF(part, SITE_ATTN_OUT), layer, out);
+    after(r, stack, layer, "ln_1", SITE_OF(part, SITE_LN_1), SITE_OF(part, SITE_RESID_MID), out);
 
     if (stack->source) {
-        x = before(r, stack, layer, "ln_cross", SITE_LN_CROSS);
+        x = before(r, stack, layer, "ln_cross", SITE_OF(PART_CROSS, SITE_LN_1));
         out = attention_of(r, stack, layer, "cross_attn", x, stack->source, cross);
-        keep_stream(r, stack, SITE_CROSS_OUT, layer, out);
-        after(r, stack, layer, "ln_cross", SITE_LN_CROSS, SITE_RESID_CROSS, out);
+        keep_stream(r, stack, SITE_OF(PART_CROSS, SITE_ATTN_OUT), layer, out);
+        after(r, stack, layer, "ln_cross", SITE_OF(PART_CROSS, SITE_LN_1),
+              SITE_OF(PART_CROSS, SITE_RESID_MID), out);
     }
     if (lacks(r, PART_MLP)) {
-        keep_stream(r, stack, site_of(part, SITE_RESID_POST), layer, stack->x);
+        keep_stream(r, stack, SITE_OF(part, SITE_RESID_POST), layer, stack->x);
         return;
     }
-    x = before(r, stack, layer, "ln_2", site_of(part, SITE_LN_2));
+    x = before(r, stack, layer, "ln_2", SITE_OF(part, SITE_LN_2));
     out = mlp_of(r, stack, layer, x);
-    keep_stream(r, stack, site_of(part, SITE_MLP_OUT), layer, out);
-    after(r, stack, layer, "ln_2", site_of(part, SITE_LN_2), site_of(part, SITE_RESID_POST), out);
+    keep_stream(r, stack, SITE_OF(part, SITE_MLP_OUT), layer, out);
+    after(r, stack, layer, "ln_2", SITE_OF(part, SITE_LN_2), SITE_OF(part, SITE_RESID_POST), out);
 }
 
 /* The output of a stack: its stream, after a norm if the model has one. */
-static const double *run_stack(struct reference *r, const struct stack *stack, size_t layers)
+static const double *run_stack(struct reference *r, const struct reference_stack *stack,
+                               size_t layers)
 {
     bool encoder = stack->part == PART_SOURCE;
     for (size_t layer = 0; layer < layers; layer++)
@@ -210,7 +213,7 @@ static const double *run_stack(struct reference *r, const struct stack *stack, s
         reference_norm(r, stack->x, stack->rows,
                        reference_of_model(r, encoder ? "enc.ln_f.weight" : "ln_f.weight"),
                        reference_of_model(r, encoder ? "enc.ln_f.bias" : "ln_f.bias"));
-    keep_stream(r, stack, site_of(stack->part, SITE_LN_F), 0, y);
+    keep_stream(r, stack, SITE_OF(stack->part, SITE_LN_F), 0, y);
     return y;
 }
 
@@ -231,9 +234,9 @@ static void unembed(struct reference *r, const double *y)
 static void run_blocks(struct reference *r, double *x, double *source)
 {
     const struct config *c = &r->model->config;
-    struct stack decoder = {.prefix = "h", .x = x, .rows = r->text->count};
+    struct reference_stack decoder = {.prefix = "h", .x = x, .rows = r->text->count};
     if (c->kind == MODEL_TRANSFORMER) {
-        struct stack encoder = {.part = PART_SOURCE, .prefix = "enc", .x = source};
+        struct reference_stack encoder = {.part = PART_SOURCE, .prefix = "enc", .x = source};
         encoder.rows = decoder.source_rows = r->text->source_count;
         decoder.source = run_stack(r, &encoder, c->n_encoder_layer);
     }
@@ -271,7 +274,8 @@ void reference_run(struct reference *reference, struct tiny_model *model, const 
     const double *out = x;
     reference_keep(reference, SITE_EMBEDDING, 0, x, text->count * c->n_embd);
     if (source)
-        reference_keep(reference, SITE_SOURCE_EMBEDDING, 0, source, text->source_count * c->n_embd);
+        reference_keep(reference, SITE_OF(PART_SOURCE, SITE_EMBEDDING), 0, source,
+                       text->source_count * c->n_embd);
     for (size_t layer = 0; layer < c->n_layer && c->kind == MODEL_ATTENTION; layer++)
         out = attention_layer(reference, layer, out, source);
     if (c->kind != MODEL_ATTENTION)

@@ -114,15 +114,15 @@ double *reference_attend_heads(struct reference *r, size_t layer, struct inputs 
             joined[(query * c->n_head + head) * c->d_v + i] = *cell;
         }
     }
-    reference_keep(r, site_of(in.part, SITE_Q), layer, q, in.queries * c->n_head * c->d_k);
-    reference_keep(r, site_of(in.part, SITE_K), layer, k, in.keys * c->n_kv_head * c->d_k);
-    reference_keep(r, site_of(in.part, SITE_V), layer, v, in.keys * c->n_kv_head * c->d_v);
-    reference_keep(r, site_of(in.part, SITE_SCORES), layer, scores, cells);
+    reference_keep(r, SITE_OF(in.part, SITE_Q), layer, q, in.queries * c->n_head * c->d_k);
+    reference_keep(r, SITE_OF(in.part, SITE_K), layer, k, in.keys * c->n_kv_head * c->d_k);
+    reference_keep(r, SITE_OF(in.part, SITE_V), layer, v, in.keys * c->n_kv_head * c->d_v);
+    reference_keep(r, SITE_OF(in.part, SITE_SCORES), layer, scores, cells);
     if (c->mechanism.renormalise && in.part == PART_SENTENCE)
         reference_keep(r, SITE_SOFTMAX, layer, softmax, cells);
-    reference_keep(r, site_of(in.part, SITE_MASKED), layer, masked, cells);
-    reference_keep(r, site_of(in.part, SITE_WEIGHTS), layer, weights, cells);
-    reference_keep(r, site_of(in.part, SITE_CONTEXT), layer, context,
+    reference_keep(r, SITE_OF(in.part, SITE_MASKED), layer, masked, cells);
+    reference_keep(r, SITE_OF(in.part, SITE_WEIGHTS), layer, weights, cells);
+    reference_keep(r, SITE_OF(in.part, SITE_CONTEXT), layer, context,
                    in.queries * c->n_head * c->d_v);
     return joined;
 }

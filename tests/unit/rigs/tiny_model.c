@@ -5,7 +5,7 @@
 
 #include "asserts.h"
 #include "dice.h"
-#include "model/parameter_table.h"
+#include "model/family/family.h"
 
 struct tiny_tensor *tiny_model_add(struct tiny_model *model, const char *name, enum dtype dtype,
                                    size_t rank, const size_t *shape)
@@ -23,16 +23,15 @@ struct tiny_tensor *tiny_model_add(struct tiny_model *model, const char *name, e
     return tensor;
 }
 
-static void add_parameter(struct tiny_model *model, enum parameter_id id, size_t layer,
-                          uint32_t *dice)
+static void add_parameter(struct tiny_model *model, struct slot slot, uint32_t *dice)
 {
     char name[PARAMETER_NAME_BYTES];
-    size_t shape[2];
-    size_t rank = parameter_shape(shape, id, &model->config);
-    if (!parameter_is_used(id, layer, &model->config))
-        return;
-    parameter_name(name, id, layer, &model->config);
-    struct tiny_tensor *tensor = tiny_model_add(model, name, DTYPE_F32, rank, shape);
+    struct family_place place;
+    family_place(&place, slot, &model->config);
+    if (memcmp(&place.first, &slot, sizeof slot) != 0)
+        return; /* a part of a fused tensor */
+    family_tensor_name(name, model->config.family, slot);
+    struct tiny_tensor *tensor = tiny_model_add(model, name, DTYPE_F32, place.rank, place.shape);
     for (size_t i = 0; i < tensor->count; i++)
         tensor->values[i] = (float)((int)(dice_bits(dice) % 255) - 127) / 256;
 }
@@ -45,11 +44,12 @@ void tiny_model_make(struct tiny_model *model, const char *config)
                                  .files[1] = {"model.safetensors", NULL, 0}};
     model->folder = (struct folder){.path = "tiny-model", .files = model->files, .file_count = 2};
     ck_assert_msg(!config_open(&model->config, &model->folder, &err), "%s", err.text);
-    for (int id = 0; id < PARAMETERS_OF_MODEL; id++)
-        add_parameter(model, (enum parameter_id)id, 0, &dice);
-    for (size_t layer = 0; layer < config_layers(&model->config); layer++)
-        for (int id = PARAMETERS_OF_MODEL; id < PARAMETERS; id++)
-            add_parameter(model, (enum parameter_id)id, layer, &dice);
+    struct slot slots[2 * TINY_TENSORS_MAX];
+    size_t count = slot_list(NULL, 0, &model->config);
+    ck_assert_uint_le(count, 2 * TINY_TENSORS_MAX);
+    slot_list(slots, sizeof *slots, &model->config);
+    for (size_t i = 0; i < count; i++)
+        add_parameter(model, slots[i], &dice);
     tiny_model_write(model, 0);
 }
 

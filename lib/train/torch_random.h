@@ -10,8 +10,8 @@
  *     torch_random_seed(&random, 123);                          torch.manual_seed(123)
  *     torch_random_uniform(&random, x, 6, 0, 1);                torch.rand(3, 2)
  */
-#ifndef ATTN_MATH_TORCH_RANDOM_H
-#define ATTN_MATH_TORCH_RANDOM_H
+#ifndef ATTN_TRAIN_TORCH_RANDOM_H
+#define ATTN_TRAIN_TORCH_RANDOM_H
 
 #include <stdbool.h>
 #include <stddef.h>

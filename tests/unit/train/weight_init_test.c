@@ -1,6 +1,6 @@
 #include "model/new_model.h"
 #include "model/parameter_table.h"
-#include "model/weight_init.h"
+#include "train/weight_init.h"
 
 #include <string.h>
 
@@ -83,8 +83,10 @@ TEST(a_projection_has_the_bits_of_a_linear_module)
         "{\"model_type\": \"attention\", \"vocab_size\": 1, \"n_embd\": 7, "
         "\"d_k\": 3, \"d_v\": 3, \"bias\": true}";
     draw(config, &(struct weight_init){.seed = 42, .way = WEIGHT_INIT_LINEAR});
-    const struct new_model_tensor *q = new_model_tensor(&new_model, PARAMETER_Q, 0);
-    const struct new_model_tensor *bias = new_model_tensor(&new_model, PARAMETER_Q + 1, 0);
+    const struct new_model_tensor *q =
+        new_model_tensor(&new_model, slot_of(PART_SENTENCE, SLOT_Q, 0));
+    const struct new_model_tensor *bias =
+        new_model_tensor(&new_model, slot_of(PART_SENTENCE, SLOT_Q_BIAS, 0));
     for (size_t in = 0; in < 7; in++)
         for (size_t out = 0; out < 3; out++)
             ck_assert_float_eq(q->data[in * 3 + out], torch_linear_weight[out * 7 + in]);

@@ -1,4 +1,4 @@
-#include "math/torch_random.h"
+#include "train/torch_random.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 enum {
     WORDS = TORCH_RANDOM_WORDS,
     MIDDLE = 397, /* the distance of the words that mt19937 mixes */
-    BLOCK = 16,   /* normal numbers made together */
+    BLOCK = 16,   /* normal numbers per block */
     PAIRS = BLOCK / 2,
 };
 
@@ -99,7 +99,7 @@ static inline float log_float(float x)
     p = fmaf(p, m, 2.0000714765e-1f);
     p = fmaf(p, m, -2.4999993993e-1f);
     p = fmaf(p, m, 3.3333331174e-1f);
-    p = fmaf(p * m, square, e * -2.12194440e-4f); /* ln 2 in two parts: the small one */
+    p = fmaf(p * m, square, e * -2.12194440e-4f); /* ln 2 = large + small part: the small one */
     p = fmaf(square, -0.5f, p);
     return fmaf(e, 0.693359375f, m + p);
 }
@@ -132,7 +132,7 @@ static inline struct angle sine_and_cosine(float x)
     return (struct angle){j & 4 ? -sine : sine, (j + 2) & 4 ? -cosine : cosine};
 }
 
-/* Blocks of uniform numbers in [0, 1) become normal ones: radius √(-2 ln (1 - u)), angle 2π u'. */
+/* Make blocks of uniform numbers in [0, 1) normal: radius √(-2 ln (1 - u)), angle 2π u'. */
 FOR_EACH_ISA
 static void make_normal(float *x, size_t blocks, float mean, float spread)
 {

@@ -1,4 +1,4 @@
-#include "math/torch_random.h"
+#include "train/torch_random.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,0 +1,308 @@
+#include "model/layer.h"
+
+#include <math.h>
+
+#include "base/buf.h"
+#include "math/precision.h"
+
+bool style_norms_first(enum block_style style)
+{
+    return style != STYLE_BARE && style != STYLE_AFTER && !style_norms_sums(style);
+}
+
+bool style_norms_sums(enum block_style style)
+{
+    return style == STYLE_POST || style == STYLE_POST_STREAM;
+}
+
+bool style_norms_outputs(enum block_style style)
+{
+    return style == STYLE_AFTER || style == STYLE_SANDWICH;
+}
+
+bool style_is_parallel(enum block_style style)
+{
+    return style == STYLE_PARALLEL || style == STYLE_ONE_NORM;
+}
+
+static struct head_rule read_head(const struct config *c, enum site_part part, size_t layer)
+{
+    return (struct head_rule){
+        .by = c->projections ? HEADS_PROJECTED : HEADS_AS_IS,
+        .heads = c->n_head,
+        .kv_heads = c->n_kv_head,
+        .d_k = c->d_k,
+        .d_v = c->d_v,
+        .norm = c->head_norm,
+        .rotary = part == PART_SENTENCE ? config_rotary(c, layer) : NULL,
+        .no_out = !c->out_proj,
+    };
+}
+
+/* The norms of a sublayer and the sites around it; `sum` is what the stream is called after it. */
+static struct sublayer read_sublayer(const struct config *c, enum sublayer_kind kind,
+                                     enum site_part part)
+{
+    const enum block_style style = c->style;
+    bool mlp = kind == SUBLAYER_MLP;
+    enum site norm = mlp ? SITE_LN_2 : SITE_LN_1;
+    enum site sum = mlp ? SITE_RESID_POST : SITE_RESID_MID;
+    struct sublayer s = {
+        .kind = kind,
+        .part = part,
+        .norm = mlp ? SLOT_NORM_2 : SLOT_NORM_1,
+        .norm_before = style_norms_first(style),
+        .norm_out = style_norms_outputs(style),
+        .norm_after = style_norms_sums(style),
+        .adds_to_normed = style == STYLE_TO_NORMED,
+        .replaces = style == STYLE_BARE || mechanism_lacks(&c->mechanism, PART_RESIDUAL),
+        .factor = c->residual_scale == 0 ? 1.0f : c->residual_scale,
+        .at_out = mlp ? SITE_MLP_OUT : SITE_ATTN_OUT,
+    };
+    if (style_is_parallel(style) && mlp)
+        s.reads = style == STYLE_PARALLEL ? READS_BLOCK_INPUT : READS_LAST_INPUT;
+    s.norm_before = s.norm_before && s.reads != READS_LAST_INPUT;
+    if (s.norm_before)
+        s.at_input = norm;
+    if (s.norm_out)
+        s.at_out_norm = mlp ? SITE_LN_2_POST : SITE_LN_1_POST;
+    if (style == STYLE_POST_STREAM && mlp)
+        s.at_after[0] = sum, s.at_after[1] = norm;
+    else if (style != STYLE_BARE && (mlp || !style_is_parallel(style)))
+        s.at_sum[0] = sum, s.at_after[0] = s.norm_after ? norm : SITE_EMBEDDING;
+    return s;
+}
+
+size_t layer_read(struct sublayer list[SUBLAYERS_MAX], const struct config *config,
+                  enum site_part stack, size_t layer)
+{
+    size_t count = 0;
+    bool looks_back = stack == PART_SENTENCE && config->n_encoder_layer;
+    enum sublayer_kind kind = config_is_cross(config) ? SUBLAYER_ATTEND_SOURCE : SUBLAYER_ATTEND;
+    list[count++] = read_sublayer(config, kind, stack);
+    if (looks_back)
+        list[count++] = read_sublayer(config, SUBLAYER_ATTEND_SOURCE, PART_CROSS);
+    for (struct sublayer *s = list; s < list + count; s++) {
+        s->head = read_head(config, s->part, layer);
+        s->score = score_rule_read(config, s->part, layer);
+    }
+    if (config->style == STYLE_BARE)
+        return count;
+    if (mechanism_lacks(&config->mechanism, PART_MLP)) {
+        struct sublayer *last = &list[count - 1];
+        enum site *end = last->norm_after ? last->at_after : last->at_sum;
+        end[end[0] != SITE_EMBEDDING] = SITE_RESID_POST;
+        return count;
+    }
+    list[count] = read_sublayer(config, SUBLAYER_MLP, stack);
+    list[count].mlp = (struct mlp_rule){
+        .activation = config->activation, .gated = config->gated, .inner = config->n_inner};
+    return count + 1;
+}
+
+const struct sublayer *layer_mlp(const struct sublayer *list, size_t count)
+{
+    return list[count - 1].kind == SUBLAYER_MLP ? &list[count - 1] : NULL;
+}
+
+enum site sublayer_end(const struct sublayer *s)
+{
+    enum site end = SITE_EMBEDDING;
+    for (size_t i = 0; i < 3; i++)
+        end = s->at_sum[i] ? s->at_sum[i] : end;
+    for (size_t i = 0; i < 3; i++)
+        end = s->at_after[i] ? s->at_after[i] : end;
+    return end;
+}
+
+struct stack stack_read(const struct config *c, enum site_part part)
+{
+    bool of_text = part == PART_SENTENCE;
+    bool positions = c->style != STYLE_BARE && !config_rotates(c) && !c->alibi;
+    struct stack stack = {
+        .part = part,
+        .width = c->n_embd,
+        .layers = of_text ? c->n_layer : c->n_encoder_layer,
+        .embed = {.width = config_word_width(c),
+                  .rows = c->vocab_size,
+                  .scale = c->embedding_scale,
+                  .positions = !positions     ? POSITIONS_NONE
+                               : c->sinusoids ? POSITIONS_SINES
+                                              : POSITIONS_TABLE,
+                  .first = c->position_offset,
+                  .norm = c->embedding_norm,
+                  .project = c->n_word ? PROJECT_TOKENS : PROJECT_NEVER},
+        .unembed = {.norm = c->final_norm && (of_text || c->n_encoder_layer)},
+    };
+    if (of_text && c->style != STYLE_BARE)
+        stack.unembed = (struct unembed_rule){
+            .norm = c->final_norm,
+            .project = c->n_word,
+            .head = true,
+            .tied = config_ties(c),
+            .bias = c->biases & BIAS_LOGITS,
+            .rows = c->vocab_size,
+            .input_factor = 1,
+            .divisor = c->logit_divisor,
+            .cap = c->logit_cap,
+        };
+    return stack;
+}
+
+/* --- in words --------------------------------------------------------------------------------- */
+
+/* " in layers 0-4, 6": those that have a flag; nothing where all have it. */
+static void write_layers(struct buf *out, const struct config *c, enum layer_flag flag)
+{
+    size_t count = 0;
+    bool has[CONFIG_FLAGS_MAX + 1] = {false};
+    for (size_t i = 0; i < c->n_layer && i < CONFIG_FLAGS_MAX; i++)
+        count += has[i] = c->layer_flags[i] & flag;
+    if (count == c->n_layer)
+        return;
+    const char *mark = count == 1 ? " in layer " : " in layers ";
+    for (size_t i = 0; i < CONFIG_FLAGS_MAX; i++) {
+        size_t first = i;
+        if (!has[i])
+            continue;
+        while (has[i + 1])
+            i++;
+        buf_format(out, i > first ? "%s%zu-%zu" : "%s%zu", mark, first, i);
+        mark = ", ";
+    }
+}
+
+static void write_norms(struct buf *out, const struct config *c)
+{
+    static const char *const heads[] = {[HEAD_NORM_NONE] = "",
+                                        [HEAD_NORM_SHARED] = ", also of queries and keys, per head",
+                                        [HEAD_NORM_WHOLE] = ", also of queries and keys"};
+    if (c->kind == MODEL_ATTENTION)
+        return;
+    buf_format(out, "%s%s, %s", c->rms ? "RMS" : "layer norm", c->norm_offset ? " (1 + w)" : "",
+               style_norms_sums(c->style)   ? "of sums"
+               : c->style == STYLE_AFTER    ? "of sublayer outputs"
+               : c->style == STYLE_SANDWICH ? "before and after sublayers"
+                                            : "before sublayers");
+    buf_text(out, heads[c->head_norm]);
+    buf_text(out, c->embedding_norm ? ", of embeddings" : "");
+}
+
+static void write_scaling(struct buf *out, const struct rotary *r)
+{
+    static const char *const names[] = {
+        [ROTARY_LINEAR] = "linear", [ROTARY_DYNAMIC] = "dynamic",   [ROTARY_LLAMA3] = "llama3",
+        [ROTARY_YARN] = "yarn",     [ROTARY_LONGROPE] = "longrope",
+    };
+    if (r->scaling == ROTARY_PLAIN)
+        return;
+    buf_format(out, ", %s scaling", names[r->scaling]);
+    if (r->scaling != ROTARY_LONGROPE)
+        buf_format(out, " by %g", r->factor);
+    if (r->trained_positions > 0 && r->scaling != ROTARY_LINEAR)
+        buf_format(out, " of %.0f positions", r->trained_positions);
+}
+
+static void write_positions(struct buf *out, const struct config *c)
+{
+    const struct rotary *r = &c->rotary;
+    if (!config_rotates(c)) {
+        buf_text(out, c->kind == MODEL_ATTENTION ? ""
+                      : c->sinusoids             ? "sines and cosines"
+                      : c->alibi                 ? "ALiBi"
+                                                 : "learned");
+        return;
+    }
+    buf_format(out, "rotary, base %.9g", r->theta);
+    write_scaling(out, r);
+    buf_format(out, ", %zu of %zu channels, %s", r->components, c->d_k,
+               r->neighbours ? "neighbours" : "halves");
+    if (config_flags(c) & LAYER_UNROTATED) {
+        buf_text(out, "; none");
+        write_layers(out, c, LAYER_UNROTATED);
+    }
+    if (c->rotary_local.components) {
+        buf_format(out, "; base %.9g", c->rotary_local.theta);
+        write_layers(out, c, LAYER_LOCAL_TURN);
+    }
+}
+
+static void write_window(struct buf *out, const struct config *c)
+{
+    if (!(config_flags(c) & LAYER_WINDOW) || !c->window)
+        return;
+    buf_format(out, "%zu keys", c->window);
+    write_layers(out, c, LAYER_WINDOW);
+}
+
+static void write_scores(struct buf *out, const struct config *c)
+{
+    bool root = c->scale == 1.0f / sqrtf((float)c->d_k);
+    if (root)
+        buf_format(out, "q·k / √%zu", c->d_k);
+    else
+        buf_format(out, "q·k · %g", (double)c->scale);
+    buf_text(out, c->scale_by_layer ? ", divided by the layer number" : "");
+    if (c->score_cap > 0)
+        buf_format(out, ", capped at %g", (double)c->score_cap);
+}
+
+static void write_embedding(struct buf *out, const struct config *c)
+{
+    float scale = c->embedding_scale;
+    if (c->n_word)
+        buf_format(out, "%zu channels, projected", c->n_word);
+    if (scale == 1)
+        return;
+    buf_format(out, "times %g", (double)scale);
+    if (scale == sqrtf((float)c->n_embd) && c->kind == MODEL_DECODER)
+        buf_format(out, ", √%zu (Hugging Face rounds it in bf16: %g)", c->n_embd,
+                   (double)bf16_value(bf16_round(scale)));
+}
+
+/* "x + attention(ln_1(x)), then x + mlp(ln_2(x))": the sublayers of layer 0. */
+static void write_layer(struct buf *out, const struct config *c)
+{
+    static const char *const norms[] = {"ln_1", "ln_cross", "ln_2"};
+    static const char *const functions[] = {"attention", "cross_attention", "mlp"};
+    struct sublayer list[SUBLAYERS_MAX];
+    size_t count = layer_read(list, c, PART_SENTENCE, 0);
+    const char *input = NULL; /* the norm that the input is of; NULL: the stream */
+    for (const struct sublayer *s = list; s < list + count; s++) {
+        int which = s->kind == SUBLAYER_MLP ? 2 : s->part == PART_CROSS;
+        if (s->reads != READS_LAST_INPUT)
+            input = s->norm_before ? norms[which] : NULL;
+        if (s->reads == READS_STREAM) {
+            buf_text(out, s == list ? "" : ", then ");
+            buf_format(out, s->norm_after ? "%s(" : "", norms[which]);
+            if (!s->replaces)
+                buf_format(out, s->adds_to_normed ? "%s(x) + " : "x + ", input);
+        } else {
+            buf_text(out, " + ");
+        }
+        buf_format(out, s->factor == 1 ? "" : "%g · ", (double)s->factor);
+        buf_format(out, s->norm_out ? "%s_post(" : "", norms[which]);
+        buf_format(out, input ? "%s(%s(x))" : "%s(x)", functions[which], input);
+        buf_format(out, "%s%s", s->norm_out ? ")" : "", s->norm_after ? ")" : "");
+    }
+}
+
+static void write_logits(struct buf *out, const struct config *c)
+{
+    if (c->kind == MODEL_ATTENTION)
+        return;
+    buf_text(out, config_ties(c) ? "tied to the token embedding" : "from a separate matrix");
+    buf_text(out, c->biases & BIAS_LOGITS ? ", with a bias" : "");
+    if (c->logit_divisor > 0)
+        buf_format(out, ", divided by %g", (double)c->logit_divisor);
+    if (c->logit_cap > 0)
+        buf_format(out, ", capped at %g", (double)c->logit_cap);
+}
+
+const struct architecture_row architecture_rows[] = {
+    {"norms", write_norms},   {"positions", write_positions}, {"window", write_window},
+    {"scores", write_scores}, {"embedding", write_embedding}, {"sublayers", write_layer},
+    {"logits", write_logits},
+};
+
+const size_t architecture_row_count = sizeof architecture_rows / sizeof *architecture_rows;

@@ -1,0 +1,157 @@
+/* layer.h: what a layer computes: a list of at most three sublayers, each with its norms, its sites
+ * and its rule.
+ *
+ * All code that depends on the shape of a block reads this list: the pass, training, attribution,
+ * composition of heads, explanations and `info`. Only layer_read reads the fields of a config that
+ * it is made of.
+ *
+ *     struct sublayer list[SUBLAYERS_MAX];
+ *     size_t count = layer_read(list, config, PART_SENTENCE, layer);
+ *     for (const struct sublayer *s = list; s < list + count; s++) {
+ *         y = s->norm_before ? norm(x) : x;       x: the stream, or the block's input
+ *         out = s->kind == SUBLAYER_MLP ? mlp(y) : attention(y);
+ *         x = x + s->factor * (s->norm_out ? norm(out) : out);        (s->replaces: without x +)
+ *         x = s->norm_after ? norm(x) : x;
+ *     }
+ */
+#ifndef ATTN_MODEL_LAYER_H
+#define ATTN_MODEL_LAYER_H
+
+#include "model/config.h"
+#include "model/parameter_table.h"
+#include "model/score_rule.h"
+#include "model/site.h"
+
+struct buf;
+
+enum { SUBLAYERS_MAX = 3 };
+
+/* From the input of a sublayer to queries, keys and values. */
+struct head_rule {
+    enum {
+        HEADS_PROJECTED, /* products with three matrices */
+        HEADS_LATENT,    /* keys and values from a narrow vector (DeepSeek-V2, 2024) */
+        HEADS_AS_IS,     /* the input itself, head by head */
+    } by;
+    size_t heads, kv_heads, d_k, d_v;
+    size_t latent_q, latent_kv; /* widths of the narrow vectors; 0: none */
+    enum head_norm norm;        /* of queries and keys */
+    bool norm_after_rotary;
+    const struct rotary *rotary; /* NULL: none */
+    size_t rotary_first;         /* components before it are not rotated */
+    float clip;                  /* of q, k and v to [-clip, clip]; 0: none */
+    bool no_out;                 /* the output is the heads side by side */
+};
+
+/* The products of an MLP, or of each expert of a mixture, and how experts are chosen. */
+struct mlp_rule {
+    enum activation activation;
+    bool gated;
+    float clamp, up_offset; /* of the gate and up; 0: none */
+    size_t inner;
+    size_t experts, chosen, groups, chosen_groups, shared_inner; /* experts 0: no mixture */
+    float expert_factor;
+    enum { ROUTER_OF_ALL, ROUTER_OF_CHOSEN, ROUTER_SIGMOID, ROUTER_ONE_BY_ONE } router;
+    bool renormalised, corrected, two_best, shared_gate;
+};
+
+enum sublayer_kind { SUBLAYER_ATTEND, SUBLAYER_ATTEND_SOURCE, SUBLAYER_MLP };
+
+/* What a sublayer reads. */
+enum sublayer_input {
+    READS_STREAM,
+    READS_BLOCK_INPUT, /* parallel: what entered the block */
+    READS_LAST_INPUT,  /* parallel with one norm: what the sublayer before it read */
+};
+
+struct sublayer {
+    enum sublayer_kind kind;
+    enum site_part part; /* whose sites and parameters */
+    enum sublayer_input reads;
+    enum slot_id norm;   /* before it, or after the sum */
+    bool norm_before;    /* a norm of what it reads */
+    bool norm_out;       /* a norm of its output, before it is added */
+    bool norm_after;     /* the norm of the sum, which is the stream then */
+    bool adds_to_normed; /* the output is added to the normed input (BLOOM) */
+    bool replaces;       /* there is no residual connection */
+    float factor;        /* of the output, before it is added */
+    /* The sites of a text; SITE_EMBEDDING: none. Those of PART_SOURCE and PART_CROSS have the same
+     * names there. */
+    enum site at_input, at_out, at_out_norm;
+    enum site at_sum[3], at_after[3]; /* the stream, before and after norm_after */
+    struct head_rule head;
+    struct score_rule score;
+    struct mlp_rule mlp;
+};
+
+/* Read the sublayers of a layer of a text (PART_SENTENCE) or of its encoder (PART_SOURCE); returns
+ * their number. Parts that --without leaves out are not in the list; norms that it leaves out are,
+ * as they are announced. */
+size_t layer_read(struct sublayer list[SUBLAYERS_MAX], const struct config *config,
+                  enum site_part stack, size_t layer);
+
+/* The sublayer with the MLP; NULL if there is none. */
+const struct sublayer *layer_mlp(const struct sublayer *list, size_t count);
+
+/* The last site of the stream after a sublayer; SITE_EMBEDDING: none. */
+enum site sublayer_end(const struct sublayer *sublayer);
+
+/* From ids to the stream that enters the first layer. */
+struct embed_rule {
+    size_t width, rows; /* of the table of tokens; rows 0: those of the file */
+    float scale;        /* of the token's row alone */
+    enum {
+        POSITIONS_NONE,
+        POSITIONS_TABLE,        /* a row is added */
+        POSITIONS_SINES,        /* sine and cosine in turn ("Attention is all you need") */
+        POSITIONS_SINES_HALVES, /* all sines, then all cosines (Marian) */
+        POSITIONS_SINES_OFFSET, /* the same with other angles (M2M-100) */
+    } positions;
+    size_t first;    /* row of the first token's position */
+    bool counted;    /* positions number the tokens that are not padding */
+    size_t segments; /* rows of the table of segments; 0: none */
+    bool norm;
+    enum { PROJECT_NEVER, PROJECT_TOKENS, PROJECT_LAST } project; /* before positions; after all */
+};
+
+/* From the last stream to what the model returns. */
+struct unembed_rule {
+    bool norm;       /* ln_f; in an encoder with a decoder all there is */
+    bool project;    /* to the width of the table of tokens */
+    bool transform;  /* a dense layer with an activation and a norm, before the last matrix */
+    bool first_only; /* which reads only the first token: a pooler */
+    bool head;       /* a last matrix [width, rows] */
+    bool tied, bias; /* it is the table of tokens; with a bias */
+    size_t rows;
+    float input_factor; /* of what the last matrix reads */
+    float divisor, cap; /* of the logits: logit / divisor, then cap · tanh(logit / cap); 0: none */
+};
+
+/* A stack of layers with its two ends: a text's (PART_SENTENCE), or its encoder's (PART_SOURCE),
+ * which may have no layers: then the source is embedded, and no more. */
+struct stack {
+    enum site_part part;
+    size_t width, layers;
+    struct embed_rule embed;
+    struct unembed_rule unembed;
+};
+
+struct stack stack_read(const struct config *config, enum site_part part);
+
+/* Whether norms of a style come before sublayers, are of sums, or of sublayers' outputs; whether
+ * attention and MLP read the same stream. */
+bool style_norms_first(enum block_style style);
+bool style_norms_sums(enum block_style style);
+bool style_norms_outputs(enum block_style style);
+bool style_is_parallel(enum block_style style);
+
+/* Lines of `info` that describe a config. */
+struct architecture_row {
+    const char *name;                                            /* "norms" */
+    void (*write)(struct buf *out, const struct config *config); /* writes nothing: no line */
+};
+
+extern const struct architecture_row architecture_rows[];
+extern const size_t architecture_row_count;
+
+#endif

@@ -1,0 +1,200 @@
+#include "model/score_rule.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "math/precision.h"
+#include "math/rng.h"
+#include "math/rows.h"
+#include "model/config.h"
+
+static float base_scale(const struct config *config, size_t layer)
+{
+    const struct mechanism *m = &config->mechanism;
+    if (m->scale_method == SCALE_SQRT)
+        return 1.0f / sqrtf((float)config->d_k);
+    return m->scale_method == SCALE_NUMBER ? m->scale : config_scale(config, layer);
+}
+
+struct score_rule score_rule_read(const struct config *config, enum site_part part, size_t layer)
+{
+    const struct mechanism *m = &config->mechanism;
+    enum alibi alibi = mechanism_lacks(m, PART_POSITIONS) ? ALIBI_NONE : config->alibi;
+    bool masked = part == PART_SENTENCE && config->causal;
+    size_t window = part == PART_SENTENCE ? config_window(config, layer) : 0;
+    struct score_rule rule = {
+        .scale = base_scale(config, layer),
+        .base_scale = base_scale(config, layer),
+        .cap = config->score_cap,
+        .bias = alibi == ALIBI_BLOOM    ? BIAS_ALIBI
+                : alibi == ALIBI_FALCON ? BIAS_ALIBI_ROUNDED
+                                        : NO_BIAS,
+        .heads = config->n_head,
+        .back = window ? window - 1 : SIZE_MAX,
+        .ahead = masked ? 0 : SIZE_MAX,
+        .mask_after = m->renormalise && masked,
+        .kind = m->kind,
+    };
+    if (rule.kind == ATTENTION_SPARSE && part == PART_CROSS)
+        rule.kind = ATTENTION_DENSE; /* patterns are of self-attention */
+    if (rule.kind == ATTENTION_SPARSE)
+        rule.pattern = &m->pattern;
+    if (score_bends(&rule))
+        rule.temperature = m->temperature;
+    else if (m->temperature > 0)
+        rule.scale /= m->temperature;
+    return rule;
+}
+
+/* --- scores ----------------------------------------------------------------------------------- */
+
+/* 2^(-8 (h + 1) / n) of the first n heads, a power of two; the others lie between these. */
+float score_slope(const struct score_rule *rule, size_t head)
+{
+    size_t power = 1;
+    if (rule->bias == NO_BIAS)
+        return 0;
+    while (2 * power <= rule->heads)
+        power *= 2;
+    double step = -8.0 / (double)power;
+    double exponent =
+        head < power ? step * (double)(head + 1) : step / 2 * (double)(2 * (head - power) + 1);
+    return (float)exp2(exponent);
+}
+
+static float rounded(float x)
+{
+    return bf16_value(bf16_round(x));
+}
+
+float score_bias(const struct score_rule *rule, float slope, size_t key)
+{
+    if (rule->bias == BIAS_ALIBI_ROUNDED)
+        return rule->scale * rounded(rounded(slope) * (float)key);
+    return slope * (float)key;
+}
+
+/* scale · scores, or (cap · tanh(scale · scores / cap) + biases) / temperature. */
+void score_apply(const struct score_rule *rule, float slope, float *scores, struct key_range keys)
+{
+    size_t count = keys.end - keys.first;
+    scale_row(scores, scores, count, rule->scale);
+    if (rule->cap > 0)
+        cap_row(scores, count, rule->cap);
+    for (size_t i = 0; slope > 0 && i < count; i++)
+        scores[i] += score_bias(rule, slope, keys.first + i);
+    if (rule->temperature > 0)
+        scale_row(scores, scores, count, 1.0f / rule->temperature);
+}
+
+/* --- patterns of visible keys ----------------------------------------------------------------- */
+
+/* The window and stride of `sqrt`; 0 without it. */
+static size_t root_of(const struct pattern *pattern, size_t keys)
+{
+    return pattern->root ? (size_t)ceil(sqrt((double)keys)) : 0;
+}
+
+size_t score_most(const struct score_rule *rule, size_t keys)
+{
+    const struct pattern *pattern = rule->pattern;
+    if (!pattern || pattern->global)
+        return keys;
+    size_t window = num_min(pattern->window, keys);
+    size_t strided = pattern->stride ? keys / pattern->stride + 1 : 0;
+    size_t random = pattern->random ? num_min(pattern->random, keys) + 1 : 0;
+    size_t root = root_of(pattern, keys);
+    size_t others =
+        (root ? 2 * root + keys / root + 1 : 0) + (pattern->log ? 2 * sizeof keys * CHAR_BIT : 0);
+    return num_min(keys, 2 * window + strided + random + others);
+}
+
+/* Insert a key into an ascending list; false: it is there already. */
+static bool add_key(uint32_t *keys, size_t count, size_t key)
+{
+    size_t i = count;
+    while (i > 0 && keys[i - 1] > key)
+        i--;
+    if (i > 0 && keys[i - 1] == key)
+        return false;
+    memmove(keys + i + 1, keys + i, (count - i) * sizeof *keys);
+    keys[i] = (uint32_t)key;
+    return true;
+}
+
+/* List the random keys below `end`, and the query's own, in ascending order. Floyd's algorithm
+ * draws some of a number of things, each with the same probability, by one random number each. */
+static size_t draw(const struct pattern *pattern, size_t query, size_t end, uint32_t *drawn)
+{
+    if (!pattern->random)
+        return 0;
+    size_t others = end - 1; /* without the query's own */
+    size_t count = num_min(pattern->random, others);
+    uint64_t row = splitmix64(splitmix64(pattern->seed) + query);
+    for (size_t i = 0; i < count; i++) {
+        size_t last = others - count + i;
+        size_t pick = (splitmix64(row + i) >> 32) * (last + 1) >> 32;
+        if (!add_key(drawn, i, pick + (pick >= query)))
+            add_key(drawn, i, last + (last >= query));
+    }
+    add_key(drawn, count, query);
+    return count + 1;
+}
+
+/* The first key from one on that is in the window of a query, or at a multiple of the stride. */
+static size_t next_near(size_t window, size_t stride, size_t query, size_t from)
+{
+    size_t next = SIZE_MAX;
+    if (window && from < query + window)
+        next = num_max(from, query < window ? 0 : query - window + 1);
+    if (stride) {
+        size_t beyond = (from + stride - query % stride) % stride;
+        next = num_min(next, beyond ? from + stride - beyond : from);
+    }
+    return next;
+}
+
+/* The first key from one on at a distance of 0 or a power of two. */
+static size_t next_power(size_t query, size_t from)
+{
+    size_t distance = from < query ? query - from : from - query;
+    size_t power = 1;
+    while (power <= distance / 2)
+        power *= 2;
+    if (from <= query)
+        return distance ? query - power : query;
+    return query + (power < distance ? 2 * power : power);
+}
+
+/* The first key from one on that the pattern has, or `random`, the next random key. */
+static size_t next_key(const struct pattern *pattern, size_t query, size_t root, size_t from,
+                       size_t random)
+{
+    size_t next = num_min(random, next_near(pattern->window, pattern->stride, query, from));
+    if (from < pattern->global || query < pattern->global)
+        return from;
+    if (root)
+        next = num_min(next, next_near(root, root, query, from));
+    return pattern->log ? num_min(next, next_power(query, from)) : next;
+}
+
+size_t score_keys(const struct score_rule *rule, size_t query, size_t keys, uint32_t *list,
+                  uint32_t *drawn)
+{
+    const struct pattern *pattern = rule->pattern;
+    struct key_range seen = score_visible(rule, query, keys);
+    size_t count = 0, next = 0;
+    size_t root = pattern ? root_of(pattern, keys) : 0;
+    size_t drawn_count = pattern ? draw(pattern, query, seen.end, drawn) : 0;
+    for (size_t key = seen.first; key < seen.end; key++) {
+        while (next < drawn_count && drawn[next] < key)
+            next++;
+        if (pattern)
+            key = next_key(pattern, query, root, key, next < drawn_count ? drawn[next] : seen.end);
+        if (key < seen.end)
+            list[count++] = (uint32_t)key;
+    }
+    return count;
+}

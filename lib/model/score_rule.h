@@ -1,0 +1,80 @@
+/* score_rule.h: how scores become attention weights: the scale, the soft cap, the bias of a key,
+ * and the keys that are visible to a query. The pass and all that describes it read this one rule.
+ *
+ *     struct score_rule rule = score_rule_read(config, PART_SENTENCE, layer);
+ *     struct key_range seen = score_visible(&rule, query, keys);
+ *     score_apply(&rule, score_slope(&rule, head), scores + seen.first, seen);
+ *
+ * With sparse attention the visible keys are those of the range that are also in the pattern
+ * (mechanism.h): score_keys lists them.
+ */
+#ifndef ATTN_MODEL_SCORE_RULE_H
+#define ATTN_MODEL_SCORE_RULE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/mechanism.h"
+#include "model/site.h"
+
+enum score_bias {
+    NO_BIAS,
+    BIAS_ALIBI,          /* slope · position of the key, after the scale (Press et al., 2021) */
+    BIAS_ALIBI_ROUNDED,  /* the same in bf16 and before the scale (Falcon) */
+    BIAS_ALIBI_FROM_END, /* slope · (position - that of the last key) (MPT) */
+    BIAS_BUCKETS,        /* a number of a table for each distance (T5) */
+};
+
+struct score_rule {
+    float scale;       /* of the products of queries and keys */
+    float base_scale;  /* the same without a temperature */
+    float cap;         /* scores are cap · tanh(score / cap); 0: none */
+    float temperature; /* divides scores after cap and bias; 0: none, or it is part of the scale */
+    enum score_bias bias;
+    size_t heads;                     /* query heads, on which the slopes of ALiBi depend */
+    short bias_layer, buckets, reach; /* BIAS_BUCKETS: the layer that has the table; its rows */
+    size_t back, ahead; /* visible keys before and after the query's own; SIZE_MAX: no limit */
+    bool sink;          /* the softmax has one score more, which no key has */
+    bool mask_after;    /* the softmax is over all keys; then rows are masked and renormalised */
+    enum attention_kind kind;
+    const struct pattern *pattern; /* of ATTENTION_SPARSE */
+};
+
+/* Keys first … end - 1. */
+struct key_range {
+    size_t first, end;
+};
+
+/* The rule of a layer of a part, with the mechanism of the config, which must outlive it. */
+struct score_rule score_rule_read(const struct config *config, enum site_part part, size_t layer);
+
+/* Whether scores are changed by more than a factor: by a soft cap or a bias. */
+static inline bool score_bends(const struct score_rule *rule)
+{
+    return rule->cap > 0 || rule->bias != NO_BIAS;
+}
+
+/* The keys between the first and the last one that a query sees of a text of so many. */
+static inline struct key_range score_visible(const struct score_rule *rule, size_t query,
+                                             size_t keys)
+{
+    size_t first = query > rule->back ? query - rule->back : 0;
+    size_t end = rule->ahead == SIZE_MAX ? keys : query + rule->ahead + 1;
+    return (struct key_range){first, end < keys ? end : keys};
+}
+
+/* ALiBi's slope of a head, 0: none. The bias of a key. */
+float score_slope(const struct score_rule *rule, size_t head);
+float score_bias(const struct score_rule *rule, float slope, size_t key);
+
+/* Scale the scores of some keys, cap them, add their biases, and divide by the temperature. */
+void score_apply(const struct score_rule *rule, float slope, float *scores, struct key_range keys);
+
+/* List the visible keys in ascending order; returns their number. `list` has capacity for
+ * score_most keys, and `drawn`, which is used for the random keys of a pattern, for
+ * pattern->random + 1 or all keys, whichever is less. */
+size_t score_keys(const struct score_rule *rule, size_t query, size_t keys, uint32_t *list,
+                  uint32_t *drawn);
+size_t score_most(const struct score_rule *rule, size_t keys);
+
+#endif

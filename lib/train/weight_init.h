@@ -1,0 +1,48 @@
+/* weight_init.h: initial weights: the random numbers that PyTorch draws from the same seed.
+ *
+ * Bare attention, as in textbooks: `torch.manual_seed(123); nn.Embedding(50000, 3)`, whose first
+ * rows are used; then the seed again, and layer by layer
+ *
+ *     RAND: torch.rand for W_query, W_key, W_value of head 0, of head 1, …, and the output
+ * projection; a key/value head follows the first query head that uses it; biases are 0
+ *     LINEAR: nn.Linear, weight and bias, for W_query, W_key, W_value and the output projection
+ *
+ * GPT-2, as GPT2LMHeadModel(config) of transformers since 4.27: every matrix is normal with the
+ * standard deviation `initializer_range`, or 1/√(2 n_layer) of it for output projections. All are
+ * drawn when modules are made and again when initialised, output projections a third time.
+ *
+ * Other decoders, as LlamaForCausalLM(config): every matrix is normal with that deviation; all are
+ * drawn when modules are made, as nn.Embedding and nn.Linear do, and again when initialised.
+ *
+ *     struct weight_init init = {.seed = 123};
+ *     if (new_model_open(&new_model, …) || weight_init_draw(&new_model, &init, err)) ...
+ */
+#ifndef ATTN_TRAIN_WEIGHT_INIT_H
+#define ATTN_TRAIN_WEIGHT_INIT_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct new_model;
+struct progress_sink;
+
+enum weight_init_way { WEIGHT_INIT_RAND, WEIGHT_INIT_LINEAR };
+
+enum { WEIGHT_INIT_TABLE_ROWS = 50000 }; /* of the embedding in textbooks */
+
+struct weight_init {
+    uint64_t seed;
+
+    /* Of bare attention: */
+    enum weight_init_way way;
+    size_t table_rows; /* of nn.Embedding; 0: WEIGHT_INIT_TABLE_ROWS; at least the words */
+    const struct progress_sink *progress; /* counts layers; NULL: none */
+};
+
+/* Fill a new model that is all 0. Refused, as not supported: models of other types. */
+int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err);
+
+enum { ORIGIN_SEED = 123 }; /* of the bundled random models */
+
+#endif

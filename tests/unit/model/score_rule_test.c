@@ -1,0 +1,229 @@
+#include "model/score_rule.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../rigs/patience.h"
+#include "model/config.h"
+#include "../unit.h"
+
+enum { KEYS = 40, ROOT = 7, DRAWN = 8 };
+
+/* True if key j is visible to query i, by the definition in the header. */
+static bool sees(const struct pattern *p, size_t i, size_t j, const uint32_t *drawn, size_t count)
+{
+    size_t distance = i > j ? i - j : j - i;
+    if (p->window && distance < p->window)
+        return true;
+    if (p->stride && distance % p->stride == 0)
+        return true;
+    if (p->root && (distance < ROOT || distance % ROOT == 0))
+        return true;
+    if (p->log && (distance & (distance - 1)) == 0)
+        return true;
+    if (j < p->global || i < p->global)
+        return true;
+    for (size_t k = 0; k < count; k++)
+        if (drawn[k] == j)
+            return true;
+    return false;
+}
+
+static const struct pattern patterns[] = {
+    {.window = 1},
+    {.window = 4},
+    {.window = 100},
+    {.stride = 1},
+    {.stride = 3},
+    {.stride = 39},
+    {.global = 1},
+    {.global = 5},
+    {.global = 90},
+    {.random = 1},
+    {.random = 7, .seed = 3},
+    {.window = 4, .global = 1},
+    {.window = 4, .global = 6},
+    {.window = 3, .stride = 5},
+    {.window = 2, .stride = 7, .global = 3, .random = 5, .seed = 9},
+    {.stride = 4, .random = 6},
+    {.root = 1},
+    {.log = 1},
+    {.root = 1, .log = 1, .global = 2},
+    {.window = 3, .stride = 9, .root = 1, .random = 2},
+    {.window = 6, .log = 1},
+};
+
+/* The rule of a pattern under a mask and a window (0: none). */
+static struct score_rule rule_of(const struct pattern *pattern, bool causal, size_t window)
+{
+    return (struct score_rule){.back = window ? window - 1 : SIZE_MAX,
+                               .ahead = causal ? 0 : SIZE_MAX,
+                               .kind = ATTENTION_SPARSE,
+                               .pattern = pattern};
+}
+
+/* The random keys of a query, the only ones of a pattern without other parts. */
+static size_t draw(const struct pattern *pattern, size_t query, size_t keys, bool causal,
+                   uint32_t *drawn)
+{
+    uint32_t memory[DRAWN];
+    struct pattern alone = {.random = pattern->random, .seed = pattern->seed};
+    struct score_rule rule = rule_of(&alone, causal, 0);
+    return score_keys(&rule, query, keys, drawn, memory);
+}
+
+static void check(const struct pattern *pattern, size_t query, bool causal, size_t window)
+{
+    uint32_t memory[DRAWN], drawn[KEYS], found[KEYS], expected[KEYS];
+    struct score_rule rule = rule_of(pattern, causal, window);
+    size_t end = causal ? query + 1 : KEYS;
+    size_t first = window && window < end ? end - window : 0;
+    size_t count = 0, drawn_count = draw(pattern, query, KEYS, causal, drawn);
+    for (size_t key = first; key < end; key++)
+        if (sees(pattern, query, key, drawn, drawn_count))
+            expected[count++] = (uint32_t)key;
+    ck_assert_uint_le(count, score_most(&rule, KEYS));
+    ck_assert_uint_eq(score_keys(&rule, query, KEYS, found, memory), count);
+    ck_assert_mem_eq(found, expected, count * sizeof *found);
+}
+
+TEST(visible_keys_agree_with_the_definition)
+{
+    for (size_t i = 0; i < COUNT(patterns); i++)
+        for (size_t query = 0; query < KEYS; query += one_of(2)) {
+            check(&patterns[i], query, false, 0);
+            for (size_t window = 0; window < KEYS; window++)
+                check(&patterns[i], query, true, window);
+        }
+}
+
+TEST(random_keys_are_different_and_visible)
+{
+    struct pattern pattern = {.random = 7, .seed = 1};
+    uint32_t drawn[DRAWN];
+    for (size_t query = 0; query < KEYS; query++) {
+        for (size_t visible = query + 1; visible <= KEYS; visible++) {
+            size_t count = draw(&pattern, query, visible, false, drawn);
+            bool own = false;
+            ck_assert_uint_eq(count, visible < 8 ? visible : 8);
+            for (size_t i = 0; i < count; i++) {
+                ck_assert_uint_lt(drawn[i], visible);
+                ck_assert(i == 0 || drawn[i] > drawn[i - 1]);
+                own |= drawn[i] == query;
+            }
+            ck_assert(own);
+        }
+    }
+}
+
+TEST(random_keys_are_uniform)
+{
+    enum { ROUNDS = 20000 };
+    size_t often[KEYS] = {0};
+    for (size_t seed = 0; seed < ROUNDS; seed++) {
+        struct pattern pattern = {.random = 4, .seed = seed};
+        uint32_t drawn[DRAWN];
+        size_t count = draw(&pattern, 17, KEYS, false, drawn);
+        for (size_t i = 0; i < count; i++)
+            often[drawn[i]]++;
+    }
+    for (size_t key = 0; key < KEYS; key++) {
+        if (key == 17)
+            ck_assert_uint_eq(often[key], ROUNDS);
+        else /* 4 of 39; five standard deviations of 43 */
+            ck_assert_uint_le(llabs((long long)often[key] - ROUNDS * 4 / 39), 215);
+    }
+}
+
+TEST(a_seed_determines_the_random_keys)
+{
+    struct pattern pattern = {.random = 3, .seed = 5};
+    uint32_t drawn[DRAWN], again[DRAWN];
+    ck_assert_uint_eq(draw(&pattern, 20, 30, false, drawn), 4);
+    ck_assert_mem_eq(drawn, ((uint32_t[]){3, 20, 21, 26}), 4 * sizeof *drawn);
+    pattern.seed = 6;
+    draw(&pattern, 20, 30, false, again);
+    ck_assert_int_ne(memcmp(drawn, again, 4 * sizeof *drawn), 0);
+}
+
+/* The first visible key and the end of a text of 10 keys. */
+TEST(a_window_hides_keys_before_and_after_the_query)
+{
+    static const struct {
+        size_t back, ahead, query, first, end;
+    } rows[] = {
+        {SIZE_MAX, SIZE_MAX, 4, 0, 10},
+        {SIZE_MAX, 0, 4, 0, 5},
+        {0, 0, 4, 4, 5},
+        {3, 0, 2, 0, 3},
+        {3, 0, 3, 0, 4},
+        {3, 0, 4, 1, 5},
+        {2, 2, 4, 2, 7},
+        {2, 2, 9, 7, 10},
+        {SIZE_MAX, SIZE_MAX, 12, 0, 10},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct score_rule rule = {.back = rows[i].back, .ahead = rows[i].ahead};
+        struct key_range seen = score_visible(&rule, rows[i].query, 10);
+        ck_assert_uint_eq(seen.first, rows[i].first);
+        ck_assert_uint_eq(seen.end, rows[i].end);
+    }
+}
+
+TEST(only_the_decoder_of_a_model_with_an_encoder_is_masked)
+{
+    static const struct {
+        enum site_part part;
+        size_t back, ahead;
+        enum attention_kind kind;
+        bool mask_after;
+    } rows[] = {
+        {PART_SENTENCE, 3, 0, ATTENTION_SPARSE, true},
+        {PART_SOURCE, SIZE_MAX, SIZE_MAX, ATTENTION_SPARSE, false},
+        {PART_CROSS, SIZE_MAX, SIZE_MAX, ATTENTION_DENSE, false},
+    };
+    struct config config = {.causal = true, .window = 4, .layer_flags = {0, LAYER_WINDOW}};
+    config.mechanism =
+        (struct mechanism){.kind = ATTENTION_SPARSE, .pattern = {.window = 2}, .renormalise = true};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct score_rule rule = score_rule_read(&config, rows[i].part, 1);
+        ck_assert_uint_eq(rule.back, rows[i].back);
+        ck_assert_uint_eq(rule.ahead, rows[i].ahead);
+        ck_assert_int_eq(rule.kind, rows[i].kind);
+        ck_assert_int_eq(rule.pattern != NULL, rule.kind == ATTENTION_SPARSE);
+        ck_assert_int_eq(rule.mask_after, rows[i].mask_after);
+    }
+    ck_assert_uint_eq(score_rule_read(&config, PART_SENTENCE, 0).back, SIZE_MAX);
+}
+
+/* The temperature is a part of the scale, unless something is between them. */
+TEST(a_temperature_divides_after_cap_and_bias)
+{
+    static const struct {
+        float cap;
+        enum alibi alibi;
+        unsigned without;
+        float scale, temperature;
+        enum score_bias bias;
+    } rows[] = {
+        {0, ALIBI_NONE, 0, 0.125f, 0, NO_BIAS},
+        {5, ALIBI_NONE, 0, 0.5f, 4, NO_BIAS},
+        {0, ALIBI_BLOOM, 0, 0.5f, 4, BIAS_ALIBI},
+        {0, ALIBI_FALCON, 0, 0.5f, 4, BIAS_ALIBI_ROUNDED},
+        {0, ALIBI_BLOOM, 1 << PART_POSITIONS, 0.125f, 0, NO_BIAS},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const struct config config = {.scale = 0.5f,
+                                      .score_cap = rows[i].cap,
+                                      .alibi = rows[i].alibi,
+                                      .n_head = 8,
+                                      .mechanism = {.temperature = 4, .without = rows[i].without}};
+        struct score_rule rule = score_rule_read(&config, PART_SENTENCE, 0);
+        ck_assert_float_eq(rule.scale, rows[i].scale);
+        ck_assert_float_eq(rule.base_scale, 0.5f);
+        ck_assert_float_eq(rule.temperature, rows[i].temperature);
+        ck_assert_int_eq(rule.bias, rows[i].bias);
+        ck_assert_float_eq(score_slope(&rule, 1), rule.bias ? 0.25f : 0);
+    }
+}
