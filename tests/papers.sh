@@ -252,7 +252,8 @@ instrument_shows_part() { # TEXTS COMMAND OPTIONS...
     texts=$1
     shift
     "$attn" "$@" -q "$text" --token-range 1-3 --title '' -o part.svg &&
-        is "$texts" "$(texts_of part.svg | grep '^[␣a-zL,]' | grep -v 'tokens\|blank' | tr '\n' ' ')"
+        is "$texts" "$(texts_of part.svg | grep '^[␣a-zL,]' | grep -v 'tokens\|blank' |
+            tr '\n' ' ')"
 }
 
 has_no_tokens() {
