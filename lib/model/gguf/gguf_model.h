@@ -12,7 +12,6 @@
 #include "base/folder.h"
 #include "format/gguf.h"
 #include "format/safetensors.h"
-#include "model/family/family.h"
 
 #define GGUF_WEIGHTS_NAME "model.gguf"
 
@@ -32,37 +31,6 @@ const char *gguf_file_name(const struct folder *folder);
  * matrix, becomes float32. */
 int gguf_tensors_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                       struct err *err);
-
-/* --- what the parts share --------------------------------------------------------------------- */
-
-/* A key of a file, and of config.json. */
-struct gguf_config_key {
-    const char *theirs, *ours; /* the first after the architecture's name and a dot */
-    enum { GGUF_KEY_SIZE, GGUF_KEY_REAL, GGUF_KEY_FLAG } kind;
-    bool needed;
-};
-
-enum { GGUF_KEYS_MAX = 3 };
-
-/* What `general.architecture` may be. */
-struct gguf_architecture {
-    const char *name, *model_type;
-    bool pairs; /* rows of queries and keys are in pairs that are rotated together */
-    struct gguf_config_key keys[GGUF_KEYS_MAX]; /* beyond those of all; ends with one of NULL */
-};
-
-/* The architecture that a file names; what is not known is refused. */
-int gguf_find_architecture(const struct gguf_architecture **architecture, const struct gguf *gguf,
-                           struct err *err);
-
-/* "llama.block_count": the key of that architecture. */
-enum { GGUF_KEY_BYTES = 128 };
-const char *gguf_key(char full[GGUF_KEY_BYTES], const struct gguf_architecture *architecture,
-                     const char *key);
-
-/* A whole number under the architecture's key. */
-int gguf_size(const struct gguf *gguf, const struct gguf_architecture *architecture,
-              const char *key, long long *size, struct err *err);
 
 /* Write config.json; and the files of a tokenizer, which has none where the name of its first is
  * NULL. */

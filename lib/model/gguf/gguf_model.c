@@ -1,0 +1,721 @@
+#include "model/gguf/gguf_model.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/num.h"
+#include "format/json_writer.h"
+#include "model/family/family.h"
+
+/* --- llama.cpp's architectures ---------------------------------------------------------------- */
+
+/* A key of a file, and of config.json. */
+struct config_key {
+    const char *theirs, *ours; /* the first after the architecture's name and a dot */
+    enum { SIZE, REAL, FLAG } kind;
+    bool needed;
+};
+
+enum { KEYS_MAX = 3 };
+
+/* What `general.architecture` may be. */
+struct architecture {
+    const char *name, *model_type;
+    bool pairs; /* rows of queries and keys are in pairs that are rotated together */
+    struct config_key keys[KEYS_MAX]; /* beyond those of all; ends with one of NULL */
+};
+
+enum { KEY_BYTES = 128 };
+
+static const struct architecture architectures[] = {
+    {"gpt2", "gpt2"},
+    {"llama", "llama", .pairs = true},
+    {"qwen2", "qwen2"},
+    {"qwen3", "qwen3"},
+    {"gemma", "gemma"},
+    {"gemma3", "gemma3_text", /* layers with a window have another theta */
+     .keys = {{"attention.sliding_window", "sliding_window", SIZE, true},
+              {"rope.freq_base_swa", "rope_local_base_freq", REAL}}},
+    {"gptneox", "gpt_neox", .keys = {{"use_parallel_residual", "use_parallel_residual", FLAG}}},
+};
+
+/* Keys of all architectures, with names that all families read. */
+static const struct config_key common_keys[] = {
+    {"embedding_length", "hidden_size", SIZE, true},
+    {"block_count", "num_hidden_layers", SIZE, true},
+    {"attention.head_count", "num_attention_heads", SIZE, true},
+    {"attention.head_count_kv", "num_key_value_heads", SIZE},
+    {"feed_forward_length", "n_inner", SIZE, true},
+    {"context_length", "max_position_embeddings", SIZE, true},
+    {"rope.freq_base", "rope_theta", REAL},
+};
+
+enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
+
+/* The architecture that a file names; what is not known is refused. */
+static int find_architecture(const struct architecture **architecture, const struct gguf *gguf,
+                             struct err *err)
+{
+    static const char key[] = "general.architecture";
+    struct gguf_text name = {NULL, 0};
+    struct buf known = {0};
+    if (gguf_text(gguf, key, &name, err))
+        return -1;
+    if (!name.bytes)
+        return err_set(err, "key '%s': expected a name such as \"llama\", found nothing", key);
+    for (size_t i = 0; i < ARCHITECTURES; i++) {
+        *architecture = &architectures[i];
+        if (gguf_is(name, architectures[i].name)) {
+            buf_release(&known);
+            return 0;
+        }
+        buf_format(&known, "%s%s",
+                   i == 0                  ? ""
+                   : i + 1 < ARCHITECTURES ? ", "
+                                           : " or ",
+                   architectures[i].name);
+    }
+    if (!buf_check(&known, err))
+        err_unsupported(err,
+                        "key '%s': expected %s, found \"%.*s\": read other models from their "
+                        "Hugging Face files",
+                        key, known.bytes, (int)(name.size < 64 ? name.size : 64), name.bytes);
+    buf_release(&known);
+    return -1;
+}
+
+/* "llama.block_count": the key of that architecture. */
+static const char *full_key(char full[KEY_BYTES], const struct architecture *architecture,
+                            const char *key)
+{
+    snprintf(full, KEY_BYTES, "%s.%s", architecture->name, key);
+    return full;
+}
+
+/* A whole number under the architecture's key. */
+static int whole_number(const struct gguf *gguf, const struct architecture *architecture,
+                        const char *key, long long *size, struct err *err)
+{
+    char full[KEY_BYTES];
+    return gguf_integer(gguf, full_key(full, architecture, key), 1, INT32_MAX, size, err);
+}
+
+/* --- config.json ------------------------------------------------------------------------------
+ *
+ * A reader returns the value of a key after the architecture's name, or a default. The first error
+ * stops the writing: later readers return defaults.
+ */
+
+struct writer {
+    struct json_writer json;
+    const struct gguf *gguf;
+    const struct architecture *architecture;
+    const struct family *family;
+    struct err *err;
+    bool failed;
+};
+
+static struct err *fail(struct writer *w)
+{
+    struct err *err = w->failed ? NULL : w->err;
+    w->failed = true;
+    return err;
+}
+
+static bool has_key(const struct writer *w, const char *key)
+{
+    char full[KEY_BYTES];
+    return gguf_value(w->gguf, full_key(full, w->architecture, key));
+}
+
+static long long read_size(struct writer *w, const char *key, long long otherwise)
+{
+    w->failed = w->failed || whole_number(w->gguf, w->architecture, key, &otherwise, w->err);
+    return otherwise;
+}
+
+static double read_number(struct writer *w, const char *key, double min, double max)
+{
+    char full[KEY_BYTES];
+    double value = 0;
+    full_key(full, w->architecture, key);
+    w->failed = w->failed || gguf_double(w->gguf, full, min, max, &value, w->err);
+    return value;
+}
+
+static void put_double(struct writer *w, const char *name, double value)
+{
+    char text[NUM_DOUBLE_BYTES];
+    num_double(text, value);
+    json_put_raw(&w->json, name, text);
+}
+
+/* A number of float32 as the shortest that reads back the same. */
+static void put_real(struct writer *w, const char *name, const char *key, double value)
+{
+    char full[KEY_BYTES];
+    if (gguf_value(w->gguf, full_key(full, w->architecture, key))->kind == GGUF_F32)
+        json_put_float(&w->json, name, (float)value);
+    else
+        put_double(w, name, value);
+}
+
+static void put_key(struct writer *w, const struct config_key *row)
+{
+    char key[KEY_BYTES];
+    bool flag = false;
+    full_key(key, w->architecture, row->theirs);
+    if (!has_key(w, row->theirs)) {
+        if (row->needed)
+            err_set(fail(w), "key '%s': expected a number, found nothing", key);
+    } else if (row->kind == SIZE) {
+        json_put_integer(&w->json, row->ours, read_size(w, row->theirs, 0));
+    } else if (row->kind == FLAG) {
+        w->failed = w->failed || gguf_bool(w->gguf, key, &flag, w->err);
+        json_put_bool(&w->json, row->ours, flag);
+    } else {
+        put_real(w, row->ours, row->theirs, read_number(w, row->theirs, 0, 1e12));
+    }
+}
+
+static void put_keys(struct writer *w)
+{
+    static const struct config_key epsilons[] = {
+        {"attention.layer_norm_epsilon", "layer_norm_epsilon", REAL, true},
+        {"attention.layer_norm_rms_epsilon", "rms_norm_eps", REAL, true}};
+    const struct config_key *own = w->architecture->keys;
+    for (size_t i = 0; i < sizeof common_keys / sizeof *common_keys; i++)
+        put_key(w, &common_keys[i]);
+    for (size_t i = 0; i < KEYS_MAX && own[i].theirs; i++)
+        put_key(w, &own[i]);
+    put_key(w, &epsilons[w->family->defaults->rms]);
+}
+
+/* Refuse keys that change what a model computes, unless they are 0 or the architecture's first own
+ * key. (Caps of scores and logits belong to other architectures; llama.cpp writes them into every
+ * file that it saves.) */
+static void refuse_undone(struct writer *w)
+{
+    static const char *const undone[] = {"expert_count",
+                                         "attention.sliding_window",
+                                         "attention.scale",
+                                         "attention.clamp_kqv",
+                                         "attention.max_alibi_bias",
+                                         "embedding_scale",
+                                         "residual_scale",
+                                         "logit_scale"};
+    const char *own = w->architecture->keys[0].theirs;
+    for (size_t i = 0; i < sizeof undone / sizeof *undone; i++) {
+        bool is_own = own && strcmp(own, undone[i]) == 0;
+        double value = is_own ? 0 : read_number(w, undone[i], -1e300, 1e300);
+        if (value != 0)
+            err_unsupported(fail(w), "key '%s.%s': expected 0 or no such key, found %g",
+                            w->architecture->name, undone[i], value);
+    }
+}
+
+/* Llama 3 rotates slow pairs more slowly, by a factor per pair: longrope with the same factors for
+ * every length. */
+static void put_factors(struct writer *w, const struct gguf_tensor *factors)
+{
+    float numbers[256];
+    size_t count = factors->count;
+    if (factors->type != &gguf_types[GGUF_TYPE_F32] || factors->rank != 1 ||
+        count > sizeof numbers / sizeof *numbers) {
+        err_unsupported(fail(w),
+                        "tensor 'rope_freqs.weight': expected at most 256 numbers of F32, found "
+                        "%zu of %s",
+                        count, factors->type->name);
+        return;
+    }
+    memcpy(numbers, w->gguf->file.bytes + factors->begin, count * sizeof *numbers);
+    json_put_text(&w->json, "rope_type", "longrope");
+    json_put_integer(&w->json, "attention_factor", 1);
+    json_put_integer(&w->json, "original_max_position_embeddings",
+                     read_size(w, "context_length", 1));
+    json_put_floats(&w->json, "short_factor", numbers, count);
+    json_put_floats(&w->json, "long_factor", numbers, count);
+}
+
+/* The factor of all positions, 0 or at least 1; or factors of pairs. */
+static void put_scaling(struct writer *w)
+{
+    char key[KEY_BYTES];
+    struct gguf_text type = {"linear", strlen("linear")};
+    const struct gguf_tensor *factors = gguf_find(w->gguf, "rope_freqs.weight");
+    bool is_new = has_key(w, "rope.scaling.factor");
+    const char *factor_key = is_new ? "rope.scaling.factor" : "rope.scale_linear";
+    full_key(key, w->architecture, "rope.scaling.type");
+    w->failed = w->failed || gguf_text(w->gguf, key, &type, w->err);
+    bool linear = gguf_is(type, "linear");
+    double factor = linear ? read_number(w, factor_key, 0, 1e6) : 0;
+    if (factor > 0 && factor < 1)
+        err_unsupported(fail(w), "key '%s.%s': expected 0, or at least 1, found %g",
+                        w->architecture->name, factor_key, factor);
+    if ((!linear && !gguf_is(type, "none")) || (factor > 1 && factors))
+        err_unsupported(fail(w), "key '%s': expected \"none\" or \"linear\"%s, found \"%.*s\"", key,
+                        factors ? " by 0 with tensor 'rope_freqs.weight'" : "",
+                        (int)num_min(type.size, 64), type.bytes);
+    if (w->failed || (factor == 0 && !factors))
+        return;
+    json_put_open(&w->json, "rope_scaling", '{');
+    if (factors) {
+        put_factors(w, factors);
+    } else {
+        json_put_text(&w->json, "rope_type", "linear");
+        put_real(w, "factor", factor_key, factor);
+    }
+    json_put_close(&w->json, '}');
+}
+
+/* The share of a head that is rotated: the smallest number that gives that many channels. */
+static void put_share(struct writer *w, long long turning, long long width)
+{
+    const char *key = w->family->share_key;
+    double share = (double)turning / (double)width;
+    if ((long long)((double)width * share) < turning)
+        share = nextafter(share, 1);
+    put_double(w, key ? key : "partial_rotary_factor", share);
+}
+
+/* llama.cpp's values without a key: every sixth layer has no window, and scores are divided by the
+ * root of a head's size; in the model of 62 layers, of the channels per head. */
+static void put_gemma3(struct writer *w, long long width)
+{
+    long long heads = read_size(w, "attention.head_count", 1);
+    long long channels = read_size(w, "embedding_length", 0) / heads;
+    json_put_integer(&w->json, "sliding_window_pattern",
+                     read_size(w, "attention.sliding_window_pattern", 6));
+    json_put_integer(&w->json, "query_pre_attn_scalar",
+                     read_size(w, "block_count", 0) == 62 ? channels : width);
+}
+
+static void put_rotation(struct writer *w)
+{
+    const char *name = w->architecture->name;
+    long long heads = read_size(w, "attention.head_count", 1);
+    long long width =
+        read_size(w, "attention.key_length", read_size(w, "embedding_length", 0) / heads);
+    long long values = read_size(w, "attention.value_length", width);
+    long long turning = read_size(w, "rope.dimension_count", width);
+    if (values != width)
+        err_unsupported(fail(w),
+                        "key '%s.attention.value_length': expected %lld, the size of keys, found "
+                        "%lld",
+                        name, width, values);
+    if (turning > width || (w->architecture->pairs && turning != width))
+        err_unsupported(fail(w),
+                        "key '%s.rope.dimension_count': expected %lld, the size of heads, found "
+                        "%lld",
+                        name, width, turning);
+    json_put_integer(&w->json, "head_dim", width);
+    if (strcmp(name, "gemma3") == 0)
+        put_gemma3(w, width);
+    if (turning != width)
+        put_share(w, turning, width);
+    put_scaling(w);
+}
+
+static void put_id(struct writer *w, const char *key, const char *name)
+{
+    long long id = -1;
+    w->failed = w->failed || gguf_integer(w->gguf, key, 0, UINT32_MAX, &id, w->err);
+    if (id >= 0)
+        json_put_integer(&w->json, name, id);
+    else
+        json_put_raw(&w->json, name, "null");
+}
+
+/* The vocabulary has a token for each row of the embedding, as in llama.cpp. */
+static void put_vocabulary(struct writer *w)
+{
+    const struct gguf_tensor *words = gguf_find(w->gguf, "token_embd.weight");
+    const struct gguf_value *tokens = NULL;
+    if (!words || words->rank != 2) {
+        err_set(fail(w), "tensor 'token_embd.weight': expected a matrix, found %s",
+                words ? "another shape" : "no such tensor");
+        return;
+    }
+    size_t rows = words->sizes[1];
+    long long size = read_size(w, "vocab_size", (long long)rows);
+    w->failed =
+        w->failed || gguf_array(w->gguf, "tokenizer.ggml.tokens", GGUF_TEXT, &tokens, w->err);
+    if (size != (long long)rows)
+        err_set(fail(w),
+                "key '%s.vocab_size': expected %zu, the rows of tensor 'token_embd.weight', found "
+                "%lld",
+                w->architecture->name, rows, size);
+    if (tokens && tokens->count != rows)
+        err_set(fail(w),
+                "key 'tokenizer.ggml.tokens': expected %zu items, the rows of tensor "
+                "'token_embd.weight', found %zu",
+                rows, tokens->count);
+    json_put_integer(&w->json, "vocab_size", size);
+}
+
+/* What tensors show: whether the head is tied, and which matrices have a bias. */
+static void put_tensors(struct writer *w)
+{
+    const struct gguf *gguf = w->gguf;
+    unsigned biases = w->family->defaults->biases;
+    bool has_qkv = gguf_find(gguf, "blk.0.attn_q.bias") || gguf_find(gguf, "blk.0.attn_qkv.bias");
+    json_put_bool(&w->json, "tie_word_embeddings", !gguf_find(gguf, "output.weight"));
+    if (has_qkv != (bool)(biases & BIAS_QKV))
+        json_put_bool(&w->json, "attention_bias", has_qkv);
+    if (gguf_find(gguf, "blk.0.ffn_up.bias") && !(biases & BIAS_MLP))
+        json_put_bool(&w->json, "mlp_bias", true);
+}
+
+int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err)
+{
+    struct writer w = {.json = {.buf = out}, .gguf = gguf, .err = err};
+    if (find_architecture(&w.architecture, gguf, err))
+        return -1;
+    w.family = family_find(w.architecture->model_type);
+    refuse_undone(&w);
+    json_put_open(&w.json, NULL, '{');
+    json_put_text(&w.json, "model_type", w.architecture->model_type);
+    put_keys(&w);
+    if (w.family->theta > 0)
+        put_rotation(&w);
+    put_vocabulary(&w);
+    put_tensors(&w);
+    put_id(&w, "tokenizer.ggml.bos_token_id", "bos_token_id");
+    put_id(&w, "tokenizer.ggml.eos_token_id", "eos_token_id");
+    json_put_close(&w.json, '}');
+    return w.failed ? -1 : buf_check(out, err);
+}
+
+/* --- tensors, with the names and layouts of their family -------------------------------------- */
+
+/* The slot of a name, which .weight or .bias follows; in a layer without "blk.", and its number. */
+static const struct tensor_name {
+    const char *name;
+    enum slot_id id;
+    bool fused; /* its tensor has several slots, of which this is the first */
+} tensor_names[] = {
+    {"token_embd", SLOT_TOKENS},
+    {"position_embd", SLOT_POSITIONS},
+    {"output_norm", SLOT_FINAL_NORM},
+    {"output", SLOT_HEAD},
+    {"attn_norm", SLOT_NORM_1},
+    {"attn_qkv", SLOT_Q, true},
+    {"attn_q", SLOT_Q},
+    {"attn_k", SLOT_K},
+    {"attn_v", SLOT_V},
+    {"attn_output", SLOT_O},
+    {"attn_q_norm", SLOT_Q_NORM},
+    {"attn_k_norm", SLOT_K_NORM},
+    {"post_attention_norm", SLOT_NORM_1_POST},
+    {"ffn_norm", SLOT_NORM_2},
+    {"ffn_gate", SLOT_GATE},
+    {"ffn_up", SLOT_UP},
+    {"ffn_down", SLOT_DOWN},
+    {"post_ffw_norm", SLOT_NORM_2_POST},
+};
+
+struct tensor_reading {
+    struct safetensors *tensors;
+    const struct gguf *gguf;
+    const struct architecture *architecture;
+    const struct family *family;
+    long long heads[2]; /* of queries and of keys */
+    struct err *err;
+};
+
+/* The slot of "blk.3.attn_q.weight", and its row; NULL: the family has no such slot. */
+static const struct family_row *find_slot(struct slot *slot, const char *name,
+                                          const struct family *family)
+{
+    char *stem = (char *)name;
+    bool in_layer = strncmp(name, "blk.", 4) == 0 && name[4] >= '0' && name[4] <= '9';
+    long layer = in_layer ? strtol(name + 4, &stem, 10) : -1;
+    if (layer >= LAYERS_MAX || (in_layer && *stem++ != '.'))
+        return NULL;
+    size_t size = strcspn(stem, ".");
+    bool is_bias = strcmp(stem + size, ".bias") == 0;
+    if (!is_bias && strcmp(stem + size, ".weight") != 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof tensor_names / sizeof *tensor_names; i++) {
+        const struct tensor_name *at = &tensor_names[i];
+        if (strlen(at->name) != size || memcmp(at->name, stem, size) != 0 ||
+            (at->id >= SLOTS_OF_ENDS) != in_layer)
+            continue;
+        *slot = slot_of_text(at->id + is_bias);
+        slot->layer = (short)layer;
+        const struct family_row *row = family_row(family, *slot);
+        return row && (row->members[1] != 0) == at->fused ? row : NULL;
+    }
+    return NULL;
+}
+
+static int read_numbers(struct safetensors_entry *entry, const struct gguf_tensor *tensor,
+                        struct tensor_reading *reading)
+{
+    entry->count = tensor->count;
+    entry->begin = tensor->begin;
+    entry->end = tensor->end;
+    entry->data = reading->tensors->file.bytes + tensor->begin;
+    entry->rank = tensor->rank;
+    for (size_t i = 0; i < tensor->rank; i++)
+        entry->shape[i] = tensor->sizes[tensor->rank - 1 - i];
+    if (dtype_find(tensor->type->name, &entry->dtype) && dtype_is_weight(entry->dtype))
+        return 0;
+    return err_unsupported(
+        reading->err,
+        "expected F32, F16, BF16, F64, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, "
+        "IQ4_NL or IQ4_XS, found %s: llama-quantize writes them from an F16 model",
+        tensor->type->name);
+}
+
+/* As float32, in memory. */
+static int convert(struct safetensors_entry *entry, struct tensor_reading *reading)
+{
+    float *numbers =
+        arena_room(&reading->tensors->arena, entry->count, sizeof *numbers, reading->err);
+    if (!numbers)
+        return -1;
+    dtype_to_float(numbers, entry->data, entry->dtype, entry->count);
+    entry->dtype = DTYPE_F32;
+    entry->data = numbers;
+    return 0;
+}
+
+/* How rows are ordered in a GGUF file, other than in the family's tensor. */
+enum order {
+    ORDER_SAME,
+    ORDER_PAIRS,  /* of each head, in pairs that are rotated together */
+    ORDER_THIRDS, /* all queries, all keys, all values, instead of q, k and v head by head */
+};
+
+/* The index in a GGUF file of row `row` of `rows`. */
+static size_t stored_row(size_t row, size_t rows, enum order order, size_t heads)
+{
+    size_t size = rows / heads; /* of a head, with all that it has there */
+    size_t head = row / size;
+    size_t at = row % size;
+    if (order == ORDER_THIRDS)
+        return at / (size / 3) * (rows / 3) + head * (size / 3) + at % (size / 3);
+    return head * size + at % (size / 2) * 2 + at / (size / 2);
+}
+
+static int order_rows(struct safetensors_entry *entry, enum order order, size_t heads,
+                      struct tensor_reading *reading)
+{
+    size_t rows = entry->shape[0];
+    size_t parts = order == ORDER_THIRDS ? 3 : 2;
+    size_t bytes = dtype_bytes(entry->dtype, entry->count / rows);
+    if (!heads || rows % (parts * heads))
+        return err_set(reading->err,
+                       "expected a multiple of %zu rows for each of %zu heads, found %zu rows",
+                       parts, heads, rows);
+    char *to = arena_room(&reading->tensors->arena, rows * bytes, 1, reading->err);
+    for (size_t i = 0; to && i < rows; i++)
+        memcpy(to + i * bytes,
+               (const char *)entry->data + stored_row(i, rows, order, heads) * bytes, bytes);
+    entry->data = to;
+    return to ? 0 : -1;
+}
+
+static int transpose_entry(struct safetensors_entry *entry, struct tensor_reading *reading)
+{
+    size_t rows = entry->shape[0];
+    size_t columns = entry->shape[1];
+    size_t bytes = dtype_size_bytes(entry->dtype);
+    char *to = arena_room(&reading->tensors->arena, entry->count * bytes, 1, reading->err);
+    for (size_t i = 0; to && i < columns; i++)
+        for (size_t j = 0; j < rows; j++)
+            memcpy(to + (i * rows + j) * bytes,
+                   (const char *)entry->data + (j * columns + i) * bytes, bytes);
+    entry->shape[0] = columns;
+    entry->shape[1] = rows;
+    entry->data = to;
+    return to ? 0 : -1;
+}
+
+/* A float32 plus 1, minus 1, plus 1 is the first sum again: no bit of a scale is lost. */
+static int subtract_one(struct safetensors_entry *entry, struct tensor_reading *reading)
+{
+    if (convert(entry, reading))
+        return -1;
+    for (size_t i = 0; i < entry->count; i++)
+        ((float *)entry->data)[i] -= 1.0f;
+    return 0;
+}
+
+/* Bring a tensor into the layout of its family. */
+static int lay_out(struct safetensors_entry *entry, struct slot slot, const struct family_row *row,
+                   struct tensor_reading *reading)
+{
+    bool is_matrix = entry->rank == 2;
+    bool is_scale = entry->rank == 1 && !(slot.id & 1);
+    bool is_key = (slot.id & ~1) == SLOT_K;
+    enum order order = row->groups == GROUPS_KV_HEAD ? ORDER_THIRDS
+                       : reading->architecture->pairs && (is_key || (slot.id & ~1) == SLOT_Q)
+                           ? ORDER_PAIRS
+                           : ORDER_SAME;
+    bool transposed = row->transposed && is_matrix;
+    if (is_scale && reading->family->defaults->norm_offset)
+        return subtract_one(entry, reading);
+    if (dtype_is_quantised(entry->dtype) && (transposed || !is_matrix) && convert(entry, reading))
+        return -1;
+    if (order != ORDER_SAME)
+        return order_rows(entry, order, (size_t)reading->heads[is_key], reading);
+    return transposed ? transpose_entry(entry, reading) : 0;
+}
+
+static int read_heads(struct tensor_reading *reading)
+{
+    if (find_architecture(&reading->architecture, reading->gguf, reading->err) ||
+        whole_number(reading->gguf, reading->architecture, "attention.head_count",
+                     &reading->heads[0], reading->err))
+        return -1;
+    reading->family = family_find(reading->architecture->model_type);
+    reading->heads[1] = reading->heads[0];
+    return whole_number(reading->gguf, reading->architecture, "attention.head_count_kv",
+                        &reading->heads[1], reading->err);
+}
+
+static int read_tensors(struct tensor_reading *reading)
+{
+    struct safetensors *tensors = reading->tensors;
+    const struct gguf *gguf = reading->gguf;
+    char name[PARAMETER_NAME_BYTES];
+    tensors->entries = arena_alloc(&tensors->arena, gguf->tensor_count + 1,
+                                   sizeof *tensors->entries, reading->err);
+    if (!tensors->entries || read_heads(reading))
+        return -1;
+    for (size_t i = 0; i < gguf->tensor_count; i++) {
+        const struct gguf_tensor *tensor = &gguf->tensors[i];
+        struct safetensors_entry *entry = &tensors->entries[tensors->count];
+        if (strcmp(tensor->name, "rope_freqs.weight") == 0)
+            continue; /* the config has it */
+        struct slot slot;
+        const struct family_row *row = find_slot(&slot, tensor->name, reading->family);
+        /* one without a slot is refused with its own name */
+        const char *to = row ? family_tensor_name(name, reading->family, slot) : tensor->name;
+        entry->name = arena_text(&tensors->arena, to, strlen(to), reading->err);
+        if (!entry->name)
+            return -1;
+        if (read_numbers(entry, tensor, reading) || (row && lay_out(entry, slot, row, reading)))
+            return err_prefix(reading->err, "tensor '%s'", tensor->name);
+        tensors->count++;
+    }
+    return safetensors_list(tensors, reading->err);
+}
+
+int gguf_tensors_open(struct safetensors *tensors, const struct folder *folder, const char *name,
+                      struct err *err)
+{
+    struct gguf gguf = {0};
+    struct file file = {0};
+    struct tensor_reading reading = {.tensors = tensors, .gguf = &gguf, .err = err};
+    *tensors = (struct safetensors){0};
+    if (folder_open(&file, folder, name, err))
+        return -1;
+    int failed = gguf_read(&gguf, &file, err);
+    tensors->file = gguf.file;
+    gguf.file = (struct file){0};
+    failed = failed || read_tensors(&reading);
+    gguf_release(&gguf);
+    if (!failed)
+        return 0;
+    safetensors_release(tensors);
+    return err_prefix(err, "'%s'", folder->path);
+}
+
+/* --- the folder ------------------------------------------------------------------------------- */
+
+enum { FILES_MAX = 4 };
+
+bool gguf_is_named(const char *path)
+{
+    return name_has_ending(path, ".gguf");
+}
+
+const char *gguf_file_name(const struct folder *folder)
+{
+    const char *slash = strrchr(folder->path, '/');
+    bool is_file = folder->files && gguf_is_named(folder->path);
+    return !is_file ? NULL : slash ? slash + 1 : folder->path;
+}
+
+static int add_file(struct folder *folder, struct folder_file *files, const char *name,
+                    struct buf *buf, struct arena *arena, struct err *err)
+{
+    size_t size = buf->size;
+    const char *bytes = buf_keep(buf, arena, err);
+    files[folder->file_count++] = (struct folder_file){.name = name, .bytes = bytes, .size = size};
+    return bytes ? 0 : -1;
+}
+
+/* A model in several files is not read: this one has a part of its tensors. */
+static int check_split(const struct gguf *gguf, struct err *err)
+{
+    long long part = 0;
+    long long parts = 1;
+    if (gguf_integer(gguf, "split.no", 0, UINT16_MAX, &part, err) ||
+        gguf_integer(gguf, "split.count", 0, UINT16_MAX, &parts, err))
+        return -1;
+    return parts <= 1
+               ? 0
+               : err_unsupported(err,
+                                 "key 'split.count': expected a model in one file, found part %lld "
+                                 "of %lld: 'llama-gguf-split --merge NAME-00001-of-%05lld.gguf "
+                                 "NAME.gguf' of llama.cpp joins all parts",
+                                 part + 1, parts, parts);
+}
+
+static int make_files(struct folder *folder, struct folder_file *files, const struct gguf *gguf,
+                      struct arena *arena, struct err *err)
+{
+    struct buf config = {0};
+    struct gguf_tokenizer tokenizer = {0};
+    int failed = check_split(gguf, err) || gguf_write_config(&config, gguf, err) ||
+                 add_file(folder, files, "config.json", &config, arena, err) ||
+                 gguf_write_tokenizer(&tokenizer, gguf, err);
+    if (!failed && tokenizer.name)
+        failed = add_file(folder, files, tokenizer.name, &tokenizer.file, arena, err) ||
+                 add_file(folder, files, "tokenizer_config.json", &tokenizer.config, arena, err);
+    buf_release(&config);
+    buf_release(&tokenizer.file);
+    buf_release(&tokenizer.config);
+    return failed;
+}
+
+/* `weights` is where all of it is. */
+static int fill_folder(struct folder *folder, struct gguf *gguf, struct folder_file weights,
+                       struct arena *arena, struct err *err)
+{
+    struct folder_file *files = arena_alloc(arena, FILES_MAX, sizeof *files, err);
+    folder->files = files;
+    int failed = !files || make_files(folder, files, gguf, arena, err);
+    gguf_release(gguf);
+    if (!failed)
+        files[folder->file_count++] = weights;
+    return failed ? -1 : 0;
+}
+
+int gguf_folder(struct folder *folder, const char *path, struct arena *arena, struct err *err)
+{
+    struct gguf gguf = {0};
+    struct folder_file weights = {.name = GGUF_WEIGHTS_NAME, .path = path};
+    *folder = (struct folder){.path = path};
+    if (gguf_open(&gguf, path, err))
+        return -1;
+    return fill_folder(folder, &gguf, weights, arena, err) ? err_prefix(err, "'%s'", path) : 0;
+}
+
+int gguf_folder_held(struct folder *folder, const char *name, const char *bytes, size_t size,
+                     struct arena *arena, struct err *err)
+{
+    struct gguf gguf = {0};
+    struct file file = file_borrow(bytes, size);
+    struct folder_file weights = {.name = GGUF_WEIGHTS_NAME, .bytes = bytes, .size = size};
+    *folder = (struct folder){.path = name};
+    return gguf_read(&gguf, &file, err) ? -1 : fill_folder(folder, &gguf, weights, arena, err);
+}
