@@ -2,7 +2,113 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* --- names of tensors, and how slots lie in them ---------------------------------------------- */
+
+#define NAMES(prefix, layers, base, ...)         \
+    {                                            \
+        prefix, layers, NULL, NULL, base, false, \
+        {                                        \
+            __VA_ARGS__                          \
+        }                                        \
+    }
+
+/* Names of our own: the prefix is of files by others. Matrices are [in, out], as in GPT-2. */
+#define OWN_NAMES(base, ...)                          \
+    {                                                 \
+        "", "h.", "enc.", "transformer.", base, true, \
+        {                                             \
+            __VA_ARGS__                               \
+        }                                             \
+    }
+#define MATRIX(name, id)               \
+    {                                  \
+        name, {id}, .transposed = true \
+    }
+#define CROSS_MATRIX(name, id)                             \
+    {                                                      \
+        name, {id}, .transposed = true, .part = PART_CROSS \
+    }
+
+static const struct family_names transformer_names = OWN_NAMES(
+    NULL, {"wte", {SLOT_TOKENS}}, {"wpe", {SLOT_POSITIONS}}, {"ln_f", {SLOT_FINAL_NORM}},
+    {"enc.ln_f", {SLOT_FINAL_NORM}, .part = PART_SOURCE}, {"lm_head", {SLOT_HEAD}},
+    {"ln_1", {SLOT_NORM_1}}, MATRIX("attn.q_proj", SLOT_Q), MATRIX("attn.k_proj", SLOT_K),
+    MATRIX("attn.v_proj", SLOT_V), MATRIX("attn.out_proj", SLOT_O),
+    {"ln_cross", {SLOT_NORM_1}, .part = PART_CROSS}, CROSS_MATRIX("cross_attn.q_proj", SLOT_Q),
+    CROSS_MATRIX("cross_attn.k_proj", SLOT_K), CROSS_MATRIX("cross_attn.v_proj", SLOT_V),
+    CROSS_MATRIX("cross_attn.out_proj", SLOT_O), {"ln_2", {SLOT_NORM_2}},
+    MATRIX("mlp.c_fc", SLOT_UP), MATRIX("mlp.c_proj", SLOT_DOWN));
+
+static const struct family_names gpt2_names =
+    OWN_NAMES(&transformer_names, {"attn.c_attn", {SLOT_Q, SLOT_K, SLOT_V}, .transposed = true},
+              MATRIX("attn.c_proj", SLOT_O));
+
+static const struct family_names llama_names = NAMES(
+    "model.", "layers.", NULL, {"embed_tokens", {SLOT_TOKENS}}, {"norm", {SLOT_FINAL_NORM}},
+    {"lm_head", {SLOT_HEAD}}, {"input_layernorm", {SLOT_NORM_1}}, {"self_attn.q_proj", {SLOT_Q}},
+    {"self_attn.k_proj", {SLOT_K}}, {"self_attn.v_proj", {SLOT_V}}, {"self_attn.o_proj", {SLOT_O}},
+    {"self_attn.q_norm", {SLOT_Q_NORM}}, {"self_attn.k_norm", {SLOT_K_NORM}},
+    {"post_attention_layernorm", {SLOT_NORM_2}}, {"mlp.gate_proj", {SLOT_GATE}},
+    {"mlp.up_proj", {SLOT_UP}}, {"mlp.down_proj", {SLOT_DOWN}});
+
+static const struct family_names olmo2_names =
+    NAMES("model.", "layers.", &llama_names, {"post_attention_layernorm", {SLOT_NORM_1_POST}},
+          {"post_feedforward_layernorm", {SLOT_NORM_2_POST}});
+
+static const struct family_names gemma_names =
+    NAMES("model.", "layers.", &olmo2_names, {"pre_feedforward_layernorm", {SLOT_NORM_2}});
+
+static const struct family_names phi3_names =
+    NAMES("model.", "layers.", &llama_names, {"self_attn.qkv_proj", {SLOT_Q, SLOT_K, SLOT_V}},
+          {"mlp.gate_up_proj", {SLOT_GATE, SLOT_UP}});
+
+static const struct family_names phi_names =
+    NAMES("model.", "layers.", &llama_names, {"final_layernorm", {SLOT_FINAL_NORM}},
+          {"self_attn.dense", {SLOT_O}}, {"mlp.fc1", {SLOT_UP}}, {"mlp.fc2", {SLOT_DOWN}});
+
+static const struct family_names starcoder2_names =
+    NAMES("model.", "layers.", &llama_names, {"mlp.c_fc", {SLOT_UP}}, {"mlp.c_proj", {SLOT_DOWN}});
+
+static const struct family_names opt_names =
+    NAMES("model.decoder.", "layers.", &llama_names, {"embed_positions", {SLOT_POSITIONS}},
+          {"project_in", {SLOT_EMBED_PROJECT}}, {"project_out", {SLOT_PROJECT_OUT}},
+          {"final_layer_norm", {SLOT_FINAL_NORM}}, {"self_attn_layer_norm", {SLOT_NORM_1}},
+          {"final_layer_norm", {SLOT_NORM_2}}, {"self_attn.out_proj", {SLOT_O}}, {"fc1", {SLOT_UP}},
+          {"fc2", {SLOT_DOWN}});
+
+static const struct family_names neox_names =
+    NAMES("gpt_neox.", "layers.", &llama_names, {"embed_in", {SLOT_TOKENS}},
+          {"final_layer_norm", {SLOT_FINAL_NORM}}, {"embed_out", {SLOT_HEAD}},
+          {"attention.query_key_value", {SLOT_Q, SLOT_K, SLOT_V}, .groups = GROUPS_KV_HEAD},
+          {"attention.dense", {SLOT_O}}, {"mlp.dense_h_to_4h", {SLOT_UP}},
+          {"mlp.dense_4h_to_h", {SLOT_DOWN}});
+
+static const struct family_names bloom_names =
+    NAMES("transformer.", "h.", &neox_names, {"word_embeddings", {SLOT_TOKENS}},
+          {"word_embeddings_layernorm", {SLOT_EMBED_NORM}}, {"ln_f", {SLOT_FINAL_NORM}},
+          {"lm_head", {SLOT_HEAD}},
+          {"self_attention.query_key_value", {SLOT_Q, SLOT_K, SLOT_V}, .groups = GROUPS_KV_HEAD},
+          {"self_attention.dense", {SLOT_O}});
+
+/* Two norms of the same stream; with one or none in parallel, bloom's names. */
+static const struct family_names falcon_names = NAMES(
+    "transformer.", "h.", &bloom_names, {"ln_attn", {SLOT_NORM_1}}, {"ln_mlp", {SLOT_NORM_2}});
+
+static const struct family_names gpt_neo_names = NAMES(
+    "transformer.", "h.", NULL, {"wte", {SLOT_TOKENS}}, {"wpe", {SLOT_POSITIONS}},
+    {"ln_f", {SLOT_FINAL_NORM}}, {"lm_head", {SLOT_HEAD}}, {"ln_1", {SLOT_NORM_1}},
+    {"ln_2", {SLOT_NORM_2}}, {"attn.attention.q_proj", {SLOT_Q}},
+    {"attn.attention.k_proj", {SLOT_K}}, {"attn.attention.v_proj", {SLOT_V}},
+    {"attn.attention.out_proj", {SLOT_O}}, {"mlp.c_fc", {SLOT_UP}}, {"mlp.c_proj", {SLOT_DOWN}});
+
+static const struct family_names gptj_names =
+    NAMES("transformer.", "h.", &gpt_neo_names, {"attn.q_proj", {SLOT_Q}},
+          {"attn.k_proj", {SLOT_K}}, {"attn.v_proj", {SLOT_V}}, {"attn.out_proj", {SLOT_O}},
+          {"mlp.fc_in", {SLOT_UP}}, {"mlp.fc_out", {SLOT_DOWN}});
 
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
@@ -267,6 +373,219 @@ static void settle_opt(struct reading *r)
         c->n_word = 0;
 }
 
+/* --- types of this program: they read all of their keys here ----------------------------------- */
+
+enum {
+    GPT2 = 1 << MODEL_GPT2,
+    ATTENTION = 1 << MODEL_ATTENTION,
+    TRANSFORMER = 1 << MODEL_TRANSFORMER,
+    ANY = GPT2 | ATTENTION | TRANSFORMER,
+};
+
+#define SIZE(field) offsetof(struct config, field)
+
+/* A size: its key, the key of other checkpoints, its range, its field, and the types that have it.
+ */
+static const struct size_row {
+    const char *key, *alias; /* not of a "transformer" */
+    long long max;
+    size_t offset;
+    int kinds;
+} size_rows[] = {
+    {"vocab_size", NULL, DIMENSION_MAX, SIZE(vocab_size), ANY},
+    {"n_ctx", NULL, DIMENSION_MAX, SIZE(n_positions), GPT2}, /* older; n_positions wins */
+    {"n_positions", "max_position_embeddings", DIMENSION_MAX, SIZE(n_positions),
+     GPT2 | TRANSFORMER},
+    {"n_embd", "hidden_size", DIMENSION_MAX, SIZE(n_embd), ANY},
+    {"n_encoder_layer", NULL, LAYERS_MAX, SIZE(n_encoder_layer), TRANSFORMER},
+    {"n_layer", "num_hidden_layers", LAYERS_MAX, SIZE(n_layer), ANY},
+    {"n_head", "num_attention_heads", DIMENSION_MAX, SIZE(n_head), ANY},
+    {"n_inner", NULL, DIMENSION_MAX, SIZE(n_inner), GPT2 | TRANSFORMER},
+    {"n_kv_head", NULL, DIMENSION_MAX, SIZE(n_kv_head), ATTENTION},
+    {"d_k", NULL, DIMENSION_MAX, SIZE(d_k), ATTENTION},
+    {"d_v", NULL, DIMENSION_MAX, SIZE(d_v), ATTENTION},
+    {"d_out", NULL, DIMENSION_MAX, SIZE(d_out), ATTENTION},
+};
+
+static void read_sizes(struct reading *r)
+{
+    struct config *c = r->config;
+    for (size_t i = 0; i < sizeof size_rows / sizeof *size_rows; i++) {
+        const struct size_row *row = &size_rows[i];
+        size_t *field = (size_t *)(void *)((char *)c + row->offset);
+        long long value = (long long)*field;
+        if (!(row->kinds & 1 << c->kind))
+            continue;
+        if (row->alias && c->kind != MODEL_TRANSFORMER)
+            value = family_integer(r, row->alias, 1, row->max, value);
+        *field = (size_t)family_integer(r, row->key, 1, row->max, value);
+    }
+    if (!c->vocab_size || !c->n_embd)
+        err_set(family_fail(r), "field '%s': expected a number, found nothing",
+                c->vocab_size ? "n_embd" : "vocab_size");
+}
+
+/* A word of two, the first of which is the default; returns whether it is the first. */
+static bool read_choice(struct reading *r, const char *key, const char *first, const char *second)
+{
+    const char *name = family_text(r, key, first);
+    bool is_first = strcmp(name, first) == 0;
+    if (!is_first && strcmp(name, second) != 0)
+        err_unsupported(family_fail(r), "field '%s': expected \"%s\" or \"%s\", found \"%s\"", key,
+                        first, second, name);
+    return is_first;
+}
+
+/* A token that texts begin or end with; null: there is none. */
+static long long read_token(struct reading *r, const char *key, long long otherwise)
+{
+    return family_integer(r, key, 0, INT32_MAX, family_is_null(r, key) ? -1 : otherwise);
+}
+
+static void check_heads(struct reading *r)
+{
+    const struct config *c = r->config;
+    if (!r->failed && c->n_embd % c->n_head)
+        err_set(family_fail(r), "field 'n_embd': expected a multiple of n_head = %zu, found %zu",
+                c->n_head, c->n_embd);
+}
+
+/* Keys of a whole transformer, whose heads share the channels. `activation` is the default. */
+static void read_transformer(struct reading *r, const char *activation)
+{
+    struct config *c = r->config;
+    static const char key[] = "activation_function";
+    read_sizes(r);
+    check_heads(r);
+    family_activation(r, key, family_text(r, key, activation));
+    c->epsilon = (float)family_number(r, "layer_norm_epsilon", 0, 1, 1e-5);
+    c->tied = family_flag(r, "tie_word_embeddings", c->tied);
+    c->bos_id = read_token(r, "bos_token_id", c->bos_id);
+    c->eos_id = read_token(r, "eos_token_id", c->eos_id);
+    if (!c->n_inner)
+        c->n_inner = 4 * c->n_embd;
+    c->n_kv_head = c->n_head;
+    c->d_k = c->d_v = c->n_embd / c->n_head;
+    c->scale = 1.0f / sqrtf((float)c->d_k);
+}
+
+/* --- "gpt2" ----------------------------------------------------------------------------------- */
+
+static void settle_gpt2(struct reading *r)
+{
+    struct config *c = r->config;
+    read_transformer(r, "gelu_new");
+    c->initializer_range = family_number(r, "initializer_range", 0, 1e3, c->initializer_range);
+    if (!family_flag(r, "scale_attn_weights", true))
+        c->scale = 1;
+    c->scale_by_layer = family_flag(r, "scale_attn_by_inverse_layer_idx", false);
+    family_expect(r, "add_cross_attention", false, false);
+}
+
+/* --- "attention" ------------------------------------------------------------------------------ */
+
+static void check_width(struct reading *r, const char *key, size_t size)
+{
+    size_t width = r->config->n_head * size;
+    if (width > DIMENSION_MAX)
+        err_set(family_fail(r), "field '%s': expected n_head · %s of at most %d, found %zu", key,
+                key, DIMENSION_MAX, width);
+}
+
+/* Fill in the sizes of heads that were not given, and refuse those that contradict. */
+static void settle_heads(struct reading *r)
+{
+    struct config *c = r->config;
+    size_t natural = c->n_embd / c->n_head;
+    if (!c->n_kv_head)
+        c->n_kv_head = c->n_head;
+    if (c->n_head % c->n_kv_head)
+        err_set(family_fail(r), "field 'n_head': expected a multiple of n_kv_head = %zu, found %zu",
+                c->n_kv_head, c->n_head);
+    if (!c->d_k || !c->d_v || !c->projections)
+        check_heads(r);
+    if (!c->d_k)
+        c->d_k = natural;
+    if (!c->d_v)
+        c->d_v = natural;
+    check_width(r, "d_k", c->d_k);
+    check_width(r, "d_v", c->d_v);
+    if (!c->projections && (c->d_k != natural || c->d_v != natural || c->n_kv_head != c->n_head))
+        err_set(family_fail(r),
+                "field 'projections': false makes every head %zu wide (n_embd / n_head) with keys "
+                "of its own, found d_k = %zu, d_v = %zu, n_kv_head = %zu",
+                natural, c->d_k, c->d_v, c->n_kv_head);
+}
+
+/* true: of all four projections; "out": of the output projection, as torch's qkv_bias=False. */
+static void read_biases(struct reading *r)
+{
+    struct config *c = r->config;
+    const struct json *member = json_given(r->root, "bias");
+    const char *word = "";
+    bool all = false;
+    if (!member || json_get_bool(member, &all))
+        c->biases = all ? BIAS_QKV | BIAS_OUT : 0;
+    else if (json_get_text(member, &word) && strcmp(word, "out") == 0 && c->out_proj)
+        c->biases = BIAS_OUT;
+    else
+        json_refuse(member, c->out_proj ? "true, false or \"out\"" : "true or false",
+                    family_fail(r));
+}
+
+/* Fill in the width of the output, which is the next layer's input. */
+static void settle_output(struct reading *r)
+{
+    struct config *c = r->config;
+    if (c->d_out && !c->out_proj)
+        err_set(family_fail(r), "field 'd_out': expected out_proj = true, found false");
+    if (!c->d_out)
+        c->d_out = c->n_embd;
+    if (c->n_layer > 1 && c->d_out != c->n_embd)
+        err_set(family_fail(r), "field 'd_out': expected n_embd = %zu with n_layer > 1, found %zu",
+                c->n_embd, c->d_out);
+    size_t width = config_out_width(c);
+    if (c->n_layer > 1 && width != c->n_embd)
+        err_set(family_fail(r),
+                "field 'n_layer': expected 1 where the heads side by side are not n_embd = %zu "
+                "wide (n_head · d_v = %zu), found %zu",
+                c->n_embd, width, c->n_layer);
+}
+
+static void settle_attention(struct reading *r)
+{
+    struct config *c = r->config;
+    read_sizes(r);
+    c->causal = family_flag(r, "causal", false);
+    c->projections = family_flag(r, "projections", true);
+    c->out_proj = family_flag(r, "out_proj", false);
+    read_biases(r);
+    settle_heads(r);
+    c->cross = !read_choice(r, "attention", "self", "cross");
+    if (c->cross && c->causal)
+        err_set(family_fail(r),
+                "field 'causal': expected false where attention is \"cross\", found true");
+    settle_output(r);
+    c->scale = (float)family_number(r, "scale", -1e6, 1e6, 1.0 / sqrt((double)c->d_k));
+}
+
+/* --- "transformer", with the choices of torch.nn.Transformer ---------------------------------- */
+
+static void settle_transformer(struct reading *r)
+{
+    struct config *c = r->config;
+    read_transformer(r, "relu");
+    c->sinusoids = read_choice(r, "positions", "sinusoidal", "learned");
+    if (!c->sinusoids && !c->n_positions)
+        err_set(family_fail(r), "field 'n_positions': expected a number where positions are "
+                                "\"learned\", found nothing");
+    bool scaled = family_flag(r, "scale_embedding", true);
+    c->embedding_scale = scaled ? sqrtf((float)c->n_embd) : 1.0f;
+    c->style = family_flag(r, "norm_first", false) ? STYLE_PRE : STYLE_POST;
+    c->final_norm = family_flag(r, "final_norm", true);
+    c->biases = family_flag(r, "bias", true) ? BIAS_ALL : BIAS_MLP;
+}
+
 /* --- families --------------------------------------------------------------------------------- */
 
 /* Defaults of several families. */
@@ -289,16 +608,16 @@ static void settle_opt(struct reading *r)
     }
 
 const struct family family_rows[] = {
-    [MODEL_GPT2] = {"gpt2", &gpt2_names, family_settle_gpt2,
+    [MODEL_GPT2] = {"gpt2", &gpt2_names, settle_gpt2,
                     WITH(OWN, .kind = MODEL_GPT2, .vocab_size = 50257, .n_positions = 1024,
                          .n_embd = 768, .n_layer = 12, .n_head = 12, .embedding_scale = 1,
                          .biases = BIAS_ALL, .initializer_range = 0.02, .bos_id = 50256,
                          .eos_id = 50256)},
-    [MODEL_ATTENTION] = {"attention", &transformer_names, family_settle_attention,
+    [MODEL_ATTENTION] = {"attention", &transformer_names, settle_attention,
                          WITH(.kind = MODEL_ATTENTION, .n_layer = 1, .n_head = 1,
                               .embedding_scale = 1, .projections = true, .bos_id = -1,
                               .eos_id = -1)},
-    [MODEL_TRANSFORMER] = {"transformer", &transformer_names, family_settle_transformer,
+    [MODEL_TRANSFORMER] = {"transformer", &transformer_names, settle_transformer,
                            WITH(OWN, .kind = MODEL_TRANSFORMER, .n_layer = 1, .n_encoder_layer = 1,
                                 .n_head = 1, .cross = true, .bos_id = -1, .eos_id = -1)},
     {"llama", &llama_names, settle_llama, WITH(LLAMA), SILU},
@@ -356,4 +675,90 @@ const struct family *family_find(const char *name)
         if (strcmp(family_rows[i].name, name) == 0)
             return &family_rows[i];
     return NULL;
+}
+
+/* --- tensors ---------------------------------------------------------------------------------- */
+
+static bool row_has(const struct family_row *row, struct slot slot)
+{
+    size_t i = 0;
+    while (i < FAMILY_MEMBERS_MAX && row->members[i] != (slot.id & ~1))
+        i++;
+    return i < FAMILY_MEMBERS_MAX && row->part == slot.part;
+}
+
+const struct family_row *family_row(const struct family *family, struct slot slot)
+{
+    for (const struct family_names *names = family->names; names; names = names->base)
+        for (const struct family_row *row = names->rows; row->name; row++)
+            if (row_has(row, slot))
+                return row;
+    if (slot.part != PART_SOURCE)
+        return NULL;
+    slot.part = PART_SENTENCE; /* an encoder's names are those of the text, in its layers */
+    return family_row(family, slot);
+}
+
+const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct family *family,
+                               struct slot slot)
+{
+    const struct family_names *names = family->names;
+    const struct family_row *row = family_row(family, slot);
+    const char *ending = slot.id & 1 ? "bias" : "weight";
+    const char *prefix = (slot.id & ~1) == SLOT_HEAD ? "" : names->prefix;
+    const char *text = row ? row->name : "?";
+    if (slot.layer < 0)
+        snprintf(name, PARAMETER_NAME_BYTES, "%s%s.%s", prefix, text, ending);
+    else
+        snprintf(name, PARAMETER_NAME_BYTES, "%s%s%d.%s.%s", prefix,
+                 slot.part == PART_SOURCE ? names->source_layers : names->layers, slot.layer, text,
+                 ending);
+    return name;
+}
+
+long family_layer_of(const char *prefix, const char *layers, const char *name)
+{
+    while (*prefix && strncmp(name, prefix, strlen(prefix)) != 0)
+        prefix = strchr(prefix, '.') + 1;
+    name += strlen(prefix);
+    if (strncmp(name, layers, strlen(layers)) != 0)
+        return -1;
+    name += strlen(layers);
+    return *name >= '0' && *name <= '9' ? strtol(name, NULL, 10) : -1;
+}
+
+void family_place(struct family_place *place, struct slot slot, const struct config *config)
+{
+    static const struct family_row unnamed;
+    const struct family_row *row = family_row(config->family, slot);
+    size_t shape[SLOT_RANK_MAX] = {0};
+    size_t all = 0;
+    row = row ? row : &unnamed;
+    *place = (struct family_place){.view = {0, SIZE_MAX, 0}, .first = slot};
+    place->rank = slot_shape(place->shape, slot, config);
+    place->out = place->shape[0];
+    place->in = place->shape[1];
+    bool is_bias = slot.id & 1;
+    bool is_grouped = row->groups == GROUPS_KV_HEAD;
+    size_t groups = is_grouped ? config->n_kv_head : 1;
+    for (size_t i = 0; i < FAMILY_MEMBERS_MAX && row->members[i]; i++) {
+        struct slot member = slot;
+        member.id = (unsigned char)(row->members[i] + is_bias);
+        slot_shape(shape, member, config);
+        if (i == 0)
+            place->first = member;
+        if (member.id == slot.id)
+            place->view =
+                (struct row_view){all / groups, is_grouped ? shape[0] / groups : SIZE_MAX, 0};
+        all += shape[0];
+    }
+    if (is_grouped)
+        place->view.stride = all / groups;
+    if (row->name)
+        place->shape[0] = all;
+    place->transposed = row->transposed && place->rank == 2;
+    if (place->transposed) {
+        place->shape[0] = place->shape[1];
+        place->shape[1] = all;
+    }
 }

@@ -158,13 +158,4 @@ void family_window_everywhere(struct reading *reading, const char *key);
 void family_read_rotary(struct reading *reading, double turning, double theta);
 void family_rotary(struct reading *reading, const struct json *scaling, struct rotary *rotary);
 
-/* The types whose config.json is laid out for this program; they read all keys. */
-void family_settle_gpt2(struct reading *reading);
-void family_settle_attention(struct reading *reading);
-void family_settle_transformer(struct reading *reading);
-
-extern const struct family_names gpt2_names, transformer_names, llama_names, gemma_names,
-    olmo2_names, phi3_names, phi_names, starcoder2_names, neox_names, bloom_names, falcon_names,
-    gpt_neo_names, gptj_names, opt_names;
-
 #endif
