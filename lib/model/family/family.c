@@ -373,7 +373,7 @@ static void settle_opt(struct reading *r)
         c->n_word = 0;
 }
 
-/* --- types of this program: they read all of their keys here ----------------------------------- */
+/* --- types of this program, which read all of their keys here --------------------------------- */
 
 enum {
     GPT2 = 1 << MODEL_GPT2,

@@ -443,7 +443,7 @@ int family_read(struct config *config, const struct family *family, const struct
         read_decoder(&reading);
     else if (!reading.failed)
         family->settle(&reading); /* it reads all keys */
-    return reading.failed ? -1 : 0;
+    return err_if(reading.failed);
 }
 
 /* --- keys that were not read ------------------------------------------------------------------ */
