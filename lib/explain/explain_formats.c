@@ -25,22 +25,6 @@ static void add_prose(struct buf *out, const char *sentence, write_word *symbol,
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* An explanation for a terminal, in aligned columns.
- *
- *     life · Life is short, eat dessert first
- *     query · 1:is · layer 0 · head 0
- *
- *     3  Keys and scores
- *        k_j = x_j · W_k
- *        score_j = q · k_j
- *
- *                   ───── k_j ─────
- *        key              0        1    score_j
- *        0 Life     -0.0823  -0.3031    -0.6004
- *      › 1 is        0.5295   1.7355     3.4707
- *
- *        score_0 = 0.5667 · (-0.0823) + 1.8269 · (-0.3031) = -0.6004
- */
 enum {
     INDENT = 3,
     WRAPPED = 5, /* indent of continuation lines */
@@ -174,20 +158,8 @@ int explain_text_write(struct stream *out, const struct explanations *explanatio
     return document_write(&format, out, explanations, explanations->columns - margin, err);
 }
 
-/* --- Markdown --------------------------------------------------------------------------------- */
+/* --- Markdown, as GitHub, GitLab, Jupyter and pandoc read it --------------------------------- */
 
-/* An explanation in Markdown, with tables of pipes and formulas between dollar
- * signs, as understood by GitHub, GitLab, Jupyter and pandoc.
- *
- *     ## 3. Keys and scores
- *
- *     $$s_j = q \cdot k_j$$
- *
- *     | key | $(k_j)_{0}$ | $(k_j)_{1}$ | $s_j$ |
- *     |:--|--:|--:|--:|
- *     | 0 Life | -0.0823 | -0.3031 | -0.6004 |
- *     | **1 is** | 0.5295 | 1.7355 | 3.4707 |
- */
 /* Append a text on one line, safe in a table cell. A backslash escapes anything that CommonMark, or
  * the tables and formulas of GitHub and pandoc, would treat as markup: some characters anywhere,
  * and -- and ..., which would become typographic signs. */
@@ -339,9 +311,8 @@ int explain_markdown_write(struct stream *out, const struct explanations *explan
 
 /* --- HTML ------------------------------------------------------------------------------------- */
 
-/* Explanations as one HTML page without scripts or network access; light or dark as
- * the browser prefers, and black on white in print.
- */
+/* One page without scripts or network access; light or dark as the browser prefers, and black on
+ * white in print. */
 static const double bar_em = 7; /* bar length for a weight of 1 */
 
 static const char looks[] =
@@ -382,22 +353,18 @@ static const char looks[] =
     "  .bar span, .own th, .own td { print-color-adjust: exact;\n"
     "  -webkit-print-color-adjust: exact; } .walk + .walk { break-before: page; } }\n";
 
-static void html_token(struct buf *out, const struct explanation *explanation)
+static void html_element(struct buf *out, const char *name, const char *text)
 {
-    const char *token = explain_token(explanation);
-    buf_text(out, "<bdi>");
-    html_text(out, token, strlen(token));
-    buf_text(out, "</bdi>");
+    buf_format(out, "<%s>", name);
+    html_text(out, text, strlen(text));
+    buf_format(out, "</%s>", name);
 }
 
 static void html_fact(struct buf *out, const char *name, const char *quoted, const char *words)
 {
     buf_format(out, "<dt>%s</dt><dd>", name);
-    if (*quoted) {
-        buf_text(out, "<code>");
-        html_text(out, quoted, strlen(quoted));
-        buf_text(out, "</code>");
-    }
+    if (*quoted)
+        html_element(out, "code", quoted);
     html_text(out, words, strlen(words));
     buf_text(out, "</dd>\n");
 }
@@ -431,9 +398,11 @@ static void html_label(struct buf *out, const struct grid_line *line, const stru
     buf_format(out, "<th scope=\"%s\">", line->kind == LINE_TITLES ? "col" : "row");
     if (row && grid->data->of_keys)
         buf_format(out, "%zu ", line->row);
-    buf_text(out, row ? "<bdi>" : "");
-    html_text(out, line->label, strlen(line->label));
-    buf_text(out, row ? "</bdi></th>" : "</th>");
+    if (row)
+        html_element(out, "bdi", line->label);
+    else
+        html_text(out, line->label, strlen(line->label));
+    buf_text(out, "</th>");
 }
 
 static void html_table(struct document *document, const struct grid *grid)
@@ -478,7 +447,7 @@ static void html_query(struct document *document, const struct explanation *expl
     buf_format(out, "<section class=\"walk\" id=\"token-%zu\">\n", explanation->query);
     if (document->all->several) {
         buf_text(out, "<h2>");
-        html_token(out, explanation);
+        html_element(out, "bdi", explain_token(explanation));
         buf_text(out, "</h2>\n");
     }
     buf_text(out, "<dl>\n");
@@ -491,7 +460,7 @@ static void html_links(struct buf *out, const struct explanations *explanations)
     buf_text(out, "<nav>\n");
     for (size_t i = 0; i < explanations->count; i++) {
         buf_format(out, "<a href=\"#token-%zu\">", explanations->items[i].query);
-        html_token(out, &explanations->items[i]);
+        html_element(out, "bdi", explain_token(&explanations->items[i]));
         buf_text(out, "</a>\n");
     }
     buf_text(out, "</nav>\n");
@@ -536,18 +505,9 @@ int explain_html_write(struct stream *out, const struct explanations *explanatio
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* Explanations as one complete JSON object.
- *
- *     {"model": "life", "sentence": …, "tokens": […], "layer": 0, "head": 0,
- *      "given": {"x_j": [[…], …], "W_q": [[…], …], …, "scale": …}, "query": 1, "steps": [
- *      {"name": "scores", "title": …, "formulas": [{"text": …, "latex": …}, …], "note": …,
- *       "worked": {"text": …, "latex": …}, "rows": ["0:Life", …],
- *       "columns": {"k": [[…], …], "score": […]}, "total": {"name": …, "k": […]}}, …]}
- *
- * "given" has the weights and rows from which all other numbers follow. Members that a step lacks
- * are omitted; empty cells and minus infinity are null. data/schemas/explain.json also describes
- * several queries, and models with several attentions.
- */
+/* The document is that of data/schemas/explain.json. "given" has the weights and rows from which all
+ * other numbers follow. */
+
 static void put_formula(struct json_writer *json, const char *name, const char *formula,
                         struct buf *latex)
 {
