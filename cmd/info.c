@@ -273,7 +273,7 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
     size_t parameters = 0; /* a tied matrix counts once */
     size_t bytes = 0;
     size_t converted = weights_heap_bytes(weights);
-    for (size_t i = 0; i < weights_parameter_count(weights); i++) {
+    for (size_t i = 0; i < weights->parameter_count; i++) {
         const struct safetensors_entry *entry = weights_parameter(weights, i).entry;
         if (!entry)
             continue;
@@ -385,7 +385,7 @@ static void list_site_names(struct info *info, const struct config *c)
 
 static void list_tensors(struct info *info, const struct weights *weights)
 {
-    size_t most = weights_parameter_count(weights);
+    size_t most = weights->parameter_count;
     struct frame_rows rows = {.most = most, .arena = &info->arena, .err = info->err};
     for (size_t i = 0; i < most; i++) {
         struct parameter_info own = weights_parameter(weights, i);

@@ -178,7 +178,8 @@ int session_begin(struct session *session, struct err *err)
     if (viewer->model.config.lacks_head)
         print_note("'%s' has no '%s', though its embeddings are not tied: the token embedding is "
                    "used for the logits",
-                   viewer->model.folder.path, model_head(&viewer->model).name);
+                   viewer->model.folder.path,
+                   weights_parameter_of(&viewer->model.weights, slot_of_text(SLOT_HEAD)).name);
     if (viewer->model.context)
         print_note("'%s' was trained on texts of at most %zu tokens: results for longer ones may "
                    "be meaningless",

@@ -167,7 +167,7 @@ static struct work work_of_weights(const struct weights *weights, bool unembeddi
     const struct config *c = weights->config;
     struct work work = {0};
     int words = c->tied ? SLOT_TOKENS : SLOT_HEAD;
-    for (size_t i = 0; i < weights_parameter_count(weights); i++) {
+    for (size_t i = 0; i < weights->parameter_count; i++) {
         struct slot slot = weights_parameter(weights, i).slot;
         size_t shape[SLOT_RANK_MAX];
         bool counts = unembedding ? slot.id == words : slot.layer >= 0;
@@ -694,7 +694,7 @@ static int make_frame(struct frame *frame, const struct bench *bench, struct are
 static size_t count_parameters(const struct weights *weights)
 {
     size_t count = 0;
-    for (size_t i = 0; i < weights_parameter_count(weights); i++) {
+    for (size_t i = 0; i < weights->parameter_count; i++) {
         const struct safetensors_entry *entry = weights_parameter(weights, i).entry;
         count += entry ? entry->count : 0;
     }

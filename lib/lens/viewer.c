@@ -120,7 +120,7 @@ void viewer_release_shared(struct viewer *shared)
 {
     arena_release(&shared->scratch);
     machine_release(&shared->machine);
-    weights_release_shared(&shared->model.weights);
+    weights_release(&shared->model.weights);
     *shared = (struct viewer){0};
 }
 

@@ -141,7 +141,7 @@ static int choose_gguf(const char **path, struct arena *arena, struct err *err)
     buf_release(&several);
     if (count == 1)
         *path = arena_format(arena, err, "%s/%s", *path, found);
-    return count > 1 || !*path ? -1 : 0;
+    return err_if(count > 1 || !*path);
 }
 
 /* Is it a directory? -1: nobody can tell. */
@@ -180,11 +180,6 @@ int model_find(struct folder *folder, const char *name, struct arena *arena, str
     return is_directory && path == found ? 0 : gguf_folder(folder, path, arena, err);
 }
 
-struct parameter_info model_head(const struct model *model)
-{
-    return weights_parameter_of(&model->weights, slot_of_text(SLOT_HEAD));
-}
-
 static int open_files(struct model *model, struct err *err)
 {
     if (config_open(&model->config, &model->folder, err) ||
@@ -193,8 +188,9 @@ static int open_files(struct model *model, struct err *err)
         model_release(model);
         return -1;
     }
+    struct slot head = slot_of_text(SLOT_HEAD);
     model->config.lacks_head =
-        slot_exists(slot_of_text(SLOT_HEAD), &model->config) && !model_head(model).entry;
+        slot_exists(head, &model->config) && !weights_parameter_of(&model->weights, head).entry;
     return 0;
 }
 

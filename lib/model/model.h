@@ -52,7 +52,4 @@ bool model_is_of_fables(const struct model *model);
  * of them. */
 int model_lift_context(struct model *model, struct err *err);
 
-/* The matrix of its own that makes the logits, where there is one or should be (lacks_head). */
-struct parameter_info model_head(const struct model *model);
-
 #endif

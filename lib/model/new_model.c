@@ -65,7 +65,7 @@ static int list_tensors(struct new_model *new_model, struct err *err)
             new_model->count_before = new_model->count;
     }
     arena_release(&scratch);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* The bytes of all tensors together, and of a header, whose size is not known before. */
@@ -97,7 +97,7 @@ static int make_header(struct buf *header, const struct new_model *new_model, st
     }
     int failed = !items || safetensors_header(header, items, new_model->count, &note, notes, err);
     arena_release(&scratch);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 /* The bytes of model.safetensors, and in them the place of every tensor. */

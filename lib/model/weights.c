@@ -31,10 +31,8 @@ static struct parameter *parameter_at(const struct weights *weights, struct slot
 /* The bias or shift of a parameter, which comes after it; NULL: it has none. */
 static struct parameter *bias_of(const struct weights *weights, struct parameter *p)
 {
-    struct parameter *next = p + 1;
-    bool is_bias =
-        next < weights->parameters + weights->parameter_count && next->slot.id == (p->slot.id | 1);
-    return is_bias ? next : NULL;
+    struct parameter *end = weights->parameters + weights->parameter_count;
+    return p + 1 < end && p[1].slot.id == (p->slot.id | 1) ? p + 1 : NULL;
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -73,7 +71,7 @@ int weights_open(struct weights *weights, const struct config *config, const str
     map_release(&wanted);
     if (failed)
         weights_release(weights);
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 void weights_release(struct weights *weights)
@@ -89,19 +87,15 @@ int weights_share(struct weights *shared, const struct weights *weights,
     size_t count = weights->parameter_count;
     *shared = *weights;
     shared->config = config;
-    shared->argmax = NULL; /* it is written to */
+    shared->argmax = NULL;        /* it is written to */
+    shared->checkpoint.count = 0; /* its files are released with `weights` */
+    shared->checkpoint.arena = (struct arena){0};
     shared->arena = (struct arena){0};
     shared->parameters = arena_alloc(&shared->arena, count, sizeof *shared->parameters, err);
     if (!shared->parameters)
         return -1;
     memcpy(shared->parameters, weights->parameters, count * sizeof *shared->parameters);
     return 0;
-}
-
-void weights_release_shared(struct weights *shared)
-{
-    arena_release(&shared->arena);
-    *shared = (struct weights){0};
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
@@ -314,10 +308,8 @@ int weights_matrix(struct weights *weights, struct slot slot, struct weight *wei
     if (!p)
         return 0;
     struct parameter *bias = bias_of(weights, p);
-    return load_matrix(weights, p, weights->packing, weight, err) ||
-                   (bias && load_bias(weights, bias, &weight->bias, err))
-               ? -1
-               : 0;
+    return err_if(load_matrix(weights, p, weights->packing, weight, err) ||
+                  (bias && load_bias(weights, bias, &weight->bias, err)));
 }
 
 int weights_joined(struct weights *weights, struct slot q, struct weight *joined, struct err *err)
@@ -327,10 +319,8 @@ int weights_joined(struct weights *weights, struct slot q, struct weight *joined
     if (!p || !p->place.transposed || p->place.shape[1] == p->place.out ||
         weights->precision != PRECISION_FP32)
         return 0;
-    return load_whole(weights, p, joined, err) ||
-                   weights_vector(weights, slot_bias(q), &joined->bias, err)
-               ? -1
-               : 0;
+    return err_if(load_whole(weights, p, joined, err) ||
+                  weights_vector(weights, slot_bias(q), &joined->bias, err));
 }
 
 int weights_vector(struct weights *weights, struct slot slot, const float **numbers,
@@ -350,10 +340,8 @@ int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, s
         .rms = weights->config->rms,
         .offset = weights->config->norm_offset ? 1.0f : 0.0f,
     };
-    return (scale && load_floats(weights, scale, &norm->scale, err)) ||
-                   (shift && load_floats(weights, shift, &norm->shift, err))
-               ? -1
-               : 0;
+    return err_if((scale && load_floats(weights, scale, &norm->scale, err)) ||
+                  (shift && load_floats(weights, shift, &norm->shift, err)));
 }
 
 int weights_unembedding(struct weights *weights, struct weight *weight, struct err *err)
@@ -398,10 +386,8 @@ int weights_attention(struct weights *weights, int part, size_t layer, struct at
         {SLOT_K_NORM, .norm = &w->k_norm},
         {SLOT_NORM_1_POST, .norm = &w->post},
     };
-    return weights_joined(weights, slot_of(part, SLOT_Q, layer), &w->joined, err) ||
-                   fetch(weights, part, layer, all, sizeof all / sizeof *all, err)
-               ? -1
-               : 0;
+    return err_if(weights_joined(weights, slot_of(part, SLOT_Q, layer), &w->joined, err) ||
+                  fetch(weights, part, layer, all, sizeof all / sizeof *all, err));
 }
 
 int weights_block(struct weights *weights, int part, size_t layer, struct block_weights *block,
@@ -415,10 +401,8 @@ int weights_block(struct weights *weights, int part, size_t layer, struct block_
         {SLOT_DOWN, &w->proj},
         {SLOT_NORM_2_POST, .norm = &w->post},
     };
-    return weights_attention(weights, part, layer, &block->self, err) ||
-                   fetch(weights, part, layer, all, sizeof all / sizeof *all, err)
-               ? -1
-               : 0;
+    return err_if(weights_attention(weights, part, layer, &block->self, err) ||
+                  fetch(weights, part, layer, all, sizeof all / sizeof *all, err));
 }
 
 /* --- ends ------------------------------------------------------------------------------------- */
@@ -510,11 +494,6 @@ size_t weights_heap_bytes(const struct weights *weights)
     return bytes;
 }
 
-size_t weights_parameter_count(const struct weights *weights)
-{
-    return weights->parameter_count;
-}
-
 struct parameter_info weights_parameter(const struct weights *weights, size_t index)
 {
     const struct parameter *p = &weights->parameters[index];
@@ -541,37 +520,26 @@ enum {
     SAMPLE_NUMBERS = 1024, /* whole blocks of every quantised type */
 };
 
-/* Add `count` numbers from `first` on, which begin a block of the type. */
 static void add_numbers(struct sha256 *hash, const struct safetensors_entry *entry, size_t first,
-                        size_t count)
+                        size_t end)
 {
     float numbers[NUMBERS_AT_ONCE];
-    const char *from = (const char *)entry->data + dtype_bytes(entry->dtype, first);
-    dtype_to_float(numbers, from, entry->dtype, count);
-    sha256_add(hash, numbers, count * sizeof *numbers);
+    for (; first < end; first += NUMBERS_AT_ONCE) {
+        size_t count = num_min(end - first, NUMBERS_AT_ONCE);
+        dtype_to_float(numbers, (const char *)entry->data + dtype_bytes(entry->dtype, first),
+                       entry->dtype, count);
+        sha256_add(hash, numbers, count * sizeof *numbers);
+    }
 }
 
-static void add_all(struct sha256 *hash, const struct safetensors_entry *entry)
-{
-    for (size_t first = 0; first < entry->count; first += NUMBERS_AT_ONCE)
-        add_numbers(hash, entry, first, num_min(entry->count - first, NUMBERS_AT_ONCE));
-}
-
-/* A block in the middle: reading more pages of a file would take longer than hashing. */
-static void add_sample(struct sha256 *hash, const struct safetensors_entry *entry)
-{
-    size_t blocks = (entry->count + SAMPLE_NUMBERS - 1) / SAMPLE_NUMBERS;
-    size_t first = blocks / 2 * SAMPLE_NUMBERS;
-    add_numbers(hash, entry, first, num_min(entry->count - first, SAMPLE_NUMBERS));
-}
-
-static void hash_tensors(const struct weights *weights,
-                         void (*add)(struct sha256 *, const struct safetensors_entry *),
+/* A sample is a block in the middle: reading more pages of a file would take longer than hashing.
+ */
+static void hash_tensors(const struct weights *weights, bool is_sample,
                          char digits[SHA256_DIGITS + 1])
 {
     struct sha256 hash;
     sha256_begin(&hash);
-    for (size_t i = 0; i < weights_parameter_count(weights); i++) {
+    for (size_t i = 0; i < weights->parameter_count; i++) {
         struct parameter_info info = weights_parameter(weights, i);
         if (!info.entry)
             continue;
@@ -580,20 +548,23 @@ static void hash_tensors(const struct weights *weights,
             uint64_t length = info.entry->shape[axis];
             sha256_add(&hash, &length, sizeof length);
         }
-        add(&hash, info.entry);
+        size_t count = info.entry->count;
+        size_t middle = (count + SAMPLE_NUMBERS - 1) / SAMPLE_NUMBERS / 2 * SAMPLE_NUMBERS;
+        add_numbers(&hash, info.entry, is_sample ? middle : 0,
+                    is_sample ? num_min(middle + SAMPLE_NUMBERS, count) : count);
     }
     sha256_end(&hash, digits);
 }
 
 void weights_hash(const struct weights *weights, char digits[SHA256_DIGITS + 1])
 {
-    hash_tensors(weights, add_all, digits);
+    hash_tensors(weights, false, digits);
 }
 
 void weights_sample_hash(const struct weights *weights, char digits[WEIGHTS_SAMPLE_DIGITS + 1])
 {
     char whole[SHA256_DIGITS + 1];
-    hash_tensors(weights, add_sample, whole);
+    hash_tensors(weights, true, whole);
     memcpy(digits, whole, WEIGHTS_SAMPLE_DIGITS);
     digits[WEIGHTS_SAMPLE_DIGITS] = '\0';
 }

@@ -114,11 +114,9 @@ int weights_open(struct weights *weights, const struct config *config, const str
 void weights_release(struct weights *weights);
 
 /* The same weights for another thread. Tensors that were converted, packed or rounded before are
- * shared; later ones are made by each thread. `weights` must outlive `shared`, which is released by
- * weights_release_shared. */
+ * shared; later ones are made by each thread. `weights` must outlive `shared`. */
 int weights_share(struct weights *shared, const struct weights *weights,
                   const struct config *config, struct err *err);
-void weights_release_shared(struct weights *shared);
 
 /* A matrix with its bias; a norm; or all numbers of a slot as float32. They are converted, packed
  * or rounded on first use, and kept as long as the weights. Without such a slot the matrix does not
@@ -165,7 +163,6 @@ struct parameter_info {
     const char *file;
 };
 
-size_t weights_parameter_count(const struct weights *weights);
 struct parameter_info weights_parameter(const struct weights *weights, size_t index);
 struct parameter_info weights_parameter_of(const struct weights *weights, struct slot slot);
 

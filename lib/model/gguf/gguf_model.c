@@ -697,7 +697,7 @@ static int fill_folder(struct folder *folder, struct gguf *gguf, struct folder_f
     gguf_release(gguf);
     if (!failed)
         files[folder->file_count++] = weights;
-    return failed ? -1 : 0;
+    return err_if(failed);
 }
 
 int gguf_folder(struct folder *folder, const char *path, struct arena *arena, struct err *err)

@@ -15,7 +15,7 @@ static size_t digits_of(char digits[SHA256_DIGITS + 1], const char *path)
     struct model model = {0};
     ck_assert_msg(!model_open(&model, path, &err), "%s", err.text);
     weights_hash(&model.weights, digits);
-    size_t count = weights_parameter_count(&model.weights);
+    size_t count = model.weights.parameter_count;
     model_release(&model);
     return count;
 }

@@ -45,7 +45,7 @@ TEST(a_draft_can_be_opened_as_a_model)
             new_model.tensors[i].data[k] = (float)(100 * i + k);
     ck_assert_msg(!model_open_folder(&model, &new_model.folder, &err), "%s", err.text);
     ck_assert_str_eq(model.name, "fresh");
-    for (size_t i = 0; i < weights_parameter_count(&model.weights); i++) {
+    for (size_t i = 0; i < model.weights.parameter_count; i++) {
         struct parameter_info info = weights_parameter(&model.weights, i);
         if (!info.entry)
             continue;
@@ -132,7 +132,7 @@ TEST(parameters_of_a_fused_tensor_share_it)
     ck_assert_ptr_eq(new_model_tensor(&new_model, slot_of(PART_SENTENCE, SLOT_V, 0)), q);
     ck_assert_msg(!model_open_folder(&model, &new_model.folder, &err), "%s", err.text);
     size_t listed = 0;
-    for (size_t i = 0; i < weights_parameter_count(&model.weights); i++)
+    for (size_t i = 0; i < model.weights.parameter_count; i++)
         listed += weights_parameter(&model.weights, i).entry != NULL;
     ck_assert_uint_eq(listed, new_model.count); /* `info` and hashes have it once */
     model_release(&model);
