@@ -149,7 +149,7 @@ static void plain_end(struct document *document)
     buf_clear(line);
 }
 
-int explain_text_write(struct stream *out, const struct explanations *explanations, struct err *err)
+static int text_write(struct stream *out, const struct explanations *explanations, struct err *err)
 {
     static const struct document_format format = {
         plain_titles, plain_query, plain_piece, plain_table, plain_end,
@@ -300,8 +300,8 @@ static void markdown_piece(struct document *document, enum piece piece, const ch
     buf_format(out, "%s\n", marks);
 }
 
-int explain_markdown_write(struct stream *out, const struct explanations *explanations,
-                           struct err *err)
+static int markdown_write(struct stream *out, const struct explanations *explanations,
+                          struct err *err)
 {
     static const struct document_format format = {
         markdown_beginning, markdown_query, markdown_piece, markdown_table, NULL,
@@ -455,17 +455,6 @@ static void html_query(struct document *document, const struct explanation *expl
     buf_text(out, "</dl>\n");
 }
 
-static void html_links(struct buf *out, const struct explanations *explanations)
-{
-    buf_text(out, "<nav>\n");
-    for (size_t i = 0; i < explanations->count; i++) {
-        buf_format(out, "<a href=\"#token-%zu\">", explanations->items[i].query);
-        html_element(out, "bdi", explain_token(&explanations->items[i]));
-        buf_text(out, "</a>\n");
-    }
-    buf_text(out, "</nav>\n");
-}
-
 /* Begin the page. Its title, shown on the browser's tab, is the text. */
 static int html_beginning(struct document *document)
 {
@@ -483,9 +472,13 @@ static int html_beginning(struct document *document)
                "<h1>%s, step by step</h1>\n<dl>\n",
                looks, all->several ? "Every query" : "One query");
     explain_report_facts(out, all->items->report, html_fact);
-    buf_text(out, "</dl>\n");
-    if (all->several)
-        html_links(out, all);
+    buf_text(out, all->several ? "</dl>\n<nav>\n" : "</dl>\n");
+    for (size_t i = 0; i < all->count && all->several; i++) {
+        buf_format(out, "<a href=\"#token-%zu\">", all->items[i].query);
+        html_element(out, "bdi", explain_token(&all->items[i]));
+        buf_text(out, "</a>\n");
+    }
+    buf_text(out, all->several ? "</nav>\n" : "");
     return 0;
 }
 
@@ -505,9 +498,8 @@ int explain_html_write(struct stream *out, const struct explanations *explanatio
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* The document is that of data/schemas/explain.json. "given" has the weights and rows from which all
- * other numbers follow. */
-
+/* The document is described by data/schemas/explain.json. "given" has the weights and rows from
+ * which all other numbers follow. */
 static void put_formula(struct json_writer *json, const char *name, const char *formula,
                         struct buf *latex)
 {
@@ -603,7 +595,7 @@ static void put_givens(struct json_writer *json, const struct explanation *first
     json_put_close(json, '}');
 }
 
-int explain_json_write(struct stream *out, const struct explanations *explanations, struct err *err)
+static int json_write(struct stream *out, const struct explanations *explanations, struct err *err)
 {
     struct json_writer json = {.stream = out};
     const struct explanation *first = explanations->items;
@@ -647,11 +639,10 @@ int explain_json_write(struct stream *out, const struct explanations *explanatio
 /* --- all formats ------------------------------------------------------------------------------ */
 
 const struct explain_format explain_formats[] = {
-    {"text", ".txt", "text, fitted to the terminal", explain_text_write},
-    {"markdown", ".md", "tables and formulas for GitHub, Jupyter or pandoc",
-     explain_markdown_write},
+    {"text", ".txt", "text, fitted to the terminal", text_write},
+    {"markdown", ".md", "tables and formulas for GitHub, Jupyter or pandoc", markdown_write},
     {"html", ".html", "page without scripts, for browsers and printing", explain_html_write},
-    {"json", ".json", "all numbers and matrices", explain_json_write},
+    {"json", ".json", "all numbers and matrices", json_write},
 };
 
 const size_t explain_format_count = sizeof explain_formats / sizeof *explain_formats;

@@ -123,15 +123,6 @@ static void write_heading(struct buf *out, const struct grid_slot *slot, explain
                    cut->front + cut->back, cut->size);
 }
 
-static size_t heading_width(const struct grid_slot *slot)
-{
-    struct buf heading = {0};
-    write_heading(&heading, slot, buf_text);
-    size_t width = heading.size ? width_of(heading.bytes) : 0;
-    buf_release(&heading);
-    return width;
-}
-
 /* --- slots ------------------------------------------------------------------------------------ */
 
 /* Append the slots of a block, widening its cells until the heading fits. */
@@ -143,9 +134,11 @@ static void add_block(struct grid *grid, const struct block *block, size_t shown
     size_t rest = (count - 1) * EXPLAIN_GAP + text_is_cut(&cut);
     size_t numbers = cut.front + cut.back;
     *first = (struct grid_slot){.block = block, .cut = cut};
-    size_t heading = heading_width(first);
-    while (numbers * cell + rest < heading)
+    struct buf heading = {0};
+    write_heading(&heading, first, buf_text);
+    while (heading.size && numbers * cell + rest < width_of(heading.bytes))
         cell++;
+    buf_release(&heading);
     for (size_t i = 0; i < count; i++) {
         bool dots = text_cut_between(&cut, i);
         first[i] = (struct grid_slot){
@@ -519,20 +512,16 @@ static bool add_fraction(struct buf *out, struct rest *rest)
     return true;
 }
 
-/* Is this a space between two words, which would run together: "0 for j"? */
-static bool is_space(const struct rest *rest, const char *first)
-{
-    return *rest->at == ' ' && rest->at > first && rest->at + 1 < rest->end &&
-           (is_index(rest->at[-1]) || rest->at[-1] == ')') && is_index(rest->at[1]);
-}
-
 static void add_latex(struct buf *out, struct rest rest)
 {
     const char *first = rest.at;
     while (rest.at < rest.end) {
         if ((rest.at == first || strchr(" (", rest.at[-1])) && add_fraction(out, &rest))
             continue;
-        if (is_space(&rest, first)) {
+        bool between =
+            rest.at > first && rest.at + 1 < rest.end; /* words, which LaTeX would join */
+        if (between && *rest.at == ' ' && (is_index(rest.at[-1]) || rest.at[-1] == ')') &&
+            is_index(rest.at[1])) {
             buf_text(out, "\\ ");
             rest.at++;
         } else if (is_digit(*rest.at)) {

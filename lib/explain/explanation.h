@@ -119,8 +119,7 @@ int explanation_add_memory(struct memory *memory, const struct viewer *viewer,
 typedef int explain_writer(struct stream *out, const struct explanations *explanations,
                            struct err *err);
 
-extern explain_writer explain_text_write, explain_markdown_write, explain_html_write,
-    explain_json_write;
+extern explain_writer explain_html_write;
 
 extern const struct explain_format {
     const char *name, *ending, *about;

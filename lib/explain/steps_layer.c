@@ -21,9 +21,8 @@ static struct label *take_heads(struct builder *builder, size_t more)
     size_t heads = builder->trace->config->n_head;
     struct label *rows = builder_rows(builder, heads + more);
     builder->table->own_row = builder->trace->head;
-    for (size_t head = 0; rows && head < heads; head++) {
+    for (size_t head = 0; rows && head < heads; head++)
         rows[head] = builder_label(arena_format(builder->arena, builder->err, "head %zu", head));
-    }
     return rows;
 }
 
