@@ -181,17 +181,15 @@ static int blame(const struct checkpoint *checkpoint, const char *file, const ch
     return err_prefix(err, "'%s/%s': tensor '%s'", checkpoint->folder->path, file, tensor);
 }
 
-static int check_entry(const struct safetensors_entry *entry, struct slot slot,
-                       const struct config *config, struct err *err)
+static int check_entry(const struct safetensors_entry *entry, const struct family_place *place,
+                       struct err *err)
 {
-    struct family_place place;
     char expected[PARAMETER_SHAPE_BYTES];
     char found[PARAMETER_SHAPE_BYTES];
-    family_place(&place, slot, config);
-    if (entry->rank != place.rank ||
-        memcmp(entry->shape, place.shape, place.rank * sizeof *place.shape) != 0)
+    if (entry->rank != place->rank ||
+        memcmp(entry->shape, place->shape, place->rank * sizeof *place->shape) != 0)
         return err_set(err, "expected %s, found %s",
-                       parameter_shape_text(expected, place.rank, place.shape),
+                       parameter_shape_text(expected, place->rank, place->shape),
                        parameter_shape_text(found, entry->rank, entry->shape));
     if (!dtype_is_weight(entry->dtype))
         return err_unsupported(err, "expected F32, F16, BF16 or F64, found %s",
@@ -218,7 +216,8 @@ static struct found_tensor find_tensor(const struct checkpoint *checkpoint, cons
 }
 
 int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpoint,
-                    const struct config *config, struct slot slot, struct err *err)
+                    const struct config *config, struct slot slot, const struct family_place *place,
+                    struct err *err)
 {
     const char *file = checkpoint->name;
     char name[PARAMETER_NAME_BYTES];
@@ -228,7 +227,7 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
         return 0;
     if (!found->entry)
         err_set(err, "expected this tensor in the file, found none");
-    else if (check_entry(found->entry, slot, config, err))
+    else if (check_entry(found->entry, place, err))
         file = found->file;
     else
         return 0;
@@ -251,22 +250,6 @@ static int check_layer(const char *name, const struct config *config, struct err
     return 0;
 }
 
-int checkpoint_check_layers(const struct checkpoint *checkpoint, const struct config *config,
-                            struct err *err)
-{
-    for (size_t s = 0; s < checkpoint->count; s++) {
-        const struct shard *shard = &checkpoint->shards[s];
-        for (size_t i = 0; i < shard->tensors.count; i++) {
-            const char *name = shard->tensors.entries[i].name;
-            if (check_layer(name, config, err))
-                return blame(checkpoint, shard->name, name, err);
-        }
-    }
-    return 0;
-}
-
-/* --- tensors that nothing wants --------------------------------------------------------------- */
-
 /* Masks and frequencies that older files keep; and a head, where the config says that it is tied.
  */
 static bool is_no_parameter(const char *name, const struct config *config)
@@ -281,20 +264,27 @@ static bool is_no_parameter(const char *name, const struct config *config)
     return config->tied && strcmp(name, head) == 0;
 }
 
-int checkpoint_check_wanted(const struct checkpoint *checkpoint, const struct config *config,
-                            const struct map *wanted, struct err *err)
+static int check_wanted(const char *name, const struct config *config, const struct map *wanted,
+                        struct err *err)
 {
-    for (size_t s = 0; s < checkpoint->count && !config->family->names->open; s++) {
+    if (config->family->names->open || map_get(wanted, name, strlen(name), NULL) ||
+        is_no_parameter(name, config))
+        return 0;
+    return err_set(err,
+                   "expected the tensors of a model of type \"%s\" with this config.json, found "
+                   "another tensor",
+                   config_kind_name(config));
+}
+
+int checkpoint_check_names(const struct checkpoint *checkpoint, const struct config *config,
+                           const struct map *wanted, struct err *err)
+{
+    for (size_t s = 0; s < checkpoint->count; s++) {
         const struct shard *shard = &checkpoint->shards[s];
         for (size_t i = 0; i < shard->tensors.count; i++) {
             const char *name = shard->tensors.entries[i].name;
-            if (map_get(wanted, name, strlen(name), NULL) || is_no_parameter(name, config))
-                continue;
-            err_set(err,
-                    "expected the tensors of a model of type \"%s\" with this config.json, found "
-                    "another tensor",
-                    config_kind_name(config));
-            return blame(checkpoint, shard->name, name, err);
+            if (wanted ? check_wanted(name, config, wanted, err) : check_layer(name, config, err))
+                return blame(checkpoint, shard->name, name, err);
         }
     }
     return 0;

@@ -50,13 +50,13 @@ static int find_tensors(struct weights *weights, struct map *wanted, struct err 
         struct parameter *p = &all[i];
         family_place(&p->place, p->slot, config);
         p->first = slot_find(all, count, sizeof *p, p->place.first);
-        if (checkpoint_find(&p->found, &weights->checkpoint, config, p->slot, err))
+        if (checkpoint_find(&p->found, &weights->checkpoint, config, p->slot, &p->place, err))
             return -1;
         const struct safetensors_entry *entry = p->found.entry;
         if (entry && p->first == i && map_put(wanted, entry->name, strlen(entry->name), 0, err))
             return -1;
     }
-    return checkpoint_check_wanted(&weights->checkpoint, config, wanted, err);
+    return checkpoint_check_names(&weights->checkpoint, config, wanted, err);
 }
 
 int weights_open(struct weights *weights, const struct config *config, const struct folder *folder,
@@ -66,7 +66,7 @@ int weights_open(struct weights *weights, const struct config *config, const str
     *weights = (struct weights){.config = config, .packing_bytes = SIZE_MAX};
     if (checkpoint_open(&weights->checkpoint, folder, err))
         return -1;
-    int failed = checkpoint_check_layers(&weights->checkpoint, config, err) ||
+    int failed = checkpoint_check_names(&weights->checkpoint, config, NULL, err) ||
                  find_tensors(weights, &wanted, err);
     map_release(&wanted);
     if (failed)

@@ -49,20 +49,18 @@ bool checkpoint_is_there(const struct folder *folder);
 int checkpoint_open(struct checkpoint *checkpoint, const struct folder *folder, struct err *err);
 void checkpoint_release(struct checkpoint *checkpoint);
 
-/* Refuse tensors of layers that the config does not have: the file is of another model. */
-int checkpoint_check_layers(const struct checkpoint *checkpoint, const struct config *config,
-                            struct err *err);
-
-/* Find the tensor of a slot, with a supported type and the shape that the config's family gives it.
- * An unembedding that is absent is not found; this is not an error. */
+/* Find the tensor of a slot, with a supported type and the shape of its place (family.h). An
+ * unembedding that is absent is not found; this is not an error. */
+struct family_place;
 int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpoint,
-                    const struct config *config, struct slot slot, struct err *err);
+                    const struct config *config, struct slot slot, const struct family_place *place,
+                    struct err *err);
 
-/* Refuse tensors that are not parameters (and not known extras of older files), unless the family
- * is open to others: the file is of another model. `wanted` has the names of all that were found.
- */
-int checkpoint_check_wanted(const struct checkpoint *checkpoint, const struct config *config,
-                            const struct map *wanted, struct err *err);
+/* Refuse a file of another model: with tensors of layers that the config does not have; or, if
+ * `wanted` has the names of all that were found, with tensors that are not parameters (and not
+ * known extras of older files), unless the family is open to others. */
+int checkpoint_check_names(const struct checkpoint *checkpoint, const struct config *config,
+                           const struct map *wanted, struct err *err);
 
 /* Refuse a tensor, if it was found, with a number that is not finite. */
 int checkpoint_check_finite(const struct checkpoint *checkpoint, struct found_tensor found,

@@ -120,7 +120,10 @@ static void settle_llama(struct reading *r)
 
 static void settle_window(struct reading *r)
 {
-    family_window_everywhere(r, "sliding_window");
+    struct config *c = r->config;
+    family_window(r, "sliding_window");
+    for (size_t i = 0; c->window && i < c->n_layer; i++)
+        c->layer_flags[i] |= LAYER_WINDOW;
 }
 
 /* A window of "layer_types", or from a layer on, if it is switched on. */

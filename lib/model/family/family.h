@@ -148,10 +148,9 @@ void family_activation(struct reading *reading, const char *key, const char *nam
 void family_bias(struct reading *reading, const char *key, unsigned biases);
 
 /* Read the width of a window (null: none); "layer_types", the layers that have one: false if it is
- * absent; give one to all layers. */
+ * absent. */
 void family_window(struct reading *reading, const char *key);
 bool family_layer_types(struct reading *reading);
-void family_window_everywhere(struct reading *reading, const char *key);
 
 /* Read "rope_theta", "rope_scaling" or "rope_parameters", and the share of rotated channels; one
  * object of scaling. */

@@ -148,14 +148,6 @@ void family_window(struct reading *r, const char *key)
     *window = family_is_null(r, key) ? 0 : family_size(r, key, *window);
 }
 
-void family_window_everywhere(struct reading *r, const char *key)
-{
-    struct config *c = r->config;
-    family_window(r, key);
-    for (size_t i = 0; c->window && i < c->n_layer; i++)
-        c->layer_flags[i] |= LAYER_WINDOW;
-}
-
 bool family_layer_types(struct reading *r)
 {
     struct config *c = r->config;
