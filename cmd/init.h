@@ -10,7 +10,7 @@
 #define ATTN_CMD_INIT_H
 
 #include "base/folder.h"
-#include "model/config_edit.h"
+#include "model/config.h"
 #include "model/new_model.h"
 #include "options.h"
 #include "text/tokenizer.h"

@@ -6,7 +6,7 @@
 #include "command.h"
 #include "lens/selection.h"
 #include "math/machine.h"
-#include "model/config_edit.h"
+#include "model/config.h"
 #include "model/mechanism.h"
 #include "model/model.h"
 #include "model/new_model.h"

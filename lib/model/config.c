@@ -1,10 +1,14 @@
 #include "model/config.h"
 
+#include <assert.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/folder.h"
+#include "base/names.h"
 #include "format/json.h"
+#include "format/json_writer.h"
 #include "model/family/family.h"
 
 static int refuse_type(const char *type, struct err *err)
@@ -122,4 +126,213 @@ const char *config_kind_name(const struct config *config)
     while (strchr(family->name, ' ')) /* a variant follows its family */
         family--;
     return family->name;
+}
+
+/* --- other values ----------------------------------------------------------------------------- */
+
+enum {
+    GPT2 = 1 << MODEL_GPT2,
+    ATTENTION = 1 << MODEL_ATTENTION,
+    DECODER = 1 << MODEL_DECODER,
+    BOTH = GPT2 | DECODER,
+    ANY = BOTH | ATTENTION,
+};
+
+const struct config_key config_keys[] = {
+    {"vocab_size", {NULL}, ANY, "rows of the embedding (default: the size of the vocabulary)"},
+    {"n_embd", {"hidden_size"}, ANY, "channels"},
+    {"n_layer", {"num_hidden_layers"}, ANY, "layers"},
+    {"n_head", {"num_attention_heads"}, ANY, "heads per layer"},
+    {"n_positions", {"max_position_embeddings", "n_ctx"}, BOTH, "context length, in tokens"},
+    {"n_inner", {NULL}, GPT2, "hidden channels of the MLP (default: 4 n_embd)"},
+    {"activation_function", {NULL}, GPT2, "gelu_new, gelu, relu, silu, tanh or quick_gelu"},
+    {"layer_norm_epsilon", {NULL}, GPT2, "epsilon of the layer norms"},
+    {"initializer_range", {NULL}, BOTH, "standard deviation of initial weights (default: 0.02)"},
+    {"tie_word_embeddings", {NULL}, BOTH, "true: the unembedding is the transposed embedding"},
+    {"scale_attn_weights", {NULL}, GPT2, "false: scores are not scaled"},
+    {"scale_attn_by_inverse_layer_idx",
+     {NULL},
+     GPT2,
+     "true: scores are also divided by the layer number: 1, 2, 3, …"},
+    {"bos_token_id", {NULL}, BOTH, "beginning-of-text token, or null"},
+    {"eos_token_id", {NULL}, BOTH, "end-of-text token, or null"},
+    {"num_key_value_heads", {NULL}, DECODER, "key/value heads per layer"},
+    {"head_dim", {NULL}, DECODER, "width of a head (default: n_embd / n_head)"},
+    {"intermediate_size", {NULL}, DECODER, "hidden channels of the MLP"},
+    {"hidden_act", {NULL}, DECODER, "activation of the MLP: silu, gelu_new, …"},
+    {"rms_norm_eps", {NULL}, DECODER, "epsilon of the norms"},
+    {"rope_theta", {NULL}, DECODER, "base of the rotary embedding"},
+    {"attention_bias", {NULL}, DECODER, "true: attention projections have biases"},
+    {"mlp_bias", {NULL}, DECODER, "true: the MLP has biases"},
+    {"n_kv_head", {NULL}, ATTENTION, "key/value heads (default: n_head)"},
+    {"d_k", {NULL}, ATTENTION, "width of a query and a key (default: n_embd / n_head)"},
+    {"d_v", {NULL}, ATTENTION, "width of a value (default: n_embd / n_head)"},
+    {"causal", {NULL}, ATTENTION, "true: causal mask"},
+    {"projections", {NULL}, ATTENTION, "false: queries, keys and values are the embedding"},
+    {"out_proj", {NULL}, ATTENTION, "true: output projection after the heads"},
+    {"d_out",
+     {NULL},
+     ATTENTION,
+     "with out_proj: columns of the output projection (default: n_embd)"},
+    {"bias", {NULL}, ATTENTION, "true: projections have biases; out: only the output projection"},
+    {"scale", {NULL}, ATTENTION, "factor of the scores (default: 1/√d_k)"},
+    {"attention", {NULL}, ATTENTION, "self, or cross: keys and values come from a second text"},
+};
+
+const size_t config_key_count = sizeof config_keys / sizeof *config_keys;
+
+static int add_change(struct config_edit *edit, const struct config_key *key, const char *value,
+                      struct arena *arena, struct err *err)
+{
+    size_t index = 0;
+    while (index < edit->count && edit->changes[index].key != key)
+        index++;
+    if (index == edit->count) {
+        edit->changes = arena_grow(arena, edit->changes, edit->count, sizeof *edit->changes, err);
+        if (!edit->changes)
+            return -1;
+        edit->count++;
+    }
+    edit->changes[index] = (struct config_change){key, value};
+    return 0;
+}
+
+static int read_change(struct config_edit *edit, const char *item, size_t size, struct arena *arena,
+                       struct err *err)
+{
+    const char *equals = memchr(item, '=', size);
+    if (!equals || equals == item || equals + 1 == item + size)
+        return err_usage(err, "--set: expected KEY=VALUE, found '%.*s'", (int)size, item);
+    size_t value_size = (size_t)(item + size - equals - 1);
+    size_t index = 0;
+    if (names_choose_item(&index, NAMES(config_keys, config_key_count), "--set", item,
+                          (size_t)(equals - item), err))
+        return -1;
+    struct json_cursor cursor;
+    struct buf text = {0};
+    /* as JSON: a number, true, false and null as they are, all else in quotes */
+    if (json_cursor_open(&cursor, NULL, equals + 1, value_size, NULL))
+        json_append_text(&text, equals + 1, value_size);
+    else
+        buf_bytes(&text, equals + 1, value_size);
+    const char *value = buf_keep(&text, arena, err);
+    return value ? add_change(edit, &config_keys[index], value, arena, err) : -1;
+}
+
+int config_edit_read(struct config_edit *edit, const char *list, struct arena *arena,
+                     struct err *err)
+{
+    for (;; list++) {
+        size_t size = strcspn(list, ",");
+        if (read_change(edit, list, size, arena, err))
+            return -1;
+        list += size;
+        if (!*list)
+            return 0;
+    }
+}
+
+bool config_edit_has(const struct config_edit *edit, const char *key)
+{
+    for (size_t i = 0; i < edit->count; i++)
+        if (strcmp(edit->changes[i].key->name, key) == 0)
+            return true;
+    return false;
+}
+
+/* Of families, each has another key for the activation. */
+static bool has_key(const struct config *config, const struct config_key *key)
+{
+    const char *own = config->family->activation_key;
+    if (config->kind == MODEL_DECODER && strcmp(key->name, "hidden_act") == 0)
+        return own && strcmp(own, key->name) == 0;
+    return key->kinds & 1 << config->kind;
+}
+
+int config_edit_check(const struct config_edit *edit, const struct config *config, struct err *err)
+{
+    for (size_t i = 0; i < edit->count; i++) {
+        const struct config_key *key = edit->changes[i].key;
+        if (!has_key(config, key))
+            return err_usage(err, "--set: a model of type \"%s\" has no '%s'",
+                             config_kind_name(config), key->name);
+    }
+    return 0;
+}
+
+/* The change of the key that a member's name is; edit->count where it stays. */
+static size_t change_of(const struct config_edit *edit, struct json_span name)
+{
+    size_t index = 0;
+    for (; index < edit->count; index++) {
+        const struct config_key *key = edit->changes[index].key;
+        if (json_span_is(name, key->name) ||
+            (key->aliases[0] && json_span_is(name, key->aliases[0])) ||
+            (key->aliases[1] && json_span_is(name, key->aliases[1])))
+            break;
+    }
+    return index;
+}
+
+struct writer {
+    struct buf *out;
+    const char *from; /* the text before it is written */
+    uint64_t found;   /* bits of changes: their keys were there */
+};
+
+static void copy_to(struct writer *writer, const char *to)
+{
+    buf_bytes(writer->out, writer->from, (size_t)(to - writer->from));
+    writer->from = to;
+}
+
+/* Replace values. Returns the end of the last member. */
+static const char *replace_values(struct writer *writer, const struct config_edit *edit,
+                                  struct json_cursor *cursor)
+{
+    json_cursor_enter(cursor);
+    const char *end = cursor->at;
+    while (json_cursor_next(cursor)) {
+        size_t change = change_of(edit, json_cursor_name(cursor));
+        struct json_span value = json_cursor_value(cursor);
+        end = value.bytes + value.size;
+        if (change == edit->count)
+            continue;
+        copy_to(writer, value.bytes);
+        buf_text(writer->out, edit->changes[change].value);
+        writer->from = end;
+        writer->found |= (uint64_t)1 << change;
+    }
+    return end;
+}
+
+/* Add members that were not there, each on a line if the closing bracket has its own. */
+static void add_members(struct writer *writer, const struct config_edit *edit, const char *end,
+                        const char *stop)
+{
+    const char *bracket = memchr(end, '}', (size_t)(stop - end));
+    bool lines = memchr(end, '\n', (size_t)(bracket - end)) != NULL;
+    copy_to(writer, end);
+    for (size_t i = 0; i < edit->count; i++)
+        if (!(writer->found >> i & 1))
+            buf_format(writer->out, ",%s\"%s\": %s", lines ? "\n  " : " ",
+                       edit->changes[i].key->name, edit->changes[i].value);
+}
+
+int config_edit_apply(struct buf *out, const struct config_edit *edit, const char *text,
+                      size_t size, struct err *err)
+{
+    struct json_cursor cursor;
+    struct writer writer = {out, text, 0};
+    assert(edit->count <= 64); /* one change per key */
+    if (json_cursor_open(&cursor, NULL, text, size, err))
+        return -1;
+    struct json_cursor inside = cursor;
+    size_t members = 0;
+    json_cursor_count(&cursor, &members);
+    if (json_cursor_kind(&inside) != '{' || !members)
+        return err_set(err, "expected a JSON object with members");
+    add_members(&writer, edit, replace_values(&writer, edit, &inside), text + size);
+    copy_to(&writer, text + size);
+    return buf_check(out, err);
 }

@@ -11,6 +11,8 @@
 #include "math/rotary.h"
 #include "model/mechanism.h"
 
+struct arena;
+struct buf;
 struct folder;
 struct family;
 
@@ -169,5 +171,43 @@ bool config_ends(const struct config *config, long long id);
 
 /* "gpt2", "attention" or "transformer". */
 const char *config_kind_name(const struct config *config);
+
+/* --- other values ----------------------------------------------------------------------------- */
+
+/* A key that can be set. */
+struct config_key {
+    const char *name;
+    const char *aliases[2]; /* what other checkpoints call it; NULL: nothing */
+    int kinds;              /* of models that read it: bits 1 << MODEL_… */
+    const char *about;
+};
+
+extern const struct config_key config_keys[];
+extern const size_t config_key_count;
+
+struct config_change {
+    const struct config_key *key;
+    const char *value; /* as JSON */
+};
+
+struct config_edit {
+    struct config_change *changes;
+    size_t count;
+};
+
+/* Changes of the text of a config.json: what this program does not read stays as it was. Read
+ * `KEY=VALUE,KEY=VALUE` and add it to the changes, kept in `arena`: a number, true, false or null,
+ * else a text. Of two values for a key the later one counts. Errors are usage of --set. */
+int config_edit_read(struct config_edit *edit, const char *list, struct arena *arena,
+                     struct err *err);
+
+bool config_edit_has(const struct config_edit *edit, const char *key);
+
+/* Append the changed text: a key that is there, or its alias, gets its new value in its place. */
+int config_edit_apply(struct buf *out, const struct config_edit *edit, const char *text,
+                      size_t size, struct err *err);
+
+/* Refuse changes that a model of this kind does not read. Errors are usage of --set. */
+int config_edit_check(const struct config_edit *edit, const struct config *config, struct err *err);
 
 #endif

@@ -6,7 +6,7 @@
 #include "../../cmd/session.h"
 #include "../../cmd/sweep.h"
 #include "lens/selection.h"
-#include "model/config_edit.h"
+#include "model/config.h"
 
 static struct arena arena; /* reused by the next input */
 

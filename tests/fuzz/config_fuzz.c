@@ -5,7 +5,6 @@
 #include "base/buf.h"
 #include "format/json.h"
 #include "model/config.h"
-#include "model/config_edit.h"
 
 static void check(const struct config *config)
 {

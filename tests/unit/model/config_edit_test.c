@@ -1,7 +1,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "model/config.h"
-#include "model/config_edit.h"
 
 #include <stdio.h>
 #include <string.h>
