@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "math/rows.h"
-#include "model/batch.h"
 #include "model/config.h"
 #include "model/pass.h"
 #include "model/score_rule.h"

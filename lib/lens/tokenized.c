@@ -6,8 +6,8 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "lens/selection.h"
-#include "model/batch.h"
 #include "model/config.h"
+#include "model/forward.h"
 #include "text/token_list.h"
 #include "text/token_set.h"
 

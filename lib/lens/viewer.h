@@ -32,7 +32,7 @@ struct viewer {
 struct text_pair {
     struct tokenized sentence;
     struct tokenized source;
-    size_t prompt_count; /* number of prompt tokens, as in batch.h; 0: all */
+    size_t prompt_count; /* number of prompt tokens, as in forward.h; 0: all */
 };
 
 /* The texts of one pass. */

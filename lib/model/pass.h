@@ -8,11 +8,11 @@
 #define ATTN_MODEL_PASS_H
 
 #include "math/machine.h"
-#include "model/batch.h"
 #include "model/config.h"
 #include "model/edit.h"
-#include "model/score_rule.h"
+#include "model/forward.h"
 #include "model/layer.h"
+#include "model/score_rule.h"
 #include "model/site.h"
 #include "model/weights.h"
 

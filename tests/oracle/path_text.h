@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 #include "golden.h"
-#include "model/batch.h"
+#include "model/forward.h"
 #include "model/site.h"
 
 /* The expected values of a site in a layer. */

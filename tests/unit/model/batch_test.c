@@ -1,5 +1,5 @@
 #include "base/arena.h"
-#include "model/batch.h"
+#include "model/forward.h"
 
 #include "../unit.h"
 #include "model/config.h"

@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
-#include "model/batch.h"
+#include "model/forward.h"
 #include "model/site.h"
 #include "tiny_model.h"
 
