@@ -62,11 +62,6 @@ size_t config_layers(const struct config *config)
     return config->n_layer + config->n_encoder_layer;
 }
 
-float config_scale(const struct config *config, size_t layer)
-{
-    return config->scale_by_layer ? config->scale / (float)(layer + 1) : config->scale;
-}
-
 bool config_rotates(const struct config *config)
 {
     return config->rotary.components > 0;

@@ -41,8 +41,14 @@ enum head_norm {
     HEAD_NORM_WHOLE,  /* all heads together, as one row */
 };
 
-/* A bias of scores that grows with the distance to the key (Press et al., 2021). */
-enum alibi { ALIBI_NONE, ALIBI_BLOOM, ALIBI_FALCON };
+/* The bias of the scores, which depends on the position of the key. */
+enum score_bias {
+    NO_BIAS,
+    BIAS_ALIBI,          /* slope · position of the key, after the scale (Press et al., 2021) */
+    BIAS_ALIBI_ROUNDED,  /* the same in bf16 and before the scale (Falcon) */
+    BIAS_ALIBI_FROM_END, /* slope · (position - that of the last key) (MPT) */
+    BIAS_BUCKETS,        /* a number of a table for each distance (T5) */
+};
 
 /* The norms of a block, and what its sublayers read. */
 enum block_style {
@@ -94,7 +100,7 @@ struct config {
     bool norm_shift;             /* norms have a shift */
     bool gated;                  /* the MLP is act(gate(x)) · up(x) */
     enum head_norm head_norm;
-    enum alibi alibi;
+    enum score_bias score_bias;
     struct rotary rotary, rotary_local;
     size_t window;
     float score_cap, logit_cap;                  /* c · tanh(x / c); 0: none */
@@ -155,9 +161,6 @@ unsigned config_flags(const struct config *config);
 
 /* The most keys that a query of the layer attends to, its own included; 0: no limit. */
 size_t config_window(const struct config *config, size_t layer);
-
-/* The model's own scale of a layer's scores; see score_rule_read. */
-float config_scale(const struct config *config, size_t layer);
 
 /* Whether the unembedding is the token embedding: `tied` or `lacks_head`. */
 bool config_ties(const struct config *config);

@@ -3,8 +3,8 @@
 /* Kinds that no feature names: those that were added to an enum without one. */
 static bool config_has_other(const struct config *c)
 {
-    return c->kind > MODEL_DECODER || c->alibi > ALIBI_FALCON ||
-           c->rotary.scaling > ROTARY_LONGROPE || c->biases > (BIAS_ALL | BIAS_LOGITS) ||
+    return c->kind > MODEL_DECODER || c->rotary.scaling > ROTARY_LONGROPE ||
+           c->biases > (BIAS_ALL | BIAS_LOGITS) ||
            config_flags(c) > (LAYER_WINDOW | LAYER_UNROTATED | LAYER_LOCAL_TURN);
 }
 

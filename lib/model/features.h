@@ -41,7 +41,7 @@
     FIELD(norm_offset, FEATURE(NORM_OFFSET, c->norm_offset, "scales of norms that are 1 + w")) \
     FIELD(norm_shift, FEATURE(NO_SHIFT, c->style != STYLE_BARE && !c->rms && !c->norm_shift, \
                               "layer norms without a shift")) \
-    FIELD(gated, NONE) FIELD(head_norm, NONE) FIELD(alibi, NONE) FIELD(rotary, NONE) \
+    FIELD(gated, NONE) FIELD(head_norm, NONE) FIELD(score_bias, NONE) FIELD(rotary, NONE) \
     FIELD(rotary_local, NONE) FIELD(window, NONE) FIELD(score_cap, NONE) FIELD(logit_cap, NONE) \
     FIELD(residual_scale, NONE) FIELD(logit_divisor, NONE) ARRAY(layer_flags, NONE) \
     FIELD(bos_id, NONE) FIELD(eos_id, NONE) ARRAY(more_ends, NONE) FIELD(more_end_count, NONE) \

@@ -39,6 +39,36 @@ static struct head_rule read_head(const struct config *c, enum site_part part, s
     };
 }
 
+struct score_rule score_rule_read(const struct config *c, enum site_part part, size_t layer)
+{
+    const struct mechanism *m = &c->mechanism;
+    bool masked = part == PART_SENTENCE && c->causal;
+    size_t window = part == PART_SENTENCE ? config_window(c, layer) : 0;
+    float own = c->scale_by_layer ? c->scale / (float)(layer + 1) : c->scale;
+    struct score_rule rule = {
+        .base_scale = m->scale_method == SCALE_SQRT     ? 1.0f / sqrtf((float)c->d_k)
+                      : m->scale_method == SCALE_NUMBER ? m->scale
+                                                        : own,
+        .cap = c->score_cap,
+        .bias = mechanism_lacks(m, PART_POSITIONS) ? NO_BIAS : c->score_bias,
+        .heads = c->n_head,
+        .back = window ? window - 1 : SIZE_MAX,
+        .ahead = masked ? 0 : SIZE_MAX,
+        .mask_after = m->renormalise && masked,
+        .kind = m->kind,
+    };
+    rule.scale = rule.base_scale;
+    if (rule.kind == ATTENTION_SPARSE && part == PART_CROSS)
+        rule.kind = ATTENTION_DENSE; /* patterns are of self-attention */
+    if (rule.kind == ATTENTION_SPARSE)
+        rule.pattern = &m->pattern;
+    if (score_bends(&rule))
+        rule.temperature = m->temperature;
+    else if (m->temperature > 0)
+        rule.scale /= m->temperature;
+    return rule;
+}
+
 /* The norms of a sublayer and the sites around it; `sum` is what the stream is called after it. */
 static struct sublayer read_sublayer(const struct config *c, enum sublayer_kind kind,
                                      enum site_part part)
@@ -118,7 +148,7 @@ enum site sublayer_end(const struct sublayer *s)
 struct stack stack_read(const struct config *c, enum site_part part)
 {
     bool of_text = part == PART_SENTENCE;
-    bool positions = c->style != STYLE_BARE && !config_rotates(c) && !c->alibi;
+    bool positions = c->style != STYLE_BARE && !config_rotates(c) && !c->score_bias;
     struct stack stack = {
         .part = part,
         .width = c->n_embd,
@@ -209,7 +239,7 @@ static void write_positions(struct buf *out, const struct config *c)
     if (!config_rotates(c)) {
         buf_text(out, c->kind == MODEL_ATTENTION ? ""
                       : c->sinusoids             ? "sines and cosines"
-                      : c->alibi                 ? "ALiBi"
+                      : c->score_bias            ? "ALiBi"
                                                  : "learned");
         return;
     }

@@ -299,7 +299,7 @@ static int check_linear(const struct mechanism *m, struct err *err)
 /* What families have, and a mechanism does not know. */
 static int check_family(const struct mechanism *m, const struct config *config, struct err *err)
 {
-    bool alibi = config->alibi && !mechanism_lacks(m, PART_POSITIONS);
+    bool alibi = config->score_bias && !mechanism_lacks(m, PART_POSITIONS);
     if (m->kind == ATTENTION_LINEAR && (alibi || config->score_cap > 0))
         return err_unsupported(err,
                                "--attention linear: expected a model without %s, found one of type "

@@ -10,7 +10,7 @@
 /* clang-format off */
 #define PROPERTIES(PROPERTY) \
     PROPERTY(BLOCKS, c->style != STYLE_BARE) \
-    PROPERTY(LEARNED_POSITIONS, !c->sinusoids && !config_rotates(c) && !c->alibi) \
+    PROPERTY(LEARNED_POSITIONS, !c->sinusoids && !config_rotates(c) && !c->score_bias) \
     PROPERTY(FINAL_NORM, c->final_norm) PROPERTY(UNTIED, !c->tied) \
     PROPERTY(PROJECTIONS, c->projections) PROPERTY(OUT_PROJ, c->out_proj) \
     PROPERTY(NORMS_IN, style_norms_first(c->style) || style_norms_sums(c->style)) \

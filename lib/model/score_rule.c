@@ -8,47 +8,6 @@
 #include "math/precision.h"
 #include "math/rng.h"
 #include "math/rows.h"
-#include "model/config.h"
-
-static float base_scale(const struct config *config, size_t layer)
-{
-    const struct mechanism *m = &config->mechanism;
-    if (m->scale_method == SCALE_SQRT)
-        return 1.0f / sqrtf((float)config->d_k);
-    return m->scale_method == SCALE_NUMBER ? m->scale : config_scale(config, layer);
-}
-
-struct score_rule score_rule_read(const struct config *config, enum site_part part, size_t layer)
-{
-    const struct mechanism *m = &config->mechanism;
-    enum alibi alibi = mechanism_lacks(m, PART_POSITIONS) ? ALIBI_NONE : config->alibi;
-    bool masked = part == PART_SENTENCE && config->causal;
-    size_t window = part == PART_SENTENCE ? config_window(config, layer) : 0;
-    struct score_rule rule = {
-        .scale = base_scale(config, layer),
-        .base_scale = base_scale(config, layer),
-        .cap = config->score_cap,
-        .bias = alibi == ALIBI_BLOOM    ? BIAS_ALIBI
-                : alibi == ALIBI_FALCON ? BIAS_ALIBI_ROUNDED
-                                        : NO_BIAS,
-        .heads = config->n_head,
-        .back = window ? window - 1 : SIZE_MAX,
-        .ahead = masked ? 0 : SIZE_MAX,
-        .mask_after = m->renormalise && masked,
-        .kind = m->kind,
-    };
-    if (rule.kind == ATTENTION_SPARSE && part == PART_CROSS)
-        rule.kind = ATTENTION_DENSE; /* patterns are of self-attention */
-    if (rule.kind == ATTENTION_SPARSE)
-        rule.pattern = &m->pattern;
-    if (score_bends(&rule))
-        rule.temperature = m->temperature;
-    else if (m->temperature > 0)
-        rule.scale /= m->temperature;
-    return rule;
-}
-
-/* --- scores ----------------------------------------------------------------------------------- */
 
 /* 2^(-8 (h + 1) / n) of the first n heads, a power of two; the others lie between these. */
 float score_slope(const struct score_rule *rule, size_t head)

@@ -14,16 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/mechanism.h"
+#include "model/config.h"
 #include "model/site.h"
-
-enum score_bias {
-    NO_BIAS,
-    BIAS_ALIBI,          /* slope · position of the key, after the scale (Press et al., 2021) */
-    BIAS_ALIBI_ROUNDED,  /* the same in bf16 and before the scale (Falcon) */
-    BIAS_ALIBI_FROM_END, /* slope · (position - that of the last key) (MPT) */
-    BIAS_BUCKETS,        /* a number of a table for each distance (T5) */
-};
 
 struct score_rule {
     float scale;       /* of the products of queries and keys */
@@ -54,7 +46,7 @@ static inline bool score_bends(const struct score_rule *rule)
     return rule->cap > 0 || rule->bias != NO_BIAS;
 }
 
-/* The keys between the first and the last one that a query sees of a text of so many. */
+/* The keys from the first to the last one that is visible to a query, of a text of `keys` keys. */
 static inline struct key_range score_visible(const struct score_rule *rule, size_t query,
                                              size_t keys)
 {

@@ -303,7 +303,7 @@ static void settle_falcon(struct reading *r)
     if (grouped && norms == 2)
         c->family = family_find("falcon with two norms");
     if (alibi)
-        c->alibi = ALIBI_FALCON;
+        c->score_bias = BIAS_ALIBI_ROUNDED;
     else
         family_read_rotary(r, 1, 1e4);
 }
@@ -664,7 +664,7 @@ const struct family family_rows[] = {
      WITH(TIED, .biases = BIAS_ALL, .n_positions = 2048, .position_offset = 2),
      "activation_function", "relu", 0, 0},
     {"bloom", &bloom_names, settle_bloom,
-     WITH(TIED, .biases = BIAS_ALL, .embedding_norm = true, .alibi = ALIBI_BLOOM), NULL, "gelu_new",
+     WITH(TIED, .biases = BIAS_ALL, .embedding_norm = true, .score_bias = BIAS_ALIBI), NULL, "gelu_new",
      0, 0},
     {"falcon", &bloom_names, settle_falcon, WITH(TIED), "activation", "gelu", 0, 0},
     {"falcon with two norms", &falcon_names, settle_falcon, WITH(TIED), "activation", "gelu", 0, 0},

@@ -7,6 +7,7 @@
 #include "../rigs/tiny_model.h"
 #include "base/heap.h"
 #include "lens/viewer.h"
+#include "model/score_rule.h"
 
 enum { TOKENS = 5 };
 
@@ -170,7 +171,8 @@ static void check_all(void)
             for (size_t query = 0; query < pair.sentence.count; query++) {
                 explain(layer, head, query);
                 ck_assert_uint_ge(explanation.step_count, 9);
-                check_weights(check_query(), (double)config_scale(config, layer));
+                check_weights(check_query(),
+                              (double)score_rule_read(config, PART_SENTENCE, layer).scale);
                 check_output();
             }
         }

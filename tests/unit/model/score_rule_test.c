@@ -202,21 +202,21 @@ TEST(a_temperature_divides_after_cap_and_bias)
 {
     static const struct {
         float cap;
-        enum alibi alibi;
+        enum score_bias own;
         unsigned without;
         float scale, temperature;
         enum score_bias bias;
     } rows[] = {
-        {0, ALIBI_NONE, 0, 0.125f, 0, NO_BIAS},
-        {5, ALIBI_NONE, 0, 0.5f, 4, NO_BIAS},
-        {0, ALIBI_BLOOM, 0, 0.5f, 4, BIAS_ALIBI},
-        {0, ALIBI_FALCON, 0, 0.5f, 4, BIAS_ALIBI_ROUNDED},
-        {0, ALIBI_BLOOM, 1 << PART_POSITIONS, 0.125f, 0, NO_BIAS},
+        {0, NO_BIAS, 0, 0.125f, 0, NO_BIAS},
+        {5, NO_BIAS, 0, 0.5f, 4, NO_BIAS},
+        {0, BIAS_ALIBI, 0, 0.5f, 4, BIAS_ALIBI},
+        {0, BIAS_ALIBI_ROUNDED, 0, 0.5f, 4, BIAS_ALIBI_ROUNDED},
+        {0, BIAS_ALIBI, 1 << PART_POSITIONS, 0.125f, 0, NO_BIAS},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         const struct config config = {.scale = 0.5f,
                                       .score_cap = rows[i].cap,
-                                      .alibi = rows[i].alibi,
+                                      .score_bias = rows[i].own,
                                       .n_head = 8,
                                       .mechanism = {.temperature = 4, .without = rows[i].without}};
         struct score_rule rule = score_rule_read(&config, PART_SENTENCE, 0);

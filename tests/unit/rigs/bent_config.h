@@ -16,18 +16,18 @@ static inline void bend_config(struct config *config, size_t way)
         size_t window;
         unsigned char layers[3];
         float cap;
-        enum alibi alibi;
+        enum score_bias bias;
     } ways[BENT_WAYS] = {
-        {9, {LAYER_WINDOW, 0, LAYER_WINDOW}, 0, ALIBI_NONE},
-        {70, {0, LAYER_WINDOW, LAYER_WINDOW}, 0, ALIBI_NONE},
-        {0, {0}, 0.4f, ALIBI_NONE},
-        {0, {0}, 0, ALIBI_BLOOM},
-        {0, {0}, 0, ALIBI_FALCON},
-        {33, {LAYER_WINDOW, 0, LAYER_WINDOW}, 0.7f, ALIBI_BLOOM},
+        {9, {LAYER_WINDOW, 0, LAYER_WINDOW}, 0, NO_BIAS},
+        {70, {0, LAYER_WINDOW, LAYER_WINDOW}, 0, NO_BIAS},
+        {0, {0}, 0.4f, NO_BIAS},
+        {0, {0}, 0, BIAS_ALIBI},
+        {0, {0}, 0, BIAS_ALIBI_ROUNDED},
+        {33, {LAYER_WINDOW, 0, LAYER_WINDOW}, 0.7f, BIAS_ALIBI},
     };
     config->window = ways[way].window;
     config->score_cap = ways[way].cap;
-    config->alibi = ways[way].alibi;
+    config->score_bias = ways[way].bias;
     for (size_t layer = 0; layer < 3; layer++)
         config->layer_flags[layer] = ways[way].layers[layer];
 }

@@ -52,7 +52,7 @@ static double *embedding(struct reference *r, const uint32_t *ids, size_t count)
         x[i] = (double)reference_of_model(r, "wte.weight")[ids[row] * c->n_embd + column];
         if (c->kind == MODEL_TRANSFORMER && c->embedding_scale != 1)
             x[i] *= sqrt((double)c->n_embd);
-        if (lacks(r, PART_POSITIONS) || c->alibi)
+        if (lacks(r, PART_POSITIONS) || c->score_bias)
             continue;
         if (c->sinusoids)
             x[i] += column % 2 ? cos(angle) : sin(angle);
