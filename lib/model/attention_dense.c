@@ -1,25 +1,40 @@
-/* attention_dense.c: every query against every key that the mask allows, strip by strip.
+/* attention_dense.c: every query against every key that the mask allows, strip by strip: all keys
+ * at once, or a block of them at a time.
  *
- * A strip is 32 queries of one head against all keys they may see: small enough to stay in cache,
- * large enough for the kernels. The strip of scores is scaled, masked, made weights where it
- * lies, and multiplied with the values. What is watched is copied out of the strip on the way;
- * nothing else of the [T, S] map is ever stored.
+ * A strip is 32 queries of one head against all keys that are visible to them: small enough to stay
+ * in the processor's cache, large enough for the kernels. The scores of a strip are scaled, masked,
+ * turned into weights in place, and multiplied with the values. Watched maps are copied out of the
+ * strip; nothing else of the [T, S] map is ever stored.
+ *
+ * Block by block the memory does not grow with the keys. Of each query the largest score and the
+ * sum of the blocks so far are kept. If a block has a larger score, the earlier sums are multiplied
+ * by e^(old - new); at the end everything is divided by the sum. The weights are those of dense
+ * attention but for rounding. Watched maps hold scores until the sum is known.
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "math/rows.h"
 #include "model/attention_strip.h"
 
+/* --- all keys at once ------------------------------------------------------------------------- */
+
 static bool measure(struct attention_size *size, const struct attention_problem *problem)
 {
-    size_t rows = problem->queries < STRIP ? problem->queries : STRIP;
-    size->rows = strip_rows_of_size(strip_row_size(rows));
-    size->stride = matrix_stride(strip_round_up(problem->keys, KEY_PANEL));
+    size_t keys = strip_round_up(problem->keys, KEY_PANEL);
+    size->rows = strip_rows_of_size(strip_row_size(num_min(problem->queries, STRIP)));
+    if (problem->rule.kind == ATTENTION_BLOCKED) {
+        size_t block = problem->config->mechanism.block;
+        block = strip_round_up(block, STEP) + STEP;      /* it may begin within a step */
+        keys = num_max(num_min(block, keys), KEY_PANEL); /* raw scores are computed by panels */
+        size->row = 2 * STRIP;
+    }
+    size->stride = matrix_stride(keys);
     return strip_measure(size, problem);
 }
 
-/* The kernels that strips of so many queries against `keys` keys call. */
+/* Fetch the kernels of strips of so many queries against `keys` keys. */
 static void fetch_kernels_of(struct attention_layer *layer, size_t rows, size_t keys)
 {
     size_t rest = strip_round_up(keys % KEY_PANEL, STEP);
@@ -53,7 +68,7 @@ static void prepare(struct attention_layer *layer)
     }
 }
 
-/* Raw scores, the future included. False: one is no number. */
+/* Raw scores, also of masked keys. False: one is not finite. */
 static bool put_scores(const struct attention_head *head, struct matrix rows, size_t query)
 {
     bool sound = true;
@@ -66,7 +81,7 @@ static bool put_scores(const struct attention_head *head, struct matrix rows, si
     return sound;
 }
 
-/* What is not seen is -infinity, which softmax makes 0. */
+/* Masked scores are -infinity, whose softmax is 0. */
 static enum head_fault mask_before(const struct attention_head *head, struct matrix rows,
                                    size_t query)
 {
@@ -88,7 +103,7 @@ static enum head_fault mask_before(const struct attention_head *head, struct mat
     return softmax_range_apply(rows, ranges) ? HEAD_SOUND : HEAD_NO_NUMBER;
 }
 
-/* Softmax over all keys; then the future is made 0, and the rest is divided by its sum. */
+/* Softmax over all keys; then masked ones are set to 0 and the others divided by their sum. */
 static enum head_fault mask_after(const struct attention_head *head, struct matrix rows,
                                   size_t query)
 {
@@ -112,7 +127,7 @@ static enum head_fault mask_after(const struct attention_head *head, struct matr
     return HEAD_SOUND;
 }
 
-/* Turn a few rows of scores into weights; what cannot be seen gets weight 0. What is no number is
+/* Turn a few rows of scores into weights; masked keys get weight 0. Numbers that are not finite are
  * found in the scores, or by the softmax. */
 static enum head_fault weigh_rows(const struct attention_head *head, struct matrix rows,
                                   size_t query)
@@ -130,7 +145,7 @@ static enum head_fault weigh_rows(const struct attention_head *head, struct matr
     return sound ? fault : HEAD_NO_NUMBER;
 }
 
-/* As many rows at a time as stay near the processor from one step of the softmax to the next. */
+/* As many rows at a time as stay in the processor's cache between the steps of the softmax. */
 static enum head_fault weigh_strip(const struct attention_head *head, const struct strip *strip,
                                    size_t keys)
 {
@@ -163,10 +178,176 @@ static enum head_fault compute_strip(const struct attention_head *head, const st
     return fault;
 }
 
+/* --- block by block --------------------------------------------------------------------------- */
+
+/* Of each query of a strip, over the blocks so far. */
+struct so_far {
+    float *largest; /* [rows] of its scores */
+    float *sum;     /* [rows] of e^(score - largest) */
+};
+
+static struct so_far so_far_of(const struct attention_head *head)
+{
+    return (struct so_far){head->memory->row, head->memory->row + STRIP};
+}
+
+static void prepare_blocks(struct attention_layer *layer)
+{
+    const struct pass *pass = layer->pass;
+    bool fetched[ROW_SIZES] = {false};
+    kernels_begin(pass->machine->kernels);
+    for (size_t s = 0; s < pass->batch->count; s++) {
+        size_t queries = pass->batch->queries[s].count;
+        if (queries >= STRIP)
+            fetched[strip_row_size(STRIP)] = true;
+        if (queries % STRIP)
+            fetched[strip_row_size(queries % STRIP)] = true;
+    }
+    for (size_t rows = 0; rows < ROW_SIZES; rows++)
+        if (fetched[rows])
+            strip_fetch_all(layer, rows);
+}
+
+/* Raw scores, also of masked keys, panel by panel. */
+static enum head_fault put_panels(const struct attention_head *head, const struct strip *strip)
+{
+    const struct attention_memory *memory = head->memory;
+    for (size_t key = 0; head->scores && key < head->keys; key += KEY_PANEL) {
+        size_t count = num_min(head->keys - key, KEY_PANEL);
+        strip_scores(head, strip, (struct key_range){key, key + KEY_PANEL}, memory->scores);
+        for (size_t i = 0; i < strip->rows; i++) {
+            const float *row = memory->scores + i * memory->stride;
+            if (first_nonfinite(row, count) < count)
+                return HEAD_NO_NUMBER;
+            float *to = strip_map_row(head, head->scores, strip->first + i);
+            if (to)
+                nontemporal_copy(to + key, row, count);
+        }
+    }
+    return HEAD_SOUND;
+}
+
+/* Scaled scores of a block, also as weights, until the sum is known. */
+static void put_block(const struct attention_head *head, size_t query, struct key_range keys,
+                      const float *scaled)
+{
+    float *const maps[] = {head->masked, head->weights};
+    for (size_t i = 0; i < 2; i++) {
+        float *row = strip_map_row(head, maps[i], query);
+        if (row)
+            memcpy(row + keys.first, scaled, (keys.end - keys.first) * sizeof *scaled);
+    }
+}
+
+static void finish_maps(const struct attention_head *head, size_t query, float largest, float sum)
+{
+    struct key_range keys = strip_visible(head, query);
+    size_t seen = keys.end - keys.first;
+    size_t future = head->keys - keys.end;
+    float *masked = strip_map_row(head, head->masked, query);
+    float *weights = strip_map_row(head, head->weights, query);
+    if (masked) {
+        nontemporal_fill(masked, keys.first, -INFINITY);
+        nontemporal_fill(masked + keys.end, future, -INFINITY);
+    }
+    if (!weights)
+        return;
+    exp_row(weights + keys.first, seen, largest);
+    divide_row(weights + keys.first, seen, sum);
+    strip_drop(head, weights + keys.first, query, keys);
+    nontemporal_fill(weights, keys.first, 0.0f);
+    nontemporal_fill(weights + keys.end, future, 0.0f);
+}
+
+/* Turn one query's scores of a block into e^(score - largest), and scale the earlier sums. */
+static void add_block(const struct attention_head *head, size_t query, size_t index, float *scores,
+                      struct key_range keys)
+{
+    struct so_far so_far = so_far_of(head);
+    size_t count = keys.end - keys.first;
+    float *context = head->memory->context + index * head->memory->context_stride;
+    score_apply(&head->layer->rule, head->slope, scores, keys);
+    put_block(head, query, keys, scores);
+    float before = so_far.largest[index];
+    float here = max_row(scores, count);
+    float largest = here > before ? here : before;
+    if (largest == -INFINITY) { /* no finite score so far */
+        memset(scores, 0, count * sizeof *scores);
+        return;
+    }
+    if (largest > before && before > -INFINITY) {
+        float factor = before;
+        exp_row(&factor, 1, largest);
+        so_far.sum[index] *= factor;
+        scale_row(context, context, head->v.columns, factor);
+    }
+    so_far.largest[index] = largest;
+    so_far.sum[index] += exp_row(scores, count, largest);
+    strip_drop(head, scores, query, keys);
+}
+
+static void compute_block(const struct attention_head *head, const struct strip *strip,
+                          struct key_range block)
+{
+    const struct attention_memory *memory = head->memory;
+    struct key_range steps = {block.first / STEP * STEP, strip_round_up(block.end, STEP)};
+    strip_scores(head, strip, steps, memory->scores);
+    for (size_t i = 0; i < strip->rows; i++) {
+        float *row = memory->scores + i * memory->stride;
+        struct key_range seen = strip_visible(head, strip->first + i);
+        seen = (struct key_range){num_max(seen.first, block.first), num_min(seen.end, block.end)};
+        if (seen.end > seen.first)
+            add_block(head, strip->first + i, i, row + seen.first - steps.first, seen);
+        else
+            seen.first = seen.end = block.first;
+        memset(row, 0, (seen.first - steps.first) * sizeof *row);
+        memset(row + seen.end - steps.first, 0, (steps.end - seen.end) * sizeof *row);
+    }
+    if (head->layer->wants_context)
+        strip_add_context(head, strip, steps, memory->scores);
+}
+
+static enum head_fault finish(const struct attention_head *head, const struct strip *strip)
+{
+    struct so_far so_far = so_far_of(head);
+    for (size_t i = 0; i < strip->rows; i++) {
+        float *context = head->memory->context + i * head->memory->context_stride;
+        if (!(so_far.sum[i] >= 1.0f) || isinf(so_far.sum[i]) || !isfinite(so_far.largest[i]))
+            return HEAD_NO_NUMBER;
+        divide_row(context, head->v.columns, so_far.sum[i]);
+        finish_maps(head, strip->first + i, so_far.largest[i], so_far.sum[i]);
+    }
+    if (head->layer->wants_context)
+        strip_write_context(head, strip);
+    return HEAD_SOUND;
+}
+
+static enum head_fault compute_blocks(const struct attention_head *head, const struct strip *strip)
+{
+    struct so_far so_far = so_far_of(head);
+    size_t block = head->layer->pass->config->mechanism.block;
+    size_t keys = strip_visible(head, strip->first + strip->rows - 1).end;
+    enum head_fault fault = put_panels(head, strip);
+    if (fault != HEAD_SOUND)
+        return fault;
+    size_t rows = strip_rows_of_size(strip_row_size(strip->rows));
+    memset(head->memory->context, 0, rows * head->memory->context_stride * sizeof(float));
+    for (size_t i = 0; i < strip->rows; i++) {
+        so_far.largest[i] = -INFINITY;
+        so_far.sum[i] = 0.0f;
+    }
+    size_t first = strip_visible(head, strip->first).first / block * block;
+    for (; first < keys; first += block)
+        compute_block(head, strip, (struct key_range){first, num_min(first + block, keys)});
+    return finish(head, strip);
+}
+
 static enum head_fault compute(const struct attention_head *head)
 {
+    bool blocked = head->layer->rule.kind == ATTENTION_BLOCKED;
     strip_pack_keys(head);
-    return strip_for_each(head, 0, STRIP, compute_strip);
+    return strip_for_each(head, 0, STRIP, blocked ? compute_blocks : compute_strip);
 }
 
 const struct attention_method attention_dense = {measure, prepare, compute};
+const struct attention_method attention_blocked = {measure, prepare_blocks, compute};
