@@ -386,6 +386,6 @@ enum pass_state attention(struct pass *pass, const struct score_rule *rule, size
     if (fault % HEAD_FAULTS == HEAD_NO_NUMBER)
         return pass_fail_number(pass, &place);
     place.site = SITE_WEIGHTS;
-    bool blind = fault % HEAD_FAULTS == HEAD_NO_KEY;
-    return (blind ? pass_fail_sight : pass_fail_weight)(pass, &place);
+    bool masked = fault % HEAD_FAULTS == HEAD_NO_KEY;
+    return (masked ? pass_fail_masked : pass_fail_weight)(pass, &place);
 }

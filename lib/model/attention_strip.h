@@ -2,8 +2,8 @@
  * few queries of one head, a strip, against a range of keys, by kernels.
  *
  * Keys are packed once a head, as panels of KEY_PANEL, or are in a cache as such. A strip's scores
- * become weights where they lie and are multiplied with the values. Ranges begin and end at
- * multiples of STEP; keys that do not exist score 0, and their weight must be 0.
+ * become weights in place and are multiplied with the values. Ranges begin and end at multiples of
+ * STEP; keys that do not exist score 0, and their weight must be 0.
  *
  * A context is a sum over keys: one chain of multiply-adds for every CHAIN keys of the text, added
  * in their order (one over thousands of keys would lose four times as much to rounding). Where a
@@ -112,7 +112,7 @@ enum head_fault {
     HEAD_SOUND,
     HEAD_NO_NUMBER, /* a score is not finite */
     HEAD_NO_WEIGHT, /* a row of weights sums to 0 */
-    HEAD_NO_KEY,    /* a query sees none */
+    HEAD_NO_KEY,    /* no key is visible to a query */
     HEAD_FAULTS,
 };
 
@@ -188,11 +188,11 @@ float *strip_map_row(const struct attention_head *head, float *map, size_t query
 void strip_put_row(const struct attention_head *head, float *map, size_t query, const float *from,
                    size_t count, float others);
 
-/* The same of the cells of a range, which stand where they belong. */
+/* The same of the cells of a range, which are at their indices in `from`. */
 void strip_put_range(const struct attention_head *head, float *map, size_t query, const float *from,
                      struct key_range keys, float others);
 
-/* Let weights of the keys from `first` on go, where the mechanism has dropout. */
+/* Set dropped weights of a range of keys to 0, if the mechanism has dropout. */
 void strip_drop(const struct attention_head *head, float *weights, size_t query,
                 struct key_range keys);
 

@@ -72,7 +72,7 @@ const struct rotary *config_rotary(const struct config *config, size_t layer)
     unsigned flags = layer < CONFIG_FLAGS_MAX ? config->layer_flags[layer] : 0;
     if (!config_rotates(config) || flags & LAYER_UNROTATED)
         return NULL;
-    return flags & LAYER_LOCAL_TURN ? &config->rotary_local : &config->rotary;
+    return flags & LAYER_ROTARY_LOCAL ? &config->rotary_local : &config->rotary;
 }
 
 unsigned config_flags(const struct config *config)

@@ -29,9 +29,9 @@ enum config_bias { BIAS_QKV = 1, BIAS_OUT = 2, BIAS_MLP = 4, BIAS_LOGITS = 8, BI
 
 /* Properties of single layers, as bits. */
 enum layer_flag {
-    LAYER_WINDOW = 1,     /* queries attend only to the last `window` keys */
-    LAYER_UNROTATED = 2,  /* no rotary embedding */
-    LAYER_LOCAL_TURN = 4, /* rotary embedding of `rotary_local` */
+    LAYER_WINDOW = 1,       /* queries attend only to the last `window` keys */
+    LAYER_UNROTATED = 2,    /* no rotary embedding */
+    LAYER_ROTARY_LOCAL = 4, /* rotary embedding of `rotary_local` */
 };
 
 /* Norms of queries and keys, before the rotary embedding. */
@@ -166,7 +166,7 @@ size_t config_window(const struct config *config, size_t layer);
 bool config_ties(const struct config *config);
 
 /* Read the end-of-text tokens from the folder's generation_config.json, if it has one. Chat models
- * name the end of a turn there. */
+ * have the end of a message there. */
 int config_read_ends(struct config *config, const struct folder *folder, struct err *err);
 
 /* Whether this token ends a text. */
@@ -206,7 +206,7 @@ int config_edit_read(struct config_edit *edit, const char *list, struct arena *a
 
 bool config_edit_has(const struct config_edit *edit, const char *key);
 
-/* Append the changed text: a key that is there, or its alias, gets its new value in its place. */
+/* Append the changed text: a key that is there, or its alias, gets its new value. */
 int config_edit_apply(struct buf *out, const struct config_edit *edit, const char *text,
                       size_t size, struct err *err);
 

@@ -1,4 +1,4 @@
-/* edit.c: changes of tensors, and the places of the pass that apply them. */
+/* edit.c: changes of tensors, and where the pass applies them. */
 #include "model/edit.h"
 
 #include <math.h>
@@ -142,7 +142,7 @@ bool edit_touches(const struct edit *edit, const struct edit_block *block)
            places_have(&edit->tokens, block->first_row, block->row_places);
 }
 
-/* --- what does not fit ------------------------------------------------------------------------ */
+/* --- checks --------------------------------------------------------------------------------- */
 
 static int check(const struct edit *edit, const struct config *config, struct err *err)
 {
@@ -233,7 +233,7 @@ bool pass_edits(const struct pass *pass, enum site site, size_t layer)
     return pass->edits && edits_have(pass->edits, SITE_OF(pass->part, site), layer);
 }
 
-/* The block of a text, its axes told by the site: rows of queries or keys; how many there are. */
+/* The block of a text for a site: rows of queries or of keys. */
 static struct edit_block block_of(const struct pass *pass, enum site site, size_t layer,
                                   size_t text)
 {
@@ -290,7 +290,6 @@ void pass_edit_logits(const struct pass *pass)
     }
 }
 
-/* Changed before they are used or shown. */
 void attention_edit(const struct attention_head *head, enum site site, size_t query, float *row,
                     struct key_range keys)
 {

@@ -5,7 +5,7 @@ static bool config_has_other(const struct config *c)
 {
     return c->kind > MODEL_DECODER || c->rotary.scaling > ROTARY_LONGROPE ||
            c->biases > (BIAS_ALL | BIAS_LOGITS) ||
-           config_flags(c) > (LAYER_WINDOW | LAYER_UNROTATED | LAYER_LOCAL_TURN);
+           config_flags(c) > (LAYER_WINDOW | LAYER_UNROTATED | LAYER_ROTARY_LOCAL);
 }
 
 static bool sublayer_has_other(const struct sublayer *s)

@@ -1,7 +1,7 @@
 /* features.h: the features of a config, and of the description that layer.h makes of it, that need
  * code of their own.
  *
- * A wing, such as explain or train, declares the features that it supports. A model that has
+ * A part of the program, such as explain or train, declares the features that it supports. A model that has
  * another one is refused by its name, not shown wrongly:
  *
  *     const uint64_t train_features = HAS(RMS) | HAS(GATED) | ...;
@@ -20,7 +20,7 @@
 /* All fields of struct config and of the rules that layer.h makes of it, in their order, and the
  * features that a config has by them, under a condition, in words. c: the config; e, u: the ends of
  * the text's stack; s: a sublayer of any layer. NONE: each value means the same to all code, or is
- * no matter of a wing, or belongs to another row. */
+ * of no matter to such code, or belongs to another row. */
 #define CONFIG_FEATURES(FIELD, ARRAY, FEATURE) \
     FIELD(kind, FEATURE(ATTENTION_ALONE, c->kind == MODEL_ATTENTION, "attention layers alone") \
           FEATURE(OTHER, config_has_other(c), "another kind of attention, norm or rotation")) \
@@ -165,7 +165,7 @@ enum feature { ALL_FEATURES(FEATURES_OF, FEATURES_OF, FEATURE_ID) FEATURE_COUNT 
 
 #define HAS(id) (UINT64_C(1) << FEATURE_##id)
 
-/* Features of the decoders in tests/golden-families, for wings that support all of them. */
+/* Features of the decoders in tests/golden-families, for code that supports all of them. */
 #define HAS_OF_DECODERS                                                                          \
     (HAS(SHARED_KEYS) | HAS(EMBEDDING_SCALE) | HAS(NORMS_LAST) | HAS(NO_FINAL_NORM) |            \
      HAS(LAYER_SCALE) | HAS(LOGIT_BIAS) | HAS(WORD_PROJECTION) | HAS(POSITION_OFFSET) |          \

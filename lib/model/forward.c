@@ -312,7 +312,7 @@ static void rotate_heads(const struct pass *pass, const struct head_rule *rule, 
     bool local = rule->rotary == &pass->config->rotary_local;
     if (!mechanism_lacks(&pass->config->mechanism, PART_POSITIONS))
         rotate(heads, heads, rule->d_k, rule->rotary,
-               local ? pass->scratch.local : pass->scratch.waves);
+               local ? pass->scratch.local : pass->scratch.rotations);
 }
 
 /* Compute q [T, H·dk] from x [T, C], and k [S, Hkv·dk] and v [S, Hkv·dv] from the source [S, C]. */

@@ -253,7 +253,7 @@ static void write_positions(struct buf *out, const struct config *c)
     }
     if (c->rotary_local.components) {
         buf_format(out, "; base %.9g", c->rotary_local.theta);
-        write_layers(out, c, LAYER_LOCAL_TURN);
+        write_layers(out, c, LAYER_ROTARY_LOCAL);
     }
 }
 

@@ -103,7 +103,7 @@ struct embed_rule {
     enum {
         POSITIONS_NONE,
         POSITIONS_TABLE,        /* a row is added */
-        POSITIONS_SINES,        /* sine and cosine in turn ("Attention is all you need") */
+        POSITIONS_SINES,        /* sines and cosines, alternating ("Attention is all you need") */
         POSITIONS_SINES_HALVES, /* all sines, then all cosines (Marian) */
         POSITIONS_SINES_OFFSET, /* the same with other angles (M2M-100) */
     } positions;

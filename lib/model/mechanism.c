@@ -52,7 +52,7 @@ static struct word word_up_to(const char *text, const char *ends)
 
 /* --- attention -------------------------------------------------------------------------------- */
 
-/* The row of a name; NULL where there is none, which `err` says. */
+/* The row of a name; NULL with `err` if there is none. */
 static const struct attention_kind_row *find_attention(struct word word, struct err *err)
 {
     struct buf known = {0};
@@ -181,7 +181,7 @@ int mechanism_set_without(struct mechanism *mechanism, const char *text, struct 
                             err);
 }
 
-/* --- back to words ---------------------------------------------------------------------------- */
+/* --- as text ---------------------------------------------------------------------------------- */
 
 static void begin_item(struct buf *out, size_t before, const char *name)
 {
@@ -255,8 +255,7 @@ void mechanism_write(struct buf *out, const struct mechanism *m)
     }
 }
 
-/* Masks, and what is seen through them. */
-static int check_sight(const struct mechanism *m, const struct config *config, struct err *err)
+static int check_masks(const struct mechanism *m, const struct config *config, struct err *err)
 {
     if (m->kind == ATTENTION_SPARSE && config_is_cross(config))
         return err_usage(err, "--attention: expected dense, linear or blocked:B for "
@@ -296,7 +295,6 @@ static int check_linear(const struct mechanism *m, struct err *err)
         option);
 }
 
-/* What families have, and a mechanism does not know. */
 static int check_family(const struct mechanism *m, const struct config *config, struct err *err)
 {
     bool alibi = config->score_bias && !mechanism_lacks(m, PART_POSITIONS);
@@ -319,7 +317,7 @@ int mechanism_check(const struct mechanism *mechanism, const struct config *conf
     if (mechanism->without && config->kind == MODEL_ATTENTION)
         return err_usage(err, "--without: expected a model of type \"gpt2\" or \"transformer\": "
                               "bare attention has none of these parts");
-    if (check_sight(mechanism, config, err) || check_linear(mechanism, err) ||
+    if (check_masks(mechanism, config, err) || check_linear(mechanism, err) ||
         check_lowrank(mechanism, config, err))
         return -1;
     return check_family(mechanism, config, err);

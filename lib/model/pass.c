@@ -65,7 +65,7 @@ static size_t list_buffers(struct buffer list[BUFFERS_MAX], struct scratch *s,
     if (c->gated)
         list[count++] = (struct buffer){&s->up, rows, c->n_inner, 0};
     if (config_rotates(c))
-        list[count++] = (struct buffer){&s->waves, rows, c->rotary.components, 0};
+        list[count++] = (struct buffer){&s->rotations, rows, c->rotary.components, 0};
     if (c->rotary_local.components)
         list[count++] = (struct buffer){&s->local, rows, c->rotary_local.components, 0};
     if (c->kind == MODEL_GPT2)
@@ -164,7 +164,7 @@ static int reserve_caches(struct pass *pass)
 }
 
 /* Compute the cosines and sines of rotary embeddings, once in each pass. */
-static void pass_fill_waves(struct pass *pass)
+static void fill_rotations(struct pass *pass)
 {
     const struct config *c = pass->config;
     const struct scratch *scratch = &pass->scratch;
@@ -173,7 +173,8 @@ static void pass_fill_waves(struct pass *pass)
         struct span rows = batch->queries[s];
         size_t past = batch->past[s];
         size_t length = num_max(past + rows.count, batch->texts[s].whole_count);
-        rotary_fill(matrix_rows(scratch->waves, rows.first, rows.count), &c->rotary, past, length);
+        rotary_fill(matrix_rows(scratch->rotations, rows.first, rows.count), &c->rotary, past,
+                    length);
         if (c->rotary_local.components)
             rotary_fill(matrix_rows(scratch->local, rows.first, rows.count), &c->rotary_local, past,
                         length);
@@ -200,7 +201,7 @@ int pass_init(struct pass *pass)
         return -1;
     if (stream_alone)
         return 0;
-    pass_fill_waves(pass);
+    fill_rotations(pass);
     return attention_maps_init(pass) || take_logits(pass) || reserve_caches(pass) ? -1 : 0;
 }
 
@@ -334,7 +335,7 @@ enum pass_state pass_fail_weight(struct pass *pass, const struct place_in_pass *
     return fail_at(pass, place, "rows that sum to more than 0, found one of 0");
 }
 
-enum pass_state pass_fail_sight(struct pass *pass, const struct place_in_pass *place)
+enum pass_state pass_fail_masked(struct pass *pass, const struct place_in_pass *place)
 {
     if (pass->edits)
         return fail_at(pass, place,

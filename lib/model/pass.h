@@ -35,20 +35,20 @@ struct attention_maps {
 };
 
 struct scratch {
-    struct matrix x;       /* [T, C] the residual stream */
-    struct matrix source;  /* [S, C] cross-attention: the encoded sources */
-    struct matrix norm;    /* [T, C] */
-    struct matrix q;       /* [T, H·dk] */
-    struct matrix k;       /* [S, Hkv·dk] */
-    struct matrix v;       /* [S, Hkv·dv] */
-    struct matrix joined;  /* [1, 3C] q, k and v of one token */
-    struct matrix context; /* [T, H·dv] */
-    struct matrix out;     /* [T, C] of attention, then of the MLP */
-    struct matrix hidden;  /* [T, I] */
-    struct matrix up;      /* [T, I] of a gated MLP */
-    struct matrix waves;   /* [T, rotated channels] cosines and sines of the rotary embedding */
-    struct matrix local;   /* the same for layers with a rotary embedding of their own */
-    struct matrix logits;  /* [T, V], or [texts, V] if only the last are watched */
+    struct matrix x;         /* [T, C] the residual stream */
+    struct matrix source;    /* [S, C] cross-attention: the encoded sources */
+    struct matrix norm;      /* [T, C] */
+    struct matrix q;         /* [T, H·dk] */
+    struct matrix k;         /* [S, Hkv·dk] */
+    struct matrix v;         /* [S, Hkv·dv] */
+    struct matrix joined;    /* [1, 3C] q, k and v of one token */
+    struct matrix context;   /* [T, H·dv] */
+    struct matrix out;       /* [T, C] of attention, then of the MLP */
+    struct matrix hidden;    /* [T, I] */
+    struct matrix up;        /* [T, I] of a gated MLP */
+    struct matrix rotations; /* [T, rotated channels] cosines and sines of the rotary embedding */
+    struct matrix local;     /* the same for layers with a rotary embedding of their own */
+    struct matrix logits;    /* [T, V], or [texts, V] if only the last are watched */
     struct attention_maps maps;
     struct attention_memory *attention; /* [thread] its memory, from the first layer on */
 };
@@ -140,11 +140,11 @@ struct place_in_pass {
 #define NO_HEAD SIZE_MAX
 
 /* Fail because of a value that is not finite (the message names the parameter that caused it, or
- * else the position); of a row of attention weights with sum 0; of a query without keys. Check
+ * else the position); of a row of attention weights with sum 0; of a query to which no key is visible. Check
  * rows, and fail if a number is not finite. */
 enum pass_state pass_fail_number(struct pass *pass, const struct place_in_pass *place);
 enum pass_state pass_fail_weight(struct pass *pass, const struct place_in_pass *place);
-enum pass_state pass_fail_sight(struct pass *pass, const struct place_in_pass *place);
+enum pass_state pass_fail_masked(struct pass *pass, const struct place_in_pass *place);
 enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer,
                                 struct matrix rows);
 

@@ -247,7 +247,7 @@ static void settle_gemma3(struct reading *r)
         if (!given && (i + 1) % pattern)
             c->layer_flags[i] |= LAYER_WINDOW;
         if (c->layer_flags[i] & LAYER_WINDOW)
-            c->layer_flags[i] |= LAYER_LOCAL_TURN;
+            c->layer_flags[i] |= LAYER_ROTARY_LOCAL;
     }
 }
 
