@@ -90,19 +90,15 @@ static int lay_out(struct batch *batch, struct arena *arena, struct err *err)
     return 0;
 }
 
-static void find_longest_keys(struct batch *batch)
+/* Let texts attend to their sources, or to themselves. */
+static void set_keys(struct batch *batch, bool to_sources)
 {
+    batch->keys = to_sources ? batch->sources : batch->queries;
+    batch->past_keys = to_sources ? batch->past_sources : batch->past;
+    batch->key_tokens = to_sources ? batch->source_tokens : batch->tokens;
     batch->longest_keys = 0;
     for (size_t s = 0; s < batch->count; s++)
         batch->longest_keys = num_max(batch->longest_keys, batch_keys(batch, s));
-}
-
-static void attend_to_themselves(struct batch *batch)
-{
-    batch->keys = batch->queries;
-    batch->past_keys = batch->past;
-    batch->key_tokens = batch->tokens;
-    find_longest_keys(batch);
 }
 
 int batch_init(struct batch *batch, const struct config *config, const struct text *texts,
@@ -114,9 +110,7 @@ int batch_init(struct batch *batch, const struct config *config, const struct te
             return -1;
     if (lay_out(batch, arena, err))
         return -1;
-    attend_to_themselves(batch);
-    if (config_is_cross(config))
-        *batch = batch_at_sources(batch);
+    set_keys(batch, config_is_cross(config));
     return 0;
 }
 
@@ -133,7 +127,7 @@ int batch_of_sources(struct batch *sources, const struct batch *batch, struct ar
     *sources = (struct batch){.texts = texts, .count = batch->count, .first = batch->first};
     if (lay_out(sources, arena, err))
         return -1;
-    attend_to_themselves(sources);
+    set_keys(sources, false);
     sources->cached = batch->cached;
     return 0;
 }
@@ -141,10 +135,7 @@ int batch_of_sources(struct batch *sources, const struct batch *batch, struct ar
 struct batch batch_at_sources(const struct batch *batch)
 {
     struct batch at_sources = *batch;
-    at_sources.keys = batch->sources;
-    at_sources.past_keys = batch->past_sources;
-    at_sources.key_tokens = batch->source_tokens;
-    find_longest_keys(&at_sources);
+    set_keys(&at_sources, true);
     return at_sources;
 }
 

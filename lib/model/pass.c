@@ -134,14 +134,10 @@ static int take_logits(struct pass *pass)
 
 /* --- begin and end ---------------------------------------------------------------------------- */
 
-enum attention_kind pass_attention_kind(const struct pass *pass)
-{
-    return score_rule_read(pass->config, pass->part, 0).kind;
-}
-
 enum precision pass_attention_precision(const struct pass *pass)
 {
-    bool pairs = pass_attention_kind(pass) == ATTENTION_DENSE && !pass->weights->widens;
+    bool pairs = score_rule_read(pass->config, pass->part, 0).kind == ATTENTION_DENSE &&
+                 !pass->weights->widens;
     return pairs ? pass->weights->precision : PRECISION_FP32;
 }
 

@@ -165,9 +165,7 @@ struct span pass_logit_rows(const struct pass *pass, size_t text);
 /* The cache with the keys and values of a text: its own, its source's, or NULL. */
 struct cache *pass_cache(const struct pass *pass, size_t text);
 
-/* The kind of attention in this pass: that of the mechanism, but dense if a pattern meets
- * cross-attention. Its precision: sparse and linear attention are float32. */
-enum attention_kind pass_attention_kind(const struct pass *pass);
+/* The precision of attention in this pass: float32 unless it is dense. */
 enum precision pass_attention_precision(const struct pass *pass);
 
 /* --- attention ------------------------------------------------------------------------------- */
