@@ -144,8 +144,8 @@ static int choose_gguf(const char **path, struct arena *arena, struct err *err)
     return err_if(count > 1 || !*path);
 }
 
-/* Is it a directory? -1: nobody can tell. */
-static int look_at(bool *is_directory, const char *path, struct err *err)
+/* Whether it is a directory; -1: it cannot be accessed. */
+static int check_directory(bool *is_directory, const char *path, struct err *err)
 {
     errno = 0;
     *is_directory = file_is_directory(path);
@@ -163,7 +163,7 @@ int model_find(struct folder *folder, const char *name, struct arena *arena, str
         *folder = *bundled;
         return 0;
     }
-    if (look_at(&is_directory, name, err))
+    if (check_directory(&is_directory, name, err))
         return -1;
     if (is_directory || (gguf_is_named(name) && file_exists(name)))
         path = name;
@@ -173,7 +173,7 @@ int model_find(struct folder *folder, const char *name, struct arena *arena, str
     if (!path)
         return unknown_model(name, err);
     const char *found = path = arena_path(arena, path, err);
-    if (!path || look_at(&is_directory, path, err) ||
+    if (!path || check_directory(&is_directory, path, err) ||
         (is_directory && choose_gguf(&path, arena, err)))
         return -1;
     *folder = (struct folder){.path = path};

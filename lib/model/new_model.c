@@ -81,7 +81,7 @@ static int count_bytes(size_t *size, const struct new_model *new_model, struct e
                           config_layers(&new_model->config));
 }
 
-/* What stands before the data in the file. transformers reads no file that does not say for which
+/* The header of the file, before the data. transformers reads no file that does not say for which
  * library it is. */
 static int make_header(struct buf *header, const struct new_model *new_model, struct err *err)
 {
@@ -112,7 +112,7 @@ static int make_room(struct new_model *new_model, struct folder_file *file, stru
     bytes = arena_alloc(&new_model->arena, size, 1, err);
     if (!bytes)
         goto done;
-    memcpy(bytes, header.bytes, header.size); /* a multiple of 8: floats stand on their boundary */
+    memcpy(bytes, header.bytes, header.size); /* a multiple of 8: floats are aligned */
     float *data = (float *)(void *)(bytes + header.size);
     for (size_t i = 0; i < new_model->count; data += new_model->tensors[i++].count)
         new_model->tensors[i].data = data;
@@ -230,7 +230,7 @@ static int make(struct new_model *new_model, const char *name, const struct buf 
         const struct new_model_tensor *tensor = &new_model->tensors[i];
         int id = tensor->slot.id;
         bool scale = id == SLOT_FINAL_NORM || id == SLOT_NORM_1 || id == SLOT_NORM_2;
-        /* The scale of a norm stands around 1, everything else around 0. */
+        /* Scales of norms are near 1, all other numbers near 0. */
         rng_fill_uniform(tensor->data, tensor->count, (uint32_t)i, scale ? 1.0f : 0.0f, SPREAD);
     }
     return 0;

@@ -1,4 +1,4 @@
-/* new_model.h: a model that is being made: every tensor its config asks for, all 0, in the bytes of
+/* new_model.h: a model that is being made: every tensor of its config, all 0, in the bytes of
  * a model.safetensors: at any time it can be opened as a model, or saved.
  *
  *     if (new_model_open(&new_model, "fresh", text, size, err)) ...

@@ -67,7 +67,7 @@ static void choose_pivot(struct candidate *candidates, size_t count)
         swap(candidates, last);
 }
 
-/* Move those that come before the first one, the pivot, before it; returns where it stands then.
+/* Move those that come before the first one, the pivot, before it; returns its new index.
  * Each is swapped with the first of those after, and is then before or the first after itself. */
 static size_t part(struct candidate *candidates, size_t count)
 {
@@ -96,7 +96,7 @@ static double sum(const struct candidate *candidates, size_t count, bool weighed
 }
 
 /* Move to the front, in no order, those that others before which amount to less than `limit`;
- * returns how many. Like quicksort, but only the half with the border in it is looked at again. */
+ * returns how many. Like quicksort, but only the half that holds the limit is divided again. */
 static size_t take_front(struct candidate *candidates, size_t count, double limit, bool weighed)
 {
     double taken = 0; /* the amount of those before `first`, which stay */
@@ -134,7 +134,7 @@ static size_t drop_below(struct candidate *candidates, size_t count, float logit
 }
 
 /* The first k, and all that are as likely as the last of them. The k-th of a few is no more likely
- * than the k-th of all: what is less likely than that goes at a glance. */
+ * than the k-th of all: what is less likely than that is dropped first. */
 static size_t take_k(struct candidate *candidates, size_t count, size_t k)
 {
     if (k == 0 || k >= count)
@@ -146,9 +146,9 @@ static size_t take_k(struct candidate *candidates, size_t count, size_t k)
     return drop_below(candidates, count, least_logit(candidates, k), 0);
 }
 
-/* Those before which the others hold less than p, and at least one. What is lighter than an even
- * share of what p leaves over goes at a glance: all of that together cannot make up what is left
- * over. (Half of it, because sums are rounded.) */
+/* Those before which the others hold less than p, and at least one. Weights below an even share of
+ * the rest, 1 - p, are dropped first: their sum cannot reach the rest. (Half of it, because sums are
+ * rounded.) */
 static size_t take_p(struct candidate *candidates, size_t count, double p)
 {
     if (p >= 1)
