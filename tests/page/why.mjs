@@ -69,6 +69,23 @@ async function checkCell(page, options, row, key, what = '') {
     same(texts(context), await column(page, 'context'), `context ${what}`);
 }
 
+for (const width of [1440, 1280, 1024])
+    await test(`all columns of its tables are visible at ${width} pixels`, () =>
+        withPage(
+            writePage('-s', 'The keys to the cabinet'),
+            async (page) => {
+                await keep(page, 4, 3);
+                for (const table of await page.locator('#why .wide').all()) {
+                    const [across, room] = await table.evaluate((one) => [
+                        one.scrollWidth,
+                        one.clientWidth,
+                    ]);
+                    yes(across <= room, `${across} pixels in ${room}`);
+                }
+            },
+            { viewport: { width, height: 800 } },
+        ));
+
 await test('the panel of a cell has the numbers of `explain`', async () => {
     const options = ['-s', LIFE];
     await withPage(writePage(...options), async (page) => {
