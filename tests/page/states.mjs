@@ -148,6 +148,7 @@ if (existsSync(live)) {
         for (const [width, colorScheme] of [
             [1440, 'light'],
             [1440, 'dark'],
+            [1024, 'light'],
             [390, 'light'],
         ])
             await withPage(
@@ -167,6 +168,8 @@ if (existsSync(live)) {
                         );
                         const gap = below.y - field.y - field.height;
                         yes(gap >= 0 && gap < 8, `the message is ${gap} pixels below`);
+                        yes(below.height < 36 && below.x + below.width <= width, 'it is cut');
+                        yes(width < 700 || below.height < 16, 'the message covers the tokens');
                         same(chips, await page.innerText('#chips'));
                         same('true', await page.getAttribute('#workbench', 'aria-busy'));
                         const [ink, ground, opacity] = await page.evaluate(() => [
