@@ -135,7 +135,7 @@ await test('task 3: the next tokens, their probabilities and the step that adds 
             }
             await page.click('.chip[data-at="14"]');
             const entry = await page.innerText('#entry');
-            same('“door” enters with attention 1: < 0.1 % → 94.1 %.', entry);
+            same('“door” rises most with attention 1: < 0.1 % → 94.1 %.', entry);
         },
         WIDE,
     ));

@@ -352,7 +352,7 @@ const CHINESE = {
     embedding: '嵌入',
     'attention #': '注意力 #',
     'MLP #': 'MLP #',
-    '# enters with': '# 出现于',
+    '# rises most with': '# 上升最多的一步是',
 
     // why (why.js)
     'Masked: the query cannot see this key, so its weight is 0.':

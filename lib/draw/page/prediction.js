@@ -120,7 +120,7 @@ function drawLayers(next, row) {
     drawEntry(next, row);
 }
 
-// "“door” enters with attention 1: < 0.1 % → 95.9 %."
+// "“door” rises most with attention 1: < 0.1 % → 95.9 %."
 function drawEntry(next, row) {
     const [winner] = next.likeliest(row);
     const shares = next.layers.map((step) => next.shareOf(winner.id, row, step));
@@ -128,7 +128,7 @@ function drawEntry(next, row) {
     for (let i = 2; i < shares.length; i++)
         if (shares[i] - shares[i - 1] > shares[best] - shares[best - 1]) best = i;
     byId('entry').append(
-        `${quoted(shown(winner.name))} enters with `,
+        `${quoted(shown(winner.name))} rises most with `,
         element('b', stepName(next.layers[best])),
         ': ',
         element('span', `${percent(shares[best - 1])} → ${percent(shares[best])}.`),
