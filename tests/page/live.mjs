@@ -238,6 +238,9 @@ if (write()) {
                 await page.click('[data-mode="change"]');
                 const title = await page.innerText('#head-title');
                 same('L1·H3 off: only its output is removed', title);
+                await page.keyboard.press('p');
+                same('L1·H3 off', await page.innerText('#head-title'));
+                await page.keyboard.press('p');
                 await anew(page, () => page.click('#all-on'));
                 const all = await page.innerText('#roles');
                 yes(!all.includes('Next token'), all);

@@ -221,6 +221,7 @@ const CHINESE = {
     '# mixed head': '# 混合头',
     '# cross-attention': '# 交叉注意力',
     '# off: only its output is removed': '# 已关闭：只去掉它的输出',
+    '# off': '# 已关闭',
     '# change since A': '# 相对 A 的变化',
     '# change since the pin': '# 相对固定运行的变化',
     '# of A': '# （A）',

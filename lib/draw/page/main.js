@@ -162,7 +162,7 @@ function headTitle() {
     const name = tensor.shownHead(state.head) || tensor.tensor;
     if (mode() === 'pinned') return `${name} ${comparesTexts() ? 'of A' : 'pinned'}`;
     if (tensor.isAttention && state.off.has(tensor.headName(state.head)))
-        return `${name} off: only its output is removed`;
+        return `${name} off${isPresenting() ? '' : ': only its output is removed'}`;
     if (mode() === 'change') return `${name} change since ${comparesTexts() ? 'A' : 'the pin'}`;
     if (!tensor.isAttention) return name === tensor.tensor ? name : `${name} ${tensor.tensor}`;
     if (isCross(tensor)) return `${name} cross-attention`;
