@@ -204,7 +204,9 @@ await test('an encoder-decoder opens on cross-attention, with its source and pre
             const chips = (id) => page.locator(`#${id} .chip`).allInnerTexts();
             same(SOURCE.split(' '), await chips('source'));
             same(TARGET.split(' '), await chips('chips'));
-            yes((await page.innerText('#roles')).startsWith('Each row predicts the word after'));
+            const sentence = await page.innerText('#roles');
+            yes(sentence.startsWith('Each row predicts the word after'), sentence);
+            yes(sentence.endsWith(' source. L0·H0: layer 0, head 0'), sentence);
             const { cross_weights: weights } = Object.fromEntries(
                 Object.entries(json(...both).tensors).map(([name, one]) => [name.slice(4), one[0]]),
             );

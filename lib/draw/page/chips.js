@@ -124,7 +124,7 @@ function drawRoles() {
 
 function putRoles(box) {
     if (isCross(shownTensor()) && predicts())
-        box.append(say('Each row predicts the word after its arrow; columns are the source.'));
+        box.append(say('Each row predicts the word after its arrow; columns are the source.'), ' ');
     if (!hasRoles(shownTensor())) return;
     const heads = headsOf(current(), state.kind).filter((one) => !state.off.has(one.name));
     const groups = new Map(Object.keys(CLAUSES).map((id) => [id, []]));
@@ -134,7 +134,7 @@ function putRoles(box) {
     }
     const found = [...groups].filter(([, list]) => list.length);
     if (state.off.size) putOff(box, ': ');
-    else box.append(found.length ? 'On this text ' : 'On this text no head has a clear role.');
+    else box.append(found.length ? 'On this text ' : 'On this text no head has a clear role. ');
     for (const [id, list] of found) putRole(box, id, list);
     const most = largestEffect();
     if (!most || state.off.size) return;
