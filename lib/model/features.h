@@ -1,8 +1,8 @@
 /* features.h: the features of a config, and of the description that layer.h makes of it, that need
  * code of their own.
  *
- * A part of the program, such as explain or train, declares the features that it supports. A model that has
- * another one is refused by its name, not shown wrongly:
+ * A part of the program, such as explain or train, declares the features that it supports. A model
+ * that has another one is refused by its name, not shown wrongly:
  *
  *     const uint64_t train_features = HAS(RMS) | HAS(GATED) | ...;
  *     if (features_expect(train_features, config, "to train", err))

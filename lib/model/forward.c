@@ -1,5 +1,5 @@
-/* The pass from top to bottom: the batch; the embedding; attention; the MLP; a layer; the logits; the whole.
- * T tokens of a batch, S of what they attend to, C channels, H heads. */
+/* The pass from top to bottom: the batch; the embedding; attention; the MLP; a layer; the logits;
+ * the whole. T tokens of a batch, S of what they attend to, C channels, H heads. */
 #include "model/forward.h"
 
 #include <assert.h>

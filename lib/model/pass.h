@@ -140,8 +140,8 @@ struct place_in_pass {
 #define NO_HEAD SIZE_MAX
 
 /* Fail because of a value that is not finite (the message names the parameter that caused it, or
- * else the position); of a row of attention weights with sum 0; of a query to which no key is visible. Check
- * rows, and fail if a number is not finite. */
+ * else the position); of a row of attention weights with sum 0; of a query to which no key is
+ * visible. Check rows, and fail if a number is not finite. */
 enum pass_state pass_fail_number(struct pass *pass, const struct place_in_pass *place);
 enum pass_state pass_fail_weight(struct pass *pass, const struct place_in_pass *place);
 enum pass_state pass_fail_masked(struct pass *pass, const struct place_in_pass *place);

@@ -664,8 +664,8 @@ const struct family family_rows[] = {
      WITH(TIED, .biases = BIAS_ALL, .n_positions = 2048, .position_offset = 2),
      "activation_function", "relu", 0, 0},
     {"bloom", &bloom_names, settle_bloom,
-     WITH(TIED, .biases = BIAS_ALL, .embedding_norm = true, .score_bias = BIAS_ALIBI), NULL, "gelu_new",
-     0, 0},
+     WITH(TIED, .biases = BIAS_ALL, .embedding_norm = true, .score_bias = BIAS_ALIBI), NULL,
+     "gelu_new", 0, 0},
     {"falcon", &bloom_names, settle_falcon, WITH(TIED), "activation", "gelu", 0, 0},
     {"falcon with two norms", &falcon_names, settle_falcon, WITH(TIED), "activation", "gelu", 0, 0},
 };
