@@ -25,6 +25,22 @@ static void add_prose(struct buf *out, const char *sentence, write_word *symbol,
 
 /* --- text ------------------------------------------------------------------------------------- */
 
+/* An explanation for a terminal, in aligned columns.
+ *
+ *     life · Life is short, eat dessert first
+ *     query · 1:is · layer 0 · head 0
+ *
+ *     3  Keys and scores
+ *        k_j = x_j · W_k
+ *        score_j = q · k_j
+ *
+ *                   ───── k_j ─────
+ *        key              0        1    score_j
+ *        0 Life     -0.0823  -0.3031    -0.6004
+ *      › 1 is        0.5295   1.7355     3.4707
+ *
+ *        score_0 = 0.5667 · (-0.0823) + 1.8269 · (-0.3031) = -0.6004
+ */
 enum {
     INDENT = 3,
     WRAPPED = 5, /* indent of continuation lines */
@@ -159,6 +175,19 @@ static int text_write(struct stream *out, const struct explanations *explanation
 }
 
 /* --- Markdown, as GitHub, GitLab, Jupyter and pandoc read it --------------------------------- */
+
+/* An explanation in Markdown, with tables of pipes and formulas between dollar
+ * signs, as understood by GitHub, GitLab, Jupyter and pandoc.
+ *
+ *     ## 3. Keys and scores
+ *
+ *     $$s_j = q \cdot k_j$$
+ *
+ *     | key | $(k_j)_{0}$ | $(k_j)_{1}$ | $s_j$ |
+ *     |:--|--:|--:|--:|
+ *     | 0 Life | -0.0823 | -0.3031 | -0.6004 |
+ *     | **1 is** | 0.5295 | 1.7355 | 3.4707 |
+ */
 
 /* Append a text on one line, safe in a table cell. A backslash escapes anything that CommonMark, or
  * the tables and formulas of GitHub and pandoc, would treat as markup: some characters anywhere,
@@ -497,6 +526,19 @@ int explain_html_write(struct stream *out, const struct explanations *explanatio
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */
+
+/* Explanations as one complete JSON object.
+ *
+ *     {"model": "life", "sentence": …, "tokens": […], "layer": 0, "head": 0,
+ *      "given": {"x_j": [[…], …], "W_q": [[…], …], …, "scale": …}, "query": 1, "steps": [
+ *      {"name": "scores", "title": …, "formulas": [{"text": …, "latex": …}, …], "note": …,
+ *       "worked": {"text": …, "latex": …}, "rows": ["0:Life", …],
+ *       "columns": {"k": [[…], …], "score": […]}, "total": {"name": …, "k": […]}}, …]}
+ *
+ * "given" has the weights and rows from which all other numbers follow. Members that a step lacks
+ * are omitted; empty cells and minus infinity are null. data/schemas/explain.json also describes
+ * several queries, and models with several attentions.
+ */
 
 /* The document is described by data/schemas/explain.json. "given" has the weights and rows from
  * which all other numbers follow. */

@@ -147,8 +147,8 @@ static size_t take_k(struct candidate *candidates, size_t count, size_t k)
 }
 
 /* Those before which the others hold less than p, and at least one. Weights below an even share of
- * the rest, 1 - p, are dropped first: their sum cannot reach the rest. (Half of it, because sums are
- * rounded.) */
+ * the rest, 1 - p, are dropped first: their sum cannot reach the rest. (Half of it, because sums
+ * are rounded.) */
 static size_t take_p(struct candidate *candidates, size_t count, double p)
 {
     if (p >= 1)

@@ -14,7 +14,7 @@
 /* --- llama.cpp's architectures ---------------------------------------------------------------- */
 
 /* A key of a file, and of config.json. */
-struct config_key {
+struct gguf_key {
     const char *theirs, *ours; /* the first after the architecture's name and a dot */
     enum { SIZE, REAL, FLAG } kind;
     bool needed;
@@ -26,7 +26,7 @@ enum { KEYS_MAX = 3 };
 struct architecture {
     const char *name, *model_type;
     bool pairs; /* rows of queries and keys are in pairs that are rotated together */
-    struct config_key keys[KEYS_MAX]; /* beyond those of all; ends with one of NULL */
+    struct gguf_key keys[KEYS_MAX]; /* beyond those of all; ends with one of NULL */
 };
 
 enum { KEY_BYTES = 128 };
@@ -44,7 +44,7 @@ static const struct architecture architectures[] = {
 };
 
 /* Keys of all architectures, with names that all families read. */
-static const struct config_key common_keys[] = {
+static const struct gguf_key common_keys[] = {
     {"embedding_length", "hidden_size", SIZE, true},
     {"block_count", "num_hidden_layers", SIZE, true},
     {"attention.head_count", "num_attention_heads", SIZE, true},
@@ -164,7 +164,7 @@ static void put_real(struct writer *w, const char *name, const char *key, double
         put_double(w, name, value);
 }
 
-static void put_key(struct writer *w, const struct config_key *row)
+static void put_key(struct writer *w, const struct gguf_key *row)
 {
     char key[KEY_BYTES];
     bool flag = false;
@@ -184,10 +184,10 @@ static void put_key(struct writer *w, const struct config_key *row)
 
 static void put_keys(struct writer *w)
 {
-    static const struct config_key epsilons[] = {
+    static const struct gguf_key epsilons[] = {
         {"attention.layer_norm_epsilon", "layer_norm_epsilon", REAL, true},
         {"attention.layer_norm_rms_epsilon", "rms_norm_eps", REAL, true}};
-    const struct config_key *own = w->architecture->keys;
+    const struct gguf_key *own = w->architecture->keys;
     for (size_t i = 0; i < sizeof common_keys / sizeof *common_keys; i++)
         put_key(w, &common_keys[i]);
     for (size_t i = 0; i < KEYS_MAX && own[i].theirs; i++)
