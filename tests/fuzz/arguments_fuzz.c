@@ -6,12 +6,14 @@
 #include "../../cmd/session.h"
 #include "../../cmd/sweep.h"
 #include "lens/selection.h"
-#include "model/config.h"
+#include "model/family/family.h"
 
 static struct arena arena; /* reused by the next input */
 
 static const struct config config = {
     .kind = MODEL_GPT2,
+    .family = &family_rows[MODEL_GPT2],
+    .style = STYLE_PRE,
     .vocab_size = 512,
     .n_positions = 64,
     .n_embd = 8,
