@@ -29,10 +29,10 @@ static const char *const words[] = {ALL_FEATURES(FEATURES_OF, FEATURES_OF, FEATU
 
 /* Define a function that does not compile, as its initialiser lacks a value, if the features of a
  * struct lack a field. */
-#define COMPLETE(tag, FEATURES)                                             \
-    static inline void tag##_is_complete(const struct tag *from)            \
-    {                                                                       \
-        (void)(struct tag){FEATURES(FIELD_VALUE, ARRAY_VALUE, NO_FEATURE)}; \
+#define COMPLETE(tag, FEATURES)                                                   \
+    __attribute__((unused)) static void tag##_is_complete(const struct tag *from) \
+    {                                                                             \
+        (void)(struct tag){FEATURES(FIELD_VALUE, ARRAY_VALUE, NO_FEATURE)};       \
     }
 
 COMPLETE(config, CONFIG_FEATURES)
