@@ -13,6 +13,10 @@
  *         x = x + s->factor * (s->norm_out ? norm(out) : out);        (s->replaces: without x +)
  *         x = s->norm_after ? norm(x) : x;
  *     }
+ *
+ * The rules also describe what no family has yet (latent attention, clip, experts, sinks …).
+ * layer_read does not set these fields, the pass does not compute them, and features.h refuses them
+ * by name.
  */
 #ifndef ATTN_MODEL_LAYER_H
 #define ATTN_MODEL_LAYER_H
