@@ -703,10 +703,6 @@ static int explain(struct explanation *explanation, const struct trace *trace,
     return 0;
 }
 
-const uint64_t explain_features = HAS_OF_DECODERS | HAS(ATTENTION_ALONE) | HAS(ENCODER) |
-                                  HAS(VALUE_SIZE) | HAS(SINUSOIDS) | HAS(BIDIRECTIONAL) |
-                                  HAS(CROSS) | HAS(NO_PROJECTIONS) | HAS(NO_OUT_PROJ);
-
 int explanation_make(struct explanation *explanations, struct viewer *viewer,
                      const struct text_pair *pair, const struct explain_request *request,
                      struct arena *arena, struct err *err)
@@ -716,8 +712,7 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
     if (viewer->model.config.mechanism.kind == ATTENTION_LOWRANK)
         return err_usage(err, "--attention lowrank cannot be explained: use 'attn-cli run'");
     passes.before = arena_alloc(arena, STEP_ROWS, sizeof *passes.before, err);
-    if (!passes.before ||
-        features_expect(explain_features, &viewer->model.config, "to explain", err) ||
+    if (!passes.before || features_expect(TO_EXPLAIN, &viewer->model.config, err) ||
         run(&trace, viewer, pair, request, arena, err))
         return -1;
     trace.keys_edited = write_changes(NULL, &trace, SITE_SET(SITE_K));

@@ -98,9 +98,6 @@ struct explain_request {
     size_t keys;               /* limit of keys on a page, chosen by weight; 0: all */
 };
 
-/* Features of models (features.h) that can be explained; others are refused. */
-extern const uint64_t explain_features;
-
 /* Run the pair and write an explanation of each query into `explanations` [query_count]. They are
  * valid as long as the arena and the viewer. */
 struct viewer;

@@ -461,8 +461,6 @@ static float *add_sheets(struct report *report, const struct attribution_plan *p
     return values;
 }
 
-const uint64_t attribution_features = HAS_OF_DECODERS;
-
 int attribution_make(struct attribution *attribution, struct report *report,
                      const struct attribution_plan *plan, struct arena *arena, struct err *err)
 {
@@ -481,8 +479,7 @@ int attribution_make(struct attribution *attribution, struct report *report,
     const struct config *c = way.config;
     size_t inner = num_max(num_max(c->n_inner, c->n_head * c->d_v), config_word_width(c));
     *attribution = (struct attribution){0};
-    if (text_origin_check_alone(viewer, err) ||
-        features_expect(attribution_features, c, "for attribution", err))
+    if (text_origin_check_alone(viewer, err) || features_expect(TO_ATTRIBUTE, c, err))
         return -1;
     sentence->count = way.tokens;
     if (sentence->text)

@@ -34,9 +34,6 @@ struct attribution {
     double sum;   /* sum of all contributions */
 };
 
-/* Features of models (features.h) that attribution supports; others are refused. */
-extern const uint64_t attribution_features;
-
 /* Run the report's text up to the position, and end its sentence there. Add a sheet, owned by the
  * arena, of all parts [L + 2, H + 4] (H + 5 with edits), of each layer's sources [H, T], or of
  * neurons [L, I]; and for people a table of the largest. Refused: as not supported, models that are

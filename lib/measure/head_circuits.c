@@ -10,8 +10,6 @@
 
 enum { ROWS_AT_ONCE = 64 }; /* rows of logits at a time */
 
-const uint64_t circuit_features = HAS_OF_DECODERS | HAS(ENCODER) | HAS(CROSS) | HAS(SINUSOIDS);
-
 int circuits_check(const struct model *model, bool of_logits, struct err *err)
 {
     const struct config *c = &model->config;
@@ -22,7 +20,7 @@ int circuits_check(const struct model *model, bool of_logits, struct err *err)
         return err_unsupported(err,
                                "'%s': expected a model with a residual stream, found type \"%s\"",
                                model->name, config_kind_name(c));
-    return features_expect(circuit_features, c, "for circuits of heads", err);
+    return features_expect(FOR_CIRCUITS, c, err);
 }
 
 int circuits_all_words(struct circuit_words *words, const struct viewer *viewer, uint64_t seed,

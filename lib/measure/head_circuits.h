@@ -36,9 +36,6 @@ enum { CIRCUIT_WORDS_ALL = 4096, CIRCUIT_WORDS_SAMPLE = 1024 };
 int circuits_all_words(struct circuit_words *words, const struct viewer *viewer, uint64_t seed,
                        struct arena *arena, struct err *err);
 
-/* Features of models (features.h) that circuits support. */
-extern const uint64_t circuit_features;
-
 /* Refuse, as not supported, models with other features, without W_V and W_O, or without logits. */
 int circuits_check(const struct model *model, bool of_logits, struct err *err);
 

@@ -427,8 +427,6 @@ static int read_sides(struct sweep *s)
                    found->clean);
 }
 
-const uint64_t patching_features = HAS_OF_DECODERS;
-
 int patching_make(struct patching *patching, const struct patching_plan *plan, struct arena *arena,
                   struct err *err)
 {
@@ -448,8 +446,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         .err = err,
     };
     *patching = (struct patching){.plan = plan};
-    if (text_origin_check_alone(viewer, err) ||
-        features_expect(patching_features, s.config, "to patch", err) ||
+    if (text_origin_check_alone(viewer, err) || features_expect(TO_PATCH, s.config, err) ||
         patching_check_texts(plan->clean, plan->corrupt, err) || check_site(plan, s.site, err) ||
         check_edits(plan, err))
         return -1;

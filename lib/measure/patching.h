@@ -77,9 +77,6 @@ struct patching {
 int patching_check_texts(const struct tokenized *clean, const struct tokenized *corrupt,
                          struct err *err);
 
-/* Features of models (features.h) that patching supports; others are refused. */
-extern const uint64_t patching_features;
-
 /* Run all patches; the arena owns the results. The viewer's edits apply to all runs, before a patch
  * of the same value. Refused: texts of different lengths or with equal logits; as usage, edits of
  * logits, edits that draw a text per run, or edits of single tokens with an earlier position; as

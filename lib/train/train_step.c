@@ -745,13 +745,6 @@ static int take_scratch(struct train_step *step, struct err *err)
 
 /* --- trainable models and texts --------------------------------------------------------------- */
 
-const uint64_t train_features =
-    HAS(SHARED_KEYS) | HAS(EMBEDDING_SCALE) | HAS(LAYER_SCALE) | HAS(LOGIT_BIAS) |
-    HAS(POSITION_OFFSET) | HAS(RMS) | HAS(NORM_OFFSET) | HAS(PARALLEL) | HAS(SHARED_NORM) |
-    HAS(GATED) | HAS(HEAD_NORM) | HAS(ROTARY) | HAS(ROTARY_PART) | HAS(ROTARY_PAIRS) |
-    HAS(ROTARY_LINEAR) | HAS(ROTARY_DYNAMIC) | HAS(ROTARY_LLAMA3) | HAS(ROTARY_YARN) |
-    HAS(ROTARY_LONGROPE) | HAS(WINDOW) | HAS(RESIDUAL_SCALE) | HAS(LOGIT_DIVISOR) | HAS(UNROTATED);
-
 int train_step_check(const struct config *c, struct err *err)
 {
     if (c->kind != MODEL_GPT2 && c->kind != MODEL_DECODER)
@@ -759,7 +752,7 @@ int train_step_check(const struct config *c, struct err *err)
                                "expected a model of type \"gpt2\", \"llama\" or like it to train, "
                                "found \"%s\"",
                                config_kind_name(c));
-    return features_expect(train_features, c, "to train", err);
+    return features_expect(TO_TRAIN, c, err);
 }
 
 /* A window at least as long as the texts hides no key. */

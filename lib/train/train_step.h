@@ -120,9 +120,7 @@ struct train_step {
     struct arena arena;
 };
 
-/* Features of models (features.h) that have a backward pass; others are refused. */
-extern const uint64_t train_features;
-
+/* Refuse, as not supported, models without a backward pass. */
 int train_step_check(const struct config *config, struct err *err);
 
 /* Allocate all memory, with gradients 0. Also refuses texts longer than the model's positions or
