@@ -134,7 +134,10 @@ void builder_norm_formula(struct builder *builder, const char *y, const char *x,
     }
     builder_add(builder, "%s = ", y);
     builder_add(builder, norm->rms ? "%s / √(mean(%s²) + ε)" : "(%s - μ) / √(σ² + ε)", x, x);
-    builder_formula(builder, "%s%s", norm->offset != 0 ? " ⊙ (1 + γ)" : " ⊙ γ",
+    builder_formula(builder, "%s%s",
+                    norm->plain         ? ""
+                    : norm->offset != 0 ? " ⊙ (1 + γ)"
+                                        : " ⊙ γ",
                     norm->shift ? " + β" : "");
 }
 
@@ -174,7 +177,7 @@ void builder_norm_step(struct builder *builder, struct named_vector x, struct na
                        const struct norm *norm)
 {
     const struct named_vector rows[] = {
-        x, {"γ", norm ? norm->scale : NULL}, {"β", norm ? norm->shift : NULL}, y};
+        x, {"γ", norm_scale(norm)}, {"β", norm ? norm->shift : NULL}, y};
     builder_norm(builder, y.name, x, norm);
     builder_stack(builder, rows, sizeof rows / sizeof *rows, builder->trace->input_size);
 }

@@ -155,7 +155,7 @@ static int project_raw(struct trace *trace, struct raw_heads *raw, const float *
                        struct arena *arena, struct err *err)
 {
     const struct weight *w = of_keys ? &trace->weights.k : &trace->weights.q;
-    bool whole = trace->rule->head.norm == HEAD_NORM_WHOLE;
+    bool whole = trace->rule->head.norm.whole;
     size_t width = trace->config->d_k;
     size_t first = (of_keys ? trace->group : trace->head) * width;
     size_t count = whole ? w->out : width;
@@ -188,7 +188,7 @@ static int find_heads(struct trace *trace, struct arena *arena, struct err *err)
         rotary_fill((struct matrix){cos_sin, trace->keys, width, width}, rotary, 0, trace->keys);
         trace->cos_sin = cos_sin;
     }
-    if (trace->rule->head.norm == HEAD_NORM_NONE || !trace->has_norms)
+    if (!trace->rule->head.norm.q || !trace->has_norms)
         return 0;
     return err_if(project_raw(trace, &trace->raw_q, trace->inputs, false, arena, err) ||
                   project_raw(trace, &trace->raw_k, trace->sources, true, arena, err));

@@ -111,6 +111,12 @@ void builder_projection(struct builder *builder, const char *y, const char *x, c
 void builder_dot(struct builder *builder, const char *name, const float *x, const struct weight *w,
                  size_t column, float y);
 
+/* The scales that a norm shows: NULL without a norm, or if they are 1. */
+static inline const float *norm_scale(const struct norm *norm)
+{
+    return norm && !norm->plain ? norm->scale : NULL;
+}
+
 /* Norm: y = (x - μ) / √(σ² + ε) ⊙ γ + β, or an RMS norm; y = x if NULL. builder_norm adds the
  * numbers of x, builder_norm_step also a table. */
 void builder_norm_formula(struct builder *builder, const char *y, const char *x,

@@ -76,7 +76,7 @@ static void give_input(struct builder *builder)
         give_whole(builder, "P_in", &projection);
     give_rows(builder, position, position, trace->positions, trace->input_size, false);
     give_rows(builder, "h", "h_j", trace->streams, trace->input_size, false);
-    give_vector(builder, "gamma", norm ? norm->scale : NULL, trace->input_size);
+    give_vector(builder, "gamma", norm_scale(norm), trace->input_size);
     give_vector(builder, "beta", norm ? norm->shift : NULL, trace->input_size);
     if (norm || trace_row(trace, SITE_RESID_POST))
         give_number(builder, "epsilon", trace->config->epsilon);
@@ -91,7 +91,7 @@ void step_input(struct builder *builder, const struct trace *trace)
         {trace->word_rows ? "wte · P_in" : "wte", normed ? NULL : trace->token},
         {trace->config->sinusoids ? "PE" : "wpe", trace->position},
         {"h", trace->stream},
-        {"γ", norm ? norm->scale : NULL},
+        {"γ", norm_scale(norm)},
         {"β", norm ? norm->shift : NULL},
         {"x", trace->x},
     };
@@ -181,7 +181,7 @@ static struct norm draw_head_norm(struct builder *builder, const char *y, const 
     const struct trace *trace = builder->trace;
     struct norm norm = of_keys ? trace->weights.k_norm : trace->weights.q_norm;
     builder_norm_formula(builder, y, x, &norm);
-    if (trace->rule->head.norm == HEAD_NORM_WHOLE) {
+    if (trace->rule->head.norm.whole) {
         norm.scale += (of_keys ? trace->group : trace->head) * trace->config->d_k;
         builder_note(builder, "The mean is over all heads together.");
     }

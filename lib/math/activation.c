@@ -27,6 +27,11 @@ static inline float relu(float x)
     return x < 0 ? 0.0f * x + 0.0f : x; /* + 0: not -0 */
 }
 
+static inline float relu2(float x)
+{
+    return relu(x) * relu(x);
+}
+
 static inline float silu(float x)
 {
     return x / (1.0f + exp_float(-x));
@@ -73,6 +78,11 @@ static inline float gelu_slope(float x)
 static inline float relu_slope(float x)
 {
     return x > 0 ? 1.0f : 0.0f;
+}
+
+static inline float relu2_slope(float x)
+{
+    return x > 0 ? 2.0f * x : 0.0f;
 }
 
 static inline float silu_slope(float x)
@@ -139,6 +149,7 @@ DEFINE_ROWS(itself, SIMD)
 DEFINE_CURVE(gelu_new, SIMD)
 DEFINE_CURVE(gelu, SIMD)
 DEFINE_CURVE(relu, SIMD)
+DEFINE_CURVE(relu2, SIMD)
 DEFINE_CURVE(silu, SIMD)
 DEFINE_CURVE(tanh_or_nan, )
 DEFINE_CURVE(quick_gelu, SIMD)
@@ -156,6 +167,7 @@ static const struct activation_row {
      gelu_new_backward},
     {"gelu", "x / 2 · (1 + erf(x / √2))", gelu_rows, gelu_backward},
     {"relu", "max(0, x)", relu_rows, relu_backward},
+    {"relu2", "max(0, x)^2", relu2_rows, relu2_backward},
     {"silu", "x / (1 + e^(-x))", silu_rows, silu_backward},
     {"tanh", "tanh(x)", tanh_or_nan_rows, tanh_or_nan_backward},
     {"quick_gelu", "x / (1 + e^(-1.702 · x))", quick_gelu_rows, quick_gelu_backward},
@@ -177,7 +189,7 @@ static const struct other_name {
 
 const char activation_names[] =
     "gelu_new, gelu_pytorch_tanh, gelu_python_tanh, gelu_accurate, gelu_fast, gelu, gelu_python, "
-    "relu, silu, swish, tanh or quick_gelu";
+    "relu, relu2, silu, swish, tanh or quick_gelu";
 
 bool activation_find(const char *name, enum activation *activation)
 {

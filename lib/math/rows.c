@@ -79,6 +79,14 @@ void copy_rows(struct matrix y, struct matrix x)
 }
 
 FOR_EACH_ISA
+void clip_rows(struct matrix x, float limit)
+{
+    for (size_t row = 0; row < x.rows; row++, x.data += x.stride)
+        for (size_t i = 0; i < x.columns; i++)
+            x.data[i] = x.data[i] > limit ? limit : x.data[i] < -limit ? -limit : x.data[i];
+}
+
+FOR_EACH_ISA
 void add_rows(struct matrix y, struct matrix x)
 {
     for (size_t row = 0; row < y.rows; row++, y.data += y.stride, x.data += x.stride)

@@ -16,6 +16,7 @@ struct norm {
     float epsilon;
     bool rms;     /* the mean is not subtracted */
     float offset; /* added to the scale */
+    bool plain;   /* the scales are 1: the model has none */
 };
 
 /* y = (x - mean) / √(variance + ε) · (offset + scale) + shift, row by row; y may be x. */
@@ -25,6 +26,9 @@ void norm_rows(struct matrix y, struct matrix x, const struct norm *norm);
 void copy_rows(struct matrix y, struct matrix x);
 void add_rows(struct matrix y, struct matrix x);
 void add_to_row(float *restrict y, const float *restrict x, size_t count);
+
+/* Limit each number to [-limit, limit]; a NaN stays one. */
+void clip_rows(struct matrix x, float limit);
 
 /* sum [C] += the sum of every column. */
 void sum_columns(float *sum, struct matrix x);

@@ -292,7 +292,7 @@ static void read_in(struct part *part, const struct sublayer *s, const struct we
     for (size_t i = 0; after && i < m.rows; i++)
         for (size_t k = 0; k < m.columns; k++)
             m.data[i * m.stride + k] *=
-                after->scale[s->head.norm == HEAD_NORM_WHOLE ? k : k % part->size] + after->offset;
+                after->scale[s->head.norm.whole ? k : k % part->size] + after->offset;
     if (!s->norm_before)
         return;
     for (size_t i = 0; i < m.rows; i++)
@@ -362,7 +362,7 @@ static int read_layer(struct layer *layer, struct viewer *viewer, size_t number,
             return -1;
         if (i != PART_O)
             read_in(part, list, weights[i], &w.norm,
-                    list->head.norm && i < PART_V ? norms[i] : NULL);
+                    list->head.norm.q && i < PART_V ? norms[i] : NULL);
         if (square(part, arena, err))
             return -1;
     }

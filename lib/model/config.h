@@ -34,11 +34,13 @@ enum layer_flag {
     LAYER_ROTARY_LOCAL = 4, /* rotary embedding of `rotary_local` */
 };
 
-/* Norms of queries and keys, before the rotary embedding. */
-enum head_norm {
-    HEAD_NORM_NONE,
-    HEAD_NORM_SHARED, /* each head by itself, with the same scales [dk] */
-    HEAD_NORM_WHOLE,  /* all heads together, as one row */
+/* Norms of queries and keys: each head by itself, with the same scales [dk], before the rotary
+ * embedding, unless a field says otherwise. */
+struct head_norm {
+    bool q, k;  /* of queries, of keys */
+    bool whole; /* all heads together, as one row */
+    bool shift;
+    bool after_rotary;
 };
 
 /* The bias of the scores, which depends on the position of the key. */
@@ -98,8 +100,10 @@ struct config {
     bool rms;                    /* RMS norms, else layer norms */
     bool norm_offset;            /* scales of norms are 1 + w */
     bool norm_shift;             /* norms have a shift */
+    bool norm_plain;             /* norms have neither scales nor a shift */
     bool gated;                  /* the MLP is act(gate(x)) · up(x) */
-    enum head_norm head_norm;
+    struct head_norm head_norm;
+    float clip; /* of queries, keys and values to [-clip, clip]; 0: none */
     enum score_bias score_bias;
     struct rotary rotary, rotary_local;
     size_t window;

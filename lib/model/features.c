@@ -28,8 +28,7 @@ static bool config_has_other(const struct config *c)
 
 static bool sublayer_has_other(const struct sublayer *s)
 {
-    return s->kind > SUBLAYER_MLP || s->reads > READS_LAST_INPUT ||
-           s->head.norm > HEAD_NORM_WHOLE || s->head.by > HEADS_AS_IS ||
+    return s->kind > SUBLAYER_MLP || s->reads > READS_LAST_INPUT || s->head.by > HEADS_AS_IS ||
            s->score.bias > BIAS_BUCKETS;
 }
 
@@ -59,7 +58,9 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(norm_offset, FEATURE(c->norm_offset, "scales of norms that are 1 + w", ALL)) \
     FIELD(norm_shift, FEATURE(c->style != STYLE_BARE && !c->rms && !c->norm_shift, \
                               "layer norms without a shift", RUN)) \
-    FIELD(gated, NONE) FIELD(head_norm, NONE) FIELD(score_bias, NONE) FIELD(rotary, NONE) \
+    FIELD(norm_plain, FEATURE(c->norm_plain, "norms without scales", RUN)) \
+    FIELD(gated, NONE) FIELD(head_norm, NONE) FIELD(clip, NONE) FIELD(score_bias, NONE) \
+    FIELD(rotary, NONE) \
     FIELD(rotary_local, NONE) FIELD(window, NONE) FIELD(score_cap, NONE) FIELD(logit_cap, NONE) \
     FIELD(residual_scale, NONE) FIELD(logit_divisor, NONE) ARRAY(layer_flags, NONE) \
     FIELD(bos_id, NONE) FIELD(eos_id, NONE) ARRAY(more_ends, NONE) FIELD(more_end_count, NONE) \
@@ -121,12 +122,12 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(d_v, \
           FEATURE(s->head.d_v != s->head.d_k, "values of another size than keys", RUN | EXPLAIN)) \
     FIELD(latent_q, NONE) FIELD(latent_kv, NONE) \
-    FIELD(norm, FEATURE(s->head.norm, "norms of queries and keys", ALL) \
-          FEATURE(s->head.norm == HEAD_NORM_WHOLE, \
-                  "norms of all heads together", ANALYSIS) \
-          FEATURE(s->head.norm && !c->rms, "layer norms of queries and keys", RUN)) \
-    FIELD(norm_after_rotary, FEATURE(s->head.norm_after_rotary, \
-                                     "norms after rotary embeddings", NOTHING)) \
+    FIELD(norm, FEATURE(s->head.norm.q || s->head.norm.k, "norms of queries and keys", ALL) \
+          FEATURE(s->head.norm.q != s->head.norm.k, "a norm of queries or of keys alone", RUN) \
+          FEATURE(s->head.norm.whole, "norms of all heads together", ANALYSIS) \
+          FEATURE((s->head.norm.q || s->head.norm.k) && !c->rms, \
+                  "layer norms of queries and keys", RUN) \
+          FEATURE(s->head.norm.after_rotary, "norms after rotary embeddings", RUN)) \
     FIELD(rotary, FEATURE(s->head.rotary, "rotary embeddings", ALL) \
           FEATURE(s->head.rotary && s->head.rotary->components < s->head.d_k, \
                   "channels without rotary embeddings", ALL) \
@@ -141,7 +142,7 @@ static bool sublayer_has_other(const struct sublayer *s)
                   "layers without rotary embeddings", ALL)) \
     FIELD(rotary_first, FEATURE(s->head.rotary_first, \
                                 "rotary embeddings of the last channels", NOTHING)) \
-    FIELD(clip, FEATURE(s->head.clip != 0, "clipped queries, keys and values", NOTHING)) \
+    FIELD(clip, FEATURE(s->head.clip != 0, "clipped queries, keys and values", RUN)) \
     FIELD(no_out, FEATURE(s->head.no_out, "heads without an output projection", RUN | EXPLAIN))
 
 #define SCORE_FEATURES(FIELD, ARRAY, FEATURE) \

@@ -242,7 +242,7 @@ static enum pass_state project_together(struct pass *pass, const struct head_rul
     struct weight joined;
     size_t width = x.columns;
     *done = false;
-    if (x.rows != 1)
+    if (x.rows != 1 || rule->clip > 0)
         return PASS_ON;
     if (weights_joined(pass->weights, slot, &joined, pass->err))
         return PASS_FAILED;
@@ -273,29 +273,39 @@ static enum pass_state project(struct pass *pass, const struct head_rule *rule, 
     if (rule->by != HEADS_PROJECTED || !y.rows || !needed)
         return PASS_ON;
     PASS_TRY(fetch(pass, site == SITE_Q ? SLOT_Q : site == SITE_K ? SLOT_K : SLOT_V, layer, &w));
-    if (rule->norm == HEAD_NORM_WHOLE && site != SITE_V)
+    if (rule->norm.whole && site != SITE_V)
         heads = (struct span){0, site == SITE_Q ? rule->heads : rule->kv_heads};
     struct span columns = {heads.first * width, heads.count * width};
     if (!weight_can_slice(&w, columns.first))
         columns = (struct span){0, w.out};
     struct weight part = weight_columns(&w, columns.first, columns.count);
-    linear(pass->machine, matrix_columns(y, columns.first, part.out), x, &part, ACTIVATION_NONE);
+    y = matrix_columns(y, columns.first, part.out);
+    linear(pass->machine, y, x, &part, ACTIVATION_NONE);
+    if (rule->clip > 0)
+        clip_rows(y, rule->clip);
     return PASS_ON;
 }
 
-/* Norm queries or keys, head by head or as a whole. */
+/* Norm queries or keys, if they are, head by head or as a whole. */
 static enum pass_state norm_heads(struct pass *pass, const struct head_rule *rule, int id,
                                   size_t layer, struct matrix y)
 {
     struct norm norm;
-    size_t width = rule->norm == HEAD_NORM_WHOLE ? y.columns : rule->d_k;
-    if (!rule->norm || mechanism_lacks(&pass->config->mechanism, PART_NORM))
+    size_t width = rule->norm.whole ? y.columns : rule->d_k;
+    bool is_normed = id == SLOT_Q_NORM ? rule->norm.q : rule->norm.k;
+    if (!is_normed || mechanism_lacks(&pass->config->mechanism, PART_NORM))
         return PASS_ON;
     if (weights_norm(pass->weights, slot_of((int)pass->part, id, layer), &norm, pass->err))
         return PASS_FAILED;
     for (size_t first = 0; first < y.columns; first += width)
         norm_rows(matrix_columns(y, first, width), matrix_columns(y, first, width), &norm);
     return PASS_ON;
+}
+
+static enum pass_state norm_both(struct pass *pass, const struct head_rule *rule, size_t layer)
+{
+    PASS_TRY(norm_heads(pass, rule, SLOT_Q_NORM, layer, pass->scratch.q));
+    return norm_heads(pass, rule, SLOT_K_NORM, layer, pass->scratch.k);
 }
 
 static void rotate_heads(const struct pass *pass, const struct head_rule *rule, struct matrix heads)
@@ -321,14 +331,16 @@ static enum pass_state project_all(struct pass *pass, const struct head_rule *ru
         PASS_TRY(project(pass, rule, layer, SITE_Q, s->q, x));
         PASS_TRY(project(pass, rule, layer, SITE_K, s->k, source));
     }
-    PASS_TRY(norm_heads(pass, rule, SLOT_Q_NORM, layer, s->q));
-    PASS_TRY(norm_heads(pass, rule, SLOT_K_NORM, layer, s->k));
+    if (!rule->norm.after_rotary)
+        PASS_TRY(norm_both(pass, rule, layer));
     if (rule->rotary) {
         PASS_TRY(tap_heads(pass, SITE_Q_PRE, layer, s->q));
         PASS_TRY(tap_heads(pass, SITE_K_PRE, layer, s->k));
         rotate_heads(pass, rule, s->q);
         rotate_heads(pass, rule, s->k);
     }
+    if (rule->norm.after_rotary)
+        PASS_TRY(norm_both(pass, rule, layer));
     PASS_TRY(tap_heads(pass, SITE_Q, layer, s->q));
     PASS_TRY(tap_heads(pass, SITE_K, layer, s->k));
     if (!done)

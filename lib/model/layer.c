@@ -34,6 +34,7 @@ static struct head_rule read_head(const struct config *c, enum site_part part, s
         .d_k = c->d_k,
         .d_v = c->d_v,
         .norm = c->head_norm,
+        .clip = c->clip,
         .rotary = part == PART_SENTENCE ? config_rotary(c, layer) : NULL,
         .no_out = !c->out_proj,
     };
@@ -204,9 +205,7 @@ static void write_layers(struct buf *out, const struct config *c, enum layer_fla
 
 static void write_norms(struct buf *out, const struct config *c)
 {
-    static const char *const heads[] = {[HEAD_NORM_NONE] = "",
-                                        [HEAD_NORM_SHARED] = ", also of queries and keys, per head",
-                                        [HEAD_NORM_WHOLE] = ", also of queries and keys"};
+    const struct head_norm *heads = &c->head_norm;
     if (c->kind == MODEL_ATTENTION)
         return;
     buf_format(out, "%s%s, %s", c->rms ? "RMS" : "layer norm", c->norm_offset ? " (1 + w)" : "",
@@ -214,7 +213,13 @@ static void write_norms(struct buf *out, const struct config *c)
                : c->style == STYLE_AFTER    ? "of sublayer outputs"
                : c->style == STYLE_SANDWICH ? "before and after sublayers"
                                             : "before sublayers");
-    buf_text(out, heads[c->head_norm]);
+    buf_text(out, c->norm_plain ? ", without scales" : "");
+    if (heads->q || heads->k)
+        buf_format(out, ", also of %s%s%s",
+                   heads->q && heads->k ? "queries and keys"
+                   : heads->q           ? "queries"
+                                        : "keys",
+                   heads->whole ? "" : ", per head", heads->after_rotary ? ", rotated" : "");
     buf_text(out, c->embedding_norm ? ", of embeddings" : "");
 }
 

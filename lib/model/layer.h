@@ -39,8 +39,7 @@ struct head_rule {
     } by;
     size_t heads, kv_heads, d_k, d_v;
     size_t latent_q, latent_kv; /* widths of the narrow vectors; 0: none */
-    enum head_norm norm;        /* of queries and keys */
-    bool norm_after_rotary;
+    struct head_norm norm;
     const struct rotary *rotary; /* NULL: none */
     size_t rotary_first;         /* components before it are not rotated */
     float clip;                  /* of q, k and v to [-clip, clip]; 0: none */

@@ -16,7 +16,9 @@
     PROPERTY(NORMS_IN, style_norms_first(c->style) || style_norms_sums(c->style)) \
     PROPERTY(SECOND_NORM, c->style != STYLE_ONE_NORM) \
     PROPERTY(NORMS_OUT, style_norms_outputs(c->style)) PROPERTY(SHIFT, c->norm_shift) \
-    PROPERTY(GATED, c->gated) PROPERTY(HEAD_NORMS, c->head_norm) \
+    PROPERTY(GATED, c->gated) PROPERTY(Q_NORMED, c->head_norm.q) \
+    PROPERTY(K_NORMED, c->head_norm.k) PROPERTY(HEAD_SHIFT, c->head_norm.shift) \
+    PROPERTY(SCALE, !c->norm_plain) \
     PROPERTY(EMBEDDING_NORM, c->embedding_norm) PROPERTY(PROJECTED, c->n_word) \
     PROPERTY(OF_QKV, c->biases & BIAS_QKV) PROPERTY(OF_OUT, c->biases & BIAS_OUT) \
     PROPERTY(OF_MLP, c->biases & BIAS_MLP) PROPERTY(OF_LOGITS, c->biases & BIAS_LOGITS)
@@ -53,7 +55,7 @@ enum axis {
 
 static size_t axis_size(enum axis axis, const struct config *c)
 {
-    bool whole = c->head_norm == HEAD_NORM_WHOLE;
+    bool whole = c->head_norm.whole;
     const size_t sizes[] = {
         [AXIS_NONE] = 1,
         [AXIS_VOCABULARY] = c->vocab_size,
@@ -80,24 +82,24 @@ static const struct parameter_row {
     [SLOT_NONE / 2] = {{AXIS_NONE}, NEVER, NEVER},
     [SLOT_TOKENS / 2] = {{AXIS_VOCABULARY, AXIS_WORD}, ANY, NEVER},
     [SLOT_POSITIONS / 2] = {{AXIS_POSITIONS, AXIS_CHANNELS}, BLOCKS | LEARNED_POSITIONS, NEVER},
-    [SLOT_EMBED_NORM / 2] = {{AXIS_CHANNELS}, EMBEDDING_NORM, SHIFT},
+    [SLOT_EMBED_NORM / 2] = {{AXIS_CHANNELS}, EMBEDDING_NORM | SCALE, SHIFT},
     [SLOT_EMBED_PROJECT / 2] = {{AXIS_CHANNELS, AXIS_WORD}, PROJECTED, NEVER},
     [SLOT_PROJECT_OUT / 2] = {{AXIS_WORD, AXIS_CHANNELS}, PROJECTED, NEVER},
-    [SLOT_FINAL_NORM / 2] = {{AXIS_CHANNELS}, BLOCKS | FINAL_NORM, SHIFT},
+    [SLOT_FINAL_NORM / 2] = {{AXIS_CHANNELS}, BLOCKS | FINAL_NORM | SCALE, SHIFT},
     [SLOT_HEAD / 2] = {{AXIS_VOCABULARY, AXIS_WORD}, BLOCKS | UNTIED, OF_LOGITS},
-    [SLOT_NORM_1 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORMS_IN, SHIFT},
+    [SLOT_NORM_1 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORMS_IN | SCALE, SHIFT},
     [SLOT_Q / 2] = {{AXIS_QUERIES, AXIS_CHANNELS}, PROJECTIONS, OF_QKV},
     [SLOT_K / 2] = {{AXIS_KEYS, AXIS_CHANNELS}, PROJECTIONS, OF_QKV},
     [SLOT_V / 2] = {{AXIS_VALUES, AXIS_CHANNELS}, PROJECTIONS, OF_QKV},
     [SLOT_O / 2] = {{AXIS_OUT, AXIS_CONTEXT}, OUT_PROJ, OF_OUT},
-    [SLOT_Q_NORM / 2] = {{AXIS_Q_NORM}, HEAD_NORMS, SHIFT},
-    [SLOT_K_NORM / 2] = {{AXIS_K_NORM}, HEAD_NORMS, SHIFT},
-    [SLOT_NORM_1_POST / 2] = {{AXIS_CHANNELS}, NORMS_OUT, SHIFT},
-    [SLOT_NORM_2 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORMS_IN | SECOND_NORM, SHIFT},
+    [SLOT_Q_NORM / 2] = {{AXIS_Q_NORM}, Q_NORMED, HEAD_SHIFT},
+    [SLOT_K_NORM / 2] = {{AXIS_K_NORM}, K_NORMED, HEAD_SHIFT},
+    [SLOT_NORM_1_POST / 2] = {{AXIS_CHANNELS}, NORMS_OUT | SCALE, SHIFT},
+    [SLOT_NORM_2 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORMS_IN | SECOND_NORM | SCALE, SHIFT},
     [SLOT_GATE / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, GATED, OF_MLP},
     [SLOT_UP / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, BLOCKS, OF_MLP},
     [SLOT_DOWN / 2] = {{AXIS_CHANNELS, AXIS_HIDDEN}, BLOCKS, OF_MLP},
-    [SLOT_NORM_2_POST / 2] = {{AXIS_CHANNELS}, NORMS_OUT, SHIFT},
+    [SLOT_NORM_2_POST / 2] = {{AXIS_CHANNELS}, NORMS_OUT | SCALE, SHIFT},
 };
 
 /* Whether the part of a model has such parameters: an encoder has no tables of its own. */

@@ -331,6 +331,21 @@ int weights_vector(struct weights *weights, struct slot slot, const float **numb
     return p ? load_floats(weights, p, numbers, err) : 0;
 }
 
+/* Scales of 1, as many as a norm may have. */
+static int load_ones(struct weights *weights, const float **ones, struct err *err)
+{
+    const struct config *c = weights->config;
+    size_t count = num_max(num_max(c->n_embd, config_word_width(c)), c->n_head * c->d_k);
+    if (!weights->ones) {
+        float *made = arena_alloc(&weights->arena, count, sizeof *made, err);
+        for (size_t i = 0; made && i < count; i++)
+            made[i] = 1;
+        weights->ones = made;
+    }
+    *ones = weights->ones;
+    return *ones ? 0 : -1;
+}
+
 int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, struct err *err)
 {
     struct parameter *scale = parameter_at(weights, slot);
@@ -339,8 +354,10 @@ int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, s
         .epsilon = weights->config->epsilon,
         .rms = weights->config->rms,
         .offset = weights->config->norm_offset ? 1.0f : 0.0f,
+        .plain = !scale,
     };
-    return err_if((scale && load_floats(weights, scale, &norm->scale, err)) ||
+    return err_if((scale ? load_floats(weights, scale, &norm->scale, err)
+                         : load_ones(weights, &norm->scale, err)) ||
                   (shift && load_floats(weights, shift, &norm->shift, err)));
 }
 

@@ -95,6 +95,7 @@ struct weights {
     struct checkpoint checkpoint;
     struct parameter *parameters; /* of each slot, in the order of slot_list */
     size_t parameter_count;
+    const float *ones;        /* scales of norms without any; NULL until its first use */
     struct argmax *argmax;    /* of the unembedding; NULL until its first use */
     struct arena arena;       /* tensors that were converted, packed or rounded */
     bool packing;             /* pack matrices on their first use; see gemm.h */

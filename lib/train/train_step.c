@@ -217,7 +217,7 @@ static void attend(struct train_step *step, const struct sublayer *rule, struct 
         project(step, heads->k_plain, x, &w->k);
         project(step, heads->v, x, &w->v);
     }
-    if (rule->head.norm) {
+    if (rule->head.norm.q) {
         norm(step, by_head(heads->q, width), by_head(heads->q_plain, width), &w->q_norm);
         norm(step, by_head(heads->k, width), by_head(heads->k_plain, width), &w->k_norm);
     }
@@ -481,7 +481,7 @@ static void attend_backward(struct train_step *step, const struct sublayer *rule
     project_backward(step, step->d.context, step->d.branch, t->context, &w->out, false);
     train_attention(step, true);
     rotate_heads(step, d, true);
-    if (rule->head.norm) {
+    if (rule->head.norm.q) {
         head_norm_backward(step, d->q_plain, d->q, t->heads.q_plain, &w->q_norm);
         head_norm_backward(step, d->k_plain, d->k, t->heads.k_plain, &w->k_norm);
     }
@@ -619,7 +619,7 @@ static int take_heads(struct train_step *step, struct projections *heads, struct
         return -1;
     heads->q_plain = heads->q;
     heads->k_plain = heads->k;
-    return err_if(step->layers->list->head.norm &&
+    return err_if(step->layers->list->head.norm.q &&
                   (take_matrix(step, &heads->q_plain, queries, err) ||
                    take_matrix(step, &heads->k_plain, keys, err)));
 }

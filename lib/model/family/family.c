@@ -202,22 +202,14 @@ static void settle_gemma1(struct reading *r)
         family_activation(r, key, name);
 }
 
-/* null: none; a default of 0 is none, too. */
-static float read_cap(struct reading *r, const char *key, float otherwise)
-{
-    const struct json *member = json_member(r->root, key);
-    bool none = member ? json_is_null(member) : otherwise <= 0;
-    return none ? 0 : (float)family_positive(r, key, (double)otherwise);
-}
-
 /* What the second and third version share; returns whether "layer_types" are given. */
 static bool settle_gemma_scores(struct reading *r)
 {
     struct config *c = r->config;
     settle_gemma(r);
     c->scale = (float)(1 / sqrt(family_positive(r, "query_pre_attn_scalar", 256)));
-    c->score_cap = read_cap(r, "attn_logit_softcapping", c->score_cap);
-    c->logit_cap = read_cap(r, "final_logit_softcapping", c->logit_cap);
+    c->score_cap = family_limit(r, "attn_logit_softcapping", c->score_cap);
+    c->logit_cap = family_limit(r, "final_logit_softcapping", c->logit_cap);
     family_window(r, "sliding_window");
     return family_layer_types(r);
 }
@@ -628,20 +620,22 @@ const struct family family_rows[] = {
     {"qwen2", &llama_names, settle_switched_window, WITH(LLAMA, .biases = BIAS_QKV, .window = 4096),
      SILU},
     {"qwen3", &llama_names, settle_qwen3,
-     WITH(LLAMA, .d_k = 128, .head_norm = HEAD_NORM_SHARED, .window = 4096), SILU},
+     WITH(LLAMA, .d_k = 128, .head_norm = {.q = true, .k = true}, .window = 4096), SILU},
     {"granite", &llama_names, settle_granite, WITH(LLAMA), SILU},
     {"smollm3", &llama_names, settle_smollm3, WITH(LLAMA, .tied = true), "hidden_act", "silu", 1,
      2e6},
     {"phi3", &phi3_names, settle_window, WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f), SILU},
     {"olmo2", &olmo2_names, settle_llama,
-     WITH(RMS, .style = STYLE_AFTER, .epsilon = 1e-5f, .head_norm = HEAD_NORM_WHOLE), SILU},
+     WITH(RMS, .style = STYLE_AFTER, .epsilon = 1e-5f,
+          .head_norm = {.q = true, .k = true, .whole = true}),
+     SILU},
     {"gemma", &llama_names, settle_gemma1, WITH(GEMMA, .style = STYLE_PRE), "hidden_activation",
      "gelu_pytorch_tanh", 1, 1e4},
     {"gemma2", &gemma_names, settle_gemma2,
      WITH(GEMMA, .style = STYLE_SANDWICH, .window = 4096, .score_cap = 50, .logit_cap = 30),
      "hidden_activation", "gelu_pytorch_tanh", 1, 1e4},
     {"gemma3_text", &gemma_names, settle_gemma3,
-     WITH(GEMMA, .style = STYLE_SANDWICH, .window = 4096, .head_norm = HEAD_NORM_SHARED),
+     WITH(GEMMA, .style = STYLE_SANDWICH, .window = 4096, .head_norm = {.q = true, .k = true}),
      "hidden_activation", "gelu_pytorch_tanh", 1, 1e6},
     {"phi", &phi_names, settle_phi,
      WITH(SHIFTED, .style = STYLE_ONE_NORM, .biases = BIAS_ALL | BIAS_LOGITS), "hidden_act",

@@ -54,6 +54,7 @@ struct family {
     double turning, theta;             /* default share of rotated channels (0: none) and base */
     const char *theta_key, *share_key; /* other names of rope_theta and the share, or NULL */
     const char *width_key;             /* key with the number of rotated channels, or NULL */
+    const char *reads; /* a key that a model of another family may not have, or NULL */
 };
 
 /* The first rows are those of enum model_kind, in its order. */
@@ -146,6 +147,9 @@ void family_activation(struct reading *reading, const char *key, const char *nam
 
 /* Read a flag that adds biases or removes them; if it is absent they stay. */
 void family_bias(struct reading *reading, const char *key, unsigned biases);
+
+/* Read a limit, such as a cap: null and 0 mean that there is none. */
+float family_limit(struct reading *reading, const char *key, float otherwise);
 
 /* Read the width of a window (null: none); "layer_types", the layers that have one: false if it is
  * absent. */

@@ -122,7 +122,9 @@ void family_check_undone(struct reading *r, const struct json *object)
         double number = 1;
         bool flag = true;
         char found[64];
-        if (!member || (json_get_bool(member, &flag) && !flag) ||
+        const char *read = r->config->family->reads;
+        if (!member || (read && strcmp(read, keys[i]) == 0) ||
+            (json_get_bool(member, &flag) && !flag) ||
             (json_get_number(member, &number) && number == 0))
             continue;
         err_unsupported(family_fail(r), "field '%s': expected a model without it, found %s",
@@ -140,6 +142,13 @@ static void check_quantization(struct reading *r)
                             "field '%s': expected weights in F32, F16, BF16 or F64, found "
                             "quantised ones: use the original model or a GGUF file of it",
                             keys[i]);
+}
+
+float family_limit(struct reading *r, const char *key, float otherwise)
+{
+    const struct json *member = json_member(r->root, key);
+    bool none = member ? json_is_null(member) : otherwise <= 0;
+    return none ? 0 : (float)family_positive(r, key, (double)otherwise);
 }
 
 void family_window(struct reading *r, const char *key)
@@ -394,7 +403,7 @@ static void read_decoder(struct reading *r)
 {
     static const char *const of_roots[FAMILY_NAMES_MAX] = {"rms_norm_eps"};
     static const char *const of_means[FAMILY_NAMES_MAX] = {"layer_norm_eps", "layer_norm_epsilon",
-                                                           "norm_epsilon"};
+                                                           "norm_epsilon", "norm_eps"};
     struct config *c = r->config;
     const struct family *family = c->family;
     family_check_undone(r, r->root);
