@@ -57,8 +57,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(rms, FEATURE(c->rms, "RMS norms", ALL)) \
     FIELD(norm_offset, FEATURE(c->norm_offset, "scales of norms that are 1 + w", ALL)) \
     FIELD(norm_shift, FEATURE(c->style != STYLE_BARE && !c->rms && !c->norm_shift, \
-                              "layer norms without a shift", RUN)) \
-    FIELD(norm_plain, FEATURE(c->norm_plain, "norms without scales", RUN)) \
+                              "layer norms without a shift", ANALYSIS)) \
+    FIELD(norm_plain, FEATURE(c->norm_plain, "norms without scales", ANALYSIS)) \
     FIELD(gated, NONE) FIELD(head_norm, NONE) FIELD(clip, NONE) FIELD(score_bias, NONE) \
     FIELD(rotary, NONE) \
     FIELD(rotary_local, NONE) FIELD(window, NONE) FIELD(score_cap, NONE) FIELD(logit_cap, NONE) \
@@ -142,7 +142,7 @@ static bool sublayer_has_other(const struct sublayer *s)
                   "layers without rotary embeddings", ALL)) \
     FIELD(rotary_first, FEATURE(s->head.rotary_first, \
                                 "rotary embeddings of the last channels", NOTHING)) \
-    FIELD(clip, FEATURE(s->head.clip != 0, "clipped queries, keys and values", RUN)) \
+    FIELD(clip, FEATURE(s->head.clip != 0, "clipped queries, keys and values", RUN | PATCH)) \
     FIELD(no_out, FEATURE(s->head.no_out, "heads without an output projection", RUN | EXPLAIN))
 
 #define SCORE_FEATURES(FIELD, ARRAY, FEATURE) \

@@ -8,6 +8,7 @@
 
 #include "explain/explanation.h"
 #include "lens/viewer.h"
+#include "model/features.h"
 
 /* An attention of a model (of the decoder, cross, of the encoder), and the state of the check. */
 struct traces {
@@ -318,7 +319,14 @@ static void check_part(struct tally *tally, struct traces *traces)
     static struct err err;
     const struct config *config = &traces->viewer->model.config;
     const char *name = attention_parts[config->n_encoder_layer ? traces->part : PART_SENTENCE].name;
-    if (!walk_all(traces, &err))
+    struct feature_list refused = {.count = 0};
+    features_find(&refused, TO_EXPLAIN, config);
+    int failed = walk_all(traces, &err);
+    if (refused.count && err.kind == ERR_UNSUPPORTED)
+        err = (struct err){0}; /* it names what is not explained */
+    else if (refused.count && !failed)
+        err_set(&err, "expected a refusal to explain %s", refused.words[0]);
+    else if (!failed)
         printf("walk of %s: %s, %zu numbers, off by %.1e at most\n", traces->golden->folder, name,
                traces->numbers, traces->worst);
     tally_judge(tally, traces->golden->folder, name, &err);

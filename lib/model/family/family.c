@@ -184,6 +184,13 @@ static void settle_smollm3(struct reading *r)
             c->layer_flags[layer] |= LAYER_WINDOW;
 }
 
+static void settle_olmo(struct reading *r)
+{
+    settle_llama(r);
+    r->config->clip = family_limit(r, "clip_qkv", 0);
+    r->config->epsilon = 1e-5f;
+}
+
 static void settle_gemma(struct reading *r)
 {
     r->config->embedding_scale = sqrtf((float)r->config->n_embd);
@@ -625,6 +632,9 @@ const struct family family_rows[] = {
     {"smollm3", &llama_names, settle_smollm3, WITH(LLAMA, .tied = true), "hidden_act", "silu", 1,
      2e6},
     {"phi3", &phi3_names, settle_window, WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f), SILU},
+    {"olmo", &llama_names, settle_olmo,
+     WITH(DECODER, .style = STYLE_PRE, .norm_plain = true, .gated = true), SILU,
+     .reads = "clip_qkv"},
     {"olmo2", &olmo2_names, settle_llama,
      WITH(RMS, .style = STYLE_AFTER, .epsilon = 1e-5f,
           .head_norm = {.q = true, .k = true, .whole = true}),
@@ -642,6 +652,8 @@ const struct family family_rows[] = {
      "gelu_new", 0.5, 1e4},
     {"stablelm", &llama_names, settle_stablelm, WITH(SHIFTED, .style = STYLE_PRE, .gated = true),
      "hidden_act", "silu", 0.25, 1e4},
+    {"nemotron", &llama_names, settle_llama, WITH(SHIFTED, .style = STYLE_PRE, .norm_offset = true),
+     "hidden_act", "relu2", 0.5, 1e4},
     {"starcoder2", &starcoder2_names, settle_starcoder2, WITH(TIED, .biases = BIAS_ALL),
      "hidden_act", "gelu_pytorch_tanh", 1, 1e4},
     {"gpt_neox", &neox_names, settle_neox,
