@@ -39,6 +39,7 @@ enum layer_flag {
 struct head_norm {
     bool q, k;  /* of queries, of keys */
     bool whole; /* all heads together, as one row */
+    bool own;   /* each head has scales of its own */
     bool shift;
     bool after_rotary;
 };

@@ -295,10 +295,13 @@ static enum pass_state norm_heads(struct pass *pass, const struct head_rule *rul
     bool is_normed = id == SLOT_Q_NORM ? rule->norm.q : rule->norm.k;
     if (!is_normed || mechanism_lacks(&pass->config->mechanism, PART_NORM))
         return PASS_ON;
-    if (weights_norm(pass->weights, slot_of((int)pass->part, id, layer), &norm, pass->err))
-        return PASS_FAILED;
-    for (size_t first = 0; first < y.columns; first += width)
+    struct slot slot = slot_of((int)pass->part, id, layer);
+    for (size_t first = 0; first < y.columns; first += width) {
+        slot.expert = rule->norm.own ? (short)(first / width) : -1;
+        if ((!first || rule->norm.own) && weights_norm(pass->weights, slot, &norm, pass->err))
+            return PASS_FAILED;
         norm_rows(matrix_columns(y, first, width), matrix_columns(y, first, width), &norm);
+    }
     return PASS_ON;
 }
 

@@ -219,7 +219,10 @@ static void write_norms(struct buf *out, const struct config *c)
                    heads->q && heads->k ? "queries and keys"
                    : heads->q           ? "queries"
                                         : "keys",
-                   heads->whole ? "" : ", per head", heads->after_rotary ? ", rotated" : "");
+                   heads->whole ? ""
+                   : heads->own ? ", per head with its own scales"
+                                : ", per head",
+                   heads->after_rotary ? ", rotated" : "");
     buf_text(out, c->embedding_norm ? ", of embeddings" : "");
 }
 

@@ -45,6 +45,8 @@ enum axis {
     AXIS_WORD,      /* channels of a token's embedding */
     AXIS_Q_NORM,
     AXIS_K_NORM,
+    AXIS_Q_OWN, /* heads whose norms have scales of their own; 0: none */
+    AXIS_K_OWN,
     AXIS_HIDDEN, /* of the MLP */
     AXIS_QUERIES,
     AXIS_KEYS,
@@ -64,6 +66,8 @@ static size_t axis_size(enum axis axis, const struct config *c)
         [AXIS_WORD] = config_word_width(c),
         [AXIS_Q_NORM] = (whole ? c->n_head : 1) * c->d_k,
         [AXIS_K_NORM] = (whole ? c->n_kv_head : 1) * c->d_k,
+        [AXIS_Q_OWN] = c->head_norm.own ? c->n_head : 0,
+        [AXIS_K_OWN] = c->head_norm.own ? c->n_kv_head : 0,
         [AXIS_HIDDEN] = c->n_inner,
         [AXIS_QUERIES] = c->n_head * c->d_k,
         [AXIS_KEYS] = c->n_kv_head * c->d_k,
@@ -74,10 +78,12 @@ static size_t axis_size(enum axis axis, const struct config *c)
     return sizes[axis];
 }
 
-/* A kind of parameter: its shape, what it needs, and what its bias or shift needs besides. */
+/* A kind of parameter: its shape, what it needs, and what its bias or shift needs besides. `each`:
+ * there is one for each of so many. */
 static const struct parameter_row {
     enum axis shape[SLOT_RANK_MAX];
     int needs, bias_needs;
+    enum axis each;
 } rows[SLOTS / 2] = {
     [SLOT_NONE / 2] = {{AXIS_NONE}, NEVER, NEVER},
     [SLOT_TOKENS / 2] = {{AXIS_VOCABULARY, AXIS_WORD}, ANY, NEVER},
@@ -92,8 +98,8 @@ static const struct parameter_row {
     [SLOT_K / 2] = {{AXIS_KEYS, AXIS_CHANNELS}, PROJECTIONS, OF_QKV},
     [SLOT_V / 2] = {{AXIS_VALUES, AXIS_CHANNELS}, PROJECTIONS, OF_QKV},
     [SLOT_O / 2] = {{AXIS_OUT, AXIS_CONTEXT}, OUT_PROJ, OF_OUT},
-    [SLOT_Q_NORM / 2] = {{AXIS_Q_NORM}, Q_NORMED, HEAD_SHIFT},
-    [SLOT_K_NORM / 2] = {{AXIS_K_NORM}, K_NORMED, HEAD_SHIFT},
+    [SLOT_Q_NORM / 2] = {{AXIS_Q_NORM}, Q_NORMED, HEAD_SHIFT, AXIS_Q_OWN},
+    [SLOT_K_NORM / 2] = {{AXIS_K_NORM}, K_NORMED, HEAD_SHIFT, AXIS_K_OWN},
     [SLOT_NORM_1_POST / 2] = {{AXIS_CHANNELS}, NORMS_OUT | SCALE, SHIFT},
     [SLOT_NORM_2 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORMS_IN | SECOND_NORM | SCALE, SHIFT},
     [SLOT_GATE / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, GATED, OF_MLP},
@@ -116,11 +122,20 @@ static bool is_of_part(struct slot slot, const struct config *c)
            (slot.part != PART_CROSS || slot.id < SLOTS_OF_ATTENTION);
 }
 
+size_t slot_count(int id, const struct config *config)
+{
+    enum axis each = rows[id / 2].each;
+    return each == AXIS_NONE ? 0 : axis_size(each, config);
+}
+
 size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct config *config)
 {
     const struct parameter_row *row = &rows[slot.id / 2];
     bool is_bias = slot.id & 1;
     int needs = row->needs | (is_bias ? row->bias_needs : 0);
+    long long count = (long long)slot_count(slot.id, config);
+    if (slot.expert >= count || (slot.expert < 0) != !count)
+        return 0;
     if (needs & ~properties_of(config) || !is_of_part(slot, config))
         return 0;
     shape[0] = axis_size(row->shape[0], config);
@@ -157,15 +172,25 @@ struct listing {
     const struct config *config;
 };
 
-/* Add the slots that exist with ids from that of `slot` on. */
+static void add_slot(struct listing *list, struct slot slot)
+{
+    if (!slot_exists(slot, list->config))
+        return;
+    if (list->items)
+        memcpy(list->items + list->count * list->step, &slot, sizeof slot);
+    list->count++;
+}
+
+/* Add the slots that exist with ids from that of `slot` on, each with its bias. */
 static void add(struct listing *list, struct slot slot, int end)
 {
-    for (; slot.id < end; slot.id++)
-        if (slot_exists(slot, list->config)) {
-            if (list->items)
-                memcpy(list->items + list->count * list->step, &slot, sizeof slot);
-            list->count++;
+    for (; slot.id < end; slot.id = (unsigned char)(slot.id + 2)) {
+        short count = (short)slot_count(slot.id, list->config);
+        for (slot.expert = count ? 0 : -1; slot.expert < count; slot.expert++) {
+            add_slot(list, slot);
+            add_slot(list, slot_bias(slot));
         }
+    }
 }
 
 size_t slot_list(void *list, size_t step, const struct config *config)

@@ -45,11 +45,12 @@ enum slot_id {
 
 #undef SLOT
 
-/* One parameter. Layers are those of the decoder (the text, or its attention to the source:
+/* One parameter, or that of one of several: of an expert of a mixture, or of a head whose norm has
+ * scales of its own. Layers are those of the decoder (the text, or its attention to the source:
  * PART_CROSS) or of the encoder (PART_SOURCE). */
 struct slot {
     unsigned char part, id;
-    short layer, expert; /* -1: not of a layer; not of an expert */
+    short layer, expert; /* -1: not of a layer; not one of several */
 };
 
 static inline struct slot slot_of(int part, int id, size_t layer)
@@ -78,6 +79,9 @@ static inline struct slot slot_bias(struct slot slot)
 enum { SLOT_RANK_MAX = 2 };
 size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct config *config);
 bool slot_exists(struct slot slot, const struct config *config);
+
+/* How many parameters of a kind a layer has, which slot.expert counts; 0: one, with expert -1. */
+size_t slot_count(int id, const struct config *config);
 
 /* List all slots of a config, in the order of `info` and hashes; returns their number. The items of
  * a list are `step` bytes long and begin with the slot; `list` may be NULL. */

@@ -279,9 +279,9 @@ static int load_matrix(struct weights *weights, struct parameter *p, bool packin
     return 0;
 }
 
-/* A bias: in place, if its numbers lie side by side. */
-static int load_bias(struct weights *weights, struct parameter *p, const float **bias,
-                     struct err *err)
+/* A bias, or the scales of a norm: in place, if the numbers lie side by side. */
+static int load_vector(struct weights *weights, struct parameter *p, const float **bias,
+                       struct err *err)
 {
     const float *all = NULL;
     if (load_floats(weights, p, &all, err))
@@ -309,7 +309,7 @@ int weights_matrix(struct weights *weights, struct slot slot, struct weight *wei
         return 0;
     struct parameter *bias = bias_of(weights, p);
     return err_if(load_matrix(weights, p, weights->packing, weight, err) ||
-                  (bias && load_bias(weights, bias, &weight->bias, err)));
+                  (bias && load_vector(weights, bias, &weight->bias, err)));
 }
 
 int weights_joined(struct weights *weights, struct slot q, struct weight *joined, struct err *err)
@@ -356,9 +356,9 @@ int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, s
         .offset = weights->config->norm_offset ? 1.0f : 0.0f,
         .plain = !scale,
     };
-    return err_if((scale ? load_floats(weights, scale, &norm->scale, err)
+    return err_if((scale ? load_vector(weights, scale, &norm->scale, err)
                          : load_ones(weights, &norm->scale, err)) ||
-                  (shift && load_floats(weights, shift, &norm->shift, err)));
+                  (shift && load_vector(weights, shift, &norm->shift, err)));
 }
 
 int weights_unembedding(struct weights *weights, struct weight *weight, struct err *err)

@@ -716,6 +716,13 @@ const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct fam
     const char *ending = slot.id & 1 ? "bias" : "weight";
     const char *prefix = (slot.id & ~1) == SLOT_HEAD ? "" : names->prefix;
     const char *text = row ? row->name : "?";
+    char numbered[PARAMETER_NAME_BYTES / 2];
+    const char *number = strstr(text, "{e}");
+    if (number) {
+        snprintf(numbered, sizeof numbered, "%.*s%d%s", (int)(number - text), text, slot.expert,
+                 number + 3);
+        text = numbered;
+    }
     if (slot.layer < 0)
         snprintf(name, PARAMETER_NAME_BYTES, "%s%s.%s", prefix, text, ending);
     else
@@ -748,8 +755,8 @@ void family_place(struct family_place *place, struct slot slot, const struct con
     place->out = place->shape[0];
     place->in = place->shape[1];
     bool is_bias = slot.id & 1;
-    bool is_grouped = row->groups == GROUPS_KV_HEAD;
-    size_t groups = is_grouped ? config->n_kv_head : 1;
+    bool is_grouped = row->groups != GROUPS_ONE;
+    size_t groups = row->groups == GROUPS_FOUR ? 4 : is_grouped ? config->n_kv_head : 1;
     for (size_t i = 0; i < FAMILY_MEMBERS_MAX && row->members[i]; i++) {
         struct slot member = slot;
         member.id = (unsigned char)(row->members[i] + is_bias);
@@ -765,6 +772,13 @@ void family_place(struct family_place *place, struct slot slot, const struct con
         place->view.stride = all / groups;
     if (row->name)
         place->shape[0] = all;
+    if (row->stacked) {
+        place->first.expert = 0;
+        place->view.first += (size_t)slot.expert * all;
+        place->shape[1] = all;
+        place->shape[0] = slot_count(slot.id, config);
+        place->rank++;
+    }
     place->transposed = row->transposed && place->rank == 2;
     if (place->transposed) {
         place->shape[0] = place->shape[1];

@@ -23,13 +23,16 @@ enum { FAMILY_MEMBERS_MAX = 3, FAMILY_ROWS_MAX = 20 };
 
 /* The tensor of a slot, or of several (its members), whose rows it has one after the other. */
 struct family_row {
-    const char *name; /* without ".weight" and ".bias", and what comes before it in a layer */
+    const char *name; /* without ".weight" and ".bias", and what comes before it in a layer; {e}:
+                       * the number of an expert or head */
     unsigned char members[FAMILY_MEMBERS_MAX];
     enum {
         GROUPS_ONE,     /* all rows of the first member, all of the second, … */
         GROUPS_KV_HEAD, /* for each key/value head: its part of each member */
+        GROUPS_FOUR,    /* for each quarter of the heads */
     } groups;
     bool transposed; /* a matrix is [in, out] */
+    bool stacked;    /* the tensor has all experts or heads, one after the other: the first axis */
     unsigned char part;
 };
 

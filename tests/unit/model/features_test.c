@@ -136,6 +136,7 @@ static const struct planted {
     {SET("gated MLPs", gated, true)},
     {SET("norms of queries and keys", head_norm, {.q = true, .k = true})},
     {SET("a norm of queries or of keys alone", head_norm, {.k = true})},
+    {SET("norms of heads with scales of their own", head_norm, {.own = true})},
     {SET("norms after rotary embeddings", head_norm, {.after_rotary = true})},
     {SET("norms without scales", norm_plain, true)},
     {SET("clipped queries, keys and values", clip, 8)},
