@@ -375,219 +375,6 @@ static void settle_opt(struct reading *r)
         c->n_word = 0;
 }
 
-/* --- types of this program, which read all of their keys here --------------------------------- */
-
-enum {
-    GPT2 = 1 << MODEL_GPT2,
-    ATTENTION = 1 << MODEL_ATTENTION,
-    TRANSFORMER = 1 << MODEL_TRANSFORMER,
-    ANY = GPT2 | ATTENTION | TRANSFORMER,
-};
-
-#define SIZE(field) offsetof(struct config, field)
-
-/* A size: its key, the key of other checkpoints, its range, its field, and the types that have it.
- */
-static const struct size_row {
-    const char *key, *alias; /* not of a "transformer" */
-    long long max;
-    size_t offset;
-    int kinds;
-} size_rows[] = {
-    {"vocab_size", NULL, DIMENSION_MAX, SIZE(vocab_size), ANY},
-    {"n_ctx", NULL, DIMENSION_MAX, SIZE(n_positions), GPT2}, /* older; n_positions wins */
-    {"n_positions", "max_position_embeddings", DIMENSION_MAX, SIZE(n_positions),
-     GPT2 | TRANSFORMER},
-    {"n_embd", "hidden_size", DIMENSION_MAX, SIZE(n_embd), ANY},
-    {"n_encoder_layer", NULL, LAYERS_MAX, SIZE(n_encoder_layer), TRANSFORMER},
-    {"n_layer", "num_hidden_layers", LAYERS_MAX, SIZE(n_layer), ANY},
-    {"n_head", "num_attention_heads", DIMENSION_MAX, SIZE(n_head), ANY},
-    {"n_inner", NULL, DIMENSION_MAX, SIZE(n_inner), GPT2 | TRANSFORMER},
-    {"n_kv_head", NULL, DIMENSION_MAX, SIZE(n_kv_head), ATTENTION},
-    {"d_k", NULL, DIMENSION_MAX, SIZE(d_k), ATTENTION},
-    {"d_v", NULL, DIMENSION_MAX, SIZE(d_v), ATTENTION},
-    {"d_out", NULL, DIMENSION_MAX, SIZE(d_out), ATTENTION},
-};
-
-static void read_sizes(struct reading *r)
-{
-    struct config *c = r->config;
-    for (size_t i = 0; i < sizeof size_rows / sizeof *size_rows; i++) {
-        const struct size_row *row = &size_rows[i];
-        size_t *field = (size_t *)(void *)((char *)c + row->offset);
-        long long value = (long long)*field;
-        if (!(row->kinds & 1 << c->kind))
-            continue;
-        if (row->alias && c->kind != MODEL_TRANSFORMER)
-            value = family_integer(r, row->alias, 1, row->max, value);
-        *field = (size_t)family_integer(r, row->key, 1, row->max, value);
-    }
-    if (!c->vocab_size || !c->n_embd)
-        err_set(family_fail(r), "field '%s': expected a number, found nothing",
-                c->vocab_size ? "n_embd" : "vocab_size");
-}
-
-/* A word of two, the first of which is the default; returns whether it is the first. */
-static bool read_choice(struct reading *r, const char *key, const char *first, const char *second)
-{
-    const char *name = family_text(r, key, first);
-    bool is_first = strcmp(name, first) == 0;
-    if (!is_first && strcmp(name, second) != 0)
-        err_unsupported(family_fail(r), "field '%s': expected \"%s\" or \"%s\", found \"%s\"", key,
-                        first, second, name);
-    return is_first;
-}
-
-/* A token that texts begin or end with; null: there is none. */
-static long long read_token(struct reading *r, const char *key, long long otherwise)
-{
-    return family_integer(r, key, 0, INT32_MAX, family_is_null(r, key) ? -1 : otherwise);
-}
-
-static void check_heads(struct reading *r)
-{
-    const struct config *c = r->config;
-    if (!r->failed && c->n_embd % c->n_head)
-        err_set(family_fail(r), "field 'n_embd': expected a multiple of n_head = %zu, found %zu",
-                c->n_head, c->n_embd);
-}
-
-/* Keys of a whole transformer, whose heads share the channels. `activation` is the default. */
-static void read_transformer(struct reading *r, const char *activation)
-{
-    struct config *c = r->config;
-    static const char key[] = "activation_function";
-    read_sizes(r);
-    check_heads(r);
-    family_activation(r, key, family_text(r, key, activation));
-    c->epsilon = (float)family_number(r, "layer_norm_epsilon", 0, 1, 1e-5);
-    c->tied = family_flag(r, "tie_word_embeddings", c->tied);
-    c->bos_id = read_token(r, "bos_token_id", c->bos_id);
-    c->eos_id = read_token(r, "eos_token_id", c->eos_id);
-    if (!c->n_inner)
-        c->n_inner = 4 * c->n_embd;
-    c->n_kv_head = c->n_head;
-    c->d_k = c->d_v = c->n_embd / c->n_head;
-    c->scale = 1.0f / sqrtf((float)c->d_k);
-}
-
-/* --- "gpt2" ----------------------------------------------------------------------------------- */
-
-static void settle_gpt2(struct reading *r)
-{
-    struct config *c = r->config;
-    read_transformer(r, "gelu_new");
-    c->initializer_range = family_number(r, "initializer_range", 0, 1e3, c->initializer_range);
-    if (!family_flag(r, "scale_attn_weights", true))
-        c->scale = 1;
-    c->scale_by_layer = family_flag(r, "scale_attn_by_inverse_layer_idx", false);
-    family_expect(r, "add_cross_attention", false, false);
-}
-
-/* --- "attention" ------------------------------------------------------------------------------ */
-
-static void check_width(struct reading *r, const char *key, size_t size)
-{
-    size_t width = r->config->n_head * size;
-    if (width > DIMENSION_MAX)
-        err_set(family_fail(r), "field '%s': expected n_head · %s of at most %d, found %zu", key,
-                key, DIMENSION_MAX, width);
-}
-
-/* Fill in the sizes of heads that were not given, and refuse those that contradict. */
-static void settle_heads(struct reading *r)
-{
-    struct config *c = r->config;
-    size_t natural = c->n_embd / c->n_head;
-    if (!c->n_kv_head)
-        c->n_kv_head = c->n_head;
-    if (c->n_head % c->n_kv_head)
-        err_set(family_fail(r), "field 'n_head': expected a multiple of n_kv_head = %zu, found %zu",
-                c->n_kv_head, c->n_head);
-    if (!c->d_k || !c->d_v || !c->projections)
-        check_heads(r);
-    if (!c->d_k)
-        c->d_k = natural;
-    if (!c->d_v)
-        c->d_v = natural;
-    check_width(r, "d_k", c->d_k);
-    check_width(r, "d_v", c->d_v);
-    if (!c->projections && (c->d_k != natural || c->d_v != natural || c->n_kv_head != c->n_head))
-        err_set(family_fail(r),
-                "field 'projections': false makes every head %zu wide (n_embd / n_head) with keys "
-                "of its own, found d_k = %zu, d_v = %zu, n_kv_head = %zu",
-                natural, c->d_k, c->d_v, c->n_kv_head);
-}
-
-/* true: of all four projections; "out": of the output projection, as torch's qkv_bias=False. */
-static void read_biases(struct reading *r)
-{
-    struct config *c = r->config;
-    const struct json *member = json_given(r->root, "bias");
-    const char *word = "";
-    bool all = false;
-    if (!member || json_get_bool(member, &all))
-        c->biases = all ? BIAS_QKV | BIAS_OUT : 0;
-    else if (json_get_text(member, &word) && strcmp(word, "out") == 0 && c->out_proj)
-        c->biases = BIAS_OUT;
-    else
-        json_refuse(member, c->out_proj ? "true, false or \"out\"" : "true or false",
-                    family_fail(r));
-}
-
-/* Fill in the width of the output, which is the next layer's input. */
-static void settle_output(struct reading *r)
-{
-    struct config *c = r->config;
-    if (c->d_out && !c->out_proj)
-        err_set(family_fail(r), "field 'd_out': expected out_proj = true, found false");
-    if (!c->d_out)
-        c->d_out = c->n_embd;
-    if (c->n_layer > 1 && c->d_out != c->n_embd)
-        err_set(family_fail(r), "field 'd_out': expected n_embd = %zu with n_layer > 1, found %zu",
-                c->n_embd, c->d_out);
-    size_t width = config_out_width(c);
-    if (c->n_layer > 1 && width != c->n_embd)
-        err_set(family_fail(r),
-                "field 'n_layer': expected 1 where the heads side by side are not n_embd = %zu "
-                "wide (n_head · d_v = %zu), found %zu",
-                c->n_embd, width, c->n_layer);
-}
-
-static void settle_attention(struct reading *r)
-{
-    struct config *c = r->config;
-    read_sizes(r);
-    c->causal = family_flag(r, "causal", false);
-    c->projections = family_flag(r, "projections", true);
-    c->out_proj = family_flag(r, "out_proj", false);
-    read_biases(r);
-    settle_heads(r);
-    c->cross = !read_choice(r, "attention", "self", "cross");
-    if (c->cross && c->causal)
-        err_set(family_fail(r),
-                "field 'causal': expected false where attention is \"cross\", found true");
-    settle_output(r);
-    c->scale = (float)family_number(r, "scale", -1e6, 1e6, 1.0 / sqrt((double)c->d_k));
-}
-
-/* --- "transformer", with the choices of torch.nn.Transformer ---------------------------------- */
-
-static void settle_transformer(struct reading *r)
-{
-    struct config *c = r->config;
-    read_transformer(r, "relu");
-    c->sinusoids = read_choice(r, "positions", "sinusoidal", "learned");
-    if (!c->sinusoids && !c->n_positions)
-        err_set(family_fail(r), "field 'n_positions': expected a number where positions are "
-                                "\"learned\", found nothing");
-    bool scaled = family_flag(r, "scale_embedding", true);
-    c->embedding_scale = scaled ? sqrtf((float)c->n_embd) : 1.0f;
-    c->style = family_flag(r, "norm_first", false) ? STYLE_PRE : STYLE_POST;
-    c->final_norm = family_flag(r, "final_norm", true);
-    c->biases = family_flag(r, "bias", true) ? BIAS_ALL : BIAS_MLP;
-}
-
 /* --- families --------------------------------------------------------------------------------- */
 
 /* Defaults of several families. */
@@ -610,16 +397,16 @@ static void settle_transformer(struct reading *r)
     }
 
 const struct family family_rows[] = {
-    [MODEL_GPT2] = {"gpt2", &gpt2_names, settle_gpt2,
+    [MODEL_GPT2] = {"gpt2", &gpt2_names, family_gpt2,
                     WITH(OWN, .kind = MODEL_GPT2, .vocab_size = 50257, .n_positions = 1024,
                          .n_embd = 768, .n_layer = 12, .n_head = 12, .embedding_scale = 1,
                          .biases = BIAS_ALL, .initializer_range = 0.02, .bos_id = 50256,
                          .eos_id = 50256)},
-    [MODEL_ATTENTION] = {"attention", &transformer_names, settle_attention,
+    [MODEL_ATTENTION] = {"attention", &transformer_names, family_attention,
                          WITH(.kind = MODEL_ATTENTION, .n_layer = 1, .n_head = 1,
                               .embedding_scale = 1, .projections = true, .bos_id = -1,
                               .eos_id = -1)},
-    [MODEL_TRANSFORMER] = {"transformer", &transformer_names, settle_transformer,
+    [MODEL_TRANSFORMER] = {"transformer", &transformer_names, family_transformer,
                            WITH(OWN, .kind = MODEL_TRANSFORMER, .n_layer = 1, .n_encoder_layer = 1,
                                 .n_head = 1, .cross = true, .bos_id = -1, .eos_id = -1)},
     {"llama", &llama_names, settle_llama, WITH(LLAMA), SILU},

@@ -123,6 +123,11 @@ enum { FAMILY_NAMES_MAX = 5 }; /* names that a key may have */
 /* Far above the sizes of real models; products of two sizes fit into 64 bits. */
 enum { DIMENSION_MAX = 1 << 24, LAYERS_MAX = 1 << 14 };
 
+/* Read all keys of these types: family_own.c. */
+void family_gpt2(struct reading *reading);
+void family_attention(struct reading *reading);
+void family_transformer(struct reading *reading);
+
 /* Note a failure; returns where its message goes: NULL after the first. */
 struct err *family_fail(struct reading *reading);
 
