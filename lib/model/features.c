@@ -125,10 +125,12 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(norm, FEATURE(s->head.norm.q || s->head.norm.k, "norms of queries and keys", ALL) \
           FEATURE(s->head.norm.q != s->head.norm.k, "a norm of queries or of keys alone", RUN) \
           FEATURE(s->head.norm.whole, "norms of all heads together", ANALYSIS) \
-          FEATURE(s->head.norm.own, "norms of heads with scales of their own", RUN) \
+          FEATURE(s->head.norm.own, "norms of heads with scales of their own", \
+                  RUN | ATTRIBUTE | PATCH) \
           FEATURE((s->head.norm.q || s->head.norm.k) && !c->rms, \
-                  "layer norms of queries and keys", RUN) \
-          FEATURE(s->head.norm.after_rotary, "norms after rotary embeddings", RUN)) \
+                  "layer norms of queries and keys", RUN | ATTRIBUTE | PATCH) \
+          FEATURE(s->head.norm.after_rotary, "norms after rotary embeddings", \
+                  RUN | ATTRIBUTE | PATCH)) \
     FIELD(rotary, FEATURE(s->head.rotary, "rotary embeddings", ALL) \
           FEATURE(s->head.rotary && s->head.rotary->components < s->head.d_k, \
                   "channels without rotary embeddings", ALL) \

@@ -59,6 +59,22 @@ static const struct family_names olmo2_names =
     NAMES("model.", "layers.", &llama_names, {"post_attention_layernorm", {SLOT_NORM_1_POST}},
           {"post_feedforward_layernorm", {SLOT_NORM_2_POST}});
 
+static const struct family_names hunyuan_names =
+    NAMES("model.", "layers.", &llama_names, {"self_attn.query_layernorm", {SLOT_Q_NORM}},
+          {"self_attn.key_layernorm", {SLOT_K_NORM}});
+
+static const struct family_names glm_names = NAMES(
+    "model.", "layers.", &llama_names, {"mlp.gate_up_proj", {SLOT_GATE, SLOT_UP}},
+    {"post_self_attn_layernorm", {SLOT_NORM_1_POST}}, {"post_mlp_layernorm", {SLOT_NORM_2_POST}});
+
+static const struct family_names cohere_names =
+    NAMES("model.", "layers.", &llama_names, {"self_attn.q_norm", {SLOT_Q_NORM}, .stacked = true},
+          {"self_attn.k_norm", {SLOT_K_NORM}, .stacked = true});
+
+static const struct family_names stablelm_names =
+    NAMES("model.", "layers.", &llama_names, {"self_attn.q_layernorm.norms.{e}", {SLOT_Q_NORM}},
+          {"self_attn.k_layernorm.norms.{e}", {SLOT_K_NORM}});
+
 static const struct family_names gemma_names =
     NAMES("model.", "layers.", &olmo2_names, {"pre_feedforward_layernorm", {SLOT_NORM_2}});
 
@@ -66,9 +82,10 @@ static const struct family_names phi3_names =
     NAMES("model.", "layers.", &llama_names, {"self_attn.qkv_proj", {SLOT_Q, SLOT_K, SLOT_V}},
           {"mlp.gate_up_proj", {SLOT_GATE, SLOT_UP}});
 
-static const struct family_names phi_names =
-    NAMES("model.", "layers.", &llama_names, {"final_layernorm", {SLOT_FINAL_NORM}},
-          {"self_attn.dense", {SLOT_O}}, {"mlp.fc1", {SLOT_UP}}, {"mlp.fc2", {SLOT_DOWN}});
+static const struct family_names phi_names = NAMES(
+    "model.", "layers.", &llama_names, {"final_layernorm", {SLOT_FINAL_NORM}},
+    {"self_attn.dense", {SLOT_O}}, {"self_attn.q_layernorm", {SLOT_Q_NORM}},
+    {"self_attn.k_layernorm", {SLOT_K_NORM}}, {"mlp.fc1", {SLOT_UP}}, {"mlp.fc2", {SLOT_DOWN}});
 
 static const struct family_names starcoder2_names =
     NAMES("model.", "layers.", &llama_names, {"mlp.c_fc", {SLOT_UP}}, {"mlp.c_proj", {SLOT_DOWN}});
@@ -79,6 +96,10 @@ static const struct family_names opt_names =
           {"final_layer_norm", {SLOT_FINAL_NORM}}, {"self_attn_layer_norm", {SLOT_NORM_1}},
           {"final_layer_norm", {SLOT_NORM_2}}, {"self_attn.out_proj", {SLOT_O}}, {"fc1", {SLOT_UP}},
           {"fc2", {SLOT_DOWN}});
+
+static const struct family_names biogpt_names =
+    NAMES("biogpt.", "layers.", &opt_names, {"layer_norm", {SLOT_FINAL_NORM}},
+          {"output_projection", {SLOT_HEAD}});
 
 static const struct family_names neox_names =
     NAMES("gpt_neox.", "layers.", &llama_names, {"embed_in", {SLOT_TOKENS}},
@@ -110,12 +131,94 @@ static const struct family_names gptj_names =
           {"attn.k_proj", {SLOT_K}}, {"attn.v_proj", {SLOT_V}}, {"attn.out_proj", {SLOT_O}},
           {"mlp.fc_in", {SLOT_UP}}, {"mlp.fc_out", {SLOT_DOWN}});
 
+static const struct family_names codegen_names =
+    NAMES("transformer.", "h.", &gptj_names,
+          {"attn.qkv_proj", {SLOT_Q, SLOT_V, SLOT_K}, .groups = GROUPS_FOUR});
+
+static const struct family_names bigcode_names = NAMES(
+    "transformer.", "h.", &gpt_neo_names,
+    {"attn.c_attn", {SLOT_Q, SLOT_K, SLOT_V}, .groups = GROUPS_KV_HEAD}, {"attn.c_proj", {SLOT_O}});
+
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
 static void settle_llama(struct reading *r)
 {
     family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
     family_bias(r, "mlp_bias", BIAS_MLP);
+}
+
+static void settle_qkv_bias(struct reading *r)
+{
+    family_bias(r, "attention_bias", BIAS_QKV);
+    family_bias(r, "mlp_bias", BIAS_MLP);
+}
+
+static void settle_seed(struct reading *r)
+{
+    settle_qkv_bias(r);
+    family_bias(r, "attention_out_bias", BIAS_OUT);
+}
+
+static void settle_ernie(struct reading *r)
+{
+    family_bias(r, "use_bias", BIAS_ALL);
+}
+
+/* A window in all layers but each n-th, or as "layer_types" says. */
+static void settle_pattern(struct reading *r, size_t otherwise)
+{
+    struct config *c = r->config;
+    static const char key[] = "sliding_window_pattern";
+    family_window(r, "sliding_window");
+    bool given = family_layer_types(r);
+    size_t pattern = given ? 0 : family_size(r, key, otherwise);
+    json_given(r->root, key); /* with "layer_types" it has no effect, and may be a text */
+    for (size_t i = 0; pattern && c->window && i < c->n_layer; i++)
+        if ((i + 1) % pattern)
+            c->layer_flags[i] |= LAYER_WINDOW;
+}
+
+/* Give layers with a window, or those without, a flag. */
+static void flag_layers(struct config *c, bool with_window, unsigned char flag)
+{
+    for (size_t i = 0; i < c->n_layer; i++)
+        if (with_window == ((c->layer_flags[i] & LAYER_WINDOW) != 0))
+            c->layer_flags[i] |= flag;
+}
+
+/* Rotary scaling is of layers without a window alone. */
+static void settle_olmo3(struct reading *r)
+{
+    struct config *c = r->config;
+    settle_llama(r);
+    settle_pattern(r, 4);
+    if (c->rotary.scaling == ROTARY_PLAIN)
+        return;
+    c->rotary_local = (struct rotary){.components = c->rotary.components, .theta = c->rotary.theta};
+    flag_layers(c, true, LAYER_ROTARY_LOCAL);
+}
+
+/* With a window, layers without one have no rotary embedding. */
+static void settle_exaone4(struct reading *r)
+{
+    settle_pattern(r, 4);
+    if (r->config->window)
+        flag_layers(r->config, false, LAYER_UNROTATED);
+}
+
+static void settle_cohere(struct reading *r)
+{
+    struct config *c = r->config;
+    bool normed = family_flag(r, "use_qk_norm", false);
+    settle_llama(r);
+    c->logit_divisor = (float)(1 / family_positive(r, "logit_scale", 0.0625));
+    c->head_norm = (struct head_norm){.q = normed, .k = normed, .own = normed};
+}
+
+static void settle_cohere2(struct reading *r)
+{
+    settle_cohere(r);
+    settle_exaone4(r);
 }
 
 static void settle_window(struct reading *r)
@@ -234,25 +337,44 @@ static void settle_gemma3(struct reading *r)
 {
     struct config *c = r->config;
     const struct json *parameters = json_member(r->root, "rope_parameters");
-    bool given = settle_gemma_scores(r);
-    size_t pattern = family_size(r, "sliding_window_pattern", 6);
+    settle_gemma_scores(r);
+    settle_pattern(r, 6);
     c->score_cap = 0;
     c->rotary_local = (struct rotary){
         .components = c->rotary.components,
         .theta = family_positive(r, "rope_local_base_freq", 10000),
     };
     family_rotary(r, json_member(parameters, "sliding_attention"), &c->rotary_local);
-    for (size_t i = 0; i < c->n_layer; i++) {
-        if (!given && (i + 1) % pattern)
-            c->layer_flags[i] |= LAYER_WINDOW;
-        if (c->layer_flags[i] & LAYER_WINDOW)
-            c->layer_flags[i] |= LAYER_ROTARY_LOCAL;
-    }
+    flag_layers(c, true, LAYER_ROTARY_LOCAL);
 }
 
 static void settle_phi(struct reading *r)
 {
-    family_expect(r, "qk_layernorm", false, false);
+    bool normed = family_flag(r, "qk_layernorm", false);
+    r->config->head_norm = (struct head_norm){.q = normed, .k = normed, .shift = normed};
+}
+
+static void settle_codegen(struct reading *r)
+{
+    if (r->config->n_head % 4)
+        err_set(family_fail(r), "field 'n_head': expected a multiple of 4, found %zu",
+                r->config->n_head);
+}
+
+static void settle_bigcode(struct reading *r)
+{
+    struct config *c = r->config;
+    c->n_kv_head = family_flag(r, "multi_query", true) ? 1 : c->n_head;
+    if (!family_flag(r, "scale_attn_weights", true))
+        c->scale = 1;
+}
+
+static void settle_biogpt(struct reading *r)
+{
+    struct config *c = r->config;
+    c->epsilon = 1e-5f;
+    if (family_flag(r, "scale_embedding", true))
+        c->embedding_scale = sqrtf((float)c->n_embd);
 }
 
 static void settle_neox(struct reading *r)
@@ -264,7 +386,8 @@ static void settle_neox(struct reading *r)
 
 static void settle_stablelm(struct reading *r)
 {
-    family_expect(r, "qk_layernorm", false, false);
+    bool normed = family_flag(r, "qk_layernorm", false);
+    r->config->head_norm = (struct head_norm){.q = normed, .k = normed, .own = normed};
     bool parallel = family_flag(r, "use_parallel_residual", false);
     r->config->style = parallel ? STYLE_ONE_NORM : STYLE_PRE;
     family_bias(r, "use_qkv_bias", BIAS_QKV);
@@ -370,7 +493,8 @@ static void settle_opt(struct reading *r)
     c->style = first ? STYLE_PRE : STYLE_POST_STREAM;
     c->n_word = family_size(r, "word_embed_proj_dim", c->n_embd);
     family_bias(r, "enable_bias", BIAS_ALL);
-    family_expect(r, "layer_norm_elementwise_affine", true, true);
+    c->norm_shift = family_flag(r, "layer_norm_elementwise_affine", true);
+    c->norm_plain = !c->norm_shift;
     if (c->n_word == c->n_embd)
         c->n_word = 0;
 }
@@ -389,6 +513,10 @@ static void settle_opt(struct reading *r)
 #define GEMMA RMS, .epsilon = 1e-6f, .tied = true, .norm_offset = true, .d_k = 256
 #define SHIFTED DECODER, .norm_shift = true, .epsilon = 1e-5f
 #define TIED SHIFTED, .style = STYLE_PRE, .tied = true
+#define NEIGHBOURS .rotary = {.neighbours = true}
+#define GLM RMS, .epsilon = 1.5625e-7f, .d_k = 128, .n_kv_head = 2, .biases = BIAS_QKV, NEIGHBOURS
+#define COHERE \
+    DECODER, .style = STYLE_ONE_NORM, .epsilon = 1e-5f, .gated = true, .tied = true, NEIGHBOURS
 #define SILU "hidden_act", "silu", 1, 1e4
 #define WITH(...)          \
     &(const struct config) \
@@ -415,6 +543,27 @@ const struct family family_rows[] = {
      SILU},
     {"qwen3", &llama_names, settle_qwen3,
      WITH(LLAMA, .d_k = 128, .head_norm = {.q = true, .k = true}, .window = 4096), SILU},
+    {"arcee", &llama_names, settle_llama,
+     WITH(DECODER, .rms = true, .style = STYLE_PRE, .epsilon = 1e-5f), "hidden_act", "relu2", 1,
+     1e4},
+    {"seed_oss", &llama_names, settle_seed, WITH(LLAMA, .d_k = 128, .biases = BIAS_QKV), SILU},
+    {"helium", &llama_names, settle_qkv_bias,
+     WITH(RMS, .style = STYLE_PRE, .d_k = 128, .n_kv_head = 20, .epsilon = 1e-8f, NEIGHBOURS),
+     "hidden_act", "silu", 1, 1e5},
+    {"ernie4_5", &llama_names, settle_ernie,
+     WITH(RMS, .style = STYLE_PRE, .d_k = 128, .n_kv_head = 2, .epsilon = 1e-5f, .tied = true,
+          NEIGHBOURS),
+     "hidden_act", "silu", 1, 5e5},
+    {"hunyuan_v1_dense", &hunyuan_names, settle_llama,
+     WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f,
+          .head_norm = {.q = true, .k = true, .after_rotary = true}),
+     SILU},
+    {"glm", &glm_names, settle_qkv_bias, WITH(GLM, .style = STYLE_PRE), "hidden_act", "silu", 0.5,
+     1e4},
+    {"glm4", &glm_names, settle_qkv_bias, WITH(GLM, .style = STYLE_SANDWICH), "hidden_act", "silu",
+     0.5, 1e4},
+    {"cohere", &cohere_names, settle_cohere, WITH(COHERE), SILU},
+    {"cohere2", &llama_names, settle_cohere2, WITH(COHERE, .window = 4096), SILU},
     {"granite", &llama_names, settle_granite, WITH(LLAMA), SILU},
     {"smollm3", &llama_names, settle_smollm3, WITH(LLAMA, .tied = true), "hidden_act", "silu", 1,
      2e6},
@@ -425,6 +574,14 @@ const struct family family_rows[] = {
     {"olmo2", &olmo2_names, settle_llama,
      WITH(RMS, .style = STYLE_AFTER, .epsilon = 1e-5f,
           .head_norm = {.q = true, .k = true, .whole = true}),
+     SILU},
+    {"olmo3", &olmo2_names, settle_olmo3,
+     WITH(RMS, .style = STYLE_AFTER, .epsilon = 1e-5f, .window = 4096,
+          .head_norm = {.q = true, .k = true, .whole = true}),
+     SILU},
+    {"exaone4", &olmo2_names, settle_exaone4,
+     WITH(RMS, .style = STYLE_AFTER, .epsilon = 1e-5f, .window = 4096,
+          .head_norm = {.q = true, .k = true}),
      SILU},
     {"gemma", &llama_names, settle_gemma1, WITH(GEMMA, .style = STYLE_PRE), "hidden_activation",
      "gelu_pytorch_tanh", 1, 1e4},
@@ -437,7 +594,7 @@ const struct family family_rows[] = {
     {"phi", &phi_names, settle_phi,
      WITH(SHIFTED, .style = STYLE_ONE_NORM, .biases = BIAS_ALL | BIAS_LOGITS), "hidden_act",
      "gelu_new", 0.5, 1e4},
-    {"stablelm", &llama_names, settle_stablelm, WITH(SHIFTED, .style = STYLE_PRE, .gated = true),
+    {"stablelm", &stablelm_names, settle_stablelm, WITH(SHIFTED, .style = STYLE_PRE, .gated = true),
      "hidden_act", "silu", 0.25, 1e4},
     {"nemotron", &llama_names, settle_llama, WITH(SHIFTED, .style = STYLE_PRE, .norm_offset = true),
      "hidden_act", "relu2", 0.5, 1e4},
@@ -453,6 +610,16 @@ const struct family family_rows[] = {
      WITH(SHIFTED, .style = STYLE_ONE_NORM, .biases = BIAS_MLP | BIAS_LOGITS,
           .rotary = {.neighbours = true, .components = 64}),
      "activation_function", "gelu_new", 1, 1e4, .width_key = "rotary_dim"},
+    {"codegen", &codegen_names, settle_codegen,
+     WITH(SHIFTED, .style = STYLE_ONE_NORM, .biases = BIAS_MLP | BIAS_LOGITS,
+          .rotary = {.neighbours = true, .components = 64}),
+     "activation_function", "gelu_new", 1, 1e4, .width_key = "rotary_dim"},
+    {"gpt_bigcode", &bigcode_names, settle_bigcode,
+     WITH(TIED, .biases = BIAS_ALL, .n_positions = 1024), "activation_function",
+     "gelu_pytorch_tanh", 0, 0},
+    {"biogpt", &biogpt_names, settle_biogpt,
+     WITH(TIED, .biases = BIAS_ALL, .n_positions = 1024, .position_offset = 2), "hidden_act",
+     "gelu", 0, 0},
     {"opt", &opt_names, settle_opt,
      WITH(TIED, .biases = BIAS_ALL, .n_positions = 2048, .position_offset = 2),
      "activation_function", "relu", 0, 0},

@@ -113,9 +113,9 @@ void family_activation(struct reading *r, const char *key, const char *name)
 void family_check_undone(struct reading *r, const struct json *object)
 {
     static const char *const keys[] = {
-        "text_config", "num_local_experts",   "num_experts",        "n_routed_experts",
-        "clip_qkv",    "add_cross_attention", "is_encoder_decoder", "use_bidirectional_attention",
-        "mscale",      "mscale_all_dim",      "short_mscale",       "long_mscale",
+        "text_config",  "num_local_experts",   "num_experts",        "n_routed_experts",
+        "clip_qkv",     "add_cross_attention", "is_encoder_decoder", "use_bidirectional_attention",
+        "short_mscale", "long_mscale",
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const struct json *member = json_given(object, keys[i]);
@@ -263,12 +263,23 @@ void family_rotary(struct reading *r, const struct json *scaling, struct rotary 
     find_scaling(r, rotary);
     family_check_undone(r, scaling);
     rotary->theta = family_number(r, "rope_theta", 1, 1e12, rotary->theta);
+    double alpha = family_number(r, "alpha", 0, 1e9, 0); /* of θ, for texts of any length */
+    if (rotary->scaling == ROTARY_DYNAMIC && alpha > 0 && rotary->components > 2) {
+        double d = (double)rotary->components;
+        rotary->theta *= pow(alpha, d / (d - 2));
+        rotary->scaling = ROTARY_PLAIN;
+    }
     rotary->factor = family_number(r, "factor", 0, 1e6, rotary->factor);
     rotary->low_frequency = family_number(r, "low_freq_factor", 0, 1e6, 1);
     rotary->high_frequency = family_number(r, "high_freq_factor", 0, 1e6, 4);
     rotary->fast = family_number(r, "beta_fast", 0, 1e6, 32);
     rotary->slow = family_number(r, "beta_slow", 0, 1e6, 1);
     rotary->amplitude = family_number(r, "attention_factor", 0, 1e6, rotary->amplitude);
+    double mscale = family_number(r, "mscale", 0, 1e6, 0);
+    double of_all = family_number(r, "mscale_all_dim", 0, 1e6, 0);
+    if (mscale > 0 && of_all > 0 && rotary->amplitude == 0 && rotary->factor > 1)
+        rotary->amplitude =
+            (0.1 * mscale * log(rotary->factor) + 1) / (0.1 * of_all * log(rotary->factor) + 1);
     family_expect(r, "truncate", true, true); /* yarn's ramp begins and ends at whole pairs */
     long long trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX, 0);
     r->root = root;
