@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/heap.h"
+#include "base/memory.h"
 #include "base/names.h"
 #include "base/num.h"
 #include "base/sha256.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/heap.h"
+#include "base/memory.h"
 #include "base/num.h"
 #include "bench/benchmark.h"
 #include "command.h"

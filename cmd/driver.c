@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "base/num.h"
+#include "base/platform.h"
 #include "command.h"
 #include "format/json_writer.h"
 

@@ -5,8 +5,8 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/num.h"
+#include "base/platform.h"
 #include "command.h"
 #include "driver.h"
 #include "lens/continuation.h"

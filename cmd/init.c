@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/replacement.h"
 #include "command.h"
 #include "format/json.h"
 #include "items.h"

@@ -9,7 +9,7 @@
 #ifndef ATTN_CMD_INIT_H
 #define ATTN_CMD_INIT_H
 
-#include "base/folder.h"
+#include "base/file.h"
 #include "model/config.h"
 #include "model/new_model.h"
 #include "options.h"

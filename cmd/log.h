@@ -28,7 +28,7 @@
 #ifndef ATTN_CMD_LOG_H
 #define ATTN_CMD_LOG_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "base/stream.h"
 #include "sweep.h"
 

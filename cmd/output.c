@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/listing.h"
 #include "command.h"
 
 bool output_is_standard(const char *path)

@@ -10,8 +10,8 @@
 #define ATTN_CMD_OUTPUT_H
 
 #include "base/names.h"
+#include "base/replacement.h"
 #include "base/stream.h"
-#include "base/target_folder.h"
 #include "lens/selection.h"
 #include "model/model.h"
 #include "options.h"

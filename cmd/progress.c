@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
+#include "base/platform.h"
 #include "write/text.h"
 
 enum { LINE_COLUMNS = 80 };

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/heap.h"
+#include "base/memory.h"
 #include "base/names.h"
 #include "base/num.h"
 #include "command.h"

@@ -10,7 +10,6 @@
 #define ATTN_CMD_SESSION_H
 
 #include "base/file.h"
-#include "base/listing.h"
 #include "format/json_writer.h"
 #include "lens/edits.h"
 #include "lens/report.h"

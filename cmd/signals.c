@@ -5,9 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/mapping_list.h"
+#include "base/file.h"
 #include "base/stream.h"
-#include "base/transfer.h"
 #include "progress.h"
 #include "text/label.h"
 
@@ -48,7 +47,7 @@ static void take_course(int signal_number)
 /* End quietly if the reader of a result closed the pipe. If notes are not read, continue. */
 static void end_at_closed_pipe(int signal_number)
 {
-    if (transfer_is_writing)
+    if (transfer_is_writing())
         take_course(signal_number);
 }
 

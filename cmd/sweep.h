@@ -13,7 +13,7 @@
 #ifndef ATTN_CMD_SWEEP_H
 #define ATTN_CMD_SWEEP_H
 
-#include "base/listing.h"
+#include "base/file.h"
 #include "options.h"
 
 struct swept_option {

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/platform.h"
+#include "base/replacement.h"
 #include "base/stream.h"
 #include "command.h"
 #include "items.h"

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/heap.h"
+#include "base/file.h"
 #include "base/host_call.h"
-#include "base/mapping_list.h"
+#include "base/memory.h"
 #include "lens/continuation.h"
 #include "lens/edits.h"
 #include "measure/token_scores.h"

@@ -10,7 +10,6 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "base/stream.h"
 #include "train/torch_random.h"
 #include "model/new_model.h"

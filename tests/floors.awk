@@ -107,8 +107,8 @@ function chain(file,    i, length_here, longest) {
 function check_foreign(file) {
     if (FILENAME ~ /^lib\/live\/wasi\//)
         return # replaces headers that WASI lacks
-    if (!own && !(file in everywhere) && FILENAME != "lib/base/platform_linux.c")
-        fault(file " is not everywhere: it belongs to lib/base/platform_linux.c")
+    if (!own && !(file in everywhere) && FILENAME != "lib/base/platform.c")
+        fault(file " is not everywhere: it belongs to lib/base/platform.c")
     if (file ~ /libxsmm/ && room != "math")
         fault(file " belongs to lib/math")
     if (file ~ /cJSON/ && FILENAME != "lib/format/json.c")
@@ -143,8 +143,8 @@ function check_foreign(file) {
         fault("only cmd prints and exits")
     if (room != "cmd" && FILENAME != "lib/draw/drawing.c" && calls(line, process))
         fault("other processes belong to lib/draw/drawing.c")
-    if (calls(line, linux) && FILENAME !~ /^lib\/(base\/platform_linux|math\/kernel)\.c$/)
-        fault("functions of Linux belong to lib/base/platform_linux.c")
+    if (calls(line, linux) && FILENAME !~ /^lib\/(base\/platform|math\/kernel)\.c$/)
+        fault("functions of Linux belong to lib/base/platform.c")
 }
 
 END {

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/memory.h"
 
 struct buf {
     char *bytes; /* with a 0 byte after the last one; NULL while nothing was added */

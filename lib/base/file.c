@@ -1,18 +1,152 @@
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/heap.h"
-#include "base/mapping_list.h"
+#include "base/buf.h"
+#include "base/memory.h"
 #include "base/num.h"
 #include "base/platform.h"
+#include "base/progress_sink.h"
 #include "base/replacement.h"
-#include "base/transfer.h"
+#include "base/stream.h"
+
+/* --- the list of mapped files ----------------------------------------------------------------- */
+
+/* An entry is taken while `path` is set and mapped while `begin` is. Entries are used again but
+ * never freed: a signal handler may be reading them. */
+struct mapping {
+    struct mapping *next;
+    _Atomic(char *) path;
+    _Atomic(uintptr_t) begin;
+    _Atomic(size_t) size;
+    _Atomic(const void *) owner;
+    atomic_bool is_short;
+};
+
+static _Atomic(struct mapping *) first_mapping;
+static _Thread_local const void *current_owner;
+
+/* Set the path of a free entry, or of a new one. */
+static struct mapping *take_entry(char *path, struct err *err)
+{
+    for (struct mapping *mapping = first_mapping; mapping; mapping = mapping->next) {
+        char *none = NULL;
+        if (atomic_compare_exchange_strong(&mapping->path, &none, path))
+            return mapping;
+    }
+    struct mapping *mapping = heap_alloc(1, sizeof *mapping, err);
+    if (!mapping)
+        return NULL;
+    mapping->path = path;
+    mapping->next = first_mapping;
+    while (!atomic_compare_exchange_weak(&first_mapping, &mapping->next, mapping))
+        continue;
+    return mapping;
+}
+
+static void free_entry(struct mapping *mapping)
+{
+    mapping->is_short = false;
+    mapping->owner = NULL;
+    heap_free(atomic_exchange(&mapping->path, NULL));
+}
+
+static int mapping_list_add(const void *bytes, size_t size, const char *path, struct err *err)
+{
+    size_t length = strlen(path) + 1;
+    char *copy = heap_alloc(length, 1, err);
+    if (!copy)
+        return -1;
+    memcpy(copy, path, length);
+    struct mapping *mapping = take_entry(copy, err);
+    if (!mapping) {
+        heap_free(copy);
+        return -1;
+    }
+    mapping->size = size;
+    mapping->owner = current_owner;
+    mapping->begin = (uintptr_t)bytes;
+    return 0;
+}
+
+static void mapping_list_remove(const void *bytes)
+{
+    for (struct mapping *mapping = first_mapping; mapping; mapping = mapping->next) {
+        if (mapping->begin != (uintptr_t)bytes)
+            continue;
+        mapping->begin = 0;
+        if (!mapping->is_short || mapping->owner != current_owner) /* no mapping_list_check comes */
+            free_entry(mapping);
+        return;
+    }
+}
+
+/* Its size is that of `begin` if `begin` is still the same afterwards. */
+static struct mapping *find_mapping(uintptr_t address)
+{
+    for (struct mapping *mapping = first_mapping; mapping; mapping = mapping->next) {
+        uintptr_t begin = mapping->begin;
+        size_t size = mapping->size;
+        if (begin && address >= begin && address - begin < size && mapping->begin == begin)
+            return mapping;
+    }
+    return NULL;
+}
+
+const char *mapping_list_path(const void *address)
+{
+    struct mapping *mapping = find_mapping((uintptr_t)address);
+    return mapping ? mapping->path : NULL;
+}
+
+const void *mapping_list_own(const void *owner)
+{
+    const void *before = current_owner;
+    current_owner = owner;
+    return before;
+}
+
+bool mapping_list_fill(const void *address)
+{
+    struct mapping *mapping = find_mapping((uintptr_t)address);
+    if (!mapping || !mapping->owner)
+        return false;
+    int error = errno;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t skipped = ((uintptr_t)address - mapping->begin) / page * page;
+    mapping->is_short = true; /* first_mapping: no thread reads zeros that are not reported */
+    void *filled = mmap((char *)mapping->begin + skipped, mapping->size - skipped, PROT_READ,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    errno = error;
+    return filled != MAP_FAILED;
+}
+
+int mapping_list_check(const void *owner, struct err *err)
+{
+    int failed = 0;
+    for (struct mapping *mapping = first_mapping; mapping; mapping = mapping->next) {
+        if (mapping->owner != owner || !mapping->is_short)
+            continue;
+        if (!failed)
+            err_clear(err);
+        failed = err_set(err, "'%s' became shorter while it was being read", mapping->path);
+        if (!mapping->begin)
+            free_entry(mapping);
+    }
+    return failed;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
 
 enum { READ_BYTES = 64 * 1024 };
 
@@ -210,18 +344,176 @@ int file_make_directory(const char *path, struct err *err)
     return err_output(err, "cannot make the directory '%s': %s", path, strerror(errno));
 }
 
-int file_descriptor_of(const char *path)
+/* --- names in a directory --------------------------------------------------------------------- */
+
+int listing_add(struct listing *listing, const char *name, struct arena *arena, struct err *err)
 {
-    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
-    if (strcmp(path, "/dev/stdout") == 0)
-        return STDOUT_FILENO;
-    if (strcmp(path, "/dev/stderr") == 0)
-        return STDERR_FILENO;
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        size_t size = strlen(folders[i]);
-        if (strncmp(path, folders[i], size) == 0 && path[size] &&
-            strspn(path + size, "0123456789") == strlen(path + size))
-            return atoi(path + size);
+    const char **names = arena_grow(arena, listing->names, listing->count, sizeof *names, err);
+    const char *copy = names ? arena_text(arena, name, strlen(name), err) : NULL;
+    if (!copy)
+        return -1;
+    listing->names = names;
+    listing->names[listing->count++] = copy;
+    return 0;
+}
+
+/* The next name; NULL after the last, or where the rest cannot be read: errno says which. */
+static const char *next_name(DIR *directory)
+{
+    errno = 0;
+    const struct dirent *entry = readdir(directory);
+    return entry ? entry->d_name : NULL;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int listing_read(struct listing *listing, const char *path, struct arena *arena, struct err *err)
+{
+    int failed = 0;
+    *listing = (struct listing){0};
+    DIR *directory = opendir(path);
+    if (!directory)
+        return err_set(err, "cannot read '%s': %s", path, strerror(errno));
+    for (const char *name; !failed && (name = next_name(directory));)
+        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+            failed = listing_add(listing, name, arena, err);
+    if (!failed && errno)
+        failed = err_set(err, "cannot read '%s': %s", path, strerror(errno));
+    closedir(directory);
+    if (listing->count)
+        qsort(listing->names, listing->count, sizeof *listing->names, compare_names);
+    return failed;
+}
+
+/* --- folders of models ------------------------------------------------------------------------ */
+
+static const struct folder_file *held_file(const struct folder *folder, const char *name)
+{
+    for (size_t i = 0; i < folder->file_count; i++)
+        if (strcmp(folder->files[i].name, name) == 0)
+            return &folder->files[i];
+    return NULL;
+}
+
+bool folder_has(const struct folder *folder, const char *name)
+{
+    char path[PATH_MAX]; /* not on the heap: without memory a file must not seem to be absent */
+    mode_t kind = 0;
+    if (folder->files)
+        return held_file(folder, name);
+    int size = snprintf(path, sizeof path, "%s/%s", folder->path, name);
+    if (size <= 0 || size >= PATH_MAX) /* it names no file */
+        return false;
+    return file_kind(&kind, path, NULL) || kind;
+}
+
+int folder_open(struct file *file, const struct folder *folder, const char *name, struct err *err)
+{
+    if (folder->files) {
+        const struct folder_file *held = held_file(folder, name);
+        if (!held)
+            return err_set(err, "the bundled model '%s' has no file '%s'", folder->path, name);
+        if (held->path)
+            return file_map_regular(file, held->path, err);
+        *file = file_borrow(held->bytes, held->size);
+        return 0;
     }
-    return -1;
+    struct buf path = {0};
+    buf_format(&path, "%s/%s", folder->path, name);
+    int failed = buf_check(&path, err) || file_map_regular(file, path.bytes, err);
+    buf_release(&path);
+    return failed ? -1 : 0;
+}
+
+int folder_read(const struct folder *folder, const char *name,
+                int (*read)(void *context, const struct file *file, struct err *err), void *context,
+                struct err *err)
+{
+    struct file file = {0};
+    if (folder_open(&file, folder, name, err))
+        return -1;
+    int failed = read(context, &file, err);
+    file_release(&file);
+    return failed ? err_prefix(err, "'%s/%s'", folder->path, name) : 0;
+}
+
+enum { PART_BYTES = 1 << 22 }; /* written before how far it is is told again */
+
+struct written {
+    size_t done, count; /* bytes */
+    const struct progress_sink *progress;
+};
+
+static int path_of(struct buf *path, const struct target_folder *target, const char *name,
+                   struct err *err)
+{
+    path->size = 0;
+    buf_format(path, "%s/%s", target->path, name);
+    return buf_check(path, err);
+}
+
+/* Write a file under its temporary name, down to the disk's own buffers. */
+static int write_file(struct stream *out, const struct folder_file *held,
+                      const struct target_folder *target, struct written *written, struct err *err)
+{
+    struct buf path = {0};
+    int failed = path_of(&path, target, held->name, err) ||
+                 stream_open_inside(out, path.bytes, target->replaces, err);
+    buf_release(&path);
+    if (failed)
+        return -1;
+    for (size_t at = 0; at < held->size && !out->failure;) {
+        size_t size = held->size - at < PART_BYTES ? held->size - at : PART_BYTES;
+        stream_bytes(out, held->bytes + at, size);
+        at += size;
+        written->done += size;
+        progress_tell(written->progress, written->done, written->count);
+    }
+    stream_flush(out);
+    return out->failure ? stream_commit(out, err) : 0; /* which says what went wrong */
+}
+
+/* What got its name before another could not: it was not there before. */
+static void take_back(const struct folder *folder, size_t count, const struct target_folder *target)
+{
+    struct buf path = {0};
+    for (size_t i = 0; i < count && !target->replaces; i++)
+        if (!path_of(&path, target, folder->files[i].name, NULL))
+            unlink(path.bytes);
+    buf_release(&path);
+}
+
+/* All files are written before the first gets its name: a full disk is noticed in time. */
+static int write_files(struct stream *streams, const struct folder *folder,
+                       const struct target_folder *target, const struct progress_sink *progress,
+                       struct err *err)
+{
+    struct written written = {.progress = progress};
+    for (size_t i = 0; i < folder->file_count; i++)
+        written.count += folder->files[i].size;
+    for (size_t i = 0; i < folder->file_count; i++)
+        if (write_file(&streams[i], &folder->files[i], target, &written, err))
+            return -1;
+    for (size_t i = 0; i < folder->file_count; i++) {
+        if (stream_commit(&streams[i], err)) {
+            take_back(folder, i, target);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int folder_save(const struct folder *folder, const struct target_folder *target,
+                const struct progress_sink *progress, struct err *err)
+{
+    struct arena arena = {0};
+    struct stream *streams = arena_alloc(&arena, folder->file_count, sizeof *streams, err);
+    int failed = !streams || write_files(streams, folder, target, progress, err);
+    for (size_t i = 0; streams && i < folder->file_count; i++)
+        stream_discard(&streams[i]);
+    arena_release(&arena);
+    return failed ? -1 : 0;
 }

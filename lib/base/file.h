@@ -1,7 +1,4 @@
-/* file.h: a whole file as bytes, mapped where the system can.
- *
- * A model's files are regular ones: a device or a pipe in their place would be read without an end.
- * Texts may come from anywhere, up to a size. No result replaces what was read (replacement.h).
+/* file.h: files as bytes, directories, and folders of models on disk or in memory.
  *
  *     struct file file = {0};
  *     if (file_map(&file, "models/life/config.json", err)) ...
@@ -15,6 +12,12 @@
 
 #include "base/err.h"
 
+struct arena;
+struct target_folder;
+struct progress_sink;
+
+/* --- files ------------------------------------------------------------------------------------ */
+
 struct file {
     const char *bytes; /* read-only; valid until file_release */
     size_t size;
@@ -23,48 +26,110 @@ struct file {
         dev_t device;
         ino_t inode;
         struct timespec modified;
-    } version; /* of what is mapped */
+    } version; /* of a mapped file */
 };
 
-/* Map a file, or read what cannot be mapped (a pipe); the second refuses what is not a regular
- * file, neither reading nor waiting for it. */
+/* Map a file, or read a pipe or device up to FILE_READ_MAX_BYTES; file_map_regular, for files of
+ * models, refuses these without waiting for them. No result replaces the file (replacement.h). */
 int file_map(struct file *file, const char *path, struct err *err);
 int file_map_regular(struct file *file, const char *path, struct err *err);
 
-/* What has no size to be known beforehand is read up to so many bytes: /dev/zero has no end. */
-#define FILE_READ_MAX_BYTES ((size_t)1 << 30)
+#define FILE_READ_MAX_BYTES ((size_t)1 << 30) /* /dev/zero has no end */
 
-/* Read all of an open descriptor (a pipe, a terminal) up to its end; `name` is for errors. */
+/* Read an open descriptor (a pipe, a terminal) to its end; `name` is for errors. */
 int file_read(struct file *file, int descriptor, const char *name, struct err *err);
 
 /* A file of bytes that the caller owns. */
 struct file file_borrow(const char *bytes, size_t size);
 
-/* Give back the memory of the bytes before `end` that the system can read again when needed. */
+/* Free the memory of the bytes before `end`; the system reads them again when needed. */
 void file_forget(const struct file *file, const char *end);
 
-/* True when what is mapped was written to since. (A path that leads elsewhere is no change.) */
+/* True if the mapped file was written to since. (Another file at that path is no change.) */
 bool file_has_changed(const struct file *file, const char *path);
 
 void file_release(struct file *file);
 
+/* --- pages of mapped files that cannot be read ------------------------------------------------
+ *
+ * Someone made the file shorter, and SIGBUS comes. Functions for its handler are safe there.
+ */
+
+/* The path of the file that is mapped at an address, valid until it is released; NULL: none. For a
+ * handler that ends the program. */
+const char *mapping_list_path(const void *address);
+
+/* For a handler that continues with zeros (host_call.h): fill an owner's file with zeros, from the
+ * page of this address on. False: the address is in no owner's file, or the system refuses. */
+bool mapping_list_fill(const void *address);
+
+/* Set the owner of the files that this thread maps from now on; returns the previous one. */
+const void *mapping_list_own(const void *owner);
+
+/* Fail, with a message that replaces any other, if a file of this owner was filled with zeros: each
+ * time until the file is released, and once after that. */
+int mapping_list_check(const void *owner, struct err *err);
+
+/* --- names of files --------------------------------------------------------------------------- */
+
 bool file_is_directory(const char *path);
 
-/* The kind of what has a path, itself (S_IFREG, S_IFLNK, …); 0: nothing has it. What cannot be
- * looked at is an error, not absent. The second tells by errno whether a look failed for absence.
- */
+/* The kind of file that has this name, without following a link (S_IFREG, S_IFLNK, …); 0: none.
+ * -1 with `err`: unknown. */
 int file_kind(mode_t *kind, const char *path, struct err *err);
+
+/* True if errno says that a file does not exist. */
 bool file_is_absent(void);
 
-/* True when something has this name, even a dead link or what cannot be looked at: opening it says
- * what is wrong. */
+/* True if a file has this name, also a dangling link or an inaccessible file: opening it tells the
+ * error. */
 bool file_exists(const char *path);
 
-/* Remove a file if it is there; make a directory unless it is there, in a parent that exists. */
+/* Remove a file if it exists; make a directory, in an existing one, if it does not. */
 int file_remove(const char *path, struct err *err);
 int file_make_directory(const char *path, struct err *err);
 
-/* The open descriptor that /dev/stdout, /dev/stderr or /dev/fd/N names; -1: no such name. */
-int file_descriptor_of(const char *path);
+struct listing {
+    const char **names; /* [count], in the order of their bytes, without "." and ".." */
+    size_t count;
+};
+
+/* List a directory. The names belong to the arena. */
+int listing_read(struct listing *listing, const char *path, struct arena *arena, struct err *err);
+
+/* Append a copy of a name. */
+int listing_add(struct listing *listing, const char *name, struct arena *arena, struct err *err);
+
+/* --- folders of models, on disk or in memory -------------------------------------------------- */
+
+struct folder_file {
+    const char *name;
+    const char *bytes; /* valid as long as the folder */
+    size_t size;
+    const char *path; /* not NULL: this file on disk instead of the bytes */
+};
+
+struct folder {
+    const char *path;                /* the directory, or the name of a model in memory */
+    const struct folder_file *files; /* NULL: on disk */
+    size_t file_count;
+};
+
+/* True also for an inaccessible file: opening it tells the error. */
+bool folder_has(const struct folder *folder, const char *name);
+
+/* Open a file of the folder; release it with file_release. Errors name path and file. */
+int folder_open(struct file *file, const struct folder *folder, const char *name, struct err *err);
+
+/* Open a file, call `read`, and release the file. Errors of `read` get path and file as prefix. */
+int folder_read(const struct folder *folder, const char *name,
+                int (*read)(void *context, const struct file *file, struct err *err), void *context,
+                struct err *err);
+
+/* Write the files of a folder in memory to an open target (replacement.h). They get their names, in
+ * order, after all are written, so that a failure usually leaves none. `progress`, which may be
+ * NULL, counts bytes. */
+int folder_save(const struct folder *folder, const struct target_folder *target,
+                const struct progress_sink *progress, struct err *err);
 
 #endif

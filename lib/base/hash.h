@@ -1,9 +1,8 @@
-/* hash.h: hashes that no one outside of this process can foresee, so that a vocabulary cannot hold
- * words that all want one slot. They are keyed by two numbers drawn when the process starts:
- * nothing that is printed or written may depend on them or on the order of slots.
+/* hash.h: hashes, an index of numbers by hash, and a map from byte strings to numbers.
  *
- *     uint64_t hash = hash_bytes("dessert", 7);
- *     uint64_t pair = hash_mix(left, right);
+ * The hashes are keyed by two random numbers of this process, so that no vocabulary can choose
+ * words that all have the same slot. Nothing that is printed or written may depend on them or on
+ * the order of slots.
  */
 #ifndef ATTN_BASE_HASH_H
 #define ATTN_BASE_HASH_H
@@ -11,11 +10,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/memory.h"
 
-extern uint64_t hash_keys[2]; /* set before main, and never again */
+extern uint64_t hash_keys[2]; /* set before main, and not changed */
 
-/* Bits of both numbers everywhere in the result. */
+/* Hash two numbers: each bit of the result depends on both. */
 static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 {
     __extension__ typedef unsigned __int128 wide;
@@ -25,11 +24,11 @@ static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 
 uint64_t hash_bytes(const char *bytes, size_t size);
 
-/* The same where HASH_NEAR bytes can be read, however few are hashed. It has no branch on their
- * number: sizes of words are as good as random, and half of such branches are mispredicted. */
+/* hash_near is hash_bytes if HASH_NEAR bytes are readable, whatever `size` is. It does not branch
+ * on small sizes: those of words are random, and half of such branches would be mispredicted. */
 enum { HASH_NEAR = 8 };
 
-/* So many bytes, HASH_NEAR at most, as a number. */
+/* `size` bytes, at most HASH_NEAR, as a number. */
 static inline uint64_t hash_load(const char *bytes, size_t size)
 {
     uint64_t number = 0;
@@ -45,22 +44,22 @@ static inline uint64_t hash_near(const char *bytes, size_t size)
     return hash_mix(hash, hash);
 }
 
-/* FNV-1a, a checksum for files: it has no key, and one changed byte always changes it. Begin with
- * HASH_FNV_BEGIN; bytes may come in pieces. */
+/* FNV-1a, a checksum for files, without a key: one changed byte always changes it. Begin with
+ * HASH_FNV_BEGIN; the bytes may come in pieces. */
 #define HASH_FNV_BEGIN 0xcbf29ce484222325u
 uint64_t hash_fnv(uint64_t hash, const char *bytes, size_t size);
 
-/* --- an index: numbers of things found by their hash; the caller compares the things ---
+/* --- an index: numbers by the hashes of their things; the caller compares the things ----------
  *
  *     struct hash_probe probe = hash_probe(&index, hash_bytes(word, size));
  *     while (hash_next(&probe, &number))
  *         if (is_it(number, word, size))
  *             return number;
- *     hash_put(&probe, new_number);     (the probe has found the free slot)
+ *     hash_put(&probe, new_number);
  */
 enum {
     HASH_TAG_SHIFT = 24,
-    HASH_NUMBER_MAX = (1 << HASH_TAG_SHIFT) - 2, /* numbers stand in the slots plus 1 */
+    HASH_NUMBER_MAX = (1 << HASH_TAG_SHIFT) - 2, /* slots contain the number + 1 */
 };
 
 struct hash_index {
@@ -74,10 +73,10 @@ struct hash_probe {
     uint32_t tag;
 };
 
-/* Room for `count` numbers, from the arena. */
+/* Allocate slots for `count` numbers from the arena. */
 int hash_index_init(struct hash_index *index, size_t count, struct arena *arena, struct err *err);
 
-/* Begin to look for a hash. */
+/* Begin to look up a hash. */
 static inline struct hash_probe hash_probe(const struct hash_index *index, uint64_t hash)
 {
     return (struct hash_probe){
@@ -87,13 +86,13 @@ static inline struct hash_probe hash_probe(const struct hash_index *index, uint6
     };
 }
 
-/* Ask for the memory where a hash will be looked for, some time before that. */
+/* Prefetch the slot of a hash that will be looked up. */
 static inline void hash_prefetch(const struct hash_index *index, uint64_t hash)
 {
     __builtin_prefetch(&index->slots[(size_t)(hash >> HASH_TAG_SHIFT) & index->mask]);
 }
 
-/* The next number whose thing may have that hash; false when there is none left. */
+/* The next number whose thing may have that hash; false: there are no more. */
 static inline bool hash_next(struct hash_probe *probe, uint32_t *number)
 {
     const struct hash_index *index = probe->index;
@@ -107,17 +106,41 @@ static inline bool hash_next(struct hash_probe *probe, uint32_t *number)
     return false;
 }
 
-/* Enter a number where the probe has come to its end. */
+/* Insert a number after hash_next returned false: the probe is at the free slot. */
 static inline void hash_put(const struct hash_probe *probe, uint32_t number)
 {
     probe->index->slots[probe->at] = probe->tag | (number + 1);
 }
 
-/* Put another number in the place of the one that hash_next gave last. */
+/* Replace the number that hash_next returned last. */
 static inline void hash_replace(const struct hash_probe *probe, uint32_t number)
 {
     size_t last = (probe->at - 1) & probe->index->mask;
     probe->index->slots[last] = probe->tag | (number + 1);
 }
+
+/* --- a map, whose keys are borrowed -----------------------------------------------------------
+ *
+ *     struct map map = {0};
+ *     if (map_reserve(&map, count, err) || map_put(&map, "is", 2, 4, err)) ...
+ *     if (map_get(&map, "is", 2, &id)) ...
+ *     map_release(&map);
+ */
+struct map {
+    struct map_slot *slots;
+    size_t slot_count; /* a power of two, or 0 */
+    size_t count;
+};
+
+/* Allocate slots for `count` keys. */
+int map_reserve(struct map *map, size_t count, struct err *err);
+
+/* Set the value of a new or known key, whose bytes must outlive the map. */
+int map_put(struct map *map, const char *key, size_t size, uint32_t value, struct err *err);
+
+/* True if the key is known; its value goes to `value`, which may be NULL. */
+bool map_get(const struct map *map, const char *key, size_t size, uint32_t *value);
+
+void map_release(struct map *map);
 
 #endif

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "base/mapping_list.h"
+#include "base/file.h"
 
 static struct {
     pthread_mutex_t mutex;

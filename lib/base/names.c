@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/arena.h"
 #include "base/buf.h"
+#include "base/memory.h"
 #include "base/num.h"
 #include "base/utf8.h"
 

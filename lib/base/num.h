@@ -1,4 +1,4 @@
-/* num.h: numbers in and out of text, and sizes that must not overflow. */
+/* num.h: numbers to and from text, checked sizes, measurements for people, base64. */
 #ifndef ATTN_BASE_NUM_H
 #define ATTN_BASE_NUM_H
 
@@ -6,18 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-    NUM_DOUBLE_BYTES = 32,
-    NUM_FLOAT_BYTES = 24, /* the longest num_float and its closing 0 */
-    NUM_SIZE_BYTES = 32,  /* the longest num_size and its closing 0 */
-    NUM_COUNT_BYTES = 20, /* the longest num_count, which has no closing 0 */
-};
+/* --- sizes ------------------------------------------------------------------------------------ */
 
-/* Checked arithmetic: false, and `*result` untouched, when the result does not fit. */
+/* Checked arithmetic: false, and `*result` unchanged, if the result does not fit. */
 bool num_add(size_t *result, size_t a, size_t b);
 bool num_multiply(size_t *result, size_t a, size_t b);
 
-/* The smaller and the larger of two sizes. */
 static inline size_t num_min(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -28,33 +22,64 @@ static inline size_t num_max(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Up to 8 bytes as a number, the lowest first. */
-uint64_t num_of_bytes(const char *bytes, size_t size);
+/* --- text ------------------------------------------------------------------------------------- */
 
-/* The whole text, or `size` bytes of one, is one decimal number in [min, max], else false: no
- * blanks, no `3x`, no `0x1`. */
+/* Capacities for the longest text and its closing 0; num_count writes no 0. */
+enum { NUM_DOUBLE_BYTES = 32, NUM_FLOAT_BYTES = 24, NUM_SIZE_BYTES = 32, NUM_COUNT_BYTES = 20 };
+
+/* Read a text, or `size` bytes of one, that is a decimal number in [min, max] as a whole: no
+ * blanks, no `3x`, no `0x1`. False: it is not. */
 bool num_parse_integer(const char *text, long long min, long long max, long long *value);
 bool num_parse_part(const char *text, size_t size, long long min, long long max, long long *value);
 bool num_parse_double(const char *text, double min, double max, double *value);
 
-/* Write the shortest decimal that reads back to the same float32, `0.1`, `3.4e-08`, `inf`, in every
- * locale alike; returns its length. */
+/* Write the shortest decimal that reads back as the same float32 (`0.1`, `3.4e-08`, `inf`), in any
+ * locale. Returns its length. */
 size_t num_float(char text[NUM_FLOAT_BYTES], float value);
 
-/* The same of a double, with at least 15 digits to choose from, as printf's %g lays them out;
- * decimal digits without a closing 0, whose number it returns; a size for people, `1.5 KiB`, which
- * returns `text`. */
+/* Write a double with the first of 15, 16, 17 digits that reads back the same, as printf's %g. */
 void num_double(char text[NUM_DOUBLE_BYTES], double value);
-size_t num_count(char text[NUM_COUNT_BYTES], uint64_t count);
-const char *num_size(char text[NUM_SIZE_BYTES], uint64_t bytes);
 
-/* The value for printf with so many decimals; 0 for what would read -0.00. */
+/* Write decimal digits. Returns their number. */
+size_t num_count(char text[NUM_COUNT_BYTES], uint64_t count);
+
+/* The value to print with this number of decimals: 0 instead of a value that prints as -0.00. */
 double num_shown(double value, int decimals);
 
-/* "s" but for one thing: "1 token", "2 tokens". */
+/* "s", or "" for 1: "1 token", "2 tokens". */
 static inline const char *num_plural(size_t count)
 {
     return count == 1 ? "" : "s";
 }
+
+/* --- bytes ------------------------------------------------------------------------------------ */
+
+/* Up to 8 bytes as a number, the lowest first. */
+uint64_t num_of_bytes(const char *bytes, size_t size);
+
+/* Decode base64, with or without = at the end, to `out`, which has three quarters of the text's
+ * size. False: it is not base64. */
+bool base64_decode(char *out, size_t *size, const char *text, size_t text_size);
+
+/* --- measurements ----------------------------------------------------------------------------- */
+
+enum { AMOUNT_BYTES = 32, BAR_COLUMNS = 16, BAR_BYTES = 3 * BAR_COLUMNS + 1 };
+
+/* Write bytes with a binary unit: `1.5 KiB`. Returns `text`. */
+const char *num_size(char text[NUM_SIZE_BYTES], uint64_t bytes);
+
+/* Write three significant digits and a unit: `251 GFLOP/s`. Returns `text`. */
+const char *amount_write(char text[AMOUNT_BYTES], double value, const char *unit);
+
+/* Draw a share, clamped to 0 … 1, as a bar of eighths of a column (██████▊) and blanks, at most
+ * BAR_COLUMNS wide. Returns `bar`. */
+const char *bar_draw(char bar[BAR_BYTES], double share, int columns);
+
+/* The median of a member of `count` structs, at least one: `first` is that of the first struct,
+ * `step_bytes` the size of a struct. `sorted` has a capacity of `count`. */
+double median(const double *first, size_t step_bytes, size_t count, double *sorted);
+
+/* The exponent b of y = a * x^b, fitted to the second half of the points; NAN: fewer than two. */
+double growth_exponent(const size_t *x, const double *y, size_t count);
 
 #endif

@@ -1,53 +1,68 @@
-/* platform.h: what Linux has and POSIX has not. Elsewhere (macOS) it is done with what there is, or
- * left out; who includes this need not know which. Nothing else calls Linux by name (a test looks).
+/* platform.h: functions of the system: those of Linux, with a replacement, or nothing, elsewhere
+ * (macOS). No other file calls Linux's own functions (tests/floors.awk).
  */
 #ifndef ATTN_BASE_PLATFORM_H
 #define ATTN_BASE_PLATFORM_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
-#include <sys/types.h>
 
-#include "base/err.h"
+/* Compile a function for several instruction sets and choose one when the program starts. All give
+ * the same bits: there is no -ffast-math, and no sum is reordered. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define FOR_EACH_ISA __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define FOR_EACH_ISA
+#endif
 
-/* Bytes that nobody can tell before; false: there are none, and `bytes` is as it was. */
+/* Seconds since some moment in the past, for measuring; never set back. */
+double clock_seconds(void);
+
+/* Get unpredictable bytes; false: there are none, and `bytes` is unchanged. */
 bool platform_random(void *bytes, size_t size);
 
-/* Write to disk what was written to the file system of this file. */
+/* Wait until all writes to the file system of this file are on disk. */
 int platform_sync(int descriptor);
 
-/* Rename, unless there is such a file (EEXIST); with ENOSYS or EINVAL where that cannot be done in
- * one step. */
+/* Rename, but fail with EEXIST if the name is taken; with ENOSYS or EINVAL if the system cannot do
+ * that in one step. */
 int platform_rename_new(const char *from, const char *to);
 
-/* Does a file have an access control list? Then its group permissions are the list's mask. */
+/* True if the file has an access control list; its group permissions are then the list's mask. */
 bool platform_has_access_list(const char *path);
 
-/* When a file was last written. */
+/* The time of the last write to a file. */
 struct timespec platform_written(const struct stat *status);
 
-/* Advice: that these pages be large, and that freed pieces of that size go back to the system. */
+/* Advise the system to use large pages here. */
 void platform_advise_huge(void *pages, size_t size);
+
+/* Return freed pieces of this size or above to the system. */
 void platform_give_back(size_t least);
 
-/* The bytes that this process can still take: the least of the system's free memory and what the
- * limits of its control groups and of `ulimit -v` leave, and which of them that is. SIZE_MAX:
- * unknown. */
+/* The bytes that this process can still allocate, and the reason: the least of the free memory of
+ * the system and what control groups and `ulimit -v` leave. SIZE_MAX: unknown. */
 size_t platform_memory_bytes(const char **limit);
 
-/* The last such byte, or NULL. */
+/* The last occurrence of a byte, or NULL. */
 const char *platform_last_byte(const char *bytes, char byte, size_t size);
 
-/* May this process use the tiles of AMX? From then on it may, where it answers so. */
+/* Request the tiles of AMX for this process; false: refused. */
 bool platform_grants_tiles(void);
 
-/* A core's second-level cache, and the largest cache; 0: unknown. */
+/* The size of a core's second-level cache, and of the largest cache; 0: unknown. */
 size_t platform_core_cache_bytes(void);
 size_t platform_cache_bytes(void);
 
-/* The processors that we may use; the one that we are on, -1: unknown; and move this thread to the
- * one that comes so many steps after another, and leave it free again. */
+/* The number of processors that this process may use. */
 size_t platform_processors(void);
+
+/* The processor that runs this thread; -1: unknown. */
 int platform_processor(void);
+
+/* Move this thread to the usable processor `steps` after `from`, then let it move freely. */
 void platform_step_aside(int from, size_t steps);
 
 #endif

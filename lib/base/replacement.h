@@ -1,9 +1,9 @@
-/* replacement.h: which files a result may replace, and what the new file keeps of the old one.
+/* replacement.h: which files and folders a result may replace, and what is kept of the old file.
  *
- * A rename asks for no more than a folder that may be written, so the rules of all that replaces a
- * file are here: not one that its owner may not write (0444), be it root who asks, and not one that
- * this process has read, as its input or as a part of its model, under whatever name. What replaces
- * a file has its permissions, owner and group, as far as the user may give them.
+ * A rename needs only a writable folder, so these rules apply to all that replaces a file: it must
+ * be writable by its owner, even for root, and not be read by this process, as input or part of a
+ * model, by any name. The new file gets the permissions of the old one and, if the user may set
+ * them, owner and group.
  *
  *     if (replacement_guard(descriptor, READ_AS_INPUT, err)) ...     when something is read
  *     if (replacement_check(path, &status, READ_AS_MODEL, err)) ...  before anything is written
@@ -16,33 +16,64 @@
 
 #include "base/err.h"
 
-/* What a file was read as; each is guarded more closely than the one before it. */
+/* What a file was read as, in ascending order of protection. */
 enum reading_kind {
-    READ_AS_MODEL, /* by its name in a model's folder, which may be saved anew as a whole */
+    READ_AS_MODEL, /* by its name in a model's folder, which may be saved again as a whole */
     READ_AS_INPUT, /* a path that the user wrote */
 };
 
-/* Let no result replace a file that is being read; what is no file needs no guard. Threads may do
- * so at the same time. */
+/* Let no result replace a file that is being read. Thread-safe. */
 int replacement_guard(int descriptor, enum reading_kind kind, struct err *err);
 
-/* Refuse a file with that status: one that is read-only, or that was
- * read as `kind` or closer. */
+/* Refuse to replace a file of this status if it is read-only, or was read as `kind` or above. */
 int replacement_check(const char *path, const struct stat *status, enum reading_kind kind,
                       struct err *err);
 
-/* The same for what has a name, itself, and what this user may not write; nothing is fine. */
+/* The same for the file of this name, if any; also refuse one that this user may not write. */
 int replacement_check_name(const char *path, struct err *err);
 
-/* Give a new file what the one at `path`, which it is about to replace, has; where there is none,
- * what any new file has. */
+/* Give a new file the permissions, owner and group of the file at `path` that it will replace, or
+ * those of any new file if there is none. */
 int replacement_keep(int descriptor, const char *path, struct err *err);
 
-/* Let all that this process makes from now on be no more open to others than the file at `path`, if
- * there is one: what is put together beside it, or takes its place piece by piece. */
+/* Make all files of this process from now on no more accessible to others than the file at `path`,
+ * if there is one: they are its parts or its replacement. */
 void replacement_keep_private(const char *path);
 
-/* Replace a file by another, with the check of its name and all that is kept. */
+/* Rename a file to replace another, with replacement_check_name and replacement_keep. */
 int replacement_rename(const char *from, const char *path, struct err *err);
+
+/* --- a folder for the files of a command, locked (flock) while they are written ---------------
+ *
+ * A folder that is not empty is refused before anything is computed. With --force, new files
+ * replace files of the same names, each by a rename. Links in the folder are not followed. If a
+ * command fails or is interrupted, its finished files stay.
+ *
+ *     if (target_folder_check(path, options->force, err)) ...
+ *     ... compute ...
+ *     if (target_folder_open(&target, path, options->force, err) ||
+ *         folder_save(&folder, &target, NULL, err)) ...
+ *     target_folder_close(&target);
+ */
+struct target_folder {
+    const char *path; /* the caller's; NULL: closed */
+    bool replaces;    /* files of the same names */
+    bool made;        /* it did not exist */
+    int descriptor;   /* holds the lock; -1: none */
+};
+
+/* Check the folder before computing. */
+int target_folder_check(const char *path, bool replaces, struct err *err);
+
+/* Make the folder if necessary, lock and check it. On failure nothing is held. */
+int target_folder_open(struct target_folder *target, const char *path, bool replaces,
+                       struct err *err);
+
+/* The same for a folder in an open one, whose lock is for both. */
+int target_folder_open_inside(struct target_folder *target, const char *path,
+                              const struct target_folder *outer, struct err *err);
+
+/* Unlock it; remove it if it was made and is empty. */
+void target_folder_close(struct target_folder *target);
 
 #endif

@@ -4,7 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +19,150 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/heap.h"
+#include "base/memory.h"
+#include "base/num.h"
 #include "base/platform.h"
 #include "base/replacement.h"
-#include "base/transfer.h"
+#include "base/utf8.h"
+
+/* --- whole reads and writes ------------------------------------------------------------------- */
+
+static _Thread_local volatile sig_atomic_t is_writing;
+
+bool transfer_is_writing(void)
+{
+    return is_writing;
+}
+
+/* Whether what failed may be tried again: at once, or after it was waited for. */
+static bool again(int descriptor, short event)
+{
+    struct pollfd waiting = {descriptor, event, 0};
+    if (errno == EINTR)
+        return true;
+    if (errno != EAGAIN && errno != EWOULDBLOCK)
+        return false;
+    return poll(&waiting, 1, -1) > 0 || errno == EINTR;
+}
+
+ssize_t transfer_read(int descriptor, void *bytes, size_t size)
+{
+    ssize_t got;
+    do
+        got = read(descriptor, bytes, size);
+    while (got < 0 && again(descriptor, POLLIN));
+    return got;
+}
+
+static int write_all(int descriptor, const char *from, size_t size)
+{
+    while (size > 0) {
+        ssize_t put = write(descriptor, from, size);
+        if (put < 0 && !again(descriptor, POLLOUT))
+            return -1;
+        from += put > 0 ? put : 0;
+        size -= put > 0 ? (size_t)put : 0;
+    }
+    return 0;
+}
+
+int transfer_write(int descriptor, const void *bytes, size_t size)
+{
+    is_writing = 1;
+    int failed = write_all(descriptor, bytes, size);
+    is_writing = 0;
+    return failed;
+}
+
+/* --- text on terminals ------------------------------------------------------------------------ */
+
+static void escape(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t size)
+{
+    *sign = '\0';
+    for (size_t i = 0; i < size; i++)
+        snprintf(sign + 4 * i, 5, "\\x%02x", (unsigned char)bytes[i]);
+}
+
+static void copy(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t size)
+{
+    memcpy(sign, bytes, size);
+    sign[size] = '\0';
+}
+
+size_t terminal_sign(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t size)
+{
+    uint32_t c = 0;
+    size_t length = utf8_decode(&c, bytes, size);
+    bool shown = length > 0 && utf8_is_visible(c);
+    length = length ? length : 1;
+    (shown ? copy : escape)(sign, bytes, length);
+    return length;
+}
+
+size_t terminal_colour(const char *bytes, size_t size)
+{
+    size_t at = 2;
+    if (size < 3 || bytes[0] != '\x1b' || bytes[1] != '[')
+        return 0;
+    while (at < size && at < TERMINAL_SIGN_BYTES - 2 &&
+           (bytes[at] == ';' || (bytes[at] >= '0' && bytes[at] <= '9')))
+        at++;
+    return at < size && bytes[at] == 'm' ? at + 1 : 0;
+}
+
+/* Blanks that are no controls: a no-break space, the wide one of Chinese. */
+static bool is_space(uint32_t c)
+{
+    return c == '\n' || c == '\t' || (c >= 0xa0 && utf8_class(c) == UTF8_SPACE);
+}
+
+/* Are the held bytes the first ones of a character? */
+static bool is_begun(const struct terminal *terminal)
+{
+    unsigned char first = (unsigned char)terminal->held[0];
+    unsigned char last = (unsigned char)terminal->held[terminal->held_size - 1];
+    size_t whole = first < 0xc2 || first > 0xf4 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    return terminal->held_size < whole && (terminal->held_size == 1 || (last & 0xc0) == 0x80);
+}
+
+/* Take out the held bytes, escaped. */
+static void terminal_rest(struct terminal *terminal, char sign[TERMINAL_SIGN_BYTES])
+{
+    escape(sign, terminal->held, terminal->held_size);
+    terminal->held_size = 0;
+}
+
+/* Take the first of `size` bytes, at least 1, and write its visible form to `sign`: nothing while a
+ * character is incomplete. Returns the number of bytes taken, which may be 0. */
+static size_t terminal_take(struct terminal *terminal, char sign[TERMINAL_SIGN_BYTES],
+                            const char *bytes, size_t size)
+{
+    uint32_t c = 0;
+    size_t before = terminal->held_size;
+    size_t colour = terminal->colours && !before ? terminal_colour(bytes, size) : 0;
+    if (colour) {
+        copy(sign, bytes, colour);
+        return colour;
+    }
+    terminal->held[terminal->held_size++] = *bytes;
+    *sign = '\0';
+    size_t length = utf8_decode(&c, terminal->held, terminal->held_size);
+    if (!length && is_begun(terminal))
+        return 1;
+    if (!length && before) { /* it was no beginning: the byte is looked at once more, alone */
+        terminal->held_size = before;
+        terminal_rest(terminal, sign);
+        return 0;
+    }
+    if (length && is_space(c))
+        copy(sign, terminal->held, length);
+    else
+        terminal_sign(sign, terminal->held, terminal->held_size);
+    terminal->held_size = 0;
+    return 1;
+}
+
+/* --- streams ---------------------------------------------------------------------------------- */
 
 enum {
     BUFFER_BYTES = 64 * 1024,
@@ -117,6 +261,23 @@ static int resolve(char **target, const char *path, const struct stat *status, s
     int failed = name && !*target;
     free(real);
     return failed ? -1 : 0;
+}
+
+/* The open descriptor that /dev/stdout, /dev/stderr or /dev/fd/N names; -1: another path. */
+static int file_descriptor_of(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    if (strcmp(path, "/dev/stdout") == 0)
+        return STDOUT_FILENO;
+    if (strcmp(path, "/dev/stderr") == 0)
+        return STDERR_FILENO;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        size_t size = strlen(folders[i]);
+        if (strncmp(path, folders[i], size) == 0 && path[size] &&
+            strspn(path + size, "0123456789") == strlen(path + size))
+            return atoi(path + size);
+    }
+    return -1;
 }
 
 /* Devices, pipes and files without a name are written in place: there is nothing to rename. */
@@ -449,4 +610,43 @@ int stream_end(struct stream *stream, int failed, struct err *err)
     failed = failed || stream_commit(stream, err);
     stream_discard(stream);
     return failed ? -1 : 0;
+}
+
+void stream_text(struct stream *stream, const char *text)
+{
+    stream_bytes(stream, text, strlen(text));
+}
+
+void stream_char(struct stream *stream, char c)
+{
+    stream_bytes(stream, &c, 1);
+}
+
+void stream_format(struct stream *stream, const char *format, ...)
+{
+    char small[256];
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(small, sizeof small, format, args);
+    va_end(args);
+    if (size >= 0 && (size_t)size < sizeof small) {
+        stream_bytes(stream, small, (size_t)size);
+        return;
+    }
+    char *large = size < 0 ? NULL : heap_alloc((size_t)size + 1, 1, NULL);
+    if (!large) {
+        stream->failure = stream->failure ? stream->failure : ENOMEM;
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(large, (size_t)size + 1, format, args);
+    va_end(args);
+    stream_bytes(stream, large, (size_t)size);
+    heap_free(large);
+}
+
+void stream_float(struct stream *stream, float value)
+{
+    char text[NUM_FLOAT_BYTES];
+    stream_bytes(stream, text, num_float(text, value));
 }

@@ -1,13 +1,12 @@
-/* stream.h: bytes on their way out, all or nothing.
+/* stream.h: output that is written completely or not at all.
  *
- * A file is written as TARGET.attn-cli-XXXXXX.tmp; only stream_commit, after the last byte is
- * checked and on disk, renames it. Else the target stays as it was. Writes never fail one by one:
- * the first failure sticks and stream_commit returns it. A temporary file is locked (flock) while
- * its process lives; stream_open removes those of the same target that are not.
+ * A file is written as TARGET.attn-cli-XXXXXX.tmp; stream_commit renames it after the last byte is
+ * checked and on disk. Until then the target is unchanged. Single writes do not fail:
+ * stream_commit reports the first failure. A temporary file is locked (flock) while its process
+ * lives; stream_open removes unlocked ones of the same target.
  *
- * A path that the user wrote (-o) may lead through links; a link that leads nowhere, a directory
- * and what may not be replaced (replacement.h) are refused; devices and pipes are written in place.
- * A terminal gets what terminal.h lets through.
+ * A path that the user wrote (-o) may lead through links. A dangling link, a directory and files
+ * that may not be replaced (replacement.h) are refused; devices and pipes are written in place.
  *
  *     if (stream_open(&out, "weights.csv", err)) ...
  *     stream_text(&out, "query\\key");
@@ -19,41 +18,44 @@
 #define ATTN_BASE_STREAM_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
-#include "base/terminal.h"
 
 struct buf;
 
 struct stream {
     int descriptor;
-    struct buf *memory; /* in place of the descriptor; NULL: there is one */
-    struct stream *hex; /* in place of it, gets two digits for each byte; NULL: there is one */
+    struct buf *memory; /* written to instead of the descriptor, or NULL */
+    struct stream *hex; /* gets two digits for each byte instead of the descriptor, or NULL */
     int failure;        /* errno of the first write that failed; 0: none */
-    char *target;       /* NULL: a descriptor that was handed in */
-    char *temporary;    /* what is renamed to `target` */
-    bool is_new;        /* nothing that has the target's name is replaced */
+    char *target;       /* NULL: a descriptor of the caller */
+    char *temporary;    /* renamed to `target` */
+    bool is_new;        /* commit refuses to replace a file */
     char *buffer;       /* NULL: closed */
     size_t used;
-    size_t written_bytes; /* all that was put in, for reports */
-    uint64_t *sum;        /* the caller's checksum (hash_fnv) of these bytes; NULL: none */
-    struct terminal terminal;
+    size_t written_bytes; /* all bytes put in, for reports */
+    uint64_t *sum;        /* the caller's checksum (hash_fnv) of these bytes, or NULL */
+    struct terminal {
+        bool shows;   /* people read it: escape bytes as terminal_sign does */
+        bool colours; /* pass sequences that set colours: the writer has escaped all else */
+        char held[4]; /* the beginning of a character */
+        size_t held_size;
+    } terminal;
 };
 
-/* Begin a file that the user named; or one of a folder of results, where no link is followed, and
- * what has its name is replaced or, unless `replaces`, refused; or write to a descriptor that stays
- * open (standard output). */
+/* Begin a file that the user named; or a file in a folder of results, where links are not followed
+ * and a file of that name is replaced or, unless `replaces`, refused. */
 int stream_open(struct stream *stream, const char *path, struct err *err);
 int stream_open_inside(struct stream *stream, const char *path, bool replaces, struct err *err);
+
+/* Write to a descriptor that stays open (standard output); to the end of a buffer, which itself
+ * notes missing memory; to another stream, as hexadecimal digits. */
 int stream_to(struct stream *stream, int descriptor, struct err *err);
-
-/* Or to the end of a buffer, which says itself whether there was memory. */
 int stream_to_memory(struct stream *stream, struct buf *memory, struct err *err);
-
-/* Or to another stream, as hexadecimal digits. */
 int stream_to_hex(struct stream *stream, struct stream *hex, struct err *err);
 
-/* What is written is no text: a terminal that asked for it by name gets every byte, too. */
+/* The output is not text: even a terminal gets every byte unchanged. */
 void stream_binary(struct stream *stream);
 
 void stream_bytes(struct stream *stream, const void *bytes, size_t size);
@@ -61,28 +63,53 @@ void stream_text(struct stream *stream, const char *text);
 void stream_char(struct stream *stream, char c);
 void stream_format(struct stream *stream, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-void stream_float(struct stream *stream, float value); /* num_float's text */
+void stream_float(struct stream *stream, float value); /* as num_float */
 
-/* Send what is buffered on its way now: a reader at the other end of the pipe is waiting. */
+/* Write out the buffer now: a reader of the pipe is waiting. */
 void stream_flush(struct stream *stream);
 
-/* Finish: flush, check, and give the file its name, on failure nothing is left; or give up: the
- * temporary file goes, the target stays as it was. */
+/* Write the rest, check, and give the file its name; on failure nothing is left. Or give up: remove
+ * the temporary file. */
 int stream_commit(struct stream *stream, struct err *err);
 void stream_discard(struct stream *stream);
 
-/* Finish what was written; where that failed, give up. -1 in either failure. */
+/* Commit unless `failed`, else discard. -1 after either failure. */
 int stream_end(struct stream *stream, int failed, struct err *err);
 
-/* Whether a file's name, without a path, is one that only our temporary files have. */
+/* True if a file's name, without its folder, is that of a temporary file. */
 bool stream_is_temporary(const char *name);
 
-/* Let commits not wait for the disk, milliseconds a file: for who writes thousands and waits once,
- * until all on the file system of a path is on disk. */
+/* Do not wait for the disk in each commit (milliseconds a file): for thousands of files, with one
+ * stream_sync at the end, which waits for all files on the file system of a path. */
 void stream_sync_later(bool later);
 int stream_sync(const char *path, struct err *err);
 
-/* For signal handlers: remove every temporary file. Only async-signal-safe calls. */
+/* Remove all temporary files. Safe in a signal handler. */
 void stream_remove_temporaries(void);
+
+/* --- terminals --------------------------------------------------------------------------------
+ *
+ * Streams to a terminal write controls, bytes that change the direction of text and bytes that are
+ * not UTF-8 as \xNN: others choose the texts. */
+enum { TERMINAL_SIGN_BYTES = 40 }; /* the longest of our colours; \xNN four times is shorter */
+
+/* The length of a sequence that sets colours, `ESC [ numbers m`, at the beginning; 0: none. */
+size_t terminal_colour(const char *bytes, size_t size);
+
+/* Write the first character of a label, or \xNN for each byte if it would be invisible, as are all
+ * blanks but U+0020. Returns its number of bytes. */
+size_t terminal_sign(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t size);
+
+/* --- read and write despite signals, and on descriptors that do not block --------------------- */
+
+/* As read: the number of bytes, 0 at the end, -1 with errno. */
+ssize_t transfer_read(int descriptor, void *bytes, size_t size);
+
+/* Write all bytes: 0, or -1 with errno after a part may have been written. */
+int transfer_write(int descriptor, const void *bytes, size_t size);
+
+/* True while transfer_write runs in this thread, for a handler of SIGPIPE: it ends the program if a
+ * result has no reader, but not if a remark has none. */
+bool transfer_is_writing(void);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "base/heap.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 
 enum {

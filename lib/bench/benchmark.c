@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/amount.h"
-#include "base/clock.h"
 #include "base/num.h"
 #include "base/platform.h"
 #include "lens/report.h"

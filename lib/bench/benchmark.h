@@ -11,8 +11,8 @@
 #ifndef ATTN_BENCH_BENCHMARK_H
 #define ATTN_BENCH_BENCHMARK_H
 
-#include "base/arena.h"
-#include "base/folder.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "base/progress_sink.h"
 #include "lens/viewer.h"
 

@@ -16,8 +16,8 @@
 
 #include <stdio.h>
 
-#include "base/arena.h"
 #include "base/buf.h"
+#include "base/memory.h"
 #include "base/stream.h"
 #include "write/style.h"
 

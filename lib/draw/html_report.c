@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/listing.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "base/names.h"
 #include "draw/figure.h"
 #include "draw/page.h"

@@ -14,7 +14,7 @@
 #ifndef ATTN_DRAW_PAGE_H
 #define ATTN_DRAW_PAGE_H
 
-#include "base/folder.h"
+#include "base/file.h"
 #include "lens/continuation.h"
 #include "lens/report.h"
 #include "model/config.h"

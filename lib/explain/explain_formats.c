@@ -1,7 +1,7 @@
 /* explain_formats.c: explanations as text for a terminal, Markdown, an HTML page and JSON. */
 #include <string.h>
 
-#include "base/amount.h"
+#include "base/num.h"
 #include "base/utf8.h"
 #include "explain/explain_page.h"
 #include "write/format.h"

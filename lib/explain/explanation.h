@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/arena.h"
 #include "base/err.h"
+#include "base/memory.h"
 #include "base/stream.h"
 #include "lens/report.h"
 #include "lens/selection.h"

@@ -8,7 +8,7 @@
 #ifndef ATTN_FORMAT_CSV_READ_H
 #define ATTN_FORMAT_CSV_READ_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 
 struct csv_reader {
     const char *at;

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/for_each_isa.h"
 #include "base/num.h"
+#include "base/platform.h"
 #include "format/half.h"
 
 /* --- quantised numbers --------------------------------------------------------------------------

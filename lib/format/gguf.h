@@ -9,9 +9,9 @@
 #ifndef ATTN_FORMAT_GGUF_H
 #define ATTN_FORMAT_GGUF_H
 
-#include "base/arena.h"
 #include "base/file.h"
-#include "base/map.h"
+#include "base/hash.h"
+#include "base/memory.h"
 
 enum gguf_kind {
     GGUF_U8,

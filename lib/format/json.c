@@ -8,9 +8,9 @@
 #include <emmintrin.h>
 #endif
 
-#include "base/folder.h"
-#include "base/heap.h"
-#include "base/map.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/memory.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "format/sniff_format.h"

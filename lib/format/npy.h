@@ -8,8 +8,8 @@
 #ifndef ATTN_FORMAT_NPY_H
 #define ATTN_FORMAT_NPY_H
 
-#include "base/arena.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/stream.h"
 
 /* Write the header of a dense array, which its numbers follow; failures stick to the stream. */

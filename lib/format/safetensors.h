@@ -9,9 +9,9 @@
 #ifndef ATTN_FORMAT_SAFETENSORS_H
 #define ATTN_FORMAT_SAFETENSORS_H
 
-#include "base/arena.h"
 #include "base/file.h"
-#include "base/map.h"
+#include "base/hash.h"
+#include "base/memory.h"
 #include "format/dtype.h"
 
 struct buf;

@@ -20,9 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/memory.h"
 #include "lens/report.h"
 #include "lens/selection.h"
 #include "model/cache.h"

@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/err.h"
+#include "base/memory.h"
 
 struct buf;
 

@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/memory.h"
 #include "lens/sheet.h"
 #include "text/label.h"
 #include "text/tokenizer.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/heap.h"
+#include "base/memory.h"
 #include "draw/page.h"
 #include "lens/edits.h"
 #include "lens/viewer.h"

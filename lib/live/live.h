@@ -12,7 +12,7 @@
 #ifndef ATTN_LIVE_LIVE_H
 #define ATTN_LIVE_LIVE_H
 
-#include "base/folder.h"
+#include "base/file.h"
 #include "base/stream.h"
 
 struct live;

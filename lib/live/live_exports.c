@@ -4,7 +4,7 @@
 
 #ifdef __wasm__
 
-#include "base/heap.h"
+#include "base/memory.h"
 #include "model/model.h"
 
 /* Declare and define a function that the page can call. */

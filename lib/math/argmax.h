@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "math/gemm.h"
 
 struct machine;

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "base/for_each_isa.h"
+#include "base/platform.h"
 
 enum { LANES = 16 }; /* floats of an AVX-512 register, on all processors */
 

@@ -5,9 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/arena.h"
 #include "base/hash.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 #ifdef GENERATES
 #include <libxsmm_generator.h>

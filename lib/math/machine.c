@@ -1,10 +1,10 @@
 #include "math/machine.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 
-#include "base/heap.h"
-#include "base/held_signals.h"
+#include "base/memory.h"
 #include "base/num.h"
 #include "base/platform.h"
 #include "math/tensor.h"
@@ -145,12 +145,23 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* If the system refuses a thread, loops run with fewer. Signals must go to the thread that has the
- * pool, because only that thread can hold them back (held_signals.h). */
+/* Block all signals except those of faults. */
+static void block_signals(sigset_t *before)
+{
+    static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&blocked, faults[i]);
+    pthread_sigmask(SIG_BLOCK, &blocked, before);
+}
+
+/* If the system refuses a thread, loops run with fewer. Workers inherit blocked signals: these go
+ * to the thread that has the pool, which alone can block them for a while. */
 static void start_workers(struct pool *pool)
 {
     sigset_t before;
-    held_signals_begin(&before);
+    block_signals(&before);
     while (pool->started + 1 < pool->threads) {
         struct worker *worker = &pool->workers[pool->started];
         *worker =
@@ -160,7 +171,7 @@ static void start_workers(struct pool *pool)
         else
             pool->started++;
     }
-    held_signals_end(&before);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void pool_run(struct pool *pool, struct loop loop, void *context)

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "base/progress_sink.h"
 #include "math/kernel.h"
 

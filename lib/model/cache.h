@@ -11,7 +11,7 @@
 #ifndef ATTN_MODEL_CACHE_H
 #define ATTN_MODEL_CACHE_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "math/gemm.h"
 #include "math/precision.h"
 #include "model/config.h"

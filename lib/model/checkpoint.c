@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/folder.h"
-#include "base/map.h"
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/names.h"
 #include "base/num.h"
 #include "format/json.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/folder.h"
+#include "base/file.h"
 #include "base/names.h"
 #include "format/json.h"
 #include "format/json_writer.h"

@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
 #include "base/err.h"
+#include "base/memory.h"
 
 enum {
     HUB_NAME_BYTES = 128, /* the Hub allows 96 characters after the owner's name */

@@ -6,7 +6,6 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/listing.h"
 #include "base/names.h"
 #include "model/features.h"
 #include "model/gguf/gguf_model.h"

@@ -7,8 +7,8 @@
 #ifndef ATTN_MODEL_MODEL_H
 #define ATTN_MODEL_MODEL_H
 
-#include "base/arena.h"
-#include "base/folder.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "model/config.h"
 #include "model/weights.h"
 

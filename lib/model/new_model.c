@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "base/names.h"
 #include "base/num.h"
 #include "format/safetensors.h"

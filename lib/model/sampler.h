@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/memory.h"
 
 struct sampling {
     double temperature; /* 0: always the most likely token, the lowest of equal ones */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "base/num.h"
 #include "model/layer.h"
 #include "model/mechanism.h"

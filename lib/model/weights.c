@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "base/hash.h"
 #include "base/num.h"
 #include "base/sha256.h"
 #include "math/argmax.h"

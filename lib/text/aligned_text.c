@@ -1,6 +1,6 @@
 #include "text/aligned_text.h"
 
-#include "base/heap.h"
+#include "base/memory.h"
 
 enum { FIRST_ROOM = 32 };
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/folder.h"
+#include "base/file.h"
 #include "format/json.h"
 #include "text/tokenizer.h"
 

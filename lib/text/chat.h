@@ -12,7 +12,7 @@
 #ifndef ATTN_TEXT_CHAT_H
 #define ATTN_TEXT_CHAT_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 
 struct folder;
 struct tokenizer;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 /* --- the cache of pieces ---------------------------------------------------------------------- */
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/stream.h"
-#include "base/terminal.h"
 #include "base/utf8.h"
 
 /* Write the visible form of the first character; returns its size in bytes. */

@@ -4,7 +4,6 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "format/json.h"
 #include "text/tokenizer_fields.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/folder.h"
+#include "base/file.h"
 #include "format/json.h"
 #include "text/label.h"
 
@@ -116,7 +116,7 @@ static int by_text(const void *a, const void *b)
     return word_compare(&words[0], &words[1]);
 }
 
-struct listing {
+struct added_listing {
     struct pipeline *pipeline;
     struct added_token *known; /* by text */
     struct added_token *items; /* [count] those that are known, by id, and then others */
@@ -125,7 +125,7 @@ struct listing {
 };
 
 /* Give a listed token its id, and its place among the items. */
-static int place_listed(struct listing *listing, struct added_token token, struct err *err)
+static int place_listed(struct added_listing *listing, struct added_token token, struct err *err)
 {
     const struct token_set *set = &listing->pipeline->set;
     const struct added_tokens *added = &set->added;
@@ -159,7 +159,7 @@ static int read_listed(void *context, const struct json *root, struct err *err)
     if (!most)
         return 0;
     struct added_token *listed = arena_alloc(arena, most, sizeof *listed, err);
-    struct listing listing = {
+    struct added_listing listing = {
         .pipeline = pipeline,
         .known = arena_alloc(arena, added->count, sizeof *listing.known, err),
         .items = arena_alloc(arena, added->count + most, sizeof *listing.items, err),

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/folder.h"
 #include "base/names.h"
 #include "text/label.h"
 #include "text/tokenizer_config.h"

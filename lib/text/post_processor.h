@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/memory.h"
 
 enum { SPECIAL_IDS_MAX = 8 }; /* on each side */
 

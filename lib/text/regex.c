@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/heap.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "text/label.h"
 

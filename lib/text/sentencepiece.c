@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
-#include "base/folder.h"
+#include "base/file.h"
+#include "base/num.h"
 #include "format/half.h"
 #include "format/sniff_format.h"
 #include "text/label.h"

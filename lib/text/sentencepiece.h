@@ -2,8 +2,8 @@
 #ifndef ATTN_TEXT_SENTENCEPIECE_H
 #define ATTN_TEXT_SENTENCEPIECE_H
 
-#include "base/arena.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "text/word_table.h"
 
 enum sentencepiece_kind {

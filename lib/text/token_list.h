@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/memory.h"
 
 struct token {
     uint32_t id;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/heap.h"
+#include "base/memory.h"
 #include "text/label.h"
 
 int token_set_find_word(const struct token_set *set, const char *text, size_t size, uint32_t *id,

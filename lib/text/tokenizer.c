@@ -3,9 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/folder.h"
-#include "base/heap.h"
-#include "base/listing.h"
+#include "base/memory.h"
 #include "base/names.h"
 #include "base/utf8.h"
 #include "text/encoder.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/folder.h"
+#include "base/file.h"
 #include "format/json.h"
 #include "text/pipeline.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/heap.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "format/json_writer.h"
 

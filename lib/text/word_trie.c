@@ -1,6 +1,6 @@
 #include "text/word_trie.h"
 
-#include "base/heap.h"
+#include "base/memory.h"
 
 enum { FIRST_ROOM = 1 << 10, NODES_MAX = 1 << WORD_TRIE_BITS, TOGETHER = 16 };
 

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/folder.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "text/label.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/replacement.h"
 #include "base/sha256.h"
 #include "format/json.h"
 #include "format/json_writer.h"

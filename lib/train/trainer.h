@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "base/folder.h"
+#include "base/file.h"
 #include "text/tokenizer.h"
 #include "train/train_step.h"
 

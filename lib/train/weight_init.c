@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "base/progress_sink.h"
 #include "train/torch_random.h"
 #include "model/config.h"

@@ -21,7 +21,7 @@
 
 #include "base/names.h"
 #include "base/num.h"
-#include "base/terminal.h"
+#include "base/stream.h"
 #include "base/utf8.h"
 #include "write/text.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/target_folder.h"
+#include "base/replacement.h"
 #include "write/text.h"
 
 const struct format format_rows[] = {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/terminal.h"
+#include "base/stream.h"
 #include "base/utf8.h"
 
 static const char ellipsis[] = "…";

@@ -26,10 +26,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/memory.h"
 
 enum { CASE_PARTS_MAX = 16 };
 

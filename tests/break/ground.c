@@ -9,9 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/file.h"
-#include "base/listing.h"
+#include "base/memory.h"
 
 enum { DESCRIPTORS = 8 };
 

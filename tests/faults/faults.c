@@ -23,7 +23,7 @@ int attn_main(int argc, char **argv);
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "base/num.h"
 #include "verdict.h"
 

@@ -6,7 +6,6 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/listing.h"
 
 enum { LINK_BYTES = 4096 };
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-#include "base/arena.h"
+#include "base/memory.h"
 
 enum { TREE_FILES_MAX = 1024 };
 

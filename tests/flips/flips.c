@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "../stage_progress.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "specimen.h"
 
 enum { FEW_BYTES = 1024, LENGTH_BYTES = 8 };

@@ -13,7 +13,6 @@
 
 #include "base/err.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "lens/viewer.h"
 
 enum { SPECIMEN_FILES_MAX = 8 };

@@ -1,8 +1,8 @@
 /* A config.json, and the same with two changed values. */
 #include "fuzz.h"
 
-#include "base/arena.h"
 #include "base/buf.h"
+#include "base/memory.h"
 #include "format/json.h"
 #include "model/config.h"
 

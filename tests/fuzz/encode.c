@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/buf.h"
+#include "base/memory.h"
 #include "text/decoder/decoder.h"
 
 static struct arena arena; /* reused by the next input */

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/folder.h"
+#include "base/file.h"
 #include "text/tokenizer.h"
 
 /* The target, called with one input. It may take a second of processor time. */

@@ -5,7 +5,6 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "format/json.h"
 #include "format/safetensors.h"
 

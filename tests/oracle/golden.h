@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/err.h"
+#include "base/memory.h"
 #include "tolerance.h"
 
 enum { GOLDEN_RANK_MAX = 3 };

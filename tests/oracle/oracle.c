@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/heap.h"
+#include "base/memory.h"
 #include "path_check.h"
 #include "walk_check.h"
 

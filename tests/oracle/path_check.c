@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/heap.h"
+#include "base/memory.h"
 #include "model/cache.h"
 #include "model/forward.h"
 #include "model/model.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "attn.h"
-#include "base/folder.h"
+#include "base/file.h"
 #include "model/model.h"
 #include "rigs/scratch.h"
 #include "unit.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "attn.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "unit.h"
 
 /* The calls of a sink. */

@@ -9,7 +9,7 @@
 #define ATTN_MODEL_GGUF_MODEL_H
 
 #include "base/buf.h"
-#include "base/folder.h"
+#include "base/file.h"
 #include "format/gguf.h"
 #include "format/safetensors.h"
 

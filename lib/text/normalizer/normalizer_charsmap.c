@@ -3,8 +3,8 @@
  * it in base64. */
 #include <string.h>
 
-#include "base/base64.h"
-#include "base/heap.h"
+#include "base/memory.h"
+#include "base/num.h"
 #include "format/json.h"
 #include "text/normalizer/normalizer.h"
 #include "text/token_set.h"

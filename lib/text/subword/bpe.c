@@ -1,6 +1,6 @@
 #include "text/subword/bpe.h"
 
-#include "base/heap.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 
 enum { PIECE_BYTES_MAX = INT32_MAX / 2, FIRST_TOKENS = 64, INDEX_BYTES = 16 };

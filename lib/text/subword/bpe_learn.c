@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "format/json_writer.h"
 #include "text/matcher.h"

@@ -11,7 +11,7 @@
 #ifndef ATTN_TEXT_SUBWORD_BPE_LEARN_H
 #define ATTN_TEXT_SUBWORD_BPE_LEARN_H
 
-#include "base/map.h"
+#include "base/hash.h"
 #include "base/progress_sink.h"
 
 struct buf;

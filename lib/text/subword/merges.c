@@ -1,5 +1,5 @@
 /* merges.c: the merges of merges.txt and of tokenizer.json. */
-#include "base/heap.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "text/label.h"
 #include "text/subword/bpe.h"

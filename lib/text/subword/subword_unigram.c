@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/heap.h"
+#include "base/memory.h"
 #include "text/encoder.h"
 #include "text/label.h"
 

@@ -1,4 +1,4 @@
-#include "base/amount.h"
+#include "base/num.h"
 
 #include "../unit.h"
 

@@ -1,11 +1,10 @@
-#include "base/arena.h"
+#include "base/memory.h"
 
 #include <stdint.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "../unit.h"
-#include "base/heap.h"
 
 enum { LARGE_BYTES = 1000000 };
 

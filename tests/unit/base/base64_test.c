@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/num.h"
 
 static const struct {
     const char *text, *bytes;

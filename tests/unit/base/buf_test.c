@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "../unit.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 TEST(a_text_that_printf_cannot_write_is_an_error)
 {

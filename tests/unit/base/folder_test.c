@@ -1,4 +1,4 @@
-#include "base/folder.h"
+#include "base/file.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -6,6 +6,8 @@
 
 #include "../unit.h"
 #include "../rigs/scratch.h"
+#include "base/progress_sink.h"
+#include "base/replacement.h"
 
 static const struct folder_file held_files[] = {
     {"config.json", "{}", 2},

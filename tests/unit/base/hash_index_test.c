@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../unit.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 TEST(the_largest_number_is_stored)
 {

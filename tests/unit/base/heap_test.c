@@ -1,4 +1,4 @@
-#include "base/heap.h"
+#include "base/memory.h"
 
 #include <pthread.h>
 #include <stdint.h>

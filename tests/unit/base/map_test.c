@@ -1,11 +1,11 @@
-#include "base/map.h"
+#include "base/hash.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../unit.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 enum { MANY = 50000, KEY_BYTES = 32 };
 

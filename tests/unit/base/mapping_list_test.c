@@ -1,5 +1,4 @@
-#include "base/mapping_list.h"
-
+/* mapping_list_test.c: mapped files by address, and files that became shorter. */
 #include <unistd.h>
 
 #include "../rigs/scratch.h"
@@ -8,18 +7,23 @@
 
 TEST(an_address_in_a_file_has_its_path)
 {
-    static const char first[10] = "first";
-    static const char second[10] = "second";
-    mapping_list_add(first, sizeof first, "models/a", NULL);
-    mapping_list_add(second, sizeof second, "models/b", NULL);
-    ck_assert_str_eq(mapping_list_path(first), "models/a");
-    ck_assert_str_eq(mapping_list_path(first + 9), "models/a");
-    ck_assert_str_eq(mapping_list_path(second + 4), "models/b");
-    mapping_list_remove(first);
-    ck_assert_ptr_null(mapping_list_path(first + 9));
-    ck_assert_str_eq(mapping_list_path(second), "models/b");
-    mapping_list_remove(second);
-    ck_assert_ptr_null(mapping_list_path(second));
+    struct file first = {0};
+    struct file second = {0};
+    scratch_enter();
+    scratch_write("a", "Life is short");
+    scratch_write("b", "eat");
+    ck_assert_int_eq(file_map(&first, "a", NULL), 0);
+    ck_assert_int_eq(file_map(&second, "b", NULL), 0);
+    const char *bytes = first.bytes;
+    ck_assert_str_eq(mapping_list_path(bytes), "a");
+    ck_assert_str_eq(mapping_list_path(bytes + 12), "a");
+    ck_assert_str_eq(mapping_list_path(second.bytes + 2), "b");
+    file_release(&first);
+    ck_assert_ptr_null(mapping_list_path(bytes + 12));
+    ck_assert_str_eq(mapping_list_path(second.bytes), "b");
+    file_release(&second);
+    ck_assert_ptr_null(mapping_list_path(bytes));
+    scratch_leave();
 }
 
 /* A file that a call maps, reads and releases, and one that it does not release. */

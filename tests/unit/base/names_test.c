@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../unit.h"
-#include "base/arena.h"
+#include "base/memory.h"
 
 enum { NAMES_MAX = 4 };
 

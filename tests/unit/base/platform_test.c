@@ -14,6 +14,7 @@
 
 /* Compile the functions for other systems under other names. */
 #undef __linux__
+#define clock_seconds posix_seconds
 #define platform_random posix_random
 #define platform_sync posix_sync
 #define platform_rename_new posix_rename_new
@@ -30,7 +31,7 @@
 #define platform_processor posix_processor
 #define platform_step_aside posix_step_aside
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#include "base/platform_posix.c"
+#include "base/platform.c"
 #undef platform_random
 #undef platform_sync
 #undef platform_written

@@ -8,7 +8,7 @@
 #include "../unit.h"
 #include "../rigs/scratch.h"
 #include "base/file.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "base/stream.h"
 
 enum { SOMEBODY = 4711, THEIR_GROUP = 4712 };

@@ -1,4 +1,4 @@
-#include "base/target_folder.h"
+#include "base/replacement.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>

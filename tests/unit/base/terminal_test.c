@@ -1,4 +1,4 @@
-#include "base/terminal.h"
+#include "base/stream.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "base/transfer.h"
+#include "base/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,8 +5,8 @@
 
 #include "../rigs/patience.h"
 #include "../unit.h"
-#include "base/amount.h"
-#include "base/heap.h"
+#include "base/memory.h"
+#include "base/num.h"
 #include "lens/report.h"
 #include "model/mechanism.h"
 #include "model/model.h"

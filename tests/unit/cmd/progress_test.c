@@ -1,5 +1,5 @@
 /* progress_test.c: progress lines at given times, with a fixed clock in cmd/progress.c. */
-#include "base/clock.h"
+#include "base/platform.h"
 
 static double fixed_time = 1000;
 

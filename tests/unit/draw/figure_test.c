@@ -7,7 +7,7 @@
 #include "../unit.h"
 #include "../rigs/canvas_witness.h"
 #include "../rigs/report_fixture.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "draw/canvas.h"
 #include "lens/report.h"
 

@@ -5,7 +5,7 @@
 
 #include "../unit.h"
 #include "../rigs/tiny_model.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "lens/viewer.h"
 #include "model/score_rule.h"
 

@@ -3,7 +3,7 @@
 
 #include "../unit.h"
 #include "base/buf.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "format/json.h"
 
 /* Long lists and texts are checked in blocks, with the same result at every position of a block.

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../unit.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 /* Cases like those of JSONTestSuite that every parser must accept or refuse. */
 

@@ -5,7 +5,7 @@
 
 #include "../unit.h"
 #include "../rigs/memory_stream.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "format/json.h"
 
 #define BYTES(text) text, sizeof text - 1

@@ -4,8 +4,8 @@
 
 #include "../rigs/zip_made.h"
 #include "../unit.h"
-#include "base/folder.h"
-#include "base/heap.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "base/num.h"
 
 static const char saved[] = "tests/break/pickled/pytorch_model.bin";

@@ -1,11 +1,11 @@
-#include "base/folder.h"
+#include "base/file.h"
 #include "format/safetensors.h"
 
 #include <string.h>
 
 #include "../unit.h"
 #include "base/buf.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 /* Headers have ' instead of " in this file, for legibility. */
 static void add_header(struct buf *file, const char *header)

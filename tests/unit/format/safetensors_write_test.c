@@ -3,8 +3,8 @@
 
 #include "../unit.h"
 #include "../rigs/memory_stream.h"
-#include "base/folder.h"
-#include "base/heap.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "format/safetensors.h"
 
 static const float numbers[] = {0, 1, -2.5f, 0.1f, 4, 5, 6, 7, 8, 9, 10, 11};

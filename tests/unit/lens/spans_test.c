@@ -4,7 +4,7 @@
 
 #include "../unit.h"
 #include "base/buf.h"
-#include "base/folder.h"
+#include "base/file.h"
 #include "lens/tokenized.h"
 #include "model/model.h"
 

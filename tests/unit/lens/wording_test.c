@@ -1,4 +1,4 @@
-#include "base/folder.h"
+#include "base/file.h"
 #include "lens/tokenized.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "../unit.h"
 #include "../rigs/dice.h"
 #include "../rigs/guarded.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "math/machine.h"
 
 enum { ROWS_MOST = 5000, COLUMNS_MOST = 200, QUESTIONS = 6 };

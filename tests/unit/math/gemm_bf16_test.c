@@ -6,7 +6,7 @@
 
 #include "../unit.h"
 #include "../rigs/dice.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "math/precision.h"
 #include "math/machine.h"
 

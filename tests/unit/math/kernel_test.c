@@ -8,7 +8,7 @@
 #include "../rigs/guarded.h"
 #include "../rigs/patience.h"
 #include "../rigs/product_judge.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 enum { ROWS_MAX = 129, COLUMNS_MAX = 129, PAD = 5 };
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "../unit.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 enum { ROUNDS_MAX = 5000 };
 

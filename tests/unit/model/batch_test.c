@@ -1,4 +1,4 @@
-#include "base/arena.h"
+#include "base/memory.h"
 #include "model/forward.h"
 
 #include "../unit.h"

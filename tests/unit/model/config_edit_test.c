@@ -1,5 +1,5 @@
-#include "base/arena.h"
 #include "base/buf.h"
+#include "base/memory.h"
 #include "model/config.h"
 
 #include <stdio.h>

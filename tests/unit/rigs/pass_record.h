@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "model/forward.h"
 #include "random_model.h"
 

@@ -5,7 +5,7 @@
 
 #include "asserts.h"
 #include "base/file.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "format/json.h"
 

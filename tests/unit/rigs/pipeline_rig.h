@@ -8,7 +8,7 @@
 #define ATTN_TESTS_PIPELINE_RIG_H
 
 #include "base/buf.h"
-#include "base/folder.h"
+#include "base/file.h"
 #include "text/encoder.h"
 
 /* Open a tokenizer.json in the folder `test`; returns the result of pipeline_open_json(). */

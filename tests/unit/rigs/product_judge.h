@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-#include "base/arena.h"
+#include "base/memory.h"
 
 enum { JUDGE_DEPTHS_MAX = 16 };
 

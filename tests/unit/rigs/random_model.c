@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "asserts.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "format/safetensors.h"
 #include "memory_stream.h"
 #include "model/family/family.h"

@@ -9,7 +9,6 @@
 #define ATTN_TESTS_RANDOM_MODEL_H
 
 #include "base/file.h"
-#include "base/folder.h"
 #include "math/machine.h"
 #include "model/config.h"
 #include "model/parameter_table.h"

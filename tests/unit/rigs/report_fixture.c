@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "asserts.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "memory_stream.h"
 
 enum { WRITTEN_BYTES = 1 << 20, NUMBERS = 8 };

@@ -12,9 +12,9 @@
 
 #include <stddef.h>
 
-#include "base/arena.h"
 #include "base/buf.h"
-#include "base/folder.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "format/safetensors.h"
 #include "model/config.h"
 

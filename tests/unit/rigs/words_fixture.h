@@ -10,7 +10,6 @@
 #include "asserts.h"
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "text/words.h"
 
 /* A vocabulary of the words between the tildes; the first has id 0. */

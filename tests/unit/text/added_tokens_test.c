@@ -4,7 +4,7 @@
 
 #include "../unit.h"
 #include "base/buf.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 /* A walk as a line: tokens as <id start-end>, the texts between them as |text|. */
 struct record {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../unit.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 static struct text_range place_of(const struct aligned_text *text, size_t start, size_t end)
 {

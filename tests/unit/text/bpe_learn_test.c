@@ -1,11 +1,11 @@
 #include "base/buf.h"
-#include "base/folder.h"
+#include "base/file.h"
 #include "text/subword/bpe_learn.h"
 
 #include <string.h>
 
 #include "../unit.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "text/tokenizer.h"
 
 static void learn(struct bpe_learner *learner, const char *text, size_t size)

@@ -6,7 +6,7 @@
 
 #include "../rigs/patience.h"
 #include "../unit.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 /* --- merges ----------------------------------------------------------------------------------- */
 

@@ -8,9 +8,9 @@
 
 #include "../unit.h"
 #include "../rigs/patience.h"
-#include "base/arena.h"
 #include "base/buf.h"
-#include "base/folder.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "format/safetensors.h"
 #include "model/weights.h"
 #include "lens/tokenized.h"

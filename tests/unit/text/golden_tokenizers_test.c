@@ -6,7 +6,6 @@
 #include "../unit.h"
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "format/json.h"
 #include "model/gguf/gguf_model.h"
 #include "text/decoder/decoder.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../unit.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 
 static const struct {

@@ -4,7 +4,7 @@
 
 #include "../rigs/pipeline_rig.h"
 #include "../unit.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 #define FOUR "{\"id\": 4, \"content\": \"<s>\", \"special\": true}"
 #define SIX "{\"id\": 6, \"content\": \"<x>\"}"

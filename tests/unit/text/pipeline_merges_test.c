@@ -6,7 +6,7 @@
 #include "../rigs/pipeline_rig.h"
 #include "../unit.h"
 #include "base/file.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 /* h e l o blank a, then results of merges; <|endoftext|> is the last. */
 static const char vocab[] = "{\"h\": 0, \"e\": 1, \"l\": 2, \"o\": 3, \"\\u0120\": 4, \"a\": 5, "

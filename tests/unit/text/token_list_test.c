@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../unit.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 enum { MANY = 2 * TOKEN_PORTION + 10 };
 

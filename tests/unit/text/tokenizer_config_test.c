@@ -3,7 +3,7 @@
 
 #include "../unit.h"
 #include "base/buf.h"
-#include "base/folder.h"
+#include "base/file.h"
 #include "text/decoder/decoder.h"
 #include "text/tokenizer.h"
 

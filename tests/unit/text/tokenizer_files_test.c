@@ -1,5 +1,5 @@
 /* Folders with different files, and their tokenizers. */
-#include "base/folder.h"
+#include "base/file.h"
 #include "text/subword/bpe.h"
 #include "text/tokenizer.h"
 
@@ -8,7 +8,7 @@
 
 #include "../rigs/pipeline_rig.h"
 #include "../unit.h"
-#include "base/heap.h"
+#include "base/memory.h"
 #include "text/word_table.h"
 
 #define LIFE "{\"Life\": 0, \"is\": 1, \"short\": 3}"

@@ -1,12 +1,11 @@
 #include "base/file.h"
-#include "base/folder.h"
 #include "text/tokenizer.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "../unit.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 static const struct folder_file life_files[] = {
     {"config.json", "{}", 2},

@@ -1,5 +1,4 @@
 #include "base/file.h"
-#include "base/folder.h"
 #include "text/words.h"
 
 #include <stdio.h>
@@ -7,7 +6,7 @@
 
 #include "../unit.h"
 #include "base/buf.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 static int open_text(struct vocabulary *vocabulary, const char *json, struct err *err)
 {

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "../unit.h"
-#include "base/folder.h"
-#include "base/heap.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "text/tokenizer.h"
 
 static struct word_list list;

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "../unit.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 static int read_form(struct word_table *table, const char *json, enum word_form form,
                      struct err *err)

@@ -7,7 +7,7 @@
 #include "../unit.h"
 #include "../rigs/words_fixture.h"
 #include "base/buf.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 #define ACUTE "\xCC\x81"
 

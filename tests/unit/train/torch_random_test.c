@@ -7,7 +7,7 @@
 #include "../unit.h"
 #include "../rigs/digest.h"
 #include "../rigs/torch_numbers.h"
-#include "base/heap.h"
+#include "base/memory.h"
 
 enum { MOST = 64, LONG = 100003 };
 

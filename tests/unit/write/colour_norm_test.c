@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "../unit.h"
-#include "base/arena.h"
+#include "base/memory.h"
 #include "draw/figure.h"
 
 static struct arena arena;

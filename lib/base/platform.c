@@ -1,12 +1,22 @@
 #include "base/platform.h"
 
-#ifdef __linux__
-
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+double clock_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+#ifdef __linux__
+
 #include <malloc.h>
 #include <sched.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -15,12 +25,11 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
-#include <unistd.h>
 
 #include "base/num.h"
 
 enum {
-    GIVEN_BYTES = 16, /* that the kernel hands every process, for where it has no others */
+    GIVEN_BYTES = 16, /* random bytes that the kernel gives to each process */
     LINE_BYTES = 1024,
 };
 
@@ -50,18 +59,13 @@ bool platform_has_access_list(const char *path)
     return lgetxattr(path, "system.posix_acl_access", NULL, 0) > 0;
 }
 
-struct timespec platform_written(const struct stat *status)
-{
-    return status->st_mtim;
-}
-
 void platform_advise_huge(void *pages, size_t size)
 {
     if (madvise(pages, size, MADV_HUGEPAGE))
         errno = 0;
 }
 
-/* Whoever sets one of them has ended that both grow with the largest piece that was freed. */
+/* Without these, both thresholds grow with the largest freed piece. */
 void platform_give_back(size_t least)
 {
     mallopt(M_MMAP_THRESHOLD, (int)least);
@@ -73,20 +77,17 @@ const char *platform_last_byte(const char *bytes, char byte, size_t size)
     return memrchr(bytes, byte, size);
 }
 
-#ifdef __x86_64__
 bool platform_grants_tiles(void)
 {
+#ifdef __x86_64__
     enum { ARCH_REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 };
     return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, TILE_DATA) == 0;
-}
 #else
-bool platform_grants_tiles(void)
-{
     return false;
-}
 #endif
+}
 
-/* The number in the line of a file that has this form; SIZE_MAX: there is none. */
+/* The number in the first line of a file that matches `form`; SIZE_MAX: none does. */
 static size_t number_in(const char *path, const char *form)
 {
     FILE *file = fopen(path, "re");
@@ -100,15 +101,8 @@ static size_t number_in(const char *path, const char *form)
     return found;
 }
 
-/* The number in a file of a control group, of version 1 under its memory controller or 2. */
-static size_t number_of_group(const char *group, bool first, const char *name, const char *form)
-{
-    char path[2 * LINE_BYTES];
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s%s/%s", first ? "/memory" : "", group, name);
-    return number_in(path, form);
-}
-
-/* What the limit of a group leaves. Pages of files do not count: the system can drop them. */
+/* The memory that the limit of a control group leaves; `first`: of version 1, whose files are below
+ * its memory controller. Pages of files do not count: the system can drop them. */
 static size_t left_of_group(const char *group, bool first)
 {
     static const char *const files[2][4][2] = {
@@ -121,9 +115,13 @@ static size_t left_of_group(const char *group, bool first)
          {"memory.stat", "total_inactive_file %zu"},
          {"memory.stat", "total_active_file %zu"}},
     };
+    char path[2 * LINE_BYTES];
     size_t found[4];
     for (int i = 0; i < 4; i++) {
-        found[i] = number_of_group(group, first, files[first][i][0], files[first][i][1]);
+        const char *const *file = files[first][i];
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s%s/%s", first ? "/memory" : "", group,
+                 file[0]);
+        found[i] = number_in(path, file[1]);
         if (found[i] == SIZE_MAX)
             return i ? found[0] : SIZE_MAX;
     }
@@ -131,8 +129,8 @@ static size_t left_of_group(const char *group, bool first)
     return found[0] - num_min(found[0], used);
 }
 
-/* What the limits of our control group and of those above it leave; a container may see its own at
- * the top. */
+/* The memory that the limits of our control group and its parents leave. A container may see its
+ * own group as the root. */
 static size_t left_of_groups(void)
 {
     size_t least = SIZE_MAX;
@@ -154,7 +152,7 @@ static size_t left_of_groups(void)
     return least;
 }
 
-/* What `ulimit -v` leaves. */
+/* The address space that `ulimit -v` leaves. */
 static size_t left_of_addresses(void)
 {
     struct rlimit limit;
@@ -179,29 +177,16 @@ size_t platform_memory_bytes(const char **limit)
     return found[least];
 }
 
-static size_t size_of_cache(int which)
-{
-    long cache = sysconf(which);
-    return cache > 0 ? (size_t)cache : 0;
-}
-
 size_t platform_core_cache_bytes(void)
 {
-    return size_of_cache(_SC_LEVEL2_CACHE_SIZE);
+    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return cache > 0 ? (size_t)cache : 0;
 }
 
 size_t platform_cache_bytes(void)
 {
-    return size_of_cache(_SC_LEVEL3_CACHE_SIZE);
-}
-
-size_t platform_processors(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-        return (size_t)CPU_COUNT(&set);
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? (size_t)online : 1;
+    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return cache > 0 ? (size_t)cache : 0;
 }
 
 int platform_processor(void)
@@ -226,4 +211,103 @@ void platform_step_aside(int from, size_t steps)
     sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
+#else
+
+bool platform_random(void *bytes, size_t size)
+{
+    int source = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    ssize_t got = source < 0 ? -1 : read(source, bytes, size);
+    if (source >= 0)
+        close(source);
+    return got == (ssize_t)size;
+}
+
+int platform_sync(int descriptor)
+{
+    sync();
+    return fsync(descriptor);
+}
+
+int platform_rename_new(const char *from, const char *to)
+{
+    (void)from, (void)to;
+    errno = ENOSYS;
+    return -1;
+}
+
+bool platform_has_access_list(const char *path)
+{
+    (void)path;
+    return false;
+}
+
+void platform_advise_huge(void *pages, size_t size)
+{
+    (void)pages, (void)size;
+}
+
+void platform_give_back(size_t least)
+{
+    (void)least;
+}
+
+size_t platform_memory_bytes(const char **limit)
+{
+    *limit = "";
+    return SIZE_MAX;
+}
+
+const char *platform_last_byte(const char *bytes, char byte, size_t size)
+{
+    while (size > 0)
+        if (bytes[--size] == byte)
+            return bytes + size;
+    return NULL;
+}
+
+bool platform_grants_tiles(void)
+{
+    return false;
+}
+
+size_t platform_core_cache_bytes(void)
+{
+    return 0;
+}
+
+size_t platform_cache_bytes(void)
+{
+    return 0;
+}
+
+int platform_processor(void)
+{
+    return -1;
+}
+
+void platform_step_aside(int from, size_t steps)
+{
+    (void)from, (void)steps;
+}
+
 #endif
+
+struct timespec platform_written(const struct stat *status)
+{
+#ifdef __APPLE__
+    return status->st_mtimespec;
+#else
+    return status->st_mtim;
+#endif
+}
+
+size_t platform_processors(void)
+{
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return (size_t)CPU_COUNT(&set);
+#endif
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (size_t)online : 1;
+}

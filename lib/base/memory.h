@@ -1,0 +1,80 @@
+/* memory.h: the heap, and arenas: memory that is released all at once.
+ *
+ * Use an arena for each lifetime (a model, a run, a capture). Only this module calls malloc.
+ *
+ *     struct arena arena = {0};
+ *     float *x = arena_alloc(&arena, rows * columns, sizeof *x, err);
+ *     arena_release(&arena);
+ */
+#ifndef ATTN_BASE_MEMORY_H
+#define ATTN_BASE_MEMORY_H
+
+#include "base/err.h"
+
+/* --- the heap --------------------------------------------------------------------------------- */
+
+/* Allocate `count` elements of `size` bytes, zeroed; not NULL even for 0 bytes. NULL with `err`. */
+void *heap_alloc(size_t count, size_t size, struct err *err);
+
+/* Grow or shrink `memory` (or NULL) and keep its content; new bytes are not zeroed. On failure the
+ * old memory is unchanged. */
+void *heap_resize(void *memory, size_t count, size_t size, struct err *err);
+
+void heap_free(void *memory);
+
+/* Refuse a size above the free memory, with a message that begins with `what`: to be called before
+ * memory is used that the system has only promised. Sizes below 64 MiB are not checked. */
+int heap_expect(size_t size_bytes, const char *what, struct err *err);
+
+/* The free memory in bytes; SIZE_MAX: unknown. */
+size_t heap_available(void);
+
+/* Return freed memory to the system from now on: malloc would keep it for hours. */
+void heap_give_back(void);
+
+/* malloc for libraries that take an allocator. NULL on failure. */
+void *heap_hook(size_t size);
+
+/* For tests: fail the nth allocation from now on (0: none), once or also all after it. Returns
+ * from heap_has_failed whether that happened. */
+void heap_fail_at(size_t nth, int for_ever);
+bool heap_has_failed(void);
+
+/* --- arenas ----------------------------------------------------------------------------------- */
+
+enum { ARENA_ALIGN_BYTES = 64 }; /* of each piece: rows begin with a cache line */
+
+struct arena {
+    struct arena_block *newest;
+    size_t taken_bytes; /* the sum of all pieces, for reports */
+    size_t next_bytes;  /* the least size of the next block: expected, or used before a clear */
+};
+
+/* Allocate `count` elements of `size` bytes, valid until the arena is released; NULL with `err`.
+ * arena_alloc zeroes them; arena_room does not, for large memory that is written before it is read.
+ */
+void *arena_alloc(struct arena *arena, size_t count, size_t size, struct err *err);
+void *arena_room(struct arena *arena, size_t count, size_t size, struct err *err);
+
+/* Make room for one more element of an array of `count`: at counts 1, 2, 4, … it is copied into
+ * twice the memory. Returns the array; NULL with `err`. */
+void *arena_grow(struct arena *arena, void *things, size_t count, size_t size, struct err *err);
+
+/* Announce the total size of all pieces to an empty arena: if it fills large pages, the first block
+ * has that size and is aligned to a large page. */
+void arena_expect(struct arena *arena, size_t size);
+
+/* Copy `size` bytes and add a 0 byte; copy a path without slashes at its end; format a text as
+ * printf does. NULL with `err`. */
+char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err);
+char *arena_path(struct arena *arena, const char *path, struct err *err);
+char *arena_format(struct arena *arena, struct err *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Forget all pieces but keep the memory, so that the same work again allocates nothing. */
+void arena_clear(struct arena *arena);
+
+/* Free all memory. The arena is empty and can be used again. */
+void arena_release(struct arena *arena);
+
+#endif
