@@ -61,13 +61,10 @@ void buf_char(struct buf *buf, char c)
 
 void buf_fill(struct buf *buf, char c, size_t count)
 {
-    if (!reserve(buf, count))
-        return;
-    memset(buf->bytes + buf->size, c, count);
-    buf->size += count;
-    buf->bytes[buf->size] = '\0';
+    buf_repeat(buf, &c, 1, count);
 }
 
+/* Each copy doubles the bytes that are there. */
 void buf_repeat(struct buf *buf, const void *bytes, size_t size, size_t times)
 {
     size_t total = 0;

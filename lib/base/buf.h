@@ -1,5 +1,5 @@
-/* buf.h: bytes that grow, for building texts in memory. Additions never fail one by one: the first
- * that finds no memory marks the buffer, and buf_check says so once at the end.
+/* buf.h: a growing buffer of bytes. Single additions do not fail: buf_check reports the first that
+ * had no memory.
  *
  *     struct buf buf = {0};
  *     buf_format(&buf, "h.%d", layer);
@@ -14,11 +14,11 @@
 #include "base/memory.h"
 
 struct buf {
-    char *bytes; /* with a 0 byte after the last one; NULL while nothing was added */
+    char *bytes; /* with a 0 byte after the last; NULL before the first addition */
     size_t size;
     size_t capacity;
     bool out_of_memory;
-    size_t wanted_bytes; /* the room that could not be had */
+    size_t wanted_bytes; /* the capacity that could not be allocated */
 };
 
 void buf_bytes(struct buf *buf, const void *bytes, size_t size);
@@ -28,17 +28,16 @@ void buf_fill(struct buf *buf, char c, size_t count);
 void buf_repeat(struct buf *buf, const void *bytes, size_t size, size_t times);
 void buf_format(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Where memory was out for a part of what is built, it was out for the whole. */
+/* Mark `buf` as out of memory if `part`, from which it is built, is. */
 void buf_fail_with(struct buf *buf, const struct buf *part);
 
-/* 0 when every addition found its memory, else -1 with `err`. */
+/* 0, or -1 with `err` if an addition had no memory. */
 int buf_check(const struct buf *buf, struct err *err);
 
-/* Forget the content and keep the memory; or give it back. */
-void buf_clear(struct buf *buf);
+void buf_clear(struct buf *buf); /* keeps the memory */
 void buf_release(struct buf *buf);
 
-/* The text as the arena's, 0-terminated; NULL: there was no memory. The buffer is released. */
+/* Check the buffer, copy its text to the arena, and release it. NULL with `err`. */
 const char *buf_keep(struct buf *buf, struct arena *arena, struct err *err);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* End a message that had no room with "...", not in the middle of a UTF-8 character. */
+/* End a truncated message with "...", after a whole UTF-8 character. */
 static void mark_cut(struct err *err, int wanted)
 {
     if (wanted < ERR_TEXT_BYTES)

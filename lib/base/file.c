@@ -22,8 +22,8 @@
 
 /* --- the list of mapped files ----------------------------------------------------------------- */
 
-/* An entry is taken while `path` is set and mapped while `begin` is. Entries are used again but
- * never freed: a signal handler may be reading them. */
+/* An entry is in use if `path` is set, and mapped if `begin` is. Entries are used again but never
+ * freed: a signal handler may be reading them. */
 struct mapping {
     struct mapping *next;
     _Atomic(char *) path;
@@ -91,7 +91,7 @@ static void mapping_list_remove(const void *bytes)
     }
 }
 
-/* Its size is that of `begin` if `begin` is still the same afterwards. */
+/* The entry of an address. A size belongs to `begin` if that is the same before and after. */
 static struct mapping *find_mapping(uintptr_t address)
 {
     for (struct mapping *mapping = first_mapping; mapping; mapping = mapping->next) {
@@ -220,7 +220,7 @@ static int map_descriptor(struct file *file, int descriptor, const char *path, s
         return err_set(err, "cannot access '%s': %s", path, strerror(errno));
     if (S_ISDIR(status.st_mode))
         return err_set(err, "'%s': expected a file, found a directory", path);
-    bool has_size = S_ISREG(status.st_mode) && status.st_size > 0; /* those in /proc say 0 */
+    bool has_size = S_ISREG(status.st_mode) && status.st_size > 0; /* files in /proc have size 0 */
     if (!has_size)
         return read_all(file, descriptor, path, err);
     size_t size = (size_t)status.st_size;
@@ -238,15 +238,19 @@ static int map_descriptor(struct file *file, int descriptor, const char *path, s
     return 0;
 }
 
+static int map_and_close(struct file *file, int descriptor, enum reading_kind kind,
+                         const char *path, struct err *err)
+{
+    int failed =
+        replacement_guard(descriptor, kind, err) || map_descriptor(file, descriptor, path, err);
+    close(descriptor);
+    return err_if(failed);
+}
+
 int file_map_regular(struct file *file, const char *path, struct err *err)
 {
     int descriptor = open_regular(path, err);
-    if (descriptor < 0)
-        return -1;
-    int failed = replacement_guard(descriptor, READ_AS_MODEL, err) ||
-                 map_descriptor(file, descriptor, path, err);
-    close(descriptor);
-    return failed ? -1 : 0;
+    return descriptor < 0 ? -1 : map_and_close(file, descriptor, READ_AS_MODEL, path, err);
 }
 
 int file_map(struct file *file, const char *path, struct err *err)
@@ -254,10 +258,7 @@ int file_map(struct file *file, const char *path, struct err *err)
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         return err_set(err, "cannot open '%s': %s", path, strerror(errno));
-    int failed = replacement_guard(descriptor, READ_AS_INPUT, err) ||
-                 map_descriptor(file, descriptor, path, err);
-    close(descriptor);
-    return failed ? -1 : 0;
+    return map_and_close(file, descriptor, READ_AS_INPUT, path, err);
 }
 
 int file_read(struct file *file, int descriptor, const char *name, struct err *err)
@@ -357,7 +358,7 @@ int listing_add(struct listing *listing, const char *name, struct arena *arena, 
     return 0;
 }
 
-/* The next name; NULL after the last, or where the rest cannot be read: errno says which. */
+/* The next name; NULL after the last or, with errno, on failure. */
 static const char *next_name(DIR *directory)
 {
     errno = 0;
@@ -400,12 +401,12 @@ static const struct folder_file *held_file(const struct folder *folder, const ch
 
 bool folder_has(const struct folder *folder, const char *name)
 {
-    char path[PATH_MAX]; /* not on the heap: without memory a file must not seem to be absent */
+    char path[PATH_MAX]; /* not allocated: without memory, the file would seem absent */
     mode_t kind = 0;
     if (folder->files)
         return held_file(folder, name);
     int size = snprintf(path, sizeof path, "%s/%s", folder->path, name);
-    if (size <= 0 || size >= PATH_MAX) /* it names no file */
+    if (size <= 0 || size >= PATH_MAX) /* no such file */
         return false;
     return file_kind(&kind, path, NULL) || kind;
 }
@@ -440,7 +441,7 @@ int folder_read(const struct folder *folder, const char *name,
     return failed ? err_prefix(err, "'%s/%s'", folder->path, name) : 0;
 }
 
-enum { PART_BYTES = 1 << 22 }; /* written before how far it is is told again */
+enum { PART_BYTES = 1 << 22 }; /* written between two reports of progress */
 
 struct written {
     size_t done, count; /* bytes */
@@ -455,7 +456,7 @@ static int path_of(struct buf *path, const struct target_folder *target, const c
     return buf_check(path, err);
 }
 
-/* Write a file under its temporary name, down to the disk's own buffers. */
+/* Write a file with its temporary name. */
 static int write_file(struct stream *out, const struct folder_file *held,
                       const struct target_folder *target, struct written *written, struct err *err)
 {
@@ -473,10 +474,10 @@ static int write_file(struct stream *out, const struct folder_file *held,
         progress_tell(written->progress, written->done, written->count);
     }
     stream_flush(out);
-    return out->failure ? stream_commit(out, err) : 0; /* which says what went wrong */
+    return out->failure ? stream_commit(out, err) : 0; /* which sets the message */
 }
 
-/* What got its name before another could not: it was not there before. */
+/* Remove the first `count` files, which are new, after a later one failed. */
 static void take_back(const struct folder *folder, size_t count, const struct target_folder *target)
 {
     struct buf path = {0};
@@ -486,7 +487,7 @@ static void take_back(const struct folder *folder, size_t count, const struct ta
     buf_release(&path);
 }
 
-/* All files are written before the first gets its name: a full disk is noticed in time. */
+/* All files are written before the first gets its name, in case the disk is full. */
 static int write_files(struct stream *streams, const struct folder *folder,
                        const struct target_folder *target, const struct progress_sink *progress,
                        struct err *err)

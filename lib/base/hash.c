@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/num.h"
 #include "base/platform.h"
+
+enum { FIRST_SLOTS = 16 };
 
 uint64_t hash_keys[2];
 
@@ -16,8 +17,8 @@ __attribute__((constructor)) static void set_keys(void)
     hash_keys[1] |= 1;
 }
 
-/* What is left at the end is mixed with a hash that no one knows, and once more: the low bits of a
- * single product would show the order of numbers that follow each other. */
+/* The result is mixed with itself: the low bits of a single product would show the order of
+ * consecutive numbers. */
 uint64_t hash_bytes(const char *bytes, size_t size)
 {
     char few[HASH_NEAR] = {0};
@@ -37,23 +38,27 @@ uint64_t hash_fnv(uint64_t hash, const char *bytes, size_t size)
     return hash;
 }
 
+/* Double `slots`, a power of two, until at most half of them are used. */
+static int double_slots(size_t *slots, size_t count, struct err *err)
+{
+    if (count > SIZE_MAX / 4)
+        return err_memory(err, SIZE_MAX);
+    while (*slots < 2 * count)
+        *slots *= 2;
+    return 0;
+}
+
 int hash_index_init(struct hash_index *index, size_t count, struct arena *arena, struct err *err)
 {
-    size_t slots = 16;
-    size_t twice = 0;
-    if (!num_multiply(&twice, count, 2))
-        return err_memory(err, SIZE_MAX);
-    while (slots < twice)
-        if (!num_multiply(&slots, slots, 2))
-            return err_memory(err, SIZE_MAX);
+    size_t slots = FIRST_SLOTS;
+    if (double_slots(&slots, count, err))
+        return -1;
     index->slots = arena_alloc(arena, slots, sizeof *index->slots, err);
     index->mask = slots - 1;
     return index->slots ? 0 : -1;
 }
 
 /* --- maps from byte strings ------------------------------------------------------------------- */
-
-enum { FIRST_SLOTS = 16 };
 
 struct map_slot {
     const char *key; /* NULL: free */
@@ -62,7 +67,7 @@ struct map_slot {
     uint32_t value;
 };
 
-/* The slot of the key, or the free one where it belongs. The map is never full. */
+/* The slot of the key, or a free one for it. The map is never full. */
 static struct map_slot *find(const struct map *map, const char *key, size_t size, uint32_t hash)
 {
     size_t mask = map->slot_count - 1;
@@ -94,13 +99,9 @@ static int resize(struct map *map, size_t slot_count, struct err *err)
 
 int map_reserve(struct map *map, size_t count, struct err *err)
 {
-    size_t twice = 0;
     size_t slots = map->slot_count ? map->slot_count : FIRST_SLOTS;
-    if (!num_multiply(&twice, count, 2))
-        return err_memory(err, count);
-    while (slots < twice)
-        if (!num_multiply(&slots, slots, 2))
-            return err_memory(err, count);
+    if (double_slots(&slots, count, err))
+        return -1;
     return slots == map->slot_count ? 0 : resize(map, slots, err);
 }
 

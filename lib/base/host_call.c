@@ -7,7 +7,7 @@
 
 static struct {
     pthread_mutex_t mutex;
-    size_t objects; /* that are open */
+    size_t objects; /* open ones */
     bool is_set;
     struct sigaction before;
 } handler = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -15,7 +15,7 @@ static struct {
 static void answer(int signal_number, siginfo_t *info, void *context)
 {
     const struct sigaction *before = &handler.before;
-    bool is_fault = info->si_code > 0; /* otherwise somebody sent it */
+    bool is_fault = info->si_code > 0; /* else a process sent it */
     if (is_fault && mapping_list_fill(info->si_addr))
         return;
     if (before->sa_flags & SA_SIGINFO) {
@@ -24,20 +24,20 @@ static void answer(int signal_number, siginfo_t *info, void *context)
         before->sa_handler(signal_number);
     } else if (is_fault || before->sa_handler == SIG_DFL) {
         signal(signal_number, SIG_DFL);
-        raise(signal_number); /* it comes when this handler has returned */
+        raise(signal_number); /* handled after this handler returns */
     }
 }
 
-/* The stack is the one that the program has for signals: some need that. */
+/* The handler runs on the program's stack for signals, if any: some programs need that. */
 static void set_handler(void)
 {
     struct sigaction action = {.sa_sigaction = answer, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK)};
-    sigaction(SIGBUS, NULL, &handler.before); /* known before ours is called */
+    sigaction(SIGBUS, NULL, &handler.before); /* before ours can be called */
     action.sa_mask = handler.before.sa_mask;
     handler.is_set = sigaction(SIGBUS, &action, NULL) == 0;
 }
 
-/* A handler that was set after ours may call ours, which then has to stay. */
+/* A handler that was set after ours may call ours, which then stays. */
 static void reset_handler(void)
 {
     struct sigaction now;

@@ -17,11 +17,11 @@
 
 enum {
     HUGE_BYTES = 4 * 1024 * 1024,
-    EXPECTED_BYTES = 64 * 1024 * 1024, /* less is there: that is not asked for */
-    LARGE_BYTES = 96 * 1024, /* pieces with pages of their own: more than a block of an arena */
+    EXPECTED_BYTES = 64 * 1024 * 1024, /* assumed to be free */
+    LARGE_BYTES = 96 * 1024,           /* get pages of their own: more than a block of an arena */
 };
 
-static atomic_size_t fail_countdown; /* 0: no fault is planned */
+static atomic_size_t fail_countdown; /* 0: no failure is planned */
 static atomic_int fail_for_ever;
 static atomic_bool has_failed;
 
@@ -40,8 +40,8 @@ static bool heap_fails_here(void)
     return false;
 }
 
-/* Large memory in large pages: fewer faults, fewer misses of page tables. Only advice, and for the
- * first and last page, too: the system moves what is resized only where all of it is alike. */
+/* Advise large pages, which need fewer faults and page table entries. The first and last page are
+ * included: the system moves resized memory only if all its pages have the same advice. */
 static void advise_huge(char *memory, size_t size)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -49,7 +49,7 @@ static void advise_huge(char *memory, size_t size)
     platform_advise_huge(memory - before, (before + size + page - 1) / page * page);
 }
 
-/* New memory, zeroed; or memory resized. */
+/* Allocate zeroed memory, or resize memory. */
 static void *take(void *memory, size_t count, size_t size, bool zeroed, struct err *err)
 {
     size_t bytes = 0;
@@ -127,15 +127,15 @@ bool heap_has_failed(void)
 /* --- arenas ----------------------------------------------------------------------------------- */
 
 enum {
-    BLOCK_BYTES = 64 * 1024, /* what is larger gets a block of its own */
+    BLOCK_BYTES = 64 * 1024, /* a larger piece gets its own block */
     LARGE_PAGE_BYTES = 2 * 1024 * 1024,
 };
 
 struct arena_block {
     struct arena_block *older;
-    size_t size_bytes; /* usable, from the first aligned byte on */
+    size_t size_bytes; /* from the first aligned byte on */
     size_t used_bytes;
-    bool is_zero; /* from there on; else it may hold anything */
+    bool is_zero; /* after the used bytes */
     char *start;
 };
 
@@ -144,18 +144,8 @@ static size_t round_up(size_t size, size_t unit)
     return (size + unit - 1) / unit * unit;
 }
 
-/* Large memory comes as zero pages that cost nothing before they are touched. Small memory is
- * cleared piece by piece when it is handed out: most of a short run's blocks are never filled. */
-static struct arena_block *take_memory(size_t total, size_t usable, struct err *err)
-{
-    bool small = usable <= BLOCK_BYTES;
-    struct arena_block *block =
-        small ? heap_resize(NULL, 1, total, err) : heap_alloc(1, total, err);
-    if (block)
-        *block = (struct arena_block){.size_bytes = usable, .is_zero = !small};
-    return block;
-}
-
+/* Large memory comes as zero pages that cost nothing before they are used. Small blocks are zeroed
+ * piece by piece: most blocks of a short run are never filled. */
 static struct arena_block *add_block(struct arena *arena, size_t size, struct err *err)
 {
     size_t least = arena->next_bytes > BLOCK_BYTES ? arena->next_bytes : BLOCK_BYTES;
@@ -166,13 +156,16 @@ static struct arena_block *add_block(struct arena *arena, size_t size, struct er
         err_memory(err, size);
         return NULL;
     }
-    struct arena_block *block = take_memory(total, usable, err);
+    bool large = usable > BLOCK_BYTES;
+    struct arena_block *block =
+        large ? heap_alloc(1, total, err) : heap_resize(NULL, 1, total, err);
     if (!block)
         return NULL;
+    *block = (struct arena_block){.size_bytes = usable, .is_zero = large};
     block->start = (char *)block + (round_up((uintptr_t)(block + 1), align) - (uintptr_t)block);
     arena->next_bytes = 0;
-    /* The newest block is the one that is filled. A large piece, which fills its own, stands after
-     * it, so that the rest of the newest is not lost. */
+    /* Pieces come from the newest block. A large piece, which fills its block, is put behind it, so
+     * that the rest of the newest block can still be used. */
     bool own = arena->newest && block->size_bytes > BLOCK_BYTES;
     struct arena_block **place = own ? &arena->newest->older : &arena->newest;
     block->older = *place;
@@ -231,11 +224,7 @@ void arena_expect(struct arena *arena, size_t size)
 
 char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err)
 {
-    size_t with_end = 0;
-    if (!num_add(&with_end, size, 1)) {
-        err_memory(err, size);
-        return NULL;
-    }
+    size_t with_end = size < SIZE_MAX ? size + 1 : size; /* SIZE_MAX is refused */
     char *text = arena_alloc(arena, with_end, 1, err);
     if (text && size)
         memcpy(text, bytes, size);
@@ -267,28 +256,21 @@ char *arena_format(struct arena *arena, struct err *err, const char *format, ...
     return text;
 }
 
-/* Several blocks become one, which has room for all that was in them. */
-static void join_blocks(struct arena *arena)
-{
-    size_t total = 0;
-    for (const struct arena_block *block = arena->newest; block; block = block->older)
-        total += block->size_bytes;
-    arena_release(arena);
-    arena->next_bytes = total;
-}
-
+/* Several blocks become one of their total size. */
 void arena_clear(struct arena *arena)
 {
     struct arena_block *block = arena->newest;
     arena->taken_bytes = 0;
-    if (!block)
-        return;
-    if (block->older) {
-        join_blocks(arena);
-        return;
+    if (block && block->older) {
+        size_t total = 0;
+        for (; block; block = block->older)
+            total += block->size_bytes;
+        arena_release(arena);
+        arena->next_bytes = total;
+    } else if (block) {
+        block->is_zero &= block->used_bytes == 0;
+        block->used_bytes = 0;
     }
-    block->is_zero &= block->used_bytes == 0;
-    block->used_bytes = 0;
 }
 
 void arena_release(struct arena *arena)

@@ -12,12 +12,12 @@
 /* --- the nearest name ------------------------------------------------------------------------- */
 
 enum {
-    NOT_UTF8 = 0x110000,   /* a byte that begins no character stands for itself beyond them */
+    NOT_UTF8 = 0x110000,   /* plus a byte that is not part of a character */
     PREFIX_CHARACTERS = 2, /* of a word that a name begins with */
     NAME_CHARACTERS = 3,   /* of a name that a word begins with */
 };
 
-/* The characters of a text; returns how many, more than there is room for where it is too long. */
+/* Returns the number of characters, above NEAREST_CHARACTERS if the text is too long. */
 static size_t read_characters(uint32_t characters[NEAREST_CHARACTERS], const char *text,
                               size_t size)
 {
@@ -38,9 +38,9 @@ static bool same(uint32_t a, uint32_t b, bool exactly)
     return a == b || (!exactly && utf8_small(a) == utf8_small(b));
 }
 
-/* Row i of the table says how far the first i characters of a are from the first j of b:
+/* Row i of the table has the distances of the first i characters of a from the first j of b:
  * d(i, j) = min(d(i-1, j) + 1, d(i, j-1) + 1, d(i-1, j-1) + (a_i ≠ b_j),
- *               d(i-2, j-2) + 1 where the last two have changed places). */
+ *               d(i-2, j-2) + 1 if the last two are swapped). */
 static size_t distance(const uint32_t *a, size_t a_count, const uint32_t *b, size_t b_count,
                        bool exactly)
 {
@@ -63,7 +63,7 @@ static size_t distance(const uint32_t *a, size_t a_count, const uint32_t *b, siz
     return rows[a_count % 3][b_count];
 }
 
-/* True when a text begins with another of at least so many characters. */
+/* True if a text begins with another that has at least `least` characters. */
 static bool begins(const uint32_t *text, size_t size, const uint32_t *with, size_t with_size,
                    size_t least)
 {
@@ -100,7 +100,7 @@ void nearest_offer_bytes(struct nearest *nearest, const char *name, size_t name_
     bool prefix = begins(characters, count, word, nearest->size, PREFIX_CHARACTERS);
     bool longer = begins(word, nearest->size, characters, count, NAME_CHARACTERS);
     if (!prefix && !longer && (count > most || nearest->size > count + nearest->steps))
-        return; /* so many characters more or fewer are too many steps already */
+        return; /* the difference in length is too many steps */
     size_t steps = distance(word, nearest->size, characters, count, false);
     steps = prefix ? num_min(steps, 1) : longer ? num_min(steps, nearest->limit) : steps;
     if (steps > nearest->steps)

@@ -82,10 +82,10 @@ struct decimal {
     int exponent;
 };
 
-/* Round `value` to `count` digits; true when that reads back the same. `magnitude` is
+/* Round `value` to `count` digits; true if that reads back the same. `magnitude` is
  * floor(log10(value)). The powers of ten are exact, so `back` is the decimal rounded once, to a
- * double; rounding it again, to a float, gives what a reader gets: all decimals of up to 8 digits
- * were tried, and one of 9 digits is never so near to the middle between two floats. */
+ * double; rounding it again gives the float that a reader gets. This was tested for all decimals of
+ * up to 8 digits; decimals of 9 digits are never near enough to the middle of two floats. */
 static bool round_to(struct decimal *out, float value, int magnitude, int count)
 {
     int shift = count - 1 - magnitude; /* value · 10^shift has `count` digits before the point */
@@ -96,9 +96,9 @@ static bool round_to(struct decimal *out, float value, int magnitude, int count)
     return (float)back == value;
 }
 
-/* Any magnitude, through the C library: slow, and rarely needed. Like printf it tries the nearest
- * decimal of every length only: 2^-96, 2^87 and 2^90 have one of 8 digits that is not the nearest,
- * and get 9. */
+/* Round a value of any magnitude with the C library: slow, and rarely needed. It tries only the
+ * nearest decimal of each length: 2^-96, 2^87 and 2^90 have one of 8 digits that is not the
+ * nearest, and get 9. */
 static struct decimal round_slowly(float value)
 {
     char text[32];
@@ -111,7 +111,7 @@ static struct decimal round_slowly(float value)
         strcpy(text, shorter);
     }
     char *end = NULL;
-    if (text[1] != 'e') /* take the point out */
+    if (text[1] != 'e') /* remove the point */
         memmove(text + 1, text + 2, strlen(text + 1));
     uint32_t digits = (uint32_t)strtoul(text, &end, 10);
     return (struct decimal){digits, atoi(end + 1) - (int)(end - text - 1)};

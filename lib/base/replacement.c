@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "base/platform.h"
 
-/* It stays until the process ends: a file is no less an input once it is closed. */
+/* A file that was read. It is never removed: a closed file is still an input. */
 struct guarded {
     dev_t device;
     ino_t inode;
@@ -43,7 +43,7 @@ int replacement_guard(int descriptor, enum reading_kind kind, struct err *err)
         return -1;
     *one = (struct guarded){status.st_dev, status.st_ino, kind, atomic_load(&newest)};
     while (!atomic_compare_exchange_weak(&newest, &one->next, one))
-        continue; /* another was first: it is the next one now */
+        continue; /* another thread was first: its file is the next now */
     return 0;
 }
 
@@ -76,8 +76,8 @@ int replacement_check_name(const char *path, struct err *err)
     return access(path, W_OK) == 0 || file_is_absent() ? 0 : cannot_write(path, err);
 }
 
-/* The mode of the old file. A group gets no more than others where it cannot be the old file's, or
- * where the old file's group permissions are the mask of an access control list. */
+/* Returns the mode of the old file. The group gets no more than others if it cannot be the old
+ * file's, or if the old group permissions are the mask of an access control list. */
 static mode_t keep_owner(int descriptor, const char *path, const struct stat *old)
 {
     struct stat new;
@@ -95,14 +95,14 @@ int replacement_keep(int descriptor, const char *path, struct err *err)
 {
     struct stat old;
     bool exists = lstat(path, &old) == 0;
-    bool stands = exists && S_ISREG(old.st_mode);
+    bool replaces = exists && S_ISREG(old.st_mode);
     if (!exists && !file_is_absent())
         return cannot_write(path, err);
     mode_t mask = umask(0);
     umask(mask);
-    mode_t mode = stands ? keep_owner(descriptor, path, &old) : 0666 & ~mask;
+    mode_t mode = replaces ? keep_owner(descriptor, path, &old) : 0666 & ~mask;
     if (fchmod(descriptor, mode))
-        errno = 0; /* a file system without permissions: nothing is lost */
+        errno = 0; /* a file system without permissions */
     return 0;
 }
 
@@ -125,20 +125,20 @@ int replacement_rename(const char *from, const char *path, struct err *err)
     if (descriptor >= 0)
         close(descriptor);
     if (!failed && rename(from, path))
-        failed = err_output(err, "cannot write '%s': %s", path, strerror(errno));
+        failed = cannot_write(path, err);
     return failed;
 }
 
 /* --- folders of results ----------------------------------------------------------------------- */
 
-/* The first name in a folder, by its bytes, so that a message is the same each time; "" of an empty
- * one. Nothing is on the heap: without memory a folder must not seem to be empty. */
+/* The first name in a folder, in the order of bytes, so that messages are the same each time; "" if
+ * it is empty. Allocates nothing: without memory, the folder would seem empty. */
 static int find_first(char name[NAME_MAX + 1], const char *path, struct err *err)
 {
     DIR *directory = opendir(path);
     *name = '\0';
     if (!directory)
-        return err_output(err, "cannot write '%s': %s", path, strerror(errno));
+        return cannot_write(path, err);
     errno = 0;
     for (const struct dirent *entry; (entry = readdir(directory)); errno = 0) {
         const char *found = entry->d_name;
@@ -175,8 +175,8 @@ int target_folder_check(const char *path, bool replaces, struct err *err)
         path, name);
 }
 
-/* Some network file systems lock no directories: two processes are then kept from no file of each
- * other's, but each file is still one of them as a whole. */
+/* Some network file systems cannot lock directories: then two processes can replace files of each
+ * other, but each file is complete. */
 static bool has_no_locks(int failure)
 {
     return failure == EBADF || failure == ENOLCK || failure == EINVAL || failure == EOPNOTSUPP ||
@@ -187,7 +187,7 @@ static int lock(struct target_folder *target, struct err *err)
 {
     target->descriptor = open(target->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (target->descriptor < 0)
-        return err_output(err, "cannot write '%s': %s", target->path, strerror(errno));
+        return cannot_write(target->path, err);
     if (flock(target->descriptor, LOCK_EX | LOCK_NB) == 0 || has_no_locks(errno))
         return 0;
     if (errno == EWOULDBLOCK)
@@ -202,7 +202,7 @@ int target_folder_open(struct target_folder *target, const char *path, bool repl
     target->made = mkdir(path, 0777) == 0;
     int failed = !target->made && file_make_directory(path, err);
     if (!failed && lock(target, err)) {
-        target->made = false; /* it is another's by now */
+        target->made = false; /* by now another process has it */
         failed = -1;
     }
     failed = failed || target_folder_check(path, replaces, err);
@@ -231,7 +231,7 @@ void target_folder_close(struct target_folder *target)
     if (!target->path)
         return;
     if (target->made)
-        rmdir(target->path); /* nothing happens where anything is in it */
+        rmdir(target->path); /* fails if it is not empty */
     if (target->descriptor >= 0)
         close(target->descriptor);
     *target = (struct target_folder){.descriptor = -1};

@@ -38,7 +38,7 @@ static void expand(uint32_t schedule[64], const unsigned char *block)
     }
 }
 
-/* The letters are the standard's. */
+/* The letters are those of the standard. */
 static void add_block(uint32_t state[8], const unsigned char *block)
 {
     uint32_t w[64];
@@ -71,10 +71,10 @@ static void add_blocks_plain(uint32_t state[8], const unsigned char *blocks, siz
 
 enum { LEAF_FEATURES = 7, BIT_SHA = 29 };
 
-/* Asked once: in a virtual machine the question takes twenty microseconds. */
+/* Cached: in a virtual machine, cpuid takes twenty microseconds. */
 static bool processor_can(void)
 {
-    static atomic_int answer; /* 0: not asked; 1: no; 2: yes */
+    static atomic_int answer; /* 0: unknown; 1: no; 2: yes */
     unsigned a, b, c, d;
     if (!atomic_load(&answer))
         atomic_store(&answer,
@@ -82,8 +82,8 @@ static bool processor_can(void)
     return atomic_load(&answer) == 2;
 }
 
-/* The same with the processor's instructions, which take the state as (a b e f), (c d g h) and do
- * four rounds at a time. */
+/* The same with special instructions, which take the state as (a b e f), (c d g h) and do four
+ * rounds at a time. */
 __attribute__((target("sha,sse4.1"))) static void add_blocks_quickly(uint32_t state[8],
                                                                      const unsigned char *blocks,
                                                                      size_t count)

@@ -1,5 +1,4 @@
-/* sha256.h: the hash that `sha256sum` prints (FIPS 180-4), by the processor's own instructions
- * where it has them. (Libraries that have it bring a megabyte.)
+/* sha256.h: SHA-256 (FIPS 180-4), with instructions of the processor if it has them.
  *
  *     sha256_begin(&hash);
  *     sha256_add(&hash, "abc", 3);
@@ -16,8 +15,8 @@ enum { SHA256_DIGITS = 64, SHA256_BLOCK_BYTES = 64 };
 
 struct sha256 {
     uint32_t state[8];
-    uint64_t size_bytes;                     /* of all that was added */
-    unsigned char block[SHA256_BLOCK_BYTES]; /* what is no whole block yet */
+    uint64_t size_bytes;                     /* of all additions */
+    unsigned char block[SHA256_BLOCK_BYTES]; /* an incomplete block */
 };
 
 void sha256_begin(struct sha256 *hash);
@@ -26,7 +25,7 @@ void sha256_add(struct sha256 *hash, const void *bytes, size_t size);
 /* Write the digits and a closing 0. */
 void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1]);
 
-/* Test: leave the processor's own instructions alone, or use them again. */
+/* For tests: use no special instructions, or use them again. */
 void sha256_plain(bool plain);
 
 #endif

@@ -34,7 +34,7 @@ bool transfer_is_writing(void)
     return is_writing;
 }
 
-/* Whether what failed may be tried again: at once, or after it was waited for. */
+/* True if a failed call may be repeated: after a signal, or when the descriptor is ready. */
 static bool again(int descriptor, short event)
 {
     struct pollfd waiting = {descriptor, event, 0};
@@ -54,24 +54,19 @@ ssize_t transfer_read(int descriptor, void *bytes, size_t size)
     return got;
 }
 
-static int write_all(int descriptor, const char *from, size_t size)
+int transfer_write(int descriptor, const void *bytes, size_t size)
 {
-    while (size > 0) {
+    const char *from = bytes;
+    bool failed = false;
+    is_writing = 1;
+    while (size > 0 && !failed) {
         ssize_t put = write(descriptor, from, size);
-        if (put < 0 && !again(descriptor, POLLOUT))
-            return -1;
+        failed = put < 0 && !again(descriptor, POLLOUT);
         from += put > 0 ? put : 0;
         size -= put > 0 ? (size_t)put : 0;
     }
-    return 0;
-}
-
-int transfer_write(int descriptor, const void *bytes, size_t size)
-{
-    is_writing = 1;
-    int failed = write_all(descriptor, bytes, size);
     is_writing = 0;
-    return failed;
+    return err_if(failed);
 }
 
 /* --- text on terminals ------------------------------------------------------------------------ */
@@ -110,13 +105,13 @@ size_t terminal_colour(const char *bytes, size_t size)
     return at < size && bytes[at] == 'm' ? at + 1 : 0;
 }
 
-/* Blanks that are no controls: a no-break space, the wide one of Chinese. */
+/* Blanks, except controls other than newline and tab: also no-break and ideographic spaces. */
 static bool is_space(uint32_t c)
 {
     return c == '\n' || c == '\t' || (c >= 0xa0 && utf8_class(c) == UTF8_SPACE);
 }
 
-/* Are the held bytes the first ones of a character? */
+/* True if the held bytes are the beginning of a character. */
 static bool is_begun(const struct terminal *terminal)
 {
     unsigned char first = (unsigned char)terminal->held[0];
@@ -149,7 +144,7 @@ static size_t terminal_take(struct terminal *terminal, char sign[TERMINAL_SIGN_B
     size_t length = utf8_decode(&c, terminal->held, terminal->held_size);
     if (!length && is_begun(terminal))
         return 1;
-    if (!length && before) { /* it was no beginning: the byte is looked at once more, alone */
+    if (!length && before) { /* not its beginning: the byte is examined again, alone */
         terminal->held_size = before;
         terminal_rest(terminal, sign);
         return 0;
@@ -166,16 +161,16 @@ static size_t terminal_take(struct terminal *terminal, char sign[TERMINAL_SIGN_B
 
 enum {
     BUFFER_BYTES = 64 * 1024,
-    OPEN_FILES = 16, /* files being written at one time */
-    TRIES = 100,     /* to make a temporary file that no other process removes as abandoned */
+    OPEN_FILES = 16, /* that are written at the same time */
+    TRIES = 100,     /* to make a temporary file before another process removes it as abandoned */
 };
 
-/* What follows a target's name. */
+/* The end of a temporary file's name, after the target's name. */
 #define LETTERS "XXXXXX"
 #define BEFORE_LETTERS ".attn-cli-"
 #define ENDING ".tmp"
 
-/* What a signal handler must remove; a slot is NULL or a path that stays readable. */
+/* Files that a signal handler must remove; a slot is NULL or a path that stays valid. */
 static char *volatile open_temporaries[OPEN_FILES];
 
 static int remember_temporary(char *path)
@@ -205,16 +200,19 @@ void stream_remove_temporaries(void)
     }
 }
 
-/* A copy on the heap. */
+/* The text of a buffer, to be freed with heap_free; NULL with `err`. */
+static char *text_of(struct buf *buf, struct err *err)
+{
+    if (buf_check(buf, err))
+        buf_release(buf);
+    return buf->bytes;
+}
+
 static char *copy_of(const char *path, struct err *err)
 {
     struct buf buf = {0};
     buf_text(&buf, path);
-    if (buf_check(&buf, err)) {
-        buf_release(&buf);
-        return NULL;
-    }
-    return buf.bytes;
+    return text_of(&buf, err);
 }
 
 static void release(struct stream *stream)
@@ -228,7 +226,7 @@ static void release(struct stream *stream)
 int stream_to(struct stream *stream, int descriptor, struct err *err)
 {
     *stream = (struct stream){.descriptor = descriptor, .terminal.shows = isatty(descriptor) == 1};
-    stream->buffer = heap_resize(NULL, BUFFER_BYTES, 1, err); /* not cleared: few fill it */
+    stream->buffer = heap_resize(NULL, BUFFER_BYTES, 1, err); /* not zeroed: rarely filled */
     return stream->buffer ? 0 : -1;
 }
 
@@ -246,9 +244,8 @@ int stream_to_hex(struct stream *stream, struct stream *hex, struct err *err)
     return failed;
 }
 
-/* The path of the file that a name stands for, through symbolic links, so that a link stays a link.
- * NULL for what is written in place: what is no file, or has no name any more, as what /dev/stdout
- * leads to may have none. */
+/* The path of a file after symbolic links, so that a link stays a link. NULL if the file is written
+ * in place: it is not regular, or has no name any more, as the file of /dev/stdout may. */
 static int resolve(char **target, const char *path, const struct stat *status, struct err *err)
 {
     bool is_file = status && S_ISREG(status->st_mode);
@@ -280,7 +277,7 @@ static int file_descriptor_of(const char *path)
     return -1;
 }
 
-/* Devices, pipes and files without a name are written in place: there is nothing to rename. */
+/* Open a device, a pipe or a file without a name. */
 static int open_in_place(struct stream *stream, const char *path, struct err *err)
 {
     int open_already = file_descriptor_of(path);
@@ -295,8 +292,8 @@ static int open_in_place(struct stream *stream, const char *path, struct err *er
     return 0;
 }
 
-/* A rename would replace what a plain write may not touch, or a link by a file. `status` is NULL
- * where the path leads to nothing. */
+/* A rename would replace a file that may not be written, or a link. `status` is NULL if there is no
+ * file. */
 static int check_replaceable(const char *path, const struct stat *status, enum reading_kind kind,
                              struct err *err)
 {
@@ -310,7 +307,7 @@ static int check_replaceable(const char *path, const struct stat *status, enum r
     return 0;
 }
 
-/* By errno; a new name lacks its directory, as a rule. */
+/* Tell errno; a new file usually lacks its directory. */
 static int cannot_open(const char *path, struct err *err)
 {
     char folder[PATH_MAX];
@@ -323,7 +320,7 @@ static int cannot_open(const char *path, struct err *err)
     return err_output(err, "cannot write '%s': %s", path, strerror(failure));
 }
 
-/* The path of a file beside the target: a name that is long already makes room at its end. */
+/* The path of a temporary file next to the target, whose name is shortened if it is too long. */
 static char *path_beside(const char *target, struct err *err)
 {
     static const char added[] = BEFORE_LETTERS LETTERS ENDING;
@@ -334,15 +331,11 @@ static char *path_beside(const char *target, struct err *err)
     struct buf buf = {0};
     buf_bytes(&buf, target, strlen(target) - excess);
     buf_text(&buf, added);
-    if (buf_check(&buf, err)) {
-        buf_release(&buf);
-        return NULL;
-    }
-    return buf.bytes;
+    return text_of(&buf, err);
 }
 
-/* Remove temporary files with the name of this one but for its letters, whose processes were
- * killed: no process locks them. What cannot be read or removed is left. */
+/* Remove temporary files of the same target that no process locks: their processes were killed.
+ * Failures are ignored. */
 static void remove_abandoned(const char *temporary)
 {
     char folder[PATH_MAX];
@@ -366,8 +359,8 @@ static void remove_abandoned(const char *temporary)
         closedir(directory);
 }
 
-/* Make a file with new letters, locked until it has its final name. Another process may take it for
- * abandoned before it is locked: then it is made again. */
+/* Make a file with random letters, locked until it has its final name. If another process removes
+ * it as abandoned before it is locked, make another. */
 static int make_locked(char *temporary)
 {
     char *letters = temporary + strlen(temporary) - (sizeof LETTERS ENDING - 1);
@@ -380,7 +373,6 @@ static int make_locked(char *temporary)
     }
 }
 
-/* Its path stays on the heap while it is there. */
 static int open_temporary(struct stream *stream, const char *path, struct err *err)
 {
     if (!stream->target)
@@ -388,7 +380,7 @@ static int open_temporary(struct stream *stream, const char *path, struct err *e
     stream->temporary = path_beside(stream->target, err);
     if (!stream->temporary)
         return -1;
-    if (remember_temporary(stream->temporary)) { /* before it is there: a signal comes any time */
+    if (remember_temporary(stream->temporary)) { /* before it exists: a signal may come */
         err_output(err, "cannot write '%s': expected at most %d open files", path, OPEN_FILES);
         goto failed;
     }
@@ -397,9 +389,9 @@ static int open_temporary(struct stream *stream, const char *path, struct err *e
         cannot_open(path, err);
         goto failed;
     }
-    /* mkstemp makes private files; on failure stream_discard removes it */
+    /* its mode is private; on failure stream_discard removes it */
     return replacement_keep(stream->descriptor, stream->target, err);
-failed: /* there is no such file: nothing of that name is ours to remove */
+failed: /* a file of that name is not ours: do not remove it */
     forget_temporary(stream->temporary);
     heap_free(stream->temporary);
     stream->temporary = NULL;
@@ -539,8 +531,8 @@ int stream_sync(const char *path, struct err *err)
     return failed ? -1 : 0;
 }
 
-/* Give a file a name that nothing has. Where the system cannot do that in one step, two names for
- * a moment are as good; where a file has but one name, a look has to do. */
+/* Rename a file unless the name is taken. If the system cannot do that in one step, the file gets
+ * a second name by a link; if it has no links, check and rename. */
 static int rename_new(const char *from, const char *to)
 {
     struct stat status;

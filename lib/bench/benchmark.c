@@ -567,6 +567,7 @@ static void drop_longest(struct bench *bench, size_t i)
 static int measure(struct bench *bench, struct err *err)
 {
     struct machine *machine = &bench->viewer.machine;
+    const struct progress_sink *progress = bench->plan->progress;
     char note[NOTE_BYTES];
     for (size_t round = 0; round < bench->plan->rounds; round++) {
         if (!bench->plan->ways)
@@ -575,7 +576,8 @@ static int measure(struct bench *bench, struct err *err)
         for (size_t i = 0; i < bench->task_count; i++) {
             const struct task *task = &bench->tasks[i];
             snprintf(note, sizeof note, "%s, %zu tokens", task->name, task->size.tokens);
-            progress_tell_more(bench->plan->progress, round * bench->task_count + i,
+            if (progress)
+                progress->tell(progress->context, round * bench->task_count + i,
                                bench->plan->rounds * bench->task_count, note);
             if (measure_task(bench, task, round, err))
                 return -1;
