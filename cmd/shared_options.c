@@ -11,7 +11,7 @@
 #include "model/model.h"
 #include "model/new_model.h"
 #include "model/site.h"
-#include "write/format.h"
+#include "output.h"
 #include "write/style.h"
 
 const struct option_row text_options[] = {

@@ -1,7 +1,9 @@
 # Prints a line for each #include of a folder that is not below, each use of a library where it is
 # not allowed, and each file that starts a chain of more than ten headers, each including the next.
+# A file SYMBOLS has a line for each name of an object, `U NAME FILE.c` (uses) or `T NAME FILE.c`
+# (defines): prints a line for each name that a folder uses and one above it defines.
 #
-#     (cd TREE && awk -f floors.awk cmd/*.c lib/*/*.[ch])
+#     (cd TREE && awk -f floors.awk cmd/*.c lib/*/*.[ch] SYMBOLS)
 
 BEGIN {
     # A folder may include folders with lower numbers.
@@ -30,10 +32,22 @@ BEGIN {
         "|secure_getenv|reallocarray|canonicalize_file_name|epoll_[a-z0-9]+|eventfd|syscall)"
 }
 
+function room_of(file,    parts) {
+    parts = split(file, path, "/")
+    return path[1] == "cmd" ? "cmd" : parts == 2 ? "attn" : path[2]
+}
+
+FILENAME ~ /symbols$/ {
+    if ($1 == "U")
+        users[$2] = users[$2] " " $3
+    else
+        home[$2] = $3
+    next
+}
+
 FNR == 1 {
     in_comment = 0
-    parts = split(FILENAME, path, "/")
-    room = path[1] == "cmd" ? "cmd" : parts == 2 ? "attn" : path[2]
+    room = room_of(FILENAME)
 }
 
 function fault(what) {
@@ -152,4 +166,10 @@ END {
         if (file ~ /\.c$/ && chain(file) > LONGEST_CHAIN)
             printf "%s:1: expected a chain of at most %d headers, found %d\n", file,
                 LONGEST_CHAIN, chain(file)
+    for (name in home) {
+        count = split(users[name], files, " ")
+        for (i = 1; i <= count; i++)
+            if (floor[room_of(home[name])] > floor[room_of(files[i])])
+                printf "%s:1: uses %s of %s, which is above\n", files[i], name, home[name]
+    }
 }

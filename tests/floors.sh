@@ -1,15 +1,24 @@
 #!/bin/sh
 # Check the order of folders and other rules of floors.awk in cmd and lib, and that all files that
-# ARCHITECTURE.md names exist.
+# ARCHITECTURE.md names exist. The names that objects use come from BUILD/internal.a, if it exists.
 #
-#     sh tests/floors.sh
+#     sh tests/floors.sh [BUILD]
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
 
+# Names that the objects of the library use and define, with their source files.
+symbols() {
+    find lib -name '*.c' | sed 's|.*/\(.*\)\.c$|\1.o &|' >"$scratch/sources"
+    nm -A -g "${1:-build}/internal.a" 2>/dev/null | sed 's/^[^:]*://; s/:[0-9a-f]* */ /' |
+        awk 'FILENAME != "-" { source[$1] = $2; next }
+            $1 in source { print $2, $3, source[$1] }' "$scratch/sources" -
+}
+
 climbs() { # prints a line for each violation
-    find cmd lib -name '*.[ch]' | sort | xargs awk -f tests/floors.awk
+    { find cmd lib -name '*.[ch]' | sort; echo "$scratch/symbols"; } |
+        xargs awk -f tests/floors.awk
 }
 
 is_absent() {
@@ -20,6 +29,8 @@ is_absent() {
         done
 }
 
-same 'includes point down, and libraries, heap and exits stay where they belong' '' "$(climbs)"
+symbols "$@" >"$scratch/symbols"
+[ -s "$scratch/symbols" ] || leave_out 'names of objects: no internal.a'
+same 'includes and names point down, and libraries, heap and exits stay where they belong' '' "$(climbs)"
 same 'what ARCHITECTURE.md names is there' '' "$(is_absent)"
 closing

@@ -19,7 +19,7 @@ unit     "$build/unit" $(suites 1)
 unit-2   "$build/unit" $(suites 0)
 cli      sh tests/cli.sh "$build"
 batch    sh tests/batch.sh "$build"
-floors   sh tests/floors.sh
+floors   sh tests/floors.sh "$build"
 style    sh tests/style.sh
 complete sh tests/complete.sh "$build"
 models   sh tests/models.sh "$build"

@@ -11,7 +11,6 @@
 #include "base/names.h"
 #include "draw/figure.h"
 #include "draw/page.h"
-#include "write/format.h"
 
 /* --- live pages ------------------------------------------------------------------------------- */
 

@@ -18,8 +18,7 @@
 #include "lens/continuation.h"
 #include "lens/report.h"
 #include "model/config.h"
-
-struct stream;
+#include "write/format.h"
 
 /* Step after which a prediction is read from the residual stream. */
 enum page_step { STEP_EMBEDDING, STEP_ATTENTION, STEP_MLP, STEP_LAYER, PAGE_STEPS };
@@ -107,6 +106,9 @@ struct page_facts {
     const struct page_lesson *lesson; /* NULL: not a lesson, and numbers may be short */
     const struct folder *live;        /* model files to embed in a live page; NULL: not live */
 };
+
+/* Write reports as one page, with the facts that a place has in `page`. */
+extern report_writer html_report_write;
 
 /* Sites needed to explain attention cells, for each attention of the model. */
 struct site_set page_explained_sites(const struct config *config);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "model/layer.h"
-#include "write/format.h"
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* format.c: the table of formats, and reports written to a stream or as the files of a folder. */
+/* format.c: reports written to a stream, or as the files of a folder. */
 #include "write/format.h"
 
 #include <string.h>
@@ -6,67 +6,6 @@
 
 #include "base/replacement.h"
 #include "write/text.h"
-
-const struct format format_rows[] = {
-    {"text", ".txt", "tables with four decimals, fitted to the terminal", UNIT_SENTENCE,
-     .looks = LOOKS_CELLS | LOOKS_COLOURS | LOOKS_TERMINAL, .has_tokens = true,
-     .show = "tokens,weights,context",
-     .show_of_encoder = "tokens,enc.weights,weights,cross_weights", .layer = "-1",
-     .has_tables = true, .write = text_page_write},
-    {"csv", ".csv", "a labelled matrix or a table", UNIT_SHEET, .has_tables = true, .cell_bytes = 8,
-     .begin = csv_begin, .sheet = csv_sheet},
-    {"tidy", ".tidy.csv", "CSV with one row per cell (long format), for pandas and R",
-     UNIT_SENTENCE, .has_tables = true, .cell_bytes = 20, .begin = tidy_begin, .sheet = tidy_sheet},
-    {"json", ".json", "one object with the tokens, and the tensors as nested arrays", UNIT_SENTENCE,
-     .has_tokens = true, .has_tables = true, .has_origin = true, .cell_bytes = 9,
-     .begin = json_begin, .sheet = json_sheet, .end = json_end},
-    {"jsonl", ".jsonl", "one JSON object for each text, one per line", UNIT_SENTENCE,
-     .has_tokens = true, .has_tables = true, .has_origin = true, .cell_bytes = 9,
-     .begin = json_begin, .sheet = json_sheet, .end = json_end},
-    {"npy", ".npy", "NumPy file with one float32 array", UNIT_TENSOR, .for_files = true,
-     .one_sentence = true, .cell_bytes = 4, .begin = array_begin, .sheet = array_sheet},
-    {"safetensors", ".safetensors", "all tensors by name, float32; tokens in the metadata",
-     UNIT_SENTENCE, .for_files = true, .one_sentence = true, .has_tokens = true, .has_origin = true,
-     .cell_bytes = 4, .begin = tensors_begin, .sheet = array_sheet},
-    {"svg", ".svg", "vector figure", UNIT_SHEET, .looks = LOOKS_PICTURE | LOOKS_FONT,
-     .is_picture = true, .one_sentence = true, .has_origin = true, .write = figure_write_svg},
-    {"tex", ".tex", "the same figure as TikZ code for LaTeX, to \\input or to compile", UNIT_SHEET,
-     .looks = LOOKS_PICTURE, .is_picture = true, .one_sentence = true, .write = figure_write_tex},
-    {"png", ".png", "the same figure in pixels (see --dpi); needs rsvg-convert", UNIT_SHEET,
-     .looks = LOOKS_PICTURE | LOOKS_FONT | LOOKS_PIXELS, .for_files = true, .is_picture = true,
-     .one_sentence = true, .write = figure_write_png, .check = drawing_check},
-    {"pdf", ".pdf", "the same figure as a PDF page; needs rsvg-convert", UNIT_SHEET,
-     .looks = LOOKS_PICTURE | LOOKS_FONT, .for_files = true, .is_picture = true,
-     .one_sentence = true, .write = figure_write_pdf, .check = drawing_check},
-    {"html", ".html", "interactive page (run, page and generate); static page (attribute, patch)",
-     UNIT_SENTENCE, .for_files = true, .looks = LOOKS_VIEW | LOOKS_COLOURS | LOOKS_TITLE,
-     .can_show_all = true, .show = "embedding,weights",
-     .show_of_encoder = "embedding,source_embedding,enc.weights,weights,cross_weights",
-     .write = html_report_write},
-};
-
-const size_t format_count = sizeof format_rows / sizeof *format_rows;
-
-const char *format_show(const struct format *format, bool has_encoder)
-{
-    if (has_encoder)
-        return format && format->show_of_encoder ? format->show_of_encoder
-                                                 : "enc.weights,weights,cross_weights";
-    return format && format->show ? format->show : "weights";
-}
-
-const char *format_layer(const struct format *format)
-{
-    return format && format->layer ? format->layer : "all";
-}
-
-const struct format *format_find(const char *name)
-{
-    for (size_t i = 0; i < format_count; i++)
-        if (strcmp(format_rows[i].name, name) == 0)
-            return &format_rows[i];
-    return NULL;
-}
 
 bool writer_at_last(const struct writer *writer)
 {

@@ -1,4 +1,5 @@
-/* format.h: the output formats, each with a row in a table and a file, and the writer of reports.
+/* format.h: an output format, which has a file in lib/write or lib/draw and a row in the table of
+ * cmd/output.c, and the writer of reports.
  *
  * A writer first gets the report without values, then its sheets in the order of the tensors. It
  * keeps no sheet, so that each matrix can be written as soon as it is computed:
@@ -120,16 +121,6 @@ struct format {
     int (*check)(struct err *err); /* refuses if programs are missing; NULL: no check */
 };
 
-extern const struct format format_rows[];
-extern const size_t format_count;
-
-const struct format *format_find(const char *name); /* NULL: unknown */
-
-/* Defaults of --show and --layer: the format's own, or the common ones if NULL. Models with an
- * encoder have more tensors to show. */
-const char *format_show(const struct format *format, bool has_encoder);
-const char *format_layer(const struct format *format);
-
 /* --- writing a report ------------------------------------------------------------------------- */
 
 /* A stream, or an open folder. A folder gets a file for each matrix, tensor, table or text (several
@@ -173,10 +164,7 @@ int report_write(const struct format *format, const struct target *target,
 
 extern writer_step csv_begin, tidy_begin, json_begin, json_end, array_begin, tensors_begin;
 extern writer_sheet_step csv_sheet, tidy_sheet, json_sheet, array_sheet;
-extern report_writer text_page_write, figure_write_svg, figure_write_tex, html_report_write,
-    figure_write_png, figure_write_pdf;
-extern report_writer figure_write_page; /* a page of figures for browsers */
-int drawing_check(struct err *err);
+extern report_writer text_page_write;
 
 /* JSON members for other documents: command and provenance (NULL: neither); model; text with its
  * tokens; selection, such as "layer": 3, "heads": [0, 2] (null if a tensor has none). */

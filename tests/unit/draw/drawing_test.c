@@ -1,5 +1,5 @@
 /* Without rsvg-convert nothing is tested; tests/pictures.sh reports that. */
-#include "draw/canvas.h"
+#include "draw/figure.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "draw/canvas.h"
+#include "draw/figure.h"
 
 #include <stdio.h>
 #include <string.h>

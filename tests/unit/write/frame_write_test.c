@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../../cmd/output.h"
 #include "../rigs/memory_stream.h"
 #include "../unit.h"
 #include "write/text.h"
