@@ -12,10 +12,10 @@
 #include "format/json.h"
 #include "items.h"
 #include "model/model.h"
-#include "train/weight_init.h"
 #include "progress.h"
-#include "text/subword/bpe_learn.h"
 #include "text/word_list.h"
+#include "train/bpe_learn.h"
+#include "train/weight_init.h"
 
 WORDS(draws, NULL, {"rand", "torch.rand, head by head"}, {"linear", "nn.Linear"})
 

@@ -8,8 +8,8 @@
  *     bpe_learner_merges(&learner, &lines);                    merges.txt
  *     bpe_learner_release(&learner);
  */
-#ifndef ATTN_TEXT_SUBWORD_BPE_LEARN_H
-#define ATTN_TEXT_SUBWORD_BPE_LEARN_H
+#ifndef ATTN_TRAIN_BPE_LEARN_H
+#define ATTN_TRAIN_BPE_LEARN_H
 
 #include "base/hash.h"
 #include "base/progress_sink.h"

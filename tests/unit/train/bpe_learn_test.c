@@ -1,10 +1,10 @@
-#include "base/buf.h"
-#include "base/file.h"
-#include "text/subword/bpe_learn.h"
+#include "train/bpe_learn.h"
 
 #include <string.h>
 
 #include "../unit.h"
+#include "base/buf.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "text/tokenizer.h"
 

@@ -1,4 +1,4 @@
-#include "text/subword/bpe_learn.h"
+#include "train/bpe_learn.h"
 
 #include <string.h>
 
