@@ -5,16 +5,15 @@
 #include <string.h>
 #include <utf8proc.h>
 
-enum {
-    VARIATION_16 = 0xFE0F, /* "draw the character before me as an emoji" */
-};
+#include "base/buf.h"
+#include "base/memory.h"
 
 /* --- kinds of characters ---------------------------------------------------------------------- */
 
 uint8_t unicode_page_of[UNICODE_LAST / UNICODE_PAGE + 1];
 uint8_t unicode_pages[UNICODE_PAGES_MAX][UNICODE_PAGE];
 
-/* The first pages are of one kind each; a page in which runs meet is one of its own. */
+/* Each of the first pages has one kind; a page with several kinds follows them. */
 static void add_run(uint8_t kind, uint32_t first, uint32_t end, uint8_t *used)
 {
     for (uint32_t next; first < end; first = next) {
@@ -42,6 +41,57 @@ __attribute__((constructor)) static void fill_pages(void)
     }
 }
 
+/* --- characters younger than the tables of Hugging Face's library -----------------------------
+ *
+ * Marks, punctuation and controls added after Unicode 8; marks and characters with a normal form
+ * added after Unicode 9. A range may span unassigned characters, but no older one of these kinds. */
+
+/* clang-format off */
+static const struct unicode_range after_8[] = {
+    {0x61D, 0x61D}, {0x7FD, 0x7FD}, {0x890, 0x8E2}, {0x9FD, 0x9FE}, {0xA76, 0xA76},
+    {0xAFA, 0xAFF}, {0xB55, 0xB55}, {0xC04, 0xC3C}, {0xC77, 0xC77}, {0xC84, 0xC84},
+    {0xD00, 0xD00}, {0xD3B, 0xD3C}, {0xD81, 0xD81}, {0xEBA, 0xEBA}, {0xECE, 0xECE},
+    {0x180F, 0x1886}, {0x1ABF, 0x1AEB}, {0x1B4E, 0x1B4F}, {0x1B7D, 0x1B7F}, {0x1DF6, 0x1DFB},
+    {0x2E43, 0x2E5D}, {0xA82C, 0xA82C}, {0xA8C5, 0xA8C5}, {0xA8FF, 0xA8FF}, {0xA9BD, 0xA9BD},
+    {0x10D24, 0x10F89}, {0x11070, 0x11074}, {0x110C2, 0x110CD}, {0x111C9, 0x111C9},
+    {0x111CF, 0x111CF}, {0x1123E, 0x11241}, {0x1133B, 0x1133B}, {0x113BB, 0x1145E},
+    {0x11660, 0x1166C}, {0x116B9, 0x116B9}, {0x1182F, 0x11FFF}, {0x12FF1, 0x1612F},
+    {0x16D6D, 0x16F4F}, {0x16FE2, 0x16FE4}, {0x1CF00, 0x1CF46}, {0x1E000, 0x1E6F5},
+    {0x1E944, 0x1E95F},
+};
+
+static const struct unicode_range marks_after_9[] = {
+    {0x7FD, 0x7FD}, {0x897, 0x8D3}, {0x9FE, 0x9FE}, {0xAFA, 0xAFF}, {0xB55, 0xB55},
+    {0xC04, 0xC3C}, {0xCF3, 0xD00}, {0xD3B, 0xD3C}, {0xD81, 0xD81}, {0xEBA, 0xEBA},
+    {0xECE, 0xECE}, {0x1715, 0x1715}, {0x180F, 0x180F}, {0x1ABF, 0x1AEB}, {0x1CF7, 0x1CF7},
+    {0x1DF6, 0x1DFA}, {0xA82C, 0xA82C}, {0xA8FF, 0xA8FF}, {0x10D24, 0x10F85}, {0x11070, 0x11074},
+    {0x110C2, 0x110C2}, {0x11145, 0x11146}, {0x111C9, 0x111C9}, {0x111CE, 0x111CF},
+    {0x11241, 0x11241}, {0x1133B, 0x1133B}, {0x113B8, 0x113E2}, {0x1145E, 0x1145E},
+    {0x1182C, 0x11B67}, {0x11D31, 0x1612F}, {0x16F4F, 0x16F4F}, {0x16F7F, 0x16F87},
+    {0x16FE4, 0x16FF1}, {0x1CF00, 0x1CF46}, {0x1E08F, 0x1E6F5},
+};
+
+static const struct unicode_range forms_after_9[] = {
+    {0x32FF, 0x32FF}, {0xA7F1, 0xA7F4}, {0xAB69, 0xAB69}, {0x105C9, 0x105E4}, {0x10781, 0x107BA},
+    {0x11383, 0x11391}, {0x113C5, 0x113C8}, {0x11938, 0x11938}, {0x16121, 0x16128},
+    {0x16D68, 0x16D6A}, {0x1CCD6, 0x1CCF9}, {0x1E030, 0x1E06D}, {0x1F16C, 0x1F16C},
+    {0x1FBF0, 0x1FBF9},
+};
+/* clang-format on */
+
+bool unicode_is_in(const struct unicode_range *ranges, size_t count, uint32_t character)
+{
+    for (size_t i = 0; i < count && ranges[i].first <= character; i++)
+        if (character <= ranges[i].last)
+            return true;
+    return false;
+}
+
+bool unicode_is_form_after_9(uint32_t character)
+{
+    return UNICODE_IS_IN(forms_after_9, character);
+}
+
 bool unicode_is_word(enum unicode_kind kind)
 {
     return kind != UNICODE_CONTROL && kind != UNICODE_SPACE && kind != UNICODE_SIGN &&
@@ -50,9 +100,7 @@ bool unicode_is_word(enum unicode_kind kind)
 
 bool unicode_is_unspaced(uint32_t character)
 {
-    static const struct {
-        uint32_t first, last;
-    } blocks[] = {
+    static const struct unicode_range blocks[] = {
         {0x0E00, 0x0EFF},   /* Thai, Lao */
         {0x1000, 0x109F},   /* Myanmar */
         {0x1780, 0x17FF},   /* Khmer */
@@ -71,31 +119,23 @@ bool unicode_is_unspaced(uint32_t character)
         {0x1AFF0, 0x1B2FF}, /* Kana, Nushu */
         {0x20000, 0x3FFFF}, /* Han */
     };
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks && blocks[i].first <= character; i++)
-        if (character <= blocks[i].last)
-            return true;
-    return false;
+    return UNICODE_IS_IN(blocks, character);
 }
 
 /* --- characters in bytes ---------------------------------------------------------------------- */
 
-static bool goes_on(unsigned char byte)
-{
-    return (byte & 0xC0) == 0x80;
-}
-
 size_t utf8_decode_long(uint32_t *character, const char *bytes, size_t size)
 {
     const unsigned char *b = (const unsigned char *)bytes;
-    if (size < 2 || b[0] < 0xC2 || b[0] > 0xF4 || !goes_on(b[1]))
+    if (size < 2 || b[0] < 0xC2 || b[0] > 0xF4 || !utf8_continues(bytes[1]))
         return 0;
     size_t length = b[0] < 0xE0 ? 2 : b[0] < 0xF0 ? 3 : 4;
     uint32_t c = (b[0] & 0x1Fu) << 6 | (b[1] & 0x3Fu);
     if (length > 2) {
-        if (size < length || !goes_on(b[2]))
+        if (size < length || !utf8_continues(bytes[2]))
             return 0;
         c = c << 6 | (b[2] & 0x3Fu);
-        if (length == 3 ? c < 0x800 || (c >= 0xD800 && c <= 0xDFFF) : !goes_on(b[3]))
+        if (length == 3 ? c < 0x800 || (c >= 0xD800 && c <= 0xDFFF) : !utf8_continues(bytes[3]))
             return 0;
     }
     if (length == 4) {
@@ -107,7 +147,7 @@ size_t utf8_decode_long(uint32_t *character, const char *bytes, size_t size)
     return length;
 }
 
-/* How many bytes from here on are ASCII: eight at a time, then what is left of the last eight. */
+/* The number of ASCII bytes at the start: eight at a time, then one by one. */
 static size_t ascii_run(const char *bytes, size_t size)
 {
     static const uint64_t high_bits = 0x8080808080808080u;
@@ -161,46 +201,46 @@ uint32_t utf8_small(uint32_t character)
     return (uint32_t)utf8proc_tolower((utf8proc_int32_t)character);
 }
 
-static utf8proc_category_t category_of(uint32_t character)
+/* True for characters of these categories in Unicode 8, among them one or two that have since moved
+ * to another. */
+static bool is_of(uint32_t character, unsigned categories, const uint32_t moved[2])
 {
-    return utf8proc_category((utf8proc_int32_t)character);
+    if (unicode_kind(character) == UNICODE_LETTER) /* most characters: one lookup */
+        return false;
+    if (character == moved[0] || character == moved[1])
+        return true;
+    return categories >> utf8proc_category((utf8proc_int32_t)character) & 1 &&
+           !UNICODE_IS_IN(after_8, character);
 }
+
+#define CATEGORY(name) (1u << UTF8PROC_CATEGORY_##name)
 
 bool utf8_is_punctuation(uint32_t character)
 {
-    if (unicode_kind(character) == UNICODE_LETTER) /* as most are: in one look */
-        return false;
-    utf8proc_category_t category = category_of(character);
-    if (character == 0x166D || character == 0x111C9)
-        return true; /* they were, then */
-    return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO &&
-           !unicode_is_after_8(character);
+    static const uint32_t moved[] = {0x166D, 0x111C9};
+    return is_of(character,
+                 CATEGORY(PC) | CATEGORY(PD) | CATEGORY(PS) | CATEGORY(PE) | CATEGORY(PI) |
+                     CATEGORY(PF) | CATEGORY(PO),
+                 moved);
 }
 
 bool utf8_is_nonspacing(uint32_t character)
 {
-    if (unicode_kind(character) == UNICODE_LETTER) /* as most are: in one look */
-        return false;
-    if (character == 0x1734 || character == 0x1171E)
-        return true; /* they were, then */
-    return category_of(character) == UTF8PROC_CATEGORY_MN && !unicode_is_after_8(character);
+    static const uint32_t moved[] = {0x1734, 0x1171E};
+    return is_of(character, CATEGORY(MN), moved);
 }
 
 bool utf8_is_other(uint32_t character)
 {
-    if (unicode_kind(character) == UNICODE_LETTER) /* as most are: in one look */
-        return false;
-    utf8proc_category_t category = category_of(character);
-    return (category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF ||
-            category == UTF8PROC_CATEGORY_CO) &&
-           !unicode_is_after_8(character);
+    static const uint32_t none[] = {UINT32_MAX, UINT32_MAX};
+    return is_of(character, CATEGORY(CC) | CATEGORY(CF) | CATEGORY(CO), none);
 }
 
 bool utf8_is_mark(uint32_t character)
 {
     if (character == 0x1CF2 || character == 0x1CF3)
-        return true; /* they were, then */
-    return unicode_kind(character) == UNICODE_MARK && !unicode_is_mark_after_9(character);
+        return true; /* marks in Unicode 9 */
+    return unicode_kind(character) == UNICODE_MARK && !UNICODE_IS_IN(marks_after_9, character);
 }
 
 bool utf8_is_visible(uint32_t character)
@@ -235,12 +275,13 @@ size_t utf8_grapheme(const char *bytes, size_t size)
 /* A grapheme is as wide as its widest character; an emoji made of several is one emoji. */
 static size_t grapheme_width(const char *bytes, size_t size)
 {
+    enum { VARIATION_SELECTOR_16 = 0xFE0F };
     size_t widest = 0;
     for (size_t at = 0; at < size;) {
         uint32_t c = 0;
         size_t length = utf8_decode(&c, bytes + at, size - at);
-        bool regional = c >= 0x1F1E6 && c <= 0x1F1FF; /* two of them make a flag */
-        bool wide = regional || c == VARIATION_16;
+        bool regional = c >= 0x1F1E6 && c <= 0x1F1FF;       /* two of them make a flag */
+        bool wide = regional || c == VARIATION_SELECTOR_16; /* the emoji form */
         int width = wide ? 2 : utf8proc_charwidth((utf8proc_int32_t)c);
         if (width > 0 && (size_t)width > widest)
             widest = (size_t)width;
@@ -249,17 +290,13 @@ static size_t grapheme_width(const char *bytes, size_t size)
     return widest;
 }
 
-static bool is_plain(char c)
-{
-    return c >= ' ' && c <= '~';
-}
-
 size_t utf8_width(const char *bytes, size_t size)
 {
     size_t columns = 0;
     for (size_t at = 0; at < size;) {
-        if (is_plain(bytes[at]) && (at + 1 == size || is_plain(bytes[at + 1]))) {
-            columns++; /* nothing joins it, and no table needs to say so */
+        char next = at + 1 < size ? bytes[at + 1] : ' ';
+        if (bytes[at] >= ' ' && bytes[at] <= '~' && next >= ' ' && next <= '~') {
+            columns++; /* nothing combines with it: no lookup */
             at++;
             continue;
         }
@@ -287,4 +324,198 @@ bool utf8_ends_leftwards(const char *bytes, size_t size)
         at += length ? length : 1;
     }
     return leftwards;
+}
+
+/* --- normal forms ----------------------------------------------------------------------------- */
+
+enum {
+    FEW = 256,           /* most segments have fewer characters */
+    DECOMPOSED_MAX = 18, /* characters of one decomposition: U+FDFA */
+    CLASSES = 256,       /* combining classes, by which marks are sorted */
+};
+
+static bool is_compatible(enum unicode_form form)
+{
+    return form == UNICODE_NFKC || form == UNICODE_NFKD;
+}
+
+static bool is_composed(enum unicode_form form)
+{
+    return form == UNICODE_NFC || form == UNICODE_NFKC;
+}
+
+static bool is_between(uint32_t c, uint32_t first, uint32_t last)
+{
+    return first <= c && c <= last;
+}
+
+/* True for characters that may combine with the one before: marks, vowels and finals of Hangul and,
+ * in compatibility forms, their halfwidth and separate variants. */
+static bool attaches(enum unicode_form form, uint32_t c)
+{
+    if (c < 0x300)
+        return false;
+    const utf8proc_property_t *property = utf8proc_get_property((utf8proc_int32_t)c);
+    if (property->combining_class || property->category == UTF8PROC_CATEGORY_MN ||
+        property->category == UTF8PROC_CATEGORY_MC || is_between(c, 0x1160, 0x11FF))
+        return true;
+    return is_compatible(form) && (is_between(c, 0xFF9E, 0xFFDC) || is_between(c, 0x3131, 0x318E));
+}
+
+/* True for characters that stay as they are if nothing combines with them. */
+static bool stays(enum unicode_form form, uint32_t c)
+{
+    if (c < 0x80 || (form == UNICODE_NFC && c < 0x300))
+        return true;
+    const utf8proc_property_t *property = utf8proc_get_property((utf8proc_int32_t)c);
+    if (property->decomp_seqindex != UINT16_MAX)
+        return unicode_is_form_after_9(c);
+    return is_composed(form) || !is_between(c, 0xAC00, 0xD7A3);
+}
+
+/* The end of a run of characters that, by their first byte, stay and attach to nothing. U+0300
+ * begins with 0xCC; only Chinese characters begin with 0xE5 to 0xE9. */
+static size_t plain_end(enum unicode_form form, const char *text, size_t size, size_t at)
+{
+    const unsigned char limit = form == UNICODE_NFC ? 0xCC : 0x80;
+    for (; at < size; at++) {
+        unsigned char byte = (unsigned char)text[at];
+        if (byte >= 0xE5 && byte <= 0xE9)
+            at += 2;
+        else if (byte >= limit)
+            break;
+    }
+    return at < size ? at : size;
+}
+
+size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, size_t at,
+                        bool *all_stay)
+{
+    uint32_t c = 0;
+    uint32_t next = 0;
+    size_t end = at + utf8_decode(&c, text + at, size - at);
+    bool run = plain_end(form, text, end, at) == end || (stays(form, c) && !attaches(form, c));
+    for (size_t length; end < size; end += length) {
+        if (run && (end = plain_end(form, text, size, end)) == size)
+            break;
+        length = utf8_decode(&next, text + end, size - end);
+        bool joins = attaches(form, next);
+        if (run && joins && utf8_before(text, end) > at) {
+            end = utf8_before(text, end); /* it begins the next segment */
+            break;
+        }
+        run = run && !joins;
+        if (!joins && !(run && stays(form, next)))
+            break;
+        length = utf8_row_end(text, size, end, length) - end; /* equal characters do the same */
+    }
+    *all_stay = run;
+    return end;
+}
+
+static int class_of(utf8proc_int32_t c)
+{
+    return utf8proc_get_property(c)->combining_class;
+}
+
+static bool is_sorted(const utf8proc_int32_t *marks, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (marks[i] != marks[i - 1] && class_of(marks[i]) < class_of(marks[i - 1]))
+            return false;
+    return true;
+}
+
+/* Sort marks by class, stably. */
+static void sort_marks(utf8proc_int32_t *marks, utf8proc_int32_t *scratch, size_t count)
+{
+    size_t first[CLASSES + 1] = {0};
+    for (size_t i = 0; i < count; i++)
+        first[class_of(marks[i]) + 1]++;
+    for (size_t class = 1; class <= CLASSES; class ++)
+        first[class] += first[class - 1];
+    for (size_t i = 0; i < count; i++)
+        scratch[first[class_of(marks[i])]++] = marks[i];
+    memcpy(marks, scratch, count * sizeof *marks);
+}
+
+static void sort_all(utf8proc_int32_t *characters, utf8proc_int32_t *scratch, size_t count)
+{
+    for (size_t at = 0, end; at < count; at = end) {
+        for (end = at; end < count; end++)
+            if ((end == at || characters[end] != characters[end - 1]) && !class_of(characters[end]))
+                break;
+        if (!is_sorted(characters + at, end - at))
+            sort_marks(characters + at, scratch, end - at);
+        end += end == at;
+    }
+}
+
+/* Write the decomposed characters of a text to `out`, unless it is NULL; returns their number. */
+static size_t decompose(enum unicode_form form, utf8proc_int32_t *out, const char *text,
+                        size_t size)
+{
+    utf8proc_option_t options = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
+    utf8proc_int32_t parts[DECOMPOSED_MAX]; /* of a run of equal characters */
+    utf8proc_ssize_t added = 0;
+    size_t count = 0;
+    int last = 0;
+    if (is_compatible(form))
+        options |= UTF8PROC_COMPAT;
+    for (size_t at = 0, end; at < size; at = end) {
+        uint32_t c = 0;
+        size_t length = utf8_decode(&c, text + at, size - at);
+        end = utf8_row_end(text, size, at, length);
+        added = 1;
+        *parts = (utf8proc_int32_t)c;
+        if (!unicode_is_form_after_9(c))
+            added = utf8proc_decompose_char(*parts, parts, DECOMPOSED_MAX, options, &last);
+        for (size_t i = at; out && i < end; i += length, out += added)
+            memcpy(out, parts, (size_t)added * sizeof *parts);
+        count += (end - at) / length * (size_t)added;
+    }
+    return count;
+}
+
+/* Append the characters; false, and nothing is added, if they are those of the text. */
+static bool write_form(struct buf *out, const utf8proc_int32_t *characters, size_t count,
+                       const char *text, size_t size)
+{
+    size_t at = 0;
+    size_t i = 0;
+    for (size_t length; i < count && at < size; i++, at += length) {
+        uint32_t c = 0;
+        length = utf8_decode(&c, text + at, size - at);
+        if (c != (uint32_t)characters[i])
+            break;
+    }
+    if (i == count && at == size)
+        return false;
+    buf_bytes(out, text, at);
+    for (; i < count; i++) {
+        char bytes[4];
+        buf_bytes(out, bytes, utf8_encode(bytes, (uint32_t)characters[i]));
+    }
+    return true;
+}
+
+bool unicode_form_put(enum unicode_form form, struct buf *out, const char *text, size_t size)
+{
+    utf8proc_int32_t few[2 * FEW];
+    size_t room = size <= FEW / DECOMPOSED_MAX ? FEW : decompose(form, NULL, text, size);
+    utf8proc_int32_t *characters = room <= FEW ? few : heap_alloc(room, 2 * sizeof *few, NULL);
+    if (!characters) {
+        out->out_of_memory = true;
+        out->wanted_bytes = room;
+        return true;
+    }
+    size_t count = decompose(form, characters, text, size);
+    sort_all(characters, characters + room, count);
+    if (is_composed(form))
+        count = (size_t)utf8proc_normalize_utf32(characters, (utf8proc_ssize_t)count,
+                                                 UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+    bool changes = write_form(out, characters, count, text, size);
+    if (characters != few)
+        heap_free(characters);
+    return changes;
 }

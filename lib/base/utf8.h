@@ -1,5 +1,5 @@
-/* utf8.h: characters in bytes: what they are and how wide they stand on a terminal, whatever the
- * locale. Columns and graphemes, which only align what is shown, are utf8proc's.
+/* utf8.h: characters in UTF-8: their kinds, categories, normal forms and width on a terminal,
+ * whatever the locale. Width, graphemes and normal forms are utf8proc's.
  *
  *     for (size_t at = 0; at < size; at += utf8_decode(&c, text + at, size - at)) ...
  */
@@ -10,9 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* --- kinds of characters, by one version of Unicode -------------------------------------------
+struct buf;
+
+/* --- kinds of characters ----------------------------------------------------------------------
  *
- * The table is the program's own: a library of another version would cut other tokens. */
+ * The program has its own table: other versions of Unicode would split texts differently. */
 enum unicode_kind {
     UNICODE_CONTROL,       /* C: controls, format characters, private use, unassigned */
     UNICODE_LETTER,        /* L */
@@ -21,40 +23,48 @@ enum unicode_kind {
     UNICODE_LETTER_NUMBER, /* Nl */
     UNICODE_OTHER_NUMBER,  /* No */
     UNICODE_SPACE,         /* White_Space, of whatever category: U+0085 is, U+FEFF is not */
-    UNICODE_CONNECTOR,     /* Pc: _ and its kind */
-    UNICODE_SIGN,          /* the rest of P and S */
-    UNICODE_ALPHABETIC,    /* what of S is Alphabetic: Ⓐ */
+    UNICODE_CONNECTOR,     /* Pc, as _ */
+    UNICODE_SIGN,          /* other P and S */
+    UNICODE_ALPHABETIC,    /* S with the property Alphabetic: Ⓐ */
     UNICODE_JOINER,        /* U+200C and U+200D */
 };
 
 enum {
     UNICODE_LAST = 0x10FFFF,
     UNICODE_PAGE = 256,
-    UNICODE_PAGES_MAX = 192, /* that differ */
+    UNICODE_PAGES_MAX = 192, /* different pages */
 };
 
-/* The table's version, "16.0.0"; a letter for each kind; how many code points of which kind follow
- * each other, "C9W5C18", in texts up to NULL; and, made of them before main, all kinds by pages, of
- * which most are of one kind. */
+/* The table's version, "16.0.0"; a letter for each kind; runs of code points of one kind,
+ * "C9W5C18", in texts up to NULL; and the same by pages, filled before main: most have one kind. */
 extern const char unicode_version[], unicode_letters[];
 extern const char *const unicode_runs[];
 extern uint8_t unicode_page_of[UNICODE_LAST / UNICODE_PAGE + 1];
 extern uint8_t unicode_pages[UNICODE_PAGES_MAX][UNICODE_PAGE];
 
-/* The kind of a code point; what \w of regular expressions is; letters and marks of scripts that
- * put no blanks between words (Han, Kana, Thai, …; not Hangul), by blocks. */
 static inline enum unicode_kind unicode_kind(uint32_t character)
 {
     uint8_t page = unicode_page_of[character / UNICODE_PAGE];
     return (enum unicode_kind)unicode_pages[page][character % UNICODE_PAGE];
 }
 
+/* True for \w of regular expressions. */
 bool unicode_is_word(enum unicode_kind kind);
+
+/* True if one of the ranges, which ascend, has the character. */
+struct unicode_range {
+    uint32_t first, last;
+};
+
+bool unicode_is_in(const struct unicode_range *ranges, size_t count, uint32_t character);
+
+#define UNICODE_IS_IN(ranges, c) unicode_is_in(ranges, sizeof(ranges) / sizeof *(ranges), c)
+
+/* True for letters and marks of scripts without spaces between words (Han, Kana, Thai, …; not
+ * Hangul), by blocks. */
 bool unicode_is_unspaced(uint32_t character);
 
-/* --- characters in bytes ---------------------------------------------------------------------- */
-
-/* What a character is to a tokenizer. Marks count as letters: they belong to the one before. */
+/* A coarser classification. Marks count as letters: they belong to the letter before them. */
 enum utf8_class {
     UTF8_SPACE,   /* Unicode's White_Space */
     UTF8_LETTER,  /* letters and combining marks */
@@ -63,10 +73,41 @@ enum utf8_class {
     UTF8_CONTROL, /* controls, format characters, unassigned */
 };
 
-/* Read the character at `bytes`; returns its length in bytes, 0 where they are not UTF-8 (overlong
- * forms and surrogates included) or `size` is 0. Write one; returns its length. */
-size_t utf8_decode_long(uint32_t *character, const char *bytes, size_t size); /* of any form */
-size_t utf8_encode(char out[4], uint32_t character);
+enum utf8_class utf8_class(uint32_t character);
+
+/* False for controls, invisible characters and those that change the direction of text. */
+bool utf8_is_visible(uint32_t character);
+
+/* The lowercase letter, or the character itself. */
+uint32_t utf8_small(uint32_t character);
+
+/* Categories in the tables of Hugging Face's library, which are of Unicode 8 and, for marks, 9: P;
+ * Mn; Cc, Cf and Co without unassigned characters; M. */
+bool utf8_is_punctuation(uint32_t character);
+bool utf8_is_nonspacing(uint32_t character);
+bool utf8_is_other(uint32_t character);
+bool utf8_is_mark(uint32_t character);
+
+/* --- characters in bytes ---------------------------------------------------------------------- */
+
+/* True for a byte inside a character. */
+static inline bool utf8_continues(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
+/* The start of the character that ends at `end`, which is not 0. */
+static inline size_t utf8_before(const char *text, size_t end)
+{
+    do
+        end--;
+    while (utf8_continues(text[end]));
+    return end;
+}
+
+/* Read the character at `bytes`; returns its length in bytes, 0 if they are not UTF-8 (overlong
+ * forms and surrogates included) or `size` is 0. */
+size_t utf8_decode_long(uint32_t *character, const char *bytes, size_t size);
 
 static inline size_t utf8_decode(uint32_t *character, const char *bytes, size_t size)
 {
@@ -75,49 +116,60 @@ static inline size_t utf8_decode(uint32_t *character, const char *bytes, size_t 
         *character = b[0];
         return 1;
     }
-    /* most others have three, and need no more than bytes that go on */
+    /* most others have three bytes, the last two without further conditions */
     if (size < 3 || (b[0] & 0xF0) != 0xE0 || b[0] == 0xE0 || b[0] == 0xED ||
-        (b[1] & 0xC0) != 0x80 || (b[2] & 0xC0) != 0x80)
+        !utf8_continues(bytes[1]) || !utf8_continues(bytes[2]))
         return utf8_decode_long(character, bytes, size);
     *character = (b[0] & 0xFu) << 12 | (b[1] & 0x3Fu) << 6 | (b[2] & 0x3Fu);
     return 3;
 }
 
-/* The end of a row of equal characters, of which the first, of `length` bytes, stands at `at`. */
+/* Write a character; returns its length. */
+size_t utf8_encode(char out[4], uint32_t character);
+
+/* The offset of the first byte that is not UTF-8, or `size`. */
+size_t utf8_invalid_at(const char *bytes, size_t size);
+
+/* The end of a run of equal characters; the first, of `length` bytes, is at `at`. */
 static inline size_t utf8_row_end(const char *text, size_t size, size_t at, size_t length)
 {
     size_t end = at + length;
     while (end < size && text[end] == text[end - length])
         end++;
-    return end - (end - at) % length; /* the first bytes of characters may be the same */
+    return end - (end - at) % length; /* different characters may have the same first bytes */
 }
 
-/* The offset of the first byte that is not UTF-8; `size` when all of it is. */
-size_t utf8_invalid_at(const char *bytes, size_t size);
-
-/* Its class; its small letter, or itself; is it shown as itself: no control, not invisible, not one
- * that turns the text's direction? */
-enum utf8_class utf8_class(uint32_t character);
-uint32_t utf8_small(uint32_t character);
-bool utf8_is_visible(uint32_t character);
-
-/* Categories as Hugging Face's library has them, by tables of Unicode 8 and, of marks, 9: P; Mn;
- * Cc, Cf and Co, but not what is not assigned; M. And what is younger than these tables, where it
- * would be one of them; or has a form of Unicode (unicode_form.h). */
-bool utf8_is_punctuation(uint32_t character);
-bool utf8_is_nonspacing(uint32_t character);
-bool utf8_is_other(uint32_t character);
-bool utf8_is_mark(uint32_t character);
-bool unicode_is_after_8(uint32_t character);
-bool unicode_is_mark_after_9(uint32_t character);
-bool unicode_is_form_after_9(uint32_t character);
-
-/* The bytes of the first grapheme (what a reader calls one character, an emoji family included);
- * columns that valid UTF-8 takes on a terminal: 2 for 爱 and 🍰, 0 for a combining accent. */
+/* The bytes of the first grapheme (what a reader calls one character, such as an emoji family). */
 size_t utf8_grapheme(const char *bytes, size_t size);
+
+/* The columns of valid UTF-8 on a terminal: 2 for 爱 and 🍰, 0 for a combining accent. */
 size_t utf8_width(const char *bytes, size_t size);
 
-/* True where the last letter is of a script that goes from right to left. */
+/* True if the last letter is of a script written from right to left. */
 bool utf8_ends_leftwards(const char *bytes, size_t size);
+
+/* --- normal forms -----------------------------------------------------------------------------
+ *
+ * A text is normalized segment by segment, so that the caller knows which characters changed. As in
+ * Hugging Face's library, characters added after Unicode 9 are not decomposed.
+ *
+ *     for (size_t at = 0, end; at < size; at = end) {
+ *         end = unicode_form_end(UNICODE_NFC, text, size, at, &stays);
+ *         if (!stays && unicode_form_put(UNICODE_NFC, &buf, text + at, end - at)) …   it changes
+ *     }
+ */
+enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
+
+/* The end of the segment at `at`: a run of characters that stay as they are, or a character with
+ * all that may combine with it. The form of a text is the forms of its segments. */
+size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, size_t at,
+                        bool *stays);
+
+/* Append the form of a segment, in time linear in its size; false, and nothing is added, if it is
+ * the segment itself. */
+bool unicode_form_put(enum unicode_form form, struct buf *out, const char *text, size_t size);
+
+/* True for a character added after Unicode 9 that has a decomposition. */
+bool unicode_is_form_after_9(uint32_t character);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/unicode_form.h"
 #include "format/json.h"
 #include "text/stages.h"
 #include "text/word_table.h"
@@ -173,16 +172,11 @@ static int clean(char bytes[NORMALIZER_BYTES], uint32_t c)
 /* The blocks that BERT's own code calls Chinese characters. */
 static bool is_chinese(uint32_t c)
 {
-    static const struct {
-        uint32_t first, last;
-    } blocks[] = {
+    static const struct unicode_range blocks[] = {
         {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},   {0x20000, 0x2A6DF},
         {0x2A700, 0x2B73F}, {0x2B740, 0x2B81F}, {0x2B920, 0x2CEAF}, {0x2F800, 0x2FA1F},
     };
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks && blocks[i].first <= c; i++)
-        if (c <= blocks[i].last)
-            return true;
-    return false;
+    return UNICODE_IS_IN(blocks, c);
 }
 
 /* A blank on either side, which stands where it does. */

@@ -1,6 +1,5 @@
 /* unicode_form_test.c: a few lines of each kind of Unicode's NormalizationTest.txt, with forms by
  * Python's unicodedata (14.0); then whole texts. */
-#include "base/unicode_form.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "../rigs/patience.h"
 #include "../unit.h"
+#include "base/buf.h"
 #include "base/utf8.h"
 
 static const struct {
