@@ -129,8 +129,8 @@ function check_foreign(file) {
         fault(file " belongs to lib/format/json.c")
     if (file ~ /utf8proc/ && FILENAME != "lib/base/utf8.c")
         fault(file " belongs to lib/base/utf8.c")
-    if (file ~ /onig/ && FILENAME != "lib/text/regex.c")
-        fault(file " belongs to lib/text/regex.c")
+    if (file ~ /onig/ && FILENAME != "lib/text/matcher.c")
+        fault(file " belongs to lib/text/matcher.c")
     if (file ~ /^check\.h$/)
         fault(file " belongs to tests")
 }

@@ -66,7 +66,7 @@ library() { # NAME SOURCE...
     ${AR:-ar} rcs "$sysroot/lib/lib$name.a" "$sysroot/$name"/*.o && rm -r "${sysroot:?}/$name"
 }
 
-# Add headers and libraries; Oniguruma only with the encoding and syntax of lib/text/regex.c.
+# Add headers and libraries; Oniguruma only with the encoding and syntax of lib/text/matcher.c.
 fill_sysroot() {
     sysroot=$fetched/sysroot
     mkdir -p "$sysroot/include/cjson" "$sysroot/lib"

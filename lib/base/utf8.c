@@ -44,7 +44,7 @@ __attribute__((constructor)) static void fill_pages(void)
 /* --- characters younger than the tables of Hugging Face's library -----------------------------
  *
  * Marks, punctuation and controls added after Unicode 8; marks and characters with a normal form
- * added after Unicode 9. A range may span unassigned characters, but no older one of these kinds. */
+ * added after Unicode 9. A range may span unassigned characters, but no older ones of its kind. */
 
 /* clang-format off */
 static const struct unicode_range after_8[] = {

@@ -57,7 +57,7 @@ static inline struct text_range aligned_text_place(const struct aligned_text *te
  * would otherwise fill the memory, and a pattern that goes back in every word take hours. */
 struct text_limits {
     size_t size_max;   /* bytes, however steps change it */
-    size_t steps_left; /* back and forth of all searches by a regular expression (regex.h) */
+    size_t steps_left; /* backtracking of all searches by regular expressions (matcher.h) */
 };
 
 enum {

@@ -1,8 +1,408 @@
 #include "text/matcher.h"
 
+#include <oniguruma.h>
+#include <pthread.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "format/json.h"
+#include "text/label.h"
+
+/* --- regular expressions ---------------------------------------------------------------------- */
+
+enum {
+    FREE_STEPS = 128,          /* backtracking of one search that is not counted */
+    STEPS_FACTOR = 4,          /* growth of the limit when the search is repeated */
+    STACK_MAX = 1 << 26,       /* backtracking positions */
+    DEPTH_MAX = 64,            /* of parentheses */
+    PATTERN_BYTES_MAX = 65536, /* no real pattern is longer */
+};
+
+struct regex {
+    regex_t *onig;
+    char shown[LABEL_EXCERPT_BYTES];
+};
+
+static const unsigned char *bytes_of(const char *text)
+{
+    return (const unsigned char *)text;
+}
+
+static void begin(void)
+{
+    OnigEncoding encodings[] = {ONIG_ENCODING_UTF8};
+    onig_initialize(encodings, 1);
+    onig_set_retry_limit_in_match(FREE_STEPS);
+    onig_set_retry_limit_in_search(FREE_STEPS);
+    onig_set_match_stack_limit_size(STACK_MAX);
+    onig_set_parse_depth_limit(DEPTH_MAX);
+    onig_set_warn_func(onig_null_warn);
+    onig_set_verb_warn_func(onig_null_warn);
+}
+
+static int regex_open(struct regex **regex, const char *pattern, struct err *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    unsigned char said[ONIG_MAX_ERROR_MESSAGE_LEN];
+    size_t size = strlen(pattern);
+    OnigErrorInfo info;
+    pthread_once(&once, begin);
+    if (size > PATTERN_BYTES_MAX)
+        return err_set(err, "expected a pattern of at most %d bytes, found %zu", PATTERN_BYTES_MAX,
+                       size);
+    struct regex *opened = heap_alloc(1, sizeof *opened, err);
+    if (!opened)
+        return -1;
+    label_excerpt(opened->shown, pattern, size);
+    int status = onig_new(&opened->onig, bytes_of(pattern), bytes_of(pattern) + size,
+                          ONIG_OPTION_NONE, ONIG_ENCODING_UTF8, ONIG_SYNTAX_ONIGURUMA, &info);
+    if (status == ONIG_NORMAL) {
+        *regex = opened;
+        return 0;
+    }
+    if (status == ONIGERR_MEMORY) {
+        err_memory(err, size);
+    } else {
+        onig_error_code_to_str(said, status, &info);
+        err_set(err, "expected a regular expression, found '%s': %s", opened->shown,
+                (const char *)said);
+    }
+    heap_free(opened);
+    return -1;
+}
+
+static int search(struct matcher_walk *walk, OnigMatchParam *param)
+{
+    regex_t *onig = walk->matcher->regex->onig;
+    const unsigned char *text = bytes_of(walk->text);
+    const unsigned char *end = text + walk->size;
+    const unsigned char *at = text + walk->at;
+    return param ? onig_search_with_param(onig, text, end, at, end, walk->found, ONIG_OPTION_NONE,
+                                          param)
+                 : onig_search(onig, text, end, at, end, walk->found, ONIG_OPTION_NONE);
+}
+
+static bool is_over(int status)
+{
+    return status == ONIGERR_RETRY_LIMIT_IN_MATCH_OVER ||
+           status == ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER;
+}
+
+/* Repeat a search that needs more than the free steps, with growing limits. Oniguruma does not tell
+ * how many steps a search took, so the limits of failed searches are subtracted from the text's. */
+static int search_longer(struct matcher_walk *walk)
+{
+    struct text_limits *limits = walk->limits;
+    OnigMatchParam *param = onig_new_match_param();
+    int status = param ? ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER : ONIGERR_MEMORY;
+    for (size_t steps = FREE_STEPS; is_over(status) && limits->steps_left > steps;) {
+        limits->steps_left -= steps;
+        steps =
+            limits->steps_left / STEPS_FACTOR < steps ? limits->steps_left : STEPS_FACTOR * steps;
+        onig_set_retry_limit_in_match_of_match_param(param, steps);
+        onig_set_retry_limit_in_search_of_match_param(param, steps);
+        status = search(walk, param);
+    }
+    if (param)
+        onig_free_match_param(param);
+    return status;
+}
+
+static int explain(const struct matcher_walk *walk, int status, struct err *err)
+{
+    const char *pattern = walk->matcher->regex->shown;
+    char shown[LABEL_EXCERPT_BYTES];
+    unsigned char said[ONIG_MAX_ERROR_MESSAGE_LEN];
+    if (status == ONIGERR_MEMORY)
+        return err_memory(err, walk->size);
+    label_excerpt(shown, walk->text + walk->at, walk->size - walk->at);
+    if (is_over(status))
+        return err_set(err,
+                       "pattern '%s': expected at most %d steps of search and %d for each byte of "
+                       "the text, found more at '%s'",
+                       pattern, REGEX_STEPS, REGEX_STEPS_PER_BYTE, shown);
+    onig_error_code_to_str(said, status);
+    return err_set(err, "pattern '%s': %s at '%s'", pattern, (const char *)said, shown);
+}
+
+static int next_of_regex(struct matcher_walk *walk, struct text_range *match, struct err *err)
+{
+    uint32_t c = 0;
+    if (walk->at > walk->size)
+        return 0;
+    if (!walk->found && !(walk->found = onig_region_new()))
+        return err_memory(err, sizeof *walk->found);
+    if (!walk->limits) {
+        walk->own = text_limits_of(walk->size);
+        walk->limits = &walk->own;
+    }
+    int status = search(walk, NULL);
+    if (is_over(status))
+        status = search_longer(walk);
+    if (status == ONIG_MISMATCH)
+        return 0;
+    if (status < 0)
+        return explain(walk, status, err);
+    *match = (struct text_range){(size_t)walk->found->beg[0], (size_t)walk->found->end[0]};
+    if (match->start > match->end) /* \K in a lookahead */
+        match->start = match->end;
+    walk->at = match->end;
+    if (match->start == match->end) /* search on after the next character */
+        walk->at += match->end == walk->size
+                        ? 1
+                        : utf8_decode(&c, walk->text + match->end, walk->size - match->end);
+    return 1;
+}
+
+/* --- splitters -------------------------------------------------------------------------------- */
+
+/* \p{L}, \p{N}, \s and everything else. */
+enum class {
+    LETTER = 'L',
+    NUMBER = 'N',
+    SPACE = 'S',
+    OTHER = '.',
+};
+
+static const char ascii_classes[] = ".........SSSSS.."
+                                    "................"
+                                    "S..............."
+                                    "NNNNNNNNNN......"
+                                    ".LLLLLLLLLLLLLLL"
+                                    "LLLLLLLLLLL....."
+                                    ".LLLLLLLLLLLLLLL"
+                                    "LLLLLLLLLLL.....";
+
+static const char classes[] = {
+    [UNICODE_CONTROL] = OTHER,    [UNICODE_LETTER] = LETTER,        [UNICODE_MARK] = OTHER,
+    [UNICODE_DIGIT] = NUMBER,     [UNICODE_LETTER_NUMBER] = NUMBER, [UNICODE_OTHER_NUMBER] = NUMBER,
+    [UNICODE_SPACE] = SPACE,      [UNICODE_CONNECTOR] = OTHER,      [UNICODE_SIGN] = OTHER,
+    [UNICODE_ALPHABETIC] = OTHER, [UNICODE_JOINER] = OTHER,
+};
+
+static char class_of_long(const struct matcher_walk *walk, size_t at, size_t *length)
+{
+    uint32_t c = 0;
+    *length = utf8_decode(&c, walk->text + at, walk->size - at);
+    return classes[unicode_kind(c)];
+}
+
+static inline char class_at(const struct matcher_walk *walk, size_t at, size_t *length)
+{
+    unsigned char byte = (unsigned char)walk->text[at];
+    *length = 1;
+    return byte < 0x80 ? ascii_classes[byte] : class_of_long(walk, at, length);
+}
+
+/* The end of a run of characters of a class from `at` on; `*last` is the start of its last. */
+static size_t run_end(const struct matcher_walk *walk, size_t at, char class, size_t *last)
+{
+    size_t length = 0;
+    for (; at < walk->size && class_at(walk, at, &length) == class; at += length)
+        *last = at;
+    return at;
+}
+
+static bool is_newline(char c)
+{
+    return c == '\r' || c == '\n';
+}
+
+/* `\s+(?!\S)|\s+`: the last of several spaces belongs to the next piece. With `lines`,
+ * `\s*[\r\n]+` is tried first, which ends after the last line break. */
+static size_t spaces_end(const struct matcher_walk *walk, size_t at, bool lines)
+{
+    size_t last = at;
+    size_t end = run_end(walk, at, SPACE, &last);
+    for (size_t i = end; lines && i > at; i--)
+        if (is_newline(walk->text[i - 1]))
+            return i;
+    return end == walk->size || last == at ? end : last;
+}
+
+/* The end of a contraction at `at`, or `at`. In any case, ſ is an s too. */
+static size_t contraction_end(const struct matcher_walk *walk, size_t at, bool any_case)
+{
+    static const char *const endings[] = {"s", "t", "re", "ve", "m", "ll", "d", "ſ"};
+    const char *text = walk->text + at + 1;
+    size_t count = sizeof endings / sizeof *endings - !any_case;
+    if (walk->text[at] != '\'')
+        return at;
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(endings[i]);
+        size_t same = 0;
+        if (walk->size - at <= length)
+            continue;
+        while (same < length && (text[same] == endings[i][same] ||
+                                 (any_case && text[same] >= 'A' && text[same] <= 'Z' &&
+                                  text[same] - 'A' + 'a' == endings[i][same])))
+            same++;
+        if (same == length)
+            return at + 1 + length;
+    }
+    return at;
+}
+
+static size_t gpt2_end(const struct matcher_walk *walk, size_t at)
+{
+    size_t length = 0;
+    size_t last = 0;
+    size_t end = contraction_end(walk, at, false);
+    if (end > at)
+        return end;
+    size_t start = at + (walk->text[at] == ' '); /* " ?" */
+    char class = start < walk->size ? class_at(walk, start, &length) : SPACE;
+    if (class == SPACE)
+        return spaces_end(walk, at, false);
+    return run_end(walk, start + length, class, &last);
+}
+
+static size_t llama3_end(const struct matcher_walk *walk, size_t at)
+{
+    size_t length = 0;
+    size_t next_length = 0;
+    size_t last = 0;
+    size_t end = contraction_end(walk, at, true);
+    if (end > at)
+        return end;
+    char class = class_at(walk, at, &length);
+    end = at + length;
+    char after = end < walk->size ? class_at(walk, end, &next_length) : SPACE;
+    if (class == LETTER || (class != NUMBER && after == LETTER && !is_newline(walk->text[at])))
+        return run_end(walk, end, LETTER, &last);
+    if (class == NUMBER) {
+        int more = walk->matcher->splitter == SPLITTER_LLAMA3 ? 2 : 0;
+        for (; more && end < walk->size && class_at(walk, end, &length) == NUMBER; more--)
+            end += length;
+        return end;
+    }
+    if (class == SPACE && (walk->text[at] != ' ' || after != OTHER))
+        return spaces_end(walk, at, true);
+    end = run_end(walk, end, OTHER, &last); /* ` ?[^\s\p{L}\p{N}]+[\r\n]*` */
+    while (end < walk->size && is_newline(walk->text[end]))
+        end++;
+    return end;
+}
+
+static size_t clip_end(const struct matcher_walk *walk, size_t at)
+{
+    static const char *const tokens[] = {"<|startoftext|>", "<|endoftext|>"};
+    size_t length = 0;
+    size_t last = 0;
+    size_t end = contraction_end(walk, at, false);
+    if (end > at)
+        return end;
+    for (size_t i = 0; walk->matcher->splitter == SPLITTER_CLIP_SPECIAL && i < 2; i++) {
+        size_t size = strlen(tokens[i]); /* special tokens that are read as text */
+        if (walk->size - at >= size && memcmp(walk->text + at, tokens[i], size) == 0)
+            return at + size;
+    }
+    char class = class_at(walk, at, &length);
+    return class == NUMBER ? at + length : run_end(walk, at + length, class, &last);
+}
+
+static int next_piece(struct matcher_walk *walk, struct text_range *match)
+{
+    enum splitter_kind kind = walk->matcher->splitter;
+    size_t last = 0;
+    size_t at = kind < SPLITTER_CLIP ? walk->at : run_end(walk, walk->at, SPACE, &last);
+    if (at == walk->size)
+        return 0;
+    walk->at = kind == SPLITTER_GPT2   ? gpt2_end(walk, at)
+               : kind >= SPLITTER_CLIP ? clip_end(walk, at)
+                                       : llama3_end(walk, at);
+    *match = (struct text_range){at, walk->at};
+    return 1;
+}
+
+#define LLAMA3(numbers)                                                   \
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" numbers \
+    "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+#define GPT2_REST "| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
+#define CAPITALS "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
+#define SMALLS "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
+#define O200K_WORD(capitals, smalls) \
+    "[^\\r\\n\\p{L}\\p{N}]?" CAPITALS capitals SMALLS smalls "(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+#define O200K_REST "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+#define CLIP "'s|'t|'re|'ve|'m|'ll|'d|[\\p{L}]+|[\\p{N}]|[^\\s\\p{L}\\p{N}]+"
+
+const struct splitter_pattern splitter_patterns[PATTERN_COUNT] = {
+    [PATTERN_GPT2] = {"gpt2", "'s|'t|'re|'ve|'m|'ll|'d" GPT2_REST, SPLITTER_GPT2},
+    [PATTERN_LLAMA3] = {"llama3", LLAMA3("\\p{N}{1,3}"), SPLITTER_LLAMA3},
+    [PATTERN_QWEN2] = {"qwen2", LLAMA3("\\p{N}"), SPLITTER_QWEN2},
+    [PATTERN_O200K] = {"o200k", O200K_WORD("*", "+") O200K_WORD("+", "*") O200K_REST,
+                       SPLITTER_NONE},
+    [PATTERN_CLIP] = {"clip", CLIP, SPLITTER_CLIP},
+    [PATTERN_CLIP_SPECIAL] = {"clip", "<\\|startoftext\\|>|<\\|endoftext\\|>|" CLIP,
+                              SPLITTER_CLIP_SPECIAL},
+    [PATTERN_GPT2_SHORT] = {"gpt2", "'(?:[sdmt]|ll|ve|re)" GPT2_REST, SPLITTER_GPT2},
+};
+
+/* --- literals and characters ------------------------------------------------------------------ */
+
+static int next_literal(struct matcher_walk *walk, struct text_range *match)
+{
+    size_t size = walk->matcher->literal_size;
+    const char *at = walk->text + walk->at;
+    const char *literal = walk->matcher->literal;
+    size_t left = walk->size - walk->at;
+    if (!size || !left)
+        return 0;
+    const char *found = *at == *literal ? at : memchr(at, *literal, left); /* usually none */
+    if (found && size > 1) {
+        left -= (size_t)(found - at);
+        bool here = left >= size && memcmp(found, literal, size) == 0;
+        found = here ? found : memmem(found, left, literal, size);
+    }
+    if (!found)
+        return 0;
+    match->start = (size_t)(found - walk->text);
+    match->end = walk->at = match->start + size;
+    return 1;
+}
+
+/* The end of a run of at most `most` characters from `at` on for which the matcher says `such`. */
+static size_t pass_over(const struct matcher_walk *walk, size_t at, bool such, size_t most)
+{
+    const struct matcher *matcher = walk->matcher;
+    const char *text = walk->text;
+    uint32_t last = 0; /* the last character of more than two bytes, and its value */
+    bool last_is = false;
+    for (size_t length; most && at < walk->size; at += length, most--) {
+        uint32_t c = (unsigned char)text[at];
+        bool is = false;
+        length = c < 0x80 ? 1 : 2;
+        if (c < 0x80) {
+            is = matcher->near[c];
+        } else if (c < 0xE0) {
+            is = matcher->near[(c & 0x1F) << 6 | ((unsigned char)text[at + 1] & 0x3F)];
+        } else {
+            length = utf8_decode(&c, text + at, walk->size - at);
+            last_is = c == last ? last_is : matcher->is(c);
+            last = c;
+            is = last_is;
+        }
+        if (is != such)
+            break;
+    }
+    return at;
+}
+
+static int next_characters(struct matcher_walk *walk, struct text_range *match)
+{
+    size_t row = walk->matcher->row;
+    for (;;) {
+        size_t at = pass_over(walk, walk->at, false, SIZE_MAX);
+        walk->at = pass_over(walk, at, true, row);
+        *match = (struct text_range){at, walk->at};
+        if (at == walk->size)
+            return 0;
+        if (row == 1 || row == ROW_ALL || walk->at - at == row)
+            return 1; /* other rows are of ASCII */
+    }
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
 
 void matcher_set_kind(struct matcher *matcher, bool (*is)(uint32_t character))
 {
@@ -22,31 +422,26 @@ static bool is_ascii_digit(uint32_t c)
     return c >= '0' && c <= '9';
 }
 
-/* Patterns that are characters in a row. */
-static bool set_row(struct matcher *matcher, const char *pattern)
+int matcher_set_pattern(struct matcher *matcher, const char *pattern, struct err *err)
 {
     static const struct {
         const char *pattern;
         bool (*is)(uint32_t character);
         size_t row;
-    } known[] = {{"\\s+", is_space, ROW_ALL}, {"[0-9][0-9][0-9]", is_ascii_digit, 3}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(pattern, known[i].pattern) != 0)
+    } rows[] = {{"\\s+", is_space, ROW_ALL}, {"[0-9][0-9][0-9]", is_ascii_digit, 3}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(pattern, rows[i].pattern) != 0)
             continue;
-        matcher_set_kind(matcher, known[i].is);
-        matcher->row = known[i].row;
-        return true;
-    }
-    return false;
-}
-
-int matcher_set_pattern(struct matcher *matcher, const char *pattern, struct err *err)
-{
-    if (set_row(matcher, pattern))
+        matcher_set_kind(matcher, rows[i].is);
+        matcher->row = rows[i].row;
         return 0;
-    const struct splitter_pattern *known = splitter_find(pattern);
-    matcher->pattern = known ? known->name : NULL;
-    matcher->splitter = known ? known->kind : SPLITTER_NONE;
+    }
+    for (size_t i = 0; i < PATTERN_COUNT; i++) {
+        if (strcmp(pattern, splitter_patterns[i].pattern) != 0)
+            continue;
+        matcher->pattern = splitter_patterns[i].name;
+        matcher->splitter = splitter_patterns[i].kind;
+    }
     return matcher->splitter ? 0 : regex_open(&matcher->regex, pattern, err);
 }
 
@@ -67,111 +462,29 @@ int matcher_read(struct matcher *matcher, const struct json *pattern, struct are
 
 void matcher_release(struct matcher *matcher)
 {
-    regex_free(matcher->regex);
+    if (matcher->regex)
+        onig_free(matcher->regex->onig);
+    heap_free(matcher->regex);
     matcher->regex = NULL;
 }
 
 struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text, size_t size,
                                  struct text_limits *limits)
 {
-    return (struct matcher_walk){
-        .matcher = matcher,
-        .splitter = splitter_of(matcher->splitter, text, size),
-        .regex = {.regex = matcher->regex, .text = text, .size = size, .limits = limits},
-    };
-}
-
-/* After the characters from `at` on that are such, or that are none, so many of them at most. */
-static size_t pass_over(const struct matcher *matcher, const char *text, struct text_range range,
-                        bool such, size_t most)
-{
-    uint32_t last = 0; /* of those of more than two bytes the one that was asked for */
-    bool last_is = false;
-    size_t at = range.start;
-    for (size_t length; most && at < range.end; at += length, most--) {
-        uint32_t c = (unsigned char)text[at];
-        bool is = false;
-        length = c < 0x80 ? 1 : 2;
-        if (c < 0x80) {
-            is = matcher->near[c];
-        } else if (c < 0xE0) {
-            is = matcher->near[(c & 0x1F) << 6 | ((unsigned char)text[at + 1] & 0x3F)];
-        } else {
-            length = utf8_decode(&c, text + at, range.end - at);
-            last_is = c == last ? last_is : matcher->is(c);
-            last = c;
-            is = last_is;
-        }
-        if (is != such)
-            break;
-    }
-    return at;
-}
-
-size_t matcher_find_kind(const struct matcher *matcher, const char *text, size_t size, size_t at)
-{
-    return pass_over(matcher, text, (struct text_range){at, size}, false, SIZE_MAX);
-}
-
-static int next_character(struct matcher_walk *walk, struct text_range *match)
-{
-    const struct matcher *matcher = walk->matcher;
-    const struct splitter *text = &walk->splitter;
-    for (;;) {
-        size_t at = matcher_find_kind(matcher, text->text, text->size, walk->at);
-        struct text_range rest = {at, text->size};
-        walk->at = pass_over(matcher, text->text, rest, true, matcher->row);
-        *match = (struct text_range){at, walk->at};
-        if (at == text->size)
-            return 0;
-        if (matcher->row == 1 || matcher->row == ROW_ALL || walk->at - at == matcher->row)
-            return 1; /* rows that are counted are of ASCII */
-    }
-}
-
-static int next_literal(struct matcher_walk *walk, struct text_range *match)
-{
-    const struct splitter *text = &walk->splitter;
-    size_t size = walk->matcher->literal_size;
-    const char *at = text->text + walk->at;
-    const char *literal = walk->matcher->literal;
-    size_t left = text->size - walk->at;
-    if (!size || !left)
-        return 0;
-    const char *found = *at == *literal ? at : memchr(at, *literal, left); /* most often none */
-    if (found && size > 1) {
-        left -= (size_t)(found - at);
-        bool here = left >= size && memcmp(found, literal, size) == 0;
-        found = here ? found : memmem(found, left, literal, size);
-    }
-    if (!found)
-        return 0;
-    match->start = (size_t)(found - text->text);
-    match->end = walk->at = match->start + size;
-    return 1;
-}
-
-static int next_piece(struct matcher_walk *walk, struct text_range *match)
-{
-    match->start = splitter_skip(&walk->splitter, walk->at);
-    if (match->start == walk->splitter.size)
-        return 0;
-    match->end = walk->at = splitter_next(&walk->splitter, match->start);
-    return 1;
+    return (struct matcher_walk){.matcher = matcher, .text = text, .size = size, .limits = limits};
 }
 
 int matcher_next(struct matcher_walk *walk, struct text_range *match, struct err *err)
 {
-    if (walk->matcher->splitter)
-        return next_piece(walk, match);
-    if (walk->matcher->is)
-        return next_character(walk, match);
-    if (walk->matcher->literal)
-        return next_literal(walk, match);
-    return regex_next(&walk->regex, match, err);
+    return walk->matcher->splitter  ? next_piece(walk, match)
+           : walk->matcher->is      ? next_characters(walk, match)
+           : walk->matcher->literal ? next_literal(walk, match)
+                                    : next_of_regex(walk, match, err);
 }
 
 void matcher_walk_release(struct matcher_walk *walk)
 {
-    regex_walk_release(&walk->regex);
+    if (walk->found)
+        onig_region_free(walk->found, 1);
+    walk->found = NULL;
 }

@@ -1,50 +1,96 @@
-/* matcher.h: where something occurs in a text: a pattern, a literal, characters of a kind.
+/* matcher.h: all matches in a text of a regular expression, a literal, or characters of a kind.
  *
  *     struct matcher_walk walk = matcher_walk(&matcher, text, size, &limits);
  *     while ((found = matcher_next(&walk, &match, err)) > 0) ...
  *     matcher_walk_release(&walk);
+ *
+ * Regular expressions are compiled by Oniguruma, in the version that Hugging Face's tokenizers use,
+ * so that \s, \p{L}, nested classes and greedy repetition mean the same. A search that backtracks
+ * too often in one text (text_limits) is an error: `(a|a)*$` from a file does not hang the program.
+ * A pattern that reads the rest of the text from every position, `a*c`, takes quadratic time.
+ *
+ * The patterns of common models are not compiled; their matches are found in one pass:
+ *
+ *     GPT-2     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+ *     Llama 3   (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|
+ *               ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+ *     Qwen 2    the same with \p{N} instead of \p{N}{1,3}
+ *     CLIP      's|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+
+ *               some files have its two special tokens before these
+ *
+ * The first alternative that matches is a piece; one matches everywhere except at CLIP's spaces.
  */
 #ifndef ATTN_TEXT_MATCHER_H
 #define ATTN_TEXT_MATCHER_H
 
-#include "text/regex.h"
-#include "text/splitter.h"
+#include "base/utf8.h"
+#include "text/aligned_text.h"
 
 struct json;
 
+enum splitter_kind {
+    SPLITTER_NONE,
+    SPLITTER_GPT2,
+    SPLITTER_LLAMA3,
+    SPLITTER_QWEN2,
+    SPLITTER_CLIP,
+    SPLITTER_CLIP_SPECIAL,
+};
+
+/* Patterns with a name; that of o200k has no splitter. */
+struct splitter_pattern {
+    const char *name, *pattern;
+    enum splitter_kind kind;
+};
+
+enum {
+    PATTERN_GPT2,
+    PATTERN_LLAMA3,
+    PATTERN_QWEN2,
+    PATTERN_O200K,
+    PATTERN_CLIP,
+    PATTERN_CLIP_SPECIAL,
+    PATTERN_GPT2_SHORT, /* the same as GPT-2's */
+    PATTERN_COUNT
+};
+
+extern const struct splitter_pattern splitter_patterns[PATTERN_COUNT];
+
 #define ROW_ALL SIZE_MAX
 
+/* One of `is`, `literal`, `splitter` and `regex` is set. */
 struct matcher {
-    bool (*is)(uint32_t character); /* every such character is a match, … */
-    bool near[0x800];               /* … which of one or two bytes are; … */
-    size_t row;                     /* … or so many in a row; ROW_ALL: all; else … */
-    const char *literal;            /* … this text; else … */
+    bool (*is)(uint32_t character);
+    bool near[0x800];    /* its values for characters of one or two bytes */
+    size_t row;          /* characters in one match, or ROW_ALL */
+    const char *literal; /* [literal_size] */
     size_t literal_size;
-    enum splitter_kind splitter; /* … its pieces; else … */
-    struct regex *regex;         /* … this pattern, which the matcher owns */
-    const char *pattern;         /* the name of either; NULL: it has none */
+    enum splitter_kind splitter;
+    struct regex *regex; /* owned; threads may share it */
+    const char *pattern; /* the name of a pattern, or NULL */
 };
 
 struct matcher_walk {
     const struct matcher *matcher;
-    size_t at;
-    struct splitter splitter;
-    struct regex_walk regex;
+    const char *text; /* valid UTF-8 */
+    size_t size, at;
+    struct text_limits *limits, own;
+    struct re_registers *found;
 };
 
-/* Read `{"String": " "}` or `{"Regex": "\\s"}`; texts live as long as the arena. The second takes
- * a regular expression, which may be that of a splitter, `\s+` or
- * `[0-9][0-9][0-9]`. */
+/* Read `{"String": " "}` or `{"Regex": "\\s"}`; literals live as long as the arena. */
 int matcher_read(struct matcher *matcher, const struct json *pattern, struct arena *arena,
                  struct err *err);
+
+/* Search for a regular expression in UTF-8; errors have Oniguruma's words. */
 int matcher_set_pattern(struct matcher *matcher, const char *pattern, struct err *err);
+
+/* Search for single characters of a kind. */
+void matcher_set_kind(struct matcher *matcher, bool (*is)(uint32_t character));
+
 void matcher_release(struct matcher *matcher);
 
-/* Look for characters; and where the first one stands from `at` on, or the size. */
-void matcher_set_kind(struct matcher *matcher, bool (*is)(uint32_t character));
-size_t matcher_find_kind(const struct matcher *matcher, const char *text, size_t size, size_t at);
-
-/* Walks of one text share its limits; NULL: those of this walk alone. */
+/* Begin a walk from left to right. Walks of one text share its limits; NULL: a walk has its own. */
 struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text, size_t size,
                                  struct text_limits *limits);
 

@@ -13,7 +13,7 @@
 #include "model/gguf/gguf_model.h"
 #include "text/label.h"
 #include "text/sentencepiece.h"
-#include "text/splitter.h"
+#include "text/matcher.h"
 
 struct vocabulary {
     const struct gguf *gguf;

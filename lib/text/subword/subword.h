@@ -12,7 +12,7 @@
 
 #include <float.h>
 
-#include "text/pre_tokenizer/pre_tokenizer.h"
+#include "text/pre_tokenizer.h"
 #include "text/subword/bpe.h"
 #include "text/tokenizer_fields.h"
 #include "text/word_trie.h"

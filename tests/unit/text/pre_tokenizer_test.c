@@ -1,4 +1,4 @@
-#include "text/pre_tokenizer/pre_tokenizer.h"
+#include "text/pre_tokenizer.h"
 
 #include <string.h>
 

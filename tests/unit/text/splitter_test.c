@@ -1,4 +1,4 @@
-#include "text/splitter.h"
+#include "text/matcher.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -8,19 +8,19 @@
 #include "../unit.h"
 #include "base/buf.h"
 #include "base/utf8.h"
-#include "text/matcher.h"
 
 /* The pieces of a text, joined with bars. */
 static void describe(struct buf *out, enum splitter_kind kind, const char *text, size_t size)
 {
-    struct splitter splitter = splitter_of(kind, text, size);
+    const struct matcher matcher = {.splitter = kind};
+    struct matcher_walk walk = matcher_walk(&matcher, text, size, NULL);
+    struct text_range piece;
     buf_text(out, "");
-    for (size_t at = 0, end; at < size; at = end) {
-        end = splitter_next(&splitter, at);
-        ck_assert_uint_gt(end, at);
-        ck_assert_uint_le(end, size);
-        buf_text(out, at ? "|" : "");
-        buf_bytes(out, text + at, end - at);
+    while (matcher_next(&walk, &piece, NULL) > 0) {
+        ck_assert_uint_gt(piece.end, piece.start);
+        ck_assert_uint_le(piece.end, size);
+        buf_text(out, piece.start ? "|" : "");
+        buf_bytes(out, text + piece.start, piece.end - piece.start);
     }
 }
 
@@ -100,11 +100,12 @@ TEST(texts_are_split_as_by_gpt2)
 
 TEST(a_zero_byte_is_an_ordinary_character)
 {
-    struct splitter splitter = splitter_of(SPLITTER_GPT2, "'\0a", 3);
-    ck_assert_uint_eq(splitter_next(&splitter, 0), 2);
-    ck_assert_uint_eq(splitter_next(&splitter, 2), 3);
-    splitter = splitter_of(SPLITTER_LLAMA3, "'\0a", 3);
-    ck_assert_uint_eq(splitter_next(&splitter, 0), 2);
+    for (enum splitter_kind kind = SPLITTER_GPT2; kind <= SPLITTER_LLAMA3; kind++) {
+        struct buf found = {0};
+        describe(&found, kind, "'\0a", 3);
+        ck_assert_mem_eq(found.bytes, "'\0|a", 4);
+        buf_release(&found);
+    }
 }
 
 /* Differences from GPT-2: contractions in any case, a sign before letters, groups of three digits
@@ -162,37 +163,48 @@ static const struct {
      SPLITTER_CLIP_SPECIAL},
 };
 
-static struct regex *open_regex(const char *pattern)
+/* Oniguruma's matcher of a pattern: in a group no pattern has a splitter. */
+static struct matcher open_regex(const char *pattern)
 {
-    struct regex *regex = NULL;
+    struct matcher matcher = {0};
+    struct buf group = {0};
     struct err err = {0};
-    ck_assert_msg(!regex_open(&regex, pattern, &err), "%s", err.text);
-    return regex;
+    buf_format(&group, "(?:%s)", pattern);
+    ck_assert_msg(!matcher_set_pattern(&matcher, group.bytes, &err), "%s", err.text);
+    ck_assert_ptr_nonnull(matcher.regex);
+    buf_release(&group);
+    return matcher;
 }
 
-static void expect_matches(enum splitter_kind kind, const struct regex *regex, const char *text,
-                           size_t size)
+static void expect_same(const struct matcher *matcher, const struct matcher *judge,
+                        const char *text, size_t size)
 {
-    struct splitter splitter = splitter_of(kind, text, size);
-    struct regex_walk walk = {.regex = regex, .text = text, .size = size};
-    for (size_t at = 0; (at = splitter_skip(&splitter, at)) < size;) {
-        struct text_range match;
-        ck_assert_int_eq(regex_next(&walk, &match, NULL), 1);
-        size_t end = splitter_next(&splitter, at);
-        ck_assert_msg(match.start == at && match.end == end, "'%s' at %zu: %zu, not %zu", text, at,
-                      end, match.end);
-        at = end;
+    struct matcher_walk walk = matcher_walk(matcher, text, size, NULL);
+    struct matcher_walk judges = matcher_walk(judge, text, size, NULL);
+    for (int found = 1; found;) {
+        struct text_range match = {0};
+        struct text_range expected = {0};
+        found = matcher_next(&judges, &expected, NULL);
+        ck_assert_int_eq(matcher_next(&walk, &match, NULL), found);
+        ck_assert_msg(!found || (match.start == expected.start && match.end == expected.end),
+                      "'%s': [%zu, %zu), not [%zu, %zu)", text, match.start, match.end,
+                      expected.start, expected.end);
     }
-    struct text_range more;
-    ck_assert_int_eq(regex_next(&walk, &more, NULL), 0);
-    regex_walk_release(&walk);
+    matcher_walk_release(&judges);
+    matcher_walk_release(&walk);
+}
+
+static struct matcher splitter_of(const char *pattern)
+{
+    struct matcher matcher = {0};
+    ck_assert_int_eq(matcher_set_pattern(&matcher, pattern, NULL), 0);
+    return matcher;
 }
 
 TEST_LOOP(a_splitter_is_found_by_its_pattern, COUNT(patterns))
 {
-    ck_assert_int_eq(splitter_find(patterns[_i].pattern)->kind, patterns[_i].kind);
-    ck_assert_ptr_null(splitter_find(patterns[_i].pattern + 1));
-    ck_assert_ptr_null(splitter_find(""));
+    ck_assert_int_eq(splitter_of(patterns[_i].pattern).splitter, patterns[_i].kind);
+    ck_assert_ptr_null(splitter_of(patterns[_i].pattern).regex);
 }
 
 TEST_LOOP(random_texts_are_split_as_by_the_pattern, COUNT(patterns))
@@ -228,23 +240,25 @@ TEST_LOOP(random_texts_are_split_as_by_the_pattern, COUNT(patterns))
                                         "\xCC\x81",
                                         "<|startoftext|>",
                                         "<|endoftext|>"};
-    struct regex *regex = open_regex(patterns[_i].pattern);
+    const struct matcher splitter = {.splitter = patterns[_i].kind};
+    struct matcher regex = open_regex(patterns[_i].pattern);
     unsigned seed = 1;
     for (size_t round = 0; round < 10000; round += one_of(33)) {
         char text[256] = "";
         for (int left = rand_r(&seed) % 12; left >= 0; left--)
             strcat(text, parts[(size_t)(rand_r(&seed) >> 4) % COUNT(parts)]);
-        expect_matches(patterns[_i].kind, regex, text, strlen(text));
+        expect_same(&splitter, &regex, text, strlen(text));
     }
-    regex_free(regex);
+    matcher_release(&regex);
 }
 
 /* Characters between others: each pattern gets a third of them, each character some pattern, and
  * later planes a seventh of that. Skips characters that Oniguruma's older Unicode does not have. */
 TEST_LOOP(all_characters_have_the_class_of_the_pattern, COUNT(patterns))
 {
-    struct regex *regex = open_regex(patterns[_i].pattern);
-    struct regex *unassigned = open_regex("\\p{Cn}");
+    const struct matcher splitter = {.splitter = patterns[_i].kind};
+    struct matcher regex = open_regex(patterns[_i].pattern);
+    struct matcher unassigned = open_regex("\\p{Cn}");
     size_t seen = 0;
     for (uint32_t c = 1 + (uint32_t)_i % 3; c <= 0x10FFFF;
          c += (uint32_t)(c < 0x20000 ? 3 * one_of(34) : 21 * one_of(34))) {
@@ -253,9 +267,9 @@ TEST_LOOP(all_characters_have_the_class_of_the_pattern, COUNT(patterns))
         if ((c >= 0xD800 && c <= 0xDFFF) || (c >= 0x40000 && c <= 0xDFFFF)) /* not characters */
             continue;
         size_t size = utf8_encode(text, c);
-        struct regex_walk walk = {.regex = unassigned, .text = text, .size = size};
-        int is_unassigned = regex_next(&walk, &match, NULL);
-        regex_walk_release(&walk);
+        struct matcher_walk walk = matcher_walk(&unassigned, text, size, NULL);
+        int is_unassigned = matcher_next(&walk, &match, NULL);
+        matcher_walk_release(&walk);
         if (is_unassigned)
             continue;
         memmove(text + 1, text, size);
@@ -264,12 +278,12 @@ TEST_LOOP(all_characters_have_the_class_of_the_pattern, COUNT(patterns))
         memcpy(text + 3 + size, text + 1, size);
         memcpy(text + 3 + 2 * size, "!'", 2);
         memcpy(text + 5 + 2 * size, text + 1, size);
-        expect_matches(patterns[_i].kind, regex, text, 5 + 3 * size);
+        expect_same(&splitter, &regex, text, 5 + 3 * size);
         seen++;
     }
     ck_assert_uint_ge(seen, 33000 / one_of(34));
-    regex_free(unassigned);
-    regex_free(regex);
+    matcher_release(&unassigned);
+    matcher_release(&regex);
 }
 
 /* --- runs of characters: matcher.h ------------------------------------------------------------ */
@@ -281,30 +295,15 @@ TEST_LOOP(runs_of_characters_are_matched_as_by_the_pattern, COUNT(row_patterns))
     static const char *const parts[] = {
         "1",  "22", "333",      "4444",         "x",           "é", " ", "\n",
         "\t", "٣",  "\xC2\x85", "\xE3\x80\x80", "\xE2\x80\x8B"};
-    struct matcher matcher = {0};
-    struct regex *regex = NULL;
+    struct matcher matcher = splitter_of(row_patterns[_i]);
+    struct matcher regex = open_regex(row_patterns[_i]);
     unsigned seed = 1;
-    ck_assert_int_eq(matcher_set_pattern(&matcher, row_patterns[_i], NULL), 0);
     ck_assert_ptr_null(matcher.regex);
-    ck_assert_int_eq(regex_open(&regex, row_patterns[_i], NULL), 0);
     for (size_t round = 0; round < 30000; round += one_of(100)) {
         char text[128] = "";
         for (int left = rand_r(&seed) % 12; left >= 0; left--)
             strcat(text, parts[(size_t)(rand_r(&seed) >> 4) % COUNT(parts)]);
-        struct matcher_walk walk = matcher_walk(&matcher, text, strlen(text), NULL);
-        struct regex_walk judge = {.regex = regex, .text = text, .size = strlen(text)};
-        for (int found = 1; found;) {
-            struct text_range match = {0};
-            struct text_range expected = {0};
-            found = regex_next(&judge, &expected, NULL);
-            ck_assert_int_eq(matcher_next(&walk, &match, NULL), found);
-            ck_assert_msg(!found || (match.start == expected.start && match.end == expected.end),
-                          "'%s': [%zu, %zu), not [%zu, %zu)", text, match.start, match.end,
-                          expected.start, expected.end);
-        }
-        regex_walk_release(&judge);
-        matcher_walk_release(&walk);
+        expect_same(&matcher, &regex, text, strlen(text));
     }
-    regex_free(regex);
-    matcher_release(&matcher);
+    matcher_release(&regex);
 }
