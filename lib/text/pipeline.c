@@ -190,7 +190,7 @@ int pipeline_open_json(struct pipeline *pipeline, const struct folder *folder, s
 void pipeline_stages(const struct pipeline *pipeline, struct buf *out)
 {
     for (const struct normalizer *step = pipeline->normalizers; step; step = step->next)
-        buf_format(out, "%s, ", step->row->name);
+        buf_format(out, "%s, ", step->name);
     for (const struct pre_tokenizer *step = pipeline->pre_tokenizers; step; step = step->next) {
         if (step->name)
             buf_text(out, step->name);

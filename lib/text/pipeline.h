@@ -10,7 +10,7 @@
 #define ATTN_TEXT_PIPELINE_H
 
 #include "text/decoder/decoder.h"
-#include "text/normalizer/normalizer.h"
+#include "text/normalizer.h"
 #include "text/post_processor.h"
 #include "text/subword/subword.h"
 #include "text/token_set.h"

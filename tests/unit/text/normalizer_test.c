@@ -1,4 +1,4 @@
-#include "text/normalizer/normalizer.h"
+#include "text/normalizer.h"
 
 #include <string.h>
 

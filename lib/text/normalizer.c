@@ -1,0 +1,764 @@
+#include "text/normalizer.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/num.h"
+#include "format/json.h"
+#include "text/stages.h"
+#include "text/token_set.h"
+
+/* A type of step: its apply keeps and replaces ranges of a text and drops the rest; or its change
+ * writes the bytes that a character becomes and returns their number, or SAME. */
+enum { CHANGE_BYTES = 6, SAME = -1 };
+
+struct normalizer_row {
+    const char *name;
+    int (*apply)(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err);
+    int (*change)(char bytes[CHANGE_BYTES], uint32_t character);
+    const char *content; /* the field of the step's text, or NULL */
+    int (*read)(struct normalizer *step, const struct json *value, struct arena *arena,
+                struct err *err); /* further fields */
+};
+
+enum row_index {
+    ROW_NFC, /* the forms: by enum unicode_form */
+    ROW_NFD,
+    ROW_NFKC,
+    ROW_NFKD,
+    ROW_BERT = 12,
+    TYPE_COUNT, /* the rows before are types of tokenizer.json */
+    ROW_CLEAN = TYPE_COUNT,
+    ROW_CHINESE,
+    ROW_ACCENTS,
+    ROW_SMALL,
+    ROW_CHARSMAP,
+    ROW_TRIM,
+    ROW_PREFIX,
+    ROW_ESCAPE,
+    ROW_COUNT,
+};
+
+static const struct normalizer_row rows[ROW_COUNT];
+
+/* --- characters ------------------------------------------------------------------------------- */
+
+static int lowercase(char bytes[CHANGE_BYTES], uint32_t c)
+{
+    static const char dotted[] = "i̇"; /* of İ, the one letter with two characters in lower case */
+    enum { DOTTED_CAPITAL = 0x130 };
+    uint32_t small = utf8_small(c);
+    if (c == DOTTED_CAPITAL) {
+        memcpy(bytes, dotted, sizeof dotted - 1);
+        return sizeof dotted - 1;
+    }
+    return small == c ? SAME : (int)utf8_encode(bytes, small);
+}
+
+static int strip_marks(char bytes[CHANGE_BYTES], uint32_t c)
+{
+    (void)bytes;
+    return utf8_is_mark(c) ? 0 : SAME;
+}
+
+static int strip_nonspacing(char bytes[CHANGE_BYTES], uint32_t c)
+{
+    (void)bytes;
+    return utf8_is_nonspacing(c) ? 0 : SAME;
+}
+
+/* Remove controls; all white space becomes spaces. */
+static int clean(char bytes[CHANGE_BYTES], uint32_t c)
+{
+    enum { REPLACEMENT = 0xFFFD };
+    bool line = c == '\t' || c == '\n' || c == '\r';
+    if (c == REPLACEMENT || (utf8_is_other(c) && !line))
+        return 0;
+    if (c == ' ' || unicode_kind(c) != UNICODE_SPACE)
+        return SAME;
+    *bytes = ' ';
+    return 1;
+}
+
+/* Put spaces around Chinese characters, in the blocks of BERT's own code. */
+static int space_chinese(char bytes[CHANGE_BYTES], uint32_t c)
+{
+    static const struct unicode_range blocks[] = {
+        {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},   {0x20000, 0x2A6DF},
+        {0x2A700, 0x2B73F}, {0x2B740, 0x2B81F}, {0x2B920, 0x2CEAF}, {0x2F800, 0x2FA1F},
+    };
+    if (!UNICODE_IS_IN(blocks, c))
+        return SAME;
+    bytes[0] = ' ';
+    size_t size = 1 + utf8_encode(bytes + 1, c);
+    bytes[size] = ' ';
+    return (int)size + 1;
+}
+
+/* Change each character, except for ASCII that stays. */
+static void change_each(const struct normalizer *step, struct text_rewriter *rewriter)
+{
+    const struct aligned_text *in = rewriter->in;
+    const unsigned char *text = (const unsigned char *)in->bytes;
+    size_t done = 0;
+    for (size_t at = 0, length; at < in->size; at += length) {
+        char bytes[CHANGE_BYTES];
+        uint32_t c = 0;
+        length = 1;
+        if (step->stays[text[at]])
+            continue;
+        length = utf8_decode(&c, in->bytes + at, in->size - at);
+        int written = step->row->change(bytes, c);
+        if (written == SAME)
+            continue;
+        if (done < at)
+            text_rewriter_keep(rewriter, done, at);
+        done = at + length;
+        text_rewriter_replace(rewriter, at, done, bytes, (size_t)written);
+    }
+    if (done < in->size)
+        text_rewriter_keep(rewriter, done, in->size);
+}
+
+/* --- texts ------------------------------------------------------------------------------------ */
+
+static int normalize_form(const struct normalizer *step, struct text_rewriter *rewriter,
+                          struct err *err)
+{
+    const struct aligned_text *in = rewriter->in;
+    enum unicode_form form = (enum unicode_form)(step->row - rows);
+    struct buf changed = {0};
+    for (size_t at = 0, end; at < in->size; at = end) {
+        bool stays = false;
+        end = unicode_form_end(form, in->bytes, in->size, at, &stays);
+        buf_clear(&changed);
+        if (stays || !unicode_form_put(form, &changed, in->bytes + at, end - at))
+            text_rewriter_keep(rewriter, at, end);
+        else
+            text_rewriter_replace(rewriter, at, end, changed.bytes, changed.size);
+    }
+    int failed = buf_check(&changed, err);
+    buf_release(&changed);
+    return failed;
+}
+
+static int read_replace(struct normalizer *step, const struct json *value, struct arena *arena,
+                        struct err *err)
+{
+    return matcher_read(&step->matcher, json_member(value, "pattern"), arena, err);
+}
+
+static int replace(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
+{
+    const struct aligned_text *in = rewriter->in;
+    struct matcher_walk walk = matcher_walk(&step->matcher, in->bytes, in->size, rewriter->limits);
+    struct text_range match;
+    size_t at = 0;
+    int found = 0;
+    while ((found = matcher_next(&walk, &match, err)) > 0) {
+        text_rewriter_keep(rewriter, at, match.start);
+        text_rewriter_replace(rewriter, match.start, match.end, step->content, step->content_size);
+        at = match.end;
+    }
+    text_rewriter_keep(rewriter, at, in->size);
+    matcher_walk_release(&walk);
+    return found;
+}
+
+static int prepend(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
+{
+    static const struct text_range front = {0, 1};
+    size_t size = rewriter->in->size;
+    size_t hint = 0;
+    (void)err;
+    if (size && (!step->first || !aligned_text_place(rewriter->in, front, &hint).start))
+        text_rewriter_replace(rewriter, 0, 0, step->content, step->content_size);
+    text_rewriter_keep(rewriter, 0, size);
+    return 0;
+}
+
+static int append(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
+{
+    size_t size = rewriter->in->size;
+    (void)err;
+    text_rewriter_keep(rewriter, 0, size);
+    if (size)
+        text_rewriter_replace(rewriter, size, size, step->content, step->content_size);
+    return 0;
+}
+
+static int read_strip(struct normalizer *step, const struct json *value, struct arena *arena,
+                      struct err *err)
+{
+    (void)arena;
+    step->left = step->right = true;
+    if (json_bool(value, "strip_left", &step->left, err))
+        return -1;
+    return json_bool(value, "strip_right", &step->right, err);
+}
+
+static int strip(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
+{
+    const char *bytes = rewriter->in->bytes;
+    size_t start = 0;
+    size_t end = rewriter->in->size;
+    uint32_t c = 0;
+    (void)err;
+    while (step->left && start < end) {
+        size_t length = utf8_decode(&c, bytes + start, end - start);
+        if (unicode_kind(c) != UNICODE_SPACE)
+            break;
+        start += length;
+    }
+    while (step->right && start < end) {
+        size_t last = utf8_before(bytes, end);
+        utf8_decode(&c, bytes + last, end - last);
+        if (unicode_kind(c) != UNICODE_SPACE)
+            break;
+        end = last;
+    }
+    if (start < end)
+        text_rewriter_keep(rewriter, start, end);
+    return 0;
+}
+
+/* Remove spaces, and their sign, at the end. */
+static int trim(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
+{
+    static const char sign[] = "▁";
+    const size_t sign_size = sizeof sign - 1;
+    const char *bytes = rewriter->in->bytes;
+    size_t size = rewriter->in->size;
+    (void)step;
+    (void)err;
+    for (;;)
+        if (size && bytes[size - 1] == ' ')
+            size--;
+        else if (size >= sign_size && memcmp(bytes + size - sign_size, sign, sign_size) == 0)
+            size -= sign_size;
+        else
+            break;
+    text_rewriter_keep(rewriter, 0, size);
+    return 0;
+}
+
+/* Replace each byte by its character in GPT-2's byte alphabet. */
+static int spell_bytes(const struct normalizer *step, struct text_rewriter *rewriter,
+                       struct err *err)
+{
+    const struct aligned_text *in = rewriter->in;
+    (void)step;
+    (void)err;
+    for (size_t i = 0; i < in->size; i++) {
+        char sign[4];
+        size_t size = utf8_encode(sign, byte_alphabet_sign((unsigned char)in->bytes[i]));
+        text_rewriter_replace(rewriter, i, i + 1, sign, size);
+    }
+    return 0;
+}
+
+/* --- Precompiled: SentencePiece's map of characters --------------------------------------------
+ *
+ * A trie in a double array, as darts-clone lays it out; its values are offsets of texts that end in
+ * a zero. tokenizer.json has it in base64. */
+
+enum {
+    SIZE_BYTES = 4,     /* size of the trie, before it */
+    GRAPHEME_BYTES = 6, /* in longer graphemes only single characters are mapped */
+};
+
+#define VALUE_BIT (1u << 31) /* of a unit that is a value, not a byte */
+
+struct charsmap {
+    const uint32_t *units; /* [unit_count] of the trie */
+    size_t unit_count;
+    const char *texts; /* replacements */
+    size_t text_bytes;
+};
+
+static size_t offset_of(uint32_t unit)
+{
+    return (size_t)(unit >> 10) << ((unit & 1u << 9) >> 6);
+}
+
+/* Follow a byte from a node; false if the trie has none. */
+static bool step_to(const struct charsmap *map, size_t *node, unsigned char byte, uint32_t *unit)
+{
+    *node ^= byte;
+    if (!byte || *node >= map->unit_count)
+        return false;
+    *unit = map->units[*node];
+    *node ^= offset_of(*unit);
+    return (*unit & (VALUE_BIT | 0xFF)) == byte;
+}
+
+static bool ends_key(uint32_t unit)
+{
+    return unit >> 8 & 1;
+}
+
+/* The replacement of the shortest or longest key at the start of some bytes, or NULL; and the bytes
+ * of the key. */
+static const char *find(const struct charsmap *map, const char *bytes, size_t size, bool longest,
+                        size_t *taken, size_t *found_size)
+{
+    const char *found = NULL;
+    uint32_t unit = map->unit_count ? map->units[0] : 0;
+    size_t node = offset_of(unit);
+    for (size_t i = 0; i < size; i++) {
+        if (!step_to(map, &node, (unsigned char)bytes[i], &unit))
+            break;
+        if (!ends_key(unit))
+            continue;
+        uint32_t value = node < map->unit_count ? map->units[node] : 0;
+        size_t place = value & ~VALUE_BIT;
+        if (!(value & VALUE_BIT) || place >= map->text_bytes)
+            break;
+        found = map->texts + place;
+        *found_size = strnlen(found, map->text_bytes - place);
+        *taken = i + 1;
+        if (!longest)
+            break;
+    }
+    return found;
+}
+
+static uint32_t little_endian(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}
+
+static int read_trie(struct charsmap *map, const unsigned char *bytes, size_t size,
+                     struct arena *arena, struct err *err)
+{
+    size_t trie_bytes = size < SIZE_BYTES ? SIZE_MAX : little_endian(bytes);
+    if (size < SIZE_BYTES || trie_bytes > size - SIZE_BYTES || trie_bytes % sizeof(uint32_t))
+        return err_set(err,
+                       "field 'precompiled_charsmap': expected the size of a trie, then the trie, "
+                       "found %zu bytes",
+                       size);
+    map->unit_count = trie_bytes / sizeof(uint32_t);
+    uint32_t *units = arena_alloc(arena, map->unit_count + 1, sizeof *units, err);
+    if (!units)
+        return -1;
+    for (size_t i = 0; i < map->unit_count; i++)
+        units[i] = little_endian(bytes + SIZE_BYTES + i * sizeof(uint32_t));
+    map->units = units;
+    map->text_bytes = size - SIZE_BYTES - trie_bytes;
+    map->texts =
+        arena_text(arena, (const char *)bytes + SIZE_BYTES + trie_bytes, map->text_bytes, err);
+    return map->texts ? 0 : -1;
+}
+
+/* Replacements end in a zero, so each is whole characters if all the texts are and every value is
+ * the start of one. */
+static int check_texts(const struct charsmap *map, struct err *err)
+{
+    size_t broken = utf8_invalid_at(map->texts, map->text_bytes);
+    for (size_t i = 0; i < map->unit_count && broken == map->text_bytes; i++) {
+        size_t place = map->units[i] & ~VALUE_BIT;
+        if (map->units[i] & VALUE_BIT && place < map->text_bytes &&
+            utf8_continues(map->texts[place]))
+            broken = place;
+    }
+    if (broken == map->text_bytes)
+        return 0;
+    return err_set(err,
+                   "field 'precompiled_charsmap': expected replacements of whole characters in "
+                   "UTF-8, found one with the byte 0x%02x at byte %zu of the texts",
+                   (unsigned char)map->texts[broken], broken);
+}
+
+/* The bytes of a character after its first; SIZE_MAX for a byte that begins none. */
+static size_t bytes_after(unsigned char first)
+{
+    return first < 0x80 ? 0 : first < 0xC2 ? SIZE_MAX : first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3;
+}
+
+/* True if a key ends inside a character. Goes from node to node, each at most once for every number
+ * of bytes that its character still lacks: a trie from a file may lead back to its own nodes. */
+static bool cuts_character(const struct charsmap *map, uint32_t *queue, uint8_t *seen, size_t nodes)
+{
+    size_t node = offset_of(map->units[0]);
+    size_t count = node < nodes;
+    queue[0] = (uint32_t)node << 2;
+    for (size_t next = 0; next < count; next++) {
+        unsigned lacks = queue[next] & 3;
+        for (unsigned byte = lacks ? 0x80 : 1; byte < (lacks ? 0xC0 : 0xF5); byte++) {
+            uint32_t unit = 0;
+            size_t rest = lacks ? lacks - 1 : bytes_after((unsigned char)byte);
+            node = queue[next] >> 2;
+            if (rest == SIZE_MAX || !step_to(map, &node, (unsigned char)byte, &unit))
+                continue;
+            if (rest && ends_key(unit))
+                return true;
+            if (node >= nodes || seen[node] >> rest & 1)
+                continue;
+            seen[node] |= (uint8_t)(1 << rest);
+            queue[count++] = (uint32_t)(node << 2 | rest);
+        }
+    }
+    return false;
+}
+
+static int check_keys(const struct charsmap *map, struct err *err)
+{
+    size_t nodes = (map->unit_count | 0xFF) + 1; /* a child is in the same 256 as its node */
+    uint8_t *seen = heap_alloc(nodes, sizeof *seen, err);
+    uint32_t *queue = seen ? heap_alloc(nodes, 4 * sizeof *queue, err) : NULL;
+    int failed = queue ? 0 : -1;
+    if (queue && map->unit_count && cuts_character(map, queue, seen, nodes))
+        failed = err_set(err, "field 'precompiled_charsmap': expected keys of whole characters in "
+                              "UTF-8, found one that ends inside a character");
+    heap_free(queue);
+    heap_free(seen);
+    return failed;
+}
+
+/* Mark the ASCII from `first` on that no key begins with, alone or followed by ASCII; \r may begin
+ * the grapheme \r\n. */
+static void mark_plain(struct normalizer *step, unsigned char first)
+{
+    const struct charsmap *map = step->charsmap;
+    for (unsigned char byte = first; byte < 0x80; byte++) {
+        uint32_t unit = map && map->unit_count ? map->units[0] : 0;
+        size_t node = offset_of(unit);
+        bool begins = map && step_to(map, &node, byte, &unit);
+        bool found = begins && ends_key(unit);
+        for (unsigned char next = 1; begins && !found && next < 0x80; next++) {
+            size_t after = node;
+            found = step_to(map, &after, next, &unit);
+        }
+        step->stays[byte] = byte != '\r' && !found;
+    }
+}
+
+static int read_charsmap(struct normalizer *step, const unsigned char *bytes, size_t size,
+                         struct arena *arena, struct err *err)
+{
+    struct charsmap *map = arena_alloc(arena, 1, sizeof *map, err);
+    step->charsmap = map;
+    return !map || read_trie(map, bytes, size, arena, err) || check_texts(map, err) ||
+                   check_keys(map, err)
+               ? -1
+               : 0;
+}
+
+static int read_precompiled(struct normalizer *step, const struct json *value, struct arena *arena,
+                            struct err *err)
+{
+    const char *text = NULL;
+    size_t size = 0;
+    if (json_text(value, "precompiled_charsmap", &text, err))
+        return -1;
+    if (!text || !*text) /* it maps nothing */
+        return 0;
+    unsigned char *bytes = arena_alloc(arena, strlen(text) + 1, 1, err);
+    if (!bytes)
+        return -1;
+    if (!base64_decode((char *)bytes, &size, text, strlen(text)))
+        return err_set(err, "field 'precompiled_charsmap': expected a text in base64");
+    if (read_charsmap(step, bytes, size, arena, err))
+        return -1;
+    mark_plain(step, 0);
+    return 0;
+}
+
+/* The end of a run of ASCII that nothing maps, defines or combines with. */
+static size_t plain_end(const struct normalizer *step, const struct aligned_text *in, size_t at)
+{
+    static const bool none[256];
+    const unsigned char *text = (const unsigned char *)in->bytes;
+    const bool *defined = step->kept ? step->kept->begins[true] : none;
+    while (at + 1 < in->size && step->stays[text[at]] && !defined[text[at]] && text[at + 1] < 0x80)
+        at++;
+    return at;
+}
+
+/* The start of the range of a replacement: characters removed at the front belong to the first that
+ * stays, as in Hugging Face's library. */
+static size_t place_of(const struct text_rewriter *rewriter, size_t start)
+{
+    bool none_stayed = !rewriter->bytes.size && rewriter->kept.start == rewriter->kept.end;
+    return none_stayed ? 0 : start;
+}
+
+/* Map the characters of a range one by one. */
+static void map_each(const struct charsmap *map, struct text_rewriter *rewriter, size_t start,
+                     size_t end)
+{
+    const char *bytes = rewriter->in->bytes;
+    for (size_t at = start, length; at < end; at += length) {
+        uint32_t character = 0;
+        size_t size = 0;
+        size_t taken = 0;
+        length = utf8_decode(&character, bytes + at, end - at);
+        size_t place = place_of(rewriter, at);
+        const char *found = find(map, bytes + at, length, false, &taken, &size);
+        if (found)
+            text_rewriter_replace(rewriter, place, at + length, found, size);
+        else if (place == at)
+            text_rewriter_keep(rewriter, at, at + length);
+        else
+            text_rewriter_replace(rewriter, 0, at + length, bytes + at, length);
+    }
+}
+
+/* Hugging Face's library maps graphemes by their shortest key, else their characters. */
+static int map_graphemes(const struct normalizer *step, struct text_rewriter *rewriter,
+                         struct err *err)
+{
+    const struct aligned_text *in = rewriter->in;
+    const struct charsmap *map = step->charsmap;
+    (void)err;
+    if (!map)
+        text_rewriter_keep(rewriter, 0, in->size);
+    for (size_t at = 0, end; map && at < in->size; at = end) {
+        size_t size = 0;
+        size_t taken = 0;
+        const char *found = NULL;
+        end = place_of(rewriter, at) == at ? plain_end(step, in, at) : at;
+        text_rewriter_keep(rewriter, at, end);
+        if (end > at)
+            continue;
+        end = at + utf8_grapheme(in->bytes + at, in->size - at);
+        if (end - at < GRAPHEME_BYTES)
+            found = find(map, in->bytes + at, end - at, false, &taken, &size);
+        if (found)
+            text_rewriter_replace(rewriter, place_of(rewriter, at), end, found, size);
+        else
+            map_each(map, rewriter, at, end);
+    }
+    return 0;
+}
+
+/* The start of a text, of `taken` bytes, and what becomes of it. */
+struct unit {
+    const char *bytes;
+    size_t size;
+    size_t taken;
+    bool mapped;
+};
+
+/* SentencePiece takes the longest key at every position; user-defined tokens stay. */
+static struct unit next_unit(const struct normalizer *step, const char *bytes, size_t size)
+{
+    const struct added_token *kept = added_tokens_at(step->kept, bytes, size);
+    struct unit unit = {0};
+    uint32_t character = 0;
+    if (!kept && step->charsmap)
+        unit.bytes = find(step->charsmap, bytes, size, true, &unit.taken, &unit.size);
+    unit.mapped = unit.bytes;
+    if (unit.mapped)
+        return unit;
+    unit.size = kept ? kept->size : utf8_decode(&character, bytes, size);
+    return (struct unit){bytes, unit.size, unit.size, false};
+}
+
+static int map_longest(const struct normalizer *step, struct text_rewriter *rewriter,
+                       struct err *err)
+{
+    const struct aligned_text *in = rewriter->in;
+    bool after_space = true;
+    (void)err;
+    for (size_t at = 0; at < in->size;) {
+        size_t end = plain_end(step, in, at);
+        if (end > at) {
+            text_rewriter_keep(rewriter, at, end);
+            after_space = false;
+            at = end;
+            continue;
+        }
+        struct unit unit = next_unit(step, in->bytes + at, in->size - at);
+        size_t dropped = 0;
+        while (step->collapses && after_space && dropped < unit.size && unit.bytes[dropped] == ' ')
+            dropped++;
+        if (unit.mapped)
+            text_rewriter_replace(rewriter, at, at + unit.taken, unit.bytes + dropped,
+                                  unit.size - dropped);
+        else if (dropped < unit.size)
+            text_rewriter_keep(rewriter, at + dropped, at + unit.taken);
+        if (dropped < unit.size)
+            after_space = unit.bytes[unit.size - 1] == ' ';
+        at += unit.taken;
+    }
+    return 0;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static const struct normalizer_row rows[ROW_COUNT] = {
+    {"NFC", normalize_form, NULL, NULL, NULL},
+    {"NFD", normalize_form, NULL, NULL, NULL},
+    {"NFKC", normalize_form, NULL, NULL, NULL},
+    {"NFKD", normalize_form, NULL, NULL, NULL},
+    {"Lowercase", NULL, lowercase, NULL, NULL},
+    {"StripAccents", NULL, strip_marks, NULL, NULL},
+    {"Strip", strip, NULL, NULL, read_strip},
+    {"Prepend", prepend, NULL, "prepend", NULL},
+    {"Append", append, NULL, "append", NULL},
+    {"Replace", replace, NULL, "content", read_replace},
+    {"ByteLevel", spell_bytes, NULL, NULL, NULL},
+    {"Precompiled", map_graphemes, NULL, NULL, read_precompiled},
+    [ROW_BERT] = {"BertNormalizer", NULL, NULL, NULL, NULL}, /* several steps */
+    [ROW_CLEAN] = {"clean_text", NULL, clean, NULL, NULL},
+    [ROW_CHINESE] = {"handle_chinese_chars", NULL, space_chinese, NULL, NULL},
+    [ROW_ACCENTS] = {"strip_accents", NULL, strip_nonspacing, NULL, NULL},
+    [ROW_SMALL] = {"lowercase", NULL, lowercase, NULL, NULL},
+    [ROW_CHARSMAP] = {"charsmap", map_longest, NULL, NULL, NULL},
+    [ROW_TRIM] = {"end", trim, NULL, NULL, NULL},
+    [ROW_PREFIX] = {"prefix", prepend, NULL, NULL, NULL},
+    [ROW_ESCAPE] = {"escape", replace, NULL, NULL, NULL},
+};
+
+struct reading {
+    struct normalizer **end;
+    struct arena *arena;
+};
+
+static struct normalizer *add_step(struct reading *reading, enum row_index row, struct err *err)
+{
+    struct normalizer *step = arena_alloc(reading->arena, 1, sizeof *step, err);
+    char bytes[CHANGE_BYTES];
+    if (!step)
+        return NULL;
+    step->row = &rows[row];
+    step->name = step->row->name;
+    for (uint32_t c = 0; step->row->change && c < 0x80; c++)
+        step->stays[c] = step->row->change(bytes, c) == SAME;
+    *reading->end = step;
+    reading->end = &step->next;
+    return step;
+}
+
+static int add_bert(struct reading *reading, const struct json *value, struct err *err)
+{
+    static const enum row_index steps[] = {ROW_CLEAN, ROW_CHINESE, ROW_NFD, ROW_ACCENTS, ROW_SMALL};
+    enum { STEPS = sizeof steps / sizeof *steps };
+    bool cleans = true;
+    bool spaces = true;
+    bool lowers = true;
+    if (json_bool(value, "clean_text", &cleans, err) ||
+        json_bool(value, "handle_chinese_chars", &spaces, err) ||
+        json_bool(value, "lowercase", &lowers, err))
+        return -1;
+    bool strips = lowers; /* also for null */
+    if (json_bool(value, "strip_accents", &strips, err))
+        return -1;
+    const bool wanted[STEPS] = {cleans, spaces, strips, strips, lowers};
+    for (size_t i = 0; i < STEPS; i++)
+        if (wanted[i] && !add_step(reading, steps[i], err))
+            return -1;
+    return 0;
+}
+
+static int add(void *context, size_t type, const struct json *value, struct err *err)
+{
+    const struct normalizer_row *row = &rows[type];
+    struct reading *reading = context;
+    struct arena *arena = reading->arena;
+    if (type == ROW_BERT)
+        return add_bert(reading, value, err);
+    struct normalizer *step = add_step(reading, (enum row_index)type, err);
+    if (!step || (row->content &&
+                  stage_text(&step->content, &step->content_size, value, row->content, arena, err)))
+        return -1;
+    return row->read ? row->read(step, value, arena, err) : 0;
+}
+
+int normalizers_read(struct normalizer **steps, const struct json *value, struct arena *arena,
+                     struct err *err)
+{
+    struct reading reading = {steps, arena};
+    struct stage_list list = {"normalizers", NAMES(rows, TYPE_COUNT), add, &reading};
+    *steps = NULL;
+    return stages_read(&list, value, err);
+}
+
+int normalizers_compose(struct normalizer **steps, struct arena *arena, struct err *err)
+{
+    struct reading reading = {steps, arena};
+    *steps = NULL;
+    return add_step(&reading, ROW_NFC, err) ? 0 : -1;
+}
+
+void normalizers_release(struct normalizer *steps)
+{
+    for (; steps; steps = steps->next)
+        matcher_release(&steps->matcher);
+}
+
+int normalizers_sentencepiece(struct normalizer **steps, const struct sentencepiece_rules *rules,
+                              struct arena *arena, struct err *err)
+{
+    const char *sign = rules->escapes ? "▁" : " ";
+    const struct {
+        enum row_index row;
+        bool wanted;
+    } list[] = {
+        {ROW_CHARSMAP, rules->charsmap_size || rules->collapses},
+        {ROW_TRIM, rules->collapses},
+        {ROW_PREFIX, rules->prefixes},
+        {ROW_ESCAPE, rules->escapes},
+    };
+    struct reading reading = {steps, arena};
+    *steps = NULL;
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct normalizer *step = list[i].wanted ? add_step(&reading, list[i].row, err) : NULL;
+        if (!list[i].wanted)
+            continue;
+        if (!step || (list[i].row == ROW_CHARSMAP && rules->charsmap_size &&
+                      read_charsmap(step, rules->charsmap, rules->charsmap_size, arena, err)))
+            return -1;
+        step->kept = rules->kept;
+        step->collapses = rules->collapses;
+        step->content = sign;
+        step->content_size = strlen(sign);
+        step->matcher = (struct matcher){.literal = " ", .literal_size = 1};
+        mark_plain(step, ' ' + 1);
+    }
+    return 0;
+}
+
+bool normalizers_limit_prefix(struct normalizer **steps, bool removed, bool first)
+{
+    while (*steps && (*steps)->row != &rows[ROW_PREFIX])
+        steps = &(*steps)->next;
+    if (!*steps)
+        return false;
+    (*steps)->first = first;
+    if (removed)
+        *steps = (*steps)->next;
+    return true;
+}
+
+bool normalizers_spell_bytes(const struct normalizer *steps)
+{
+    while (steps && steps->row->apply != spell_bytes)
+        steps = steps->next;
+    return steps;
+}
+
+int normalize(const struct normalizer *steps, struct aligned_text *out,
+              const struct aligned_text *text, struct text_rewriter rewriters[2],
+              struct text_limits *limits, struct err *err)
+{
+    struct aligned_text now = *text;
+    int turn = 0; /* the rewriter that does not hold the present text */
+    for (; steps; steps = steps->next) {
+        struct text_rewriter *rewriter = &rewriters[turn];
+        *out = now;
+        text_rewriter_restart(rewriter, out, limits);
+        if (steps->row->change)
+            change_each(steps, rewriter);
+        else if (steps->row->apply(steps, rewriter, err))
+            return err_prefix(err, "normalizer: %s", steps->name);
+        if (text_rewriter_finish(rewriter, &now, err))
+            return err_prefix(err, "normalizer: %s", steps->name);
+        turn = rewriter->changed ? !turn : turn;
+    }
+    text_rewriter_release(&rewriters[turn]);
+    *out = now;
+    return 0;
+}
