@@ -4,6 +4,7 @@
  * recomputed, because the pass keeps only the weights after dropout.
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "explain/steps.h"
@@ -444,47 +445,41 @@ enum change { NONE, SCALED, CAPPED, MOVED, COOLED, CHANGES };
 
 static const char *const changed[] = {"score", "scaled", "capped", "moved", "cooled"};
 
-/* The last change that the model applies before another one. */
-static enum change change_before(const struct trace *trace, enum change change)
-{
-    const bool has[] = {true, true, trace->rule->score.cap > 0, trace->slope > 0,
-                        trace->rule->score.temperature > 0};
-    do
-        change--;
-    while (!has[change]);
-    return change;
-}
-
-/* Recompute the scores of all keys after a change: the pass has no scores of masked keys. */
+/* The scores of all keys after the last change, up to `last`, that the model has. They are computed
+ * again: the pass has no scores of masked keys. */
 static struct named_vector take_scores(struct builder *builder, enum change last)
 {
     const struct trace *trace = builder->trace;
-    const struct score_rule *rule = &trace->rule->score;
+    struct score_rule rule = trace->rule->score;
+    const bool has[] = {true, true, rule.cap > 0, trace->slope > 0, rule.temperature > 0};
     float *scores = builder_floats(builder, trace->keys);
-    if (scores)
-        scale_row(scores, trace->scores, trace->keys, last >= SCALED ? rule->scale : 1);
-    if (scores && last >= CAPPED && rule->cap > 0)
-        cap_row(scores, trace->keys, rule->cap);
-    for (size_t j = 0; scores && last >= MOVED && trace->slope > 0 && j < trace->keys; j++)
-        scores[j] += score_bias(rule, trace->slope, j);
-    if (scores && last >= COOLED && rule->temperature > 0)
-        scale_row(scores, scores, trace->keys, 1.0f / rule->temperature);
-    return (struct named_vector){changed[change_before(trace, last + 1)], scores};
+    while (!has[last])
+        last--;
+    rule.scale = last >= SCALED ? rule.scale : 1;
+    rule.cap = last >= CAPPED ? rule.cap : 0;
+    rule.temperature = last >= COOLED ? rule.temperature : 0;
+    if (scores) {
+        memcpy(scores, trace->scores, trace->keys * sizeof *scores);
+        score_apply(&rule, last >= MOVED ? trace->slope : 0, scores,
+                    (struct key_range){0, trace->keys});
+    }
+    return (struct named_vector){changed[last], scores};
 }
 
 /* Show scores before and after a change; `form` formats one key's score and `by`. */
 static void show_change(struct builder *builder, enum change change, const char *form, float by)
 {
+    const struct trace *trace = builder->trace;
     const struct named_vector before = take_scores(builder, change - 1);
     const struct named_vector after = take_scores(builder, change);
-    float *biases = builder_floats(builder, builder->trace->keys); /* for ALiBi */
+    float *biases = change == MOVED ? builder_floats(builder, trace->keys) : NULL;
     if (builder->err->kind)
         return;
+    for (size_t j = 0; biases && j < trace->keys; j++)
+        biases[j] = score_bias(&trace->rule->score, trace->slope, j);
     builder_keys(builder);
     builder_column(builder, before.name, NULL, before.values);
-    for (size_t j = 0; change == MOVED && j < builder->trace->keys; j++)
-        biases[j] = score_bias(&builder->trace->rule->score, builder->trace->slope, j);
-    if (change == MOVED)
+    if (biases)
         builder_column(builder, "bias", NULL, biases);
     builder_column(builder, after.name, NULL, after.values);
     builder_add(builder, "%s_%k = ", after.name);
@@ -496,26 +491,27 @@ static void show_change(struct builder *builder, enum change change, const char 
 
 void step_scaled(struct builder *builder, const struct trace *trace)
 {
+    const struct score_rule *rule = &trace->rule->score;
     size_t d_k = trace->config->d_k;
     float root = 1.0f / sqrtf((float)d_k);
     float temperature = trace->config->mechanism.temperature;
-    give_number(builder, "scale", trace->rule->score.scale);
+    give_number(builder, "scale", rule->scale);
     builder_add(builder, "scaled_j = score_j");
-    if (trace->rule->score.base_scale == root && d_k > 1)
+    if (rule->base_scale == root && d_k > 1)
         builder_add(builder, " / √d_k = score_j / √%z", d_k);
-    else if (trace->rule->score.base_scale == root / (float)(trace->layer + 1) && trace->layer > 0)
+    else if (rule->base_scale == root / (float)(trace->layer + 1) && trace->layer > 0)
         builder_add(builder, " / (√d_k · layer) = score_j / (√%z · %z)", d_k, trace->layer + 1);
-    else if (trace->rule->score.base_scale != 1)
-        builder_add(builder, " · %f", trace->rule->score.base_scale);
-    if (temperature > 0 && trace->rule->score.temperature == 0) {
+    else if (rule->base_scale != 1)
+        builder_add(builder, " · %f", rule->base_scale);
+    if (temperature > 0 && rule->temperature == 0) {
         builder_add(builder, " / %n", temperature);
         builder_note(builder, "The last divisor is the temperature.");
     }
     builder_formula(builder, "");
-    if (trace->rule->score.scale == 1)
+    if (rule->scale == 1)
         builder_note(builder, "The scale is 1: the scores do not change.");
     else
-        show_change(builder, SCALED, "%n · %f", trace->rule->score.scale);
+        show_change(builder, SCALED, "%n · %f", rule->scale);
 }
 
 void step_capped(struct builder *builder, const struct trace *trace)
@@ -532,7 +528,7 @@ void step_moved(struct builder *builder, const struct trace *trace)
 {
     bool scaled = trace->rule->score.bias == BIAS_ALIBI_ROUNDED;
     give_number(builder, "slope", trace->slope);
-    builder_add(builder, "moved_j = %s_j + ", changed[change_before(trace, MOVED)]);
+    builder_add(builder, "moved_j = %s_j + ", take_scores(builder, CAPPED).name);
     if (scaled)
         builder_add(builder, "%n · ", trace->rule->score.scale);
     builder_formula(builder, "%n · j", trace->slope);
@@ -549,71 +545,54 @@ void step_cooled(struct builder *builder, const struct trace *trace)
 {
     float temperature = trace->rule->score.temperature;
     give_number(builder, "temperature", temperature);
-    builder_formula(builder, "cooled_j = %s_j / %n", changed[change_before(trace, COOLED)],
-                    temperature);
+    builder_formula(builder, "cooled_j = %s_j / %n", take_scores(builder, MOVED).name, temperature);
     show_change(builder, COOLED, "%n / %n", temperature);
 }
 
 /* --- mask ------------------------------------------------------------------------------------- */
 
-/* The keys visible under the causal mask and the layer's window. */
-static struct key_range visible(const struct trace *trace)
+static size_t count_visible(const struct trace *trace)
 {
-    return score_visible(&trace->rule->score, trace->query, trace->keys);
-}
-
-static size_t count_seen(const struct trace *trace)
-{
-    size_t seen = 0;
+    size_t visible = 0;
     for (size_t j = 0; j < trace->keys; j++)
-        seen += trace->masked[j] != -INFINITY;
-    return seen;
-}
-
-static bool hides_any(const struct trace *trace)
-{
-    struct key_range seen = visible(trace);
-    return count_seen(trace) < trace->keys || seen.end - seen.first < trace->keys;
-}
-
-static void draw_mask(struct builder *builder, const char *name, const char *hidden)
-{
-    const struct trace *trace = builder->trace;
-    size_t query = trace->query;
-    const struct score_rule *rule = &trace->rule->score;
-    struct key_range seen = visible(trace);
-    builder_add(builder, "masked_j = %s_j", name);
-    if (rule->pattern) {
-        builder_add(builder, " for visible keys, %s for others", hidden);
-        mechanism_write_attention(&builder->note, &trace->config->mechanism);
-        builder_note(builder, "lets this query attend to %z of %z keys.", count_seen(trace),
-                     seen.end - seen.first);
-    } else if (rule->ahead > 0) {
-        builder_note(builder, "There is no mask: every query attends to every key.");
-    } else if (seen.first) {
-        builder_add(builder, " for %z ≤ j ≤ %z, %s for others", seen.first, query, hidden);
-    } else {
-        builder_add(builder, " for j ≤ %z, %s for j > %z", query, hidden, query);
-        builder_note(builder, "A query attends to itself and to earlier tokens%s",
-                     hides_any(trace) ? ", not to later ones." : ": the last one to all.");
-    }
-    if (rule->back < SIZE_MAX)
-        builder_note(builder, "This layer has a sliding window: the last %z keys.", rule->back + 1);
-    if (hides_any(trace))
-        builder_note(builder, "'run --show mask' prints the mask of all queries.");
-    builder_formula(builder, "");
+        visible += trace->masked[j] != -INFINITY;
+    return visible;
 }
 
 /* The mask sets scores before a softmax to -inf; shares, and products of features, to 0. */
 void step_masked(struct builder *builder, const struct trace *trace)
 {
-    bool linear = trace->rule->score.kind == ATTENTION_LINEAR;
+    const struct score_rule *rule = &trace->rule->score;
+    bool linear = rule->kind == ATTENTION_LINEAR;
+    const char *hidden = trace->softmax || linear ? "0" : "-inf";
     const struct named_vector from = trace->softmax
                                          ? (struct named_vector){"softmax", trace->softmax}
                                          : take_scores(builder, linear ? NONE : COOLED);
-    draw_mask(builder, from.name, trace->softmax || linear ? "0" : "-inf");
-    if (!hides_any(trace))
+    size_t query = trace->query;
+    const struct key_range range = score_visible(rule, query, trace->keys);
+    size_t in_range = range.end - range.first;
+    bool hides = count_visible(trace) < trace->keys || in_range < trace->keys;
+    builder_add(builder, "masked_j = %s_j", from.name);
+    if (rule->pattern) {
+        builder_add(builder, " for visible keys, %s for others", hidden);
+        mechanism_write_attention(&builder->note, &trace->config->mechanism);
+        builder_note(builder, "lets this query attend to %z of %z keys.", count_visible(trace),
+                     in_range);
+    } else if (rule->ahead > 0) {
+        builder_note(builder, "There is no mask: every query attends to every key.");
+    } else if (range.first) {
+        builder_add(builder, " for %z ≤ j ≤ %z, %s for others", range.first, query, hidden);
+    } else {
+        builder_add(builder, " for j ≤ %z, %s for j > %z", query, hidden, query);
+        builder_note(builder, "A query attends to itself and to earlier tokens%s",
+                     hides ? ", not to later ones." : ": the last one to all.");
+    }
+    if (rule->back < SIZE_MAX)
+        builder_note(builder, "This layer has a sliding window: the last %z keys.", rule->back + 1);
+    builder_formula(builder, "");
+    if (!hides)
         return;
+    builder_note(builder, "'run --show mask' prints the mask of all queries.");
     builder_keys(builder);
     builder_column(builder, from.name, NULL, from.values);
     builder_column(builder, "masked", NULL, trace->masked);
