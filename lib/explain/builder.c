@@ -111,9 +111,7 @@ void builder_projection(struct builder *builder, const char *y, const char *x, c
 void builder_dot(struct builder *builder, const char *name, const float *x, const struct weight *w,
                  size_t column, float y)
 {
-    float *factors = builder_floats(builder, w->in);
-    for (size_t i = 0; factors && i < w->in; i++)
-        factors[i] = weight_element(w, i, column);
+    const float *factors = builder_part(builder, w, 0, w->in, column, 1);
     if (builder->err->kind)
         return;
     builder_add(builder, "%s_0 = ", name);
@@ -340,13 +338,14 @@ void give_rows(struct builder *builder, const char *name, const char *symbol, co
     builder->table = &builder->step->table;
 }
 
-float *builder_columns(struct builder *builder, const struct weight *w, size_t head, size_t width)
+float *builder_part(struct builder *builder, const struct weight *w, size_t first_row, size_t rows,
+                    size_t first_column, size_t columns)
 {
-    size_t rows = w->in + (w->bias != NULL);
-    float *matrix = builder_floats(builder, rows * width);
-    for (size_t i = 0; matrix && i < rows * width; i++) {
-        size_t column = head * width + i % width;
-        matrix[i] = i / width < w->in ? weight_element(w, i / width, column) : w->bias[column];
+    float *matrix = builder_floats(builder, rows * columns);
+    for (size_t i = 0; matrix && i < rows * columns; i++) {
+        size_t row = first_row + i / columns;
+        size_t column = first_column + i % columns;
+        matrix[i] = row < w->in ? weight_element(w, row, column) : w->bias[column];
     }
     return matrix;
 }
@@ -355,7 +354,9 @@ struct given *give_columns(struct builder *builder, const char *name, const stru
                            size_t head, size_t width)
 {
     const char *bias = arena_format(builder->arena, builder->err, "b_%s", name + strlen("W_"));
-    const float *matrix = builder->gives ? builder_columns(builder, w, head, width) : NULL;
+    const float *matrix = NULL;
+    if (builder->gives)
+        matrix = builder_part(builder, w, 0, w->in + (w->bias != NULL), head * width, width);
     struct given *given = give_matrix(builder, name, name, matrix, w->in, width);
     if (given && w->bias) {
         given->table.total = bias;

@@ -174,10 +174,9 @@ static int text_write(struct stream *out, const struct explanations *explanation
     return document_write(&format, out, explanations, explanations->columns - margin, err);
 }
 
-/* --- Markdown, as GitHub, GitLab, Jupyter and pandoc read it --------------------------------- */
+/* --- Markdown --------------------------------------------------------------------------------- */
 
-/* An explanation in Markdown, with tables of pipes and formulas between dollar
- * signs, as understood by GitHub, GitLab, Jupyter and pandoc.
+/* Tables of pipes and formulas between dollar signs, for GitHub, GitLab, Jupyter and pandoc.
  *
  *     ## 3. Keys and scores
  *
@@ -527,21 +526,10 @@ int explain_html_write(struct stream *out, const struct explanations *explanatio
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* Explanations as one complete JSON object.
- *
- *     {"model": "life", "sentence": …, "tokens": […], "layer": 0, "head": 0,
- *      "given": {"x_j": [[…], …], "W_q": [[…], …], …, "scale": …}, "query": 1, "steps": [
- *      {"name": "scores", "title": …, "formulas": [{"text": …, "latex": …}, …], "note": …,
- *       "worked": {"text": …, "latex": …}, "rows": ["0:Life", …],
- *       "columns": {"k": [[…], …], "score": […]}, "total": {"name": …, "k": […]}}, …]}
- *
- * "given" has the weights and rows from which all other numbers follow. Members that a step lacks
- * are omitted; empty cells and minus infinity are null. data/schemas/explain.json also describes
- * several queries, and models with several attentions.
- */
+/* data/schemas/explain.json describes the document. "given" has the weights and rows from which all
+ * other numbers follow. Members that a step lacks are omitted; empty cells and minus infinity are
+ * null. */
 
-/* The document is described by data/schemas/explain.json. "given" has the weights and rows from
- * which all other numbers follow. */
 static void put_formula(struct json_writer *json, const char *name, const char *formula,
                         struct buf *latex)
 {

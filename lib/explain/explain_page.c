@@ -1,5 +1,6 @@
 #include "explain/explain_page.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -347,25 +348,13 @@ struct rest {
     const char *at, *end;
 };
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
+typedef int char_class(int c); /* isalnum and others */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_index(char c)
-{
-    return is_letter(c) || is_digit(c);
-}
-
-static size_t run_of(const struct rest *rest, size_t from, bool (*is)(char))
+/* The size of a run of such characters, from an offset on. */
+static size_t run_of(const struct rest *rest, size_t from, char_class *is)
 {
     size_t size = from;
-    while (rest->at + size < rest->end && is(rest->at[size]))
+    while (rest->at + size < rest->end && is((unsigned char)rest->at[size]))
         size++;
     return size - from;
 }
@@ -420,8 +409,8 @@ static void add_indices(struct buf *out, struct rest *rest, add_part *add)
     bool more = true;
     while (more) {
         rest->at++;
-        add(out, take(rest, run_of(rest, 0, is_index)));
-        more = (begins(rest, "_") || begins(rest, ",")) && run_of(rest, 1, is_index);
+        add(out, take(rest, run_of(rest, 0, isalnum)));
+        more = (begins(rest, "_") || begins(rest, ",")) && run_of(rest, 1, isalnum);
         buf_text(out, more ? "," : "");
     }
 }
@@ -432,12 +421,12 @@ static void add_indices(struct buf *out, struct rest *rest, add_part *add)
 static void add_number(struct buf *out, struct rest *rest)
 {
     char digits[NUMERAL_BYTES];
-    size_t size = run_of(rest, 0, is_digit);
+    size_t size = run_of(rest, 0, isdigit);
     if (rest->at + size < rest->end && rest->at[size] == '.')
-        size += 1 + run_of(rest, size + 1, is_digit);
+        size += 1 + run_of(rest, size + 1, isdigit);
     if (rest->end - rest->at > (long)size + 1 && rest->at[size] == 'e' &&
         strchr("+-", rest->at[size + 1]))
-        size += 2 + run_of(rest, size + 2, is_digit);
+        size += 2 + run_of(rest, size + 2, isdigit);
     size = size < sizeof digits ? size : sizeof digits - 1;
     memcpy(digits, rest->at, size);
     digits[size] = '\0';
@@ -459,12 +448,13 @@ static void add_sign(struct buf *out, struct rest sign)
         {"moved", "\\bar{s}"}, {"cooled", "\\check{s}"}, {"masked", "m"},
         {"softmax", "p"},      {"share", "a"},           {"weight", "\\alpha"},
         {"context", "z"}};
-    bool is_word = is_letter(*sign.at);
+    bool is_word = isalpha((unsigned char)*sign.at);
     int size = (int)(sign.end - sign.at);
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (strlen(signs[i][0]) == (size_t)size &&
             memcmp(signs[i][0], sign.at, (size_t)size) == 0) {
-            buf_format(out, !is_word && is_letter(*sign.end) ? "%s " : "%s", signs[i][1]);
+            buf_format(out, !is_word && isalpha((unsigned char)*sign.end) ? "%s " : "%s",
+                       signs[i][1]);
             return;
         }
     buf_format(out, is_word && size > 1 ? "\\mathrm{%.*s}" : "%.*s", size, sign.at);
@@ -518,23 +508,23 @@ static void add_latex(struct buf *out, struct rest rest)
     while (rest.at < rest.end) {
         if ((rest.at == first || strchr(" (", rest.at[-1])) && add_fraction(out, &rest))
             continue;
-        bool between =
-            rest.at > first && rest.at + 1 < rest.end; /* words, which LaTeX would join */
-        if (between && *rest.at == ' ' && (is_index(rest.at[-1]) || rest.at[-1] == ')') &&
-            is_index(rest.at[1])) {
+        /* LaTeX would join words */
+        bool after_word =
+            rest.at > first && (isalnum((unsigned char)rest.at[-1]) || rest.at[-1] == ')');
+        if (after_word && *rest.at == ' ' && run_of(&rest, 1, isalnum)) {
             buf_text(out, "\\ ");
             rest.at++;
-        } else if (is_digit(*rest.at)) {
+        } else if (run_of(&rest, 0, isdigit)) {
             add_number(out, &rest);
-        } else if (is_letter(*rest.at)) {
-            add_sign(out, take(&rest, run_of(&rest, 0, is_letter)));
+        } else if (run_of(&rest, 0, isalpha)) {
+            add_sign(out, take(&rest, run_of(&rest, 0, isalpha)));
         } else if (*rest.at == '_') {
             buf_text(out, "_{");
             add_indices(out, &rest, add_latex);
             buf_char(out, '}');
         } else if (*rest.at == '^') {
             rest.at++;
-            add_braces(out, "^{", take_group(&rest, run_of(&rest, 0, is_index)));
+            add_braces(out, "^{", take_group(&rest, run_of(&rest, 0, isalnum)));
         } else if (begins(&rest, "√")) {
             rest.at += strlen("√");
             add_braces(out, "\\sqrt{", take_group(&rest, strcspn(rest.at, " /)]")));
@@ -569,9 +559,9 @@ void html_text(struct buf *out, const char *text, size_t size)
 static void add_html(struct buf *out, struct rest rest)
 {
     while (rest.at < rest.end) {
-        size_t size = run_of(&rest, 0, is_index);
+        size_t size = run_of(&rest, 0, isalnum);
         if (size > 0) {
-            const char *form = size == 1 && is_letter(*rest.at) ? "<i>%.*s</i>" : "%.*s";
+            const char *form = size == 1 && run_of(&rest, 0, isalpha) ? "<i>%.*s</i>" : "%.*s";
             buf_format(out, form, (int)size, take(&rest, size).at);
         } else if (*rest.at == '_') {
             buf_text(out, "<sub>");
@@ -580,7 +570,7 @@ static void add_html(struct buf *out, struct rest rest)
         } else if (*rest.at == '^') {
             rest.at++;
             buf_text(out, "<sup>");
-            add_html(out, take_group(&rest, run_of(&rest, 0, is_index)));
+            add_html(out, take_group(&rest, run_of(&rest, 0, isalnum)));
             buf_text(out, "</sup>");
         } else if (begins(&rest, " - ")) {
             buf_text(out, " − ");

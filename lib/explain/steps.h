@@ -145,8 +145,9 @@ void builder_vector(struct builder *builder, struct named_vector vector, size_t 
 
 float *builder_floats(struct builder *builder, size_t count);
 
-/* A contiguous copy of a head's columns (`width` from head * width) with the bias below. */
-float *builder_columns(struct builder *builder, const struct weight *w, size_t head, size_t width);
+/* A contiguous copy of a part of a matrix; row w->in is the bias. */
+float *builder_part(struct builder *builder, const struct weight *w, size_t first_row, size_t rows,
+                    size_t first_column, size_t columns);
 
 /* --- operands: numbers and matrices that a step uses, to recompute it by hand ----------------- */
 

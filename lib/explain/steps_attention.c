@@ -134,7 +134,7 @@ static void show_product(struct builder *builder, struct named_vector q)
     size_t count = w->in + (w->bias != NULL);
     struct label *rows = builder_rows(builder, count);
     float *x = builder_floats(builder, count);
-    const float *values = builder_columns(builder, w, trace->head, width);
+    const float *values = builder_part(builder, w, 0, count, trace->head * width, width);
     if (builder->err->kind)
         return;
     for (size_t c = 0; c < count; c++) {

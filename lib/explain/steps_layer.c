@@ -53,28 +53,19 @@ static void show_shares(struct builder *builder)
     builder_vectors(builder, "share", "", shares, w->out)->total = trace->out;
 }
 
-/* Add the operands: the head's rows of the output projection, and the shared bias. */
-static void give_output(struct builder *builder)
-{
-    const struct trace *trace = builder->trace;
-    const struct weight *w = &trace->weights.out;
-    size_t width = trace->config->d_v;
-    float *matrix = builder_floats(builder, width * w->out);
-    for (size_t i = 0; matrix && i < width * w->out; i++)
-        matrix[i] = weight_element(w, trace->head * width + i / w->out, i % w->out);
-    struct given *given = give_matrix(builder, "W_O", "W_O,h", matrix, width, w->out);
-    if (given)
-        given->table.corner = "dim";
-    give_vector(builder, "b_O", w->bias, w->out);
-}
-
+/* The operands are the head's rows of the output projection, and the bias. */
 void step_output(struct builder *builder, const struct trace *trace)
 {
     const struct config *config = trace->config;
+    const struct weight *w = &trace->weights.out;
+    size_t width = config->d_v;
     if (!trace->rule->head.no_out) {
-        give_output(builder);
-        builder_formula(builder, "attn_out = Σ_h context_h · W_O,h%s",
-                        trace->weights.out.bias ? " + b_O" : "");
+        const float *matrix = builder_part(builder, w, trace->head * width, width, 0, w->out);
+        struct given *given = give_matrix(builder, "W_O", "W_O,h", matrix, width, w->out);
+        if (given)
+            given->table.corner = "dim";
+        give_vector(builder, "b_O", w->bias, w->out);
+        builder_formula(builder, "attn_out = Σ_h context_h · W_O,h%s", w->bias ? " + b_O" : "");
         builder_note(builder, "W_O,h: the rows of the output projection that belong to head h.");
         show_shares(builder);
     } else if (config->n_head == 1) {
@@ -85,7 +76,7 @@ void step_output(struct builder *builder, const struct trace *trace)
         builder_note(builder,
                      "There is no output projection: the contexts of the heads are concatenated.");
         take_heads(builder, 0);
-        builder_vectors(builder, "context", "context_h", trace->out, config->d_v);
+        builder_vectors(builder, "context", "context_h", trace->out, width);
     }
 }
 
