@@ -326,9 +326,8 @@ enum way {
     KEYS_EDITED = 1 << 10,
     OF_MLP = 1 << 11,
     MLP_NORMED = 1 << 12, /* a norm before the MLP */
-    ADDS = 1 << 13,       /* any sublayer, if the explanation goes on to the end of the layer */
-    SUM_NORMED = 1 << 14, /* the same, with a norm of the sum */
-    LAST = 1 << 15,       /* after the last layer */
+    ADDS = 1 << 13,       /* any sublayer, if the explanation continues to the end of the layer */
+    LAST = 1 << 14,       /* after the last layer */
 };
 
 /* All steps in the order of the pass. A row applies to a sublayer that has one of `ways`; if it has
@@ -366,14 +365,14 @@ static const struct step_row {
     {ATTENDS, SITE_ATTN_OUT, "output", "Output", step_output},
     {ADDS, SITE_LN_1_POST, "ln_1_post", "Norm of the attention output", step_norm},
     {ADDS, SITE_RESID_MID, "resid_mid", "Residual stream after the attention", step_sum},
-    {SUM_NORMED, SITE_LN_1, "ln_1", "Norm of the sum", step_norm},
+    {ADDS, SITE_LN_1, "ln_1", "Norm of the sum", step_norm},
     {MLP_NORMED, SITE_LN_2, "ln_2", "Norm before the MLP", step_norm},
     {OF_MLP, 0, "hidden", "MLP: hidden channels", step_hidden},
     {OF_MLP, SITE_MLP_ACT, "mlp_act", "MLP: activation", step_activation},
     {OF_MLP, SITE_MLP_OUT, "mlp_out", "MLP: output", step_mlp_out},
     {ADDS, SITE_LN_2_POST, "ln_2_post", "Norm of the MLP output", step_norm},
     {ADDS, SITE_RESID_POST, "resid_post", "Residual stream after the layer", step_sum},
-    {SUM_NORMED, SITE_LN_2, "ln_2", "Norm of the sum", step_norm},
+    {ADDS, SITE_LN_2, "ln_2", "Norm of the sum", step_norm},
     {LAST, SITE_LN_F, "ln_f", "Final norm", step_norm},
     {LAST, SITE_LOGITS, "logits", "Logits", step_logits},
 };
@@ -401,25 +400,17 @@ static int ways_of(const struct trace *trace, size_t index)
     if (!is_decoder(trace->config))
         return ways;
     ways |= index + 1 == trace->count && trace->layer + 1 == trace->config->n_layer ? LAST : 0;
-    ways |= ADDS | (s->norm_after ? SUM_NORMED : 0);
     ways |= s->kind == SUBLAYER_MLP ? OF_MLP | (s->norm_before ? MLP_NORMED : 0) : 0;
-    return ways;
-}
-
-/* Whether a sublayer announces a norm or a sum. */
-static bool announces(const struct sublayer *s, enum site site)
-{
-    bool found = s->at_out_norm == site;
-    for (size_t i = 0; i < 3; i++)
-        found |= s->at_sum[i] == site || s->at_after[i] == site;
-    return found;
+    return ways | ADDS;
 }
 
 static bool applies(const struct step_row *row, const struct trace *trace, size_t index)
 {
     const struct sublayer *s = &trace->list[index];
     bool is_captured = !row->site || row->site == SITE_LOGITS || trace_row(trace, row->site);
-    bool is_own = !(row->ways & (ADDS | SUM_NORMED)) || announces(s, row->site);
+    bool is_own = !(row->ways & ADDS) || s->at_out_norm == row->site;
+    for (size_t i = 0; i < 3; i++)
+        is_own |= s->at_sum[i] == row->site || s->at_after[i] == row->site;
     return row->ways & ways_of(trace, index) && is_captured && is_own;
 }
 
@@ -437,39 +428,31 @@ struct passes {
     struct trace *before; /* [STEP_ROWS] passes without the edits of one step, for all queries */
 };
 
-/* The tensors that a step computes for later steps, one bit each. */
+/* The tensors that a step computes for later steps. */
 static struct site_set sites_of(const struct trace *trace, const struct step_row *row)
 {
     bool normed = trace->embedding_norm.scale != NULL;
     enum site input = trace->rule->at_input;
-    const struct sublayer *last = &trace->list[trace->count - 1];
+    bool is_two_names = trace->list[trace->count - 1].at_after[0] == SITE_RESID_POST; /* and ln_2 */
+    bool is_sum = row->make == step_sum && row->site == SITE_RESID_POST;
     struct site_set sites = {0};
-    if (row->make == step_embedding || (row->make == step_input && !normed)) {
+    if (row->make == (normed ? step_embedding : step_input)) {
         site_set_add(&sites, SITE_RESID_PRE);
         if (trace->layer == 0)
             site_set_add(&sites, SITE_EMBEDDING);
     }
-    if (row->make == step_embedding)
-        return sites;
-    if (row->make == step_input) {
-        if (input)
-            site_set_add(&sites, input);
-        return sites;
-    }
+    if (row->make == step_input && input)
+        site_set_add(&sites, input);
     if (row->make == (trace->raw_q.values ? step_query_norm : step_query))
-        return SITE_SET(trace->rotary ? SITE_Q_PRE : SITE_Q);
+        site_set_add(&sites, trace->rotary ? SITE_Q_PRE : SITE_Q);
     if (row->make == (trace->raw_k.values ? step_key_norm : step_keys))
-        return SITE_SET(trace->rotary ? SITE_K_PRE : SITE_K);
+        site_set_add(&sites, trace->rotary ? SITE_K_PRE : SITE_K);
     if (row->make == step_hidden)
-        return SITE_SET(SITE_MLP_GATE, SITE_MLP_UP);
-    if (last->at_after[0] == SITE_RESID_POST) { /* the norm has both names */
-        if (row->make == step_sum && row->site == SITE_RESID_POST)
-            return sites;
-        if (row->ways == SUM_NORMED && row->site == SITE_LN_2)
-            return SITE_SET(SITE_LN_2, SITE_RESID_POST);
-    }
-    if (row->site)
+        sites = SITE_SET(SITE_MLP_GATE, SITE_MLP_UP);
+    if (row->site && !(is_two_names && is_sum))
         site_set_add(&sites, row->site);
+    if (is_two_names && row->site == SITE_LN_2)
+        site_set_add(&sites, SITE_RESID_POST);
     return sites;
 }
 
@@ -598,8 +581,7 @@ static void show_edited(struct builder *builder, const struct trace *before,
         builder->step->formula_count = 0;
     } else if (site == SITE_K || site == SITE_K_PRE) {
         builder_keys(builder);
-        builder_vectors(builder, site == SITE_K ? "k" : "k_pre", NULL,
-                        site == SITE_K ? builder->trace->k : builder->trace->k_pre,
+        builder_vectors(builder, site_name(site), NULL, trace_find(builder->trace, site)->data,
                         builder->trace->config->d_k);
     } else {
         show_vectors(builder, before, row, sites);
