@@ -492,39 +492,18 @@ static bool write_changes(struct buf *note, const struct trace *trace, struct si
     return any;
 }
 
-/* Exclude the traced layer from an edit; false: the edit has no other layer. */
-static bool leave_layer(struct edit *edit, const struct trace *trace, struct builder *builder)
-{
-    const struct config *c = trace->config;
-    size_t layers = c->n_layer > c->n_encoder_layer ? c->n_layer : c->n_encoder_layer;
-    struct edit_range *ranges = arena_alloc(builder->arena, layers, sizeof *ranges, builder->err);
-    struct edit_places others = {ranges, 0};
-    for (size_t layer = 0; ranges && layer < layers && site_row(edit->site)->in_layer; layer++)
-        if (layer != trace->layer && edits_have(&(struct edits){edit, 1}, edit->site, layer))
-            ranges[others.count++] = (struct edit_range){(ptrdiff_t)layer, (ptrdiff_t)layer};
-    edit->layers = others;
-    return others.count > 0;
-}
-
+/* Run the pass without the edits of these sites in the traced layer. */
 static int run_without(struct trace *before, const struct passes *passes, struct site_set sites,
                        struct builder *builder)
 {
     struct viewer *viewer = passes->viewer;
     const struct edits *edits = viewer->edits;
-    struct edit *items = arena_alloc(builder->arena, edits->count, sizeof *items, builder->err);
-    struct edits rest = {.items = items};
-    for (size_t i = 0; items && i < edits->count; i++) {
-        bool is_own = false;
-        for (enum site site = 0; site < SITE_PASS_END && !is_own; site++)
-            is_own = site_set_has(sites, site) &&
-                     edits_have(&(struct edits){&edits->items[i], 1},
-                                SITE_OF(builder->trace->part, site), builder->trace->layer);
-        items[rest.count] = edits->items[i];
-        rest.count += !is_own || leave_layer(&items[rest.count], builder->trace, builder);
-    }
-    if (builder->err->kind)
-        return -1;
-    viewer->edits = rest.count ? &rest : NULL;
+    struct edits rest = {.items = edits->items, .count = edits->count};
+    for (enum site site = 0; site < SITE_PASS_END; site++)
+        if (site_set_has(sites, site))
+            site_set_add(&rest.without, SITE_OF(builder->trace->part, site));
+    rest.without_layer = builder->trace->layer;
+    viewer->edits = &rest;
     int failed = run(before, viewer, passes->pair, passes->request, builder->arena, builder->err);
     viewer->edits = edits;
     return failed;

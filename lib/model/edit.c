@@ -33,9 +33,15 @@ static bool is_of(const struct edit *edit, enum site site, size_t layer)
            (!site_row(site)->in_layer || places_have(&edit->layers, layer, 0));
 }
 
+static bool is_left_out(const struct edits *edits, enum site site, size_t layer)
+{
+    return site_set_has(edits->without, site) &&
+           (!site_row(site)->in_layer || layer == edits->without_layer);
+}
+
 bool edits_have(const struct edits *edits, enum site site, size_t layer)
 {
-    for (size_t i = 0; edits && i < edits->count; i++)
+    for (size_t i = 0; edits && !is_left_out(edits, site, layer) && i < edits->count; i++)
         if (is_of(&edits->items[i], site, layer))
             return true;
     return false;
@@ -126,7 +132,8 @@ void edits_apply(const struct edits *edits, const struct edit_block *block)
 {
     for (size_t i = 0; i < edits->count; i++) {
         const struct edit *edit = &edits->items[i];
-        if (!is_of(edit, block->site, block->layer) ||
+        if (is_left_out(edits, block->site, block->layer) ||
+            !is_of(edit, block->site, block->layer) ||
             (edit->one_text && edit->text != block->text))
             continue;
         for (size_t head = 0; head < block->heads; head++)

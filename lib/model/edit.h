@@ -68,6 +68,8 @@ struct edit {
 struct edits {
     const struct edit *items;
     size_t count;
+    struct site_set without; /* sites that are not edited in layer `without_layer` */
+    size_t without_layer;
 };
 
 /* Refuse edits that do not fit the model and its mechanism; indices and sources that do not fit a
