@@ -27,26 +27,19 @@ static size_t row_at(const struct grid *grid, size_t index)
     return grid->data->of_keys ? grid->explanation->shown[index] : index;
 }
 
-static bool has_headings(const struct grid *grid)
-{
-    for (size_t i = 0; i < grid->slot_count; i++) {
-        const struct grid_slot *slot = &grid->slots[i];
-        if (slot->block->is_vector && (*slot->block->symbol || text_is_cut(&slot->cut)))
-            return true;
-    }
-    return false;
-}
-
 static int make_lines(struct grid *grid, struct arena *arena, struct err *err)
 {
     const struct step_table *data = grid->data;
     size_t count = row_count(grid);
     size_t next = 0; /* next row to show */
+    bool has_headings = false;
     struct grid_line *line = arena_alloc(arena, 2 * count + 4, sizeof *line, err);
     grid->lines = line;
     if (!line)
         return -1;
-    if (has_headings(grid))
+    for (const struct grid_slot *slot = grid->slots; slot < grid->slots + grid->slot_count; slot++)
+        has_headings |= slot->block->is_vector && (*slot->block->symbol || text_is_cut(&slot->cut));
+    if (has_headings)
         *line++ = (struct grid_line){LINE_HEADINGS, .label = ""};
     *line++ = (struct grid_line){LINE_TITLES, .label = data->corner};
     for (size_t i = 0; i < count; i++) {

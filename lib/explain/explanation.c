@@ -234,13 +234,23 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
     return 0;
 }
 
-static int run(struct trace *trace, struct viewer *viewer, const struct text_pair *pair,
-               const struct explain_request *request, struct arena *arena, struct err *err)
+/* The inputs of passes, which are of all queries. */
+struct passes {
+    struct viewer *viewer;
+    const struct text_pair *pair;
+    const struct explain_request *request;
+    struct trace *before; /* [STEP_ROWS] passes without the edits of one step */
+};
+
+static int run(struct trace *trace, const struct passes *passes, struct arena *arena,
+               struct err *err)
 {
+    struct viewer *viewer = passes->viewer;
+    const struct explain_request *request = passes->request;
     struct report *report = arena_alloc(arena, 1, sizeof *report, err);
     const struct config *config = &viewer->model.config;
     struct selection selection;
-    const struct look look = {&selection, pair, 1, 0, report};
+    const struct look look = {&selection, passes->pair, 1, 0, report};
     struct block_weights block;
     if (!report || begin(trace, &selection, config, request, arena, err) ||
         viewer_look(viewer, &look, arena, err) ||
@@ -291,15 +301,15 @@ static int choose_shown(struct explanation *explanation, const struct trace *tra
     bool all = most == 0 || most >= trace->keys;
     size_t count = all ? 0 : most;
     struct likely *best = arena_alloc(arena, count + 1, sizeof *best, err);
-    bool *marked = arena_alloc(arena, trace->keys, sizeof *marked, err);
     size_t *shown = arena_alloc(arena, trace->keys, sizeof *shown, err);
-    if (!best || !marked || !shown)
+    if (!best || !shown)
         return -1;
     topk(best, count, trace->weight, trace->keys, 0);
-    for (size_t n = 0; n < count; n++)
-        marked[best[n].id] = true;
     for (size_t j = 0; j < trace->keys; j++) {
-        if (!all && !marked[j])
+        bool is_shown = all;
+        for (size_t n = 0; n < count; n++)
+            is_shown |= best[n].id == j;
+        if (!is_shown)
             continue;
         shown[explanation->shown_count++] = j;
         explanation->shown_weight += trace->weight[j];
@@ -421,13 +431,6 @@ static bool applies(const struct step_row *row, const struct trace *trace, size_
 
 enum { SITES_OF_STEP = 3 }; /* maximum */
 
-struct passes {
-    struct viewer *viewer;
-    const struct text_pair *pair;
-    const struct explain_request *request;
-    struct trace *before; /* [STEP_ROWS] passes without the edits of one step, for all queries */
-};
-
 /* The tensors that a step computes for later steps. */
 static struct site_set sites_of(const struct trace *trace, const struct step_row *row)
 {
@@ -504,7 +507,7 @@ static int run_without(struct trace *before, const struct passes *passes, struct
             site_set_add(&rest.without, SITE_OF(builder->trace->part, site));
     rest.without_layer = builder->trace->layer;
     viewer->edits = &rest;
-    int failed = run(before, viewer, passes->pair, passes->request, builder->arena, builder->err);
+    int failed = run(before, passes, builder->arena, builder->err);
     viewer->edits = edits;
     return failed;
 }
@@ -637,11 +640,10 @@ static int explain(struct explanation *explanation, const struct trace *trace,
         .arena = arena,
         .err = err,
     };
-    bool has_several = trace->config->n_encoder_layer > 0;
     struct step *steps = arena_alloc(arena, 2 * STEP_ROWS, sizeof *steps, err);
     *explanation = (struct explanation){
         .report = trace->report,
-        .part = has_several ? &attention_parts[trace->part] : NULL,
+        .part = trace->config->n_encoder_layer ? &attention_parts[trace->part] : NULL,
         .text = report_queries(trace->report, trace->part),
         .layer = trace->layer,
         .head = trace->head,
@@ -674,7 +676,7 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
         return err_usage(err, "--attention lowrank cannot be explained: use 'attn-cli run'");
     passes.before = arena_alloc(arena, STEP_ROWS, sizeof *passes.before, err);
     if (!passes.before || features_expect(TO_EXPLAIN, &viewer->model.config, err) ||
-        run(&trace, viewer, pair, request, arena, err))
+        run(&trace, &passes, arena, err))
         return -1;
     trace.keys_edited = write_changes(NULL, &trace, SITE_SET(SITE_K));
     for (size_t i = 0; i < request->query_count; i++) {

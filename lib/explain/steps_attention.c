@@ -60,52 +60,48 @@ void step_embedding(struct builder *builder, const struct trace *trace)
                       (struct named_vector){"h", trace->stream}, &trace->embedding_norm);
 }
 
-/* Add the operands of all inputs, so that readers can recompute keys, too. */
-static void give_input(struct builder *builder)
-{
-    const struct trace *trace = builder->trace;
-    const struct norm *norm = trace->stream && trace->has_norms ? &trace->weights.norm : NULL;
-    const char *position = trace->config->sinusoids ? "PE" : "wpe";
-    struct weight projection;
-    if (trace->tokens && trace->config->embedding_scale != 1)
-        give_number(builder, "embedding_scale", trace->config->embedding_scale);
-    give_rows(builder, "wte", "wte", trace->word_rows ? trace->word_rows : trace->tokens,
-              config_word_width(trace->config), false);
-    if (trace->word_rows &&
-        !weights_matrix(&trace->viewer->model.weights, slot_of_text(SLOT_EMBED_PROJECT),
-                        &projection, builder->err))
-        give_whole(builder, "P_in", &projection);
-    give_rows(builder, position, position, trace->positions, trace->input_size, false);
-    give_rows(builder, "h", "h_j", trace->streams, trace->input_size, false);
-    give_vector(builder, "gamma", norm_scale(norm), trace->input_size);
-    give_vector(builder, "beta", norm ? norm->shift : NULL, trace->input_size);
-    if (norm || trace_row(trace, SITE_RESID_POST))
-        give_number(builder, "epsilon", trace->config->epsilon);
-}
-
+/* The operands are those of all inputs, so that readers can recompute keys, too. */
 void step_input(struct builder *builder, const struct trace *trace)
 {
+    const struct config *config = trace->config;
     const struct norm *norm = trace->stream && trace->has_norms ? &trace->weights.norm : NULL;
+    const char *position = config->sinusoids ? "PE" : "wpe";
+    const float *scale = norm_scale(norm), *shift = norm ? norm->shift : NULL;
+    size_t width = trace->input_size;
     bool normed = trace->embedding_norm.scale != NULL;
     bool embeds = trace->layer == 0 && trace->part != PART_CROSS && !normed;
     const struct named_vector vectors[] = {
         {trace->word_rows ? "wte · P_in" : "wte", normed ? NULL : trace->token},
-        {trace->config->sinusoids ? "PE" : "wpe", trace->position},
+        {position, trace->position},
         {"h", trace->stream},
-        {"γ", norm_scale(norm)},
-        {"β", norm ? norm->shift : NULL},
+        {"γ", scale},
+        {"β", shift},
         {"x", trace->x},
     };
-    give_input(builder);
+    struct weight projection;
+    if (trace->tokens && config->embedding_scale != 1)
+        give_number(builder, "embedding_scale", config->embedding_scale);
+    give_rows(builder, "wte", "wte", trace->word_rows ? trace->word_rows : trace->tokens,
+              config_word_width(config), false);
+    if (trace->word_rows &&
+        !weights_matrix(&trace->viewer->model.weights, slot_of_text(SLOT_EMBED_PROJECT),
+                        &projection, builder->err))
+        give_whole(builder, "P_in", &projection);
+    give_rows(builder, position, position, trace->positions, width, false);
+    give_rows(builder, "h", "h_j", trace->streams, width, false);
+    give_vector(builder, "gamma", scale, width);
+    give_vector(builder, "beta", shift, width);
+    if (norm || trace_row(trace, SITE_RESID_POST))
+        give_number(builder, "epsilon", config->epsilon);
     if (embeds && !trace->stream)
         builder->step->title = "Embedding";
     (embeds ? draw_embedding : note_origin)(builder, trace->stream ? "h" : "x");
     if (trace->stream)
         builder_norm(builder, "x", vectors[2], norm);
     if (trace->stream || trace->token)
-        builder_stack(builder, vectors, sizeof vectors / sizeof *vectors, trace->input_size);
+        builder_stack(builder, vectors, sizeof vectors / sizeof *vectors, width);
     else
-        builder_vector(builder, vectors[5], trace->input_size);
+        builder_vector(builder, vectors[5], width);
 }
 
 /* --- query ------------------------------------------------------------------------------------ */
@@ -551,14 +547,6 @@ void step_cooled(struct builder *builder, const struct trace *trace)
 
 /* --- mask ------------------------------------------------------------------------------------- */
 
-static size_t count_visible(const struct trace *trace)
-{
-    size_t visible = 0;
-    for (size_t j = 0; j < trace->keys; j++)
-        visible += trace->masked[j] != -INFINITY;
-    return visible;
-}
-
 /* The mask sets scores before a softmax to -inf; shares, and products of features, to 0. */
 void step_masked(struct builder *builder, const struct trace *trace)
 {
@@ -571,13 +559,15 @@ void step_masked(struct builder *builder, const struct trace *trace)
     size_t query = trace->query;
     const struct key_range range = score_visible(rule, query, trace->keys);
     size_t in_range = range.end - range.first;
-    bool hides = count_visible(trace) < trace->keys || in_range < trace->keys;
+    size_t visible = 0;
+    for (size_t j = 0; j < trace->keys; j++)
+        visible += trace->masked[j] != -INFINITY;
+    bool hides = visible < trace->keys || in_range < trace->keys;
     builder_add(builder, "masked_j = %s_j", from.name);
     if (rule->pattern) {
         builder_add(builder, " for visible keys, %s for others", hidden);
         mechanism_write_attention(&builder->note, &trace->config->mechanism);
-        builder_note(builder, "lets this query attend to %z of %z keys.", count_visible(trace),
-                     in_range);
+        builder_note(builder, "lets this query attend to %z of %z keys.", visible, in_range);
     } else if (rule->ahead > 0) {
         builder_note(builder, "There is no mask: every query attends to every key.");
     } else if (range.first) {
@@ -655,7 +645,6 @@ static const float *take_result(struct builder *builder, const char **name, cons
  * = e^(-0.4246 - 2.4542) / 1.4566 = 0.0562 / 1.4566 = 0.0386. */
 void step_softmax(struct builder *builder, const struct trace *trace)
 {
-    const struct mechanism *mechanism = &trace->config->mechanism;
     const struct named_vector from = trace->softmax
                                          ? take_scores(builder, COOLED)
                                          : (struct named_vector){"masked", trace->masked};
@@ -673,7 +662,7 @@ void step_softmax(struct builder *builder, const struct trace *trace)
             builder,
             "The pass takes %z keys at a time (online softmax): when a block raises the max, "
             "the running sum and context are rescaled.",
-            mechanism->block);
+            trace->config->mechanism.block);
     builder_formula(builder, "%s_j = e^(%s_j - max) / Σ_t e^(%s_t - max)", to, of, of);
     builder_keys(builder);
     builder_column(builder, of, NULL, values);
