@@ -1,25 +1,20 @@
-"""The expected output of `compare A B` for two golden models, from the pass of family_reference.py,
-with numpy in float64.
+"""The expected output of `compare A B` for two golden models, from the pass of layers.py.
 
     /usr/bin/python3 tests/oracle/model_distance.py A B 11,1,0 > tests/cli/compare/…/expected.csv
 """
 
 import itertools
-import json
 import pathlib
 import sys
 
 import numpy
 
-from family_reference import Model, Pass, Weights, read_safetensors
+from family_reference import open_model
+from layers import run
 
 
 def values_of(folder, ids):
-    folder = pathlib.Path(folder)
-    model = Model(json.loads((folder / "config.json").read_text()))
-    entries = read_safetensors(folder / "model.safetensors")
-    weights = Weights(entries, model.names["prefix"])
-    return {name: numpy.array(x, float) for name, x in Pass(model, weights, ids).seen.items()}
+    return run(*open_model(pathlib.Path(folder)), ids).tensors
 
 
 def jensen_shannon(p, q):

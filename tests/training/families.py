@@ -17,7 +17,8 @@ from torch.nn import functional
 import golden
 
 sys.path.insert(0, os.path.join(golden.HERE, "..", "oracle"))
-from family_reference import Model
+from family_layers import describe
+from layers import TEXT, frequencies
 
 SMALL = {"vocab_size": 7, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
          "intermediate_size": 10, "max_position_embeddings": 16, "rope_theta": 50.0}
@@ -139,11 +140,12 @@ class Decoder:
         """The rotary embedding of x, [texts, heads, tokens, width]."""
         half = self.rotary_width // 2
         pairs = torch.arange(half, dtype=torch.double)
-        frequencies, amplitude = self.config["rope_theta"] ** (-2 * pairs / self.rotary_width), 1.0
+        angle, amplitude = self.config["rope_theta"] ** (-2 * pairs / self.rotary_width), 1.0
         if "rope_scaling" in self.config:
-            frequencies, amplitude = Model(self.config).rotation(0, x.shape[2])
-            frequencies = torch.tensor(frequencies, dtype=torch.double)
-        angles = torch.arange(x.shape[2], dtype=torch.double)[:, None] * frequencies
+            rotary = describe(self.config, {}).stacks[TEXT].read(0)[0].head.rotary
+            scaled, amplitude = frequencies(rotary, x.shape[2])
+            angle = torch.tensor(scaled, dtype=torch.double)
+        angles = torch.arange(x.shape[2], dtype=torch.double)[:, None] * angle
         cosines, sines = amplitude * angles.cos(), amplitude * angles.sin()
         if self.neighbours:
             a, b, rest = x[..., 0:2 * half:2], x[..., 1:2 * half:2], x[..., 2 * half:]
