@@ -690,10 +690,11 @@ class Pass:
 
     def activate(self, s, layer, gate, up):
         m = s.mlp
-        act = ACTIVATIONS.get(m.activation)
-        if m.activation == "xielu":
-            def act(x):
+
+        def act(x):
+            if m.activation == "xielu":
                 return xielu(x, *(self.weight(s.part, id, layer) for id in XIELU))
+            return ACTIVATIONS[m.activation](x)
         if not m.gated:
             return act(up)
         if m.clamp:

@@ -60,6 +60,13 @@ CASES = (
     ("phi3_longrope", 2, 5, {"model_type": "phi3", "original_max_position_embeddings": 4,
                              "rope_scaling": {"type": "longrope", "short_factor": [1.0, 1.5],
                                               "long_factor": [2.0, 3.0]}}),
+    ("arcee", 2, 5, {"model_type": "arcee", "num_key_value_heads": 1, "head_dim": 6}),
+    ("nemotron", 2, 5, {"model_type": "nemotron", "num_key_value_heads": 1, "head_dim": 8,
+                        "partial_rotary_factor": 0.5}),
+    ("seed_oss", 2, 5, {"model_type": "seed_oss", "num_attention_heads": 4, "num_key_value_heads": 2,
+                        "head_dim": 4, "attention_bias": True}),
+    ("ernie4_5", 2, 5, {"model_type": "ernie4_5", "num_key_value_heads": 1, "head_dim": 4}),
+    ("helium", 2, 5, {"model_type": "helium", "num_key_value_heads": 1, "head_dim": 4}),
 )
 
 ATTENTION = {"q": "self_attn.q_proj", "k": "self_attn.k_proj", "v": "self_attn.v_proj",
@@ -93,30 +100,33 @@ class Decoder:
         self.width = config.get("head_dim", self.channels // self.heads)
         self.names = {"starcoder2": STARCODER, "opt": OPT, "gpt_neox": NEOX,
                       "gptj": GPTJ}.get(kind, LLAMA)
-        self.rms = kind in ("llama", "mistral", "qwen3", "smollm3", "granite", "gemma",
-                             "phi3")
+        self.rms = kind in ("llama", "mistral", "qwen3", "smollm3", "granite", "gemma", "phi3",
+                            "arcee", "seed_oss", "ernie4_5", "helium")
         self.rotary_layers = config.get("no_rope_layers", [1] * config["num_hidden_layers"])
-        self.offset = 1.0 if kind == "gemma" else 0.0
+        self.offset = 1.0 if kind in ("gemma", "nemotron") else 0.0
+        self.embedding_scale = self.channels ** 0.5 if kind == "gemma" else (
+            config.get("embedding_multiplier", 1.0))
         self.scale = config.get("attention_multiplier", self.width ** -0.5)
         self.share = config.get("residual_multiplier", 1.0)
-        self.gated = self.rms or kind == "stablelm"
+        self.gated = (self.rms or kind == "stablelm") and kind != "arcee"
         self.fused = kind == "phi3"
         self.head_norms = kind == "qwen3"
         self.tied = config.get("tie_word_embeddings",
-                               kind in ("smollm3", "gemma", "starcoder2", "opt"))
+                               kind in ("smollm3", "gemma", "starcoder2", "opt", "ernie4_5"))
         self.parallel = kind in ("gpt_neox", "gptj")
-        self.neighbours = kind == "gptj"
+        self.neighbours = kind in ("gptj", "ernie4_5", "helium")
         share = config.get("partial_rotary_factor", config.get("rotary_pct", 1.0))
         self.rotary_width = 0 if "positions" in self.names else config.get(
             "rotary_dim", int(self.width * share))
-        self.epsilon = config.get("rms_norm_eps", 1e-6 if self.rms and not self.fused else 1e-5)
+        defaults = {"phi3": 1e-5, "arcee": 1e-5, "ernie4_5": 1e-5, "helium": 1e-8}
+        self.epsilon = config.get("rms_norm_eps", defaults.get(kind, 1e-6 if self.rms else 1e-5))
         self.curve = golden.CURVES[{"starcoder2": "gelu_new", "gemma": "gelu_new",
                                     "gptj": "gelu_new", "gpt_neox": "gelu",
-                                    "opt": "relu"}.get(kind, "silu")]
+                                    "opt": "relu", "arcee": "relu2",
+                                    "nemotron": "relu2"}.get(kind, "silu")]
         biased = config.get("attention_bias") or kind in ("starcoder2", "opt", "gpt_neox")
         self.biases = {"q", "k", "v", "joined", "out", "gate", "up", "down"} if biased else set()
-        if kind == "gptj":
-            self.biases = {"up", "down"}
+        self.biases = {"gptj": {"up", "down"}, "seed_oss": {"q", "k", "v"}}.get(kind, self.biases)
 
     def weight(self, name, shape, middle=0.0):
         if name not in self.w:
@@ -194,8 +204,7 @@ class Decoder:
     def loss(self, ids, targets):
         names, vocabulary = self.names, self.config["vocab_size"]
         words = self.weight(names["words"] + ".weight", (vocabulary, self.channels))
-        x = words[ids] * (self.channels ** 0.5 if self.offset else
-                          self.config.get("embedding_multiplier", 1.0))
+        x = words[ids] * self.embedding_scale
         if "positions" in names:
             before = 2 if names is OPT else 0
             rows = before + self.config["max_position_embeddings"]

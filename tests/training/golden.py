@@ -22,6 +22,7 @@ CURVES = {
     "gelu_new": lambda x: functional.gelu(x, approximate="tanh"),
     "gelu": functional.gelu,
     "relu": functional.relu,
+    "relu2": lambda x: functional.relu(x).square(),
     "silu": functional.silu,
     "tanh": torch.tanh,
     "quick_gelu": lambda x: x * torch.sigmoid(1.702 * x),
