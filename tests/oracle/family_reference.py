@@ -117,7 +117,16 @@ def check(folder):
 
 WORDS, TOKENS, INNER, HEADS = 13, 6, 8, 4
 NO_ROTARY = ("bloom", "gpt_neo", "opt", "gpt_bigcode", "mpt", "xglm", "biogpt", "openai-gpt")
+POSITION_TABLES = ("opt", "gpt_neo", "biogpt", "gpt_bigcode", "openai-gpt", "albert", "bart",
+                   "bert", "distilbert", "electra", "mbart", "mpnet", "roberta")
+HEAD_COUNTS = ("num_attention_heads", "n_head", "num_heads", "n_heads", "attention_heads",
+               "encoder_attention_heads")
 WIDTH = ("hidden_size", "n_embd", "d_model", "dim")
+SIZES_OF_PARTS = dict(
+    moe_intermediate_size=4, shared_intermediate_size=6, shared_expert_intermediate_size=6,
+    decoder_vocab_size=WORDS, encoder_ffn_dim=8, decoder_ffn_dim=10, d_ff=8, hidden_dim=8, d_kv=4,
+    embedding_size=6, qk_nope_head_dim=4, qk_rope_head_dim=4, v_head_dim=6, kv_lora_rank=6,
+    q_lora_rank=8)
 POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len")
 
 
@@ -137,12 +146,11 @@ def head_size(config):
 
 
 def smaller(config):
-    """A smaller config with the same features: grouped heads, rotated channels, windows."""
+    """A smaller config with the same features: grouped heads, rotated channels, experts."""
     if "text_config" in config:
         return dict(config, text_config=smaller(config["text_config"]))
     new = dict(config, vocab_size=WORDS)
-    key = first_of(new, ("num_attention_heads", "n_head", "num_heads", "n_heads",
-                         "attention_heads"))
+    key = first_of(new, HEAD_COUNTS)
     groups = new.get("num_key_value_heads") or new.get("num_kv_heads") or 1
     slopes = new["model_type"] in ("bloom", "mpt") or new.get("alibi")
     most = HEADS + 2 if slopes else HEADS  # a number of heads that is not a power of two
@@ -156,6 +164,8 @@ def smaller(config):
         new["hidden_size"] = 4 * new[key] if new["model_type"] == "cohere2" else 8
         if not scaling:
             new["head_dim"] = 4
+    elif any(name in new for name in ("d_kv", "qk_rope_head_dim", "encoder_layers")):
+        new[width] = 8
     else:
         new[width] = new[key] * head_size(new)
     if "rotary_dim" in new:
@@ -171,7 +181,10 @@ def smaller(config):
         if new.get(name) is not None:
             same = config[name] == config.get("hidden_size")
             new[name] = new["hidden_size"] if same else 6 if name.startswith("word") else INNER
-    if new["model_type"] in ("opt", "gpt_neo", "biogpt", "gpt_bigcode", "openai-gpt"):
+    for name, size in SIZES_OF_PARTS.items():
+        if new.get(name) is not None:
+            new[name] = new["hidden_size"] if new[name] == config.get("hidden_size") else size
+    if new["model_type"] in POSITION_TABLES:
         new[first_of(new, POSITIONS)] = TOKENS + 6
     return new
 
