@@ -17,7 +17,9 @@ freeze() { # MODEL NAME [TYPE [PRE]]
     /usr/bin/python3 tests/gguf/write.py "$from" "tests/gguf/$name.gguf" "$@"
 }
 
-for family in llama llama-rope-linear llama-rope-llama3 qwen2 qwen3 gemma gpt_neox; do
+for family in llama llama-rope-linear llama-rope-llama3 qwen2 qwen3 gemma gpt_neox granite \
+    smollm3 phi3 phi3-longrope olmo2 gemma2 gemma3_text phi stablelm starcoder2 bloom falcon \
+    falcon-7b-style; do
     freeze tests/golden-families/$family $family
 done
 freeze tests/golden-families/llama-bf16-tied-biases llama-bf16 BF16

@@ -50,9 +50,17 @@ MODELS = {  # type of the matrices, bound for other roundings
     "tests/golden-families/mistral": ("F32", 0),
     "tests/golden-families/qwen2": ("F32", 0), "tests/golden-families/qwen3": ("F32", 0),
     "tests/golden-families/gemma": ("F32", GELU), "tests/golden-families/gpt_neox": ("F32", GELU),
+    "tests/golden-families/gemma2": ("F32", GELU),
+    "tests/golden-families/gemma3_text": ("F32", GELU),
+    "tests/golden-families/granite": ("F32", 0), "tests/golden-families/smollm3": ("F32", 0),
+    "tests/golden-families/olmo2": ("F32", 0), "tests/golden-families/phi": ("F32", GELU),
+    "tests/golden-families/phi3": ("F32", 0), "tests/golden-families/phi3-longrope": ("F32", 0),
+    "tests/golden-families/stablelm": ("F32", 0), "tests/golden-families/starcoder2": ("F32", GELU),
+    "tests/golden-families/bloom": ("F32", GELU), "tests/golden-families/falcon": ("F32", GELU),
+    "tests/golden-families/falcon-7b-style": ("F32", GELU),
 }
 WORDS = 1280  # vocabulary of tiny
-QUERIES = r"\b0\.(self_attn\.q_proj|attn\.c_attn|attention\.query_key_value)\.weight"
+QUERIES = r"\b0\.(self_attn\.q(kv)?_proj|attn\.c_attn|(self_)?attention\.query_key_value)\.weight"
 FILE_TYPES = {"F32": 0, "F16": 1, "BF16": 32, "Q4_0": 2, "Q4_1": 3, "Q5_0": 8, "Q5_1": 9, "Q8_0": 7,
               "Q2_K": 10, "Q3_K": 11, "Q4_K": 15, "Q5_K": 17, "Q6_K": 18, "IQ4_NL": 25,
               "IQ4_XS": 30}  # a file of a K type has some matrices of other types
@@ -207,18 +215,49 @@ def swap_rows(folder):
         file.write(rows[row:] + rows[:row])
 
 
+def adapt(config):
+    """Change what a GGUF file cannot say, or llama.cpp does not compute."""
+    kind = config["model_type"]
+    if not kind.startswith("gemma"):
+        config["sliding_window"] = None
+    elif kind != "gemma":
+        config["query_pre_attn_scalar"] = config["head_dim"]
+    if kind == "mistral":
+        config["model_type"] = "llama"  # the same model without a window
+    if kind == "smollm3":  # only every fourth layer is without a rotary embedding
+        config |= {"no_rope_layers": None, "no_rope_layer_interval": 4, "num_hidden_layers": 4,
+                   "layer_types": None}
+
+
+def add_layer(path, layer):
+    """Copy the first layer of a smollm3 model to another."""
+    with open(path, "rb") as file:
+        (size,) = struct.unpack("<Q", file.read(8))
+        header, data = json.loads(file.read(size)), file.read()
+    for name, entry in [*header.items()]:
+        if name.startswith("model.layers.0."):
+            begin, end = entry["data_offsets"]
+            offsets = [len(data), len(data) + end - begin]
+            header[name.replace(".0.", f".{layer}.")] = entry | {"data_offsets": offsets}
+            data += data[begin:end]
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+
+
 def check_model(tally, model, folder, type_name, rounded):
     """Compare attn-cli on a directory with llama.cpp on the GGUF file written from it."""
     name, copy = os.path.basename(model), f"{folder}/{os.path.basename(model)}"
     os.mkdir(copy)
     for part in "config.json", "model.safetensors":
         shutil.copy(f"{model}/{part}", copy)
-    config = read_json(f"{copy}/config.json") | {"sliding_window": None}
-    if config["model_type"] == "mistral":
-        config["model_type"] = "llama"  # the same model without a window
+    config = read_json(f"{copy}/config.json")
+    adapt(config)
     with open(f"{copy}/config.json", "w", encoding="utf-8") as file:
         json.dump(config, file)
-    context = config.get("n_positions") or config["max_position_embeddings"]
+    if config["model_type"] == "smollm3":
+        add_layer(f"{copy}/model.safetensors", 3)
+    context = config.get("n_positions") or config.get("max_position_embeddings", 40)
     ids = some_ids(config["vocab_size"], min(context, 40))
     found, path = ours(copy, ids), write(copy, f"{copy}.gguf", type_name)
     exact = own = theirs(path, ids)

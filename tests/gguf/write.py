@@ -1,5 +1,5 @@
-"""Convert a model folder to GGUF: gpt2, llama, qwen2, qwen3, gemma or gpt_neox, with its tokenizer (a
-byte-level tokenizer.json, vocab.json and merges.txt, SentencePiece's tokenizer.model, or none).
+"""Convert a model folder to GGUF, with its tokenizer (a byte-level tokenizer.json, vocab.json and
+merges.txt, SentencePiece's tokenizer.model, or none). FAMILIES has the values of model_type.
 
     /usr/bin/python3 tests/gguf/write.py MODEL FILE.gguf [F32|F16|BF16|Q8_0] [PRE]
     sh tests/gguf/freeze.sh                writes the files of this folder
@@ -37,11 +37,49 @@ GPT2 = {
     "ln_1": "attn_norm", "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output",
     "ln_2": "ffn_norm", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down",
 }
+AFTER = LLAMA | {  # norms of outputs
+    "post_attention_layernorm": "post_attention_norm",
+    "post_feedforward_layernorm": "post_ffw_norm",
+}
+GEMMA = AFTER | {"pre_feedforward_layernorm": "ffn_norm"}
+PHI = LLAMA | {
+    "model.final_layernorm": "output_norm", "self_attn.dense": "attn_output",
+    "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down",
+}
+PHI3 = LLAMA | {"self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up"}
+STARCODER2 = LLAMA | {"mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
+BLOOM = NEOX | {
+    "word_embeddings": "token_embd", "word_embeddings_layernorm": "token_embd_norm",
+    "ln_f": "output_norm", "self_attention.query_key_value": "attn_qkv",
+    "self_attention.dense": "attn_output", "ln_mlp": "attn_norm", "ln_attn": "attn_norm_2",
+}
 FAMILIES = {  # architecture, names, prefix of layers
-    "gpt2": ("gpt2", GPT2, "h."), "llama": ("llama", LLAMA, "model.layers."),
-    "qwen2": ("qwen2", LLAMA, "model.layers."), "qwen3": ("qwen3", LLAMA, "model.layers."),
-    "gemma": ("gemma", LLAMA, "model.layers."),
-    "gpt_neox": ("gptneox", NEOX, "gpt_neox.layers."),
+    "gpt2": ("gpt2", GPT2, "h."), "gpt_neox": ("gptneox", NEOX, "gpt_neox.layers."),
+    "bloom": ("bloom", BLOOM, "h."), "falcon": ("falcon", BLOOM, "h."),
+} | {kind: (name, names, "model.layers.") for kind, name, names in (
+    ("llama", "llama", LLAMA), ("qwen2", "qwen2", LLAMA), ("qwen3", "qwen3", LLAMA),
+    ("granite", "granite", LLAMA), ("smollm3", "smollm3", LLAMA), ("olmo2", "olmo2", AFTER),
+    ("gemma", "gemma", LLAMA), ("gemma2", "gemma2", GEMMA), ("gemma3_text", "gemma3", GEMMA),
+    ("phi", "phi2", PHI), ("phi3", "phi3", PHI3), ("stablelm", "stablelm", LLAMA),
+    ("starcoder2", "starcoder2", STARCODER2),
+)}
+PAIRED = "llama", "granite", "smollm3"  # rows of queries and keys are in pairs
+EPSILONS = {"rms_norm_eps": "rms_", "layer_norm_eps": "", "layer_norm_epsilon": "",
+            "norm_epsilon": ""}
+WINDOWED = "gemma2", "gemma3_text", "phi3"
+# Further keys: theirs, ours, type.
+KEYS = {
+    "gpt_neox": [("use_parallel_residual", "use_parallel_residual", BOOL)],
+    "stablelm": [("use_parallel_residual", "use_parallel_residual", BOOL)],
+    "granite": [("attention.scale", "attention_multiplier", F32),
+                ("embedding_scale", "embedding_multiplier", F32),
+                ("residual_scale", "residual_multiplier", F32),
+                ("logit_scale", "logits_scaling", F32)],
+    "gemma2": [("attn_logit_softcapping", "attn_logit_softcapping", F32),
+               ("final_logit_softcapping", "final_logit_softcapping", F32)],
+    "gemma3_text": [("attention.sliding_window_pattern", "sliding_window_pattern", U32),
+                    ("rope.freq_base_swa", "rope_local_base_freq", F32)],
+    "phi3": [("rope.scaling.original_context_length", "original_max_position_embeddings", U32)],
 }
 
 
@@ -73,6 +111,13 @@ def rename(name, names, layers):
     return f"blk.{layer}.{names[stem]}.{ending}"
 
 
+def key_heads(config):
+    if config["model_type"] == "falcon" and not config["new_decoder_architecture"]:
+        return 1
+    heads = config.get("num_attention_heads") or config["n_head"]
+    return config.get("num_key_value_heads") or config.get("num_kv_heads") or heads
+
+
 def lay_out(name, array, config):
     """The tensor in the layout of convert_hf_to_gguf.py."""
     kind = config["model_type"]
@@ -81,15 +126,17 @@ def lay_out(name, array, config):
         return array.T
     if kind == "gpt2":
         return array
-    heads = config["num_attention_heads"]
-    if kind == "llama" and part in ("q_proj", "k_proj"):
+    heads = config.get("num_attention_heads") or config["n_head"]
+    if kind in PAIRED and part in ("q_proj", "k_proj"):
         count = heads if part == "q_proj" else config.get("num_key_value_heads", heads)
         halves = array.reshape(count, 2, array.shape[0] // count // 2, *array.shape[1:])
         return halves.swapaxes(1, 2).reshape(array.shape)
     if part == "query_key_value":
-        split = array.reshape(heads, 3, -1, *array.shape[1:])
-        return numpy.concatenate([split[:, i].reshape(-1, *array.shape[1:]) for i in range(3)])
-    if kind == "gemma" and name.endswith("norm.weight"):
+        groups = key_heads(config)
+        split = array.reshape(groups, heads // groups + 2, -1, *array.shape[1:])
+        parts = split[:, :-2], split[:, -2:-1], split[:, -1:]
+        return numpy.concatenate([part.reshape(-1, *array.shape[1:]) for part in parts])
+    if kind.startswith("gemma") and name.endswith("norm.weight"):
         return array + numpy.float32(1)
     return array
 
@@ -164,41 +211,67 @@ def rope_factors(config):
     return numpy.where(waves < old / high, 1, numpy.where(waves > old / low, factor, between))
 
 
+def extra_tensors(config):
+    scaling = config.get("rope_scaling") or {}
+    if scaling.get("rope_type") == "llama3":
+        yield "rope_freqs.weight", rope_factors(config)
+    if scaling.get("type") == "longrope":
+        for length in "long", "short":
+            factors = numpy.array(scaling[f"{length}_factor"], "<f4")
+            yield f"rope_factors_{length}.weight", factors
+
+
+def rotary_values(name, config):
+    scaling = config.get("rope_scaling") or {}
+    if "linear" in (scaling.get("type"), scaling.get("rope_type")):
+        yield value(f"{name}.rope.scaling.type", STRING, "linear")
+        yield value(f"{name}.rope.scaling.factor", F32, scaling["factor"])
+    if scaling.get("type") == "longrope":
+        old = config["original_max_position_embeddings"]
+        ratio = config["max_position_embeddings"] / old
+        yield value(f"{name}.rope.scaling.attn_factor", F32,
+                    numpy.sqrt(1 + numpy.log(ratio) / numpy.log(old)))
+    if name not in ("gpt2", "bloom", "falcon", "phi2"):
+        yield value(f"{name}.rope.freq_base", F32, config.get("rope_theta", 10000.0))
+
+
+def sizes_of(config):
+    kind = config["model_type"]
+    hidden = config.get("hidden_size") or config["n_embd"]
+    heads = config.get("num_attention_heads") or config["n_head"]
+    width = config.get("head_dim") or hidden // heads
+    share = config.get("rotary_pct", config.get("partial_rotary_factor", 1))
+    lengths = config.get("max_position_embeddings"), config.get("n_positions")
+    inner = "intermediate_size", "ffn_hidden_size", "n_inner"
+    sizes = {"context_length": next(filter(None, lengths), hidden if kind == "bloom" else 1024),
+             "embedding_length": hidden,
+             "block_count": config.get("num_hidden_layers") or config["n_layer"],
+             "attention.head_count": heads,
+             "feed_forward_length": next(filter(None, map(config.get, inner)), 4 * hidden)}
+    if kind not in ("gpt2", "gpt_neox"):
+        sizes["attention.head_count_kv"] = key_heads(config)
+    if kind not in ("gpt2", "gpt_neox", "bloom", "falcon", "phi", "phi3", "stablelm"):
+        sizes |= {"attention.key_length": width, "attention.value_length": width}
+    if kind not in ("gpt2", "bloom", "falcon"):
+        sizes["rope.dimension_count"] = int(width * share)
+    if kind in WINDOWED:
+        sizes["attention.sliding_window"] = config["sliding_window"] or 0
+    return sizes | {"vocab_size": config["vocab_size"]}
+
+
 def config_values(config):
     kind = config["model_type"]
     name = FAMILIES[kind][0]
     yield value("general.architecture", STRING, name)
-    if kind == "gpt2":
-        sizes = {"context_length": config.get("n_positions", 1024),
-                 "embedding_length": config["n_embd"], "block_count": config["n_layer"],
-                 "attention.head_count": config["n_head"],
-                 "feed_forward_length": config.get("n_inner") or 4 * config["n_embd"]}
-        epsilon = "attention.layer_norm_epsilon", config.get("layer_norm_epsilon", 1e-5)
-    else:
-        heads = config["num_attention_heads"]
-        width = config.get("head_dim") or config["hidden_size"] // heads
-        sizes = {"context_length": config["max_position_embeddings"],
-                 "embedding_length": config["hidden_size"],
-                 "block_count": config["num_hidden_layers"], "attention.head_count": heads,
-                 "feed_forward_length": config["intermediate_size"]}
-        if kind == "gpt_neox":
-            sizes["rope.dimension_count"] = int(width * config["rotary_pct"])
-            epsilon = "attention.layer_norm_epsilon", config["layer_norm_eps"]
-            yield value(f"{name}.use_parallel_residual", BOOL, config["use_parallel_residual"])
-        else:
-            sizes |= {"attention.head_count_kv": config.get("num_key_value_heads", heads),
-                      "attention.key_length": width, "attention.value_length": width,
-                      "rope.dimension_count": width}
-            epsilon = "attention.layer_norm_rms_epsilon", config["rms_norm_eps"]
-        scaling = config.get("rope_scaling") or {}
-        if "linear" in (scaling.get("type"), scaling.get("rope_type")):
-            yield value(f"{name}.rope.scaling.type", STRING, "linear")
-            yield value(f"{name}.rope.scaling.factor", F32, scaling["factor"])
-        yield value(f"{name}.rope.freq_base", F32, config.get("rope_theta", 10000.0))
-    sizes["vocab_size"] = config["vocab_size"]
-    for key, size in sizes.items():
+    for key, ours, number in KEYS.get(kind, []):
+        if ours in config:
+            yield value(f"{name}.{key}", number, config[ours])
+    yield from rotary_values(name, config)
+    for key, size in sizes_of(config).items():
         yield value(f"{name}.{key}", U32, size)
-    yield value(f"{name}.{epsilon[0]}", F32, epsilon[1])
+    ours = next((key for key in EPSILONS if key in config), "layer_norm_epsilon")
+    yield value(f"{name}.attention.layer_norm_{EPSILONS[ours]}epsilon", F32,
+                config.get(ours, 1e-5))
     for key in "bos_token_id", "eos_token_id":
         if isinstance(config.get(key), int):
             yield value(f"tokenizer.ggml.{key}", U32, config[key])
@@ -327,8 +400,7 @@ def main():
     _, names, layers = FAMILIES[config["model_type"]]
     tensors = [(rename(name, names, layers), lay_out(name, array, config))
                for name, array in tensors]
-    if (config.get("rope_scaling") or {}).get("rope_type") == "llama3":
-        tensors.append(("rope_freqs.weight", rope_factors(config)))
+    tensors += extra_tensors(config)
     values = [*config_values(config), *tokenizer_values(folder, pre, config["vocab_size"])]
     write(path, values, tensors, dtype)
 

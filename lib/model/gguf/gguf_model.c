@@ -13,34 +13,86 @@
 
 /* --- llama.cpp's architectures ---------------------------------------------------------------- */
 
-/* A key of a file, and of config.json. */
+/* A key of a file, after the architecture's name and a dot, a tensor, or JSON; and a key of
+ * config.json. */
 struct gguf_key {
-    const char *theirs, *ours; /* the first after the architecture's name and a dot */
-    enum { SIZE, REAL, FLAG } kind;
+    const char *theirs, *ours;
+    enum {
+        SIZE,
+        REAL, /* 0: as if absent */
+        FLAG,
+        WINDOW, /* 0: null */
+        LAYERS, /* every how many layers have no window; or whether each has one */
+        HAS,    /* true with the tensor */
+        LACKS,
+        VALUE, /* the same for all files */
+    } kind;
     bool needed;
 };
 
-enum { KEYS_MAX = 3 };
+/* The slot of a name, which .weight or .bias follows; in a layer without "blk.", and its number. */
+struct tensor_name {
+    const char *name;
+    enum slot_id id;
+    bool fused; /* its tensor has several slots, of which this is the first */
+};
+
+enum { KEYS_MAX = 5, NAMES_MAX = 2 };
 
 /* What `general.architecture` may be. */
 struct architecture {
     const char *name, *model_type;
     bool pairs; /* rows of queries and keys are in pairs that are rotated together */
-    struct gguf_key keys[KEYS_MAX]; /* beyond those of all; ends with one of NULL */
+    struct gguf_key keys[KEYS_MAX];      /* beyond those of all; ends with one of NULL */
+    struct tensor_name names[NAMES_MAX]; /* that mean something else in this architecture */
+    const char *marker;                  /* a tensor without which a later row is meant, or NULL */
+    const char *variant;                 /* of the family, with other names of tensors; or NULL */
+    const char *bias_key;                /* of config.json; NULL: attention_bias */
+    long long wide_layers;               /* of a model whose scores have another divisor; or 0 */
 };
 
 enum { KEY_BYTES = 128 };
 
+/* Tensors that are a part of the config: divisors of rotary frequencies. */
+#define FACTORS "rope_freqs.weight"
+#define FACTORS_SHORT "rope_factors_short.weight"
+#define FACTORS_LONG "rope_factors_long.weight"
+
 static const struct architecture architectures[] = {
     {"gpt2", "gpt2"},
-    {"llama", "llama", .pairs = true},
+    {"llama", "llama", .pairs = true}, /* Mistral, too */
     {"qwen2", "qwen2"},
     {"qwen3", "qwen3"},
+    {"granite", "granite", .pairs = true,
+     .keys = {{"attention.scale", "attention_multiplier", REAL, true},
+              {"embedding_scale", "embedding_multiplier", REAL},
+              {"residual_scale", "residual_multiplier", REAL},
+              {"logit_scale", "logits_scaling", REAL}}},
+    {"smollm3", "smollm3", .pairs = true},
+    {"phi3", "phi3", .keys = {{"attention.sliding_window", "sliding_window", WINDOW}}},
+    {"olmo2", "olmo2"},
     {"gemma", "gemma"},
-    {"gemma3", "gemma3_text", /* layers with a window have another theta */
+    {"gemma2", "gemma2", .wide_layers = 46,
+     .keys = {{"attention.sliding_window", "sliding_window", WINDOW},
+              {"attn_logit_softcapping", "attn_logit_softcapping", REAL},
+              {"final_logit_softcapping", "final_logit_softcapping", REAL}}},
+    {"gemma3", "gemma3_text", .wide_layers = 62, /* layers with a window have another theta */
      .keys = {{"attention.sliding_window", "sliding_window", SIZE, true},
+              {"attention.sliding_window_pattern", "sliding_window_pattern", LAYERS},
               {"rope.freq_base_swa", "rope_local_base_freq", REAL}}},
+    {"phi2", "phi"},
+    {"stablelm", "stablelm", .bias_key = "use_qkv_bias",
+     .keys = {{"blk.0.ffn_norm.weight", "use_parallel_residual", LACKS},
+              {"blk.0.attn_q_norm.weight", "qk_layernorm", HAS}}},
+    {"starcoder2", "starcoder2", .bias_key = "use_bias"},
     {"gptneox", "gpt_neox", .keys = {{"use_parallel_residual", "use_parallel_residual", FLAG}}},
+    {"bloom", "bloom"},
+    {"falcon", "falcon", .marker = "blk.0.attn_norm_2.weight", .variant = "falcon with two norms",
+     .names = {{"attn_norm_2", SLOT_NORM_1}, {"attn_norm", SLOT_NORM_2}},
+     .keys = {{"true", "new_decoder_architecture", VALUE}}},
+    {"falcon", "falcon",
+     .keys = {{"true", "new_decoder_architecture", VALUE},
+              {"1", "num_ln_in_parallel_attn", VALUE}}},
 };
 
 /* Keys of all architectures, with names that all families read. */
@@ -50,8 +102,6 @@ static const struct gguf_key common_keys[] = {
     {"attention.head_count", "num_attention_heads", SIZE, true},
     {"attention.head_count_kv", "num_key_value_heads", SIZE},
     {"feed_forward_length", "n_inner", SIZE, true},
-    {"context_length", "max_position_embeddings", SIZE, true},
-    {"rope.freq_base", "rope_theta", REAL},
 };
 
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
@@ -68,11 +118,14 @@ static int find_architecture(const struct architecture **architecture, const str
     if (!name.bytes)
         return err_set(err, "key '%s': expected a name such as \"llama\", found nothing", key);
     for (size_t i = 0; i < ARCHITECTURES; i++) {
+        const char *marker = architectures[i].marker;
         *architecture = &architectures[i];
-        if (gguf_is(name, architectures[i].name)) {
+        if (gguf_is(name, architectures[i].name) && (!marker || gguf_find(gguf, marker))) {
             buf_release(&known);
             return 0;
         }
+        if (marker)
+            continue;
         buf_format(&known, "%s%s",
                    i == 0                  ? ""
                    : i + 1 < ARCHITECTURES ? ", "
@@ -164,21 +217,46 @@ static void put_real(struct writer *w, const char *name, const char *key, double
         put_double(w, name, value);
 }
 
+static void put_layers(struct writer *w, const char *name, const char *key)
+{
+    const struct gguf_value *list = gguf_value(w->gguf, key);
+    if (list->kind != GGUF_ARRAY || list->item_kind == GGUF_TEXT || list->item_kind == GGUF_ARRAY) {
+        json_put_integer(&w->json, name, read_size(w, strchr(key, '.') + 1, 1));
+        return;
+    }
+    json_put_open(&w->json, "layer_types", '[');
+    for (size_t i = 0; i < list->count; i++)
+        json_put_text(&w->json, NULL,
+                      gguf_item(list, i) != 0 ? "sliding_attention" : "full_attention");
+    json_put_close(&w->json, ']');
+}
+
 static void put_key(struct writer *w, const struct gguf_key *row)
 {
     char key[KEY_BYTES];
     bool flag = false;
     full_key(key, w->architecture, row->theirs);
-    if (!has_key(w, row->theirs)) {
+    if (row->kind == VALUE) {
+        json_put_raw(&w->json, row->ours, row->theirs);
+    } else if (row->kind == HAS || row->kind == LACKS) {
+        bool has = gguf_find(w->gguf, row->theirs);
+        json_put_bool(&w->json, row->ours, has == (row->kind == HAS));
+    } else if (!has_key(w, row->theirs)) {
         if (row->needed)
             err_set(fail(w), "key '%s': expected a number, found nothing", key);
     } else if (row->kind == SIZE) {
         json_put_integer(&w->json, row->ours, read_size(w, row->theirs, 0));
+    } else if (row->kind == LAYERS) {
+        put_layers(w, row->ours, key);
     } else if (row->kind == FLAG) {
         w->failed = w->failed || gguf_bool(w->gguf, key, &flag, w->err);
         json_put_bool(&w->json, row->ours, flag);
     } else {
-        put_real(w, row->ours, row->theirs, read_number(w, row->theirs, 0, 1e12));
+        double value = read_number(w, row->theirs, 0, row->kind == WINDOW ? INT32_MAX : 1e12);
+        if (value == 0 && row->kind == WINDOW)
+            json_put_raw(&w->json, row->ours, "null");
+        else if (value != 0 || row->needed)
+            put_real(w, row->ours, row->theirs, value);
     }
 }
 
@@ -187,17 +265,45 @@ static void put_keys(struct writer *w)
     static const struct gguf_key epsilons[] = {
         {"attention.layer_norm_epsilon", "layer_norm_epsilon", REAL, true},
         {"attention.layer_norm_rms_epsilon", "rms_norm_eps", REAL, true}};
+    static const struct gguf_key context = {"context_length", "max_position_embeddings", SIZE,
+                                            true};
     const struct gguf_key *own = w->architecture->keys;
     for (size_t i = 0; i < sizeof common_keys / sizeof *common_keys; i++)
         put_key(w, &common_keys[i]);
     for (size_t i = 0; i < KEYS_MAX && own[i].theirs; i++)
         put_key(w, &own[i]);
     put_key(w, &epsilons[w->family->defaults->rms]);
+    if (!w->family->defaults->score_bias) /* llama.cpp's files of BLOOM have another number there */
+        put_key(w, &context);
 }
 
-/* Refuse keys that change what a model computes, unless they are 0 or the architecture's first own
- * key. (Caps of scores and logits belong to other architectures; llama.cpp writes them into every
- * file that it saves.) */
+/* Channels of a head's queries and keys. */
+static long long head_width(struct writer *w)
+{
+    long long heads = read_size(w, "attention.head_count", 1);
+    return read_size(w, "attention.key_length", read_size(w, "embedding_length", 0) / heads);
+}
+
+/* Gemma's files lack the number by whose root scores are divided. llama.cpp's is the size of heads;
+ * in the largest model, the channels per head. */
+static long long divisor(struct writer *w)
+{
+    bool wide = read_size(w, "block_count", 1) == w->architecture->wide_layers;
+    return wide ? read_size(w, "embedding_length", 1) / read_size(w, "attention.head_count", 1)
+                : head_width(w);
+}
+
+/* A value of a key that only repeats what the architecture computes anyway. */
+static double own_value(struct writer *w, const char *key)
+{
+    if (w->architecture->wide_layers && strcmp(key, "attention.scale") == 0)
+        return 1 / sqrtf((float)divisor(w));
+    return strcmp(key, "attention.max_alibi_bias") == 0 && w->family->defaults->score_bias ? 8 : 0;
+}
+
+/* Refuse keys that change what a model computes, unless they are 0 or the architecture's own. (Caps
+ * of scores and logits belong to other architectures; llama.cpp writes them into every file that it
+ * saves.) */
 static void refuse_undone(struct writer *w)
 {
     static const char *const undone[] = {"expert_count",
@@ -208,37 +314,50 @@ static void refuse_undone(struct writer *w)
                                          "embedding_scale",
                                          "residual_scale",
                                          "logit_scale"};
-    const char *own = w->architecture->keys[0].theirs;
+    const struct gguf_key *own = w->architecture->keys;
     for (size_t i = 0; i < sizeof undone / sizeof *undone; i++) {
-        bool is_own = own && strcmp(own, undone[i]) == 0;
+        size_t at = 0;
+        while (at < KEYS_MAX && own[at].theirs && strcmp(own[at].theirs, undone[i]) != 0)
+            at++;
+        bool is_own = at < KEYS_MAX && own[at].theirs;
         double value = is_own ? 0 : read_number(w, undone[i], -1e300, 1e300);
-        if (value != 0)
+        if (value != 0 && value != own_value(w, undone[i]))
             err_unsupported(fail(w), "key '%s.%s': expected 0 or no such key, found %g",
                             w->architecture->name, undone[i], value);
     }
 }
 
-/* Llama 3 rotates slow pairs more slowly, by a factor per pair: longrope with the same factors for
- * every length. */
-static void put_factors(struct writer *w, const struct gguf_tensor *factors)
+static void put_factors(struct writer *w, const char *name, const char *tensor)
 {
     float numbers[256];
-    size_t count = factors->count;
-    if (factors->type != &gguf_types[GGUF_TYPE_F32] || factors->rank != 1 ||
+    const struct gguf_tensor *factors = gguf_find(w->gguf, tensor);
+    size_t count = factors ? factors->count : 0;
+    if (!factors || factors->type != &gguf_types[GGUF_TYPE_F32] || factors->rank != 1 ||
         count > sizeof numbers / sizeof *numbers) {
         err_unsupported(fail(w),
-                        "tensor 'rope_freqs.weight': expected at most 256 numbers of F32, found "
-                        "%zu of %s",
-                        count, factors->type->name);
+                        "tensor '%s': expected at most 256 numbers of F32, found %zu of %s", tensor,
+                        count, factors ? factors->type->name : "F32");
         return;
     }
     memcpy(numbers, w->gguf->file.bytes + factors->begin, count * sizeof *numbers);
+    json_put_floats(&w->json, name, numbers, count);
+}
+
+/* A factor for each pair, as longrope: Llama 3's, by which slow pairs are rotated more slowly, for
+ * texts of every length; Phi-3's for short and long texts, which also make vectors longer. */
+static void put_longrope(struct writer *w, bool same)
+{
+    static const char amplitude[] = "rope.scaling.attn_factor";
+    const char *trained = same ? "context_length" : "rope.scaling.original_context_length";
     json_put_text(&w->json, "rope_type", "longrope");
-    json_put_integer(&w->json, "attention_factor", 1);
+    if (same)
+        json_put_integer(&w->json, "attention_factor", 1);
+    else if (has_key(w, amplitude))
+        put_real(w, "attention_factor", amplitude, read_number(w, amplitude, 0, 1e6));
     json_put_integer(&w->json, "original_max_position_embeddings",
-                     read_size(w, "context_length", 1));
-    json_put_floats(&w->json, "short_factor", numbers, count);
-    json_put_floats(&w->json, "long_factor", numbers, count);
+                     read_size(w, trained, read_size(w, "context_length", 1)));
+    put_factors(w, "short_factor", same ? FACTORS : FACTORS_SHORT);
+    put_factors(w, "long_factor", same ? FACTORS : FACTORS_LONG);
 }
 
 /* The factor of all positions, 0 or at least 1; or factors of pairs. */
@@ -246,25 +365,30 @@ static void put_scaling(struct writer *w)
 {
     char key[KEY_BYTES];
     struct gguf_text type = {"linear", strlen("linear")};
-    const struct gguf_tensor *factors = gguf_find(w->gguf, "rope_freqs.weight");
+    bool same = gguf_find(w->gguf, FACTORS);
+    bool factors = same || gguf_find(w->gguf, FACTORS_LONG);
     bool is_new = has_key(w, "rope.scaling.factor");
     const char *factor_key = is_new ? "rope.scaling.factor" : "rope.scale_linear";
     full_key(key, w->architecture, "rope.scaling.type");
     w->failed = w->failed || gguf_text(w->gguf, key, &type, w->err);
     bool linear = gguf_is(type, "linear");
+    bool longrope = factors && !same && gguf_is(type, "longrope");
     double factor = linear ? read_number(w, factor_key, 0, 1e6) : 0;
     if (factor > 0 && factor < 1)
         err_unsupported(fail(w), "key '%s.%s': expected 0, or at least 1, found %g",
                         w->architecture->name, factor_key, factor);
-    if ((!linear && !gguf_is(type, "none")) || (factor > 1 && factors))
-        err_unsupported(fail(w), "key '%s': expected \"none\" or \"linear\"%s, found \"%.*s\"", key,
-                        factors ? " by 0 with tensor 'rope_freqs.weight'" : "",
-                        (int)num_min(type.size, 64), type.bytes);
+    if ((!linear && !longrope && !gguf_is(type, "none")) || (factor > 1 && factors))
+        err_unsupported(fail(w), "key '%s': expected \"none\" or \"linear\"%s%s%s, found \"%.*s\"",
+                        key, factors ? " by 0 with tensor '" : "",
+                        !factors ? ""
+                        : same   ? FACTORS
+                                 : FACTORS_LONG,
+                        factors ? "'" : "", (int)num_min(type.size, 64), type.bytes);
     if (w->failed || (factor == 0 && !factors))
         return;
     json_put_open(&w->json, "rope_scaling", '{');
     if (factors) {
-        put_factors(w, factors);
+        put_longrope(w, same);
     } else {
         json_put_text(&w->json, "rope_type", "linear");
         put_real(w, "factor", factor_key, factor);
@@ -282,24 +406,11 @@ static void put_share(struct writer *w, long long turning, long long width)
     put_double(w, key ? key : "partial_rotary_factor", share);
 }
 
-/* llama.cpp's values without a key: every sixth layer has no window, and scores are divided by the
- * root of a head's size; in the model of 62 layers, of the channels per head. */
-static void put_gemma3(struct writer *w, long long width)
-{
-    long long heads = read_size(w, "attention.head_count", 1);
-    long long channels = read_size(w, "embedding_length", 0) / heads;
-    json_put_integer(&w->json, "sliding_window_pattern",
-                     read_size(w, "attention.sliding_window_pattern", 6));
-    json_put_integer(&w->json, "query_pre_attn_scalar",
-                     read_size(w, "block_count", 0) == 62 ? channels : width);
-}
-
 static void put_rotation(struct writer *w)
 {
+    static const struct gguf_key theta = {"rope.freq_base", "rope_theta", REAL};
     const char *name = w->architecture->name;
-    long long heads = read_size(w, "attention.head_count", 1);
-    long long width =
-        read_size(w, "attention.key_length", read_size(w, "embedding_length", 0) / heads);
+    long long width = head_width(w);
     long long values = read_size(w, "attention.value_length", width);
     long long turning = read_size(w, "rope.dimension_count", width);
     if (values != width)
@@ -313,8 +424,9 @@ static void put_rotation(struct writer *w)
                         "%lld",
                         name, width, turning);
     json_put_integer(&w->json, "head_dim", width);
-    if (strcmp(name, "gemma3") == 0)
-        put_gemma3(w, width);
+    put_key(w, &theta);
+    if (w->architecture->wide_layers)
+        json_put_integer(&w->json, "query_pre_attn_scalar", divisor(w));
     if (turning != width)
         put_share(w, turning, width);
     put_scaling(w);
@@ -362,10 +474,11 @@ static void put_tensors(struct writer *w)
 {
     const struct gguf *gguf = w->gguf;
     unsigned biases = w->family->defaults->biases;
+    const char *bias_key = w->architecture->bias_key;
     bool has_qkv = gguf_find(gguf, "blk.0.attn_q.bias") || gguf_find(gguf, "blk.0.attn_qkv.bias");
     json_put_bool(&w->json, "tie_word_embeddings", !gguf_find(gguf, "output.weight"));
     if (has_qkv != (bool)(biases & BIAS_QKV))
-        json_put_bool(&w->json, "attention_bias", has_qkv);
+        json_put_bool(&w->json, bias_key ? bias_key : "attention_bias", has_qkv);
     if (gguf_find(gguf, "blk.0.ffn_up.bias") && !(biases & BIAS_MLP))
         json_put_bool(&w->json, "mlp_bias", true);
 }
@@ -380,7 +493,7 @@ int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err)
     json_put_open(&w.json, NULL, '{');
     json_put_text(&w.json, "model_type", w.architecture->model_type);
     put_keys(&w);
-    if (w.family->theta > 0)
+    if (!family_row(w.family, slot_of_text(SLOT_POSITIONS)) && !w.family->defaults->score_bias)
         put_rotation(&w);
     put_vocabulary(&w);
     put_tensors(&w);
@@ -392,13 +505,9 @@ int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err)
 
 /* --- tensors, with the names and layouts of their family -------------------------------------- */
 
-/* The slot of a name, which .weight or .bias follows; in a layer without "blk.", and its number. */
-static const struct tensor_name {
-    const char *name;
-    enum slot_id id;
-    bool fused; /* its tensor has several slots, of which this is the first */
-} tensor_names[] = {
+static const struct tensor_name tensor_names[] = {
     {"token_embd", SLOT_TOKENS},
+    {"token_embd_norm", SLOT_EMBED_NORM},
     {"position_embd", SLOT_POSITIONS},
     {"output_norm", SLOT_FINAL_NORM},
     {"output", SLOT_HEAD},
@@ -413,6 +522,7 @@ static const struct tensor_name {
     {"post_attention_norm", SLOT_NORM_1_POST},
     {"ffn_norm", SLOT_NORM_2},
     {"ffn_gate", SLOT_GATE},
+    {"ffn_up", SLOT_GATE, true},
     {"ffn_up", SLOT_UP},
     {"ffn_down", SLOT_DOWN},
     {"post_ffw_norm", SLOT_NORM_2_POST},
@@ -429,7 +539,7 @@ struct tensor_reading {
 
 /* The slot of "blk.3.attn_q.weight", and its row; NULL: the family has no such slot. */
 static const struct family_row *find_slot(struct slot *slot, const char *name,
-                                          const struct family *family)
+                                          const struct tensor_reading *reading)
 {
     char *stem = (char *)name;
     bool in_layer = strncmp(name, "blk.", 4) == 0 && name[4] >= '0' && name[4] <= '9';
@@ -440,15 +550,17 @@ static const struct family_row *find_slot(struct slot *slot, const char *name,
     bool is_bias = strcmp(stem + size, ".bias") == 0;
     if (!is_bias && strcmp(stem + size, ".weight") != 0)
         return NULL;
-    for (size_t i = 0; i < sizeof tensor_names / sizeof *tensor_names; i++) {
-        const struct tensor_name *at = &tensor_names[i];
-        if (strlen(at->name) != size || memcmp(at->name, stem, size) != 0 ||
+    for (size_t i = 0; i < NAMES_MAX + sizeof tensor_names / sizeof *tensor_names; i++) {
+        const struct tensor_name *at =
+            i < NAMES_MAX ? &reading->architecture->names[i] : &tensor_names[i - NAMES_MAX];
+        if (!at->name || strlen(at->name) != size || memcmp(at->name, stem, size) != 0 ||
             (at->id >= SLOTS_OF_ENDS) != in_layer)
             continue;
         *slot = slot_of_text(at->id + is_bias);
         slot->layer = (short)layer;
-        const struct family_row *row = family_row(family, *slot);
-        return row && (row->members[1] != 0) == at->fused ? row : NULL;
+        const struct family_row *row = family_row(reading->family, *slot);
+        if (row && (row->members[1] != 0) == at->fused)
+            return row;
     }
     return NULL;
 }
@@ -488,35 +600,42 @@ static int convert(struct safetensors_entry *entry, struct tensor_reading *readi
 /* How rows are ordered in a GGUF file, other than in the family's tensor. */
 enum order {
     ORDER_SAME,
-    ORDER_PAIRS,  /* of each head, in pairs that are rotated together */
-    ORDER_THIRDS, /* all queries, all keys, all values, instead of q, k and v head by head */
+    ORDER_PAIRS, /* of each head, in pairs that are rotated together */
+    ORDER_PARTS, /* all queries, all keys, all values, instead of together for each head of keys */
 };
 
-/* The index in a GGUF file of row `row` of `rows`. */
-static size_t stored_row(size_t row, size_t rows, enum order order, size_t heads)
+/* The index in a GGUF file of row `row` of a matrix of queries, keys or all; `heads` of these. */
+static size_t stored_row(size_t row, size_t size, enum order order, const long long heads[2])
 {
-    size_t size = rows / heads; /* of a head, with all that it has there */
-    size_t head = row / size;
     size_t at = row % size;
-    if (order == ORDER_THIRDS)
-        return at / (size / 3) * (rows / 3) + head * (size / 3) + at % (size / 3);
-    return head * size + at % (size / 2) * 2 + at / (size / 2);
+    size_t head = row / size;
+    size_t shared_by = (size_t)(heads[0] / heads[1]);
+    size_t group = head / (shared_by + 2);
+    size_t member = head % (shared_by + 2);
+    if (order == ORDER_PAIRS)
+        return head * size + at % (size / 2) * 2 + at / (size / 2);
+    head = member < shared_by ? group * shared_by + member
+                              : (size_t)heads[0] + (member - shared_by) * (size_t)heads[1] + group;
+    return head * size + at;
 }
 
-static int order_rows(struct safetensors_entry *entry, enum order order, size_t heads,
+static int order_rows(struct safetensors_entry *entry, enum order order, bool is_key,
                       struct tensor_reading *reading)
 {
+    const long long *heads = reading->heads;
     size_t rows = entry->shape[0];
-    size_t parts = order == ORDER_THIRDS ? 3 : 2;
     size_t bytes = dtype_bytes(entry->dtype, entry->count / rows);
-    if (!heads || rows % (parts * heads))
+    size_t count = (size_t)(order == ORDER_PARTS ? heads[0] + 2 * heads[1] : heads[is_key]);
+    size_t multiple = count * (order == ORDER_PARTS ? 1 : 2);
+    if (rows % multiple || heads[0] % heads[1])
         return err_set(reading->err,
-                       "expected a multiple of %zu rows for each of %zu heads, found %zu rows",
-                       parts, heads, rows);
+                       "expected a multiple of %zu rows, for each of %zu heads, found %zu rows",
+                       multiple, count, rows);
     char *to = arena_room(&reading->tensors->arena, rows * bytes, 1, reading->err);
     for (size_t i = 0; to && i < rows; i++)
         memcpy(to + i * bytes,
-               (const char *)entry->data + stored_row(i, rows, order, heads) * bytes, bytes);
+               (const char *)entry->data + stored_row(i, rows / count, order, heads) * bytes,
+               bytes);
     entry->data = to;
     return to ? 0 : -1;
 }
@@ -554,7 +673,7 @@ static int lay_out(struct safetensors_entry *entry, struct slot slot, const stru
     bool is_matrix = entry->rank == 2;
     bool is_scale = entry->rank == 1 && !(slot.id & 1);
     bool is_key = (slot.id & ~1) == SLOT_K;
-    enum order order = row->groups == GROUPS_KV_HEAD ? ORDER_THIRDS
+    enum order order = row->groups == GROUPS_KV_HEAD ? ORDER_PARTS
                        : reading->architecture->pairs && (is_key || (slot.id & ~1) == SLOT_Q)
                            ? ORDER_PAIRS
                            : ORDER_SAME;
@@ -564,7 +683,7 @@ static int lay_out(struct safetensors_entry *entry, struct slot slot, const stru
     if (dtype_is_quantised(entry->dtype) && (transposed || !is_matrix) && convert(entry, reading))
         return -1;
     if (order != ORDER_SAME)
-        return order_rows(entry, order, (size_t)reading->heads[is_key], reading);
+        return order_rows(entry, order, is_key, reading);
     return transposed ? transpose_entry(entry, reading) : 0;
 }
 
@@ -574,7 +693,8 @@ static int read_heads(struct tensor_reading *reading)
         whole_number(reading->gguf, reading->architecture, "attention.head_count",
                      &reading->heads[0], reading->err))
         return -1;
-    reading->family = family_find(reading->architecture->model_type);
+    const char *variant = reading->architecture->variant;
+    reading->family = family_find(variant ? variant : reading->architecture->model_type);
     reading->heads[1] = reading->heads[0];
     return whole_number(reading->gguf, reading->architecture, "attention.head_count_kv",
                         &reading->heads[1], reading->err);
@@ -592,10 +712,11 @@ static int read_tensors(struct tensor_reading *reading)
     for (size_t i = 0; i < gguf->tensor_count; i++) {
         const struct gguf_tensor *tensor = &gguf->tensors[i];
         struct safetensors_entry *entry = &tensors->entries[tensors->count];
-        if (strcmp(tensor->name, "rope_freqs.weight") == 0)
+        if (strcmp(tensor->name, FACTORS) == 0 || strcmp(tensor->name, FACTORS_SHORT) == 0 ||
+            strcmp(tensor->name, FACTORS_LONG) == 0)
             continue; /* the config has it */
         struct slot slot;
-        const struct family_row *row = find_slot(&slot, tensor->name, reading->family);
+        const struct family_row *row = find_slot(&slot, tensor->name, reading);
         /* one without a slot is refused with its own name */
         const char *to = row ? family_tensor_name(name, reading->family, slot) : tensor->name;
         entry->name = arena_text(&tensors->arena, to, strlen(to), reading->err);

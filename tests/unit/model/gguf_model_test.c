@@ -31,6 +31,16 @@ static const struct twin {
     {"qwen2", "golden-families/qwen2"},
     {"qwen3", "golden-families/qwen3"},
     {"gpt_neox", "golden-families/gpt_neox"},
+    {"granite", "golden-families/granite"},
+    {"smollm3", "golden-families/smollm3"},
+    {"phi3", "golden-families/phi3"},
+    {"olmo2", "golden-families/olmo2"},
+    {"phi", "golden-families/phi"},
+    {"stablelm", "golden-families/stablelm"},
+    {"starcoder2", "golden-families/starcoder2"},
+    {"bloom", "golden-families/bloom"},
+    {"falcon", "golden-families/falcon"},
+    {"falcon-7b-style", "golden-families/falcon-7b-style"},
 };
 
 TEST_LOOP(names_shapes_and_numbers_are_those_of_the_original_model, COUNT(twins))
@@ -157,11 +167,35 @@ TEST(factors_of_pairs_agree_with_the_formula)
     model_release(&found);
 }
 
+/* GGUF has Phi-3's factor of vectors as a float32. */
+TEST(factors_for_short_and_long_texts_are_those_of_the_config)
+{
+    struct model found = {0};
+    struct model expected = {0};
+    ck_assert_msg(!model_open(&found, "tests/gguf/phi3-longrope.gguf", &err) &&
+                      !model_open(&expected, "tests/golden-families/phi3-longrope", &err),
+                  "%s", err.text);
+    const struct rotary *rotary = &found.config.rotary;
+    const struct rotary *judge = &expected.config.rotary;
+    size_t trained = (size_t)judge->trained_positions;
+    ck_assert_double_eq_tol(rotary_amplitude(rotary) / rotary_amplitude(judge), 1, 1e-7);
+    ck_assert_double_gt(rotary_amplitude(judge), 1.1);
+    for (size_t pair = 0; pair < judge->components / 2; pair++)
+        for (size_t length = trained; length <= trained + 1; length++)
+            ck_assert_double_eq(rotary_frequency(rotary, pair, length),
+                                rotary_frequency(judge, pair, length));
+    ck_assert_double_ne(rotary_frequency(rotary, 1, trained),
+                        rotary_frequency(rotary, 1, trained + 1));
+    model_release(&expected);
+    model_release(&found);
+}
+
 /* --- keys ------------------------------------------------------------------------------------- */
 
 static const char plain_rotation[] = "no rope_scaling";
 
-/* One more key, a number or a text, or two; `message`: a part of the config or of the error. */
+/* One more key, a number or a text, or two, of the architecture that the first begins with;
+ * `message`: a part of the config or of the error. */
 static const struct key_case {
     const char *key;
     enum gguf_kind kind;
@@ -169,6 +203,7 @@ static const struct key_case {
     const char *message;
     const char *text, *second_key;
     float second;
+    bool whole; /* the second number */
 } key_cases[] = {
     {"llama.rope.freq_base", GGUF_F32, 5e5, "\"rope_theta\": 500000"},
     {"llama.attention.head_count_kv", GGUF_U32, 1, "\"num_key_value_heads\": 1"},
@@ -201,6 +236,29 @@ static const struct key_case {
      "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 4}"},
     {"llama.rope.scale_linear", GGUF_F32, 2,
      "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 2}"},
+    {"llama.rope.scaling.type", GGUF_TEXT, 0,
+     "key 'llama.rope.scaling.type': expected \"none\" or \"linear\", found \"longrope\"",
+     "longrope"},
+    {"gptneox.rope.dimension_count", GGUF_U32, 2, "\"rotary_pct\": 0.5"},
+    {"phi3.attention.sliding_window", GGUF_U32, 5, "\"sliding_window\": 5"},
+    {"phi3.attention.sliding_window", GGUF_U32, 0, "\"sliding_window\": null"},
+    {"olmo2.attention.sliding_window", GGUF_U32, 5,
+     "key 'olmo2.attention.sliding_window': expected 0 or no such key, found 5"},
+    {"granite.attention.scale", GGUF_F32, 0.25, "\"attention_multiplier\": 0.25"},
+    {"granite.residual_scale", GGUF_F32, 0.25,
+     "key 'granite.attention.scale': expected a number, found nothing"},
+    {"gemma2.attention.scale", GGUF_F32, 0.5, "\"query_pre_attn_scalar\": 4"},
+    {"gemma2.attention.scale", GGUF_F32, 0.25,
+     "key 'gemma2.attention.scale': expected 0 or no such key, found 0.25"},
+    {"gemma2.attention.key_length", GGUF_U32, 6, "\"query_pre_attn_scalar\": 6"},
+    {"gemma2.attention.key_length", GGUF_U32, 6, "\"query_pre_attn_scalar\": 4", NULL,
+     "gemma2.block_count", 46, true},
+    {"gemma3.attention.sliding_window", GGUF_U32, 5, "\"sliding_window_pattern\": 3", NULL,
+     "gemma3.attention.sliding_window_pattern", 3, true},
+    {"bloom.attention.max_alibi_bias", GGUF_F32, 8, "\"vocab_size\": 3"},
+    {"bloom.attention.max_alibi_bias", GGUF_F32, 4,
+     "key 'bloom.attention.max_alibi_bias': expected 0 or no such key, found 4"},
+    {"stablelm.use_parallel_residual", GGUF_U32, 0, "\"use_parallel_residual\": true"},
 };
 
 static void put_float_key(struct buf *bytes, const char *key, float number)
@@ -208,6 +266,13 @@ static void put_float_key(struct buf *bytes, const char *key, float number)
     put_text(bytes, key);
     put_number(bytes, GGUF_F32, 4);
     buf_bytes(bytes, &number, sizeof number);
+}
+
+static void put_whole_key(struct buf *bytes, const char *key, unsigned number)
+{
+    put_text(bytes, key);
+    put_number(bytes, GGUF_U32, 4);
+    put_number(bytes, number, 4);
 }
 
 static void put_key(struct buf *bytes, const struct key_case *row)
@@ -224,29 +289,41 @@ static void put_key(struct buf *bytes, const struct key_case *row)
         put_number(bytes, (unsigned long long)row->number, 4);
 }
 
-/* Write a GGUF file with the keys of a small llama and of the row, and its embedding. */
+/* Write a GGUF file with the keys of a small model and of the row, and its embedding. */
 static void put_file(struct buf *bytes, const struct key_case *row)
 {
     static const struct {
         const char *key;
         unsigned number;
-    } sizes[] = {{"llama.embedding_length", 8},     {"llama.block_count", 1},
-                 {"llama.attention.head_count", 2}, {"llama.feed_forward_length", 8},
-                 {"llama.context_length", 16},      {"llama.attention.layer_norm_rms_epsilon", 0}};
+    } sizes[] = {{"embedding_length", 8},
+                 {"attention.head_count", 2},
+                 {"feed_forward_length", 8},
+                 {"context_length", 16},
+                 {"attention.layer_norm_epsilon", 0},
+                 {"attention.layer_norm_rms_epsilon", 0},
+                 {"block_count", 1}};
+    char name[16];
+    char key[64];
+    bool layers = row->second_key && strstr(row->second_key, ".block_count");
+    size_t size_count = COUNT(sizes) - layers;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(row->key, "."), row->key);
+    if (strcmp(name, "tokenizer") == 0)
+        snprintf(name, sizeof name, "llama");
     buf_text(bytes, "GGUF");
     put_number(bytes, 3, 4);
     put_number(bytes, 1, 8);
-    put_number(bytes, COUNT(sizes) + 2 + (row->second_key ? 1 : 0), 8);
+    put_number(bytes, size_count + 2 + (row->second_key ? 1 : 0), 8);
     put_text(bytes, "general.architecture");
     put_number(bytes, GGUF_TEXT, 4);
-    put_text(bytes, "llama");
-    for (size_t i = 0; i < COUNT(sizes); i++) {
-        put_text(bytes, sizes[i].key);
-        put_number(bytes, GGUF_U32, 4);
-        put_number(bytes, sizes[i].number, 4);
+    put_text(bytes, name);
+    for (size_t i = 0; i < size_count; i++) {
+        snprintf(key, sizeof key, "%s.%s", name, sizes[i].key);
+        put_whole_key(bytes, key, sizes[i].number);
     }
     put_key(bytes, row);
-    if (row->second_key)
+    if (row->second_key && row->whole)
+        put_whole_key(bytes, row->second_key, (unsigned)row->second);
+    else if (row->second_key)
         put_float_key(bytes, row->second_key, row->second);
     put_text(bytes, "token_embd.weight");
     put_number(bytes, 2, 4);
