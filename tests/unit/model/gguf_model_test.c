@@ -239,6 +239,7 @@ static const struct key_case {
     {"llama.rope.scaling.type", GGUF_TEXT, 0,
      "key 'llama.rope.scaling.type': expected \"none\" or \"linear\", found \"longrope\"",
      "longrope"},
+    {"gptneox.rope.dimension_count", GGUF_U32, 4, "\"rotary_pct\": 1"},
     {"gptneox.rope.dimension_count", GGUF_U32, 2, "\"rotary_pct\": 0.5"},
     {"phi3.attention.sliding_window", GGUF_U32, 5, "\"sliding_window\": 5"},
     {"phi3.attention.sliding_window", GGUF_U32, 0, "\"sliding_window\": null"},
