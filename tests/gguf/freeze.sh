@@ -27,6 +27,7 @@ freeze tests/golden/gpt2-micro-f16 gpt2 F16
 freeze tests/tokenizers/qwen2-like qwen2-like F16 qwen2
 freeze tests/tokenizers/llama-3-like llama-3-like F16 llama-bpe
 freeze tests/tokenizers/smollm2-like smollm2-like F16 smollm
+freeze tests/tokenizers/falcon-like falcon-like F16 falcon
 freeze tests/tokenizers/gpt-neox-like gpt-neox-like F16 olmo
 freeze tests/tokenizers/sentencepiece-bpe sentencepiece-bpe F16
 mkdir -p tests/break/gguf

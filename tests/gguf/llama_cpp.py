@@ -88,6 +88,12 @@ TOKENIZERS = {  # beginning-of-text token; texts for which llama.cpp gives the s
 }
 
 
+# Other values of tokenizer.ggml.pre, with a tokenizer of tests/tokenizers. Not falcon, for which
+# llama.cpp splits numbers otherwise than Hugging Face's library.
+PRES = {"bloom": "falcon-like", "dbrx": "llama-3-like", "smaug-bpe": "llama-3-like",
+        "stablelm2": "qwen2-like", "starcoder": "smollm2-like", "refact": "smollm2-like"}
+
+
 class Tally:
     passed = failed = 0
 
@@ -115,8 +121,8 @@ def attn(*arguments):
     return subprocess.check_output([PROGRAM, *arguments], text=True)
 
 
-def write(model, path, type_name="F32"):
-    subprocess.check_call([sys.executable, "tests/gguf/write.py", model, path, type_name])
+def write(model, path, *options):
+    subprocess.check_call([sys.executable, "tests/gguf/write.py", model, path, *options])
     return path
 
 
@@ -351,6 +357,9 @@ def check_all(tally, folder):
     for name, (first, suits) in TOKENIZERS.items():
         texts = [*filter(suits, texts_of(name))]
         tally.attempt(check_ids, with_first(name, folder, first), texts, folder)
+    for pre, name in PRES.items():
+        path = write(f"tests/tokenizers/{name}", f"{folder}/{pre}.gguf", "F16", pre)
+        tally.attempt(check_ids, path, [*filter(composed, texts_of(name))], folder)
     tally.attempt(check_ids, tiny, texts_of("smollm2-like"), folder)
 
 

@@ -28,14 +28,28 @@ static unsigned kind_of(const struct vocabulary *vocabulary, size_t id)
 
 /* --- a byte-level BPE ------------------------------------------------------------------------- */
 
+/* Falcon splits at punctuation, like GPT-2, and after three digits; BLOOM at blanks and points. */
+static const char falcon_stages[] =
+    "{\"type\": \"Sequence\", \"pretokenizers\": ["
+    "{\"type\": \"Punctuation\", \"behavior\": \"Contiguous\"}, "
+    "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"use_regex\": true}, "
+    "{\"type\": \"Digits\", \"individual_digits\": false}, "
+    "{\"type\": \"Split\", \"pattern\": {\"Regex\": \"[0-9][0-9][0-9]\"}, "
+    "\"behavior\": \"Isolated\"}]}";
+static const char bloom_stages[] =
+    "{\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Split\", \"pattern\": "
+    "{\"Regex\": \" ?[^(\\\\s|[.,!?…。，、।۔،])]+\"}, \"behavior\": \"Isolated\"}, "
+    "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"use_regex\": false}]}";
+
 /* How a byte-level BPE splits texts before pairs are merged. */
 static const struct gguf_pre {
-    const char *name; /* tokenizer.ggml.pre */
-    int pattern;      /* of splitter_patterns */
-    bool digits;      /* each by itself, first */
-    bool composes;    /* NFC, before */
-    bool takes_whole; /* a piece that is an entry is not merged from parts */
-    bool begins;      /* texts begin with BOS where no key says so */
+    const char *name;   /* tokenizer.ggml.pre */
+    int pattern;        /* of splitter_patterns */
+    bool digits;        /* each by itself, first */
+    bool composes;      /* NFC, before */
+    bool takes_whole;   /* a piece that is an entry is not merged from parts */
+    bool begins;        /* texts begin with BOS where no key says so */
+    const char *stages; /* as JSON, instead of pattern and digits */
 } pre_rows[] = {
     {"gpt-2", PATTERN_GPT2},
     {"phi-2", PATTERN_GPT2},
@@ -43,9 +57,16 @@ static const struct gguf_pre {
     {"llama-bpe", PATTERN_LLAMA3, false, false, true, true},
     {"llama3", PATTERN_LLAMA3, false, false, true, true},
     {"llama-v3", PATTERN_LLAMA3, false, false, true, true},
+    {"dbrx", PATTERN_LLAMA3},                          /* OLMo 2, Phi-4 */
+    {"smaug-bpe", PATTERN_LLAMA3, false, false, true}, /* SmolLM3 */
     {"qwen2", PATTERN_QWEN2, false, true},
+    {"stablelm2", PATTERN_QWEN2, false, true},
     {"deepseek-r1-qwen", PATTERN_QWEN2, false, true},
     {"smollm", PATTERN_GPT2, true},
+    {"starcoder", PATTERN_GPT2, true},
+    {"refact", PATTERN_GPT2, true}, /* Granite */
+    {"falcon", .stages = falcon_stages},
+    {"bloom", .stages = bloom_stages},
 };
 
 /* Older files of GPT-2 have no such key. *row stays NULL: it is none of these. */
@@ -74,6 +95,11 @@ static void put_pre(struct json_writer *json, const struct gguf_pre *row)
 {
     if (row->composes)
         json_put_raw(json, "normalizer", "{\"type\": \"NFC\"}");
+    json_put_raw(json, "decoder", byte_level);
+    if (row->stages) {
+        json_put_raw(json, "pre_tokenizer", row->stages);
+        return;
+    }
     json_put_open(json, "pre_tokenizer", '{');
     json_put_text(json, "type", "Sequence");
     json_put_open(json, "pretokenizers", '[');
@@ -89,7 +115,6 @@ static void put_pre(struct json_writer *json, const struct gguf_pre *row)
     json_put_raw(json, NULL, byte_level);
     json_put_close(json, ']');
     json_put_close(json, '}');
-    json_put_raw(json, "decoder", byte_level);
 }
 
 /* A stage of a type that the reader refuses by this name, which may be of any bytes. */
