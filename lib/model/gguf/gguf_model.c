@@ -427,7 +427,7 @@ static void put_rotation(struct writer *w)
     put_key(w, &theta);
     if (w->architecture->wide_layers)
         json_put_integer(&w->json, "query_pre_attn_scalar", divisor(w));
-    if (turning != (long long)((double)width * w->family->turning))
+    if (!w->failed && turning != (long long)((double)width * w->family->turning))
         put_share(w, turning, width);
     put_scaling(w);
 }
