@@ -68,19 +68,19 @@ void buf_fill(struct buf *buf, char c, size_t count)
 void buf_repeat(struct buf *buf, const void *bytes, size_t size, size_t times)
 {
     size_t total = 0;
-    size_t there = size;
     if (!num_multiply(&total, size, times))
         refuse(buf, SIZE_MAX);
-    else if (times)
-        buf_bytes(buf, bytes, size);
-    if (total <= size || !reserve(buf, total - size))
+    if (!reserve(buf, total))
         return;
-    for (size_t left = total - size, part; left; left -= part, there += part) {
-        part = left < there ? left : there;
-        memcpy(buf->bytes + buf->size, buf->bytes + buf->size - there, part);
-        buf->size += part;
+    char *begin = buf->bytes + buf->size;
+    if (total)
+        memcpy(begin, bytes, size);
+    for (size_t done = size, part; done < total; done += part) { /* each copy doubles them */
+        part = num_min(done, total - done);
+        memcpy(begin + done, begin, part);
     }
-    buf->bytes[buf->size] = '\0';
+    begin[total] = '\0';
+    buf->size += total;
 }
 
 void buf_format(struct buf *buf, const char *format, ...)
