@@ -2,10 +2,12 @@
 
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "base/host_call.h"
 #include "base/memory.h"
 #include "lens/continuation.h"
 #include "lens/edits.h"
@@ -13,6 +15,139 @@
 #include "model/cache.h"
 #include "text/label.h"
 #include "text/post_processor.h"
+
+/* --- calls of the program that uses the library -----------------------------------------------
+ *
+ * One at a time on an object, which may be closed during a call, and whose files may become
+ * shorter. SIGBUS is handled while an object is open. A fault in a file that a call mapped fills
+ * the rest of the mapping with zeros, and the call fails. Other faults go to the handler that was
+ * set before. */
+
+struct host_object {
+    atomic_size_t holders; /* the opener, running calls, objects that need it */
+    atomic_bool closed, busy;
+    void (*release)(struct host_object *object);
+};
+
+struct host_call {
+    struct host_object *object;
+    const void *owner; /* of this thread's mappings before the call */
+    bool blocked;      /* this thread blocked SIGBUS */
+};
+
+static struct {
+    pthread_mutex_t mutex;
+    size_t objects; /* open ones */
+    bool is_set;
+    struct sigaction before;
+} handler = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static void answer(int signal_number, siginfo_t *info, void *context)
+{
+    const struct sigaction *before = &handler.before;
+    bool is_fault = info->si_code > 0; /* else a process sent it */
+    if (is_fault && mapping_list_fill(info->si_addr))
+        return;
+    if (before->sa_flags & SA_SIGINFO) {
+        before->sa_sigaction(signal_number, info, context);
+    } else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
+        before->sa_handler(signal_number);
+    } else if (is_fault || before->sa_handler == SIG_DFL) {
+        signal(signal_number, SIG_DFL);
+        raise(signal_number); /* handled after this handler returns */
+    }
+}
+
+/* The handler runs on the program's stack for signals, if any: some programs need that. */
+static void set_handler(void)
+{
+    struct sigaction action = {.sa_sigaction = answer, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK)};
+    sigaction(SIGBUS, NULL, &handler.before); /* before ours can be called */
+    action.sa_mask = handler.before.sa_mask;
+    handler.is_set = sigaction(SIGBUS, &action, NULL) == 0;
+}
+
+/* A handler that was set after ours may call ours, which then stays. */
+static void reset_handler(void)
+{
+    struct sigaction now;
+    if (sigaction(SIGBUS, NULL, &now) || !(now.sa_flags & SA_SIGINFO) || now.sa_sigaction != answer)
+        return;
+    sigaction(SIGBUS, &handler.before, NULL);
+    handler.is_set = false;
+}
+
+/* `release` is called after the last drop, one for init and one for each hold. */
+static void host_object_init(struct host_object *object,
+                             void (*release)(struct host_object *object))
+{
+    *object = (struct host_object){.holders = 1, .release = release};
+    pthread_mutex_lock(&handler.mutex);
+    if (handler.objects++ == 0 && !handler.is_set)
+        set_handler();
+    pthread_mutex_unlock(&handler.mutex);
+}
+
+static void host_object_hold(struct host_object *object)
+{
+    atomic_fetch_add(&object->holders, 1);
+}
+
+static void host_object_drop(struct host_object *object)
+{
+    if (atomic_fetch_sub(&object->holders, 1) > 1)
+        return;
+    object->release(object);
+    pthread_mutex_lock(&handler.mutex);
+    if (--handler.objects == 0 && handler.is_set)
+        reset_handler();
+    pthread_mutex_unlock(&handler.mutex);
+}
+
+/* Refuse calls from now on and drop the object; the second time do nothing. */
+static void host_object_close(struct host_object *object)
+{
+    if (!atomic_exchange(&object->closed, true))
+        host_object_drop(object);
+}
+
+static void set_blocked(bool blocked, sigset_t *before)
+{
+    sigset_t bus;
+    sigemptyset(&bus);
+    sigaddset(&bus, SIGBUS);
+    pthread_sigmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &bus, before);
+}
+
+/* Hold the object for a call, and own the files that it maps. Fails if the object is closed or
+ * another call runs. */
+static int host_call_begin(struct host_call *call, struct host_object *object, struct err *err)
+{
+    sigset_t before;
+    if (object->closed)
+        return err_usage(err, "the model was closed");
+    if (atomic_exchange(&object->busy, true))
+        return err_usage(err, "the model is in use: expected one call at a time, found another "
+                              "from a sink or a thread");
+    host_object_hold(object);
+    set_blocked(false, &before);
+    *call = (struct host_call){object, mapping_list_own(object), sigismember(&before, SIGBUS) == 1};
+    return 0;
+}
+
+/* Drop the object. Returns `failed`, or -1 with `err` if a file of the object became shorter. */
+static int host_call_end(const struct host_call *call, int failed, struct err *err)
+{
+    failed |= mapping_list_check(call->object, err);
+    mapping_list_own(call->owner);
+    if (call->blocked)
+        set_blocked(true, NULL);
+    call->object->busy = false;
+    host_object_drop(call->object);
+    return failed;
+}
+
+/* --- models, texts and errors ----------------------------------------------------------------- */
 
 struct attn_model {
     struct host_object object;

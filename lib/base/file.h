@@ -59,7 +59,7 @@ void file_release(struct file *file);
  * handler that ends the program. */
 const char *mapping_list_path(const void *address);
 
-/* For a handler that continues with zeros (host_call.h): fill an owner's file with zeros, from the
+/* For a handler that continues with zeros (lib/attn.c): fill an owner's file with zeros, from the
  * page of this address on. False: the address is in no owner's file, or the system refuses. */
 bool mapping_list_fill(const void *address);
 

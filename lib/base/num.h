@@ -1,4 +1,4 @@
-/* num.h: numbers to and from text, checked sizes, measurements for people, base64. */
+/* num.h: numbers to and from text, checked sizes, base64. */
 #ifndef ATTN_BASE_NUM_H
 #define ATTN_BASE_NUM_H
 
@@ -61,25 +61,15 @@ uint64_t num_of_bytes(const char *bytes, size_t size);
  * size. False: it is not base64. */
 bool base64_decode(char *out, size_t *size, const char *text, size_t text_size);
 
-/* --- measurements ----------------------------------------------------------------------------- */
+/* --- for people ------------------------------------------------------------------------------- */
 
-enum { AMOUNT_BYTES = 32, BAR_COLUMNS = 16, BAR_BYTES = 3 * BAR_COLUMNS + 1 };
+enum { BAR_COLUMNS = 16, BAR_BYTES = 3 * BAR_COLUMNS + 1 };
 
 /* Write bytes with a binary unit: `1.5 KiB`. Returns `text`. */
 const char *num_size(char text[NUM_SIZE_BYTES], uint64_t bytes);
 
-/* Write three significant digits and a unit: `251 GFLOP/s`. Returns `text`. */
-const char *amount_write(char text[AMOUNT_BYTES], double value, const char *unit);
-
 /* Draw a share, clamped to 0 … 1, as a bar of eighths of a column (██████▊) and blanks, at most
  * BAR_COLUMNS wide. Returns `bar`. */
 const char *bar_draw(char bar[BAR_BYTES], double share, int columns);
-
-/* The median of a member of `count` structs, at least one: `first` is that of the first struct,
- * `step_bytes` the size of a struct. `sorted` has a capacity of `count`. */
-double median(const double *first, size_t step_bytes, size_t count, double *sorted);
-
-/* The exponent b of y = a * x^b, fitted to the second half of the points; NAN: fewer than two. */
-double growth_exponent(const size_t *x, const double *y, size_t count);
 
 #endif

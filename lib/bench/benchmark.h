@@ -47,4 +47,15 @@ struct report;
 int benchmark(struct report *result, const struct bench_plan *plan, struct arena *arena,
               struct err *err);
 
+/* Write three significant digits and a unit: `251 GFLOP/s`. Returns `text`. */
+enum { AMOUNT_BYTES = 32 };
+const char *amount_write(char text[AMOUNT_BYTES], double value, const char *unit);
+
+/* The median of a member of `count` structs, at least one: `first` is that of the first struct,
+ * `step_bytes` the size of a struct. `sorted` has a capacity of `count`. */
+double median(const double *first, size_t step_bytes, size_t count, double *sorted);
+
+/* The exponent b of y = a * x^b, fitted to the second half of the points; NAN: fewer than two. */
+double growth_exponent(const size_t *x, const double *y, size_t count);
+
 #endif

@@ -6,7 +6,6 @@
 #include "../rigs/patience.h"
 #include "../unit.h"
 #include "base/memory.h"
-#include "base/num.h"
 #include "lens/report.h"
 #include "model/mechanism.h"
 #include "model/model.h"
@@ -176,4 +175,48 @@ TEST(a_failed_allocation_is_an_error)
         }
         ck_assert_uint_gt(failures, one_of(1) == 1 ? 14 : 1);
     }
+}
+
+TEST(large_numbers_have_three_digits)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {{0, "0.000 B"},    {0.31234, "0.312 B"}, {1.234, "1.23 B"},
+                 {17.25, "17.2 B"}, {251.4, "251 B"},     {12345, "12345 B"}};
+    char text[AMOUNT_BYTES];
+    for (size_t i = 0; i < COUNT(cases); i++)
+        ck_assert_str_eq(amount_write(text, cases[i].value, "B"), cases[i].text);
+}
+
+TEST(median_is_the_middle_value_or_the_mean_of_two)
+{
+    static const struct {
+        size_t count;
+        double values[6];
+        double expected;
+    } cases[] = {
+        {1, {7}, 7},
+        {2, {7, 1}, 4},
+        {3, {9, 1, 2}, 2},
+        {4, {9, 1, 2, 4}, 3},
+        {5, {1e9, 5, 5, 4, -1e9}, 5},
+        {6, {6, 5, 4, 3, 2, 1}, 3.5},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        double sorted[6];
+        double found = median(cases[i].values, sizeof(double), cases[i].count, sorted);
+        ck_assert_double_eq(found, cases[i].expected);
+    }
+}
+
+TEST(median_of_one_member_leaves_the_array_unchanged)
+{
+    static const struct row {
+        double other, value;
+    } rows[] = {{100, 3}, {200, 1}, {300, 2}};
+    double sorted[3];
+    ck_assert_double_eq(median(&rows[0].value, sizeof *rows, 3, sorted), 2);
+    ck_assert_double_eq(median(&rows[0].other, sizeof *rows, 3, sorted), 200);
+    ck_assert_double_eq(rows[0].value, 3);
 }
