@@ -15,108 +15,92 @@
 #include "base/utf8.h"
 #include "format/sniff_format.h"
 
-/* --- the grammar ------------------------------------------------------------------------------ */
+/* --- the scanner: checks the grammar, and moves cursors, for which it cannot fail ----------------
+ *
+ * A function that reads from `at` on returns the end of what it read, or NULL with `err`. */
 
 enum {
-    END = -1, /* what peek finds after the last byte */
+    END = -1, /* what peek returns after the last byte */
     FOUND_BYTES = 32,
 };
 
-struct document {
-    const char *bytes;
-    size_t size;
-    size_t at;
-    int depth; /* arrays and objects that are open */
-    struct json_extent extent;
+struct scanner {
+    const char *start, *end;    /* errors count bytes from `start` */
+    const char *zero;           /* the first escape \u0000; NULL: none */
+    size_t count;               /* of items or members of the last value; 0 for other values */
+    size_t values, text_bytes;  /* so far: all values, and bytes of all texts as written */
+    struct json_extent *extent; /* to list large containers; NULL: they are not listed */
+    int depth;                  /* arrays and objects that are open */
     struct err *err;
 };
 
-static int peek(const struct document *in)
+static inline int peek(const struct scanner *in, const char *at)
 {
-    return in->at < in->size ? (unsigned char)in->bytes[in->at] : END;
+    return at < in->end ? (unsigned char)*at : END;
 }
 
-/* Skip `c` if it comes next. */
-static bool take(struct document *in, int c)
+/* "expected ..., found" the next character: `'x'`, `U+7231`, `the byte 0xff` or `the end`. */
+static const char *refuse(const struct scanner *in, const char *at, const char *expected)
 {
-    if (peek(in) != c)
-        return false;
-    in->at++;
-    return true;
-}
-
-/* Describe the next character for a message: `'x'`, `U+7231`, `the byte 0xff` or `the end`. */
-static const char *found(char text[FOUND_BYTES], const struct document *in)
-{
+    char found[FOUND_BYTES] = "the end";
     uint32_t character = 0;
-    int c = peek(in);
-    if (c == END)
-        snprintf(text, FOUND_BYTES, "the end");
-    else if (c >= ' ' && c <= '~')
-        snprintf(text, FOUND_BYTES, "'%c'", c);
-    else if (utf8_decode(&character, in->bytes + in->at, in->size - in->at))
-        snprintf(text, FOUND_BYTES, "U+%04X", (unsigned)character);
-    else
-        snprintf(text, FOUND_BYTES, "the byte 0x%02x", (unsigned)c);
-    return text;
+    int c = peek(in, at);
+    if (c >= ' ' && c <= '~')
+        snprintf(found, sizeof found, "'%c'", c);
+    else if (c != END && utf8_decode(&character, at, (size_t)(in->end - at)))
+        snprintf(found, sizeof found, "U+%04X", (unsigned)character);
+    else if (c != END)
+        snprintf(found, sizeof found, "the byte 0x%02x", (unsigned)c);
+    err_set(in->err, "byte %zu: expected %s, found %s", (size_t)(at - in->start), expected, found);
+    return NULL;
 }
 
-static int refuse(const struct document *in, const char *expected)
+static inline const char *scan_blanks(const struct scanner *in, const char *at)
 {
-    char text[FOUND_BYTES];
-    return err_set(in->err, "byte %zu: expected %s, found %s", in->at, expected, found(text, in));
+    return peek(in, at) <= ' ' ? json_blanks_end(at, in->end) : at;
 }
 
-static void pass_blanks(struct document *in)
-{
-    if (peek(in) <= ' ')
-        in->at = (size_t)(json_blanks_end(in->bytes + in->at, in->bytes + in->size) - in->bytes);
-}
-
-static bool is_digit(int c)
+static inline bool is_digit(int c)
 {
     return c >= '0' && c <= '9';
 }
 
 /* One digit or more. */
-static int check_digits(struct document *in)
+static const char *scan_digits(const struct scanner *in, const char *at)
 {
-    if (!is_digit(peek(in)))
-        return refuse(in, "a digit");
-    while (is_digit(peek(in)))
-        in->at++;
-    return 0;
+    if (!is_digit(peek(in, at)))
+        return refuse(in, at, "a digit");
+    while (is_digit(peek(in, at)))
+        at++;
+    return at;
 }
 
 /* [-] (0 | 1-9 digits) [. digits] [(e | E) [+ | -] digits] */
-static int check_number(struct document *in)
+static const char *scan_number(const struct scanner *in, const char *at)
 {
-    take(in, '-');
-    if (take(in, '0')) {
-        if (is_digit(peek(in)))
-            return refuse(in, "no digit after a leading 0");
-    } else if (check_digits(in)) {
-        return -1;
-    }
-    if (take(in, '.') && check_digits(in))
-        return -1;
-    if (!take(in, 'e') && !take(in, 'E'))
-        return 0;
-    if (!take(in, '+'))
-        take(in, '-');
-    return check_digits(in);
+    at += *at == '-';
+    if (peek(in, at) != '0')
+        at = scan_digits(in, at);
+    else if (is_digit(peek(in, ++at)))
+        return refuse(in, at, "no digit after a leading 0");
+    if (at && peek(in, at) == '.')
+        at = scan_digits(in, at + 1);
+    if (!at || (peek(in, at) != 'e' && peek(in, at) != 'E'))
+        return at;
+    at++;
+    return scan_digits(in, at + (peek(in, at) == '+' || peek(in, at) == '-'));
 }
 
-static int check_word(struct document *in, const char *word)
+static const char *scan_word(const struct scanner *in, const char *at, const char *word)
 {
     char expected[32];
-    for (const char *c = word; *c; c++) {
-        if (take(in, *c))
+    for (const char *c = word; *c; c++, at++) {
+        if (peek(in, at) == *c)
             continue;
         snprintf(expected, sizeof expected, "'%c' of '%s'", *c, word);
-        return refuse(in, expected);
+        return refuse(in, at, expected);
     }
-    return 0;
+    return at;
 }
 
 static int hex_value(int c)
@@ -129,70 +113,59 @@ static int hex_value(int c)
 }
 
 /* The `uXXXX` of an escape. */
-static int check_unit(struct document *in, int *unit)
+static const char *scan_unit(const struct scanner *in, const char *at, int *unit)
 {
     *unit = 0;
-    in->at++; /* the u */
-    for (int i = 0; i < 4; i++, in->at++) {
-        int digit = hex_value(peek(in));
+    at++; /* the u */
+    for (int i = 0; i < 4; i++, at++) {
+        int digit = hex_value(peek(in, at));
         if (digit < 0)
-            return refuse(in, "a hexadecimal digit");
+            return refuse(in, at, "a hexadecimal digit");
         *unit = *unit * 16 + digit;
     }
-    return 0;
+    return at;
 }
 
 /* U+10000 and beyond are escaped as two units, D800-DBFF and DC00-DFFF; one alone is no text. */
-static int check_unicode(struct document *in)
+static const char *scan_unicode(struct scanner *in, const char *backslash)
 {
-    size_t start = in->at - 1;
     int high = 0;
     int low = 0;
-    if (check_unit(in, &high))
-        return -1;
-    if (high < 0xd800 || high > 0xdfff)
-        return 0;
-    if (high < 0xdc00 && take(in, '\\') && peek(in) == 'u') {
-        if (check_unit(in, &low))
-            return -1;
-        if (low >= 0xdc00 && low <= 0xdfff)
-            return 0;
+    const char *at = scan_unit(in, backslash + 1, &high);
+    if (!high && !in->zero)
+        in->zero = backslash;
+    if (!at || high < 0xd800 || high > 0xdfff)
+        return at;
+    if (high < 0xdc00 && peek(in, at) == '\\' && peek(in, at + 1) == 'u') {
+        at = scan_unit(in, at + 1, &low);
+        if (!at || (low >= 0xdc00 && low <= 0xdfff))
+            return at;
     }
-    return err_set(in->err, "byte %zu: expected a pair of surrogates, found \\u%04x alone", start,
-                   (unsigned)high);
-}
-
-static int check_escape(struct document *in)
-{
-    in->at++; /* the backslash */
-    int c = peek(in);
-    if (c == 'u')
-        return check_unicode(in);
-    if (c <= 0 || !strchr("\"\\/bfnrt", c))
-        return refuse(in, "one of \"\\/bfnrtu after '\\'");
-    in->at++;
-    return 0;
+    err_set(in->err, "byte %zu: expected a pair of surrogates, found \\u%04x alone",
+            (size_t)(backslash - in->start), (unsigned)high);
+    return NULL;
 }
 
 /* One character of a text, escaped or not. */
-static int check_character(struct document *in)
+static const char *scan_character(struct scanner *in, const char *at)
 {
     uint32_t character = 0;
-    int c = peek(in);
-    if (c == '\\')
-        return check_escape(in);
-    if (c == END)
-        return refuse(in, "a closing '\"'");
-    if (c < ' ')
-        return refuse(in, "an escape for a control character");
-    size_t length = c < 0x80 ? 1 : utf8_decode(&character, in->bytes + in->at, in->size - in->at);
-    if (length == 0)
-        return refuse(in, "UTF-8");
-    in->at += length;
-    return 0;
+    if (at == in->end)
+        return refuse(in, at, "a closing '\"'");
+    if (*at == '\\') {
+        int c = peek(in, at + 1);
+        if (c == 'u')
+            return scan_unicode(in, at);
+        bool known = c > 0 && strchr("\"\\/bfnrt", c);
+        return known ? at + 2 : refuse(in, at + 1, "one of \"\\/bfnrtu after '\\'");
+    }
+    if (peek(in, at) < ' ')
+        return refuse(in, at, "an escape for a control character");
+    size_t length = utf8_decode(&character, at, (size_t)(in->end - at));
+    return length ? at + length : refuse(in, at, "UTF-8");
 }
 
-/* The end of the characters from here on that need no escape. */
+/* The end of the bytes from `at` on that need neither an escape nor a closer check. */
 #ifdef __SSE2__
 
 enum { BLOCK_BYTES = 16, BLOCK_BITS = (1 << BLOCK_BYTES) - 1 };
@@ -214,9 +187,9 @@ static inline unsigned bytes_that_stop(__m128i block)
     return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quotes, slashes), controls));
 }
 
-/* C2 to DF begin characters of two bytes, E1 to EC of three, and all that is asked of these is that
- * the others go on; what else is not ASCII takes a closer look. What comes after a text waits for
- * the stop alone, not for what is asked of its characters. */
+/* C2 to DF begin characters of two bytes and E1 to EC of three, which only need continuation bytes;
+ * scan_character checks all others. The result for a block depends on the stop alone, not on these
+ * checks, so that processors need not wait for them. */
 static inline const char *plain_end(const char *at, const char *end)
 {
     while (end - at >= BLOCK_BYTES) {
@@ -249,183 +222,100 @@ static const char *plain_end(const char *at, const char *end)
 
 #endif
 
-static int check_text(struct document *in)
+/* Inlined: a cursor wants the end alone. */
+static inline __attribute__((always_inline)) const char *scan_text(struct scanner *in,
+                                                                   const char *at)
 {
-    size_t start = ++in->at; /* after the quote */
-    for (;;) {
-        in->at = (size_t)(plain_end(in->bytes + in->at, in->bytes + in->size) - in->bytes);
-        if (take(in, '"')) {
-            in->extent.text_bytes += in->at - 1 - start;
-            return 0;
+    const char *start = ++at; /* after the quote */
+    while (at) {
+        at = plain_end(at, in->end);
+        if (at < in->end && *at == '"') {
+            in->text_bytes += (size_t)(at - start);
+            return at + 1;
         }
-        if (check_character(in))
-            return -1;
+        at = scan_character(in, at);
     }
+    return NULL;
 }
 
-static int check_value(struct document *in);
-
-static int check_member(struct document *in)
+/* A member's name and the colon, up to its value. */
+static inline const char *scan_name(struct scanner *in, const char *at)
 {
-    if (peek(in) != '"')
-        return refuse(in, "a name in quotes");
-    if (check_text(in))
-        return -1;
-    pass_blanks(in);
-    if (!take(in, ':'))
-        return refuse(in, "':'");
-    pass_blanks(in);
-    return check_value(in);
+    if (peek(in, at) != '"')
+        return refuse(in, at, "a name in quotes");
+    at = scan_text(in, at);
+    if (at)
+        at = scan_blanks(in, at);
+    if (at && peek(in, at) != ':')
+        return refuse(in, at, "':'");
+    return at ? scan_blanks(in, at + 1) : NULL;
 }
 
-/* Blanks between items, most often the same ones again: then where the next item is does not wait
- * for a look at them. */
-struct gap {
-    uint64_t blanks, mask; /* of at most 7 */
-    size_t size;
-};
+static const char *scan_value(struct scanner *in, const char *at);
 
-static const char *gap_end(struct gap *gap, const char *at, const char *end)
+/* An array or an object. Only this function recurses, so depth is limited here. */
+static const char *scan_container(struct scanner *in, const char *at)
 {
-    uint64_t seen;
-    memcpy(&seen, at, sizeof seen);
-    if (((seen ^ gap->blanks) & gap->mask) == 0 && at[gap->size] > ' ')
-        return at + gap->size;
-    const char *found = json_blanks_end(at, end);
-    if (found - at < (ptrdiff_t)sizeof seen)
-        *gap = (struct gap){seen, ((uint64_t)1 << 8 * (found - at)) - 1, (size_t)(found - at)};
-    return found;
-}
-
-/* After a text that is plain; NULL: it takes a closer look. The others alike. */
-static inline const char *pass_plain_text(const char *at, const char *end, size_t *text_bytes)
-{
-    if (*at != '"')
-        return NULL;
-    const char *quote = plain_end(at + 1, end);
-    *text_bytes += (size_t)(quote - at - 1);
-    return *quote == '"' ? quote + 1 : NULL;
-}
-
-static inline const char *pass_plain_number(const char *at, const char *end)
-{
-    const char *digits = at + (*at == ' ');
-    for (at = digits; at < end && is_digit(*at); at++)
-        ;
-    return at == digits || (*digits == '0' && at > digits + 1) ? NULL : at;
-}
-
-static inline const char *pass_plain_pair(const char *at, const char *end, struct gap gaps[3],
-                                          size_t *text_bytes)
-{
-    at = pass_plain_text(gap_end(&gaps[0], at + 1, end), end, text_bytes);
-    if (!at || *at != ',')
-        return NULL;
-    at = pass_plain_text(gap_end(&gaps[1], at + 1, end), end, text_bytes);
-    if (!at)
-        return NULL;
-    at = gap_end(&gaps[2], at, end);
-    return *at == ']' ? at + 1 : NULL;
-}
-
-/* Pass the items of a long list that are `"text",`, `["a", "b"],` or `"name": 12,`, as long as no
- * other comes; how many that are. */
-static size_t pass_plain_items(struct document *in, bool is_object)
-{
-    enum { NEAR_END = 64 }; /* more than one item goes beyond its last text */
-    struct gap gaps[4] = {0};
-    size_t count = 0;
-    if (in->size - in->at <= NEAR_END)
-        return 0;
-    const char *at = in->bytes + in->at;
-    const char *end = in->bytes + in->size - NEAR_END;
-    for (size_t text_bytes = 0; at < end; count++, text_bytes = 0) {
-        bool is_pair = *at == '[' && !is_object && in->depth < JSON_DEPTH_MAX;
-        const char *next = is_pair ? pass_plain_pair(at, end, gaps + 1, &text_bytes)
-                                   : pass_plain_text(at, end, &text_bytes);
-        if (next && is_object)
-            next = *next == ':' ? pass_plain_number(next + 1, end) : NULL;
-        if (!next || next >= end || *next != ',')
-            break;
-        in->extent.text_bytes += text_bytes;
-        in->extent.values += is_pair ? 3 : 1;
-        at = gap_end(&gaps[0], next + 1, in->bytes + in->size);
-    }
-    in->at = (size_t)(at - in->bytes);
-    return count;
-}
-
-/* An array or an object; the only place that recursion passes through, so depth is bounded here. */
-static int check_container(struct document *in)
-{
-    struct json_extent *extent = &in->extent;
-    size_t start = in->at;
-    size_t count = 0;
-    bool is_object = peek(in) == '{';
+    struct json_extent *extent = in->extent;
+    const char *start = at;
+    bool is_object = *start == '{';
     char close = is_object ? '}' : ']';
-    if (in->depth == JSON_DEPTH_MAX)
-        return err_set(in->err, "byte %zu: expected at most %d levels of nesting, found more",
-                       in->at, JSON_DEPTH_MAX);
+    size_t count = 0;
+    if (in->depth == JSON_DEPTH_MAX) {
+        err_set(in->err, "byte %zu: expected at most %d levels of nesting, found more",
+                (size_t)(start - in->start), JSON_DEPTH_MAX);
+        return NULL;
+    }
     in->depth++;
-    in->at++; /* the bracket */
-    pass_blanks(in);
-    for (bool closed = take(in, close); !closed; count++) {
-        count += pass_plain_items(in, is_object);
-        if (is_object ? check_member(in) : check_value(in))
-            return -1;
-        pass_blanks(in);
-        closed = take(in, close);
-        if (!closed && !take(in, ','))
-            return refuse(in, is_object ? "',' or '}'" : "',' or ']'");
+    at = scan_blanks(in, at + 1);
+    for (bool closed = peek(in, at) == close; !closed; count++) {
+        if (is_object && !(at = scan_name(in, at)))
+            return NULL;
+        if (!(at = scan_value(in, at)))
+            return NULL;
+        at = scan_blanks(in, at);
+        int next = peek(in, at);
+        closed = next == close;
+        if (!closed && next != ',')
+            return refuse(in, at, is_object ? "',' or '}'" : "',' or ']'");
         if (!closed)
-            pass_blanks(in);
+            at = scan_blanks(in, at + 1);
     }
     in->depth--;
-    if (in->at - start >= JSON_CONTAINER_BYTES && extent->container_count < JSON_CONTAINERS)
-        extent->containers[extent->container_count++] =
-            (struct json_container){in->bytes + start, in->at - start, count};
-    return 0;
+    in->count = count;
+    size_t size = (size_t)(++at - start);
+    if (extent && size >= JSON_CONTAINER_BYTES && extent->container_count < JSON_CONTAINERS)
+        extent->containers[extent->container_count++] = (struct json_container){start, size, count};
+    return at;
 }
 
-static int check_value(struct document *in)
+static inline const char *scan_value(struct scanner *in, const char *at)
 {
-    int c = peek(in);
-    in->extent.values++;
-    if (c == '{' || c == '[')
-        return check_container(in);
+    int c = peek(in, at);
+    in->count = 0;
+    in->values++;
     if (c == '"')
-        return check_text(in);
+        return scan_text(in, at);
+    if (c == '{' || c == '[')
+        return scan_container(in, at);
     if (c == '-' || is_digit(c))
-        return check_number(in);
+        return scan_number(in, at);
     const char *word = c == 't' ? "true" : c == 'f' ? "false" : c == 'n' ? "null" : NULL;
-    return word ? check_word(in, word) : refuse(in, "a value");
+    return word ? scan_word(in, at, word) : refuse(in, at, "a value");
 }
 
-int json_grammar_check(struct json_extent *extent, const char *bytes, size_t size, struct err *err)
+static int scan_document(struct scanner *in, struct json_extent *extent, const char *bytes,
+                         size_t size, struct err *err)
 {
-    struct document in = {.bytes = bytes, .size = size, .err = err};
-    pass_blanks(&in);
-    if (check_value(&in))
-        return -1;
-    pass_blanks(&in);
-    if (extent)
-        *extent = in.extent;
-    return in.at == size ? 0 : refuse(&in, "the end");
+    *in = (struct scanner){.start = bytes, .end = bytes + size, .extent = extent, .err = err};
+    const char *at = scan_value(in, scan_blanks(in, bytes));
+    at = at ? scan_blanks(in, at) : NULL;
+    return err_if(!at || (at != in->end && !refuse(in, at, "the end")));
 }
 
-/* Refuse the escape \u0000, which would end texts early. In valid JSON a backslash occurs only in
- * strings and is never the last byte. */
-static int check_zeros(const char *bytes, size_t size, struct err *err)
+int json_grammar_check(const char *bytes, size_t size, struct err *err)
 {
-    const char *end = bytes + size;
-    const char *at = bytes;
-    while ((at = memchr(at, '\\', (size_t)(end - at)))) {
-        if (at[1] == 'u' && memcmp(at + 2, "0000", 4) == 0)
-            return err_set(err, "byte %zu: expected no \\u0000 in a text, found one",
-                           (size_t)(at - bytes));
-        at += 2;
-    }
-    return 0;
+    return scan_document(&(struct scanner){0}, NULL, bytes, size, err);
 }
 
 /* --- a walk without a tree -------------------------------------------------------------------- */
@@ -433,10 +323,11 @@ static int check_zeros(const char *bytes, size_t size, struct err *err)
 int json_cursor_open(struct json_cursor *cursor, struct json_extent *extent, const char *bytes,
                      size_t size, struct err *err)
 {
+    struct scanner in;
     *cursor = (struct json_cursor){.at = bytes, .end = bytes + size, .extent = extent};
     json_cursor_skip_blanks(cursor);
     return err_if(sniff_format_refuse(bytes, size, "JSON", err) ||
-                  json_grammar_check(extent, bytes, size, err));
+                  scan_document(&in, extent, bytes, size, err));
 }
 
 struct json_cursor json_cursor_at(struct json_span value)
@@ -444,20 +335,13 @@ struct json_cursor json_cursor_at(struct json_span value)
     return (struct json_cursor){.at = value.bytes, .end = value.bytes + value.size};
 }
 
-/* After the quote that closes the text whose first byte is at `at`. */
-static const char *skip_text(const char *at)
-{
-    while (*at != '"')
-        at += *at == '\\' ? 2 : 1;
-    return at + 1;
-}
-
 struct json_span json_cursor_text(struct json_cursor *cursor)
 {
-    assert(*cursor->at == '"');
-    const char *start = cursor->at + 1;
-    cursor->at = skip_text(start);
-    return (struct json_span){start, (size_t)(cursor->at - 1 - start)};
+    struct scanner in = {.end = cursor->end};
+    const char *start = cursor->at;
+    assert(*start == '"');
+    cursor->at = scan_text(&in, start);
+    return (struct json_span){start + 1, (size_t)(cursor->at - start) - 2};
 }
 
 struct json_span json_cursor_name(struct json_cursor *cursor)
@@ -467,58 +351,17 @@ struct json_span json_cursor_name(struct json_cursor *cursor)
     return name;
 }
 
-static bool ends_scalar(char c)
-{
-    return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
-/* After the bracket that closes the object or array at `at`; commas outside of inner ones are
- * counted. */
-static const char *skip_container(const char *at, size_t *commas)
-{
-    size_t depth = 0;
-    do {
-        char c = *at++;
-        if (c == '"') {
-            at = skip_text(at);
-        } else if (c == ',') {
-            *commas += depth == 1;
-        } else if (c >= '[') { /* a bracket, or a letter */
-            depth += c == '{' || c == '[';
-            depth -= c == '}' || c == ']';
-        }
-    } while (depth);
-    return at;
-}
-
-/* What is known of a large container; NULL: nothing. */
-static const struct json_container *find_container(const struct json_cursor *cursor)
-{
-    const struct json_extent *extent = cursor->extent;
-    for (size_t i = 0; extent && i < extent->container_count; i++)
-        if (extent->containers[i].bytes == cursor->at)
-            return &extent->containers[i];
-    return NULL;
-}
-
 struct json_span json_cursor_count(struct json_cursor *cursor, size_t *count)
 {
+    const struct json_extent *extent = cursor->extent;
+    struct scanner in = {.end = cursor->end};
     const char *start = cursor->at;
-    struct json_cursor inside = *cursor;
-    const struct json_container *large = find_container(cursor);
-    *count = large ? large->count : 0;
-    if (large) {
-        cursor->at += large->size;
-    } else if (*start == '"') {
-        cursor->at = skip_text(start + 1);
-    } else if (*start == '{' || *start == '[') {
-        cursor->at = skip_container(start, count);
-        json_cursor_enter(&inside);
-        *count += json_cursor_next(&inside); /* one more than commas, or none at all */
-    } else {
-        while (cursor->at < cursor->end && !ends_scalar(*cursor->at))
-            cursor->at++;
-    }
+    const struct json_container *large = NULL;
+    for (size_t i = 0; extent && i < extent->container_count && !large; i++)
+        if (extent->containers[i].bytes == start)
+            large = &extent->containers[i];
+    cursor->at = large ? start + large->size : scan_value(&in, start);
+    *count = large ? large->count : in.count;
     return (struct json_span){start, (size_t)(cursor->at - start)};
 }
 
@@ -537,7 +380,7 @@ bool json_cursor_number(struct json_cursor *cursor, size_t max, size_t *value)
         if (number > max)
             return false;
     }
-    if (at == cursor->at || (at < cursor->end && !ends_scalar(*at)))
+    if (at == cursor->at || (at < cursor->end && memchr(".eE", *at, 3)))
         return false;
     cursor->at = at;
     *value = number;
@@ -619,15 +462,17 @@ static void hook(void)
 int json_parse(struct json **root, const char *bytes, size_t size, struct err *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    struct json_extent extent;
-    if (json_grammar_check(&extent, bytes, size, err) || check_zeros(bytes, size, err))
+    struct scanner in;
+    if (scan_document(&in, NULL, bytes, size, err))
         return -1;
-    if (extent.values > JSON_VALUES_MAX) /* a tree takes up to forty times the bytes of its text */
-        return err_set(err, "expected at most %d values, found %zu", JSON_VALUES_MAX,
-                       extent.values);
-    if (extent.text_bytes > JSON_TEXT_BYTES_MAX)
+    if (in.zero) /* would end a text early */
+        return err_set(err, "byte %zu: expected no \\u0000 in a text, found one",
+                       (size_t)(in.zero - bytes));
+    if (in.values > JSON_VALUES_MAX) /* a tree takes up to forty times the bytes of its text */
+        return err_set(err, "expected at most %d values, found %zu", JSON_VALUES_MAX, in.values);
+    if (in.text_bytes > JSON_TEXT_BYTES_MAX)
         return err_set(err, "expected at most %d bytes of texts, found %zu", JSON_TEXT_BYTES_MAX,
-                       extent.text_bytes);
+                       in.text_bytes);
     pthread_once(&once, hook);
     cJSON *tree = cJSON_ParseWithLength(bytes, size);
     if (!tree)
