@@ -31,6 +31,7 @@ is_absent() {
 
 symbols "$@" >"$scratch/symbols"
 [ -s "$scratch/symbols" ] || leave_out 'names of objects: no internal.a'
-same 'includes and names point down, and libraries, heap and exits stay where they belong' '' "$(climbs)"
+same 'includes and names point down; libraries, heap and exits are where they belong' '' \
+    "$(climbs)"
 same 'what ARCHITECTURE.md names is there' '' "$(is_absent)"
 closing

@@ -2,12 +2,9 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "base/num.h"
 #include "base/platform.h"
-#include "format/half.h"
 
 /* --- quantised numbers --------------------------------------------------------------------------
  *

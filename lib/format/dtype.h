@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 enum dtype {
     DTYPE_BOOL,
@@ -54,7 +56,7 @@ size_t dtype_bytes(enum dtype dtype, size_t count);
 /* As many elements, or more, that are whole blocks. */
 size_t dtype_whole(enum dtype dtype, size_t count);
 
-/* The bytes of a dense float32 array, which is there or will be: they are a size_t. */
+/* The bytes of a dense float32 array; they must fit in a size_t. */
 size_t dtype_float_bytes(size_t rank, const size_t *shape);
 
 /* True for the types that weights may have: F32, F16, BF16, F64, and quantised ones. */
@@ -79,5 +81,27 @@ void dtype_to_columns(float *to, size_t stride, const char *const from[DTYPE_ROW
 /* sums[row] += x · row: a chain of fused multiply-adds in order. The rest as above. */
 void dtype_add_dots(float sums[DTYPE_ROWS], const float *x, const char *const from[DTYPE_ROWS],
                     enum dtype dtype, size_t count, size_t jump);
+
+static inline float float_of_bits(uint32_t bits)
+{
+    float value = 0;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* 1 sign, 5 exponent (bias 15), 10 fraction bits; float32 has 1, 8 (bias 127), 23. A subnormal is
+ * fraction · 2^-24 and a normal float32. No branches, so that compilers make a vector loop of it.
+ */
+static inline float float_of_half(uint16_t half)
+{
+    uint32_t sign = (uint32_t)(half & 0x8000) << 16;
+    uint32_t exponent = half >> 10 & 0x1f;
+    uint32_t fraction = half & 0x3ff;
+    uint32_t subnormal = 0;
+    float small = (float)(int32_t)fraction * 0x1p-24f;
+    memcpy(&subnormal, &small, sizeof subnormal);
+    uint32_t normal = (exponent == 0x1f ? 0xff : exponent + 127 - 15) << 23 | fraction << 13;
+    return float_of_bits(sign | (exponent ? normal : subnormal));
+}
 
 #endif

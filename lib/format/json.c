@@ -313,11 +313,6 @@ static int scan_document(struct scanner *in, struct json_extent *extent, const c
     return err_if(!at || (at != in->end && !refuse(in, at, "the end")));
 }
 
-int json_grammar_check(const char *bytes, size_t size, struct err *err)
-{
-    return scan_document(&(struct scanner){0}, NULL, bytes, size, err);
-}
-
 /* --- a walk without a tree -------------------------------------------------------------------- */
 
 int json_cursor_open(struct json_cursor *cursor, struct json_extent *extent, const char *bytes,

@@ -44,12 +44,9 @@ static inline const char *json_blanks_end(const char *at, const char *end)
     return at;
 }
 
-/* Return 0 if the bytes are one JSON value. Errors give the byte offset. */
-int json_grammar_check(const char *bytes, size_t size, struct err *err);
-
 struct json; /* one value: an object, array, text, number, true, false or null */
 
-/* Parse a document without \u0000 and within the limits. The caller frees `*root` with json_free. */
+/* Parse a document without \u0000 and within the limits. The caller frees the root. */
 int json_parse(struct json **root, const char *bytes, size_t size, struct err *err);
 void json_free(struct json *root);
 
@@ -93,8 +90,8 @@ size_t json_count(const struct json *container);
 /* Refuse an object that contains a name twice. */
 int json_unique_keys(const struct json *object, struct err *err);
 
-/* Get a member of a type. Absent or null: `*out` is left. Another type, or a number out of range, is
- * an error: `field 'n_head': expected an integer from 1 to 4096, found "twelve"`. */
+/* Get a member of a type. Absent or null: `*out` is left. Another type or a number out of range is an
+ * error: `field 'n_head': expected an integer from 1 to 4096, found "twelve"`. */
 int json_integer(const struct json *object, const char *name, long long min, long long max,
                  long long *out, struct err *err);
 int json_double(const struct json *object, const char *name, double min, double max, double *out,

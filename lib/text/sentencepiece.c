@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/num.h"
-#include "format/half.h"
+#include "format/dtype.h"
 #include "format/sniff_format.h"
 #include "text/label.h"
 #include "text/pipeline.h"

@@ -23,7 +23,7 @@ static int check_at(const char *text, size_t before, size_t after, bool is_objec
     buf_text(&document, is_object ? "\": 3,\n  \"c\": 4}" : "\",\n  \"c\"]");
     char *copy = heap_alloc(document.size, 1, NULL);
     memcpy(copy, document.bytes, document.size);
-    int failed = json_grammar_check(copy, document.size, &err);
+    int failed = json_cursor_open(&(struct json_cursor){0}, NULL, copy, document.size, &err);
     if (failed) {
         ck_assert_int_eq(sscanf(err.text, "byte %zu%63s", at, expected), 2);
         *at -= start;
@@ -123,8 +123,9 @@ TEST(an_item_is_checked_in_a_long_list)
                                    : "\"word\"");
         }
         buf_text(&list, is_object ? "}" : "]");
-        ck_assert_int_eq(json_grammar_check(list.bytes, list.size, NULL),
-                         cases[i % COUNT(cases)].result);
+        ck_assert_int_eq(
+            json_cursor_open(&(struct json_cursor){0}, NULL, list.bytes, list.size, NULL),
+            cases[i % COUNT(cases)].result);
         buf_release(&list);
     }
 }
@@ -142,8 +143,9 @@ TEST(depth_is_limited)
                 buf_format(&list, "%s%s", k ? ", " : "", pairs[i]);
             for (size_t k = 0; k < depth; k++)
                 buf_char(&list, ']');
-            ck_assert_int_eq(json_grammar_check(list.bytes, list.size, NULL),
-                             depth < JSON_DEPTH_MAX ? 0 : -1);
+            ck_assert_int_eq(
+                json_cursor_open(&(struct json_cursor){0}, NULL, list.bytes, list.size, NULL),
+                depth < JSON_DEPTH_MAX ? 0 : -1);
             buf_release(&list);
         }
 }
@@ -162,7 +164,9 @@ TEST(blanks_at_the_end_of_the_last_block_are_skipped)
             for (size_t i = 0; i < after; i++)
                 buf_char(&document, 'x');
             buf_text(&document, "\"}");
-            ck_assert_msg(!json_grammar_check(document.bytes, document.size, &err), "%s", err.text);
+            ck_assert_msg(!json_cursor_open(&(struct json_cursor){0}, NULL, document.bytes,
+                                            document.size, &err),
+                          "%s", err.text);
             buf_release(&document);
         }
 }
