@@ -265,34 +265,16 @@ static struct edit_block block_of(const struct pass *pass, enum site site, size_
 
 void pass_edit_rows(const struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
-    const struct batch *batch = pass->batch;
-    bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
-    const struct span *spans = of_keys ? batch->keys : batch->queries;
-    size_t heads = of_keys                ? pass->config->n_kv_head
-                   : site_has_heads(site) ? pass->config->n_head
-                                          : 1;
-    for (size_t s = 0; pass_edits(pass, site, layer) && s < batch->count; s++) {
+    size_t heads = pass_heads_of(pass, site);
+    for (size_t s = 0; pass_edits(pass, site, layer) && s < pass->batch->count; s++) {
+        struct span span = pass_rows(pass, site, s);
         struct edit_block block = block_of(pass, site, layer, s);
-        block.data = rows.data + spans[s].first * rows.stride;
+        block.first_row += block.rows - span.count; /* of logits, only the last may be computed */
+        block.rows = span.count;
+        block.data = rows.data + span.first * rows.stride;
         block.heads = heads;
         block.columns = block.head_stride = rows.columns / heads;
         block.row_stride = rows.stride;
-        edits_apply(pass->edits, &block);
-    }
-}
-
-void pass_edit_logits(const struct pass *pass)
-{
-    struct matrix logits = pass->scratch.logits;
-    for (size_t s = 0; pass_edits(pass, SITE_LOGITS, 0) && s < pass->batch->count; s++) {
-        struct span rows = pass_logit_rows(pass, s);
-        struct edit_block block = block_of(pass, SITE_LOGITS, 0, s);
-        block.first_row += block.rows - rows.count;
-        block.data = logits.data + rows.first * logits.stride;
-        block.heads = 1;
-        block.rows = rows.count;
-        block.columns = logits.columns;
-        block.row_stride = logits.stride;
         edits_apply(pass->edits, &block);
     }
 }

@@ -249,11 +249,17 @@ enum pass_state pass_after(const struct pass *pass, enum site id, size_t layer)
                                                                                 : PASS_OVER;
 }
 
+size_t pass_heads_of(const struct pass *pass, enum site site)
+{
+    bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
+    return of_keys ? pass->config->n_kv_head : site_has_heads(site) ? pass->config->n_head : 1;
+}
+
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
 {
     const struct watch *watch = pass->tap->watch;
     bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
-    size_t heads = of_keys ? pass->config->n_kv_head : pass->config->n_head;
+    size_t heads = pass_heads_of(pass, site);
     size_t group = pass->config->n_head / heads;
     if (watch->head_count == 0 || pass_goes_to(pass, SITE_ATTN_OUT, layer) ||
         (of_keys && pass->batch->cached))
@@ -266,6 +272,14 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
 struct span pass_logit_rows(const struct pass *pass, size_t text)
 {
     return pass->tap->watch->last_logits ? (struct span){text, 1} : pass->batch->queries[text];
+}
+
+struct span pass_rows(const struct pass *pass, enum site site, size_t text)
+{
+    if (site == SITE_LOGITS)
+        return pass_logit_rows(pass, text);
+    bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
+    return (of_keys ? pass->batch->keys : pass->batch->queries)[text];
 }
 
 /* --- norms ------------------------------------------------------------------------------------ */
@@ -341,65 +355,29 @@ enum pass_state pass_fail_masked(struct pass *pass, const struct place_in_pass *
                    "the model's window: add 'window:1+…'");
 }
 
+/* Fail if a number in some columns of a text's rows, or of its heads [T, width] from one on, is not
+ * finite. Whole rows, in their order in memory, take a fraction of the time of head after head. */
+static enum pass_state check_finite(struct pass *pass, struct place_in_pass place,
+                                    struct matrix rows, size_t width)
+{
+    size_t lowest = rows.columns;
+    for (size_t row = 0; row < rows.rows; row++)
+        lowest = num_min(lowest, first_nonfinite(rows.data + row * rows.stride, rows.columns));
+    if (lowest == rows.columns)
+        return PASS_ON;
+    if (place.head != NO_HEAD)
+        place.head += lowest / width;
+    return pass_fail_number(pass, &place);
+}
+
 enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
     for (size_t s = 0; s < pass->batch->count; s++) {
         struct span span = pass->batch->queries[s];
-        struct matrix part = matrix_rows(rows, span.first, span.count);
-        for (size_t row = 0; row < part.rows; row++)
-            if (first_nonfinite(part.data + row * part.stride, part.columns) < part.columns)
-                return pass_fail_number(pass,
-                                        &(struct place_in_pass){site, layer, s, .head = NO_HEAD});
+        PASS_TRY(check_finite(pass, (struct place_in_pass){site, layer, s, .head = NO_HEAD},
+                              matrix_rows(rows, span.first, span.count), rows.columns));
     }
     return PASS_ON;
-}
-
-static bool is_sound(const struct tensor *values)
-{
-    size_t last = values->rank - 1;
-    if (values->rank > 1) {
-        for (size_t i = 0; i < values->shape[0]; i++) {
-            struct tensor slice = tensor_slice(values, i);
-            if (!is_sound(&slice))
-                return false;
-        }
-        return true;
-    }
-    size_t count = values->shape[last];
-    if (values->stride[last] == 1)
-        return first_nonfinite(values->data, count) == count;
-    for (size_t i = 0; i < count; i++)
-        if (first_nonfinite(values->data + i * values->stride[last], 1) == 0)
-            return false;
-    return true;
-}
-
-/* True if the heads lie side by side in the rows of tokens, and all their elements are finite.
- * Checking whole rows, in their order in memory, is several times as fast as head by head. */
-static bool are_sound_in_rows(const struct tensor *values, struct span heads)
-{
-    if (values->rank != 3 || values->stride[2] != 1 || values->stride[0] != values->shape[2])
-        return false;
-    size_t count = heads.count * values->shape[2];
-    const float *row = values->data + heads.first * values->shape[2];
-    for (size_t i = 0; i < values->shape[1]; i++, row += values->stride[1])
-        if (first_nonfinite(row, count) < count)
-            return false;
-    return true;
-}
-
-/* The first of some heads (or rows, if there are no heads) with a value that is not finite; the
- * number of all heads if there is none. */
-static size_t first_unsound(const struct tensor *values, struct span heads)
-{
-    if (are_sound_in_rows(values, heads))
-        return values->shape[0];
-    for (size_t i = heads.first; i < heads.first + heads.count; i++) {
-        struct tensor slice = tensor_slice(values, i);
-        if (!is_sound(&slice))
-            return i;
-    }
-    return values->shape[0];
 }
 
 int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struct tensor values)
@@ -413,29 +391,29 @@ int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struc
     return pass->tap->sink(pass->tap->context, &seen, pass->err);
 }
 
-/* Pass the values of one text to the sink, if there are any; fail if one is not finite. */
-static int announce(struct pass *pass, enum site site, size_t layer, size_t text,
-                    struct tensor values)
-{
-    if (values.shape[values.rank - 2] == 0)
-        return 0;
-    bool has_heads = values.rank == 3;
-    struct span all = {0, values.shape[0]};
-    size_t bad = first_unsound(&values, has_heads ? pass_heads(pass, site, layer) : all);
-    struct place_in_pass place = {site, layer, text, has_heads ? bad : NO_HEAD};
-    if (bad == values.shape[0])
-        return tap_show(pass, site, layer, text, values);
-    pass_fail_number(pass, &place);
-    return -1;
-}
-
 enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
+    bool has_heads = site_has_heads(site);
+    size_t heads = pass_heads_of(pass, site);
+    size_t width = rows.columns / heads;
+    struct span watched = has_heads ? pass_heads(pass, site, layer) : (struct span){0, 1};
     pass_edit_rows(pass, site, layer, rows);
     for (size_t s = 0; pass_watches(pass, site, layer) && s < pass->batch->count; s++) {
-        struct span span = pass->batch->queries[s];
-        struct tensor values = tensor_of_matrix(matrix_rows(rows, span.first, span.count));
-        if (announce(pass, site, layer, s, values))
+        struct span span = pass_rows(pass, site, s);
+        struct matrix own = matrix_rows(rows, span.first, span.count);
+        struct tensor values = {
+            .data = own.data,
+            .rank = 3,
+            .shape = {heads, own.rows, width},
+            .stride = {width, own.stride, 1},
+        };
+        if (span.count == 0)
+            continue;
+        PASS_TRY(check_finite(
+            pass,
+            (struct place_in_pass){site, layer, s, .head = has_heads ? watched.first : NO_HEAD},
+            matrix_columns(own, watched.first * width, watched.count * width), width));
+        if (tap_show(pass, site, layer, s, has_heads ? values : tensor_of_matrix(own)))
             return PASS_FAILED;
     }
     return pass_after(pass, site, layer);
@@ -443,38 +421,10 @@ enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct
 
 enum pass_state tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
-    bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
-    const struct span *spans = of_keys ? pass->batch->keys : pass->batch->queries;
-    size_t heads = of_keys ? pass->config->n_kv_head : pass->config->n_head;
-    size_t width = rows.columns / heads;
-    pass_edit_rows(pass, site, layer, rows);
-    for (size_t s = 0; pass_watches(pass, site, layer) && s < pass->batch->count; s++) {
-        struct tensor values = {
-            .data = rows.data + spans[s].first * rows.stride,
-            .rank = 3,
-            .shape = {heads, spans[s].count, width},
-            .stride = {width, rows.stride, 1},
-        };
-        if (announce(pass, site, layer, s, values))
-            return PASS_FAILED;
-    }
-    return pass_after(pass, site, layer);
+    return tap_rows(pass, site, layer, rows);
 }
 
 enum pass_state tap_logits(struct pass *pass)
 {
-    struct matrix logits = pass->scratch.logits;
-    pass_edit_logits(pass);
-    for (size_t s = 0; s < pass->batch->count; s++) {
-        struct span tokens = pass_logit_rows(pass, s);
-        struct tensor values = {
-            .data = logits.data + tokens.first * logits.stride,
-            .rank = 2,
-            .shape = {tokens.count, pass->config->vocab_size},
-            .stride = {logits.stride, 1},
-        };
-        if (announce(pass, SITE_LOGITS, 0, s, values))
-            return PASS_FAILED;
-    }
-    return PASS_OVER;
+    return tap_rows(pass, SITE_LOGITS, 0, pass->scratch.logits);
 }

@@ -121,7 +121,6 @@ enum pass_state tap_logits(struct pass *pass);
 /* Whether there are edits of a site in a layer. Apply them to the values of all texts. */
 bool pass_edits(const struct pass *pass, enum site site, size_t layer);
 void pass_edit_rows(const struct pass *pass, enum site site, size_t layer, struct matrix rows);
-void pass_edit_logits(const struct pass *pass);
 
 /* Announce values of one text that are known to be finite. Returns as a sink does. */
 int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struct tensor values);
@@ -159,8 +158,11 @@ bool pass_goes_to(const struct pass *pass, enum site id, size_t layer);
  * cache, needs them. */
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer);
 
-/* The rows of scratch.logits that belong to a text: one for each of its last rows. */
+/* The rows of a text in the matrix of a site; in scratch.logits, which may have only its last row.
+ * The number of heads side by side in that matrix; 1 if the site has none. */
+struct span pass_rows(const struct pass *pass, enum site site, size_t text);
 struct span pass_logit_rows(const struct pass *pass, size_t text);
+size_t pass_heads_of(const struct pass *pass, enum site site);
 
 /* The cache with the keys and values of a text: its own, its source's, or NULL. */
 struct cache *pass_cache(const struct pass *pass, size_t text);
