@@ -53,6 +53,17 @@ static void fetch_kernels_of(struct attention_layer *layer, size_t rows, size_t 
         strip_fetch_context(layer, rows, rest, false);
 }
 
+/* Fetch the kernels of strips of so many queries against any keys: blocks begin anywhere. */
+static void fetch_all_kernels_of(struct attention_layer *layer, size_t rows)
+{
+    size_t widest = layer->pass->scratch.attention[0].stride;
+    for (size_t keys = STEP; keys <= KEY_PANEL && keys <= widest; keys += STEP) {
+        strip_fetch_scores(layer, rows, keys);
+        strip_fetch_context(layer, rows, keys, false);
+        strip_fetch_context(layer, rows, keys, true);
+    }
+}
+
 static void prepare(struct attention_layer *layer)
 {
     const struct batch *batch = layer->pass->batch;
@@ -60,10 +71,13 @@ static void prepare(struct attention_layer *layer)
     for (size_t s = 0; s < batch->count; s++) {
         size_t queries = batch->queries[s].count;
         for (size_t first = 0; first < queries; first += STRIP) {
-            size_t rows = queries - first < STRIP ? queries - first : STRIP;
+            size_t rows = num_min(queries - first, STRIP);
             size_t last = batch->past[s] + first + rows - 1;
             size_t keys = score_visible(&layer->rule, last, batch_keys(batch, s)).end;
-            fetch_kernels_of(layer, strip_row_size(rows), keys);
+            if (layer->rule.kind == ATTENTION_BLOCKED)
+                fetch_all_kernels_of(layer, strip_row_size(rows));
+            else
+                fetch_kernels_of(layer, strip_row_size(rows), keys);
         }
     }
 }
@@ -172,7 +186,7 @@ static enum head_fault compute_strip(const struct attention_head *head, const st
     strip_scores(head, strip, scored, memory->scores + first);
     enum head_fault fault = weigh_strip(head, strip, seen.end);
     if (head->layer->wants_context) {
-        strip_context(head, strip, seen, memory->scores + first);
+        strip_context(head, strip, seen, memory->scores + first, false);
         strip_write_context(head, strip);
     }
     return fault;
@@ -189,23 +203,6 @@ struct so_far {
 static struct so_far so_far_of(const struct attention_head *head)
 {
     return (struct so_far){head->memory->row, head->memory->row + STRIP};
-}
-
-static void prepare_blocks(struct attention_layer *layer)
-{
-    const struct pass *pass = layer->pass;
-    bool fetched[ROW_SIZES] = {false};
-    kernels_begin(pass->machine->kernels);
-    for (size_t s = 0; s < pass->batch->count; s++) {
-        size_t queries = pass->batch->queries[s].count;
-        if (queries >= STRIP)
-            fetched[strip_row_size(STRIP)] = true;
-        if (queries % STRIP)
-            fetched[strip_row_size(queries % STRIP)] = true;
-    }
-    for (size_t rows = 0; rows < ROW_SIZES; rows++)
-        if (fetched[rows])
-            strip_fetch_all(layer, rows);
 }
 
 /* Raw scores, also of masked keys, panel by panel. */
@@ -304,7 +301,7 @@ static void compute_block(const struct attention_head *head, const struct strip 
         memset(row + seen.end - steps.first, 0, (steps.end - seen.end) * sizeof *row);
     }
     if (head->layer->wants_context)
-        strip_add_context(head, strip, steps, memory->scores);
+        strip_context(head, strip, steps, memory->scores, true);
 }
 
 static enum head_fault finish(const struct attention_head *head, const struct strip *strip)
@@ -350,4 +347,4 @@ static enum head_fault compute(const struct attention_head *head)
 }
 
 const struct attention_method attention_dense = {measure, prepare, compute};
-const struct attention_method attention_blocked = {measure, prepare_blocks, compute};
+const struct attention_method attention_blocked = {measure, prepare, compute};

@@ -67,7 +67,8 @@ static void multiply_keys(const struct attention_head *head, size_t query, const
             size_t key = keys[first + some];
             if ((key < head->past) != cached)
                 break;
-            rows[some] = cached ? strip_panel(head, key) + key % KEY_PANEL
+            const float *panel = cached ? strip_panel(head, key) : NULL;
+            rows[some] = cached ? panel + key % KEY_PANEL
                                 : head->k.data + (key - head->past) * head->k.stride;
         }
         for (size_t unused = some; unused < CHAINS; unused++)
@@ -292,9 +293,9 @@ static struct running_sum begin_sum(const struct attention_head *head, struct ca
     if (!kept || kept->count == 0)
         memset(sum.values, 0, running_sum_size(sum.dk, sum.dv) * sizeof *sum.values);
     for (; kept && kept->count < head->keys - head->k.rows; kept->count++) {
-        const float *key = strip_panel(head, kept->count) + kept->count % KEY_PANEL;
+        const float *panel = strip_panel(head, kept->count);
         for (size_t i = 0; i < sum.dk; i++)
-            head->memory->row[i] = key[i * KEY_PANEL];
+            head->memory->row[i] = panel[i * KEY_PANEL + kept->count % KEY_PANEL];
         running_sum_add(&sum, phi(head, head->memory->row), strip_values(head, kept->count));
     }
     return sum;
@@ -332,7 +333,7 @@ static void pack_phi(const struct attention_head *head)
     for (size_t key = 0; key < head->keys; key += KEY_PANEL) {
         struct matrix to = {head->memory->panels + key * width, width, KEY_PANEL, KEY_PANEL};
         struct matrix from = to;
-        from.data = (float *)strip_panel(head, key); /* it is only read */
+        from.data = strip_panel(head, key); /* only read */
         phi_rows(to, from);
     }
 }

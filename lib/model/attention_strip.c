@@ -107,16 +107,6 @@ void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t 
                 &shape, work_of(layer, &shape));
 }
 
-void strip_fetch_all(struct attention_layer *layer, size_t row_size)
-{
-    size_t widest = layer->pass->scratch.attention[0].stride;
-    for (size_t keys = STEP; keys <= KEY_PANEL && keys <= widest; keys += STEP) {
-        strip_fetch_scores(layer, row_size, keys);
-        strip_fetch_context(layer, row_size, keys, false);
-        strip_fetch_context(layer, row_size, keys, true);
-    }
-}
-
 struct key_range strip_visible(const struct attention_head *head, size_t query)
 {
     return score_visible(&head->layer->rule, head->past + query, head->keys);
@@ -124,8 +114,7 @@ struct key_range strip_visible(const struct attention_head *head, size_t query)
 
 /* --- keys and values of a head ---------------------------------------------------------------- */
 
-/* The panel that holds a key; in bf16 the pages of pairs with a key and a value. */
-static void *panel_of(const struct attention_head *head, size_t key)
+void *strip_panel(const struct attention_head *head, size_t key)
 {
     const struct attention_memory *memory = head->memory;
     size_t width = head->k.columns, page = key / KEY_PANEL;
@@ -141,11 +130,6 @@ static uint32_t *value_pairs_of(const struct attention_head *head, size_t key)
     if (head->cache)
         return cache_values(head->cache, head->layer->layer, head->group, key);
     return head->memory->value_pairs + key / KEY_PANEL * head_pairs_of_values(head->v.columns);
-}
-
-const float *strip_panel(const struct attention_head *head, size_t key)
-{
-    return panel_of(head, key);
 }
 
 const float *strip_values(const struct attention_head *head, size_t key)
@@ -170,14 +154,14 @@ void strip_pack_keys(const struct attention_head *head)
         pair_rows(memory->query_pairs, memory->query_stride, head->q);
     for (size_t key = 0; !head->cache && key < head->k.rows; key += KEY_PANEL) {
         size_t count = num_min(head->k.rows - key, KEY_PANEL);
-        float *panel = bf16 ? memory->panels : panel_of(head, key);
+        float *panel = bf16 ? memory->panels : strip_panel(head, key);
         if (count < KEY_PANEL)
             memset(panel, 0, KEY_PANEL * width * sizeof *panel);
         transpose((struct matrix){panel, width, count, KEY_PANEL},
                   matrix_rows(head->k, key, count));
         if (!bf16)
             continue;
-        head_pairs_fill_keys(panel_of(head, key), panel, width);
+        head_pairs_fill_keys(strip_panel(head, key), panel, width);
         head_pairs_fill_values(value_pairs_of(head, key), matrix_rows(head->v, key, count));
     }
 }
@@ -234,7 +218,7 @@ void strip_scores(const struct attention_head *head, const struct strip *strip,
                         : (void *)(head->q.data + strip->first * head->q.stride);
     for (size_t key = keys.first, count = 0; key < keys.end; key += count, to += count) {
         count = part_of_panel(keys, key);
-        const float *panel = panel_of(head, key);
+        const float *panel = strip_panel(head, key);
         kernel_call(&kernels[count / STEP - 1], panel + key % KEY_PANEL, q, to, q);
     }
 }
@@ -295,31 +279,19 @@ static void add_part(const struct attention_head *head, const struct strip *stri
     sum->weights += count;
 }
 
-static void add_range(const struct attention_head *head, const struct strip *strip, struct sum *sum,
-                      struct key_range keys)
-{
-    for (size_t key = keys.first, count = 0; key < keys.end; key += count) {
-        count = part_of_panel(keys, key);
-        add_part(head, strip, sum, (struct key_range){key, key + count});
-    }
-}
-
 void strip_context(const struct attention_head *head, const struct strip *strip,
-                   struct key_range keys, const float *weights)
-{
-    struct sum sum = {weights, head->memory->context, NO_CHAIN};
-    add_range(head, strip, &sum, keys);
-    end_chain(head, strip, &sum);
-}
-
-void strip_add_context(const struct attention_head *head, const struct strip *strip,
-                       struct key_range keys, const float *weights)
+                   struct key_range keys, const float *weights, bool adds)
 {
     const struct attention_memory *memory = head->memory;
-    struct sum sum = {weights, memory->context, 0}; /* of the first chain, which goes on */
-    if (keys.first >= CHAIN)
-        sum = (struct sum){weights, memory->part, NO_CHAIN};
-    add_range(head, strip, &sum, keys);
+    struct sum sum = {weights, memory->context, NO_CHAIN};
+    if (adds && keys.first < CHAIN)
+        sum.chain = 0; /* which continues from range to range */
+    else if (adds)
+        sum.to = memory->part;
+    for (size_t key = keys.first, count = 0; key < keys.end; key += count) {
+        count = part_of_panel(keys, key);
+        add_part(head, strip, &sum, (struct key_range){key, key + count});
+    }
     end_chain(head, strip, &sum);
 }
 

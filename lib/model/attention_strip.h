@@ -150,10 +150,9 @@ size_t strip_row_size(size_t rows);
 size_t strip_rows_of_size(size_t size);
 
 /* Fetch the kernels for strips of such a size against `keys` keys, a multiple of STEP up to
- * KEY_PANEL (`add`: to a context that is begun); for any number of keys. */
+ * KEY_PANEL (`add`: to a context that has a sum). */
 void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t keys);
 void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t keys, bool add);
-void strip_fetch_all(struct attention_layer *layer, size_t row_size);
 
 /* Work on the queries from `first` on, at most `most` at once, until one fails. The rows of maps of
  * each strip go to the lender, if it takes them. */
@@ -162,22 +161,20 @@ enum head_fault strip_for_each(const struct attention_head *head, size_t first, 
                                strip_work *work);
 
 /* Fill memory->panels with all keys, unless they are in a cache; in bf16 the pairs of keys, values
- * and queries. The panel that holds a key, and the values from a key on, in float32. */
+ * and queries. The panel with a key, in bf16 the page of pairs; the values from a key on, in
+ * float32. */
 void strip_pack_keys(const struct attention_head *head);
-const float *strip_panel(const struct attention_head *head, size_t key);
+void *strip_panel(const struct attention_head *head, size_t key);
 const float *strip_values(const struct attention_head *head, size_t key);
 
 /* q · k of a strip and a range into to[rows, stride]. */
 void strip_scores(const struct attention_head *head, const struct strip *strip,
                   struct key_range keys, float *to);
 
-/* memory->context [rows, dv] = weights [rows, stride] · v of the range; or that added to a context
- * that is 0 or has a sum, whose first chain continues from range to range. Then to where the head's
- * context is. */
+/* memory->context [rows, dv] = weights [rows, stride] · v of the range; `adds`: that is added to a
+ * context that is 0 or has the sum of earlier ranges. Copy it to the head's context. */
 void strip_context(const struct attention_head *head, const struct strip *strip,
-                   struct key_range keys, const float *weights);
-void strip_add_context(const struct attention_head *head, const struct strip *strip,
-                       struct key_range keys, const float *weights);
+                   struct key_range keys, const float *weights, bool adds);
 void strip_write_context(const struct attention_head *head, const struct strip *strip);
 
 /* The row of a query in an attention map; NULL: it is not wanted. */
