@@ -237,11 +237,11 @@ TEST_PROGRAMS = \
 
 test-programs: $(TEST_PROGRAMS) all ## build everything that the tests run
 
-test: $(TEST_PROGRAMS) ## run the tests; installs Check and jq, skips tests that need more
+test: $(TEST_PROGRAMS) ## run the tests that are fast; installs Check and jq
 	@sh tests/run.sh $(BUILD)
 
-test-all: $(TEST_PROGRAMS) $(BUILD)/dependencies-of-everything ## install what tests use, run all
-	@PAGE=modules sh tests/run.sh $(BUILD)
+test-all: $(TEST_PROGRAMS) $(BUILD)/dependencies-of-everything ## install what tests use, run all stages
+	@WHOLE=1 PAGE=modules sh tests/run.sh $(BUILD)
 
 $(UNIT_OBJECTS): | $(BUILD)/dependencies-of-tests
 
@@ -359,7 +359,7 @@ tsan: ## test what runs in several threads with ThreadSanitizer
 # A fault that hits gcov's own files resets its counts: tests skip such faults if ASAN_OPTIONS or
 # COVERAGE is set.
 coverage: ## list lines of lib that handle errors and no test reaches, with gcov
-	@COVERAGE=1 ASAN_OPTIONS=coverage=0 FAULT_EVERY=1 FLIPS_STRIDE=7 \
+	@WHOLE=1 COVERAGE=1 ASAN_OPTIONS=coverage=0 FAULT_EVERY=1 FLIPS_STRIDE=7 \
 		BATCH_ITEMS=400 $(MAKE) --no-print-directory \
 		BUILD=$(BUILD)/coverage WERROR= \
 		CFLAGS='-O0 -g -fopenmp-simd --coverage -fprofile-update=atomic' test || true

@@ -4,6 +4,7 @@
 #
 #     sh tests/batch.sh [BUILD]
 #     BATCH_ITEMS=500 sh tests/batch.sh build/asan        number of items, default 4000
+#     BATCH_KILLS='1 12' sh tests/batch.sh                writes to kill a batch at, default 1 to 12
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -97,7 +98,7 @@ for kind in lines table files; do
     rm -rf whole* threads* joined*
 done
 
-# Each command that batch can run is killed at each of twelve writes and resumed: the result has the
+# Each command that batch can run is killed at each of twelve writes (BATCH_KILLS) and resumed: the result has the
 # same bytes. --resume with another option, input or model is refused, and the message names it.
 sed 's/$/ ./; 3q' texts >three.txt
 printf '%s\n' clean,corrupt 'The windows are lost .,The doors are lost .' \
@@ -125,7 +126,7 @@ input_of() { # COMMAND
 
 killed() { # COMMAND OUTPUT: at each write of a dozen
     do_batch "$1" "whole$2" || return 1
-    for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    for n in ${BATCH_KILLS:-1 2 3 4 5 6 7 8 9 10 11 12}; do
         rm -rf part*
         (
             attn_alone=$attn

@@ -121,10 +121,9 @@ numbers() { # FILE
 
 # If a folder cannot be removed, move it away, so that the next case has an empty one.
 clear_away() {
-    rm -f "$scratch/skip" "$scratch/wrong"
-    [ ! -d "$scratch/needed" ] || rm -rf "$scratch/needed"
     [ -e "$scratch/here" ] || return 0
-    remove "$scratch/here"
+    rm -rf "$scratch/skip" "$scratch/wrong" "$scratch/needed" "$scratch/here" 2>/dev/null ||
+        remove "$scratch/here"
     [ ! -e "$scratch/here" ] || mv "$scratch/here" "$scratch/left.$((passed + failed + skipped))"
 }
 
@@ -193,10 +192,11 @@ try_case() {
         leave_out "$name: $(cat "$scratch/skip")"
     elif [ "${UPDATE-}" = 1 ]; then
         update_case
-    elif { cat "$CASE/cmd" && judge_case; } >"$scratch/diff" 2>&1; then
+    elif judge_case >"$scratch/diff" 2>&1; then
         pass
     else
-        fail "$name" "$scratch/diff"
+        cat "$CASE/cmd" "$scratch/diff" >"$scratch/why"
+        fail "$name" "$scratch/why"
     fi
 }
 

@@ -3,6 +3,7 @@
 #
 #     sh tests/readme.sh [BUILD [DOCUMENT...]]
 #     VERBOSE=1 sh tests/readme.sh build README.md        print each command and its output
+#     TOGETHER=no sh tests/readme.sh                      no second run in one copy
 #
 # Commands are the lines of ```sh blocks, commands in tables (| `attn-cli …` |), and lines after $
 # in ```console blocks, whose output must be the text below them. Each document runs in its own
@@ -188,6 +189,7 @@ for name in "$@"; do
     document "$name"
 done
 together=' after other documents'
+[ "${TOGETHER-}" != no ] || set -- one
 [ $# = 1 ] || copy "$scratch/clone" || fail 'cannot copy the sources'
 [ $# = 1 ] || (cd "$scratch/clone" && git init -q && git add .)
 for name in "$@"; do

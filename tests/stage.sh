@@ -1,8 +1,9 @@
 #!/bin/sh
 # List the stages of the tests, or run one.
 #
-#     sh tests/stage.sh --list               the stages in STAGES='NAME...', or all
-#     sh tests/stage.sh NAME BUILD FOLDER
+#     sh tests/stage.sh --list               the stages in STAGES='NAME...'; default: those of
+#                                            `make test`, or with WHOLE=1 (`make test-all`) all
+#     sh tests/stage.sh NAME BUILD FOLDER    without WHOLE=1, with shorter sweeps
 #
 # A stage is a command whose last line is `N passed, N failed` or `N passed, N failed, N skipped`,
 # and that prints `failed: WHAT` for each failure. FOLDER/NAME.log gets its output, NAME.progress
@@ -32,8 +33,8 @@ seeds    seeds
 bytes    sh tests/same_bytes.sh "$build"
 break    "$build/break" --every "${BREAK_EVERY:-1}" "$build/attn-cli" tests/break/*.cases
 flips    "$build/flips" "${FLIPS_STRIDE:-1}"
-memory   sh tests/faults.sh memory "$build" "${FAULT_EVERY:-301}"
-system   sh tests/faults.sh system "$build" "${FAULT_EVERY:-61}"
+memory   sh tests/faults.sh memory "$build" "${FAULT_EVERY:-$((301 * ${rarer:-1}))}"
+system   sh tests/faults.sh system "$build" "${FAULT_EVERY:-$((61 * ${rarer:-1}))}"
 fuzz     sh tests/fuzz.sh replay "$build"
 races    sh tests/races.sh "$build" "${RACE_ROUNDS:-7}"
 hauls    sh tests/long_hauls.sh "$build"
@@ -48,6 +49,15 @@ papers   sh tests/papers.sh "$build"
 page     sh tests/page/run.sh "$build" "${PAGE-}"
 END
 }
+
+# Stages of WHOLE=1 alone: they take minutes or other programs, and fail rarely.
+rare='bytes models hauls readers python r wheel pictures live papers page'
+
+if [ -z "${WHOLE-}" ]; then
+    rarer=3
+    export ATTN_UNIT_FEW="${ATTN_UNIT_FEW-1}" BATCH_KILLS="${BATCH_KILLS-1 3 12}" \
+        TOGETHER="${TOGETHER-no}"
+fi
 
 # Every second suite, so that two processors share them. Long suites come first, in pairs of equal
 # length.
@@ -81,7 +91,11 @@ seeds() {
 name=$1
 if [ "$name" = --list ]; then
     stages | while read -r name _; do
-        case " ${STAGES:-$name} " in *" $name "*) echo "$name" ;; esac
+        if [ -n "${STAGES-}" ]; then
+            case " $STAGES " in *" $name "*) echo "$name" ;; esac
+        elif [ -n "${WHOLE-}" ] || ! echo " $rare " | grep -q " $name "; then
+            echo "$name"
+        fi
     done
     exit
 fi
