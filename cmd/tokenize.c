@@ -12,7 +12,7 @@
 #include "model/model.h"
 #include "output.h"
 #include "session.h"
-#include "text/decoder/decoder.h"
+#include "text/decoder.h"
 #include "text/token_list.h"
 
 static const struct option_row own_options[] = {

@@ -9,7 +9,7 @@
 #ifndef ATTN_TEXT_PIPELINE_H
 #define ATTN_TEXT_PIPELINE_H
 
-#include "text/decoder/decoder.h"
+#include "text/decoder.h"
 #include "text/normalizer.h"
 #include "text/post_processor.h"
 #include "text/subword/subword.h"

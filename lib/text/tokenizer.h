@@ -17,7 +17,7 @@ struct buf;
 struct folder;
 struct added_tokens;  /* text/token_set.h */
 struct special_ids;   /* text/post_processor.h */
-struct token_decoder; /* text/decoder/decoder.h */
+struct token_decoder; /* text/decoder.h */
 struct tokenizer;
 
 enum token_role { ROLE_BOS, ROLE_EOS, TOKEN_ROLES }; /* of tokenizer_config.json */

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/memory.h"
-#include "text/decoder/decoder.h"
+#include "text/decoder.h"
 
 static struct arena arena; /* reused by the next input */
 

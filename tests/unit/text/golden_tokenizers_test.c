@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "format/json.h"
 #include "model/gguf/gguf_model.h"
-#include "text/decoder/decoder.h"
+#include "text/decoder.h"
 #include "text/tokenizer.h"
 
 #define ROOT "tests/tokenizers/"

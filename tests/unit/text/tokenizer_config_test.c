@@ -4,7 +4,7 @@
 #include "../unit.h"
 #include "base/buf.h"
 #include "base/file.h"
-#include "text/decoder/decoder.h"
+#include "text/decoder.h"
 #include "text/tokenizer.h"
 
 #define BYTE_LEVEL                                                                                \

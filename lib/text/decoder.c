@@ -1,0 +1,412 @@
+#include "text/decoder.h"
+
+#include <string.h>
+
+#include "format/json.h"
+#include "text/stages.h"
+
+/* A type of step: it writes a token anew, or passes parts of it on; without either function it
+ * passes the token on. At the end it passes on what it kept back. */
+struct decoder_row {
+    const char *name;
+    void (*rewrite)(const struct decoder_step *step, struct decoder_state *state, const char *token,
+                    size_t size); /* to state->bytes */
+    void (*put)(const struct decoder_step *step, struct token_decoder *decoder, const char *token,
+                size_t size);
+    void (*end)(const struct decoder_step *step, struct token_decoder *decoder);
+    const char *content;  /* the field of the step's text, which is also what it searches for */
+    const char *fallback; /* that text if the field is absent; NULL: it is required */
+    int (*read)(struct decoder_step *step, const struct json *value, struct arena *arena,
+                struct err *err); /* further fields */
+};
+
+/* --- invalid UTF-8 ---------------------------------------------------------------------------- */
+
+#define LOSSY_TEXT_SIGN "\xEF\xBF\xBD"
+
+/* The size of the invalid character at the start of a text: the bytes that could begin one. `*open`
+ * is set if more bytes could complete it. */
+static size_t invalid_bytes(const char *text, size_t size, bool *open)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    unsigned char first = bytes[0];
+    size_t wanted = first < 0xC2 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 1;
+    unsigned char least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+    unsigned char most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+    size_t count = 1;
+    for (; count < wanted && count < size; count++, least = 0x80, most = 0xBF)
+        if (bytes[count] < least || bytes[count] > most)
+            break;
+    *open = count == size && count < wanted;
+    return count;
+}
+
+/* Append bytes that should be a text, and remove them from `rest`: invalid UTF-8 becomes U+FFFD. A
+ * character that more bytes may complete is left there, unless these are the last. */
+static void lossy_text_write(struct buf *out, struct buf *rest, bool last)
+{
+    size_t at = 0;
+    buf_fail_with(out, rest);
+    while (at < rest->size) {
+        size_t valid = utf8_invalid_at(rest->bytes + at, rest->size - at);
+        bool open = false;
+        buf_bytes(out, rest->bytes + at, valid);
+        at += valid;
+        if (at == rest->size)
+            break;
+        size_t count = invalid_bytes(rest->bytes + at, rest->size - at, &open);
+        if (open && !last)
+            break;
+        buf_text(out, LOSSY_TEXT_SIGN);
+        at += count;
+    }
+    if (at < rest->size)
+        memmove(rest->bytes, rest->bytes + at, rest->size - at);
+    rest->size -= at;
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+/* Give a token to a step, or write it after the last one. */
+static void pass(const struct decoder_step *step, struct token_decoder *decoder, const char *token,
+                 size_t size)
+{
+    if (!step) {
+        buf_bytes(&decoder->rest, token, size);
+        lossy_text_write(decoder->out, &decoder->rest, false);
+        return;
+    }
+    struct decoder_state *state = &decoder->states[step->index];
+    if (step->row->put) {
+        step->row->put(step, decoder, token, size);
+    } else if (step->row->rewrite) {
+        buf_clear(&state->bytes);
+        step->row->rewrite(step, state, token, size);
+        pass(step->next, decoder, state->bytes.bytes ? state->bytes.bytes : "", state->bytes.size);
+    } else {
+        pass(step->next, decoder, token, size);
+    }
+    state->tokens++;
+}
+
+/* Append a token with every match replaced. After too many steps of a search the rest stays. */
+static void put_replaced(struct buf *out, const struct matcher *matcher, const char *token,
+                         size_t size, const char *content, size_t content_size)
+{
+    struct matcher_walk walk = matcher_walk(matcher, token, size, NULL);
+    struct text_range match;
+    size_t at = 0;
+    while (matcher_next(&walk, &match, NULL) > 0) {
+        buf_bytes(out, token + at, match.start - at);
+        buf_bytes(out, content, content_size);
+        at = match.end;
+    }
+    buf_bytes(out, token + at, size - at);
+    matcher_walk_release(&walk);
+}
+
+static int read_replace(struct decoder_step *step, const struct json *value, struct arena *arena,
+                        struct err *err)
+{
+    return matcher_read(&step->matcher, json_member(value, "pattern"), arena, err);
+}
+
+static int read_metaspace(struct decoder_step *step, const struct json *value, struct arena *arena,
+                          struct err *err)
+{
+    const char *scheme = NULL;
+    bool prefix = true;
+    (void)arena;
+    step->content = " ";
+    step->content_size = 1;
+    if (json_bool(value, "add_prefix_space", &prefix, err) ||
+        json_text(value, "prepend_scheme", &scheme, err))
+        return -1;
+    step->strips_first = scheme ? strcmp(scheme, "never") != 0 : prefix;
+    return 0;
+}
+
+static void replace(const struct decoder_step *step, struct decoder_state *state, const char *token,
+                    size_t size)
+{
+    bool strips = step->strips_first && !state->tokens;
+    put_replaced(&state->bytes, &step->matcher, token, size, step->content,
+                 strips ? 0 : step->content_size);
+}
+
+/* A suffix becomes a space before the next token. */
+static void drop_suffix(const struct decoder_step *step, struct decoder_state *state,
+                        const char *token, size_t size)
+{
+    if (state->owes_space)
+        buf_char(&state->bytes, ' ');
+    size_t before = state->bytes.size;
+    put_replaced(&state->bytes, &step->matcher, token, size, "", 0);
+    state->owes_space = state->bytes.size - before < size;
+}
+
+int decoder_byte_of(const char *token, size_t size)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    const char *high = size == 6 && token[3] ? strchr(digits, token[3]) : NULL;
+    const char *low = size == 6 && token[4] ? strchr(digits, token[4]) : NULL;
+    if (!high || !low || memcmp(token, "<0x", 3) != 0 || token[5] != '>')
+        return -1;
+    return (int)(high - digits) * 16 + (int)(low - digits);
+}
+
+/* Adjacent byte tokens are characters, or each of them becomes U+FFFD. */
+static void end_bytes(const struct decoder_step *step, struct token_decoder *decoder)
+{
+    struct buf *bytes = &decoder->states[step->index].bytes;
+    bool valid = utf8_invalid_at(bytes->bytes ? bytes->bytes : "", bytes->size) == bytes->size;
+    if (valid && bytes->size)
+        pass(step->next, decoder, bytes->bytes, bytes->size);
+    for (size_t i = 0; !valid && i < bytes->size; i++)
+        pass(step->next, decoder, LOSSY_TEXT_SIGN, sizeof LOSSY_TEXT_SIGN - 1);
+    buf_clear(bytes);
+}
+
+static void join_bytes(const struct decoder_step *step, struct token_decoder *decoder,
+                       const char *token, size_t size)
+{
+    int byte = decoder_byte_of(token, size);
+    if (byte >= 0) {
+        buf_char(&decoder->states[step->index].bytes, (char)byte);
+        return;
+    }
+    end_bytes(step, decoder);
+    pass(step->next, decoder, token, size);
+}
+
+static int read_strip(struct decoder_step *step, const struct json *value, struct arena *arena,
+                      struct err *err)
+{
+    (void)arena;
+    if (json_integer(value, "start", 0, INT32_MAX, &step->start, err) ||
+        json_integer(value, "stop", 0, INT32_MAX, &step->stop, err))
+        return -1;
+    if (step->fused && step->stop)
+        return err_unsupported(err, "field 'stop': %lld is not supported after Fuse", step->stop);
+    return 0;
+}
+
+static bool begins_with(const char *bytes, size_t size, const struct decoder_step *step)
+{
+    return step->content_size && size >= step->content_size &&
+           memcmp(bytes, step->content, step->content_size) == 0;
+}
+
+static void strip(const struct decoder_step *step, struct token_decoder *decoder, const char *token,
+                  size_t size)
+{
+    struct decoder_state *state = &decoder->states[step->index];
+    if (!step->fused) {
+        state->stripped = 0;
+        state->done = false;
+    }
+    for (;
+         !state->done && (long long)state->stripped < step->start && begins_with(token, size, step);
+         state->stripped++) {
+        token += step->content_size;
+        size -= step->content_size;
+    }
+    state->done = state->done || size > 0 || (long long)state->stripped == step->start;
+    for (long long i = 0; i < step->stop && size >= step->content_size; i++) {
+        if (!begins_with(token + size - step->content_size, step->content_size, step))
+            break;
+        size -= step->content_size;
+    }
+    pass(step->next, decoder, token, size);
+}
+
+static int read_word_piece(struct decoder_step *step, const struct json *value, struct arena *arena,
+                           struct err *err)
+{
+    (void)arena;
+    step->cleans = true;
+    return json_bool(value, "cleanup", &step->cleans, err);
+}
+
+/* Remove spaces where English has none, one rule after the other. */
+static void clean(struct buf *token)
+{
+    static const char *const rules[][2] = {
+        {" .", "."},   {" ?", "?"},     {" !", "!"},     {" ,", ","},
+        {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},   {" do not", " don't"},
+        {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        size_t length = strlen(rules[i][0]); /* no replacement is longer */
+        size_t written = 0;
+        for (size_t at = 0; at < token->size;)
+            if (token->size - at < length || memcmp(token->bytes + at, rules[i][0], length) != 0) {
+                token->bytes[written++] = token->bytes[at++];
+            } else {
+                memcpy(token->bytes + written, rules[i][1], strlen(rules[i][1]));
+                written += strlen(rules[i][1]);
+                at += length;
+            }
+        token->size = written;
+    }
+}
+
+static void word_piece(const struct decoder_step *step, struct decoder_state *state,
+                       const char *token, size_t size)
+{
+    bool continues = begins_with(token, size, step);
+    size_t prefix = state->tokens && continues ? step->content_size : 0;
+    if (state->tokens && !continues)
+        buf_char(&state->bytes, ' ');
+    buf_bytes(&state->bytes, token + prefix, size - prefix);
+    if (step->cleans)
+        clean(&state->bytes);
+}
+
+enum { ROW_BYTE_LEVEL, ROW_REPLACE, ROW_BYTES, ROW_FUSE, ROW_STRIP };
+
+static const struct decoder_row rows[] = {
+    [ROW_BYTE_LEVEL] = {"ByteLevel", NULL, NULL, NULL, NULL, NULL, NULL}, /* tokens are bytes */
+    [ROW_REPLACE] = {"Replace", replace, NULL, NULL, "content", NULL, read_replace},
+    [ROW_BYTES] = {"ByteFallback", NULL, join_bytes, end_bytes, NULL, NULL, NULL},
+    [ROW_FUSE] = {"Fuse", NULL, NULL, NULL, NULL, NULL, NULL}, /* sets `fused` of later steps */
+    [ROW_STRIP] = {"Strip", NULL, strip, NULL, "content", " ", read_strip},
+    {"Metaspace", replace, NULL, NULL, "replacement", "▁", read_metaspace},
+    {"WordPiece", word_piece, NULL, NULL, "prefix", "##", read_word_piece},
+    {"BPEDecoder", drop_suffix, NULL, NULL, "suffix", "</w>", NULL},
+};
+
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+struct reading {
+    struct decoder_step **end;
+    struct arena *arena;
+    size_t count;
+    bool fused;
+};
+
+static struct decoder_step *add_step(struct reading *reading, size_t row, struct err *err)
+{
+    struct decoder_step *step = arena_alloc(reading->arena, 1, sizeof *step, err);
+    if (!step)
+        return NULL;
+    *step = (struct decoder_step){.row = &rows[row],
+                                  .index = reading->count++,
+                                  .fused = reading->fused,
+                                  .content = rows[row].fallback};
+    reading->fused = reading->fused || row == ROW_FUSE;
+    *reading->end = step;
+    reading->end = &step->next;
+    return step;
+}
+
+static int add(void *context, size_t type, const struct json *value, struct err *err)
+{
+    struct reading *reading = context;
+    const struct decoder_row *row = &rows[type];
+    if (reading->count == DECODER_STEPS_MAX)
+        return err_set(err, "expected at most %d steps, found more", DECODER_STEPS_MAX);
+    struct decoder_step *step = add_step(reading, type, err);
+    if (!step || (row->content && stage_text(&step->content, &step->content_size, value,
+                                             row->content, reading->arena, err)))
+        return -1;
+    step->matcher = (struct matcher){.literal = step->content, .literal_size = step->content_size};
+    return row->read ? row->read(step, value, reading->arena, err) : 0;
+}
+
+int decoders_read(struct decoder_step **steps, const struct json *value, struct arena *arena,
+                  struct err *err)
+{
+    struct reading reading = {.end = steps, .arena = arena};
+    struct stage_list list = {"decoders", NAMES(rows, ROW_COUNT), add, &reading};
+    *steps = NULL;
+    return stages_read(&list, value, err);
+}
+
+int decoders_byte_level(struct decoder_step **steps, struct arena *arena, struct err *err)
+{
+    struct reading reading = {.end = steps, .arena = arena};
+    return add_step(&reading, ROW_BYTE_LEVEL, err) ? 0 : -1;
+}
+
+int decoders_sentencepiece(struct decoder_step **steps, bool prefixed, struct arena *arena,
+                           struct err *err)
+{
+    static const size_t list[] = {ROW_REPLACE, ROW_BYTES, ROW_STRIP};
+    struct reading reading = {.end = steps, .arena = arena, .fused = true};
+    for (size_t i = 0; i < (prefixed ? 3 : 2); i++) {
+        struct decoder_step *step = add_step(&reading, list[i], err);
+        if (!step)
+            return -1;
+        step->matcher = (struct matcher){.literal = "▁", .literal_size = sizeof "▁" - 1};
+        step->content = " ";
+        step->content_size = 1;
+        step->start = 1;
+    }
+    return 0;
+}
+
+void decoders_keep_front(struct decoder_step *steps)
+{
+    for (; steps && steps->next; steps = steps->next)
+        if (steps->next->row->put == strip && !steps->next->next)
+            steps->next = NULL;
+}
+
+void decoders_release(struct decoder_step *steps)
+{
+    for (; steps; steps = steps->next)
+        matcher_release(&steps->matcher);
+}
+
+const struct matcher *decoders_sign(const struct decoder_step *steps)
+{
+    for (; steps; steps = steps->next)
+        if (steps->row->rewrite == replace && strcmp(steps->content, " ") == 0 &&
+            steps->matcher.literal)
+            return &steps->matcher;
+    return NULL;
+}
+
+const char *decoders_prefix(const struct decoder_step *steps)
+{
+    while (steps && steps->row->rewrite != word_piece)
+        steps = steps->next;
+    return steps ? steps->content : NULL;
+}
+
+bool decoders_join_bytes(const struct decoder_step *steps)
+{
+    while (steps && steps->row->put != join_bytes)
+        steps = steps->next;
+    return steps;
+}
+
+/* --- decoding --------------------------------------------------------------------------------- */
+
+void token_decoder_put(struct token_decoder *decoder, const char *token, size_t size)
+{
+    if (!decoder->steps && decoder->count)
+        buf_char(&decoder->rest, ' ');
+    decoder->count++;
+    pass(decoder->steps, decoder, token, size);
+}
+
+void token_decoder_end(struct token_decoder *decoder)
+{
+    for (const struct decoder_step *step = decoder->steps; step; step = step->next)
+        if (step->row->end)
+            step->row->end(step, decoder);
+    for (size_t i = 0; i < DECODER_STEPS_MAX; i++)
+        buf_fail_with(&decoder->rest, &decoder->states[i].bytes);
+    lossy_text_write(decoder->out, &decoder->rest, true);
+}
+
+void token_decoder_release(struct token_decoder *decoder)
+{
+    for (size_t i = 0; i < DECODER_STEPS_MAX; i++)
+        buf_release(&decoder->states[i].bytes);
+    buf_release(&decoder->rest);
+}
