@@ -58,7 +58,7 @@ void piece_entry_set(struct piece_entry *entry, const char *bytes, size_t size,
 int encoder_pass(struct encoder *encoder, const struct pre_tokenizer *next,
                  const struct text_piece *piece, struct err *err)
 {
-    const struct subword *model = &encoder->pipeline->model;
+    const struct subword *model = &encoder->tokenizer->model;
     return next ? next->cut(next, encoder, piece, err)
                 : model->row->encode(model, encoder, piece, err);
 }
@@ -91,7 +91,7 @@ static int encode_piece(void *context, const struct aligned_text *text, struct t
 {
     struct encoder *encoder = context;
     struct text_piece piece = {text, range};
-    return encoder_pass(encoder, encoder->pipeline->pre_tokenizers, &piece, err);
+    return encoder_pass(encoder, encoder->tokenizer->pre_tokenizers, &piece, err);
 }
 
 /* What lies between added tokens that are looked for in the text as it is: it is normalized, and
@@ -115,9 +115,9 @@ static int encode_stretch(void *context, const struct aligned_text *text, struct
         .between = encode_piece,
         .context = encoder,
     };
-    int failed = normalize(encoder->pipeline->normalizers, &normal, &stretch, rewriters,
+    int failed = normalize(encoder->tokenizer->normalizers, &normal, &stretch, rewriters,
                            &encoder->limits, err) ||
-                 added_tokens_walk(&encoder->pipeline->set.added, &walk, err);
+                 added_tokens_walk(&encoder->tokenizer->set.added, &walk, err);
     text_rewriter_release(&rewriters[0]);
     text_rewriter_release(&rewriters[1]);
     return failed ? -1 : 0;
@@ -136,7 +136,7 @@ int encoder_run(struct encoder *encoder, const struct token_text *text, struct e
     encoder->plain = text->plain;
     encoder->limits = text_limits_of(text->size);
     piece_cache_init(&encoder->cache, text->size);
-    return added_tokens_walk(&encoder->pipeline->set.added, &walk, err);
+    return added_tokens_walk(&encoder->tokenizer->set.added, &walk, err);
 }
 
 void encoder_release(struct encoder *encoder)

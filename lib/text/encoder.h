@@ -3,14 +3,14 @@
  * after that are cut out, the rest is cut into pieces (pre_tokenizer.h), and the model makes tokens
  * of a piece (subword.h). Each stage hands on what it makes, so that no list of pieces is kept.
  *
- *     struct encoder encoder = {.pipeline = pipeline, .list = list};
+ *     struct encoder encoder = {.tokenizer = tokenizer, .list = list};
  *     if (encoder_run(&encoder, &text, err)) ...
  *     encoder_release(&encoder);
  */
 #ifndef ATTN_TEXT_ENCODER_H
 #define ATTN_TEXT_ENCODER_H
 
-#include "text/pipeline.h"
+#include "text/builder.h"
 
 /* The tokens of short pieces that a text repeats: a cache for each text, in proportion to it. */
 enum {
@@ -52,7 +52,7 @@ struct best_ways {
 };
 
 struct encoder {
-    const struct pipeline *pipeline;
+    const struct tokenizer *tokenizer;
     struct token_list *list; /* gets the tokens */
     struct text_limits limits;
     bool plain; /* special tokens in a text are text */

@@ -9,11 +9,27 @@
 #include "base/num.h"
 #include "format/dtype.h"
 #include "format/sniff_format.h"
+#include "text/builder.h"
 #include "text/label.h"
-#include "text/pipeline.h"
-#include "text/sentencepiece.h"
 
 enum { WORD_BYTES_MOST = 1024 }; /* of BPE: each two parts of a word are looked for */
+
+struct sentencepiece_piece {
+    struct word word;
+    float score;
+    enum sentencepiece_kind kind;
+};
+
+struct sentencepiece {
+    struct sentencepiece_piece *pieces; /* [count] by id */
+    size_t count;
+    size_t bytes; /* of all words */
+    uint64_t kind;
+    bool falls_back, suffix;
+    const unsigned char *charsmap;
+    size_t charsmap_size;
+    bool prefixes, collapses, escapes;
+};
 
 /* --- protobuf --------------------------------------------------------------------------------- */
 
@@ -140,8 +156,8 @@ static size_t count_pieces(struct message message)
     return count;
 }
 
-int sentencepiece_read(struct sentencepiece *model, const struct file *file, struct arena *arena,
-                       struct err *err)
+static int sentencepiece_read(struct sentencepiece *model, const struct file *file,
+                              struct arena *arena, struct err *err)
 {
     const unsigned char *bytes = (const unsigned char *)file->bytes;
     struct message message = {bytes, bytes + file->size};
@@ -172,9 +188,10 @@ int sentencepiece_read(struct sentencepiece *model, const struct file *file, str
 
 /* --- its stages ------------------------------------------------------------------------------- */
 
-static int add_words(struct pipeline *pipeline, const struct sentencepiece *model, struct err *err)
+static int add_words(struct tokenizer *tokenizer, const struct sentencepiece *model,
+                     struct err *err)
 {
-    struct word_table *words = &pipeline->set.words;
+    struct word_table *words = &tokenizer->set.words;
     words->form = WORD_TEXT;
     if (word_table_begin(words, model->count, model->bytes, err))
         return -1;
@@ -233,11 +250,11 @@ static int check_size(const struct sentencepiece_piece *piece, uint32_t id, stru
 }
 
 /* Words of one score have one rank: of their pairs the leftmost is joined first. */
-static int add_bpe(struct pipeline *pipeline, const struct sentencepiece *model, struct err *err)
+static int add_bpe(struct tokenizer *tokenizer, const struct sentencepiece *model, struct err *err)
 {
-    struct subword *subword = &pipeline->model;
-    uint32_t *ranks = arena_alloc(&pipeline->arena, model->count, sizeof *ranks, err);
-    struct ranked *order = arena_alloc(&pipeline->arena, model->count, sizeof *order, err);
+    struct subword *subword = &tokenizer->model;
+    uint32_t *ranks = arena_alloc(&tokenizer->arena, model->count, sizeof *ranks, err);
+    struct ranked *order = arena_alloc(&tokenizer->arena, model->count, sizeof *order, err);
     size_t count = 0;
     uint32_t rank = 0;
     if (!ranks || !order)
@@ -276,11 +293,11 @@ static double defined_score(const struct sentencepiece_piece *piece, float most)
     return (float)piece->word.size * most - 0.1;
 }
 
-static int add_unigram(struct pipeline *pipeline, const struct sentencepiece *model,
+static int add_unigram(struct tokenizer *tokenizer, const struct sentencepiece *model,
                        struct err *err)
 {
-    struct subword *subword = &pipeline->model;
-    double *scores = arena_alloc(&pipeline->arena, model->count, sizeof *scores, err);
+    struct subword *subword = &tokenizer->model;
+    double *scores = arena_alloc(&tokenizer->arena, model->count, sizeof *scores, err);
     float least = FLT_MAX;
     float most = FLT_MIN; /* as SentencePiece has it, where all scores are negative */
     if (!scores)
@@ -306,9 +323,10 @@ static int add_unigram(struct pipeline *pipeline, const struct sentencepiece *mo
     return word_trie_init(&subword->trie, subword->words, err);
 }
 
-static int add_stages(struct pipeline *pipeline, const struct sentencepiece *model, struct err *err)
+static int add_stages(struct tokenizer *tokenizer, const struct sentencepiece *model,
+                      struct err *err)
 {
-    struct subword *subword = &pipeline->model;
+    struct subword *subword = &tokenizer->model;
     bool bpe = model->kind == SENTENCEPIECE_BPE;
     if (model->kind != SENTENCEPIECE_BPE && model->kind != SENTENCEPIECE_UNIGRAM)
         return err_unsupported(err, "expected a model of type BPE or Unigram, found type %llu",
@@ -316,24 +334,23 @@ static int add_stages(struct pipeline *pipeline, const struct sentencepiece *mod
     if (model->suffix)
         return err_unsupported(err,
                                "spaces after words (treat_whitespace_as_suffix) are not supported");
-    *subword = (struct subword){.row = &subword_rows[bpe ? SUBWORD_BPE : SUBWORD_UNIGRAM],
-                                .words = &pipeline->set.words,
-                                .unknown = BPE_NONE};
+    subword_init(subword, &subword_rows[bpe ? SUBWORD_BPE : SUBWORD_UNIGRAM],
+                 &tokenizer->set.words);
     for (uint32_t id = 0; id < model->count; id++)
         if (model->pieces[id].kind == PIECE_UNKNOWN)
             subword->unknown = id;
     struct sentencepiece_rules rules = {
-        .kept = &pipeline->set.added,
+        .kept = &tokenizer->set.added,
         .charsmap = model->charsmap,
         .charsmap_size = model->charsmap_size,
         .collapses = model->collapses,
         .prefixes = model->prefixes,
         .escapes = model->escapes,
     };
-    return (bpe ? add_bpe : add_unigram)(pipeline, model, err) ||
-                   normalizers_sentencepiece(&pipeline->normalizers, &rules, &pipeline->arena,
+    return (bpe ? add_bpe : add_unigram)(tokenizer, model, err) ||
+                   normalizers_sentencepiece(&tokenizer->normalizers, &rules, &tokenizer->arena,
                                              err) ||
-                   decoders_sentencepiece(&pipeline->decoders, model->prefixes, &pipeline->arena,
+                   decoders_sentencepiece(&tokenizer->decoders, model->prefixes, &tokenizer->arena,
                                           err)
                ? -1
                : 0;
@@ -341,9 +358,10 @@ static int add_stages(struct pipeline *pipeline, const struct sentencepiece *mod
 
 /* Control symbols are tokens that no text has, unless it is read with them; pieces that users
  * defined stand in texts as they are: BPE is cut at them, to Unigram they are words. */
-static int add_tokens(struct pipeline *pipeline, const struct sentencepiece *model, struct err *err)
+static int add_tokens(struct tokenizer *tokenizer, const struct sentencepiece *model,
+                      struct err *err)
 {
-    struct added_token *items = arena_alloc(&pipeline->arena, model->count, sizeof *items, err);
+    struct added_token *items = arena_alloc(&tokenizer->arena, model->count, sizeof *items, err);
     size_t count = 0;
     if (!items)
         return -1;
@@ -360,7 +378,7 @@ static int add_tokens(struct pipeline *pipeline, const struct sentencepiece *mod
                     piece->kind == PIECE_USER_DEFINED && model->kind == SENTENCEPIECE_UNIGRAM,
             };
     }
-    return token_set_add(&pipeline->set, items, count, err);
+    return token_set_add(&tokenizer->set, items, count, err);
 }
 
 /* Does the file begin with a word in base64 and a blank, such as "IQ== 0"? */
@@ -375,24 +393,24 @@ static bool is_rank_file(const struct file *file)
 
 static int read_file(void *context, const struct file *file, struct err *err)
 {
-    struct pipeline *pipeline = context;
+    struct tokenizer *tokenizer = context;
     struct sentencepiece model;
     if (sniff_format_refuse(file->bytes, file->size, "a SentencePiece model", err))
         return -1;
     if (is_rank_file(file))
         return err_unsupported(err, RANK_FILE_WHY);
-    if (sentencepiece_read(&model, file, &pipeline->arena, err) ||
-        add_words(pipeline, &model, err) || add_stages(pipeline, &model, err))
+    if (sentencepiece_read(&model, file, &tokenizer->arena, err) ||
+        add_words(tokenizer, &model, err) || add_stages(tokenizer, &model, err))
         return -1;
-    return add_tokens(pipeline, &model, err);
+    return add_tokens(tokenizer, &model, err);
 }
 
-int pipeline_open_sentencepiece(struct pipeline *pipeline, const struct folder *folder,
-                                const char *name, struct err *err)
+int tokenizer_fill_sentencepiece(struct tokenizer *tokenizer, const struct folder *folder,
+                                 const char *name, struct err *err)
 {
-    *pipeline = (struct pipeline){0};
-    int failed = folder_read(folder, name, read_file, pipeline, err);
-    if (failed)
-        pipeline_release(pipeline);
-    return failed;
+    return tokenizer_config_read(tokenizer, folder, CONFIG_LISTED, err) ||
+                   folder_read(folder, name, read_file, tokenizer, err) ||
+                   tokenizer_add_listed(tokenizer, folder, err)
+               ? -1
+               : 0;
 }

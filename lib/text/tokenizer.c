@@ -6,33 +6,12 @@
 #include "base/memory.h"
 #include "base/names.h"
 #include "base/utf8.h"
+#include "format/json.h"
 #include "text/encoder.h"
 #include "text/label.h"
-#include "text/pipeline.h"
-#include "text/tokenizer_config.h"
 #include "text/words.h"
 
-/* Tokens for people, where a vocabulary writes blanks as signs and bytes by their number: "▁the" is
- * " the", "<0xE2>" is that byte. */
-struct shown_tokens {
-    struct word_place *places; /* [count] by id; NULL: tokens are shown as they are */
-    size_t count;
-    char *bytes;
-};
-
-struct tokenizer {
-    const char *file; /* with its words */
-    bool is_words;    /* the one of these two that is filled */
-    struct vocabulary vocabulary;
-    struct pipeline pipeline;
-    const struct token_set *set; /* of that one */
-    struct shown_tokens shown;
-    struct tokenizer_config config;
-    bool spells_special;
-    struct special_ids special; /* what goes around texts */
-};
-
-/* --- shown tokens ----------------------------------------------------------------------------- */
+/* --- display tokens --------------------------------------------------------------------------- */
 
 /* Write a word with blanks for signs; returns its size, or 0 where it has none. */
 static size_t write_word(char *out, const char *bytes, size_t size, const struct matcher *sign)
@@ -53,19 +32,18 @@ static size_t write_word(char *out, const char *bytes, size_t size, const struct
     return written + (size - at);
 }
 
-static int shown_tokens_init(struct shown_tokens *shown, const struct word_table *words,
-                             const struct decoder_step *decoders, struct arena *arena,
-                             struct err *err)
+static int display_tokens_init(struct tokenizer *tokenizer, struct err *err)
 {
-    bool joins_bytes = decoders_join_bytes(decoders);
-    const struct matcher *sign = decoders_sign(decoders);
+    const struct word_table *words = &tokenizer->set.words;
+    struct display_tokens *display = &tokenizer->display;
+    bool joins_bytes = decoders_join_bytes(tokenizer->decoders);
+    const struct matcher *sign = decoders_sign(tokenizer->decoders);
     size_t used = 0;
-    *shown = (struct shown_tokens){0};
     if (!sign && !joins_bytes)
         return 0;
-    shown->bytes = arena_room(arena, words->used_bytes, 1, err);
-    struct word_place *places = arena_alloc(arena, words->size, sizeof *places, err);
-    if (!shown->bytes || !places)
+    display->bytes = arena_room(&tokenizer->arena, words->used_bytes, 1, err);
+    struct word_place *places = arena_alloc(&tokenizer->arena, words->size, sizeof *places, err);
+    if (!display->bytes || !places)
         return -1;
     for (uint32_t id = 0; id < words->size; id++) {
         size_t size = 0;
@@ -73,79 +51,41 @@ static int shown_tokens_init(struct shown_tokens *shown, const struct word_table
         if (!bytes)
             continue;
         int byte = joins_bytes ? decoder_byte_of(bytes, size) : -1;
-        size_t written = byte < 0 && sign ? write_word(shown->bytes + used, bytes, size, sign) : 0;
+        size_t written =
+            byte < 0 && sign ? write_word(display->bytes + used, bytes, size, sign) : 0;
         if (byte >= 0)
-            shown->bytes[used + written++] = (char)byte;
+            display->bytes[used + written++] = (char)byte;
         if (!written)
-            continue; /* it is shown as it is */
+            continue; /* displayed unchanged */
         places[id] = (struct word_place){
             .start = (uint32_t)used, .size = (uint32_t)written & 0x3FFFFFFF, .form = WORD_TEXT};
         used += written;
     }
-    shown->places = places;
-    shown->count = words->size;
+    display->places = places;
+    display->count = words->size;
     return 0;
-}
-
-static const char *shown_tokens_at(const struct shown_tokens *shown, uint32_t id, size_t *size)
-{
-    if (id >= shown->count || shown->places[id].form == WORD_ABSENT)
-        return NULL;
-    *size = shown->places[id].size;
-    return shown->bytes + shown->places[id].start;
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static int open_json(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
-                     struct err *err)
-{
-    (void)name;
-    return pipeline_open_json(&tokenizer->pipeline, folder, err);
-}
-
-static int open_model(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
-                      struct err *err)
-{
-    return pipeline_open_sentencepiece(&tokenizer->pipeline, folder, name, err) ||
-                   pipeline_read_added(&tokenizer->pipeline, folder, err)
-               ? -1
-               : 0;
-}
-
-static int open_vocab(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
-                      struct err *err)
-{
-    if (folder_has(folder, "merges.txt"))
-        return pipeline_open_merges(&tokenizer->pipeline, folder, err);
-    tokenizer->is_words = true;
-    return vocabulary_open(&tokenizer->vocabulary, folder, name, err);
-}
-
-void tokenizer_free(struct tokenizer *tokenizer)
-{
-    if (!tokenizer)
-        return;
-    vocabulary_release(&tokenizer->vocabulary);
-    pipeline_release(&tokenizer->pipeline);
-    heap_free(tokenizer);
-}
-
-/* What can be opened makes a folder's tokenizer what it is: the first that is there. */
-static const struct opener {
+/* The first present file with a filler makes the tokenizer. */
+static const struct source {
     const char *name;
-    int (*open)(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
-                struct err *err);
-} openers[TOKENIZER_FILES] = {
-    {"tokenizer.json", open_json},   {"tokenizer_config.json", NULL},
-    {"tokenizer.model", open_model}, {"tokenizer.spm", open_model},
-    {"vocab.json", open_vocab},      {"merges.txt", open_vocab},
-    {"added_tokens.json", NULL},     {"special_tokens_map.json", NULL},
+    tokenizer_filler *fill;
+} sources[TOKENIZER_FILES] = {
+    {"tokenizer.json", tokenizer_fill_json},
+    {"tokenizer_config.json", NULL},
+    {"tokenizer.model", tokenizer_fill_sentencepiece},
+    {"tokenizer.spm", tokenizer_fill_sentencepiece},
+    {"vocab.json", tokenizer_fill_vocab},
+    {"merges.txt", tokenizer_fill_vocab},
+    {"added_tokens.json", NULL},
+    {"special_tokens_map.json", NULL},
 };
 
 const char *tokenizer_file_name(size_t index)
 {
-    return openers[index].name;
+    return sources[index].name;
 }
 
 /* Refuse a file that a tokenizer could be made of, but not by this program; its name tells. */
@@ -177,37 +117,60 @@ static int refuse_others(const struct folder *folder, struct err *err)
     return failed;
 }
 
-/* What goes for all of them, after the file was read. */
-static int finish(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
+static bool is_words(const struct tokenizer *tokenizer)
 {
-    struct pipeline *pipeline = &tokenizer->pipeline;
-    tokenizer->set = tokenizer->is_words ? &tokenizer->vocabulary.set : &pipeline->set;
-    if (tokenizer_config_read(&tokenizer->config, folder, &pipeline->arena, err) ||
-        (!tokenizer->is_words && tokenizer_config_apply(&tokenizer->config, pipeline, err)))
+    return tokenizer->model.row == &subword_rows[SUBWORD_WORDS];
+}
+
+int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
+{
+    size_t i = 0;
+    *tokenizer = (struct tokenizer){0};
+    while (i < TOKENIZER_FILES && (!sources[i].fill || !folder_has(folder, sources[i].name)))
+        i++;
+    if (i == TOKENIZER_FILES)
+        return refuse_others(folder, err);
+    tokenizer->file = sources[i].name;
+    if (sources[i].fill(tokenizer, folder, sources[i].name, err) ||
+        (!is_words(tokenizer) && tokenizer_config_apply(tokenizer, err)) ||
+        display_tokens_init(tokenizer, err)) {
+        tokenizer_release(tokenizer);
         return -1;
+    }
     tokenizer->spells_special = tokenizer->config.splits_special == ANSWER_YES;
-    return shown_tokens_init(&tokenizer->shown, &tokenizer->set->words, pipeline->decoders,
-                             &pipeline->arena, err);
+    return 0;
+}
+
+void tokenizer_release(struct tokenizer *tokenizer)
+{
+    normalizers_release(tokenizer->normalizers);
+    pre_tokenizers_release(tokenizer->pre_tokenizers);
+    subword_release(&tokenizer->model);
+    decoders_release(tokenizer->decoders);
+    token_set_release(&tokenizer->set);
+    arena_release(&tokenizer->arena);
+    *tokenizer = (struct tokenizer){0};
 }
 
 int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err)
 {
-    size_t i = 0;
     *tokenizer = NULL;
-    while (i < TOKENIZER_FILES && (!openers[i].open || !folder_has(folder, openers[i].name)))
-        i++;
-    if (i == TOKENIZER_FILES)
-        return refuse_others(folder, err);
     struct tokenizer *opened = heap_alloc(1, sizeof *opened, err);
     if (!opened)
         return -1;
-    opened->file = openers[i].name;
-    if (openers[i].open(opened, folder, openers[i].name, err) || finish(opened, folder, err)) {
-        tokenizer_free(opened);
-        return -1;
-    }
-    *tokenizer = opened;
-    return 0;
+    int failed = tokenizer_fill(opened, folder, err);
+    if (failed || !opened->file)
+        heap_free(opened);
+    else
+        *tokenizer = opened;
+    return failed;
+}
+
+void tokenizer_free(struct tokenizer *tokenizer)
+{
+    if (tokenizer)
+        tokenizer_release(tokenizer);
+    heap_free(tokenizer);
 }
 
 int tokenizer_open_if_known(struct tokenizer **tokenizer, const struct folder *folder,
@@ -228,9 +191,9 @@ int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *
 {
     char word[LABEL_EXCERPT_BYTES];
     size_t size = 0;
-    if (!tokenizer || tokenizer->set->words.size <= vocab_size)
+    if (!tokenizer || tokenizer->set.words.size <= vocab_size)
         return 0;
-    const struct word_table *words = &tokenizer->set->words;
+    const struct word_table *words = &tokenizer->set.words;
     uint32_t id = (uint32_t)words->size - 1;
     const char *bytes = word_table_word(words, id, &size);
     return err_set(err,
@@ -242,7 +205,7 @@ int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *
 
 bool tokenizer_lacks_merges(const struct tokenizer *tokenizer)
 {
-    return tokenizer->is_words && vocabulary_is_byte_level(&tokenizer->vocabulary);
+    return is_words(tokenizer) && words_are_byte_level(&tokenizer->set.words);
 }
 
 void tokenizer_spell_special(struct tokenizer *tokenizer)
@@ -257,7 +220,14 @@ int tokenizer_role(const struct tokenizer *tokenizer, enum token_role role, uint
 {
     const char *text = tokenizer->config.tokens[role];
     *found = false;
-    return text ? token_set_find(tokenizer->set, text, strlen(text), id, found, err) : 0;
+    return text ? token_set_find(&tokenizer->set, text, strlen(text), id, found, err) : 0;
+}
+
+static int read_model_begin(void *id, const struct json *root, struct err *err)
+{
+    (void)err;
+    json_get_integer(json_member(root, "bos_token_id"), 0, UINT32_MAX, id);
+    return 0;
 }
 
 int tokenizer_find_begin(uint32_t *begin, bool *found, const struct tokenizer *tokenizer,
@@ -265,18 +235,26 @@ int tokenizer_find_begin(uint32_t *begin, bool *found, const struct tokenizer *t
 {
     static const char *const names[] = {"<|endoftext|>", "<|begin_of_text|>", "<s>", "<bos>",
                                         "[BOS]"};
+    static const char model[] = "config.json";
     const char *named = tokenizer->config.tokens[ROLE_BOS];
     char shown[LABEL_EXCERPT_BYTES];
+    long long id = -1;
+    size_t size = 0;
     *found = false;
     if (tokenizer_role(tokenizer, ROLE_BOS, begin, found, err))
         return -1;
     if (named && !*found)
         return err_set(err, "'%s/%s': bos_token: '%s' is not in the vocabulary", folder->path,
                        "tokenizer_config.json", label_excerpt(shown, named, strlen(named)));
-    if (!*found && tokenizer_config_model_begin(begin, found, tokenizer->set, folder, err))
+    if (!*found && folder_has(folder, model) &&
+        json_read_file(folder, model, read_model_begin, &id, err))
         return -1;
+    if (id >= 0 && token_set_word(&tokenizer->set, (uint32_t)id, &size)) { /* else a default */
+        *found = true;
+        *begin = (uint32_t)id;
+    }
     for (size_t i = 0; !*found && i < sizeof names / sizeof *names; i++)
-        if (token_set_find(tokenizer->set, names[i], strlen(names[i]), begin, found, err))
+        if (token_set_find(&tokenizer->set, names[i], strlen(names[i]), begin, found, err))
             return -1;
     return 0;
 }
@@ -304,7 +282,7 @@ int tokenizer_special(struct special_ids *ids, const struct tokenizer *tokenizer
         [ROLE_BOS] = special_ids_set_first,
         [ROLE_EOS] = special_ids_set_last,
     };
-    *ids = tokenizer->pipeline.special;
+    *ids = tokenizer->template;
     for (enum token_role role = 0; role < TOKEN_ROLES; role++) {
         enum answer adds = tokenizer->config.adds[role];
         bool found = false;
@@ -361,17 +339,6 @@ int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err)
 
 /* --- texts and ids ---------------------------------------------------------------------------- */
 
-static int encode_bare(const struct tokenizer *tokenizer, struct token_list *list,
-                       const struct token_text *text, struct err *err)
-{
-    if (tokenizer->is_words)
-        return words_encode(&tokenizer->vocabulary, list, text->bytes, text->size, err);
-    struct encoder encoder = {.pipeline = &tokenizer->pipeline, .list = list};
-    int failed = encoder_run(&encoder, text, err);
-    encoder_release(&encoder);
-    return failed;
-}
-
 /* Tokens of no bytes, at one place. */
 static int add_ids(struct token_list *list, const uint32_t *ids, size_t count, size_t place,
                    struct err *err)
@@ -393,15 +360,17 @@ static int encode(const struct tokenizer *tokenizer, struct token_list *list,
 {
     size_t valid = utf8_invalid_at(text->bytes, text->size);
     const struct special_ids *special = &tokenizer->special;
+    struct encoder encoder = {.tokenizer = tokenizer, .list = list};
     if (valid < text->size)
         return err_set(err,
                        "expected a text in UTF-8, found the byte 0x%02x at byte %zu: "
                        "save it as UTF-8",
                        (unsigned char)text->bytes[valid], valid);
-    if (add_ids(list, special->before, special->before_count, 0, err) ||
-        encode_bare(tokenizer, list, text, err))
-        return -1;
-    return add_ids(list, special->after, special->after_count, text->size, err);
+    int failed = add_ids(list, special->before, special->before_count, 0, err) ||
+                 encoder_run(&encoder, text, err) ||
+                 add_ids(list, special->after, special->after_count, text->size, err);
+    encoder_release(&encoder);
+    return failed ? -1 : 0;
 }
 
 int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, const char *text,
@@ -432,20 +401,23 @@ int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list,
 
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size)
 {
-    const char *shown = shown_tokens_at(&tokenizer->shown, id, size);
-    return shown ? shown : token_set_word(tokenizer->set, id, size);
+    const struct display_tokens *display = &tokenizer->display;
+    if (id >= display->count || display->places[id].form == WORD_ABSENT)
+        return token_set_word(&tokenizer->set, id, size);
+    *size = display->places[id].size;
+    return display->bytes + display->places[id].start;
 }
 
 void tokenizer_decode_begin(const struct tokenizer *tokenizer, struct token_decoder *decoder,
                             struct buf *out)
 {
-    *decoder = (struct token_decoder){.steps = tokenizer->pipeline.decoders, .out = out};
+    *decoder = (struct token_decoder){.steps = tokenizer->decoders, .out = out};
 }
 
 bool tokenizer_decode(const struct tokenizer *tokenizer, struct token_decoder *decoder, uint32_t id)
 {
     size_t size = 0;
-    const char *bytes = token_set_word(tokenizer->set, id, &size);
+    const char *bytes = token_set_word(&tokenizer->set, id, &size);
     if (bytes)
         token_decoder_put(decoder, bytes, size);
     return bytes;
@@ -455,36 +427,33 @@ bool tokenizer_decode(const struct tokenizer *tokenizer, struct token_decoder *d
 
 size_t tokenizer_size(const struct tokenizer *tokenizer)
 {
-    return token_set_size(tokenizer->set);
+    return token_set_size(&tokenizer->set);
 }
 
 long long tokenizer_truncation(const struct tokenizer *tokenizer)
 {
-    return tokenizer->pipeline.truncation;
+    return tokenizer->truncation;
 }
 
 bool tokenizer_pads(const struct tokenizer *tokenizer)
 {
-    return tokenizer->pipeline.pads;
+    return tokenizer->pads;
 }
 
 const char *tokenizer_gap(const struct tokenizer *tokenizer)
 {
-    bool words =
-        tokenizer->is_words || tokenizer->pipeline.model.row == &subword_rows[SUBWORD_WORD_LEVEL];
-    return words ? " " : "";
+    return is_words(tokenizer) || tokenizer->model.row == &subword_rows[SUBWORD_WORD_LEVEL] ? " "
+                                                                                            : "";
 }
 
 const char *tokenizer_prefix(const struct tokenizer *tokenizer)
 {
-    return decoders_prefix(tokenizer->pipeline.decoders);
+    return decoders_prefix(tokenizer->decoders);
 }
 
 const char *tokenizer_kind(const struct tokenizer *tokenizer)
 {
-    const struct subword *model = &tokenizer->pipeline.model;
-    if (tokenizer->is_words)
-        return "words";
+    const struct subword *model = &tokenizer->model;
     if (model->row == &subword_rows[SUBWORD_BPE])
         return model->bpe.by_characters ? "BPE" : "byte-level BPE";
     return model->row == &subword_rows[SUBWORD_WORD_LEVEL] ? "whole words" : model->row->name;
@@ -497,11 +466,21 @@ const char *tokenizer_file(const struct tokenizer *tokenizer)
 
 void tokenizer_stages(const struct tokenizer *tokenizer, struct buf *out)
 {
-    if (!tokenizer->is_words)
-        pipeline_stages(&tokenizer->pipeline, out);
+    for (const struct normalizer *step = tokenizer->normalizers; step; step = step->next)
+        buf_format(out, "%s, ", step->name);
+    for (const struct pre_tokenizer *step = tokenizer->pre_tokenizers; step; step = step->next) {
+        if (step->name)
+            buf_text(out, step->name);
+        if (step->name && step->matcher.pattern)
+            buf_format(out, " (%s)", step->matcher.pattern);
+        if (step->name)
+            buf_text(out, ", ");
+    }
+    if (!is_words(tokenizer))
+        buf_text(out, tokenizer->model.row->name);
 }
 
 const struct added_tokens *tokenizer_added(const struct tokenizer *tokenizer)
 {
-    return &tokenizer->set->added;
+    return &tokenizer->set.added;
 }

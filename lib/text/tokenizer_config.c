@@ -1,14 +1,26 @@
-#include "text/tokenizer_config.h"
-
+/* tokenizer_config.c: the files next to a vocabulary: tokenizer_config.json, added_tokens.json and
+ * special_tokens_map.json. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "format/json.h"
-#include "text/pipeline.h"
+#include "text/builder.h"
+#include "text/label.h"
 
-/* Where what is read goes. */
-struct reading {
+enum { DESCRIPTION_BYTES = 80 };
+
+static const char config_name[] = "tokenizer_config.json";
+
+/* --- tokenizer_config.json -------------------------------------------------------------------- */
+
+static const char *const named_keys[NAMED_TOKENS] = {
+    "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
+
+/* Its values are copied to the arena. */
+struct config_reader {
     struct tokenizer_config *config;
+    unsigned parts;
     struct arena *arena;
 };
 
@@ -36,7 +48,7 @@ static int read_token(const char **out, const struct json *root, const char *nam
 static int read_answer(enum answer *answer, const struct json *root, const char *name,
                        struct err *err)
 {
-    bool yes = *answer == ANSWER_YES;
+    bool yes = false;
     const struct json *member = json_member(root, name);
     if (!member || json_is_null(member))
         return 0;
@@ -46,42 +58,89 @@ static int read_answer(enum answer *answer, const struct json *root, const char 
     return 0;
 }
 
-static int read_members(void *context, const struct json *root, struct err *err)
+/* "<s>", or {"content": "<s>", "lstrip": true, …} */
+static int read_named(void *context, const struct json *root, struct err *err)
 {
-    const struct reading *reading = context;
-    struct tokenizer_config *config = reading->config;
+    const struct config_reader *reader = context;
     if (!json_is_object(root))
         return err_set(err, "expected an object");
-    if (read_token(&config->tokens[ROLE_BOS], root, "bos_token", reading->arena, err) ||
-        read_token(&config->tokens[ROLE_EOS], root, "eos_token", reading->arena, err) ||
+    for (size_t i = 0; i < NAMED_TOKENS; i++) {
+        const struct json *value = json_member(root, named_keys[i]);
+        struct added_token token = {.bytes = ""};
+        if (!value)
+            continue;
+        if (json_is_object(value) && added_token_read_content(&token, value, err))
+            return err_prefix(err, "%s", named_keys[i]);
+        if (!json_is_object(value) && json_text(root, named_keys[i], &token.bytes, err))
+            return -1;
+        token.size = strlen(token.bytes);
+        token.bytes = arena_text(reader->arena, token.bytes, token.size, err);
+        if (!token.bytes)
+            return -1;
+        reader->config->named[i] = token;
+    }
+    return 0;
+}
+
+static int read_listed(const struct config_reader *reader, const struct json *root, struct err *err)
+{
+    struct tokenizer_config *config = reader->config;
+    const struct json *members = json_member(root, "added_tokens_decoder");
+    if (!json_is_object(members))
+        return 0;
+    config->listed = arena_alloc(reader->arena, json_count(members), sizeof *config->listed, err);
+    if (!config->listed)
+        return -1;
+    for (const struct json *at = json_first(members); at; at = json_next(at)) {
+        struct added_token *token = &config->listed[config->listed_count++];
+        if (added_token_read_member(token, at, err))
+            return -1;
+        token->bytes = arena_text(reader->arena, token->bytes, token->size, err);
+        if (!token->bytes)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_config(void *context, const struct json *root, struct err *err)
+{
+    struct config_reader *reader = context;
+    struct tokenizer_config *config = reader->config;
+    if (!json_is_object(root))
+        return err_set(err, "expected an object");
+    if (read_token(&config->tokens[ROLE_BOS], root, "bos_token", reader->arena, err) ||
+        read_token(&config->tokens[ROLE_EOS], root, "eos_token", reader->arena, err) ||
         read_answer(&config->adds[ROLE_BOS], root, "add_bos_token", err) ||
         read_answer(&config->adds[ROLE_EOS], root, "add_eos_token", err) ||
         read_answer(&config->prefixes, root, "add_prefix_space", err) ||
         read_answer(&config->legacy, root, "legacy", err) ||
-        read_answer(&config->splits_special, root, "split_special_tokens", err))
+        read_answer(&config->splits_special, root, "split_special_tokens", err) ||
+        keep_text(&config->class, root, "tokenizer_class", reader->arena, err) ||
+        (reader->parts & CONFIG_LISTED && read_listed(reader, root, err)))
         return -1;
-    return keep_text(&config->class, root, "tokenizer_class", reading->arena, err);
+    return reader->parts & CONFIG_NAMED ? read_named(reader, root, err) : 0;
 }
 
-int tokenizer_config_read(struct tokenizer_config *config, const struct folder *folder,
-                          struct arena *arena, struct err *err)
+int tokenizer_config_read(struct tokenizer *tokenizer, const struct folder *folder, unsigned parts,
+                          struct err *err)
 {
-    static const char name[] = "tokenizer_config.json";
-    struct reading reading = {config, arena};
-    *config = (struct tokenizer_config){.class = ""};
-    return folder_has(folder, name) ? json_read_file(folder, name, read_members, &reading, err) : 0;
+    struct config_reader reader = {&tokenizer->config, parts, &tokenizer->arena};
+    tokenizer->config = (struct tokenizer_config){.class = ""};
+    return folder_has(folder, config_name)
+               ? json_read_file(folder, config_name, read_config, &reader, err)
+               : 0;
 }
 
-int tokenizer_config_apply(const struct tokenizer_config *config, struct pipeline *pipeline,
-                           struct err *err)
+int tokenizer_config_apply(struct tokenizer *tokenizer, struct err *err)
 {
+    const struct tokenizer_config *config = &tokenizer->config;
     bool removed = config->prefixes == ANSWER_NO;
-    if (normalizers_limit_prefix(&pipeline->normalizers, removed, config->legacy == ANSWER_NO) &&
+    if (normalizers_limit_prefix(&tokenizer->normalizers, removed, config->legacy == ANSWER_NO) &&
         removed)
-        decoders_keep_front(pipeline->decoders);
+        decoders_keep_front(tokenizer->decoders);
     if (config->prefixes == ANSWER_NONE)
         return 0;
-    return pre_tokenizers_set_prefix(&pipeline->pre_tokenizers, !removed, &pipeline->arena, err);
+    return pre_tokenizers_set_prefix(&tokenizer->pre_tokenizers, !removed, &tokenizer->arena, err);
 }
 
 bool tokenizer_config_begins(const struct tokenizer_config *config)
@@ -93,22 +152,189 @@ bool tokenizer_config_begins(const struct tokenizer_config *config)
     return false;
 }
 
-static int read_begin(void *id, const struct json *root, struct err *err)
+/* --- added tokens ----------------------------------------------------------------------------- */
+
+/* The only token that every folder of GPT-2's kind has besides its vocabulary. */
+#define END_OF_TEXT "<|endoftext|>"
+
+/* Set the added tokens: [count] new items, and all present tokens whose ids are not among them. */
+static int add_to_present(struct token_set *set, const struct added_token *new, size_t count,
+                          struct err *err)
 {
-    (void)err;
-    json_get_integer(json_member(root, "bos_token_id"), 0, UINT32_MAX, id);
-    return 0;
+    const struct added_tokens *present = &set->added;
+    size_t most = count + present->count;
+    struct added_token *items = arena_alloc(&set->arena, most, sizeof *items, err);
+    bool *replaced = arena_alloc(&set->arena, present->count, sizeof *replaced, err);
+    if (!items || !replaced)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        const struct added_token *same = added_tokens_of_id(present, new[i].id);
+        if (same)
+            replaced[same - present->by_id] = true;
+        items[i] = new[i];
+    }
+    for (size_t i = 0; i < present->count; i++)
+        if (!replaced[i])
+            items[count++] = present->by_id[i];
+    return token_set_add(set, items, count, err);
 }
 
-int tokenizer_config_model_begin(uint32_t *id, bool *found, const struct token_set *set,
-                                 const struct folder *folder, struct err *err)
+/* Members of added_tokens.json: "<|pad|>": 50257. */
+static int read_added(void *context, const struct json *root, struct err *err)
 {
-    static const char name[] = "config.json";
-    long long named = -1;
-    size_t size = 0;
-    if (folder_has(folder, name) && json_read_file(folder, name, read_begin, &named, err))
+    struct token_set *set = context;
+    char shown[LABEL_EXCERPT_BYTES];
+    char found[DESCRIPTION_BYTES];
+    size_t count = 0;
+    if (!json_is_object(root))
+        return err_set(err, "expected an object");
+    struct added_token *items = arena_alloc(&set->arena, json_count(root), sizeof *items, err);
+    if (!items)
         return -1;
-    *found = named >= 0 && token_set_word(set, (uint32_t)named, &size);
-    *id = *found ? (uint32_t)named : *id;
-    return 0;
+    for (const struct json *at = json_first(root); at; at = json_next(at)) {
+        const char *name = json_key(at);
+        bool special = strcmp(name, END_OF_TEXT) == 0;
+        long long id = 0;
+        if (!json_get_integer(at, 0, WORD_ID_MAX, &id))
+            return err_set(err, "added token '%s': expected an id from 0 to %d, found %s",
+                           label_excerpt(shown, name, strlen(name)), WORD_ID_MAX,
+                           json_describe(at, found, sizeof found));
+        items[count++] = (struct added_token){
+            .bytes = name,
+            .size = strlen(name),
+            .id = (uint32_t)id,
+            .special = special,
+            .normalized = !special,
+        };
+    }
+    return add_to_present(set, items, count, err);
+}
+
+int tokenizer_add_listed(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
+{
+    static const char added[] = "added_tokens.json";
+    const struct tokenizer_config *config = &tokenizer->config;
+    struct token_set *set = &tokenizer->set;
+    size_t count = set->added.count;
+    if (config->listed_count && add_to_present(set, config->listed, config->listed_count, err))
+        return err_prefix(err, "'%s/%s'", folder->path, config_name);
+    if (set->added.count > count || !folder_has(folder, added))
+        return 0;
+    return json_read_file(folder, added, read_added, set, err);
+}
+
+/* --- next to a tokenizer.json ----------------------------------------------------------------- */
+
+static int by_id(const void *a, const void *b)
+{
+    const struct added_token *one = a;
+    const struct added_token *other = b;
+    return (one->id > other->id) - (one->id < other->id);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    const struct added_token *one = a;
+    const struct added_token *other = b;
+    struct word words[] = {{one->bytes, one->size}, {other->bytes, other->size}};
+    return word_compare(&words[0], &words[1]);
+}
+
+struct merging {
+    struct tokenizer *tokenizer;
+    struct added_token *present; /* by text */
+    struct added_token *items;   /* [count] present tokens by id, then others */
+    size_t count;
+    uint32_t next_id; /* free */
+};
+
+static int merge_token(struct merging *merging, struct added_token token, struct err *err)
+{
+    const struct token_set *set = &merging->tokenizer->set;
+    const struct added_tokens *added = &set->added;
+    struct added_token *place = &merging->items[merging->count];
+    const struct added_token *same =
+        added->count ? bsearch(&token, merging->present, added->count, sizeof token, by_text)
+                     : NULL;
+    bool found = false;
+    if (same) {
+        place = merging->items + (added_tokens_of_id(added, same->id) - added->by_id);
+        token.id = same->id;
+        token.special |= same->special;
+    } else {
+        merging->count++;
+        if (token_set_find_word(set, token.bytes, token.size, &token.id, &found, err))
+            return -1;
+        token.id = found ? token.id : merging->next_id++;
+    }
+    *place = token;
+    return tokenizer_normalize_token(merging->tokenizer, place, err);
+}
+
+static int merge_listed(struct tokenizer *tokenizer, struct err *err)
+{
+    struct tokenizer_config *config = &tokenizer->config;
+    struct token_set *set = &tokenizer->set;
+    size_t count = set->added.count;
+    struct merging merging = {
+        .tokenizer = tokenizer,
+        .present = arena_alloc(&set->arena, count, sizeof *merging.present, err),
+        .items = arena_alloc(&set->arena, count + config->listed_count, sizeof *merging.items, err),
+        .count = count,
+        .next_id = (uint32_t)token_set_size(set),
+    };
+    if (!merging.present || !merging.items)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        merging.present[i] = merging.items[i] = set->added.by_id[i];
+    qsort(merging.present, count, sizeof *merging.present, by_text);
+    qsort(config->listed, config->listed_count, sizeof *config->listed, by_id);
+    for (size_t i = 0; i < config->listed_count; i++)
+        if (config->listed[i].size && merge_token(&merging, config->listed[i], err))
+            return -1;
+    return token_set_add(set, merging.items, merging.count, err);
+}
+
+int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *folder,
+                           struct err *err)
+{
+    if (!tokenizer->config.listed_count || !merge_listed(tokenizer, err))
+        return 0;
+    return err_prefix(err, "'%s/%s'", folder->path, config_name);
+}
+
+/* --- tokens that are named by their use ------------------------------------------------------- */
+
+/* The named tokens that are words or added tokens; the latter only become special. */
+static int add_named(struct token_set *set, const struct added_token named[NAMED_TOKENS],
+                     struct err *err)
+{
+    enum { GPT2_TOKENS = 3 }; /* the first keys, which are END_OF_TEXT by default */
+    static const struct added_token gpt2 = {.bytes = END_OF_TEXT, .size = sizeof END_OF_TEXT - 1};
+    struct added_token items[NAMED_TOKENS];
+    size_t count = 0;
+    for (size_t i = 0; i < NAMED_TOKENS; i++) {
+        struct added_token token = !named[i].bytes && i < GPT2_TOKENS ? gpt2 : named[i];
+        bool found = false;
+        size_t same = 0;
+        if (token.size && token_set_find(set, token.bytes, token.size, &token.id, &found, err))
+            return -1;
+        const struct added_token *present =
+            found ? added_tokens_of_id(&set->added, token.id) : NULL;
+        items[count] = present ? *present : token;
+        items[count].special = true;
+        while (items[same].id != token.id)
+            same++;
+        count += found && same == count;
+    }
+    return add_to_present(set, items, count, err);
+}
+
+int tokenizer_add_named(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
+{
+    static const char map[] = "special_tokens_map.json";
+    struct config_reader reader = {.config = &tokenizer->config, .arena = &tokenizer->arena};
+    if (folder_has(folder, map) && json_read_file(folder, map, read_named, &reader, err))
+        return -1;
+    return add_named(&tokenizer->set, tokenizer->config.named, err);
 }

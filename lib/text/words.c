@@ -4,54 +4,14 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/memory.h"
+#include "base/names.h"
 #include "base/utf8.h"
+#include "text/encoder.h"
 #include "text/label.h"
 
-/* --- the vocabulary --------------------------------------------------------------------------- */
-
-static int read_words(void *context, const struct file *file, struct err *err)
-{
-    struct vocabulary *vocabulary = context;
-    struct json_cursor words;
-    if (json_cursor_open(&words, NULL, file->bytes, file->size, err) ||
-        word_table_read(&vocabulary->set.words, words, WORD_TEXT, file->size, err))
-        return -1;
-    return word_trie_init(&vocabulary->trie, &vocabulary->set.words, err);
-}
-
-int vocabulary_open(struct vocabulary *vocabulary, const struct folder *folder, const char *name,
-                    struct err *err)
-{
-    *vocabulary = (struct vocabulary){0};
-    int failed = folder_read(folder, name, read_words, vocabulary, err);
-    if (failed)
-        vocabulary_release(vocabulary);
-    return failed;
-}
-
-void vocabulary_release(struct vocabulary *vocabulary)
-{
-    word_trie_release(&vocabulary->trie);
-    token_set_release(&vocabulary->set);
-    *vocabulary = (struct vocabulary){0};
-}
-
-bool vocabulary_find(const struct vocabulary *vocabulary, const char *text, size_t size,
-                     uint32_t *id)
-{
-    uint32_t found = 0;
-    if (!vocabulary->set.words.size ||
-        !word_table_find(&vocabulary->set.words, text, size, WORD_TEXT, &found))
-        return false;
-    if (id)
-        *id = found;
-    return true;
-}
-
 /* A single Ġ proves nothing: Maltese has the letter. */
-bool vocabulary_is_byte_level(const struct vocabulary *vocabulary)
+bool words_are_byte_level(const struct word_table *words)
 {
     enum { LETTER_BYTES = 2 }; /* at most, of one that stands for a byte */
     static const char blank[] = "Ġ";
@@ -59,9 +19,9 @@ bool vocabulary_is_byte_level(const struct vocabulary *vocabulary)
     size_t letters = 0;
     size_t blanks = 0;
     size_t count = 0;
-    for (uint32_t id = 0; id < vocabulary->set.words.size; id++) {
+    for (uint32_t id = 0; id < words->size; id++) {
         struct word word = {0};
-        word.bytes = word_table_word(&vocabulary->set.words, id, &word.size);
+        word.bytes = word_table_word(words, id, &word.size);
         if (!word.bytes)
             continue;
         size_t decoded = 0;
@@ -78,13 +38,13 @@ bool vocabulary_is_byte_level(const struct vocabulary *vocabulary)
 
 /* One text on its way through. What lies before `at` is done. */
 struct cutter {
-    const struct vocabulary *vocabulary;
-    const char *text;
+    const struct subword *model;
+    struct encoder *encoder;
+    const struct text_piece *piece;
+    const char *text; /* of the piece */
     size_t size;
     size_t at;
     size_t character_end; /* of the character, as readers see it, in which the last token ended */
-
-    struct token_list *list;
 
     unsigned char *cuttable; /* a bit for each place of a run, see find_cuttable */
     size_t cuttable_bytes;
@@ -134,8 +94,7 @@ static size_t end_of_character(const struct cutter *cutter, size_t at)
 
 static int push(struct cutter *cutter, uint32_t id, size_t end, struct err *err)
 {
-    struct token token = {.id = id, .start = cutter->at, .end = end};
-    if (token_list_add(cutter->list, token, err))
+    if (encoder_add(cutter->encoder, cutter->piece, id, cutter->at, end, err))
         return -1;
     cutter->at = end;
     if (end > cutter->character_end)
@@ -149,15 +108,14 @@ static void drop(struct cutter *cutter, enum utf8_class class, size_t length)
 {
     bool single = class == UTF8_CONTROL || cutter->at < cutter->character_end;
     size_t end = single ? cutter->at + length : end_of_character(cutter, cutter->at);
-    if (cutter->list->dropped_count++ == 0)
-        cutter->list->dropped_first = (struct token){.start = cutter->at, .end = end};
+    encoder_drop(cutter->encoder, cutter->piece, (struct text_range){cutter->at, end}, 1);
     cutter->at = end;
 }
 
 /* The next longer entry at `found->start`; `node` is where the walk stands, at first 0. */
 static bool find_longer(const struct cutter *cutter, struct token *found, uint32_t *node)
 {
-    const struct word_trie *trie = &cutter->vocabulary->trie;
+    const struct word_trie *trie = &cutter->model->trie;
     while (found->end < cutter->size) {
         *node = word_trie_step(trie, *node, (unsigned char)cutter->text[found->end]);
         if (!*node)
@@ -268,10 +226,13 @@ static int push_unknown(struct cutter *cutter, size_t run_end, struct err *err)
     static const char *const names[] = {"<unk>", "[UNK]", "<|unk|>"};
     uint32_t id = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (vocabulary_find(cutter->vocabulary, names[i], strlen(names[i]), &id))
+        if (word_table_find(cutter->model->words, names[i], strlen(names[i]), WORD_TEXT, &id))
             return push(cutter, id, run_end, err);
-    struct word unknown = {cutter->text + cutter->at, run_end - cutter->at};
-    return words_refuse(&cutter->vocabulary->set.words, unknown, cutter->at, err);
+    struct text_range run = {cutter->piece->range.start + cutter->at,
+                             cutter->piece->range.start + run_end};
+    return words_refuse(
+        cutter->model->words, (struct word){cutter->text + cutter->at, run_end - cutter->at},
+        aligned_text_place(cutter->piece->text, run, &cutter->encoder->hint).start, err);
 }
 
 static int push_run(struct cutter *cutter, size_t run_end, struct err *err)
@@ -306,12 +267,18 @@ static int step(struct cutter *cutter, struct err *err)
     return 0;
 }
 
-int words_encode(const struct vocabulary *vocabulary, struct token_list *list, const char *text,
-                 size_t size, struct err *err)
+int subword_encode_words(const struct subword *model, struct encoder *encoder,
+                         const struct text_piece *piece, struct err *err)
 {
-    struct cutter cutter = {.vocabulary = vocabulary, .text = text, .size = size, .list = list};
+    struct cutter cutter = {
+        .model = model,
+        .encoder = encoder,
+        .piece = piece,
+        .text = piece->text->bytes + piece->range.start,
+        .size = piece->range.end - piece->range.start,
+    };
     int failed = 0;
-    while (!failed && cutter.at < size)
+    while (!failed && cutter.at < cutter.size)
         failed = step(&cutter, err);
     heap_free(cutter.cuttable);
     return failed;

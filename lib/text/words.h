@@ -21,37 +21,14 @@
 #ifndef ATTN_TEXT_WORDS_H
 #define ATTN_TEXT_WORDS_H
 
-#include "base/names.h"
-#include "text/token_set.h"
-#include "text/word_trie.h"
+#include "text/word_table.h"
 
-struct folder;
-
-struct vocabulary {
-    struct token_set set; /* nothing is added to its words */
-    struct word_trie trie;
-};
-
-/* Read and check: ids whole, not negative, not repeated, words not repeated and not empty. Words
- * are copied. On failure nothing is held. */
-int vocabulary_open(struct vocabulary *vocabulary, const struct folder *folder, const char *name,
-                    struct err *err);
-void vocabulary_release(struct vocabulary *vocabulary);
-
-/* The id of a word, where `id` is not NULL; false when there is none. */
-bool vocabulary_find(const struct vocabulary *vocabulary, const char *text, size_t size,
-                     uint32_t *id);
-
-/* True when the words are written in word_table.h's alphabet: each of its 256 letters is a word, or
+/* True if the words are written in word_table.h's alphabet: each of its 256 letters is a word, or
  * more than half of all begin with Ġ. */
-bool vocabulary_is_byte_level(const struct vocabulary *vocabulary);
+bool words_are_byte_level(const struct word_table *words);
 
-/* Add the tokens of a text in UTF-8 to the list. */
-int words_encode(const struct vocabulary *vocabulary, struct token_list *list, const char *text,
-                 size_t size, struct err *err);
-
-/* Refuse a word, which stands at a byte of its text, of ERR_ABOUT_WORD; the nearest of the words
- * may be meant. */
+/* Refuse a word, which begins at byte `at` of its text, as ERR_ABOUT_WORD; suggests the nearest
+ * word. */
 int words_refuse(const struct word_table *words, struct word word, size_t at, struct err *err);
 
 #endif

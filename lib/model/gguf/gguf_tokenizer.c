@@ -12,8 +12,7 @@
 #include "format/json_writer.h"
 #include "model/gguf/gguf_model.h"
 #include "text/label.h"
-#include "text/sentencepiece.h"
-#include "text/matcher.h"
+#include "text/builder.h"
 
 struct vocabulary {
     const struct gguf *gguf;

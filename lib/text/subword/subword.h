@@ -6,6 +6,7 @@
  *   WordPiece   the longest entry that the piece begins with, then of the rest the longest one that
  *               goes a word on (##), and so on; a piece that cannot be cut so is unknown
  *   WordLevel   the piece is an entry, or unknown
+ *   words       the piece, a whole text, is split into entries (words.h)
  */
 #ifndef ATTN_TEXT_SUBWORD_H
 #define ATTN_TEXT_SUBWORD_H
@@ -14,7 +15,6 @@
 
 #include "text/pre_tokenizer.h"
 #include "text/subword/bpe.h"
-#include "text/tokenizer_fields.h"
 #include "text/word_trie.h"
 
 #define SUBWORD_ABSENT (-DBL_MAX) /* the score of a word that no text has */
@@ -25,7 +25,7 @@ struct subword {
     uint32_t unknown; /* BPE_NONE: there is none */
     struct bpe bpe;
     bool cuts_at_signs;    /* BPE: nothing is joined over the front of a word's ▁ */
-    struct word_trie trie; /* Unigram, WordPiece */
+    struct word_trie trie; /* Unigram, WordPiece, words */
     const double *scores;  /* Unigram: by id, and that of an unknown character */
     double unknown_score;
     bool fuses_unknown;
@@ -36,38 +36,29 @@ struct subword {
     long long most_characters; /* … of a piece that is not unknown at once */
 };
 
-/* The fields of `model`, by which one is read. */
-struct subword_source {
-    struct field *fields; /* by enum model_field */
-    size_t file_bytes;    /* of the whole file */
-    enum word_form form;  /* how words are written */
-    struct word_table *words;
-    struct arena *arena;
-};
-
 struct subword_row {
     const char *name;
-    int (*read)(struct subword *model, const struct subword_source *source, struct err *err);
     int (*encode)(const struct subword *model, struct encoder *encoder,
                   const struct text_piece *piece, struct err *err);
 };
 
-enum { SUBWORD_BPE, SUBWORD_UNIGRAM, SUBWORD_WORD_PIECE, SUBWORD_WORD_LEVEL, SUBWORD_COUNT };
+enum {
+    SUBWORD_BPE,
+    SUBWORD_UNIGRAM,
+    SUBWORD_WORD_PIECE,
+    SUBWORD_WORD_LEVEL,
+    SUBWORD_WORDS, /* of a vocab.json alone, after those of tokenizer.json */
+    SUBWORD_COUNT
+};
 
 extern const struct subword_row subword_rows[SUBWORD_COUNT];
 
-/* Read a model and its words. Released by the second, after a failure, too. */
-int subword_read(struct subword *model, const struct subword_source *source, struct err *err);
+/* Begin a model; its fields and words are set by the reader of its file. */
+void subword_init(struct subword *model, const struct subword_row *row,
+                  const struct word_table *words);
 void subword_release(struct subword *model);
 
-/* Add a piece's tokens: subword_bpe.c, subword_unigram.c, subword_word.c. */
-int subword_read_bpe(struct subword *model, const struct subword_source *source, struct err *err);
-int subword_read_unigram(struct subword *model, const struct subword_source *source,
-                         struct err *err);
-int subword_read_word_piece(struct subword *model, const struct subword_source *source,
-                            struct err *err);
-int subword_read_word_level(struct subword *model, const struct subword_source *source,
-                            struct err *err);
+/* Add a piece's tokens: subword_bpe.c, subword_unigram.c, subword_word.c, words.c. */
 int subword_encode_bpe(const struct subword *model, struct encoder *encoder,
                        const struct text_piece *piece, struct err *err);
 int subword_encode_unigram(const struct subword *model, struct encoder *encoder,
@@ -76,6 +67,9 @@ int subword_encode_word_piece(const struct subword *model, struct encoder *encod
                               const struct text_piece *piece, struct err *err);
 int subword_encode_word_level(const struct subword *model, struct encoder *encoder,
                               const struct text_piece *piece, struct err *err);
+
+int subword_encode_words(const struct subword *model, struct encoder *encoder,
+                         const struct text_piece *piece, struct err *err);
 
 /* The ids of <0x00> to <0xFF>, BPE_NONE for those that are no words. */
 void subword_find_bytes(uint32_t ids[256], const struct word_table *words);

@@ -1,4 +1,4 @@
-/* subword_bpe.c: BPE of tokenizer.json: its fields, and its pieces. */
+/* subword_bpe.c: tokens of a piece by BPE. */
 #include <string.h>
 
 #include "text/encoder.h"
@@ -9,80 +9,6 @@
 static const char sign[] = "▁";
 
 enum { SIGN_BYTES = sizeof sign - 1 };
-
-/* --- reading ---------------------------------------------------------------------------------- */
-
-static int read_affix(struct word *affix, struct field *field, struct arena *arena, struct err *err)
-{
-    const char *text = "";
-    if (field_text(field, &text, err))
-        return -1;
-    affix->size = strlen(text);
-    affix->bytes = arena_text(arena, text, affix->size, err);
-    return affix->bytes ? 0 : -1;
-}
-
-static int read_unknown(struct bpe *bpe, struct field *field, struct arena *arena, struct err *err)
-{
-    char shown[LABEL_EXCERPT_BYTES];
-    const char *text = "";
-    if (field_text(field, &text, err))
-        return -1;
-    char *scratch = arena_alloc(arena, strlen(text) + 1, 1, err);
-    if (!scratch)
-        return -1;
-    if (!*text || word_table_find_written(bpe->words, text, strlen(text), scratch, &bpe->unknown))
-        return 0;
-    return err_set(err, "unk_token: '%s' is not in the vocabulary",
-                   label_excerpt(shown, text, strlen(text)));
-}
-
-static int read_settings(struct subword *model, const struct subword_source *source,
-                         struct err *err)
-{
-    struct field *fields = source->fields;
-    struct bpe *bpe = &model->bpe;
-    bool falls_back = false;
-    if (read_affix(&bpe->suffix, &fields[MODEL_SUFFIX], source->arena, err) ||
-        read_unknown(bpe, &fields[MODEL_UNK_TOKEN], source->arena, err) ||
-        field_bool(&fields[MODEL_FUSE_UNK], &bpe->fuses_unknown, err) ||
-        field_bool(&fields[MODEL_IGNORE_MERGES], &bpe->takes_whole, err) ||
-        field_bool(&fields[MODEL_BYTE_FALLBACK], &falls_back, err))
-        return -1;
-    if (falls_back)
-        subword_find_bytes(bpe->fallback_ids, bpe->words);
-    return 0;
-}
-
-int subword_read_bpe(struct subword *model, const struct subword_source *source, struct err *err)
-{
-    struct field *fields = source->fields;
-    struct json_cursor vocab;
-    struct json_cursor merges;
-    struct word prefix = {0};
-    char shown[LABEL_EXCERPT_BYTES];
-    struct json_span dropout = fields[MODEL_DROPOUT].value;
-    /* merges that are left to chance are for training */
-    if (field_is_given(&fields[MODEL_DROPOUT]) && !json_span_is(dropout, "0") &&
-        !json_span_is(dropout, "0.0"))
-        return err_unsupported(err, "'dropout': %s is not supported",
-                               label_excerpt(shown, dropout.bytes, dropout.size));
-    if (field_need(&vocab, &fields[MODEL_VOCAB], "{", err) ||
-        field_need(&merges, &fields[MODEL_MERGES], "[", err))
-        return -1;
-    if (word_table_read(source->words, vocab, source->form, source->file_bytes, err))
-        return err_prefix(err, "vocab");
-    if (read_affix(&prefix, &fields[MODEL_PREFIX], source->arena, err))
-        return -1;
-    bpe_init(&model->bpe, source->words);
-    if (merges_read_json(&model->bpe, merges, prefix.size, err))
-        return err_prefix(err, "merges");
-    model->bpe.prefix = prefix;
-    if (read_settings(model, source, err))
-        return -1;
-    model->cuts_at_signs = bpe_cuts_at_signs(&model->bpe);
-    return 0;
-}
 
 /* --- pieces that may be cut ------------------------------------------------------------------- */
 
@@ -223,7 +149,7 @@ int subword_encode_bpe(const struct subword *model, struct encoder *encoder,
 {
     const char *bytes = piece->text->bytes + piece->range.start;
     size_t size = piece->range.end - piece->range.start;
-    if (encoder->pipeline->is_spelt)
+    if (encoder->tokenizer->is_spelt)
         return encode_spelt(&model->bpe, encoder, piece, err);
     for (size_t at = 0, end; at < size; at = end) {
         struct part part = {.piece = piece, .start = at};

@@ -8,50 +8,6 @@
 #include "text/encoder.h"
 #include "text/label.h"
 
-/* How far below the least score that of a character is that no entry has. */
-static const double penalty = 10;
-
-/* --- reading ---------------------------------------------------------------------------------- */
-
-static int find_least(struct subword *model, struct err *err)
-{
-    double least = DBL_MAX;
-    for (size_t id = 0; id < model->words->size; id++)
-        if (model->words->places[id].form != WORD_ABSENT && model->scores[id] < least)
-            least = model->scores[id];
-    if (least == DBL_MAX)
-        return err_set(err, "vocab: expected scores, found none");
-    model->unknown_score = least - penalty;
-    return 0;
-}
-
-int subword_read_unigram(struct subword *model, const struct subword_source *source,
-                         struct err *err)
-{
-    struct field *fields = source->fields;
-    struct json_cursor vocab;
-    long long unknown = -1;
-    bool falls_back = false;
-    model->fuses_unknown = true;
-    if (field_need(&vocab, &fields[MODEL_VOCAB], "[", err))
-        return -1;
-    if (word_table_read(source->words, vocab, WORD_TEXT, source->file_bytes, err))
-        return err_prefix(err, "vocab");
-    model->scores = source->words->scores;
-    if (!model->scores)
-        return err_set(err, "vocab: expected items [\"▁a\", -3.5], found words without scores");
-    if (field_integer(&fields[MODEL_UNK_ID], 0, (long long)model->words->size - 1, &unknown, err) ||
-        field_bool(&fields[MODEL_BYTE_FALLBACK], &falls_back, err) ||
-        field_bool(&fields[MODEL_FUSE_UNK], &model->fuses_unknown, err) || find_least(model, err) ||
-        word_trie_init(&model->trie, model->words, err))
-        return -1;
-    model->unknown = unknown < 0 ? BPE_NONE : (uint32_t)unknown;
-    memset(model->byte_ids, 0xFF, sizeof model->byte_ids);
-    if (falls_back)
-        subword_find_bytes(model->byte_ids, model->words);
-    return 0;
-}
-
 /* --- pieces ----------------------------------------------------------------------------------- */
 
 enum {

@@ -6,44 +6,6 @@
 #include "text/subword/subword.h"
 #include "text/words.h"
 
-/* --- reading ---------------------------------------------------------------------------------- */
-
-int subword_read_word_level(struct subword *model, const struct subword_source *source,
-                            struct err *err)
-{
-    struct field *fields = source->fields;
-    struct json_cursor vocab;
-    const char *text = "";
-    if (field_need(&vocab, &fields[MODEL_VOCAB], "{", err))
-        return -1;
-    if (word_table_read(source->words, vocab, WORD_TEXT, source->file_bytes, err))
-        return err_prefix(err, "vocab");
-    if (field_text(&fields[MODEL_UNK_TOKEN], &text, err))
-        return -1;
-    word_table_find(model->words, text, strlen(text), WORD_TEXT, &model->unknown);
-    return 0;
-}
-
-int subword_read_word_piece(struct subword *model, const struct subword_source *source,
-                            struct err *err)
-{
-    struct field *fields = source->fields;
-    const char *prefix = "##";
-    model->most_characters = 100;
-    if (subword_read_word_level(model, source, err) ||
-        field_text(&fields[MODEL_PREFIX], &prefix, err) ||
-        field_integer(&fields[MODEL_MOST_CHARACTERS], 0, INT32_MAX, &model->most_characters, err))
-        return -1;
-    if (word_trie_init(&model->trie, model->words, err))
-        return -1;
-    model->has_rests = true;
-    for (; *prefix && model->has_rests; prefix++) {
-        model->rest = word_trie_step(&model->trie, model->rest, (unsigned char)*prefix);
-        model->has_rests = model->rest;
-    }
-    return 0;
-}
-
 /* --- pieces ----------------------------------------------------------------------------------- */
 
 static int refuse_word(const struct subword *model, const struct text_piece *piece, struct err *err)

@@ -11,18 +11,18 @@
 
 /* --- tokens ----------------------------------------------------------------------------------- */
 
-int pipeline_rig_open(struct pipeline *pipeline, const char *json, struct err *err)
+int pipeline_rig_open(struct tokenizer *pipeline, const char *json, struct err *err)
 {
     const struct folder_file file = {"tokenizer.json", json, strlen(json)};
     const struct folder folder = {"test", &file, 1};
-    return pipeline_open_json(pipeline, &folder, err);
+    return tokenizer_fill(pipeline, &folder, err);
 }
 
-int pipeline_rig_encode(const struct pipeline *pipeline, struct buf *line,
+int pipeline_rig_encode(const struct tokenizer *pipeline, struct buf *line,
                         const struct token_text *text, struct err *err)
 {
     struct token_list list = {0};
-    struct encoder encoder = {.pipeline = pipeline, .list = &list};
+    struct encoder encoder = {.tokenizer = pipeline, .list = &list};
     int failed = encoder_run(&encoder, text, err);
     buf_text(line, "");
     for (size_t i = 0; i < list.count; i++)
@@ -36,7 +36,7 @@ int pipeline_rig_encode(const struct pipeline *pipeline, struct buf *line,
     return failed;
 }
 
-static void expect(const struct pipeline *pipeline, const struct token_text *text,
+static void expect(const struct tokenizer *pipeline, const struct token_text *text,
                    const char *tokens)
 {
     struct buf line = {0};
@@ -48,12 +48,12 @@ static void expect(const struct pipeline *pipeline, const struct token_text *tex
     buf_release(&line);
 }
 
-void pipeline_rig_expect(const struct pipeline *pipeline, const char *text, const char *tokens)
+void pipeline_rig_expect(const struct tokenizer *pipeline, const char *text, const char *tokens)
 {
     expect(pipeline, &(struct token_text){text, strlen(text), false}, tokens);
 }
 
-void pipeline_rig_expect_plain(const struct pipeline *pipeline, const char *text,
+void pipeline_rig_expect_plain(const struct tokenizer *pipeline, const char *text,
                                const char *tokens)
 {
     expect(pipeline, &(struct token_text){text, strlen(text), true}, tokens);
@@ -62,19 +62,19 @@ void pipeline_rig_expect_plain(const struct pipeline *pipeline, const char *text
 void pipeline_rig_expect_all(const struct pipeline_case *cases, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct pipeline pipeline;
+        struct tokenizer pipeline;
         struct err err = {0};
         ck_assert_msg(!pipeline_rig_open(&pipeline, cases[i].json, &err), "%s: %s", cases[i].json,
                       err.text);
         pipeline_rig_expect(&pipeline, cases[i].text, cases[i].tokens);
-        pipeline_release(&pipeline);
+        tokenizer_release(&pipeline);
     }
 }
 
 void pipeline_rig_refuse_all(const struct pipeline_refusal *cases, size_t count, enum err_kind kind)
 {
     for (size_t i = 0; i < count; i++) {
-        struct pipeline pipeline;
+        struct tokenizer pipeline;
         struct err err = {0};
         struct buf expected = {0};
         buf_format(&expected, "'test/tokenizer.json': %s", cases[i].message);
@@ -92,7 +92,7 @@ void pipeline_rig_starve(const char *json, const char *text, const char *tokens)
     struct token_text whole = {text, strlen(text), false};
     bool came = true;
     for (size_t nth = 1; came; nth++) {
-        struct pipeline pipeline = {0};
+        struct tokenizer pipeline = {0};
         struct buf line = {0};
         struct err err = {0};
         heap_fail_at(nth, 0);
@@ -105,7 +105,7 @@ void pipeline_rig_starve(const char *json, const char *text, const char *tokens)
         if (!failed && !buf_check(&line, NULL))
             ck_assert_str_eq(line.bytes, tokens);
         buf_release(&line);
-        pipeline_release(&pipeline);
+        tokenizer_release(&pipeline);
     }
 }
 
@@ -119,7 +119,7 @@ static struct json *parse(const char *text)
     return json;
 }
 
-static void open_stages(struct pipeline *pipeline, const char *normalizer,
+static void open_stages(struct tokenizer *pipeline, const char *normalizer,
                         const char *pre_tokenizer)
 {
     struct json *first = parse(normalizer);
@@ -142,7 +142,7 @@ static void put(struct buf *line, const struct aligned_text *text, struct text_r
 
 void pipeline_rig_expect_normal(const char *normalizer, const char *text, const char *characters)
 {
-    struct pipeline pipeline = {0};
+    struct tokenizer pipeline = {0};
     struct aligned_text given = {.bytes = text, .size = strlen(text)};
     struct aligned_text normal;
     struct text_rewriter rewriters[2] = {0};
@@ -161,7 +161,7 @@ void pipeline_rig_expect_normal(const char *normalizer, const char *text, const 
     buf_release(&line);
     text_rewriter_release(&rewriters[0]);
     text_rewriter_release(&rewriters[1]);
-    pipeline_release(&pipeline);
+    tokenizer_release(&pipeline);
 }
 
 static struct buf pieces;
@@ -181,9 +181,9 @@ void pipeline_rig_expect_pieces(const char *normalizer, const char *pre_tokenize
                                 const char *expected)
 {
     static const struct subword_row recorder = {.name = "recorder", .encode = record};
-    struct pipeline pipeline = {.model = {.row = &recorder}};
+    struct tokenizer pipeline = {.model = {.row = &recorder}};
     struct token_text given = {text, strlen(text), false};
-    struct encoder encoder = {.pipeline = &pipeline};
+    struct encoder encoder = {.tokenizer = &pipeline};
     struct err err = {0};
     open_stages(&pipeline, normalizer, pre_tokenizer);
     buf_clear(&pieces);
@@ -193,5 +193,5 @@ void pipeline_rig_expect_pieces(const char *normalizer, const char *pre_tokenize
                   pre_tokenizer, text, expected, pieces.bytes);
     encoder_release(&encoder);
     buf_release(&pieces);
-    pipeline_release(&pipeline);
+    tokenizer_release(&pipeline);
 }

@@ -11,15 +11,15 @@
 #include "base/file.h"
 #include "text/encoder.h"
 
-/* Open a tokenizer.json in the folder `test`; returns the result of pipeline_open_json(). */
-int pipeline_rig_open(struct pipeline *pipeline, const char *json, struct err *err);
+/* Open a tokenizer.json in the folder `test`; returns the result of tokenizer_fill(). */
+int pipeline_rig_open(struct tokenizer *pipeline, const char *json, struct err *err);
 
 /* Append the tokens of a text; with `plain`, special tokens are text. */
-int pipeline_rig_encode(const struct pipeline *pipeline, struct buf *line,
+int pipeline_rig_encode(const struct tokenizer *pipeline, struct buf *line,
                         const struct token_text *text, struct err *err);
 
-void pipeline_rig_expect(const struct pipeline *pipeline, const char *text, const char *tokens);
-void pipeline_rig_expect_plain(const struct pipeline *pipeline, const char *text,
+void pipeline_rig_expect(const struct tokenizer *pipeline, const char *text, const char *tokens);
+void pipeline_rig_expect_plain(const struct tokenizer *pipeline, const char *text,
                                const char *tokens);
 
 struct pipeline_case {

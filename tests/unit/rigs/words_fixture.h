@@ -10,10 +10,10 @@
 #include "asserts.h"
 #include "base/buf.h"
 #include "base/file.h"
-#include "text/words.h"
+#include "text/builder.h"
 
 /* A vocabulary of the words between the tildes; the first has id 0. */
-static inline void words_open(struct vocabulary *vocabulary, const char *words)
+static inline void words_open(struct tokenizer *vocabulary, const char *words)
 {
     struct buf json = {0};
     struct err err = {0};
@@ -29,19 +29,24 @@ static inline void words_open(struct vocabulary *vocabulary, const char *words)
     buf_text(&json, "\"]");
     const struct folder_file file = {"vocab.json", json.bytes, json.size};
     const struct folder folder = {"test", &file, 1};
-    ck_assert_msg(!vocabulary_open(vocabulary, &folder, "vocab.json", &err), "%s", err.text);
+    ck_assert_msg(!tokenizer_fill(vocabulary, &folder, &err), "%s", err.text);
     buf_release(&json);
 }
 
 /* The tokens of a text, kept in `arena`. */
-static inline int words_keep(const struct vocabulary *vocabulary, struct tokens *tokens,
+static inline int words_keep(const struct tokenizer *tokenizer, struct tokens *tokens,
                              const char *text, size_t size, struct arena *arena, struct err *err)
 {
-    struct token_list list = {0};
-    int failed = words_encode(vocabulary, &list, text, size, err) ||
-                 token_list_keep(&list, tokens, arena, err);
-    token_list_release(&list);
-    return failed ? -1 : 0;
+    return tokenizer_encode(tokenizer, tokens, text, size, arena, err);
+}
+
+/* The id of a word, if `id` is not NULL; false if there is none. */
+static inline bool words_find(const struct tokenizer *tokenizer, const char *text, size_t size,
+                              uint32_t *id)
+{
+    uint32_t none = 0;
+    return tokenizer->set.words.size &&
+           word_table_find(&tokenizer->set.words, text, size, WORD_TEXT, id ? id : &none);
 }
 
 /* The texts of the tokens, separated by tildes. */

@@ -1,4 +1,4 @@
-#include "text/pipeline.h"
+#include "text/builder.h"
 
 #include <string.h>
 
@@ -14,14 +14,14 @@ static const char json[] =
     "\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"ab\": 2, \" \": 3, "
     "\"<s>\": 4, \"<p>\": 5}, \"merges\": [\"a b\"]}}";
 
-static int open_beside(struct pipeline *pipeline, const char *config, struct err *err)
+static int open_beside(struct tokenizer *pipeline, const char *config, struct err *err)
 {
     const struct folder_file files[] = {
         {"tokenizer.json", json, strlen(json)},
         {"tokenizer_config.json", config, strlen(config)},
     };
     const struct folder folder = {"x", files, 2};
-    return pipeline_open_json(pipeline, &folder, err);
+    return tokenizer_fill(pipeline, &folder, err);
 }
 
 /* The ids are from Hugging Face's tokenizers 0.22.2, with the listed tokens added in the order of
@@ -48,11 +48,11 @@ TEST(tokens_of_the_config_are_added)
         {"{\"added_tokens_decoder\": {\"12\": {\"content\": \"B\"}}}", "abB", "2:0-2 7:2-3"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct pipeline pipeline;
+        struct tokenizer pipeline;
         struct err err = {0};
         ck_assert_msg(!open_beside(&pipeline, cases[i].config, &err), "%s", err.text);
         pipeline_rig_expect(&pipeline, cases[i].text, cases[i].tokens);
-        pipeline_release(&pipeline);
+        tokenizer_release(&pipeline);
     }
 }
 
@@ -61,11 +61,11 @@ TEST(special_tokens_remain_special)
     static const char config[] =
         "{\"added_tokens_decoder\": {\"4\": {\"content\": \"<s>\", \"special\": false}, "
         "\"6\": {\"content\": \"<x>\", \"special\": true}}}";
-    struct pipeline pipeline;
+    struct tokenizer pipeline;
     ck_assert_int_eq(open_beside(&pipeline, config, NULL), 0);
     pipeline_rig_expect(&pipeline, "a<s><x>", "0:0-1 4:1-4 6:4-7");
     pipeline_rig_expect_plain(&pipeline, "a<s><x>", "0:0-1 !6@1-2");
-    pipeline_release(&pipeline);
+    tokenizer_release(&pipeline);
 }
 
 TEST(an_invalid_list_is_refused)
@@ -80,7 +80,7 @@ TEST(an_invalid_list_is_refused)
          "'x/tokenizer_config.json': added token 'q' occurs twice, with the ids 7 and 8"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct pipeline pipeline;
+        struct tokenizer pipeline;
         struct err err = {0};
         ck_assert_int_eq(open_beside(&pipeline, cases[i].config, &err), -1);
         ck_assert_str_eq(err.text, cases[i].text);
@@ -94,7 +94,7 @@ TEST(a_failed_allocation_is_an_error)
                                  "\"normalized\": true}, \"4\": {\"content\": \"<s>\"}}}";
     bool came = true;
     for (size_t nth = 1; came; nth++) {
-        struct pipeline pipeline;
+        struct tokenizer pipeline;
         struct err err = {0};
         heap_fail_at(nth, 0);
         int failed = open_beside(&pipeline, config, &err);
@@ -103,6 +103,6 @@ TEST(a_failed_allocation_is_an_error)
         ck_assert_int_eq(err.out_of_memory, failed != 0);
         if (!failed)
             pipeline_rig_expect(&pipeline, "aB", "0:0-1 7:1-2");
-        pipeline_release(&pipeline);
+        tokenizer_release(&pipeline);
     }
 }

@@ -1,4 +1,4 @@
-#include "text/pipeline.h"
+#include "text/builder.h"
 
 #include <string.h>
 
@@ -83,7 +83,7 @@ TEST(added_tokens_are_read_with_their_options)
         "{\"id\": 8, \"content\": \"<m>\", \"lstrip\": true, \"rstrip\": true, "
         "\"single_word\": false, \"normalized\": true, \"special\": false}], "
         "\"pre_tokenizer\": " BYTE_LEVEL ", \"model\": " BPE MERGES "}";
-    struct pipeline pipeline;
+    struct tokenizer pipeline;
     struct err err = {0};
     ck_assert_msg(!pipeline_rig_open(&pipeline, json, &err), "%s", err.text);
     pipeline_rig_expect(&pipeline, "hi <s>hi <m> hi", "3:0-2 2:2-3 9:3-6 3:6-8 8:8-13 3:13-15");
@@ -91,7 +91,7 @@ TEST(added_tokens_are_read_with_their_options)
     ck_assert(added_tokens_of_id(added, 9)->special);
     ck_assert(!added_tokens_of_id(added, 8)->special);
     ck_assert(added_tokens_of_id(added, 8)->normalized);
-    pipeline_release(&pipeline);
+    tokenizer_release(&pipeline);
 }
 
 /* `normalized` tokens are normalized, too, and found in the normalized text; others are found in
@@ -145,12 +145,12 @@ TEST(a_model_without_a_type_is_recognised_by_its_fields)
          SUBWORD_WORD_PIECE},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct pipeline pipeline;
+        struct tokenizer pipeline;
         struct err err = {0};
         ck_assert_msg(!pipeline_rig_open(&pipeline, cases[i].json, &err), "%s", err.text);
         ck_assert_ptr_eq(pipeline.model.row, &subword_rows[cases[i].row]);
         pipeline_rig_expect(&pipeline, "a", "0:0-1");
-        pipeline_release(&pipeline);
+        tokenizer_release(&pipeline);
     }
 }
 
@@ -166,10 +166,10 @@ TEST(the_length_of_truncation_is_read)
         {"{\"model\": " BPE MERGES "}", 0},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct pipeline pipeline;
+        struct tokenizer pipeline;
         ck_assert_int_eq(pipeline_rig_open(&pipeline, cases[i].json, NULL), 0);
         ck_assert_int_eq(pipeline.truncation, cases[i].truncation);
-        pipeline_release(&pipeline);
+        tokenizer_release(&pipeline);
     }
 }
 

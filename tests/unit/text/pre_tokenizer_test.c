@@ -143,7 +143,7 @@ TEST(a_pattern_with_too_many_steps_is_an_error)
                 {PRE(SPLIT("Regex", "(?:a|b)*c(?=d)", "Isolated", "false")), "a", 30000},
                 {PRE(SPLIT("Regex", "(a|a)*b|a+", "Isolated", "false")), "aaaaaaaaaaaaaaaac", 300}};
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct pipeline pipeline;
+        struct tokenizer pipeline;
         struct buf line = {0};
         struct buf text = {0};
         struct err err = {0};
@@ -157,7 +157,7 @@ TEST(a_pattern_with_too_many_steps_is_an_error)
                                      "byte of the text, found more at '"));
         ck_assert_int_eq(err.kind, ERR_INPUT);
         pipeline_rig_expect(&pipeline, "aaa", "0:0-1 0:1-2 0:2-3");
-        pipeline_release(&pipeline);
+        tokenizer_release(&pipeline);
         buf_release(&line);
         buf_release(&text);
     }
@@ -166,7 +166,7 @@ TEST(a_pattern_with_too_many_steps_is_an_error)
 /* A pattern without a splitter: millions of blanks are one piece. */
 TEST(a_long_run_is_one_match)
 {
-    struct pipeline pipeline;
+    struct tokenizer pipeline;
     struct buf text = {0};
     struct buf line = {0};
     ck_assert_int_eq(
@@ -180,7 +180,7 @@ TEST(a_long_run_is_one_match)
     struct err err = {0};
     ck_assert_msg(!pipeline_rig_encode(&pipeline, &line, &given, &err), "%s", err.text);
     ck_assert_str_eq(line.bytes, "");
-    pipeline_release(&pipeline);
+    tokenizer_release(&pipeline);
     buf_release(&line);
     buf_release(&text);
 }

@@ -133,7 +133,7 @@ TEST(splitting_at_the_sign_does_not_change_tokens)
         struct buf json = {0};
         struct buf text = {0};
         struct buf lines[2] = {0};
-        struct pipeline pipeline;
+        struct tokenizer pipeline;
         struct err err = {0};
         write_random(&json, &seed, round % 3 == 0, round % 5 == 0);
         buf_text(&text, "");
@@ -148,7 +148,7 @@ TEST(splitting_at_the_sign_does_not_change_tokens)
         ck_assert_int_eq(pipeline_rig_encode(&pipeline, &lines[1], &given, NULL), 0);
         ck_assert_msg(strcmp(lines[0].bytes, lines[1].bytes) == 0, "%s: '%s'", json.bytes,
                       text.bytes);
-        pipeline_release(&pipeline);
+        tokenizer_release(&pipeline);
         buf_release(&json);
         buf_release(&text);
         buf_release(&lines[0]);
@@ -177,7 +177,7 @@ TEST(a_merge_across_the_sign_prevents_splitting)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct buf json = {0};
-        struct pipeline pipeline;
+        struct tokenizer pipeline;
         struct err err = {0};
         buf_format(&json,
                    "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"▁\": 0, \"a\": 1, \"▁a\": 2, "
@@ -185,7 +185,7 @@ TEST(a_merge_across_the_sign_prevents_splitting)
                    cases[i].merges, cases[i].settings);
         ck_assert_msg(!pipeline_rig_open(&pipeline, json.bytes, &err), "%s", err.text);
         ck_assert_msg(pipeline.model.cuts_at_signs == cases[i].cuts, "%s", cases[i].merges);
-        pipeline_release(&pipeline);
+        tokenizer_release(&pipeline);
         buf_release(&json);
     }
 }

@@ -42,7 +42,7 @@ TEST(ties_depend_on_how_rust_reads_numbers)
 
 TEST(a_text_is_refused_without_an_unknown_token)
 {
-    struct pipeline pipeline;
+    struct tokenizer pipeline;
     struct token_text text = {"a我x", 5, false};
     struct buf line = {0};
     struct err err = {0};
@@ -51,7 +51,7 @@ TEST(a_text_is_refused_without_an_unknown_token)
     ck_assert_str_eq(err.text,
                      "'我x' at byte 1 is not in the vocabulary, which has no unknown token");
     ck_assert_int_eq(err.kind, ERR_INPUT);
-    pipeline_release(&pipeline);
+    tokenizer_release(&pipeline);
     buf_release(&line);
 }
 
@@ -115,7 +115,7 @@ TEST(no_other_segmentation_is_more_likely)
         unsigned seed = round;
         struct word_score words[WORDS];
         struct buf json = {0};
-        struct pipeline pipeline;
+        struct tokenizer pipeline;
         struct err err = {0};
         size_t count = draw_words(words, &json, &seed);
         ck_assert_msg(!pipeline_rig_open(&pipeline, json.bytes, &err), "%s", err.text);
@@ -126,7 +126,7 @@ TEST(no_other_segmentation_is_more_likely)
         for (int try = 0; try < 10; try++) {
             char text[TEXT_MAX + 1] = "";
             struct token_list list = {0};
-            struct encoder encoder = {.pipeline = &pipeline, .list = &list};
+            struct encoder encoder = {.tokenizer = &pipeline, .list = &list};
             double sum = 0;
             size_t size = 1 + (size_t)(rand_r(&seed) >> 4) % TEXT_MAX;
             for (size_t i = 0; i < size; i++)
@@ -141,7 +141,7 @@ TEST(no_other_segmentation_is_more_likely)
             encoder_release(&encoder);
             token_list_release(&list);
         }
-        pipeline_release(&pipeline);
+        tokenizer_release(&pipeline);
         buf_release(&json);
     }
 }

@@ -1,4 +1,4 @@
-#include "text/pipeline.h"
+#include "text/builder.h"
 
 #include <string.h>
 
@@ -40,7 +40,7 @@ TEST(words_are_the_pieces_of_the_pre_tokenizer)
 
 static void expect_refusal(const char *json, const char *text, const char *message)
 {
-    struct pipeline pipeline;
+    struct tokenizer pipeline;
     struct token_text given = {text, strlen(text), false};
     struct buf line = {0};
     struct err err = {0};
@@ -49,7 +49,7 @@ static void expect_refusal(const char *json, const char *text, const char *messa
     ck_assert_str_eq(err.text, message);
     ck_assert_int_eq(err.kind, ERR_INPUT);
     buf_release(&line);
-    pipeline_release(&pipeline);
+    tokenizer_release(&pipeline);
 }
 
 TEST(an_unknown_word_is_refused_without_an_unknown_token)

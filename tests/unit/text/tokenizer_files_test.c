@@ -200,12 +200,12 @@ TEST(tokens_have_no_positions_if_only_ids_are_requested)
 {
     const char *json = "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1}, "
                        "\"merges\": []}}";
-    struct pipeline pipeline;
+    struct tokenizer pipeline;
     ck_assert_int_eq(pipeline_rig_open(&pipeline, json, NULL), 0);
     for (int only_ids = 0; only_ids < 2; only_ids++) {
         const struct token_text text = {"ab", 2, false};
         struct token_list list = {.only_ids = only_ids};
-        struct encoder encoder = {.pipeline = &pipeline, .list = &list};
+        struct encoder encoder = {.tokenizer = &pipeline, .list = &list};
         ck_assert_int_eq(encoder_run(&encoder, &text, NULL), 0);
         ck_assert_uint_eq(list.count, 2);
         ck_assert_uint_eq(list.items[1].id, 1);
@@ -214,7 +214,7 @@ TEST(tokens_have_no_positions_if_only_ids_are_requested)
         encoder_release(&encoder);
         token_list_release(&list);
     }
-    pipeline_release(&pipeline);
+    tokenizer_release(&pipeline);
 }
 
 TEST(a_vocabulary_of_all_bytes_encodes_every_text)

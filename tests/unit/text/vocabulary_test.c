@@ -1,21 +1,22 @@
-#include "base/file.h"
-#include "text/words.h"
+#include "text/builder.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "../unit.h"
+#include "../rigs/words_fixture.h"
+#include "text/words.h"
 #include "base/buf.h"
 #include "base/memory.h"
 
-static int open_text(struct vocabulary *vocabulary, const char *json, struct err *err)
+static int open_text(struct tokenizer *vocabulary, const char *json, struct err *err)
 {
     const struct folder_file file = {"vocab.json", json, strlen(json)};
     const struct folder folder = {"life", &file, 1};
-    return vocabulary_open(vocabulary, &folder, "vocab.json", err);
+    return tokenizer_fill(vocabulary, &folder, err);
 }
 
-static void expect_word(const struct vocabulary *vocabulary, uint32_t id, const char *word)
+static void expect_word(const struct tokenizer *vocabulary, uint32_t id, const char *word)
 {
     uint32_t found = UINT32_MAX;
     size_t size = 0;
@@ -23,7 +24,7 @@ static void expect_word(const struct vocabulary *vocabulary, uint32_t id, const 
     ck_assert_ptr_nonnull(bytes);
     ck_assert_uint_eq(size, strlen(word));
     ck_assert_mem_eq(bytes, word, size);
-    ck_assert(vocabulary_find(vocabulary, word, size, &found));
+    ck_assert(words_find(vocabulary, word, size, &found));
     ck_assert_uint_eq(found, id);
 }
 
@@ -34,7 +35,7 @@ TEST(words_are_found_by_id_and_ids_by_word)
         "[\"Life\", \"is\",\r\n\"<unk>\", \"爱\"]",
     };
     for (size_t i = 0; i < COUNT(forms); i++) {
-        struct vocabulary vocabulary = {0};
+        struct tokenizer vocabulary = {0};
         struct err err = {0};
         ck_assert_msg(!open_text(&vocabulary, forms[i], &err), "%s", err.text);
         ck_assert_uint_eq(vocabulary.set.words.size, 4);
@@ -43,8 +44,8 @@ TEST(words_are_found_by_id_and_ids_by_word)
         expect_word(&vocabulary, 1, "is");
         expect_word(&vocabulary, 2, "<unk>");
         expect_word(&vocabulary, 3, "爱");
-        ck_assert(!vocabulary_find(&vocabulary, "life", 4, NULL));
-        vocabulary_release(&vocabulary);
+        ck_assert(!words_find(&vocabulary, "life", 4, NULL));
+        tokenizer_release(&vocabulary);
         ck_assert_uint_eq(vocabulary.set.words.size, 0);
     }
 }
@@ -62,29 +63,29 @@ TEST(byte_level_vocabularies_are_recognised_by_their_letters)
         {"[\"a\", \"b\", \"\\u0120\"]", false},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct vocabulary vocabulary = {0};
+        struct tokenizer vocabulary = {0};
         ck_assert_int_eq(open_text(&vocabulary, cases[i].json, NULL), 0);
-        ck_assert_msg(vocabulary_is_byte_level(&vocabulary) == cases[i].is_byte_level, "%s",
+        ck_assert_msg(words_are_byte_level(&vocabulary.set.words) == cases[i].is_byte_level, "%s",
                       cases[i].json);
-        vocabulary_release(&vocabulary);
+        tokenizer_release(&vocabulary);
     }
     for (unsigned count = 255; count <= 256; count++) {
-        struct vocabulary vocabulary = {0};
+        struct tokenizer vocabulary = {0};
         struct buf json = {0};
         for (unsigned byte = 0; byte < count; byte++)
             buf_format(&json, "%s\"\\u%04x\"", byte ? ", " : "[",
                        (unsigned)byte_alphabet_sign((unsigned char)byte));
         buf_text(&json, ", \"the\"]");
         ck_assert_int_eq(open_text(&vocabulary, json.bytes, NULL), 0);
-        ck_assert(vocabulary_is_byte_level(&vocabulary) == (count == 256));
-        vocabulary_release(&vocabulary);
+        ck_assert(words_are_byte_level(&vocabulary.set.words) == (count == 256));
+        tokenizer_release(&vocabulary);
         buf_release(&json);
     }
 }
 
 TEST(an_invalid_vocabulary_is_refused_with_file_and_key)
 {
-    struct vocabulary vocabulary = {0};
+    struct tokenizer vocabulary = {0};
     struct err err = {0};
     ck_assert_int_eq(open_text(&vocabulary, "{\"is\": 3, \"is\": 4}", &err), -1);
     ck_assert_str_eq(err.text, "'life/vocab.json': word 'is' occurs twice, with the ids 3 and 4");
@@ -95,14 +96,10 @@ TEST(an_invalid_vocabulary_is_refused_with_file_and_key)
 
 TEST(a_file_that_is_not_json_is_named)
 {
-    struct vocabulary vocabulary = {0};
+    struct tokenizer vocabulary = {0};
     struct err err = {0};
     ck_assert_int_eq(open_text(&vocabulary, "{\"is\": 01}", &err), -1);
     ck_assert_int_eq(strncmp(err.text, "'life/vocab.json': byte ", 24), 0);
-    err_clear(&err);
-    const struct folder empty = {.path = "/nowhere"};
-    ck_assert_int_eq(vocabulary_open(&vocabulary, &empty, "vocab.json", &err), -1);
-    ck_assert_str_eq(err.text, "cannot open '/nowhere/vocab.json': No such file or directory");
 }
 
 /* The longest match, by comparing all words. */
@@ -136,7 +133,7 @@ TEST(the_longest_match_agrees_with_comparing_all_words)
 {
     uint32_t random = 1;
     for (int round = 0; round < 300; round++) {
-        struct vocabulary vocabulary = {0};
+        struct tokenizer vocabulary = {0};
         struct buf json = {0};
         for (uint32_t bits = 2; bits < 256; bits++) { /* a random few of all words of a and b */
             random = random * 1664525 + 1013904223;
@@ -153,10 +150,10 @@ TEST(the_longest_match_agrees_with_comparing_all_words)
             char text[11] = "";
             for (int i = 0; i < 10; i++)
                 text[i] = (char)('a' + (bits >> i & 1));
-            ck_assert_uint_eq(longest(&vocabulary.trie, text),
+            ck_assert_uint_eq(longest(&vocabulary.model.trie, text),
                               slow_longest(&vocabulary.set.words, text));
         }
-        vocabulary_release(&vocabulary);
+        tokenizer_release(&vocabulary);
         buf_release(&json);
     }
 }
@@ -165,12 +162,12 @@ TEST(a_failed_allocation_releases_everything)
 {
     size_t nth = 1;
     for (;; nth++) {
-        struct vocabulary vocabulary = {0};
+        struct tokenizer vocabulary = {0};
         struct err err = {0};
         heap_fail_at(nth, 0);
         int failed = open_text(&vocabulary, "{\"a\": 0, \"b\": 100000}", &err);
         heap_fail_at(0, 0);
-        vocabulary_release(&vocabulary);
+        tokenizer_release(&vocabulary);
         if (!failed)
             break;
         ck_assert_ptr_nonnull(strstr(err.text, "out of memory: "));

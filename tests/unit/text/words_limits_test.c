@@ -1,5 +1,5 @@
 /* Limits of words: compared with backtracking, megabytes, failed allocations. */
-#include "text/words.h"
+#include "text/builder.h"
 
 #include <string.h>
 #include <time.h>
@@ -14,13 +14,13 @@
 enum { MEGABYTE = 1000000, SECONDS = 5 }; /* quadratic time would be hours */
 
 /* Reference: try the longest word first; backtrack if the rest cannot be split. */
-static bool slow_cut(struct buf *out, const struct vocabulary *vocabulary, const char *text)
+static bool slow_cut(struct buf *out, const struct tokenizer *vocabulary, const char *text)
 {
     size_t size = out->size;
     if (!*text)
         return true;
     for (size_t length = strlen(text); length > 0; length--) {
-        if (!vocabulary_find(vocabulary, text, length, NULL))
+        if (!words_find(vocabulary, text, length, NULL))
             continue;
         buf_text(out, size ? "~" : "");
         buf_bytes(out, text, length);
@@ -31,7 +31,7 @@ static bool slow_cut(struct buf *out, const struct vocabulary *vocabulary, const
     return false;
 }
 
-static void expect_slow_cuts(const struct vocabulary *vocabulary)
+static void expect_slow_cuts(const struct tokenizer *vocabulary)
 {
     for (uint32_t bits = 0; bits < 512; bits++) {
         struct arena arena = {0};
@@ -56,7 +56,7 @@ TEST(splitting_agrees_with_backtracking)
 {
     uint32_t random = 1;
     for (int round = 0; round < 200; round++) {
-        struct vocabulary vocabulary = {0};
+        struct tokenizer vocabulary = {0};
         struct buf words = {0};
         buf_text(&words, "<unk>");
         for (uint32_t bits = 2; bits < 64; bits++) { /* a random few of all words of a and b */
@@ -69,7 +69,7 @@ TEST(splitting_agrees_with_backtracking)
         }
         words_open(&vocabulary, words.bytes);
         expect_slow_cuts(&vocabulary);
-        vocabulary_release(&vocabulary);
+        tokenizer_release(&vocabulary);
         buf_release(&words);
     }
 }
@@ -98,7 +98,7 @@ static const struct {
 
 TEST_LOOP(a_megabyte_of_one_character_takes_linear_time, COUNT(megabytes))
 {
-    struct vocabulary vocabulary = {0};
+    struct tokenizer vocabulary = {0};
     struct arena arena = {0};
     struct tokens tokens = {0};
     struct buf text = {0};
@@ -114,12 +114,12 @@ TEST_LOOP(a_megabyte_of_one_character_takes_linear_time, COUNT(megabytes))
     ck_assert_msg(seconds < SECONDS, "%g seconds", seconds);
     buf_release(&text);
     arena_release(&arena);
-    vocabulary_release(&vocabulary);
+    tokenizer_release(&vocabulary);
 }
 
 TEST(a_failed_allocation_is_an_error)
 {
-    struct vocabulary vocabulary = {0};
+    struct tokenizer vocabulary = {0};
     struct buf texts[2] = {0};
     buf_text(&texts[0], "a, 我爱");
     for (int i = 0; i < 100; i++) /* so long that the list of tokens grows */
@@ -140,5 +140,5 @@ TEST(a_failed_allocation_is_an_error)
         }
         buf_release(&texts[i]);
     }
-    vocabulary_release(&vocabulary);
+    tokenizer_release(&vocabulary);
 }

@@ -1,4 +1,4 @@
-#include "text/words.h"
+#include "text/builder.h"
 
 #include <string.h>
 
@@ -14,16 +14,16 @@
 #define EIGHTY_X TWENTY_X TWENTY_X TWENTY_X TWENTY_X
 
 /* Each token has the id of its text, or of the unknown word; tokens are in order. */
-static void expect_ids(const struct vocabulary *vocabulary, const struct tokens *tokens,
+static void expect_ids(const struct tokenizer *vocabulary, const struct tokens *tokens,
                        const char *text)
 {
     uint32_t unknown = UINT32_MAX;
     size_t end = 0;
-    vocabulary_find(vocabulary, "<unk>", 5, &unknown);
+    words_find(vocabulary, "<unk>", 5, &unknown);
     for (size_t i = 0; i < tokens->count; i++) {
         const struct token *token = &tokens->items[i];
         uint32_t id = unknown;
-        vocabulary_find(vocabulary, text + token->start, token->end - token->start, &id);
+        words_find(vocabulary, text + token->start, token->end - token->start, &id);
         ck_assert_uint_eq(token->id, id);
         ck_assert_uint_ge(token->start, end);
         end = token->end;
@@ -40,7 +40,7 @@ struct cutting {
 static void expect_cutting(const struct cutting *cutting)
 {
     const char *text = cutting->text;
-    struct vocabulary vocabulary = {0};
+    struct tokenizer vocabulary = {0};
     struct arena arena = {0};
     struct tokens tokens = {0};
     struct err err = {0};
@@ -56,7 +56,7 @@ static void expect_cutting(const struct cutting *cutting)
     expect_ids(&vocabulary, &tokens, text);
     buf_release(&found);
     arena_release(&arena);
-    vocabulary_release(&vocabulary);
+    tokenizer_release(&vocabulary);
 }
 
 TEST(tokens_have_ids_and_positions)
@@ -64,7 +64,7 @@ TEST(tokens_have_ids_and_positions)
     static const char text[] = "Life is short, eat dessert first";
     static const struct token expected[] = {{0, 0, 4},   {4, 5, 7},   {5, 8, 13},
                                             {2, 15, 18}, {1, 19, 26}, {3, 27, 32}};
-    struct vocabulary vocabulary = {0};
+    struct tokenizer vocabulary = {0};
     struct arena arena = {0};
     struct tokens tokens = {0};
     words_open(&vocabulary, "Life~dessert~eat~first~is~short");
@@ -79,7 +79,7 @@ TEST(tokens_have_ids_and_positions)
     ck_assert_uint_eq(tokens.dropped_first->start, 13);
     ck_assert_uint_eq(tokens.dropped_first->end, 14);
     arena_release(&arena);
-    vocabulary_release(&vocabulary);
+    tokenizer_release(&vocabulary);
 }
 
 static const struct cutting separations[] = {
@@ -176,7 +176,7 @@ TEST_LOOP(controls_and_emoji_are_punctuation, COUNT(odd_characters))
 
 TEST(a_byte_0_is_a_control)
 {
-    struct vocabulary vocabulary = {0};
+    struct tokenizer vocabulary = {0};
     struct arena arena = {0};
     struct tokens tokens = {0};
     words_open(&vocabulary, "a");
@@ -184,12 +184,12 @@ TEST(a_byte_0_is_a_control)
     ck_assert_uint_eq(tokens.count, 2);
     ck_assert_uint_eq(tokens.dropped_first->start, 1);
     arena_release(&arena);
-    vocabulary_release(&vocabulary);
+    tokenizer_release(&vocabulary);
 }
 
 TEST(every_word_is_encoded_as_itself)
 {
-    struct vocabulary vocabulary = {0};
+    struct tokenizer vocabulary = {0};
     struct arena arena = {0};
     words_open(&vocabulary, "don't~don~<unk>~[UNK]~...~.~ ~  ~a b~a~b~C++~C~e" ACUTE "~" ACUTE
                             "~🍰~'s~-~--~-a~a-~_x_~3.14~❤" VARIATION "~" VARIATION "~" ZWJ
@@ -204,14 +204,14 @@ TEST(every_word_is_encoded_as_itself)
                       word.bytes, err.text);
     }
     arena_release(&arena);
-    vocabulary_release(&vocabulary);
+    tokenizer_release(&vocabulary);
 }
 
 TEST(an_unknown_word_becomes_the_unknown_token)
 {
     static const char *const words[] = {"a~<unk>", "a~[UNK]", "a~<|unk|>", "[UNK]~<unk>~<|unk|>"};
     for (size_t i = 0; i < COUNT(words); i++) {
-        struct vocabulary vocabulary = {0};
+        struct tokenizer vocabulary = {0};
         struct arena arena = {0};
         struct tokens tokens = {0};
         words_open(&vocabulary, words[i]);
@@ -222,7 +222,7 @@ TEST(an_unknown_word_becomes_the_unknown_token)
         ck_assert_uint_eq(tokens.items[1].id, 1);
         ck_assert_uint_eq(tokens.dropped_count, 1);
         arena_release(&arena);
-        vocabulary_release(&vocabulary);
+        tokenizer_release(&vocabulary);
     }
 }
 
@@ -240,7 +240,7 @@ TEST(an_unknown_word_is_named)
         {"Life " EIGHTY_X EIGHTY_X,
          "word '" EIGHTY_X "xxxxxxxxxxxx…' at byte 5 is not in the vocabulary"},
     };
-    struct vocabulary vocabulary = {0};
+    struct tokenizer vocabulary = {0};
     words_open(&vocabulary, "Life~is");
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct arena arena = {0};
@@ -254,5 +254,5 @@ TEST(an_unknown_word_is_named)
         ck_assert_uint_eq(tokens.count, 77);
         arena_release(&arena);
     }
-    vocabulary_release(&vocabulary);
+    tokenizer_release(&vocabulary);
 }

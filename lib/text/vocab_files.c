@@ -1,29 +1,41 @@
-#include "text/pipeline.h"
+/* vocab_files.c: vocab.json with merges.txt, for which the class of tokenizer_config.json selects
+ * the stages; and vocab.json alone, whose words are found in a text (words.c). */
 
 #include <string.h>
 
 #include "base/file.h"
 #include "base/names.h"
+#include "text/builder.h"
 #include "text/label.h"
-#include "text/tokenizer_config.h"
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static int read_words(void *context, const struct file *file, struct err *err)
+static int read_bytes(void *context, const struct file *file, struct err *err)
 {
-    struct pipeline *pipeline = context;
+    struct tokenizer *tokenizer = context;
     struct json_cursor words;
     return json_cursor_open(&words, NULL, file->bytes, file->size, err) ||
-                   word_table_read(&pipeline->set.words, words, WORD_BYTES, file->size, err)
+                   word_table_read(&tokenizer->set.words, words, WORD_BYTES, file->size, err)
+               ? -1
+               : 0;
+}
+
+static int read_words(void *context, const struct file *file, struct err *err)
+{
+    struct tokenizer *tokenizer = context;
+    struct json_cursor words;
+    return json_cursor_open(&words, NULL, file->bytes, file->size, err) ||
+                   word_table_read(&tokenizer->set.words, words, WORD_TEXT, file->size, err) ||
+                   word_trie_init(&tokenizer->model.trie, &tokenizer->set.words, err)
                ? -1
                : 0;
 }
 
 static int read_merges(void *context, const struct file *file, struct err *err)
 {
-    struct pipeline *pipeline = context;
-    bpe_init(&pipeline->model.bpe, &pipeline->set.words);
-    return merges_read_lines(&pipeline->model.bpe, file->bytes, file->size, err);
+    struct tokenizer *tokenizer = context;
+    bpe_init(&tokenizer->model.bpe, &tokenizer->set.words);
+    return merges_read_lines(&tokenizer->model.bpe, file->bytes, file->size, err);
 }
 
 /* --- what the two files leave unsaid ---------------------------------------------------------- */
@@ -73,30 +85,35 @@ static int choose_class(const struct merges_class **chosen, const char *class,
     return 0;
 }
 
-static int add_stages(struct pipeline *pipeline, const struct folder *folder, struct err *err)
+static int add_stages(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
-    struct arena *arena = &pipeline->arena;
-    struct tokenizer_config config;
+    struct arena *arena = &tokenizer->arena;
     const struct merges_class *class = classes;
-    pipeline->model.row = &subword_rows[SUBWORD_BPE];
-    pipeline->model.words = &pipeline->set.words;
-    if (tokenizer_config_read(&config, folder, arena, err) ||
-        choose_class(&class, config.class, folder, err) ||
-        (class->composes && normalizers_compose(&pipeline->normalizers, arena, err)) ||
-        pre_tokenizers_byte_level(&pipeline->pre_tokenizers,
+    if (choose_class(&class, tokenizer->config.class, folder, err) ||
+        (class->composes && normalizers_compose(&tokenizer->normalizers, arena, err)) ||
+        pre_tokenizers_byte_level(&tokenizer->pre_tokenizers,
                                   splitter_patterns[class->pattern].pattern, arena, err))
         return -1;
-    return decoders_byte_level(&pipeline->decoders, arena, err);
+    return decoders_byte_level(&tokenizer->decoders, arena, err);
 }
 
-int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder, struct err *err)
+int tokenizer_fill_vocab(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
+                         struct err *err)
 {
-    *pipeline = (struct pipeline){0};
-    if (folder_read(folder, "vocab.json", read_words, pipeline, err) ||
-        folder_read(folder, "merges.txt", read_merges, pipeline, err) ||
-        add_stages(pipeline, folder, err) || pipeline_read_special(pipeline, folder, err)) {
-        pipeline_release(pipeline);
-        return -1;
-    }
-    return 0;
+    bool merges = folder_has(folder, "merges.txt");
+    subword_init(&tokenizer->model, &subword_rows[merges ? SUBWORD_BPE : SUBWORD_WORDS],
+                 &tokenizer->set.words);
+    if (!merges)
+        return tokenizer_config_read(tokenizer, folder, 0, err) ||
+                       folder_read(folder, name, read_words, tokenizer, err)
+                   ? -1
+                   : 0;
+    return tokenizer_config_read(tokenizer, folder, CONFIG_LISTED | CONFIG_NAMED, err) ||
+                   folder_read(folder, "vocab.json", read_bytes, tokenizer, err) ||
+                   folder_read(folder, "merges.txt", read_merges, tokenizer, err) ||
+                   add_stages(tokenizer, folder, err) ||
+                   tokenizer_add_listed(tokenizer, folder, err) ||
+                   tokenizer_add_named(tokenizer, folder, err)
+               ? -1
+               : 0;
 }

@@ -1,0 +1,129 @@
+/* builder.h: a tokenizer as the files of a folder describe it: added tokens, normalizers,
+ * pre-tokenizers, a model with its words, tokens around a text, and decoders. Each kind of file has
+ * one function that fills the same struct; anything that would give other ids than Hugging Face's
+ * library is refused by its name.
+ *
+ *     struct tokenizer tokenizer;
+ *     if (tokenizer_fill(&tokenizer, folder, err)) ...
+ *     tokenizer_release(&tokenizer);
+ *
+ * Other modules use tokenizer.h.
+ */
+#ifndef ATTN_TEXT_BUILDER_H
+#define ATTN_TEXT_BUILDER_H
+
+#include "text/decoder.h"
+#include "text/normalizer.h"
+#include "text/post_processor.h"
+#include "text/subword/subword.h"
+#include "text/token_set.h"
+#include "text/tokenizer.h"
+
+struct buf;
+struct folder;
+
+enum answer { ANSWER_NONE, ANSWER_NO, ANSWER_YES };
+
+/* Keys of tokenizer_config.json and special_tokens_map.json that name a token by its use. */
+enum { NAMED_TOKENS = 7 };
+
+/* tokenizer_config.json. A member that is null counts as absent. */
+struct tokenizer_config {
+    const char *tokens[TOKEN_ROLES]; /* bos_token, eos_token: a text, or an object's `content` */
+    enum answer adds[TOKEN_ROLES];   /* add_bos_token, add_eos_token */
+    enum answer prefixes;            /* add_prefix_space */
+    enum answer legacy;
+    enum answer splits_special; /* split_special_tokens: special tokens are text */
+    const char *class;          /* tokenizer_class; "": none */
+    struct added_token *listed; /* [listed_count] added_tokens_decoder, in the file's order */
+    size_t listed_count;
+    struct added_token named[NAMED_TOKENS]; /* NULL bytes: not named; "": there is none */
+};
+
+/* Tokens as people read them, for vocabularies that write blanks as signs and bytes as numbers:
+ * "▁the" is " the", "<0xE2>" is that byte. */
+struct display_tokens {
+    struct word_place *places; /* [count] by id; NULL: words are displayed unchanged */
+    size_t count;
+    char *bytes;
+};
+
+struct tokenizer {
+    const char *file; /* that has the words; NULL: the folder has no tokenizer */
+    struct token_set set;
+    struct normalizer *normalizers;
+    struct pre_tokenizer *pre_tokenizers;
+    struct subword model;
+    struct special_ids template; /* post-processor: ids around a text */
+    struct decoder_step *decoders;
+    bool is_spelt;        /* pieces come in GPT-2's alphabet, because a step follows ByteLevel */
+    long long truncation; /* number of tokens to which other programs cut a text; 0: no limit */
+    bool pads;            /* other programs put tokens after short texts */
+    struct tokenizer_config config;
+    struct display_tokens display;
+    struct arena arena;
+
+    bool spells_special;        /* set by users: special tokens in a text are text, */
+    struct special_ids special; /* and these ids are put around texts */
+};
+
+/* Fill a tokenizer from the first supported file of the folder. On failure nothing is held. */
+int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
+void tokenizer_release(struct tokenizer *tokenizer);
+
+/* One kind of file each: tokenizer_json.c, sentencepiece.c, vocab_files.c. */
+typedef int tokenizer_filler(struct tokenizer *tokenizer, const struct folder *folder,
+                             const char *name, struct err *err);
+tokenizer_filler tokenizer_fill_json, tokenizer_fill_sentencepiece, tokenizer_fill_vocab;
+
+/* The types of pieces in SentencePiece's models, and of tokens in GGUF files. */
+enum sentencepiece_kind {
+    PIECE_NORMAL = 1,
+    PIECE_UNKNOWN,
+    PIECE_CONTROL,
+    PIECE_USER_DEFINED,
+    PIECE_UNUSED,
+    PIECE_BYTE,
+};
+
+enum { SENTENCEPIECE_UNIGRAM = 1, SENTENCEPIECE_BPE = 2 };
+
+/* Reason for refusing a file of tiktoken, which has a word in base64 and a rank on each line. */
+#define RANK_FILE_WHY "rank files are not supported: save a tokenizer.json with transformers"
+
+/* --- tokenizer_config.json and its companions: tokenizer_config.c --- */
+
+/* Parts of the file that only some kinds of tokenizers need, and so check. */
+enum config_part { CONFIG_LISTED = 1, CONFIG_NAMED = 2 };
+
+int tokenizer_config_read(struct tokenizer *tokenizer, const struct folder *folder, unsigned parts,
+                          struct err *err);
+
+/* Add the listed tokens, else those of added_tokens.json, to the present ones; one with the id of a
+ * present token replaces it. */
+int tokenizer_add_listed(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
+
+/* The same next to a tokenizer.json, in the order of their ids, as transformers does: a token with
+ * the text of a present one gives it its properties, and it stays special; a word keeps its id;
+ * any other gets the next free id, whatever its id in the file. */
+int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *folder,
+                           struct err *err);
+
+/* Make special the tokens and words that tokenizer_config.json or special_tokens_map.json name by
+ * their use (`pad_token`); `<|endoftext|>` is GPT-2's default. */
+int tokenizer_add_named(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
+
+/* Apply the settings of blanks before a text, as transformers does: ByteLevel follows
+ * `add_prefix_space` if no other step splits; so does SentencePiece's own file if that is false;
+ * and if `legacy` is false, its blank is put before the text only, not after added tokens. */
+int tokenizer_config_apply(struct tokenizer *tokenizer, struct err *err);
+
+/* True for a class that puts BOS before texts by default; for a tokenizer.model nothing else says
+ * so. */
+bool tokenizer_config_begins(const struct tokenizer_config *config);
+
+/* Set the pattern of an added token that is looked for in normalized text. */
+int tokenizer_normalize_token(struct tokenizer *tokenizer, struct added_token *token,
+                              struct err *err);
+
+#endif
