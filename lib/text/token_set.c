@@ -1,9 +1,287 @@
 #include "text/token_set.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/num.h"
+#include "base/utf8.h"
+#include "format/json.h"
 #include "text/label.h"
+
+/* --- from JSON -------------------------------------------------------------------------------- */
+
+int added_token_read_content(struct added_token *token, const struct json *item, struct err *err)
+{
+    const char *content = NULL;
+    if (json_unique_keys(item, err) || json_text(item, "content", &content, err) ||
+        json_bool(item, "special", &token->special, err) ||
+        json_bool(item, "single_word", &token->single_word, err) ||
+        json_bool(item, "lstrip", &token->left_strip, err) ||
+        json_bool(item, "rstrip", &token->right_strip, err) ||
+        json_bool(item, "normalized", &token->normalized, err))
+        return -1;
+    if (!content)
+        return err_set(err, "expected a field 'content'");
+    token->bytes = content;
+    token->size = strlen(content);
+    return 0;
+}
+
+int added_token_read(struct added_token *token, const struct json *item, struct err *err)
+{
+    long long id = -1;
+    *token = (struct added_token){0};
+    if (!json_is_object(item))
+        return err_set(err, "expected an object");
+    if (json_integer(item, "id", 0, WORD_ID_MAX, &id, err))
+        return -1;
+    if (id < 0)
+        return err_set(err, "expected a field 'id'");
+    token->id = (uint32_t)id;
+    return added_token_read_content(token, item, err);
+}
+
+int added_token_read_member(struct added_token *token, const struct json *member, struct err *err)
+{
+    char shown[LABEL_EXCERPT_BYTES];
+    const char *name = json_key(member);
+    long long id = 0;
+    *token = (struct added_token){0};
+    if (!num_parse_integer(name, 0, WORD_ID_MAX, &id) || !json_is_object(member))
+        return err_set(err, "'%s': expected an id from 0 to %d as key and an object as value",
+                       label_excerpt(shown, name, strlen(name)), WORD_ID_MAX);
+    token->id = (uint32_t)id;
+    return added_token_read_content(token, member, err) ? err_prefix(err, "'%s'", name) : 0;
+}
+
+/* --- in order --------------------------------------------------------------------------------- */
+
+/* What is looked for in a text. */
+static struct word pattern_of(const struct added_token *token)
+{
+    return token->pattern ? (struct word){token->pattern, token->pattern_size}
+                          : (struct word){token->bytes, token->size};
+}
+
+static unsigned char first_byte(const struct added_token *token)
+{
+    struct word pattern = pattern_of(token);
+    return pattern.size ? (unsigned char)pattern.bytes[0] : 0;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    struct word one = pattern_of(a);
+    struct word two = pattern_of(b);
+    if (first_byte(a) != first_byte(b))
+        return first_byte(a) < first_byte(b) ? -1 : 1;
+    if (one.size != two.size)
+        return one.size > two.size ? -1 : 1;
+    return memcmp(one.bytes, two.bytes, one.size);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct added_token *one = a;
+    const struct added_token *two = b;
+    return (one->id > two->id) - (one->id < two->id);
+}
+
+static int check_once(const struct added_tokens *tokens, struct err *err)
+{
+    char shown[LABEL_EXCERPT_BYTES];
+    char other[LABEL_EXCERPT_BYTES];
+    for (size_t i = 1; i < tokens->count; i++) {
+        const struct added_token *a = &tokens->items[i - 1];
+        const struct added_token *b = &tokens->items[i];
+        if (a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0)
+            return err_set(err, "added token '%s' occurs twice, with the ids %u and %u",
+                           label_excerpt(shown, a->bytes, a->size), a->id, b->id);
+        a = &tokens->by_id[i - 1];
+        b = &tokens->by_id[i];
+        if (a->id == b->id)
+            return err_set(err, "id %u belongs to two added tokens, '%s' and '%s'", a->id,
+                           label_excerpt(shown, a->bytes, a->size),
+                           label_excerpt(other, b->bytes, b->size));
+    }
+    return 0;
+}
+
+static int copy(struct added_tokens *tokens, const struct added_token *items, struct arena *arena,
+                struct err *err)
+{
+    for (size_t i = 0; i < tokens->count; i++) {
+        tokens->items[i] = items[i];
+        if (items[i].size == 0)
+            return err_set(err, "id %u: expected an added token, found \"\"", items[i].id);
+        tokens->items[i].bytes = arena_text(arena, items[i].bytes, items[i].size, err);
+        if (!tokens->items[i].bytes)
+            return -1;
+        if (items[i].pattern && !(tokens->items[i].pattern = arena_text(
+                                      arena, items[i].pattern, items[i].pattern_size, err)))
+            return -1;
+    }
+    memcpy(tokens->by_id, tokens->items, tokens->count * sizeof *tokens->by_id);
+    return 0;
+}
+
+int added_tokens_init(struct added_tokens *tokens, const struct added_token *items, size_t count,
+                      struct arena *arena, struct err *err)
+{
+    *tokens = (struct added_tokens){.count = count};
+    tokens->items = arena_alloc(arena, count, sizeof *tokens->items, err);
+    tokens->by_id = arena_alloc(arena, count, sizeof *tokens->by_id, err);
+    if (!tokens->items || !tokens->by_id || copy(tokens, items, arena, err))
+        return -1;
+    qsort(tokens->items, count, sizeof *tokens->items, compare_texts);
+    qsort(tokens->by_id, count, sizeof *tokens->by_id, compare_ids);
+    for (size_t i = 0; i < count; i++) {
+        tokens->first[first_byte(&tokens->items[i]) + 1] = i + 1;
+        tokens->count_of[tokens->items[i].normalized]++;
+        tokens->begins[tokens->items[i].normalized][first_byte(&tokens->items[i])] = true;
+    }
+    for (size_t byte = 1; byte <= 256; byte++)
+        if (tokens->first[byte] < tokens->first[byte - 1])
+            tokens->first[byte] = tokens->first[byte - 1];
+    return check_once(tokens, err);
+}
+
+/* --- in a text -------------------------------------------------------------------------------- */
+
+struct search {
+    const struct added_walk *walk;
+    const char *text;
+    size_t size;
+    size_t at; /* what lies before it is done */
+};
+
+struct match {
+    const struct added_token *token;
+    size_t start;
+    size_t end;
+};
+
+/* The longest token of one of the two kinds with which a text begins; one that the model finds only
+ * if it is asked for. */
+static const struct added_token *longest(const struct added_tokens *tokens, const char *text,
+                                         size_t size, bool normalized, bool in_model)
+{
+    unsigned char byte = (unsigned char)*text;
+    for (size_t i = tokens->first[byte]; i < tokens->first[byte + 1]; i++) {
+        const struct added_token *token = &tokens->items[i];
+        struct word pattern = pattern_of(token);
+        if (token->normalized == normalized && token->in_model <= in_model && pattern.size &&
+            pattern.size <= size &&
+            text[pattern.size - 1] == pattern.bytes[pattern.size - 1] && /* most often it is not */
+            memcmp(text, pattern.bytes, pattern.size) == 0)
+            return token;
+    }
+    return NULL;
+}
+
+const struct added_token *added_tokens_at(const struct added_tokens *tokens, const char *text,
+                                          size_t size)
+{
+    return longest(tokens, text, size, true, true);
+}
+
+static enum unicode_kind kind_at(const struct search *search, size_t at, size_t *length)
+{
+    uint32_t c = 0;
+    *length = utf8_decode(&c, search->text + at, search->size - at);
+    return unicode_kind(c);
+}
+
+static enum unicode_kind kind_before(const struct search *search, size_t at, size_t *length)
+{
+    size_t start = at - 1;
+    while (start > 0 && ((unsigned char)search->text[start] & 0xC0) == 0x80)
+        start--;
+    enum unicode_kind kind = kind_at(search, start, length);
+    *length = at - start;
+    return kind;
+}
+
+static bool touches_word(const struct search *search, const struct match *match)
+{
+    size_t length = 0;
+    return (match->start > 0 && unicode_is_word(kind_before(search, match->start, &length))) ||
+           (match->end < search->size && unicode_is_word(kind_at(search, match->end, &length)));
+}
+
+/* White space on the sides that the token takes, as far as it is not done yet. */
+static void widen(struct match *match, const struct search *search)
+{
+    size_t length = 0;
+    while (match->token->left_strip && match->start > search->at &&
+           kind_before(search, match->start, &length) == UNICODE_SPACE)
+        match->start -= length;
+    while (match->token->right_strip && match->end < search->size &&
+           kind_at(search, match->end, &length) == UNICODE_SPACE)
+        match->end += length;
+}
+
+/* The next match, and `search->at` after it; false when there is none left. */
+static bool find(const struct added_tokens *tokens, struct search *search, struct match *match)
+{
+    bool normalized = search->walk->normalized;
+    const bool *begins = tokens->begins[normalized];
+    for (size_t at = search->at; tokens->count_of[normalized] && at < search->size;) {
+        if (!begins[(unsigned char)search->text[at]]) {
+            at++;
+            continue;
+        }
+        const struct added_token *token =
+            longest(tokens, search->text + at, search->size - at, normalized, false);
+        if (!token) {
+            at++;
+            continue;
+        }
+        *match = (struct match){token, at, at + pattern_of(token).size};
+        at = match->end; /* what is passed over is not looked into */
+        if ((search->walk->plain && token->special) ||
+            (token->single_word && touches_word(search, match)))
+            continue;
+        widen(match, search);
+        search->at = match->end;
+        return true;
+    }
+    return false;
+}
+
+static int pass_on(const struct added_walk *walk, size_t start, size_t end, struct err *err)
+{
+    struct text_range between = {start, end};
+    return start < end ? walk->between(walk->context, walk->text, between, err) : 0;
+}
+
+int added_tokens_walk(const struct added_tokens *tokens, const struct added_walk *walk,
+                      struct err *err)
+{
+    struct search search = {.walk = walk, .text = walk->text->bytes, .size = walk->text->size};
+    struct match match;
+    size_t hint = 0;
+    for (size_t done = 0;; done = search.at) {
+        if (!find(tokens, &search, &match))
+            return pass_on(walk, done, search.size, err);
+        struct text_range found = {match.start, match.end};
+        struct text_range place = aligned_text_place(walk->text, found, &hint);
+        struct token token = {match.token->id, place.start, place.end};
+        if (pass_on(walk, done, match.start, err) || token_list_add(walk->list, token, err))
+            return -1;
+    }
+}
+
+const struct added_token *added_tokens_of_id(const struct added_tokens *tokens, uint32_t id)
+{
+    const struct added_token wanted = {.id = id};
+    if (!tokens->count)
+        return NULL;
+    return bsearch(&wanted, tokens->by_id, tokens->count, sizeof wanted, compare_ids);
+}
+
+/* --- the set ---------------------------------------------------------------------------------- */
 
 int token_set_find_word(const struct token_set *set, const char *text, size_t size, uint32_t *id,
                         bool *found, struct err *err)
@@ -16,7 +294,7 @@ int token_set_find_word(const struct token_set *set, const char *text, size_t si
     return 0;
 }
 
-static int check(const struct token_set *set, const struct added_token *token, struct err *err)
+static int check_id(const struct token_set *set, const struct added_token *token, struct err *err)
 {
     char shown[LABEL_EXCERPT_BYTES];
     size_t size = 0;
@@ -39,7 +317,7 @@ int token_set_add(struct token_set *set, const struct added_token *items, size_t
     if (added_tokens_init(&set->added, items, count, &set->arena, err))
         return -1;
     for (size_t i = 0; i < count; i++)
-        if (check(set, &items[i], err))
+        if (check_id(set, &items[i], err))
             return -1;
     return 0;
 }

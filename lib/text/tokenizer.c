@@ -9,7 +9,7 @@
 #include "format/json.h"
 #include "text/encoder.h"
 #include "text/label.h"
-#include "text/words.h"
+#include "text/subword/subword.h"
 
 /* --- display tokens --------------------------------------------------------------------------- */
 

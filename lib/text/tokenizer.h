@@ -1,6 +1,6 @@
 /* tokenizer.h: from a text to ids and back, by the first of these files in a model's folder:
  * `tokenizer.json`; `tokenizer.model`, SentencePiece's; `merges.txt` with `vocab.json`
- * (pipeline.h); `vocab.json` alone, words (words.h). A folder without any is served by ids.
+ * (pipeline.h); `vocab.json` alone, words (words.c). A folder without any is served by ids.
  *
  *     struct tokenizer *tokenizer = NULL;
  *     if (tokenizer_open(&tokenizer, folder, err)) ...

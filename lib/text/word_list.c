@@ -53,7 +53,7 @@ static bool is_spaced(const struct line *line)
 
 /* After the word that begins at `at`: a joint needs a word's character on both sides. Where the
  * word goes on without a blank in a script that has none, the joint separates, as it will for the
- * tokenizer (words.h): don't爱. */
+ * tokenizer (words.c): don't爱. */
 static size_t end_of_word(const struct line *line, size_t at)
 {
     size_t end = at;

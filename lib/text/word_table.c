@@ -1,13 +1,18 @@
 #include "text/word_table.h"
 
+#include <float.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "base/num.h"
+#include "format/json.h"
 #include "text/label.h"
 
 /* Places for all ids up to this one: at first for as many as there can be words, which is all where
  * they are counted through. Fresh memory rather than more of the old: where ids are far apart, what
  * lies between them is never touched, and costs nothing. */
-static int make_room(struct word_table *table, size_t id, struct err *err)
+static int make_places(struct word_table *table, size_t id, struct err *err)
 {
     size_t room = table->room ? table->room : table->most_words;
     if (id >= table->size)
@@ -41,11 +46,15 @@ static bool find(const struct word_table *table, struct word word, enum word_for
     return false;
 }
 
-int word_table_enter(struct word_table *table, enum word_entered *entered, struct word_place place,
-                     size_t id, uint64_t hash, struct err *err)
+/* Enter a word that was written after the bytes of the others, without a copy; `used_bytes` is left
+ * to the caller. A present word stays. */
+enum word_entered { WORD_IS_NEW, WORD_IS_KNOWN, WORD_ID_IS_TAKEN };
+
+static int word_table_enter(struct word_table *table, enum word_entered *entered,
+                            struct word_place place, size_t id, uint64_t hash, struct err *err)
 {
     uint32_t known = 0;
-    if (make_room(table, id, err))
+    if (make_places(table, id, err))
         return -1;
     struct word word = {table->bytes + place.start, place.size};
     struct hash_probe probe = hash_probe(&table->index, hash);
@@ -141,4 +150,398 @@ int word_compare(const void *a, const void *b)
     const struct word *other = b;
     int order = memcmp(one->bytes, other->bytes, one->size < other->size ? one->size : other->size);
     return order ? order : (one->size > other->size) - (one->size < other->size);
+}
+
+/* --- a vocabulary of JSON --------------------------------------------------------------------- */
+
+enum { DESCRIPTION_BYTES = 80, AHEAD = 8 };
+
+/* A table has a place for every id: those of a small file are at most IDS_FREE, and so many more
+ * for each of its bytes. */
+enum { IDS_FREE = 1 << 18, IDS_PER_BYTE = 16 };
+
+/* A word that was read. */
+struct entry {
+    struct json_span word;
+    struct word_place place;
+    size_t id;
+    uint64_t hash;
+};
+
+/* One vocabulary on its way in. */
+struct word_reader {
+    struct word_table *table;
+    struct json_cursor at;
+    char kind;       /* '{' or '[' */
+    size_t id_limit; /* in proportion to the file */
+    size_t file_bytes;
+    const char *limit;           /* of the words' bytes */
+    struct entry entries[AHEAD]; /* a ring of words that were read and not entered */
+    size_t read, entered;
+    struct err *err;
+};
+
+/* A word as the file writes it, for messages; it stands between quotes. */
+static const char *shown(char text[LABEL_EXCERPT_BYTES], struct json_span word)
+{
+    struct json *value = NULL;
+    const char *bytes = "";
+    if (json_parse(&value, word.bytes - 1, word.size + 2, NULL) == 0)
+        json_get_text(value, &bytes);
+    label_excerpt(text, bytes, strlen(bytes));
+    json_free(value);
+    return text;
+}
+
+/* Refuse the value that comes. */
+static int refuse_value(struct word_reader *reader, const char *expected)
+{
+    char found[DESCRIPTION_BYTES];
+    char number[LABEL_EXCERPT_BYTES];
+    struct json *value = NULL;
+    bool is_number = json_cursor_kind(&reader->at) == '0';
+    struct json_span span = json_cursor_value(&reader->at);
+    if (is_number) /* as it is written: 1e3, 1.0 */
+        err_set(reader->err, "expected %s, found %s", expected,
+                label_excerpt(number, span.bytes, span.size));
+    else if (json_parse(&value, span.bytes, span.size, reader->err) == 0)
+        err_set(reader->err, "expected %s, found %s", expected,
+                json_describe(value, found, sizeof found));
+    json_free(value);
+    return -1;
+}
+
+static int check_id(const struct word_reader *reader, struct json_span word, size_t id)
+{
+    char text[LABEL_EXCERPT_BYTES];
+    if (id <= reader->id_limit)
+        return 0;
+    return err_set(reader->err,
+                   "word '%s': expected an id up to %zu in a file of %zu bytes, found %zu",
+                   shown(text, word), reader->id_limit, reader->file_bytes, id);
+}
+
+static int read_id(struct word_reader *reader, struct json_span word, size_t *id)
+{
+    char text[LABEL_EXCERPT_BYTES];
+    char expected[DESCRIPTION_BYTES];
+    if (json_cursor_number(&reader->at, WORD_ID_MAX, id))
+        return check_id(reader, word, *id);
+    snprintf(expected, sizeof expected, "an id from 0 to %d", WORD_ID_MAX);
+    refuse_value(reader, expected);
+    return err_prefix(reader->err, "word '%s'", shown(text, word));
+}
+
+/* Pass the text that comes and write what it stands for after the other words. */
+static struct json_span write_word(struct word_reader *reader, struct word_place *place)
+{
+    struct word_table *table = reader->table;
+    char *bytes = table->bytes + table->used_bytes;
+    char *end = bytes;
+    struct json_span word = {.bytes = reader->at.at + 1};
+    size_t decoded = 0;
+    const char *stop =
+        word_signs_read(&end, reader->limit, word.bytes, reader->at.end, table->form);
+    if (*stop == '"') { /* as most are: without escapes, and with signs alone */
+        word.size = (size_t)(stop - word.bytes);
+        reader->at.at = stop + 1;
+        *place = (struct word_place){(uint32_t)table->used_bytes,
+                                     (uint32_t)(end - bytes) & WORD_BYTES_MAX, table->form};
+        return word;
+    }
+    size_t size = json_cursor_read(&reader->at, bytes);
+    word.size = (size_t)(reader->at.at - 1 - word.bytes);
+    bool known =
+        table->form == WORD_BYTES && byte_alphabet_decode(bytes, &decoded, bytes, size) == size;
+    if (!known && table->form == WORD_BYTES)
+        json_unescape(bytes, word); /* its beginning was written over */
+    *place = (struct word_place){
+        .start = (uint32_t)table->used_bytes,
+        .size = (uint32_t)(known ? decoded : size) & WORD_BYTES_MAX,
+        .form = known ? WORD_BYTES : WORD_TEXT,
+    };
+    return word;
+}
+
+static int enter_next(struct word_reader *reader)
+{
+    char text[LABEL_EXCERPT_BYTES];
+    char other[LABEL_EXCERPT_BYTES];
+    struct word_table *table = reader->table;
+    const struct entry *entry = &reader->entries[reader->entered++ % AHEAD];
+    struct word_place place = entry->place;
+    enum word_entered entered = WORD_IS_NEW;
+    uint32_t first = 0;
+    if (word_table_enter(table, &entered, place, entry->id, entry->hash, reader->err))
+        return -1;
+    if (entered == WORD_IS_KNOWN) {
+        word_table_find(table, table->bytes + place.start, place.size, place.form, &first);
+        return err_set(reader->err, "word '%s' occurs twice, with the ids %u and %zu",
+                       shown(text, entry->word), (unsigned)first, entry->id);
+    }
+    if (entered == WORD_IS_NEW)
+        return 0;
+    const struct word_place *owner = &table->places[entry->id];
+    return err_set(reader->err, "id %zu belongs to two words, '%s' and '%s'", entry->id,
+                   label_excerpt(other, table->bytes + owner->start, owner->size),
+                   shown(text, entry->word));
+}
+
+/* Words are entered some time after they were read, when the memory for them has come. */
+static int add_read(struct word_reader *reader, struct json_span word, struct word_place place,
+                    size_t id)
+{
+    struct word_table *table = reader->table;
+    if (reader->read - reader->entered == AHEAD && enter_next(reader))
+        return -1;
+    struct word written = {table->bytes + place.start, place.size};
+    uint64_t hash = word_hash(written, place.form);
+    word_table_prefetch(table, hash);
+    table->used_bytes += place.size;
+    reader->entries[reader->read++ % AHEAD] = (struct entry){word, place, id, hash};
+    return 0;
+}
+
+static int read_word(struct word_reader *reader, size_t index)
+{
+    struct word_place place;
+    size_t id = index;
+    if (json_cursor_kind(&reader->at) != '"') { /* in an array; names are texts */
+        refuse_value(reader, "a word");
+        return err_prefix(reader->err, "id %zu", index);
+    }
+    struct json_span word = write_word(reader, &place);
+    if (reader->kind == '{') {
+        json_cursor_colon(&reader->at);
+        if (read_id(reader, word, &id))
+            return -1;
+    } else if (check_id(reader, word, id)) {
+        return -1;
+    }
+    return add_read(reader, word, place, id);
+}
+
+/* The last place of a score decides where two ways to cut a text are even. Rust's reader of JSON
+ * takes a number's digits as a whole one and divides it by a power of ten, which is not always the
+ * nearest; so do we where its digits and the power are those of a score. */
+static bool read_score(struct json_span span, double *score)
+{
+    enum { FRACTION_MAX = 22 }; /* powers of ten are exact up to there */
+    char number[NUM_DOUBLE_BYTES + 1] = "";
+    uint64_t digits = 0;
+    double power = 1;
+    int fraction = -1; /* digits after the point */
+    size_t at = span.size && *span.bytes == '-';
+    for (; at < span.size && digits < UINT64_MAX / 10 && fraction < FRACTION_MAX; at++) {
+        bool is_digit = span.bytes[at] >= '0' && span.bytes[at] <= '9';
+        if (!is_digit && (span.bytes[at] != '.' || fraction >= 0))
+            break;
+        fraction += fraction >= 0 || !is_digit;
+        digits = is_digit ? 10 * digits + (uint64_t)(span.bytes[at] - '0') : digits;
+        power *= fraction > 0 ? 10 : 1;
+    }
+    *score = (*span.bytes == '-' ? -1 : 1) * ((double)digits / power);
+    if (at == span.size && fraction > 0)
+        return true;
+    if (span.size < sizeof number)
+        memcpy(number, span.bytes, span.size);
+    return num_parse_double(number, -DBL_MAX, DBL_MAX, score);
+}
+
+/* ["word", -1.5] */
+static int read_pair(struct word_reader *reader, size_t index)
+{
+    struct word_table *table = reader->table;
+    double score = 0;
+    if (!table->scores)
+        table->scores =
+            arena_alloc(&table->arena, table->most_words, sizeof *table->scores, reader->err);
+    if (!table->scores)
+        return -1;
+    json_cursor_enter(&reader->at);
+    if (!json_cursor_next(&reader->at))
+        return err_set(reader->err, "id %zu: expected [\"word\", score], found []", index);
+    if (read_word(reader, index))
+        return -1;
+    bool more = json_cursor_next(&reader->at);
+    if (!more || !read_score(json_cursor_value(&reader->at), &score))
+        return err_set(reader->err, "id %zu: expected a number for a score, found %s", index,
+                       more ? "another value" : "none");
+    table->scores[index] = score;
+    return json_cursor_next(&reader->at)
+               ? err_set(reader->err, "id %zu: expected [\"word\", score], found more", index)
+               : 0;
+}
+
+/* A vectorised look at all bytes bounds the number of words. */
+static size_t count_quotes(struct json_cursor at)
+{
+    size_t count = 0;
+    for (const char *c = at.at; c < at.end; c++)
+        count += *c == '"';
+    return count;
+}
+
+static int read_words(struct word_reader *reader)
+{
+    struct word_table *table = reader->table;
+    size_t text_bytes = (size_t)(reader->at.end - reader->at.at);
+    if (word_table_begin(table, count_quotes(reader->at) / 2, text_bytes, reader->err))
+        return -1;
+    reader->limit = table->bytes + text_bytes;
+    json_cursor_enter(&reader->at);
+    size_t count = 0;
+    for (; json_cursor_next(&reader->at); count++) {
+        bool pair = json_cursor_kind(&reader->at) == '[';
+        if (count && pair != (table->scores != NULL))
+            return err_set(reader->err, "id %zu: expected %s like those before it, found %s", count,
+                           pair ? "a word" : "[\"word\", score]",
+                           pair ? "an array" : "another value");
+        if ((pair ? read_pair : read_word)(reader, count))
+            return -1;
+    }
+    while (reader->entered < reader->read)
+        if (enter_next(reader))
+            return -1;
+    return count ? 0 : err_set(reader->err, "expected words, found none");
+}
+
+int word_table_read(struct word_table *table, struct json_cursor words, enum word_form form,
+                    size_t file_bytes, struct err *err)
+{
+    size_t limit = IDS_FREE + file_bytes * IDS_PER_BYTE;
+    struct word_reader reader = {
+        .table = table,
+        .at = words,
+        .kind = json_cursor_kind(&words),
+        .id_limit = limit < WORD_ID_MAX ? limit : WORD_ID_MAX,
+        .file_bytes = file_bytes,
+        .err = err,
+    };
+    *table = (struct word_table){.form = form};
+    if (reader.kind != '{' && reader.kind != '[')
+        return refuse_value(&reader, "an object or an array of words");
+    if (read_words(&reader) == 0)
+        return 0;
+    word_table_release(table);
+    return -1;
+}
+
+/* --- the trie --------------------------------------------------------------------------------- */
+
+enum { FIRST_ROOM = 1 << 10, NODES_MAX = 1 << WORD_TRIE_BITS, TOGETHER = 16 };
+
+/* Room for so many nodes; steps fill half of their table at most. */
+static int make_nodes(struct word_trie *trie, size_t room, struct err *err)
+{
+    struct word_trie larger = {.mask = 2 * room - 1};
+    uint32_t *ids = heap_resize(trie->ids, room, sizeof *ids, err);
+    if (!ids)
+        return -1;
+    trie->ids = ids;
+    larger.steps = heap_alloc(2 * room, sizeof *larger.steps, err);
+    if (!larger.steps)
+        return -1;
+    for (size_t i = 0; trie->steps && i <= trie->mask; i++) {
+        uint64_t key = trie->steps[i] >> WORD_TRIE_BITS;
+        if (trie->steps[i])
+            larger.steps[word_trie_slot(&larger, (uint32_t)(key >> 8), key & 0xFF)] =
+                trie->steps[i];
+    }
+    heap_free(trie->steps);
+    trie->steps = larger.steps;
+    trie->mask = larger.mask;
+    trie->room = room;
+    return 0;
+}
+
+struct walker {
+    const unsigned char *at, *end;
+    uint32_t node, id;
+};
+
+/* Begin with the next word, where there is one. */
+static bool begin_word(struct walker *walker, const struct word_table *words, uint32_t *next_id)
+{
+    while (*next_id < words->size) {
+        size_t size = 0;
+        uint32_t id = (*next_id)++;
+        const char *bytes = word_table_word(words, id, &size);
+        if (!bytes || !size)
+            continue;
+        const unsigned char *at = (const unsigned char *)bytes;
+        *walker = (struct walker){at, at + size, 0, id};
+        return true;
+    }
+    return false;
+}
+
+/* Go on to the node one byte further, which may be new. */
+static int step_walker(struct word_trie *trie, struct walker *walker, struct err *err)
+{
+    if (trie->count == NODES_MAX)
+        return err_set(err, "expected words with at most %d different prefixes, found more",
+                       NODES_MAX);
+    if (trie->count == trie->room && make_nodes(trie, 2 * trie->room, err))
+        return -1;
+    size_t slot = word_trie_slot(trie, walker->node, *walker->at);
+    uint32_t next = (uint32_t)trie->steps[slot] & (NODES_MAX - 1);
+    if (!next) {
+        next = (uint32_t)trie->count++;
+        trie->steps[slot] = ((uint64_t)walker->node << 8 | *walker->at) << WORD_TRIE_BITS | next;
+        trie->ids[next] = WORD_TRIE_NONE;
+    }
+    walker->node = next;
+    walker->at++;
+    return 0;
+}
+
+/* Several words at a time, byte by byte in turn: while one waits for memory others go on. */
+static int enter_all(struct word_trie *trie, const struct word_table *words, struct err *err)
+{
+    struct walker walkers[TOGETHER];
+    size_t count = 0;
+    uint32_t next_id = 0;
+    while (count < TOGETHER && begin_word(&walkers[count], words, &next_id))
+        count++;
+    for (size_t i = 0; count; i = i + 1 < count ? i + 1 : 0) {
+        struct walker *walker = &walkers[i];
+        if (step_walker(trie, walker, err))
+            return -1;
+        if (walker->at < walker->end) {
+            uint64_t key = (uint64_t)walker->node << 8 | *walker->at;
+            __builtin_prefetch(&trie->steps[hash_mix(key, 0) & trie->mask]);
+            continue;
+        }
+        size_t size = words->places[walker->id].size;
+        trie->ids[walker->node] = walker->id;
+        trie->longest = trie->longest > size ? trie->longest : size;
+        if (!begin_word(walker, words, &next_id))
+            *walker = walkers[--count];
+    }
+    return 0;
+}
+
+/* A node takes a word's byte or two: more room is made where that was too little. */
+int word_trie_init(struct word_trie *trie, const struct word_table *words, struct err *err)
+{
+    size_t room = FIRST_ROOM;
+    *trie = (struct word_trie){.count = 1};
+    while (room < words->used_bytes / 2)
+        room *= 2;
+    int failed = make_nodes(trie, room, err);
+    if (!failed) {
+        trie->ids[0] = WORD_TRIE_NONE;
+        failed = enter_all(trie, words, err);
+    }
+    if (failed)
+        word_trie_release(trie);
+    return failed;
+}
+
+void word_trie_release(struct word_trie *trie)
+{
+    heap_free(trie->steps);
+    heap_free(trie->ids);
+    *trie = (struct word_trie){0};
 }

@@ -8,6 +8,12 @@
  *     if (word_table_read(&table, words, WORD_BYTES, file.size, err)) ...
  *     if (word_table_find(&table, " the", 4, WORD_BYTES, &id)) ...
  *     word_table_release(&table);
+ *
+ * A trie has the words of a table byte by byte, to find all with which a text begins in one walk:
+ *
+ *     if (word_trie_init(&trie, &table, err)) ...
+ *     for (uint32_t node = 0; at < end && (node = word_trie_step(&trie, node, *at)); at++)
+ *         if (trie.ids[node] != WORD_TRIE_NONE) ...      a word ends after *at
  */
 #ifndef ATTN_TEXT_WORD_TABLE_H
 #define ATTN_TEXT_WORD_TABLE_H
@@ -69,13 +75,6 @@ int word_table_begin(struct word_table *table, size_t most_words, size_t most_by
                      struct err *err);
 int word_table_add(struct word_table *table, struct word word, size_t id, struct err *err);
 
-/* Enter a word that was written after the bytes of the others, without a copy; `used_bytes` is left
- * to the caller. What is there already stays. */
-enum word_entered { WORD_IS_NEW, WORD_IS_KNOWN, WORD_ID_IS_TAKEN };
-
-int word_table_enter(struct word_table *table, enum word_entered *entered, struct word_place place,
-                     size_t id, uint64_t hash, struct err *err);
-
 void word_table_release(struct word_table *table);
 
 /* The id of a word; false, and `*id` untouched, when there is none. */
@@ -128,5 +127,42 @@ const char *word_signs_read(char **out, const char *limit, const char *text, con
 
 /* The character of a byte in GPT-2's alphabet. */
 uint32_t byte_alphabet_sign(unsigned char byte);
+
+/* --- the trie --------------------------------------------------------------------------------- */
+
+#define WORD_TRIE_NONE UINT32_MAX
+
+enum { WORD_TRIE_BITS = 28 }; /* of a node's number */
+
+/* Nodes are beginnings of words, 0 the empty one. Steps stand in a hash table: the node in front,
+ * the byte, the node after it; 0: free. */
+struct word_trie {
+    uint64_t *steps; /* [mask + 1] */
+    size_t mask;
+    uint32_t *ids; /* [count] by node: of the word that it is, or WORD_TRIE_NONE */
+    size_t count, room;
+    size_t longest; /* bytes of a word */
+};
+
+/* Enter all words that are not empty. On failure nothing is held. */
+int word_trie_init(struct word_trie *trie, const struct word_table *words, struct err *err);
+void word_trie_release(struct word_trie *trie);
+
+/* The slot of the step from a node by a byte, or a free one. */
+static inline size_t word_trie_slot(const struct word_trie *trie, uint32_t node, unsigned char byte)
+{
+    uint64_t key = (uint64_t)node << 8 | byte;
+    size_t at = hash_mix(key, 0) & trie->mask;
+    while (trie->steps[at] && trie->steps[at] >> WORD_TRIE_BITS != key)
+        at = (at + 1) & trie->mask;
+    return at;
+}
+
+/* The node one byte further on, or 0. */
+static inline uint32_t word_trie_step(const struct word_trie *trie, uint32_t node,
+                                      unsigned char byte)
+{
+    return (uint32_t)trie->steps[word_trie_slot(trie, node, byte)] & ((1u << WORD_TRIE_BITS) - 1);
+}
 
 #endif

@@ -6,7 +6,7 @@
  *   WordPiece   the longest entry that the piece begins with, then of the rest the longest one that
  *               goes a word on (##), and so on; a piece that cannot be cut so is unknown
  *   WordLevel   the piece is an entry, or unknown
- *   words       the piece, a whole text, is split into entries (words.h)
+ *   words       the piece, a whole text, is split into entries (words.c)
  */
 #ifndef ATTN_TEXT_SUBWORD_H
 #define ATTN_TEXT_SUBWORD_H
@@ -15,7 +15,6 @@
 
 #include "text/pre_tokenizer.h"
 #include "text/subword/bpe.h"
-#include "text/word_trie.h"
 
 #define SUBWORD_ABSENT (-DBL_MAX) /* the score of a word that no text has */
 
@@ -58,7 +57,7 @@ void subword_init(struct subword *model, const struct subword_row *row,
                   const struct word_table *words);
 void subword_release(struct subword *model);
 
-/* Add a piece's tokens: subword_bpe.c, subword_unigram.c, subword_word.c, words.c. */
+/* Add a piece's tokens: subword_bpe.c, subword_unigram.c, subword.c, words.c. */
 int subword_encode_bpe(const struct subword *model, struct encoder *encoder,
                        const struct text_piece *piece, struct err *err);
 int subword_encode_unigram(const struct subword *model, struct encoder *encoder,
@@ -73,6 +72,14 @@ int subword_encode_words(const struct subword *model, struct encoder *encoder,
 
 /* The ids of <0x00> to <0xFF>, BPE_NONE for those that are no words. */
 void subword_find_bytes(uint32_t ids[256], const struct word_table *words);
+
+/* True if the words are written in word_table.h's alphabet: each of its 256 letters is a word, or
+ * more than half of all begin with Ġ. */
+bool words_are_byte_level(const struct word_table *words);
+
+/* Refuse a word, which begins at byte `at` of its text, as ERR_ABOUT_WORD; suggests the nearest
+ * word. */
+int words_refuse(const struct word_table *words, struct word word, size_t at, struct err *err);
 
 /* After merges and words are there: may pieces be cut at signs? */
 bool bpe_cuts_at_signs(const struct bpe *bpe);

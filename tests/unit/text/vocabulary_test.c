@@ -5,7 +5,7 @@
 
 #include "../unit.h"
 #include "../rigs/words_fixture.h"
-#include "text/words.h"
+#include "text/subword/subword.h"
 #include "base/buf.h"
 #include "base/memory.h"
 

@@ -1,4 +1,4 @@
-#include "text/word_trie.h"
+#include "text/word_table.h"
 
 #include "../unit.h"
 

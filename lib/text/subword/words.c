@@ -1,5 +1,23 @@
-#include "text/words.h"
-
+/* words.c: a sentence cut into the words of a vocab.json: {"word": id} or ["word", …], where the
+ * place in the array is the id.
+ *
+ * White space separates; punctuation stands for itself; a run of letters and digits that is no
+ * entry is cut by longest match, so that 我爱自然语言处理 works with 我, 爱, 自然, 语言, 处理. What
+ * remains unknown: punctuation is dropped and counted, a word becomes the unknown word (`<unk>`,
+ * `[UNK]` or `<|unk|>`) or, where the vocabulary has none, an error that names it. Case counts.
+ *
+ * To the letter, from left to right:
+ *
+ *  1. The longest entry that ends at a boundary, which is anywhere but inside a run, is a token. It
+ *     may hold punctuation or blanks: `don't`, `...`, `<unk>`, `New York` are found when they are
+ *     entries, and so is a blank itself.
+ *  2. Else white space is skipped.
+ *  3. Else a run is cut: from each place the longest entry after which the rest can be cut too.
+ *     Only the last one may reach over the end of the run, to a boundary (the C++ of 我爱C++).
+ *  4. Else a run is unknown, as a whole.
+ *  5. Else a character is dropped, as readers count characters: an emoji with all its parts is one.
+ *     Controls are treated like punctuation.
+ */
 #include <assert.h>
 #include <limits.h>
 #include <string.h>
@@ -9,6 +27,7 @@
 #include "base/utf8.h"
 #include "text/encoder.h"
 #include "text/label.h"
+#include "text/subword/subword.h"
 
 /* A single Ġ proves nothing: Maltese has the letter. */
 bool words_are_byte_level(const struct word_table *words)
@@ -248,7 +267,7 @@ static int push_run(struct cutter *cutter, size_t run_end, struct err *err)
     return 0;
 }
 
-/* The five cases of words.h. */
+/* The five cases above. */
 static int step(struct cutter *cutter, struct err *err)
 {
     size_t length = 0;
