@@ -18,8 +18,6 @@
 #ifndef ATTN_CMD_OPTIONS_H
 #define ATTN_CMD_OPTIONS_H
 
-#include <stddef.h>
-
 #include "base/buf.h"
 #include "write/style.h"
 

@@ -17,7 +17,6 @@
 #include <stdio.h>
 
 #include "base/buf.h"
-#include "base/memory.h"
 #include "base/stream.h"
 #include "write/style.h"
 

@@ -9,10 +9,6 @@
 #ifndef ATTN_EXPLAIN_EXPLANATION_H
 #define ATTN_EXPLAIN_EXPLANATION_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/err.h"
 #include "base/memory.h"
 #include "base/stream.h"
 #include "lens/report.h"

@@ -16,13 +16,7 @@
 #ifndef ATTN_LENS_CONTINUATION_H
 #define ATTN_LENS_CONTINUATION_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/buf.h"
-#include "base/err.h"
-#include "base/memory.h"
 #include "lens/report.h"
 #include "lens/selection.h"
 #include "model/cache.h"

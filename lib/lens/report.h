@@ -9,9 +9,6 @@
 #ifndef ATTN_LENS_REPORT_H
 #define ATTN_LENS_REPORT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "lens/selection.h"
 #include "lens/sheet.h"
 #include "lens/tokenized.h"

@@ -10,11 +10,8 @@
 #ifndef ATTN_LENS_SELECTION_H
 #define ATTN_LENS_SELECTION_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
 #include "base/memory.h"
 #include "model/site.h"
 

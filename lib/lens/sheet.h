@@ -10,11 +10,8 @@
 #define ATTN_LENS_SHEET_H
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
 #include "base/memory.h"
 
 struct buf;

@@ -8,13 +8,7 @@
 #ifndef ATTN_LENS_TOKENIZED_H
 #define ATTN_LENS_TOKENIZED_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/buf.h"
-#include "base/err.h"
-#include "base/memory.h"
 #include "lens/sheet.h"
 #include "text/label.h"
 #include "text/tokenizer.h"

@@ -14,7 +14,6 @@
 #ifndef ATTN_MATH_KERNEL_H
 #define ATTN_MATH_KERNEL_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"

@@ -10,8 +10,6 @@
 #ifndef ATTN_MATH_MACHINE_H
 #define ATTN_MATH_MACHINE_H
 
-#include <stdbool.h>
-
 #include "base/memory.h"
 #include "base/progress_sink.h"
 #include "math/kernel.h"

@@ -10,7 +10,6 @@
 #ifndef ATTN_MATH_WEIGHT_H
 #define ATTN_MATH_WEIGHT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "format/dtype.h"
