@@ -17,7 +17,7 @@ static bool refuse(struct buf *buf, size_t wanted_bytes)
     return false;
 }
 
-/* Make room for `size` bytes more and the closing 0. */
+/* Increase the capacity for `size` more bytes and the closing 0. */
 static bool reserve(struct buf *buf, size_t size)
 {
     size_t needed = 0;

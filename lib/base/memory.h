@@ -35,10 +35,9 @@ void heap_give_back(void);
 /* malloc for libraries that take an allocator. NULL on failure. */
 void *heap_hook(size_t size);
 
-/* For tests: fail the nth allocation from now on (0: none), once or also all after it. Returns
- * from heap_has_failed whether that happened. */
+/* For tests: fail the nth allocation from now on (0: none), or all from the nth on. */
 void heap_fail_at(size_t nth, int for_ever);
-bool heap_has_failed(void);
+bool heap_has_failed(void); /* since heap_fail_at */
 
 /* --- arenas ----------------------------------------------------------------------------------- */
 

@@ -42,7 +42,7 @@ enum kernel_target {
 /* This processor's instruction set, or a smaller one that LIBXSMM_TARGET names as libxsmm does. */
 enum kernel_target target_choose(void);
 
-/* Properties that no flag of a processor tells, as measured on processors of the same maker. */
+/* Properties without a CPUID flag, measured on processors of the same maker. */
 struct cpu_tuning {
     bool slow_dots;        /* vdpbf16ps takes longer than the multiply-adds it replaces */
     bool stalls_on_bursts; /* products wait if much is prefetched at once, as libxsmm's kernels do
@@ -104,10 +104,10 @@ void kernels_write_all(struct kernels *kernels);
 const char *kernels_target(struct kernels *kernels);
 const char *kernels_library(void);
 
-/* Do kernels of panels of floats spread their prefetches over the whole product? */
+/* True if kernels of panels of floats spread their prefetches over the whole product. */
 bool kernels_prefetch_evenly(const struct kernels *kernels);
 
-/* Is there a kernel that multiplies one row by several panels, and is memory read fastest so? */
+/* True if a kernel multiplies one row by several panels, and that order is the fastest. */
 bool kernels_read_in_order(const struct kernels *kernels);
 
 /* How numbers in bf16 are multiplied. */

@@ -37,11 +37,6 @@ struct pool {
     pthread_cond_t wake, done;
 };
 
-size_t pool_processors(void)
-{
-    return platform_processors();
-}
-
 int pool_open(struct pool **pool, size_t threads, struct err *err)
 {
     if (threads > POOL_THREADS_MAX)
@@ -223,7 +218,7 @@ static float **take_rooms(struct machine *machine, size_t threads, size_t size, 
 int machine_open(struct machine *machine, size_t threads, struct err *err)
 {
     *machine = (struct machine){0};
-    threads = threads ? threads : num_min(pool_processors(), POOL_THREADS_MAX);
+    threads = threads ? threads : num_min(platform_processors(), POOL_THREADS_MAX);
     if (pool_open(&machine->pool, threads, err) || kernels_open(&machine->kernels, err))
         goto failed;
     machine->panels = take_rooms(machine, threads, SUMS_ROOM, err);

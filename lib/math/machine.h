@@ -1,7 +1,7 @@
-/* machine.h: what products run on: threads, kernels and memory to work in.
+/* machine.h: threads, kernels and buffers for products.
  *
- * A pool's threads share the rounds of a loop, which a counter hands out; no result depends on
- * which thread runs a round. Threads start at the first loop that is worth them.
+ * The threads of a pool take the rounds of a loop from a counter; no result depends on which thread
+ * runs a round. Threads start at the first loop with enough work.
  *
  *     if (machine_open(&machine, 2, err)) ...
  *     pool_run(machine.pool, (struct loop){.rounds = panels, .work = flops, .round = f}, &panels);
@@ -34,9 +34,6 @@ size_t pool_threads(const struct pool *pool);
 
 /* Run all rounds; returns when the last one is done. Called by one thread at a time. */
 void pool_run(struct pool *pool, struct loop loop, void *context);
-
-/* The processors that this process may use. */
-size_t pool_processors(void);
 
 /* --- the machine ------------------------------------------------------------------------------ */
 

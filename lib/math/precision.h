@@ -15,12 +15,12 @@
 /* The precision of products (gemm.h). */
 enum precision { PRECISION_FP32, PRECISION_BF16, PRECISIONS };
 
-/* "f32" or "bf16"; the precision of such a name, or an error that names the option. */
+/* "f32" or "bf16"; the precision of a name, or an error for the option. */
 const char *precision_name(enum precision precision);
 int precision_choose(enum precision *precision, const char *option, const char *name,
                      struct err *err);
 
-/* To the nearest number, or to the even one of two that are equally near; NaN stays NaN. */
+/* Round to nearest, ties to even; NaN stays NaN. */
 static inline uint16_t bf16_round(float value)
 {
     uint32_t bits = 0;

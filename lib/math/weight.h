@@ -1,4 +1,4 @@
-/* weight.h: the matrices of a model: as they lie in a file, or packed for kernels.
+/* weight.h: the matrices of a model, as stored in a file or packed for kernels.
  *
  * A weight is [in, out]. Most files store it transposed, as [out, in]: a row there makes a column,
  * and LANES rows at a time are read side by side (struct number_rows).
@@ -37,7 +37,7 @@ static inline size_t row_view_at(const struct row_view *view, size_t row)
 
 /* A matrix stored as [out, in]. */
 struct weight_rows {
-    const char *data; /* of any alignment; NULL: not stored so */
+    const char *data; /* of any alignment; NULL: stored as [in, out] */
     size_t bytes;     /* of a number: FLOAT_BYTES, BF16_BYTES, or 0: it is quantised */
     struct row_view view;
     size_t skipped;       /* rows of the view before the first */
@@ -57,7 +57,7 @@ struct weight {
     bool rounded;          /* W is in bf16, and x is rounded to it, too */
 };
 
-/* Does the model have this matrix? */
+/* True if the model has this matrix. */
 static inline bool weight_exists(const struct weight *w)
 {
     return w->data || w->halves || w->rows.data || w->panels || w->pairs;
@@ -80,8 +80,8 @@ struct weight_piece {
  * are not written. */
 void weight_copy(float *to, size_t columns, const struct weight *w, struct weight_piece piece);
 
-/* Numbers in bf16 as floats; part of a row of a matrix stored as [in, out]: in place, or as floats
- * in `room`. */
+/* Convert bf16 to floats. Read part of a row of a matrix stored as [in, out], in place or converted
+ * into `room`. */
 void weight_widen(float *restrict to, const char *restrict from, size_t count);
 const float *weight_row(const struct weight *w, size_t row, size_t column, size_t count,
                         float *room);
@@ -108,8 +108,8 @@ enum { GEMV_ROWS = 12 };
 /* y [T, n] = x [T, in] · n columns of W, from `column` on, on this thread, with the bits of
  * `linear`, for at most gemv_rows_most() rows of x: W, which is stored as [out, in], is read once,
  * and the sums stay in registers. `strips`: read LANES strips side by side, if columns are LANES
- * strips of rows that follow each other: some processors prefetch more from streams on pages of
- * their own. gemv_rows multiplies up to LANES rows. */
+ * strips of consecutive rows: some processors prefetch more from streams on different pages.
+ * gemv_rows multiplies up to LANES rows. */
 size_t gemv_rows_most(void);
 void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column, bool strips);
 void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows);

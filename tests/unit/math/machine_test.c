@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../unit.h"
+#include "base/platform.h"
 #include "base/memory.h"
 
 enum { ROUNDS_MAX = 5000 };
@@ -149,8 +150,8 @@ TEST_IF(a_pool_works_without_threads_that_cannot_be_started, !getenv("ATTN_UNIT_
 
 TEST(the_processors_are_counted)
 {
-    ck_assert_uint_ge(pool_processors(), 1);
-    ck_assert_uint_le(pool_processors(), (size_t)sysconf(_SC_NPROCESSORS_CONF));
+    ck_assert_uint_ge(platform_processors(), 1);
+    ck_assert_uint_le(platform_processors(), (size_t)sysconf(_SC_NPROCESSORS_CONF));
 }
 
 TEST(a_pool_without_memory_is_an_error)
@@ -188,7 +189,7 @@ TEST(the_default_is_one_thread_for_each_processor)
 {
     struct machine machine;
     ck_assert_int_eq(machine_open(&machine, 0, NULL), 0);
-    ck_assert_uint_eq(pool_threads(machine.pool), pool_processors());
+    ck_assert_uint_eq(pool_threads(machine.pool), platform_processors());
     machine_release(&machine);
 }
 
