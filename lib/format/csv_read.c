@@ -2,23 +2,23 @@
 
 #include <string.h>
 
-/* Where a record ends, and how many fields it has at most. */
+/* The end of a record. */
 struct extent {
-    const char *end; /* of its last field: before the line's end */
-    size_t fields;
-    bool open; /* a quote is not closed: all that is left was taken */
+    const char *end; /* before the line break */
+    size_t fields;   /* upper bound of their number */
+    bool open;       /* a quote is not closed before the end of the file */
 };
 
-enum state { FRESH, PLAIN, QUOTED, CLOSED }; /* of a field; CLOSED: after a quote in quotes */
+enum state { FRESH, PLAIN, QUOTED, CLOSED }; /* in a field; CLOSED: after a quote in quotes */
 
-/* A quote opens a field only at its beginning; elsewhere it is a character like any other. */
+/* A quote opens a quoted field only at its beginning; elsewhere it is an ordinary character. */
 static enum state state_after(enum state state, char c, char separator)
 {
     switch (state) {
     case QUOTED:
         return c == '"' ? CLOSED : QUOTED;
     case FRESH:
-    case CLOSED: /* a doubled quote: the field goes on */
+    case CLOSED: /* a doubled quote: the field continues */
         if (c == '"')
             return QUOTED;
         break;
@@ -43,7 +43,7 @@ static struct extent measure(const struct csv_reader *reader)
     return extent;
 }
 
-/* Pass the end of a line, whatever it looks like. */
+/* Skip to the line after `end`. */
 static void pass_line(struct csv_reader *reader, const char *end)
 {
     for (const char *at = reader->at; at < end; at++)
@@ -60,8 +60,7 @@ static int refuse(const char *at, const char *end, char separator, struct err *e
                    name, rest < 16 ? (int)rest : 16, at);
 }
 
-/* Copy the field that begins at `*at` without its quotes; stand after it, and in `*out` after the
- * copy. */
+/* Copy the field at `*at` to `*out` without its quotes, and move both to the end. */
 static int read_field(char **out, const char **at, const char *end, char separator, struct err *err)
 {
     const char *from = *at;
@@ -87,12 +86,12 @@ static int read_field(char **out, const char **at, const char *end, char separat
 static int read_fields(struct csv_record *record, const char *at, const struct extent *extent,
                        char separator, struct arena *arena, struct err *err)
 {
-    size_t room = (size_t)(extent->end - at) + 1; /* a closing 0 in place of each separator */
+    size_t room = (size_t)(extent->end - at) + 1; /* a closing 0 for each separator */
     char *out = arena_alloc(arena, room, 1, err);
     record->fields = arena_alloc(arena, extent->fields, sizeof *record->fields, err);
     if (!out || !record->fields)
         return -1;
-    for (;; at++) { /* past a separator */
+    for (;; at++) { /* skip a separator */
         record->fields[record->count++] = out;
         if (read_field(&out, &at, extent->end, separator, err))
             return -1;
@@ -109,7 +108,7 @@ int csv_read(struct csv_reader *reader, struct csv_record *record, struct arena 
         const char *at = reader->at;
         struct extent extent = measure(reader);
         size_t line = reader->line;
-        if (extent.open) { /* so that only this line is lost */
+        if (extent.open) { /* refuse only this line */
             const char *newline = memchr(at, '\n', (size_t)(reader->end - at));
             extent.end = newline ? newline : reader->end;
         }

@@ -1,4 +1,4 @@
-/* csv_read.h: records of CSV, as RFC 4180 has them.
+/* csv_read.h: reads records of CSV (RFC 4180).
  *
  *     struct csv_reader reader = {bytes, bytes + size, 1, ','};
  *     struct csv_record record;
@@ -13,18 +13,18 @@
 struct csv_reader {
     const char *at;
     const char *end;
-    size_t line;    /* the number of the line at `at` */
+    size_t line;    /* line number at `at` */
     char separator; /* a comma, a semicolon or a tab */
 };
 
 struct csv_record {
-    const char **fields; /* [count], 0-terminated, the arena's */
-    size_t count;        /* 0: there is none left */
-    size_t line;         /* where it begins */
+    const char **fields; /* [count] 0-terminated, in the arena */
+    size_t count;        /* 0 at the end */
+    size_t line;         /* its first line */
 };
 
-/* Read the next record, past empty lines. Refused, and passed so that reading can go on: a quote
- * that is not closed, anything after a closing quote, a zero byte. */
+/* Read the next record and skip empty lines. A quote that is not closed, text after a closing quote
+ * and a zero byte are errors; the next call continues after them. */
 int csv_read(struct csv_reader *reader, struct csv_record *record, struct arena *arena,
              struct err *err);
 

@@ -8,32 +8,32 @@
 
 /* --- quantised numbers --------------------------------------------------------------------------
  *
- * The blocks of a quantised row, in ggml's layouts: of 32 numbers, or of 256. A number is step · q,
- * in some types less a minimum; q is a whole number of up to eight bits. Scale and minimum of a
- * block are F16. In blocks of 256, whole numbers for each 16 or 32 numbers multiply both.
+ * A quantised row has blocks of 32 or 256 numbers, in ggml's layouts. A number is scale · q, in
+ * some types minus a minimum; q has up to eight bits. Scale and minimum of a block are F16. In
+ * blocks of 256, each 16 or 32 numbers have integer factors of both.
  *
- * Blocks of sixteen rows are read side by side, a word of each, so that compilers make vectors of
- * whatever is done to their bits. */
+ * Blocks of sixteen rows are read together, word by word, so that compilers can vectorise the bit
+ * operations. */
 
 enum {
-    FEW = 32,   /* numbers of a small block, */
-    MANY = 256, /* of a large one, */
-    SLICE = 16, /* and of those that always share a step */
+    FEW = 32,   /* numbers in a small block */
+    MANY = 256, /* numbers in a large block */
+    SLICE = 16, /* numbers that share a scale in all types */
     WORD_BYTES = 4,
-    LINE_BYTES = 64, /* of the caches */
+    LINE_BYTES = 64, /* cache line */
     HALF = 16,       /* bits of a scale */
-    SIZE_MOST = 210, /* bytes of a block */
+    SIZE_MOST = 210, /* bytes of the largest block */
 };
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* A block of each row: its scale in the lower half, beside a minimum if there is one; and words. */
+/* A block of each row: the scale in the lower half, a minimum in the upper half, and its words. */
 struct blocks {
     uint32_t scales[DTYPE_ROWS];
     uint32_t words[SIZE_MOST / WORD_BYTES][DTYPE_ROWS];
 };
 
-/* So many bits of the words of a row, from a bit on. They lie in one word. */
+/* `count` bits of a row's words from a bit on, all in one word. */
 static ALWAYS_INLINE int bits_at(const struct blocks *some, int row, int bit, int count)
 {
     return (int)(some->words[bit / 32][row] >> bit % 32 & ((1U << count) - 1));
@@ -45,14 +45,14 @@ static ALWAYS_INLINE int byte_bits(const struct blocks *some, int row, int byte,
     return bits_at(some, row, 8 * byte + bit, count);
 }
 
-/* A byte with a sign: without a cast, so that all numbers of a loop have as many bits. */
+/* A byte as a signed number: without a cast, so that all numbers of a loop have 32 bits. */
 static ALWAYS_INLINE int as_signed(int byte)
 {
     return (byte ^ 128) - 128;
 }
 
-/* What a type says of number n of a block: q. And of slice i: what the scale is multiplied by, and
- * what the minimum is. */
+/* Part of a block of a type: q of number j of slice i; or, for slice i, the factor of the scale or
+ * of the minimum. */
 typedef int part_of_block(const struct blocks *some, int row, int i, int j);
 
 static ALWAYS_INLINE int one(const struct blocks *some, int row, int i, int j)
@@ -66,8 +66,7 @@ static ALWAYS_INLINE int minus_one(const struct blocks *some, int row, int i, in
     return -one(some, row, i, j);
 }
 
-/* --- blocks of 32: four bits of numbers n and n + 16 in one byte, after the fifth bits if there
- * are some ------------------------------------------------------------------------------------- */
+/* --- blocks of 32: any fifth bits, then four bits of numbers n and n + 16 in one byte --------- */
 
 static ALWAYS_INLINE int q4_1(const struct blocks *some, int row, int i, int j)
 {
@@ -97,7 +96,7 @@ static ALWAYS_INLINE int q8_0(const struct blocks *some, int row, int i, int j)
 
 /* --- blocks of 256 ---------------------------------------------------------------------------- */
 
-/* Two bits of q, from a byte on: a half of 128 has its numbers n, n + 32, n + 64 and n + 96 in one
+/* Two bits of q, from a byte on: in each half of 128, numbers n, n + 32, n + 64 and n + 96 share a
  * byte. */
 static ALWAYS_INLINE int two_bits(const struct blocks *some, int row, int i, int from)
 {
@@ -139,9 +138,9 @@ static ALWAYS_INLINE int q3_k_times(const struct blocks *some, int row, int i, i
            32;
 }
 
-/* Scales and minima of eight parts of 32, in twelve bytes: the first four have six bits of a byte
- * each, the others four bits of another, and the two that the first leave. Then the fifth bits if
- * there are some, four bits of q: of two parts in one byte. */
+/* Factors of eight parts of 32 in twelve bytes: of the first four parts, six bits of a byte; of the
+ * others, four bits of another byte and the two bits that the first four do not use. Then any fifth
+ * bits, then four bits of q, with two parts in one byte. */
 static ALWAYS_INLINE int q4_k(const struct blocks *some, int row, int i, int j)
 {
     return byte_bits(some, row, 12 + i / 4 * 32 + i % 2 * SLICE + j, i / 2 % 2 * 4, 4);
@@ -171,7 +170,7 @@ static ALWAYS_INLINE int parts_less(const struct blocks *some, int row, int i, i
     return i / 2 < 4 ? first : later;
 }
 
-/* Four bits of q: a half of 128 has its numbers n and n + 64 in one byte; two more; scales of
+/* Four bits of q, with numbers n and n + 64 of a half of 128 in one byte; two more bits; factors of
  * slices. */
 static ALWAYS_INLINE int q6_k(const struct blocks *some, int row, int i, int j)
 {
@@ -186,7 +185,7 @@ static ALWAYS_INLINE int q6_k_times(const struct blocks *some, int row, int i, i
     return as_signed(byte_bits(some, row, 192 + i, 0, 8));
 }
 
-/* --- four bits that name one of sixteen numbers, of numbers n and n + 16 in one byte ---------- */
+/* --- four bits are an index of a table; numbers n and n + 16 share a byte --------------------- */
 
 static ALWAYS_INLINE int named(int index)
 {
@@ -201,8 +200,8 @@ static ALWAYS_INLINE int iq4_nl(const struct blocks *some, int row, int i, int j
     return named(q4_1(some, row, i, j));
 }
 
-/* After scale, two bits more of the scale of each part of 32, and four bits of two parts' in one
- * byte. */
+/* After the scale, the factors of the parts of 32: first two upper bits of each, then four lower
+ * bits, with two parts in one byte. */
 static ALWAYS_INLINE int iq4_xs(const struct blocks *some, int row, int i, int j)
 {
     return named(byte_bits(some, row, 8 + i / 2 * SLICE + j, i % 2 * 4, 4));
@@ -219,14 +218,14 @@ static ALWAYS_INLINE int iq4_xs_times(const struct blocks *some, int row, int i,
 
 /* --- blocks to floats ------------------------------------------------------------------------- */
 
-/* Where the scale lies in a block, and where so many bytes of words begin. */
+/* Bytes in a block: the offset of the scale, and the offset and the count of the words. */
 struct layout {
     int scale, words, count;
 };
 
 typedef uint32_t quad __attribute__((vector_size(4 * WORD_BYTES)));
 
-/* Four words of four rows, from a byte on. */
+/* Transpose four words of four rows, from a byte on. */
 static ALWAYS_INLINE void read_quads(uint32_t (*to)[DTYPE_ROWS], const char *const from[4],
                                      int byte)
 {
@@ -256,18 +255,18 @@ static ALWAYS_INLINE void read_blocks(struct blocks *some, const char *const fro
             __builtin_prefetch(from[row] + ahead + line, 0, 2);
     }
     for (int row = 0; row < DTYPE_ROWS; row += 4)
-        for (int i = 0; i < words; i += 4) { /* the last four may be some of those before */
+        for (int i = 0; i < words; i += 4) { /* the last four may overlap those before */
             int first = i < words - 4 ? i : words - 4;
             read_quads((uint32_t(*)[DTYPE_ROWS]) & some->words[first][row], from + row,
                        layout.words + first * WORD_BYTES);
         }
 }
 
-/* What the numbers of a block of all rows are used for: columns, or products with x. */
+/* What to do with the numbers of a block of all rows: store columns, or add products with x. */
 struct use {
-    float *to; /* columns, `stride` apart; or sums, one of each row */
+    float *to; /* columns, `stride` apart; or a sum for each row */
     size_t stride;
-    const float *x; /* NULL: columns are wanted */
+    const float *x; /* NULL: store columns */
 };
 
 static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks *restrict some,
@@ -313,8 +312,8 @@ static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks
         memcpy(use->to, sums, sizeof sums);
 }
 
-/* In the order of the enum: q, multiples of scale and minimum (NULL: it has none), the numbers of a
- * block and its bytes, its layout. */
+/* In the order of the enum: q, the factors of scale and minimum (NULL: no minimum), the numbers and
+ * the bytes of a block, its layout. */
 #define FOR_EACH_QUANTS(DO)                                       \
     DO(Q4_0, q4_0, one, NULL, FEW, 18, 0, 2, 16)                  \
     DO(Q4_1, q4_1, one, minus_one, FEW, 20, 0, 4, 16)             \
@@ -351,16 +350,16 @@ FOR_EACH_QUANTS(MAKE_LOOPS)
 
 static const struct quants {
     const char *name;
-    size_t block, bytes; /* numbers of a block, and their bytes */
+    size_t block, bytes; /* numbers and bytes of a block */
     block_loop *columns, *dots;
 } quants_rows[] = {FOR_EACH_QUANTS(MAKE_ROW)};
 
 _Static_assert(sizeof quants_rows / sizeof *quants_rows == DTYPE_END - DTYPE_COUNT,
-               "a row for each");
+               "a row for each type");
 
 /* --- types ------------------------------------------------------------------------------------ */
 
-/* Tensor files are little-endian, and weights are used where they lie. */
+/* Files are little-endian, and weights are used in place. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a little-endian machine");
 
 static const struct {
@@ -427,14 +426,14 @@ bool dtype_is_weight(enum dtype dtype)
            dtype_is_quantised(dtype);
 }
 
-/* A row, sixteen blocks at a time. */
+/* Convert a row, sixteen blocks at a time. */
 static void widen_quants(float *out, const char *in, const struct quants *quants, size_t count)
 {
     const char *from[DTYPE_ROWS];
     float columns[MANY * DTYPE_ROWS];
     for (size_t blocks = count / quants->block, some = 0; blocks > 0; blocks -= some) {
         some = num_min(DTYPE_ROWS, blocks);
-        for (size_t i = 0; i < DTYPE_ROWS; i++) /* the last one also fills missing places */
+        for (size_t i = 0; i < DTYPE_ROWS; i++) /* the last block also fills missing rows */
             from[i] = in + (i < some ? i : some - 1) * quants->bytes;
         quants->columns(&(struct use){columns, DTYPE_ROWS, NULL}, from, 0);
         for (size_t i = 0; i < some; i++, in += quants->bytes)
@@ -468,7 +467,6 @@ void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count)
     }
 }
 
-/* Block by block. */
 static void use_rows(struct use use, const char *const from[DTYPE_ROWS], enum dtype dtype,
                      size_t count, size_t jump)
 {

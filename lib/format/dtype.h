@@ -1,5 +1,5 @@
-/* dtype.h: types of the numbers in files of tensors, and their values as float32: those that
- * safetensors has, and GGUF's quantised ones, whose blocks hold some numbers of a row together.
+/* dtype.h: types of numbers in files of tensors, and their conversion to float32: the types of
+ * safetensors, and GGUF's quantised types, which store a row as blocks.
  *
  *     dtype_to_float(row, data + dtype_bytes(DTYPE_Q4_K, i * columns), DTYPE_Q4_K, columns);
  */
@@ -27,7 +27,7 @@ enum dtype {
     DTYPE_F64,
     DTYPE_I64,
     DTYPE_U64,
-    DTYPE_COUNT, /* of safetensors; what follows comes in GGUF files alone */
+    DTYPE_COUNT, /* of safetensors; the following types occur only in GGUF files */
     DTYPE_Q4_0 = DTYPE_COUNT,
     DTYPE_Q4_1,
     DTYPE_Q5_0,
@@ -43,17 +43,17 @@ enum dtype {
     DTYPE_END,
 };
 
-enum { DTYPE_BLOCK_MAX = 256 }; /* all blocks divide it */
+enum { DTYPE_BLOCK_MAX = 256 }; /* a multiple of all block sizes */
 
-/* Its name in files, "BF16"; the type of a name, false: none. */
+/* The name in files, "BF16"; find a type by name, or return false. */
 const char *dtype_name(enum dtype dtype);
 bool dtype_find(const char *name, enum dtype *dtype);
 
-/* The bytes of one element, of a type without blocks; of so many, which are whole blocks. */
+/* The bytes of one element of a type without blocks; of `count` elements, in whole blocks. */
 size_t dtype_size_bytes(enum dtype dtype);
 size_t dtype_bytes(enum dtype dtype, size_t count);
 
-/* As many elements, or more, that are whole blocks. */
+/* Round a number of elements up to whole blocks. */
 size_t dtype_whole(enum dtype dtype, size_t count);
 
 /* The bytes of a dense float32 array; they must fit in a size_t. */
@@ -67,18 +67,18 @@ static inline bool dtype_is_quantised(enum dtype dtype)
     return dtype >= DTYPE_COUNT;
 }
 
-/* Read `count` elements, in whole blocks, as float32. Only weight types; `in` needs no alignment.
- * F16 and BF16 are exact, subnormals and infinities included; F64 is rounded to the nearest; what a
- * quantised number means is rounded once for each product and sum. */
+/* Convert `count` elements of a weight type, in whole blocks, to float32. `in` needs no alignment.
+ * F16 and BF16 are exact, F64 is rounded to nearest; for quantised types each product and each sum
+ * of the formula is rounded. */
 void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count);
 
-/* Quantised rows as columns: to[i * stride + row] = number i of a row; `count` are whole blocks.
- * What lies `jump` bytes after a row is read next, and prefetched. */
+/* Transpose quantised rows: to[i * stride + row] = number i of a row; `count` is in whole blocks.
+ * Prefetches the bytes `jump` bytes after each row, which the caller reads next. */
 enum { DTYPE_ROWS = 16 };
 void dtype_to_columns(float *to, size_t stride, const char *const from[DTYPE_ROWS],
                       enum dtype dtype, size_t count, size_t jump);
 
-/* sums[row] += x · row: a chain of fused multiply-adds in order. The rest as above. */
+/* sums[row] += x · row, by fused multiply-adds in order; other parameters as above. */
 void dtype_add_dots(float sums[DTYPE_ROWS], const float *x, const char *const from[DTYPE_ROWS],
                     enum dtype dtype, size_t count, size_t jump);
 
@@ -89,8 +89,8 @@ static inline float float_of_bits(uint32_t bits)
     return value;
 }
 
-/* 1 sign, 5 exponent (bias 15), 10 fraction bits; float32 has 1, 8 (bias 127), 23. A subnormal is
- * fraction · 2^-24 and a normal float32. No branches, so that compilers make a vector loop of it.
+/* IEEE 754 binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits; float32: 1, 8 (bias 127), 23.
+ * A subnormal is fraction · 2^-24, a normal float32. Compilers can vectorise it: it has no branch.
  */
 static inline float float_of_half(uint16_t half)
 {

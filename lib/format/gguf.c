@@ -1,6 +1,5 @@
-/* gguf.c: the file from front to back: "GGUF", the version, how many tensors and keys there are,
- * the keys with their values, what tensors there are, and from a multiple of the alignment on their
- * numbers.
+/* gguf.c: a file has, in this order: "GGUF", the version, the numbers of tensors and of keys, the
+ * keys with their values, the names, sizes, types and offsets of tensors, and their aligned data.
  */
 #include "format/gguf.h"
 
@@ -14,16 +13,16 @@
 #include "format/sniff_format.h"
 
 enum {
-    LENGTH_BYTES = 8, /* of a text or an array, before it */
-    KEY_MAX = 65535,  /* bytes: the format's limit, of names, too */
+    LENGTH_BYTES = 8, /* before a text or the items of an array */
+    KEY_MAX = 65535,  /* bytes of a key or a name, by the format */
     DEFAULT_ALIGNMENT = 32,
     PAIR_BYTES_MIN = 8 + 1 + 4 + 1,        /* a key, a kind, a value */
-    TENSOR_BYTES_MIN = 8 + 1 + 4 + 8 + 12, /* a name, a rank, a size, a type, a place */
+    TENSOR_BYTES_MIN = 8 + 1 + 4 + 8 + 12, /* a name, a rank, a size, a type, an offset */
 };
 
 static const struct {
     const char *name;
-    size_t size; /* 0: it has no fixed one */
+    size_t size; /* 0: it varies */
     bool is_whole, is_signed;
 } gguf_kinds[GGUF_KINDS] = {
     [GGUF_U8] = {"uint8", 1, true},   [GGUF_I8] = {"int8", 1, true, true},
@@ -35,7 +34,7 @@ static const struct {
     [GGUF_F64] = {"float64", 8},
 };
 
-/* By the numbers that ggml gives them, four a line. */
+/* By ggml's numbers, four per line. */
 /* clang-format off */
 const struct gguf_type gguf_types[GGUF_TYPES] = {
     {"F32", 1, 4},        {"F16", 1, 2},      {"Q4_0", 32, 18},     {"Q4_1", 32, 20},
@@ -53,7 +52,7 @@ const struct gguf_type gguf_types[GGUF_TYPES] = {
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-/* After a failure numbers are 0, and texts and bytes have none. */
+/* After a failure, numbers are 0, and texts and bytes NULL. */
 struct cursor {
     const char *at, *end;
     struct err *err;
@@ -90,7 +89,7 @@ static struct gguf_text take_text(struct cursor *cursor)
     return (struct gguf_text){bytes, bytes ? (size_t)size : 0};
 }
 
-/* A key or a tensor's name, kept as a text of its own. */
+/* Copy a key or a tensor's name. */
 static int take_name(struct cursor *cursor, const char **name, struct arena *arena)
 {
     struct err *err = cursor->err;
@@ -117,7 +116,6 @@ static int take_kind(struct cursor *cursor, enum gguf_kind *kind)
     return err_if(cursor->failed);
 }
 
-/* Count times, one behind the other. */
 static int take_items(struct cursor *cursor, enum gguf_kind kind, uint64_t count)
 {
     size_t size = gguf_kinds[kind].size;
@@ -230,7 +228,7 @@ static int take_type(struct cursor *cursor, struct gguf_tensor *tensor)
     return err_if(cursor->failed);
 }
 
-/* Its place is counted from where data begins, until all are known. */
+/* `begin` and `end` count from the start of all data; place_tensors adds its offset. */
 static int take_place(struct cursor *cursor, struct gguf_tensor *tensor, size_t alignment)
 {
     struct err *err = cursor->err;
@@ -270,7 +268,7 @@ static int by_begin(const void *left, const void *right)
     return a->begin != b->begin ? (a->begin < b->begin ? -1 : 1) : strcmp(a->name, b->name);
 }
 
-/* All lie in the file, and none in another. */
+/* Tensors must be in the file and must not overlap. */
 static int place_tensors(struct gguf *gguf, const struct cursor *cursor, struct err *err)
 {
     size_t header = (size_t)(cursor->at - gguf->file.bytes);
@@ -391,7 +389,7 @@ const struct gguf_tensor *gguf_find(const struct gguf *gguf, const char *name)
 
 /* --- values of keys --------------------------------------------------------------------------- */
 
-/* A value as 64 bits, its sign carried on. */
+/* An integer as 64 bits, sign-extended. */
 static uint64_t bits_of(enum gguf_kind kind, const char *bytes)
 {
     size_t size = gguf_kinds[kind].size;

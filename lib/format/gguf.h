@@ -1,5 +1,5 @@
-/* gguf.h: llama.cpp's files, GGUF of version 2 or 3, little-endian: values under keys and tensors
- * under names, read in place. All lengths, counts, types and places are checked at opening.
+/* gguf.h: reads llama.cpp's files (GGUF version 2 or 3, little-endian) in place: values by key and
+ * tensors by name. All lengths, counts, types and offsets are checked when the file is opened.
  *
  *     struct gguf gguf = {0};
  *     if (gguf_open(&gguf, "model.gguf", err)) ...
@@ -30,17 +30,17 @@ enum gguf_kind {
     GGUF_KINDS,
 };
 
-/* A number's bytes, a text's, or those of an array's items, one after the other. */
+/* The bytes of a number, of a text, or of the items of an array. */
 struct gguf_value {
     enum gguf_kind kind;
     enum gguf_kind item_kind; /* of an array */
-    size_t count;             /* of its items; else 1 */
+    size_t count;             /* number of items; 1 if not an array */
     const char *bytes;        /* in the file, unaligned */
     size_t size;
 };
 
 struct gguf_text {
-    const char *bytes; /* not 0-terminated; of any bytes */
+    const char *bytes; /* any bytes, not 0-terminated */
     size_t size;
 };
 
@@ -54,7 +54,7 @@ enum {
     GGUF_ALIGNMENT_MAX = 1 << 20,
 };
 
-/* How numbers lie: blocks of so many in so many bytes; their numbers are those of ggml. */
+/* A type of ggml: the numbers and the bytes of a block. */
 struct gguf_type {
     const char *name;
     size_t block, block_bytes;
@@ -66,8 +66,8 @@ struct gguf_tensor {
     const char *name;
     const struct gguf_type *type; /* a row of gguf_types */
     size_t rank;
-    size_t sizes[GGUF_RANK_MAX]; /* the one that numbers side by side lie along is the first */
-    size_t count;                /* numbers: the product of the sizes */
+    size_t sizes[GGUF_RANK_MAX]; /* the contiguous dimension is first */
+    size_t count;                /* of numbers: the product of the sizes */
     size_t begin, end;           /* bytes of the file */
 };
 
@@ -82,18 +82,18 @@ struct gguf {
     struct map keys, names;
 };
 
-/* Open a file by its path, or check one that is open, which is taken over. Errors name the file (of
- * the first), the key or the tensor. On failure nothing is held. */
+/* Open a file by its path; or check an open file, which the struct then owns. Errors name the key
+ * or the tensor, and those of gguf_open also the file. Nothing is held after a failure. */
 int gguf_open(struct gguf *gguf, const char *path, struct err *err);
 int gguf_read(struct gguf *gguf, struct file *file, struct err *err);
 void gguf_release(struct gguf *gguf);
 
-/* What has that key or that name, or NULL. */
+/* Find a value or a tensor; NULL: none. */
 const struct gguf_value *gguf_value(const struct gguf *gguf, const char *key);
 const struct gguf_tensor *gguf_find(const struct gguf *gguf, const char *name);
 
-/* A value of a key, which stays as it is where there is none; another kind, or a number out of the
- * range, is refused. Whole numbers may be of any size. */
+/* Get the value of a key; `*value` is left if there is none. Another kind and a number out of range
+ * are refused. Integers may have any width. */
 int gguf_integer(const struct gguf *gguf, const char *key, long long min, long long max,
                  long long *value, struct err *err);
 int gguf_double(const struct gguf *gguf, const char *key, double min, double max, double *value,
@@ -101,19 +101,19 @@ int gguf_double(const struct gguf *gguf, const char *key, double min, double max
 int gguf_bool(const struct gguf *gguf, const char *key, bool *value, struct err *err);
 int gguf_text(const struct gguf *gguf, const char *key, struct gguf_text *text, struct err *err);
 
-/* An array of such items; NULL where there is none. */
+/* Get an array of a kind of items; NULL if there is none. */
 int gguf_array(const struct gguf *gguf, const char *key, enum gguf_kind item_kind,
                const struct gguf_value **array, struct err *err);
 
-/* Take the first text off a copy of an array; the item of an array of numbers. */
+/* Remove the first text from a copy of an array; get an item of an array of numbers. */
 bool gguf_take_text(struct gguf_value *rest, struct gguf_text *text);
 double gguf_item(const struct gguf_value *array, size_t index);
 
-/* True when the text is this one. */
+/* True if the texts are equal. */
 bool gguf_is(struct gguf_text text, const char *other);
 
 enum { GGUF_TYPES = 40 };
 
-extern const struct gguf_type gguf_types[GGUF_TYPES]; /* without a name: there is none */
+extern const struct gguf_type gguf_types[GGUF_TYPES]; /* without a name: unused number */
 
 #endif

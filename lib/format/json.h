@@ -1,5 +1,5 @@
-/* json.h: JSON by RFC 8259, parsed by cJSON after a strict check: cJSON accepts more, and ends texts
- * at U+0000. Getters do not change `*out` if the member is absent, so variables keep their defaults.
+/* json.h: JSON by RFC 8259, parsed by cJSON after a strict check: cJSON accepts more, and ends
+ * texts at U+0000. Getters do not change `*out` if the member is absent, so defaults are kept.
  *
  *     struct json *root = NULL;
  *     long long layers = 12;
@@ -90,8 +90,8 @@ size_t json_count(const struct json *container);
 /* Refuse an object that contains a name twice. */
 int json_unique_keys(const struct json *object, struct err *err);
 
-/* Get a member of a type. Absent or null: `*out` is left. Another type or a number out of range is an
- * error: `field 'n_head': expected an integer from 1 to 4096, found "twelve"`. */
+/* Get a member of a type. Absent or null: `*out` is left. Another type or a number out of range is
+ * an error: `field 'n_head': expected an integer from 1 to 4096, found "twelve"`. */
 int json_integer(const struct json *object, const char *name, long long min, long long max,
                  long long *out, struct err *err);
 int json_double(const struct json *object, const char *name, double min, double max, double *out,

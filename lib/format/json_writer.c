@@ -8,14 +8,14 @@
 #include "base/num.h"
 #include "base/utf8.h"
 
-enum { ESCAPE_BYTES = 8 }; /* the longest, \u001f, and its closing 0 */
+enum { ESCAPE_BYTES = 8 }; /* `\u001f` with its closing 0 */
 
 /* The characters that JSON escapes with a letter, and their letters. */
 static const char escaped[] = "\"\\\b\f\n\r\t";
 static const char letters[] = "\"\\bfnrt";
 
-/* Controls are not, those of C1 too: some terminals take U+009B for an escape. In HTML `<` begins
- * what would end the JSON; the separators end lines of a script. */
+/* Control characters are escaped, also those of C1: some terminals interpret U+009B. In HTML, `<`
+ * could end the script; U+2028 and U+2029 are line breaks there. */
 static bool is_plain(const struct json_writer *json, uint32_t c)
 {
     bool control = c < ' ' || (c >= 0x7f && c < 0xa0);
@@ -24,14 +24,14 @@ static bool is_plain(const struct json_writer *json, uint32_t c)
     return !json->in_html || (c != '<' && c != 0x2028 && c != 0x2029);
 }
 
-/* The number of bytes from here on that JSON does not escape. */
+/* The number of leading bytes that need no escape. */
 static size_t plain_run(const struct json_writer *json, const char *bytes, size_t size)
 {
     size_t at = 0;
     for (;;) {
         uint32_t c = 0;
         while (at < size && bytes[at] >= ' ' && bytes[at] < 0x7f && bytes[at] != '"' &&
-               bytes[at] != '\\' && bytes[at] != '<') /* most of all texts */
+               bytes[at] != '\\' && bytes[at] != '<') /* fast path */
             at++;
         size_t length = utf8_decode(&c, bytes + at, size - at);
         if (length == 0 || !is_plain(json, c))

@@ -1,8 +1,8 @@
-/* json_writer.h: JSON written value by value, to a stream or into memory, with its commas.
+/* json_writer.h: writes JSON value by value, with commas, to a stream or into memory.
  *
- * A value has a name where it is a member, and NULL where it is an item of an array. A name may
- * begin with a line break and blanks, "\n model", which then stand before it; "\n " alone is one
- * before an item. A name that comes from outside is put first, and its value with NULL.
+ * `name` is the name of a member, or NULL for an item of an array. A name may begin with a line
+ * break and blanks, "\n model", which are written first; "\n " alone: a line break before an item.
+ * Write a name from outside with json_put_name, and then its value with NULL.
  *
  *     struct json_writer json = {.stream = &out};
  *     json_put_open(&json, NULL, '{');
@@ -16,32 +16,32 @@
 #include "base/buf.h"
 #include "base/stream.h"
 
-/* What a document says first: its kind, which data/schemas/NAME.json describes, and the version of
- * that, which changes where a member is renamed or goes. */
+/* First member of a document: its kind, which data/schemas/NAME.json describes, and a version that
+ * changes when a member is renamed or removed. */
 #define JSON_FORMAT(name) "attn-cli/" name "/1"
 #define RESULT_FORMAT "attn-cli/result/2" /* of every command's result: data/schemas/result.json */
 
 struct json_writer {
-    struct stream *stream; /* where it goes to, */
-    struct buf *buf;       /* or this; failures stick to either */
-    bool compact;          /* no blank after a comma or a colon */
-    bool one_line;         /* line breaks are blanks */
-    bool in_html;          /* <, U+2028 and U+2029 in texts are escaped */
-    bool comma;            /* a value stands before: the next one follows a comma */
+    struct stream *stream; /* destination; NULL: `buf`. Errors stick to it */
+    struct buf *buf;
+    bool compact;  /* no blank after a comma or a colon */
+    bool one_line; /* no line breaks */
+    bool in_html;  /* escape <, U+2028 and U+2029 in texts */
+    bool comma;    /* the next value needs a comma */
 };
 
-/* '{' or '[', and its '}' or ']'; what stands before the next value, after its comma, in place of a
- * blank, "\n "; the name of the next value, whatever is in it. */
+/* Write '{' or '['; its '}' or ']'; white space such as "\n " before the next value, after the
+ * comma; any name of the next value. */
 void json_put_open(struct json_writer *json, const char *name, char bracket);
 void json_put_close(struct json_writer *json, char bracket);
 void json_put_gap(struct json_writer *json, const char *gap);
 void json_put_name(struct json_writer *json, const char *name, size_t size);
 
-/* A quoted text; NULL becomes null, and each byte that is not UTF-8 U+FFFD. */
+/* Write a text in quotes. NULL becomes null, each invalid byte of UTF-8 becomes U+FFFD. */
 void json_put_text(struct json_writer *json, const char *name, const char *text);
 void json_put_bytes(struct json_writer *json, const char *name, const char *bytes, size_t size);
 
-/* Bytes as hexadecimal digits. */
+/* Write a text of hexadecimal digits. */
 void json_put_hex(struct json_writer *json, const char *name, const char *bytes, size_t size);
 
 void json_put_bool(struct json_writer *json, const char *name, bool value);
@@ -49,13 +49,13 @@ void json_put_integer(struct json_writer *json, const char *name, long long valu
 void json_put_integers(struct json_writer *json, const char *name, const size_t *values,
                        size_t count);
 
-/* The shortest number that reads back the same float32, null where it is not finite; a value that
- * is JSON already. */
+/* Write the shortest number that reads back as the same float32, or null if it is not finite; write
+ * a value that is JSON already. */
 void json_put_float(struct json_writer *json, const char *name, float value);
 void json_put_floats(struct json_writer *json, const char *name, const float *values, size_t count);
 void json_put_raw(struct json_writer *json, const char *name, const char *value);
 
-/* Append a quoted text. */
+/* Append a text in quotes. */
 void json_append_text(struct buf *out, const char *bytes, size_t size);
 
 #endif

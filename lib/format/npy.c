@@ -9,14 +9,14 @@
 #include "format/dtype.h"
 
 enum {
-    RANK_MAX = 32, /* numpy's own */
+    RANK_MAX = 32, /* NumPy's limit */
     ALIGN_BYTES = 64,
     HEADER_BYTES = 1024, /* room for 32 dimensions of 20 digits */
     PREFIX_BYTES = 10,   /* magic, version, length */
 };
 
-/* A Python dictionary, filled with blanks so that the data stands on a boundary. Its shape is a
- * tuple: `()`, `(3,)`, `(3, 4)`. */
+/* A Python dictionary, padded with blanks to align the data. The shape is a tuple: `()`, `(3,)`,
+ * `(3, 4)`. */
 static size_t write_header(char header[HEADER_BYTES], size_t rank, const size_t *shape)
 {
     size_t used = (size_t)snprintf(header, HEADER_BYTES,
@@ -83,7 +83,7 @@ static bool begins(const struct parts *parts, const char *at, const char *word)
     return at && (size_t)(parts->data - at) >= size && memcmp(at, word, size) == 0;
 }
 
-/* `()`, `(3,)`, `(3, 4)`: false for anything else, and for too many axes. */
+/* Returns false for anything but a tuple of numbers, and for too many axes. */
 static bool read_shape(struct npy *array, const struct parts *parts, const char *at)
 {
     if (!begins(parts, at, "("))
@@ -102,7 +102,7 @@ static bool read_shape(struct npy *array, const struct parts *parts, const char 
     return at < parts->data;
 }
 
-/* The numbers that the shape has; false where they are not those of the data. */
+/* Count the numbers of the shape. Returns false if the data has another size. */
 static bool count_numbers(size_t *count, const struct npy *array, const struct parts *parts,
                           enum dtype dtype)
 {

@@ -1,5 +1,5 @@
-/* npy.h: numpy's file of one array, written as version 1.0, float32, C order, data aligned to 64
- * bytes; read in versions 1 to 3, as float32 or float64.
+/* npy.h: NumPy's file of one array: writes version 1.0, float32, C order, with data aligned to 64
+ * bytes; reads versions 1 to 3, float32 or float64.
  *
  *     struct npy array;
  *     if (npy_read(&array, "steer.npy", &arena, err)) ...
@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/stream.h"
 
-/* Write the header of a dense array, which its numbers follow; failures stick to the stream. */
+/* Write the header of a dense array; its numbers follow. Errors stick to the stream. */
 void npy_begin(struct stream *out, size_t rank, const size_t *shape);
 
 enum { NPY_RANK_MAX = 3 };
@@ -20,11 +20,11 @@ enum { NPY_RANK_MAX = 3 };
 struct npy {
     size_t rank;
     size_t shape[NPY_RANK_MAX];
-    const float *data; /* the arena's, dense; float64 is rounded */
+    const float *data; /* in the arena, dense; float64 is rounded */
 };
 
-/* Read a file, or its bytes; errors begin with `path`. Refused: other types and orders, more axes,
- * a size that is not the shape's, numbers that are not finite. */
+/* Read a file, whose errors name its path, or its bytes. Refused: other types and orders, more
+ * axes, a size that differs from the shape's, numbers that are not finite. */
 int npy_read(struct npy *array, const char *path, struct arena *arena, struct err *err);
 int npy_read_bytes(struct npy *array, const struct file *file, struct arena *arena,
                    struct err *err);

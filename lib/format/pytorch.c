@@ -7,9 +7,9 @@
 #include "base/utf8.h"
 #include "format/sniff_format.h"
 
-/* --- the pickle: those opcodes that tensors are named with, on a stack of values -------------- */
+/* --- the pickle: the opcodes of a dict of tensors, on a stack of values ----------------------- */
 
-/* Letters, so that the form of a tuple is a text. */
+/* Letters, so that a text describes the kinds of a tuple's items. */
 enum pickle_kind {
     PICKLE_NONE = 'N',
     PICKLE_BOOL = 'b',
@@ -25,9 +25,9 @@ enum pickle_kind {
 
 struct pickle_value {
     enum pickle_kind kind;
-    uint32_t size; /* bytes of a text, items of a tuple; what a global is for */
+    uint32_t size; /* bytes of a text, items of a tuple, role of a global */
     union {
-        int64_t integer; /* of a class of storages: its enum dtype */
+        int64_t integer; /* of a class of storages: enum dtype */
         const char *text;
         const struct pickle_value *items;
     };
@@ -41,17 +41,17 @@ struct pickle {
 
 enum { PICKLE_BYTES_MAX = 1 << 23 };
 
-/* Room for as many values, of each sort, as the pickle has bytes: an opcode makes one at most, and
- * one gets into one tuple or dict at most. */
+/* Each array has room for as many values as the pickle has bytes: an opcode makes at most one, and
+ * a value is added to at most one tuple or dict. */
 struct machine {
     const char *at, *end;
     size_t size;
     struct pickle_value *stack, *memo, *items; /* items of all tuples */
     size_t depth, memoized, item_count;
-    int64_t dicts; /* made so far: the first is the one that was saved */
+    int64_t dicts; /* number of dicts so far: the first one is the saved one */
     struct pickle *pickle;
 
-    /* of an opcode: what it takes, its argument, what the table says of it */
+    /* of the current opcode */
     const struct pickle_value *taken;
     size_t taken_count;
     uint64_t argument;
@@ -68,7 +68,7 @@ static const char *pickle_describe(const struct pickle_value *value)
     return kinds[value->kind];
 }
 
-/* --- classes and functions: none is called ---------------------------------------------------- */
+/* --- known classes and functions; none is called ---------------------------------------------- */
 
 enum role { MAKE_DICT, MAKE_TENSOR, MAKE_PARAMETER, STORAGE_CLASS };
 
@@ -108,7 +108,7 @@ static bool has_form(const struct pickle_value *tuple, const char *form)
     return true;
 }
 
-/* --- opcodes: what one takes from the stack is in `taken` ------------------------------------- */
+/* --- opcodes: `taken` has the values that were popped ----------------------------------------- */
 
 enum { TO_MARK = -1 }; /* pops all values above the last mark, and the mark */
 
@@ -118,7 +118,7 @@ static int push(struct machine *m, struct pickle_value value)
     return 0;
 }
 
-/* The bytes that follow; NULL: there are fewer. */
+/* Take the next bytes. NULL: too few. */
 static const char *read(struct machine *m, uint64_t size, struct err *err)
 {
     if (size > (size_t)(m->end - m->at)) {
@@ -190,7 +190,7 @@ static int global(struct machine *m, struct err *err)
                            names[0].text, (int)names[1].size, names[1].text);
 }
 
-/* Two lines, which have more bytes than they make values. */
+/* Two lines: module and name. */
 static int global_by_lines(struct machine *m, struct err *err)
 {
     for (int i = 0; i < 2; i++) {
@@ -358,16 +358,15 @@ static int pickle_read(struct pickle *pickle, const char *bytes, size_t size, st
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* A file that is being read. */
 struct reading {
     struct safetensors *tensors;
     struct zip zip;
-    const char *root; /* "archive/": names begin with that of the file that was saved to */
+    const char *root; /* "archive/": the folder of all entries */
     size_t copied_bytes;
     struct arena arena;
 };
 
-/* An entry below the root, whose data is sound; NULL, which is no error unless it must be there. */
+/* Find an entry below the root and check its data. NULL is an error only if it is `needed`. */
 static int find(const struct zip_entry **entry, struct reading *reading, const char *folder,
                 const struct pickle_value *name, bool needed, struct err *err)
 {
@@ -403,7 +402,7 @@ struct layout {
     size_t count;        /* of the storage */
     size_t offset;
     size_t strides[SAFETENSORS_RANK_MAX];
-    bool in_rows; /* one after the other: nothing is to be copied */
+    bool in_rows; /* contiguous: nothing to copy */
 };
 
 static int read_storage(struct layout *layout, struct safetensors_entry *entry,
@@ -423,7 +422,7 @@ static int read_storage(struct layout *layout, struct safetensors_entry *entry,
                    layout->count, dtype_name(entry->dtype), found->size);
 }
 
-/* From the last dimension on, whose neighbours lie closest. */
+/* From the last dimension, which has the smallest stride. */
 static int read_shape(struct layout *layout, struct safetensors_entry *entry,
                       const struct pickle_value *shape, const struct pickle_value *strides,
                       struct err *err)
@@ -455,7 +454,7 @@ static int read_shape(struct layout *layout, struct safetensors_entry *entry,
                    layout->count);
 }
 
-/* All copies together take no more than the file: a storage could be named again and again. */
+/* All copies together are at most as large as the file: many tensors could share a storage. */
 static int copy_rows(struct safetensors_entry *entry, const struct layout *layout,
                      struct reading *reading, struct err *err)
 {
@@ -471,7 +470,7 @@ static int copy_rows(struct safetensors_entry *entry, const struct layout *layou
     reading->copied_bytes += entry->count * size;
     for (size_t n = 0; n < entry->count; n++, to += size) {
         memcpy(to, layout->numbers + from * size, size);
-        for (size_t i = entry->rank; i-- > 0;) { /* the last index runs first */
+        for (size_t i = entry->rank; i-- > 0;) { /* the last index changes fastest */
             from += layout->strides[i];
             if (++at[i] < entry->shape[i])
                 break;

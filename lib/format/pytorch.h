@@ -1,8 +1,7 @@
-/* pytorch.h: named tensors in a file of torch.save, read in place: a zip archive whose entries are
- * stored as they are, and in it a pickle, which is a program, and an entry for every storage.
- *
- * Nothing of the pickle is run: it is read as a list of tensors, and whatever else it asks for (an
- * opcode, a class, another kind of value) is refused by name. Its size bounds work and memory.
+/* pytorch.h: reads a file of torch.save in place: an uncompressed zip archive with a pickle and an
+ * entry for each storage. A pickle is a program, but it is not run: it is read as a list of
+ * tensors, and any other opcode, class or value is refused by name. Its size limits time and
+ * memory.
  *
  *     struct safetensors tensors = {0};
  *     if (pytorch_open(&tensors, folder, "pytorch_model.bin", err)) ...
@@ -15,8 +14,8 @@
 
 #include "format/safetensors.h"
 
-/* As safetensors_open. Tensors may share numbers; those of one that does not lie row by row, such
- * as a transpose, are copied. */
+/* As safetensors_open. Tensors may share numbers. A tensor with other strides than those of rows,
+ * such as a transpose, is copied. */
 int pytorch_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                  struct err *err);
 
@@ -35,12 +34,12 @@ struct zip {
     struct map names;
 };
 
-/* List what a file holds. Refused are encrypted and compressed entries, a name that is there twice,
- * and fields that contradict each other. Release the names. */
+/* List the entries of a file; the caller releases the names. Refused: encrypted and compressed
+ * entries, a name that occurs twice, and fields that contradict each other. */
 int zip_read(struct zip *zip, const struct file *file, struct arena *arena, struct err *err);
 
-/* Refuse an entry whose data has another CRC-32 than the directory says, the first time; 0 there:
- * it was not computed (torch.serialization.set_crc32_options). */
+/* Compare the data of an entry with its CRC-32, once. 0 in the directory: not computed
+ * (torch.serialization.set_crc32_options). */
 int zip_check(struct zip_entry *entry, struct err *err);
 uint32_t zip_crc32(const char *bytes, size_t size);
 

@@ -19,7 +19,7 @@ enum {
     SHAPE_BYTES = 24 * SAFETENSORS_RANK_MAX,
 };
 
-/* What shapes and offsets are made of: json.h knows integers up to 2^53. */
+/* Numbers of shapes and offsets: json.h reads integers up to 2^53. */
 #define NUMBERS "a whole number from 0 to 9007199254740991"
 
 static int read_length(size_t *length, const struct file *file, struct err *err)
@@ -27,7 +27,7 @@ static int read_length(size_t *length, const struct file *file, struct err *err)
     size_t rest = file->size < LENGTH_BYTES ? 0 : file->size - LENGTH_BYTES;
     uint64_t claimed = file->size < LENGTH_BYTES ? 0 : num_of_bytes(file->bytes, LENGTH_BYTES);
     bool has_header = rest && claimed <= rest && memchr("{ \t\n\r", file->bytes[LENGTH_BYTES], 5);
-    /* A header of 640 bytes begins like a pickle, too. */
+    /* A header of 640 bytes begins like a pickle. */
     if (!has_header && sniff_format_refuse(file->bytes, file->size, "a safetensors file", err))
         return -1;
     if (file->size < LENGTH_BYTES)
@@ -67,7 +67,7 @@ static int refuse_field(const char *name, const struct json *field, const char *
 static int check_metadata(const struct json *metadata, struct err *err)
 {
     const char *text = NULL;
-    if (json_is_null(metadata)) /* the reference reader takes it for none */
+    if (json_is_null(metadata)) /* the reference implementation accepts it */
         return 0;
     if (!json_is_object(metadata))
         return refuse_field("__metadata__", metadata, "an object", err);
@@ -170,7 +170,7 @@ static int read_entry(struct safetensors_entry *entry, const struct json *info, 
 
 static int read_entries(struct safetensors *tensors, const struct json *header, struct err *err)
 {
-    size_t most = json_count(header); /* __metadata__ is none */
+    size_t most = json_count(header); /* one too many with __metadata__ */
     tensors->entries = arena_alloc(&tensors->arena, most, sizeof *tensors->entries, err);
     if (!tensors->entries)
         return -1;
@@ -291,7 +291,7 @@ void safetensors_release(struct safetensors *tensors)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* "name":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]}; returns where the next one begins. */
+/* "name":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]}; returns the next offset. */
 static size_t put_tensor(struct json_writer *json, const struct safetensors_tensor *tensor,
                          size_t begin)
 {

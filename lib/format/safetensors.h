@@ -1,5 +1,5 @@
-/* safetensors.h: named tensors in one file, read in place and written. An entry's data points into
- * the mapped file, whatever its alignment; all that the format promises is checked at opening.
+/* safetensors.h: reads a file of named tensors in place, and writes its header. An entry's data
+ * points into the mapped file, with any alignment. The format is checked when the file is opened.
  *
  *     struct safetensors tensors = {0};
  *     if (safetensors_open(&tensors, folder, "model.safetensors", err)) ...
@@ -21,7 +21,7 @@ struct stream;
 /* --- a file ---------------------------------------------------------------------------------- */
 
 enum {
-    SAFETENSORS_HEADER_MAX = 100000000, /* bytes; the reference's limit */
+    SAFETENSORS_HEADER_MAX = 100000000, /* bytes; the limit of the reference implementation */
     SAFETENSORS_RANK_MAX = 8,
 };
 
@@ -43,29 +43,26 @@ struct safetensors {
     struct map names;
 };
 
-/* Open and check, in the order of the reference implementation: the header's length, its JSON, no
- * name twice, __metadata__ text to text, known dtypes; offsets that tile the data, each shape times
- * element size. A file that is something else says what it is (a Git LFS pointer, a pickle, GGUF,
- * HTML). Errors name the file and the tensor. On failure nothing is held. */
+/* Open a file and check, in the order of the reference implementation: the header's length, its
+ * JSON, unique names, __metadata__, known types, offsets that tile the data, and sizes that match
+ * the shapes. Errors name the file and the tensor. Nothing is held after a failure. */
 int safetensors_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                      struct err *err);
 
-/* The entry of that name, or NULL. */
+/* Find a tensor by name; NULL: none. */
 const struct safetensors_entry *safetensors_find(const struct safetensors *tensors,
                                                  const char *name);
 
-/* Its elements where they lie, if they are floats that can be read there, else NULL; where a row of
- * a matrix begins, in elements of its own type. */
+/* The elements in place if they are aligned float32, else NULL; the first byte of a matrix row. */
 const float *safetensors_floats(const struct safetensors_entry *entry);
 const void *safetensors_row(const struct safetensors_entry *entry, size_t row);
 
 void safetensors_release(struct safetensors *tensors);
 
-/* For readers of other formats that fill the struct, too (pytorch.h): list the entries under their
- * names, none of which may be there twice. */
+/* Fill `names`, and refuse a name that occurs twice. For readers of other formats (pytorch.h). */
 int safetensors_list(struct safetensors *tensors, struct err *err);
 
-/* What is written: a dense float32 tensor, and texts for __metadata__. */
+/* Input of the writer: a dense float32 tensor, and a text of __metadata__. */
 struct safetensors_tensor {
     const char *name;
     size_t rank;
@@ -78,8 +75,8 @@ struct safetensors_note {
     const char *text; /* valid UTF-8 */
 };
 
-/* Put what stands before the data into an empty buffer: the length, the header, blanks up to 8
- * bytes. The data follows in the order of the tensors; it is not looked at. */
+/* Write the length and the header, padded to 8 bytes, into an empty buffer. The caller writes the
+ * data after it, in the order of the tensors. */
 int safetensors_header(struct buf *header, const struct safetensors_tensor *tensors, size_t count,
                        const struct safetensors_note *notes, size_t note_count, struct err *err);
 

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-/* What people download or rename by mistake, and its first bytes. */
 static const struct {
     const char *magic;
     int (*refuse)(struct err *err, const char *format, ...) ERR_PRINTF;

@@ -1,4 +1,4 @@
-/* sniff_format.h: a file that is none of those that are read, but known by its first bytes.
+/* sniff_format.h: recognises files of other formats by their first bytes.
  *
  *     if (sniff_format_refuse(bytes, size, "a safetensors file", err))
  *         return -1;          ("expected a safetensors file, found an HTML page")
@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 
-/* 0: it is none of them. */
+/* Refuse a file of a format that people download or rename by mistake; else return 0. */
 int sniff_format_refuse(const char *bytes, size_t size, const char *expected, struct err *err);
 
 #endif

@@ -1,9 +1,7 @@
-/* zip.c: the directory at the end of a zip archive, with 32 or 64 bits.
+/* zip.c: reads the directory at the end of a zip archive, with 32 or 64 bits.
  *
- * What is stored twice must agree: a local header, its data descriptor and the directory's end of
- * 32 bits with the directory. Not checked, because nothing is read from them: versions, attributes,
- * extra fields of other kinds, comments, and times, which must only agree.
- */
+ * Local headers, data descriptors and both end records must agree with the directory. Versions,
+ * attributes, other extra fields and comments are ignored. */
 #include <inttypes.h>
 #include <string.h>
 #ifdef __x86_64__
@@ -14,16 +12,16 @@
 #include "format/pytorch.h"
 
 enum {
-    LOCAL_BYTES = 30,   /* before the name of an entry, where its data is */
-    ENTRY_BYTES = 46,   /* before the name of an entry of the directory */
-    EXTRA_BYTES = 4,    /* before what an extra field holds: its kind and size */
-    END_BYTES = 22,     /* of the end, before a comment */
-    LOCATOR_BYTES = 20, /* before the end: where that of 64 bits is */
+    LOCAL_BYTES = 30,   /* a local header without its name */
+    ENTRY_BYTES = 46,   /* an entry of the directory without its name */
+    EXTRA_BYTES = 4,    /* kind and size of an extra field */
+    END_BYTES = 22,     /* the end record without its comment */
+    LOCATOR_BYTES = 20, /* before the end record; points to the one of 64 bits */
     END64_BYTES = 56,
-    HAS_DESCRIPTOR = 8, /* a flag: CRC-32 and sizes follow the data */
+    HAS_DESCRIPTOR = 8, /* flag: CRC-32 and sizes follow the data */
 };
 
-/* What begins with a mark at a place of the file and has so many bytes; NULL: it is not there. */
+/* A part of the file that begins with a mark; NULL if there is none, or not of this size. */
 static const char *part(const struct file *file, uint64_t at, uint64_t size, const char *mark)
 {
     if (at > file->size || size > file->size - at)
@@ -47,7 +45,7 @@ struct directory {
     uint64_t count, size, at;
 };
 
-/* A field holds this value, or ones alone: then the 64-bit field beside it does. */
+/* True if a field has this value, or all bits set: then a 64-bit field has it. */
 static bool holds(const char *field, size_t size, uint64_t value)
 {
     uint64_t found = num_of_bytes(field, size);
@@ -60,11 +58,11 @@ static int refuse_end(struct err *err)
                         "end record, found others: the file is damaged");
 }
 
-/* The end of 64 bits, if a locator before `end` points to one: then `end` begins there. */
+/* Read the end record of 64 bits if a locator before `*end` points to one, and set `*end` to it. */
 static int read_end64(struct directory *directory, const char **end, const struct file *file,
                       struct err *err)
 {
-    uint64_t before = (uint64_t)(*end - file->bytes) - LOCATOR_BYTES; /* or beyond the file */
+    uint64_t before = (uint64_t)(*end - file->bytes) - LOCATOR_BYTES; /* may wrap around */
     const char *locator = part(file, before, LOCATOR_BYTES, "PK\6\7");
     if (!locator)
         return 0;
@@ -106,7 +104,7 @@ static int find_directory(struct directory *directory, const struct file *file, 
     return whole ? 0 : refuse_end(err);
 }
 
-/* Numbers that do not fit 32 bits are in an extra field. */
+/* Read numbers of more than 32 bits from an extra field. */
 static void read_large(uint64_t *numbers, size_t count, const char *extra, const char *end)
 {
     while (end - extra >= EXTRA_BYTES) {
@@ -126,7 +124,7 @@ static void read_large(uint64_t *numbers, size_t count, const char *extra, const
     }
 }
 
-/* After the data: its CRC-32 and its size, stored and not, in 32 or 64 bits. */
+/* True if a descriptor after the data has its CRC-32 and sizes, in 32 or 64 bits. */
 static bool is_described(const struct zip_entry *entry, const struct file *file)
 {
     uint64_t at = (uint64_t)(entry->data + entry->size - file->bytes);
@@ -140,8 +138,8 @@ static bool is_described(const struct zip_entry *entry, const struct file *file)
     return false;
 }
 
-/* A local header has what the directory has; where a descriptor follows the data, it may have 0 for
- * the CRC-32 and sizes. */
+/* True if a local header agrees with the directory. CRC-32 and sizes may be 0 if a descriptor
+ * follows the data. */
 static bool is_confirmed(const struct zip_entry *entry, const char *local, const char *from,
                          const struct file *file)
 {
@@ -152,12 +150,12 @@ static bool is_confirmed(const struct zip_entry *entry, const char *local, const
         memcmp(local + 26, from + 28, 2) == 0 &&
         memcmp(local + LOCAL_BYTES, entry->name, entry->name_size) == 0 && holds(from + 34, 2, 0) &&
         (crc == entry->crc || (described && !crc)) &&
-        memcmp(local + 18, local + 22, 4) == 0 && /* stored as it is */
+        memcmp(local + 18, local + 22, 4) == 0 && /* not compressed */
         (holds(local + 18, 4, entry->size) || (described && num_of_bytes(local + 18, 4) == 0));
     return same && (!described || is_described(entry, file));
 }
 
-/* The entry of the directory at `from`; its bytes there, or 0 with `err`. */
+/* Read an entry of the directory. Returns its size there, or 0 with `err`. */
 static size_t read_entry(struct zip_entry *entry, const char *from, const char *end,
                          const struct file *file, struct err *err)
 {
@@ -222,13 +220,12 @@ int zip_read(struct zip *zip, const struct file *file, struct arena *arena, stru
 
 /* --- the checksum -------------------------------------------------------------------------------
  *
- * Table look-ups for eight bytes at a time, or carry-less products where the processor has them,
- * which are about as fast as memory.
- */
+ * Tables for eight bytes at a time, or carry-less products if the processor has them, which are
+ * about as fast as memory. */
 
 enum { SLICES = 8, BYTE_VALUES = 256 };
 
-/* sums[n]: the CRC of each byte with n zeros after it. */
+/* sums[n]: the CRC of each byte followed by n zeros. */
 static void fill_sums(uint32_t sums[SLICES][BYTE_VALUES])
 {
     for (uint32_t byte = 0; byte < BYTE_VALUES; byte++) {
@@ -262,7 +259,7 @@ static uint32_t add_bytes(uint32_t crc, const char *bytes, size_t size)
 
 #define IN_CLMUL __attribute__((target("pclmul,sse4.1")))
 
-/* What comes before `next`, moved by the distance of the factors, and `next`. */
+/* Add `next` to `before`, moved by the distance of the factors. */
 IN_CLMUL static __m128i fold(__m128i before, __m128i factors, __m128i next)
 {
     __m128i low = _mm_clmulepi64_si128(before, factors, 0x00);
