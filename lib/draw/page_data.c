@@ -233,7 +233,7 @@ static void put_all_labels(struct json_writer *json, const struct report *report
 static void put_attention(struct json_writer *json, const struct config *config)
 {
     static const char *const alibis[] = {
-        [NO_BIAS] = "", [BIAS_ALIBI] = "bloom", [BIAS_ALIBI_ROUNDED] = "falcon"};
+        [NO_BIAS] = "", [BIAS_ALIBI] = "bloom", [BIAS_ALIBI_ROUNDED] = "falcon", [BIAS_ALIBI_FROM_END] = "mpt"};
     const struct score_rule rule = score_rule_read(config, PART_SENTENCE, 0);
     size_t layers =
         config->n_layer > config->n_encoder_layer ? config->n_layer : config->n_encoder_layer;

@@ -457,7 +457,7 @@ static struct named_vector take_scores(struct builder *builder, enum change last
     if (scores) {
         memcpy(scores, trace->scores, trace->keys * sizeof *scores);
         score_apply(&rule, last >= MOVED ? trace->slope : 0, scores,
-                    (struct key_range){0, trace->keys});
+                    (struct key_range){0, trace->keys}, trace->keys);
     }
     return (struct named_vector){changed[last], scores};
 }
@@ -472,7 +472,7 @@ static void show_change(struct builder *builder, enum change change, const char 
     if (builder->err->kind)
         return;
     for (size_t j = 0; biases && j < trace->keys; j++)
-        biases[j] = score_bias(&trace->rule->score, trace->slope, j);
+        biases[j] = score_bias(&trace->rule->score, trace->slope, j, trace->keys);
     builder_keys(builder);
     builder_column(builder, before.name, NULL, before.values);
     if (biases)
@@ -533,7 +533,7 @@ void step_moved(struct builder *builder, const struct trace *trace)
         builder_note(builder, "Slope and product are rounded to bf16, as in training.");
     builder->key = trace->query;
     show_change(builder, MOVED, "%n%t",
-                score_bias(&trace->rule->score, trace->slope, trace->query));
+                score_bias(&trace->rule->score, trace->slope, trace->query, trace->keys));
 }
 
 /* Explain cooled_j = moved_j / 2. */

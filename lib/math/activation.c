@@ -219,6 +219,20 @@ void activate(struct matrix y, struct matrix x, const float *bias, enum activati
     activation_rows[activation].rows(y, x, bias);
 }
 
+void activate_xielu(struct matrix x, const struct xielu *p)
+{
+    double beta = (double)p->beta, epsilon = (double)p->epsilon;
+    double a = log_double(1 + exp_double((double)p->positive));
+    double b = beta + log_double(1 + exp_double((double)p->negative));
+    for (size_t row = 0; row < x.rows; row++, x.data += x.stride)
+        for (size_t i = 0; i < x.columns; i++) {
+            double at = (double)x.data[i];
+            double low = at < epsilon ? at : epsilon;
+            double bent = at > 0 ? a * at * at : (exp_double(low) - 1 - at) * b;
+            x.data[i] = (float)(bent + beta * at);
+        }
+}
+
 void activate_backward(struct matrix dy, struct matrix x, enum activation activation)
 {
     const struct activation_row *curve = &activation_rows[activation];

@@ -31,6 +31,13 @@ const char *activation_formula(enum activation activation);
 /* y = activation(x + bias), element by element; y may be x. bias [columns], or NULL: none. */
 void activate(struct matrix y, struct matrix x, const float *bias, enum activation activation);
 
+/* x = xIELU(x), with a = softplus(positive) and b = beta + softplus(negative): a x² + beta x where
+ * x > 0, else (e^min(x, epsilon) - 1 - x) b + beta x. */
+struct xielu {
+    float positive, negative, beta, epsilon;
+};
+void activate_xielu(struct matrix x, const struct xielu *parameters);
+
 /* dy *= the slope at x, element by element: from the gradient of the result to the gradient of
  * x. */
 void activate_backward(struct matrix dy, struct matrix x, enum activation activation);

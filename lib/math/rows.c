@@ -170,6 +170,22 @@ void add_sinusoids(struct matrix x, size_t first)
     }
 }
 
+void add_sines_then_cosines(struct matrix x, size_t first)
+{
+    size_t half = x.columns / 2;
+    for (size_t i = 0; i < half; i++) {
+        double rate = half > 1 ? exp_double(-LN_10000 * (double)i / (double)(half - 1)) : 1;
+        for (size_t row = 0; row < x.rows; row++) {
+            float *at = x.data + row * x.stride + i;
+            double sine = 0;
+            double cosine = 0;
+            sine_cosine(&sine, &cosine, (double)(first + row) * rate);
+            at[0] += (float)sine;
+            at[half] += (float)cosine;
+        }
+    }
+}
+
 /* --- softmax ---------------------------------------------------------------------------------- */
 
 static inline float larger(float a, float b)

@@ -41,6 +41,10 @@ void add_scaled_row(float *restrict y, const float *restrict x, size_t count, fl
  * encoding of "Attention is all you need". */
 void add_sinusoids(struct matrix x, size_t first);
 
+/* x[row][i] += sin((first + row) · r_i), x[row][H + i] += cos(…) with H = C / 2 and
+ * r_i = 10000^(-i / (H - 1)): that of M2M-100. */
+void add_sines_then_cosines(struct matrix x, size_t first);
+
 /* y = y · x, and y = c · tanh(y / c), element by element. */
 void multiply_rows(struct matrix y, struct matrix x);
 void cap_row(float *y, size_t count, float cap);

@@ -136,7 +136,7 @@ static enum head_fault compute_query(const struct attention_head *head, const st
         scale_row(memory->row, memory->row, count, rule->scale);
     for (size_t i = 0; score_bends(rule) && i < count; i++)
         score_apply(rule, head->slope, memory->row + i,
-                    (struct key_range){memory->seen[i], memory->seen[i] + 1});
+                    (struct key_range){memory->seen[i], memory->seen[i] + 1}, head->keys);
     put_row(head, head->masked, query, count, -INFINITY);
     if (!softmax_row(memory->row, count))
         return HEAD_NO_NUMBER;

@@ -186,8 +186,9 @@ static int check_entry(const struct safetensors_entry *entry, const struct famil
 {
     char expected[PARAMETER_SHAPE_BYTES];
     char found[PARAMETER_SHAPE_BYTES];
-    if (entry->rank != place->rank ||
-        memcmp(entry->shape, place->shape, place->rank * sizeof *place->shape) != 0)
+    bool one = entry->count == 1 && entry->rank <= 1 && place->rank == 1 && place->shape[0] == 1;
+    if (!one && (entry->rank != place->rank ||
+                 memcmp(entry->shape, place->shape, place->rank * sizeof *place->shape) != 0))
         return err_set(err, "expected %s, found %s",
                        parameter_shape_text(expected, place->rank, place->shape),
                        parameter_shape_text(found, entry->rank, entry->shape));
@@ -198,7 +199,7 @@ static int check_entry(const struct safetensors_entry *entry, const struct famil
 }
 
 /* With the family's prefix, or without some of its parts, as the base model alone has it; or with
- * a wrapper. */
+ * a wrapper before it, or after its prefix. */
 static struct found_tensor find_tensor(const struct checkpoint *checkpoint, const char *name,
                                        const struct family_names *names)
 {
@@ -212,7 +213,13 @@ static struct found_tensor find_tensor(const struct checkpoint *checkpoint, cons
         name = strchr(name, '.') + 1;
         found = find_exactly(checkpoint, name);
     }
-    return found.entry || !names->wrapper ? found : find_exactly(checkpoint, wrapped);
+    if (!found.entry && names->wrapper)
+        found = find_exactly(checkpoint, wrapped);
+    if (!found.entry && names->wrapper) {
+        snprintf(wrapped, sizeof wrapped, "%s%s%s", names->prefix, names->wrapper, end);
+        found = find_exactly(checkpoint, wrapped);
+    }
+    return found;
 }
 
 int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpoint,
@@ -223,7 +230,9 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
     char name[PARAMETER_NAME_BYTES];
     family_tensor_name(name, config->family, slot);
     *found = find_tensor(checkpoint, name, config->family->names);
-    if (!found->entry && slot.id == SLOT_HEAD)
+    bool may_lack =
+        slot.id == SLOT_HEAD || slot.id == SLOT_XIELU_BETA || slot.id == SLOT_XIELU_EPSILON;
+    if (!found->entry && may_lack)
         return 0;
     if (!found->entry)
         err_set(err, "expected this tensor in the file, found none");
@@ -256,7 +265,13 @@ static bool is_no_parameter(const char *name, const struct config *config)
 {
     static const char *const endings[] = {".attention.bias", ".attention.masked_bias", ".attn.bias",
                                           ".attn.masked_bias", ".rotary_emb.inv_freq"};
+    static const char *const of_images[] = {"vision_tower.", "multi_modal_projector."};
     char head[PARAMETER_NAME_BYTES];
+    for (size_t i = 0; i < sizeof of_images / sizeof *of_images; i++) {
+        const char *found = strstr(name, of_images[i]);
+        if (found && (found == name || strncmp(name, "model.", (size_t)(found - name)) == 0))
+            return true;
+    }
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (name_ends_in(name, endings[i]))
             return true;

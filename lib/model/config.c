@@ -140,7 +140,7 @@ const struct config_key config_keys[] = {
     {"n_head", {"num_attention_heads"}, ANY, "heads per layer"},
     {"n_positions", {"max_position_embeddings", "n_ctx"}, BOTH, "context length, in tokens"},
     {"n_inner", {NULL}, GPT2, "hidden channels of the MLP (default: 4 n_embd)"},
-    {"activation_function", {NULL}, GPT2, "gelu_new, gelu, relu, relu2, silu, tanh or quick_gelu"},
+    {"activation_function", {NULL}, GPT2, "activation of the MLP, such as gelu_new or relu"},
     {"layer_norm_epsilon", {NULL}, GPT2, "epsilon of the layer norms"},
     {"initializer_range", {NULL}, BOTH, "standard deviation of initial weights (default: 0.02)"},
     {"tie_word_embeddings", {NULL}, BOTH, "true: the unembedding is the transposed embedding"},

@@ -80,8 +80,10 @@ struct config {
     size_t d_out;           /* of attention alone: columns of W_O */
     size_t n_inner;         /* hidden channels of the MLP */
     enum activation activation;
+    bool xielu;            /* instead: xIELU, which has parameters in each layer */
     float embedding_scale; /* factor of token embeddings */
     bool sinusoids;        /* sinusoidal positions; else learned ones, if any */
+    bool sines_first;      /* all sines, then all cosines, with M2M-100's angles */
     float epsilon;         /* of the layer norms */
     enum block_style style;
     bool final_norm;             /* after the last layer */

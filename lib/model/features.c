@@ -44,8 +44,10 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(n_encoder_layer, \
           FEATURE(c->n_encoder_layer > 0, "an encoder", RUN | EXPLAIN | CIRCUITS)) \
     FIELD(n_head, NONE) FIELD(n_kv_head, NONE) FIELD(d_k, NONE) FIELD(d_v, NONE) \
-    FIELD(d_out, NONE) FIELD(n_inner, NONE) FIELD(activation, NONE) FIELD(embedding_scale, NONE) \
-    FIELD(sinusoids, NONE) FIELD(epsilon, NONE) FIELD(style, NONE) FIELD(final_norm, NONE) \
+    FIELD(d_out, NONE) FIELD(n_inner, NONE) FIELD(activation, NONE) FIELD(xielu, NONE) \
+    FIELD(embedding_scale, NONE) \
+    FIELD(sinusoids, NONE) FIELD(sines_first, NONE) FIELD(epsilon, NONE) FIELD(style, NONE) \
+    FIELD(final_norm, NONE) \
     FIELD(scale, NONE) \
     FIELD(scale_by_layer, \
           FEATURE(c->scale_by_layer, "scores divided by the layer's number", ALL)) \
@@ -92,7 +94,10 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(positions, \
           FEATURE(e->positions == POSITIONS_SINES, "sinusoidal positions", \
                   RUN | EXPLAIN | CIRCUITS) \
-          FEATURE(e->positions > POSITIONS_SINES || e->counted, \
+          FEATURE(e->positions == POSITIONS_SINES_OFFSET, "sines before cosines", \
+                  RUN | ATTRIBUTE | PATCH) \
+          FEATURE(e->positions == POSITIONS_SINES_HALVES || e->counted || \
+                  e->positions > POSITIONS_SINES_OFFSET, \
                   "another kind of positions", NOTHING)) \
     FIELD(first, FEATURE(e->first > 0, "positions that begin later", ALL)) \
     FIELD(counted, NONE) FIELD(segments, FEATURE(e->segments, "segments", NOTHING)) \
@@ -145,7 +150,8 @@ static bool sublayer_has_other(const struct sublayer *s)
                   "layers without rotary embeddings", ALL)) \
     FIELD(rotary_first, FEATURE(s->head.rotary_first, \
                                 "rotary embeddings of the last channels", NOTHING)) \
-    FIELD(clip, FEATURE(s->head.clip != 0, "clipped queries, keys and values", RUN | PATCH)) \
+    FIELD(clip, FEATURE(s->head.clip != 0, "clipped queries, keys and values", \
+                        RUN | ATTRIBUTE | PATCH)) \
     FIELD(no_out, FEATURE(s->head.no_out, "heads without an output projection", RUN | EXPLAIN))
 
 #define SCORE_FEATURES(FIELD, ARRAY, FEATURE) \
@@ -155,7 +161,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(bias, FEATURE(s->score.bias == BIAS_ALIBI || s->score.bias == BIAS_ALIBI_ROUNDED, \
                         "ALiBi", ANALYSIS) \
           FEATURE(s->score.bias == BIAS_ALIBI_ROUNDED, "scaled ALiBi", ANALYSIS) \
-          FEATURE(s->score.bias == BIAS_ALIBI_FROM_END, "ALiBi from the last key", NOTHING) \
+          FEATURE(s->score.bias == BIAS_ALIBI_FROM_END, "ALiBi from the last key", RUN | ATTRIBUTE | PATCH) \
           FEATURE(s->score.bias == BIAS_BUCKETS, "biases of distances", NOTHING)) \
     FIELD(heads, NONE) FIELD(bias_layer, NONE) FIELD(buckets, NONE) FIELD(reach, NONE) \
     FIELD(back, FEATURE(s->score.back != SIZE_MAX, "sliding windows", ALL)) \
@@ -167,6 +173,8 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define MLP_FEATURES(FIELD, ARRAY, FEATURE) \
     FIELD(activation, NONE) FIELD(gated, FEATURE(s->mlp.gated, "gated MLPs", ALL)) \
+    FIELD(xielu, FEATURE(s->mlp.xielu, "an activation with parameters", \
+                         RUN | ATTRIBUTE | PATCH | CIRCUITS)) \
     FIELD(clamp, FEATURE(s->mlp.clamp != 0 || s->mlp.up_offset != 0, "clamped MLPs", NOTHING)) \
     FIELD(up_offset, NONE) FIELD(inner, NONE) \
     FIELD(experts, FEATURE(s->mlp.experts, "experts", NOTHING)) \

@@ -173,6 +173,8 @@ static enum pass_state embed(struct pass *pass)
             weights_add_position(pass->weights, rows.data + i * rows.stride, batch->past[s] + i);
         if (rule->positions == POSITIONS_SINES)
             add_sinusoids(rows, batch->past[s]);
+        if (rule->positions == POSITIONS_SINES_OFFSET)
+            add_sines_then_cosines(rows, rule->first + batch->past[s]);
     }
     if (rule->norm) {
         if (weights_norm(pass->weights, slot_of_text(SLOT_EMBED_NORM), &norm, pass->err))
@@ -366,6 +368,22 @@ static enum pass_state attend(struct pass *pass, const struct sublayer *rule, si
 
 /* --- the MLP ---------------------------------------------------------------------------------- */
 
+static enum pass_state bend(struct pass *pass, size_t layer, struct matrix x)
+{
+    struct xielu parameters = {0, 0, 0.5f, -1e-6f}; /* older files lack the last two */
+    float *const all[] = {&parameters.positive, &parameters.negative, &parameters.beta,
+                          &parameters.epsilon};
+    for (int i = 0; i < 4; i++) {
+        struct slot slot = slot_of((int)pass->part, SLOT_XIELU_POSITIVE + 2 * i, layer);
+        const float *number = NULL;
+        if (weights_vector(pass->weights, slot, &number, pass->err))
+            return PASS_FAILED;
+        *all[i] = number ? *number : *all[i];
+    }
+    activate_xielu(x, &parameters);
+    return PASS_ON;
+}
+
 /* Compute the hidden channels [T, I] of y [T, C]: act(gate) · up, or act(up). */
 static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                            struct matrix y)
@@ -375,6 +393,8 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
     bool apart = pass_watches(pass, SITE_MLP_GATE, layer) || pass_edits(pass, SITE_MLP_GATE, layer);
     if (!rule->gated) {
         PASS_TRY(product(pass, SLOT_UP, layer, s->hidden, y, activation));
+        if (rule->xielu)
+            PASS_TRY(bend(pass, layer, s->hidden));
         return tap_rows(pass, SITE_MLP_ACT, layer, s->hidden);
     }
     PASS_TRY(product(pass, SLOT_GATE, layer, s->hidden, y, apart ? ACTIVATION_NONE : activation));

@@ -126,8 +126,10 @@ size_t layer_read(struct sublayer list[SUBLAYERS_MAX], const struct config *conf
         return count;
     }
     list[count] = read_sublayer(config, SUBLAYER_MLP, stack);
-    list[count].mlp = (struct mlp_rule){
-        .activation = config->activation, .gated = config->gated, .inner = config->n_inner};
+    list[count].mlp = (struct mlp_rule){.activation = config->activation,
+                                        .gated = config->gated,
+                                        .xielu = config->xielu,
+                                        .inner = config->n_inner};
     return count + 1;
 }
 
@@ -157,9 +159,10 @@ struct stack stack_read(const struct config *c, enum site_part part)
         .embed = {.width = config_word_width(c),
                   .rows = c->vocab_size,
                   .scale = c->embedding_scale,
-                  .positions = !positions     ? POSITIONS_NONE
-                               : c->sinusoids ? POSITIONS_SINES
-                                              : POSITIONS_TABLE,
+                  .positions = !positions ? POSITIONS_NONE
+                               : c->sinusoids
+                                   ? (c->sines_first ? POSITIONS_SINES_OFFSET : POSITIONS_SINES)
+                                   : POSITIONS_TABLE,
                   .first = c->position_offset,
                   .norm = c->embedding_norm,
                   .project = c->n_word ? PROJECT_TOKENS : PROJECT_NEVER},

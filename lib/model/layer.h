@@ -49,7 +49,7 @@ struct head_rule {
 /* The products of an MLP, or of each expert of a mixture, and how experts are chosen. */
 struct mlp_rule {
     enum activation activation;
-    bool gated;
+    bool gated, xielu;
     float clamp, up_offset; /* of the gate and up; 0: none */
     size_t inner;
     size_t experts, chosen, groups, chosen_groups, shared_inner; /* experts 0: no mixture */

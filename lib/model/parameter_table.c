@@ -18,7 +18,7 @@
     PROPERTY(NORMS_OUT, style_norms_outputs(c->style)) PROPERTY(SHIFT, c->norm_shift) \
     PROPERTY(GATED, c->gated) PROPERTY(Q_NORMED, c->head_norm.q) \
     PROPERTY(K_NORMED, c->head_norm.k) PROPERTY(HEAD_SHIFT, c->head_norm.shift) \
-    PROPERTY(SCALE, !c->norm_plain) \
+    PROPERTY(SCALE, !c->norm_plain) PROPERTY(XIELU, c->xielu) \
     PROPERTY(EMBEDDING_NORM, c->embedding_norm) PROPERTY(PROJECTED, c->n_word) \
     PROPERTY(OF_QKV, c->biases & BIAS_QKV) PROPERTY(OF_OUT, c->biases & BIAS_OUT) \
     PROPERTY(OF_MLP, c->biases & BIAS_MLP) PROPERTY(OF_LOGITS, c->biases & BIAS_LOGITS)
@@ -39,6 +39,7 @@ static int properties_of(const struct config *c)
 /* An axis of a shape. */
 enum axis {
     AXIS_NONE,
+    AXIS_ONE,
     AXIS_VOCABULARY,
     AXIS_POSITIONS, /* with those before the first */
     AXIS_CHANNELS,  /* of the residual stream */
@@ -60,6 +61,7 @@ static size_t axis_size(enum axis axis, const struct config *c)
     bool whole = c->head_norm.whole;
     const size_t sizes[] = {
         [AXIS_NONE] = 1,
+        [AXIS_ONE] = 1,
         [AXIS_VOCABULARY] = c->vocab_size,
         [AXIS_POSITIONS] = c->n_positions + c->position_offset,
         [AXIS_CHANNELS] = c->n_embd,
@@ -105,6 +107,10 @@ static const struct parameter_row {
     [SLOT_GATE / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, GATED, OF_MLP},
     [SLOT_UP / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, BLOCKS, OF_MLP},
     [SLOT_DOWN / 2] = {{AXIS_CHANNELS, AXIS_HIDDEN}, BLOCKS, OF_MLP},
+    [SLOT_XIELU_POSITIVE / 2] = {{AXIS_ONE}, XIELU, NEVER},
+    [SLOT_XIELU_NEGATIVE / 2] = {{AXIS_ONE}, XIELU, NEVER},
+    [SLOT_XIELU_BETA / 2] = {{AXIS_ONE}, XIELU, NEVER},
+    [SLOT_XIELU_EPSILON / 2] = {{AXIS_ONE}, XIELU, NEVER},
     [SLOT_NORM_2_POST / 2] = {{AXIS_CHANNELS}, NORMS_OUT | SCALE, SHIFT},
 };
 

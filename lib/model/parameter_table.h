@@ -37,6 +37,10 @@ enum slot_id {
     SLOT(GATE),
     SLOT(UP),
     SLOT(DOWN),
+    SLOT(XIELU_POSITIVE), /* of the activation */
+    SLOT(XIELU_NEGATIVE),
+    SLOT(XIELU_BETA),
+    SLOT(XIELU_EPSILON),
     SLOT(NORM_2_POST),
     SLOTS,
     SLOTS_OF_ENDS = SLOT_NORM_1, /* ids below this are not of a layer */

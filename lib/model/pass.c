@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "math/rows.h"
 #include "model/cache.h"
+#include "model/family/family.h"
 
 /* --- buffers ---------------------------------------------------------------------------------- */
 
@@ -68,7 +69,8 @@ static size_t list_buffers(struct buffer list[BUFFERS_MAX], struct scratch *s,
         list[count++] = (struct buffer){&s->rotations, rows, c->rotary.components, 0};
     if (c->rotary_local.components)
         list[count++] = (struct buffer){&s->local, rows, c->rotary_local.components, 0};
-    if (c->kind == MODEL_GPT2)
+    const struct family_row *q = family_row(c->family, slot_of(PART_SENTENCE, SLOT_Q, 0));
+    if (q && q->transposed && q->members[1]) /* weights_joined */
         list[count++] = (struct buffer){&s->joined, 1, 3 * c->n_embd, 0};
     return count;
 }

@@ -28,22 +28,25 @@ static float rounded(float x)
     return bf16_value(bf16_round(x));
 }
 
-float score_bias(const struct score_rule *rule, float slope, size_t key)
+float score_bias(const struct score_rule *rule, float slope, size_t key, size_t keys)
 {
+    if (rule->bias == BIAS_ALIBI_FROM_END)
+        return slope * ((float)key - (float)(keys - 1));
     if (rule->bias == BIAS_ALIBI_ROUNDED)
         return rule->scale * rounded(rounded(slope) * (float)key);
     return slope * (float)key;
 }
 
 /* scale · scores, or (cap · tanh(scale · scores / cap) + biases) / temperature. */
-void score_apply(const struct score_rule *rule, float slope, float *scores, struct key_range keys)
+void score_apply(const struct score_rule *rule, float slope, float *scores, struct key_range some,
+                 size_t keys)
 {
-    size_t count = keys.end - keys.first;
+    size_t count = some.end - some.first;
     scale_row(scores, scores, count, rule->scale);
     if (rule->cap > 0)
         cap_row(scores, count, rule->cap);
     for (size_t i = 0; slope > 0 && i < count; i++)
-        scores[i] += score_bias(rule, slope, keys.first + i);
+        scores[i] += score_bias(rule, slope, some.first + i, keys);
     if (rule->temperature > 0)
         scale_row(scores, scores, count, 1.0f / rule->temperature);
 }

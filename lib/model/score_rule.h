@@ -55,12 +55,13 @@ static inline struct key_range score_visible(const struct score_rule *rule, size
     return (struct key_range){first, end < keys ? end : keys};
 }
 
-/* ALiBi's slope of a head, 0: none. The bias of a key. */
+/* ALiBi's slope of a head, 0: none. The bias of a key of a text of `keys` keys. */
 float score_slope(const struct score_rule *rule, size_t head);
-float score_bias(const struct score_rule *rule, float slope, size_t key);
+float score_bias(const struct score_rule *rule, float slope, size_t key, size_t keys);
 
-/* Scale the scores of some keys, cap them, add their biases, and divide by the temperature. */
-void score_apply(const struct score_rule *rule, float slope, float *scores, struct key_range keys);
+/* Scale the scores of some of a text's keys, cap them, add their biases, and divide by the temperature. */
+void score_apply(const struct score_rule *rule, float slope, float *scores, struct key_range some,
+                 size_t keys);
 
 /* List the visible keys in ascending order; returns their number. `list` has capacity for
  * score_most keys, and `drawn`, which is used for the random keys of a pattern, for

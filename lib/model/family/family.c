@@ -63,6 +63,14 @@ static const struct family_names hunyuan_names =
     NAMES("model.", "layers.", &llama_names, {"self_attn.query_layernorm", {SLOT_Q_NORM}},
           {"self_attn.key_layernorm", {SLOT_K_NORM}});
 
+static const struct family_names apertus_names =
+    NAMES("model.", "layers.", &llama_names, {"attention_layernorm", {SLOT_NORM_1}},
+          {"feedforward_layernorm", {SLOT_NORM_2}},
+          {"mlp.act_fn.alpha_p", {SLOT_XIELU_POSITIVE}, .bare = true},
+          {"mlp.act_fn.alpha_n", {SLOT_XIELU_NEGATIVE}, .bare = true},
+          {"mlp.act_fn.beta", {SLOT_XIELU_BETA}, .bare = true},
+          {"mlp.act_fn.eps", {SLOT_XIELU_EPSILON}, .bare = true});
+
 static const struct family_names glm_names = NAMES(
     "model.", "layers.", &llama_names, {"mlp.gate_up_proj", {SLOT_GATE, SLOT_UP}},
     {"post_self_attn_layernorm", {SLOT_NORM_1_POST}}, {"post_mlp_layernorm", {SLOT_NORM_2_POST}});
@@ -77,6 +85,20 @@ static const struct family_names stablelm_names =
 
 static const struct family_names gemma_names =
     NAMES("model.", "layers.", &olmo2_names, {"pre_feedforward_layernorm", {SLOT_NORM_2}});
+
+/* Names of a text model in files with images, too: before the prefix, or after it. */
+#define WRAPPED(base)                                              \
+    {                                                              \
+        "model.", "layers.", NULL, "language_model.", base, false, \
+        {                                                          \
+            {                                                      \
+                NULL                                               \
+            }                                                      \
+        }                                                          \
+    }
+
+static const struct family_names gemma3_names = WRAPPED(&gemma_names);
+static const struct family_names mistral3_names = WRAPPED(&llama_names);
 
 static const struct family_names phi3_names =
     NAMES("model.", "layers.", &llama_names, {"self_attn.qkv_proj", {SLOT_Q, SLOT_K, SLOT_V}},
@@ -100,6 +122,9 @@ static const struct family_names opt_names =
 static const struct family_names biogpt_names =
     NAMES("biogpt.", "layers.", &opt_names, {"layer_norm", {SLOT_FINAL_NORM}},
           {"output_projection", {SLOT_HEAD}});
+
+static const struct family_names xglm_names =
+    NAMES("model.", "layers.", &opt_names, {"layer_norm", {SLOT_FINAL_NORM}});
 
 static const struct family_names neox_names =
     NAMES("gpt_neox.", "layers.", &llama_names, {"embed_in", {SLOT_TOKENS}},
@@ -139,6 +164,15 @@ static const struct family_names bigcode_names = NAMES(
     "transformer.", "h.", &gpt_neo_names,
     {"attn.c_attn", {SLOT_Q, SLOT_K, SLOT_V}, .groups = GROUPS_KV_HEAD}, {"attn.c_proj", {SLOT_O}});
 
+static const struct family_names mpt_names = NAMES(
+    "transformer.", "blocks.", &gptj_names, {"norm_f", {SLOT_FINAL_NORM}},
+    {"norm_1", {SLOT_NORM_1}}, {"norm_2", {SLOT_NORM_2}}, {"attn.Wqkv", {SLOT_Q, SLOT_K, SLOT_V}},
+    {"ffn.up_proj", {SLOT_UP}}, {"ffn.down_proj", {SLOT_DOWN}});
+
+static const struct family_names openai_names =
+    NAMES("transformer.", "h.", &gpt2_names, {"tokens_embed", {SLOT_TOKENS}},
+          {"positions_embed", {SLOT_POSITIONS}});
+
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
 static void settle_llama(struct reading *r)
@@ -151,6 +185,17 @@ static void settle_qkv_bias(struct reading *r)
 {
     family_bias(r, "attention_bias", BIAS_QKV);
     family_bias(r, "mlp_bias", BIAS_MLP);
+}
+
+static void settle_apertus(struct reading *r)
+{
+    struct rotary *rotary = &r->config->rotary;
+    family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
+    if (json_given(r->root, "rope_scaling") || json_given(r->root, "rope_parameters"))
+        return;
+    rotary->scaling = ROTARY_LLAMA3;
+    rotary->factor = 8;
+    rotary->trained_positions = 8192;
 }
 
 static void settle_seed(struct reading *r)
@@ -348,6 +393,13 @@ static void settle_gemma3(struct reading *r)
     flag_layers(c, true, LAYER_ROTARY_LOCAL);
 }
 
+/* The head is tied in files that have none; "tie_word_embeddings" does not say it. */
+static void settle_mistral3(struct reading *r)
+{
+    settle_window(r);
+    r->config->tied = false;
+}
+
 static void settle_phi(struct reading *r)
 {
     bool normed = family_flag(r, "qk_layernorm", false);
@@ -367,6 +419,36 @@ static void settle_bigcode(struct reading *r)
     c->n_kv_head = family_flag(r, "multi_query", true) ? 1 : c->n_head;
     if (!family_flag(r, "scale_attn_weights", true))
         c->scale = 1;
+}
+
+/* "attn_config" has the keys of attention. */
+static void settle_mpt(struct reading *r)
+{
+    struct config *c = r->config;
+    const struct json *root = r->root, *own = json_given(root, "attn_config");
+    family_expect(r, "no_bias", true, true);
+    c->n_inner = family_size(r, "expansion_ratio", 4) * c->n_embd;
+    if (!own || !json_is_object(own))
+        return;
+    r->root = own;
+    c->clip = family_limit(r, "clip_qkv", 0);
+    c->scale = family_is_null(r, "softmax_scale")
+                   ? c->scale
+                   : (float)family_positive(r, "softmax_scale", (double)c->scale);
+    family_expect(r, "alibi", true, true);
+    family_expect(r, "qk_ln", false, false);
+    family_expect(r, "prefix_lm", false, false);
+    if (family_number(r, "alibi_bias_max", 1, 1e6, 8) != 8)
+        err_unsupported(family_fail(r), "field 'alibi_bias_max': expected 8, found another number");
+    r->root = root;
+}
+
+/* In these files "gelu" means gelu_new. */
+static void settle_openai(struct reading *r)
+{
+    r->config->final_norm = false;
+    if (strcmp(family_text(r, "afn", "gelu"), "gelu") == 0)
+        r->config->activation = ACTIVATION_GELU_NEW;
 }
 
 static void settle_biogpt(struct reading *r)
@@ -558,6 +640,10 @@ const struct family family_rows[] = {
      WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f,
           .head_norm = {.q = true, .k = true, .after_rotary = true}),
      SILU},
+    {"apertus", &apertus_names, settle_apertus,
+     WITH(DECODER, .rms = true, .style = STYLE_PRE, .epsilon = 1e-5f,
+          .head_norm = {.q = true, .k = true}),
+     "hidden_act", "xielu", 1, 1.2e7},
     {"glm", &glm_names, settle_qkv_bias, WITH(GLM, .style = STYLE_PRE), "hidden_act", "silu", 0.5,
      1e4},
     {"glm4", &glm_names, settle_qkv_bias, WITH(GLM, .style = STYLE_SANDWICH), "hidden_act", "silu",
@@ -591,6 +677,13 @@ const struct family family_rows[] = {
     {"gemma3_text", &gemma_names, settle_gemma3,
      WITH(GEMMA, .style = STYLE_SANDWICH, .window = 4096, .head_norm = {.q = true, .k = true}),
      "hidden_activation", "gelu_pytorch_tanh", 1, 1e6},
+    {"gemma3", &gemma3_names, settle_gemma3,
+     WITH(GEMMA, .style = STYLE_SANDWICH, .window = 4096, .head_norm = {.q = true, .k = true},
+          .vocab_size = 262208, .n_embd = 2304, .n_layer = 26, .n_head = 8, .n_kv_head = 4,
+          .n_inner = 9216),
+     "hidden_activation", "gelu_pytorch_tanh", 1, 1e6, .wrapped = true},
+    {"mistral3", &mistral3_names, settle_mistral3, WITH(LLAMA, .n_kv_head = 8, .window = 4096),
+     SILU, .wrapped = true},
     {"phi", &phi_names, settle_phi,
      WITH(SHIFTED, .style = STYLE_ONE_NORM, .biases = BIAS_ALL | BIAS_LOGITS), "hidden_act",
      "gelu_new", 0.5, 1e4},
@@ -620,6 +713,18 @@ const struct family family_rows[] = {
     {"biogpt", &biogpt_names, settle_biogpt,
      WITH(TIED, .biases = BIAS_ALL, .n_positions = 1024, .position_offset = 2), "hidden_act",
      "gelu", 0, 0},
+    {"xglm", &xglm_names, settle_biogpt,
+     WITH(TIED, .biases = BIAS_ALL, .n_positions = 2048, .position_offset = 2, .sinusoids = true,
+          .sines_first = true),
+     "activation_function", "gelu", 0, 0},
+    {"mpt", &mpt_names, settle_mpt,
+     WITH(DECODER, .style = STYLE_PRE, .epsilon = 1e-5f, .tied = true, .n_positions = 2048,
+          .score_bias = BIAS_ALIBI_FROM_END),
+     NULL, "gelu", 0, 0},
+    {"openai-gpt", &openai_names, settle_openai,
+     WITH(SHIFTED, .style = STYLE_POST_STREAM, .tied = true, .biases = BIAS_ALL,
+          .n_positions = 512),
+     "afn", "gelu", 0, 0},
     {"opt", &opt_names, settle_opt,
      WITH(TIED, .biases = BIAS_ALL, .n_positions = 2048, .position_offset = 2),
      "activation_function", "relu", 0, 0},
@@ -667,7 +772,7 @@ const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct fam
 {
     const struct family_names *names = family->names;
     const struct family_row *row = family_row(family, slot);
-    const char *ending = slot.id & 1 ? "bias" : "weight";
+    const char *ending = row && row->bare ? "" : slot.id & 1 ? ".bias" : ".weight";
     const char *prefix = (slot.id & ~1) == SLOT_HEAD ? "" : names->prefix;
     const char *text = row ? row->name : "?";
     char numbered[PARAMETER_NAME_BYTES / 2];
@@ -678,9 +783,9 @@ const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct fam
         text = numbered;
     }
     if (slot.layer < 0)
-        snprintf(name, PARAMETER_NAME_BYTES, "%s%s.%s", prefix, text, ending);
+        snprintf(name, PARAMETER_NAME_BYTES, "%s%s%s", prefix, text, ending);
     else
-        snprintf(name, PARAMETER_NAME_BYTES, "%s%s%d.%s.%s", prefix,
+        snprintf(name, PARAMETER_NAME_BYTES, "%s%s%d.%s%s", prefix,
                  slot.part == PART_SOURCE ? names->source_layers : names->layers, slot.layer, text,
                  ending);
     return name;

@@ -32,6 +32,7 @@ struct family_row {
         GROUPS_FOUR,    /* for each quarter of the heads */
     } groups;
     bool transposed; /* a matrix is [in, out] */
+    bool bare;       /* the name is whole: nothing comes after it */
     bool stacked;    /* the tensor has all experts or heads, one after the other: the first axis */
     unsigned char part;
 };
@@ -57,6 +58,7 @@ struct family {
     double turning, theta;             /* default share of rotated channels (0: none) and base */
     const char *theta_key, *share_key; /* other names of rope_theta and the share, or NULL */
     const char *width_key;             /* key with the number of rotated channels, or NULL */
+    bool wrapped;                      /* the keys are in "text_config" */
     const char *reads; /* a key that a model of another family may not have, or NULL */
 };
 

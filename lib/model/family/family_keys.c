@@ -105,7 +105,9 @@ void family_bias(struct reading *r, const char *key, unsigned biases)
 
 void family_activation(struct reading *r, const char *key, const char *name)
 {
-    if (!activation_find(name, &r->config->activation))
+    bool xielu = r->config->family->activation && strcmp(name, "xielu") == 0;
+    r->config->xielu = xielu && strcmp(r->config->family->activation, name) == 0;
+    if (!r->config->xielu && !activation_find(name, &r->config->activation))
         err_unsupported(family_fail(r), "field '%s': expected %s, found \"%s\"", key,
                         activation_names, name);
 }
@@ -345,11 +347,11 @@ static const struct size_key {
     {{"vocab_size"}, SIZE(vocab_size)},
     {{"hidden_size", "n_embed", "n_embd", "d_model", "dim"}, SIZE(n_embd)},
     {{"num_hidden_layers", "n_layer", "num_layers", "n_layers"}, SIZE(n_layer)},
-    {{"num_attention_heads", "n_head", "num_heads", "n_heads"}, SIZE(n_head)},
+    {{"num_attention_heads", "n_head", "num_heads", "n_heads", "attention_heads"}, SIZE(n_head)},
     {{"num_key_value_heads", "num_kv_heads"}, SIZE(n_kv_head)},
     {{"head_dim"}, SIZE(d_k)},
     {{"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"}, SIZE(n_inner)},
-    {{"max_position_embeddings", "n_positions"}, SIZE(n_positions)},
+    {{"max_position_embeddings", "n_positions", "max_seq_len"}, SIZE(n_positions)},
 };
 
 /* Fill in the sizes that were not given, and refuse those that contradict each other. */
@@ -451,11 +453,16 @@ int family_read(struct config *config, const struct family *family, const struct
     *config = *family->defaults;
     config->family = family;
     check_quantization(&reading);
+    if (family->wrapped) {
+        reading.root = json_given(root, "text_config");
+        if (!reading.root || !json_is_object(reading.root))
+            return err_set(err, "field 'text_config': expected an object");
+    }
     if (config->kind == MODEL_DECODER)
         read_decoder(&reading);
     else if (!reading.failed)
         family->settle(&reading); /* it reads all keys */
-    return err_if(reading.failed);
+    return err_if(reading.failed || (family->wrapped && family_read_ends(config, root, err)));
 }
 
 /* --- keys that were not read ------------------------------------------------------------------ */

@@ -138,6 +138,8 @@ static const struct planted {
     {SET("a norm of queries or of keys alone", head_norm, {.k = true})},
     {SET("norms of heads with scales of their own", head_norm, {.own = true})},
     {SET("norms after rotary embeddings", head_norm, {.after_rotary = true})},
+    {SET("ALiBi from the last key", score_bias, BIAS_ALIBI_FROM_END)},
+    {SET("an activation with parameters", xielu, true)},
     {SET("norms without scales", norm_plain, true)},
     {SET("clipped queries, keys and values", clip, 8)},
     {SET("norms of all heads together", head_norm, {.whole = true})},
@@ -185,7 +187,6 @@ static const struct ruled {
 } ruled[] = {
     {RULE("latent attention", head.by, SUBLAYER_ATTEND, HEADS_LATENT)},
     {RULE("rotary embeddings of the last channels", head.rotary_first, SUBLAYER_ATTEND, 2)},
-    {RULE("ALiBi from the last key", score.bias, SUBLAYER_ATTEND, BIAS_ALIBI_FROM_END)},
     {RULE("biases of distances", score.bias, SUBLAYER_ATTEND, BIAS_BUCKETS)},
     {RULE("windows with later tokens", score.ahead, SUBLAYER_ATTEND, 4)},
     {RULE("attention sinks of the softmax", score.sink, SUBLAYER_ATTEND, true)},
@@ -199,8 +200,9 @@ static const struct ruled {
     {RULE("another kind of sublayer", score.bias, SUBLAYER_ATTEND, BIAS_BUCKETS + 1)},
 };
 
-/* Features of the ends of a stack that no config has yet. */
-static const char *const ends[] = {"another kind of positions", "segments", "another kind of end"};
+/* Features of the ends of a stack that no field alone makes. */
+static const char *const ends[] = {"sines before cosines", "another kind of positions", "segments",
+                                   "another kind of end"};
 
 static bool has(const struct feature_list *list, const char *words)
 {
