@@ -313,14 +313,23 @@ static void refuse_undone(struct writer *w)
                                          "attention.max_alibi_bias",
                                          "embedding_scale",
                                          "residual_scale",
-                                         "logit_scale"};
+                                         "logit_scale",
+                                         "rope.dimension_sections",
+                                         "rope.scaling.yarn_log_multiplier"};
+    char key[KEY_BYTES];
     const struct gguf_key *own = w->architecture->keys;
     for (size_t i = 0; i < sizeof undone / sizeof *undone; i++) {
         size_t at = 0;
         while (at < KEYS_MAX && own[at].theirs && strcmp(own[at].theirs, undone[i]) != 0)
             at++;
         bool is_own = at < KEYS_MAX && own[at].theirs;
-        double value = is_own ? 0 : read_number(w, undone[i], -1e300, 1e300);
+        const struct gguf_value *list =
+            gguf_value(w->gguf, full_key(key, w->architecture, undone[i]));
+        bool is_list =
+            list && list->kind == GGUF_ARRAY && list->count && list->item_kind < GGUF_TEXT;
+        double value = is_own    ? 0
+                       : is_list ? gguf_item(list, 0)
+                                 : read_number(w, undone[i], -1e300, 1e300);
         if (value != 0 && value != own_value(w, undone[i]))
             err_unsupported(fail(w), "key '%s.%s': expected 0 or no such key, found %g",
                             w->architecture->name, undone[i], value);
@@ -360,6 +369,23 @@ static void put_longrope(struct writer *w, bool same)
     put_factors(w, "long_factor", same ? FACTORS : FACTORS_LONG);
 }
 
+/* llama.cpp saves an attention factor of 1 in every file; it computes yarn's own then. */
+static void put_yarn(struct writer *w)
+{
+    static const struct gguf_key keys[] = {
+        {"rope.scaling.factor", "factor", REAL, true},
+        {"rope.scaling.original_context_length", "original_max_position_embeddings", SIZE, true},
+        {"rope.scaling.yarn_beta_fast", "beta_fast", REAL},
+        {"rope.scaling.yarn_beta_slow", "beta_slow", REAL},
+        {"rope.scaling.yarn_attn_factor", "attention_factor", REAL}};
+    size_t count = sizeof keys / sizeof *keys;
+    if (read_number(w, keys[count - 1].theirs, 0, 1e6) == 1)
+        count--;
+    json_put_text(&w->json, "rope_type", "yarn");
+    for (size_t i = 0; i < count; i++)
+        put_key(w, &keys[i]);
+}
+
 /* The factor of all positions, 0 or at least 1; or factors of pairs. */
 static void put_scaling(struct writer *w)
 {
@@ -373,22 +399,25 @@ static void put_scaling(struct writer *w)
     w->failed = w->failed || gguf_text(w->gguf, key, &type, w->err);
     bool linear = gguf_is(type, "linear");
     bool longrope = factors && !same && gguf_is(type, "longrope");
+    bool yarn = !factors && gguf_is(type, "yarn");
     double factor = linear ? read_number(w, factor_key, 0, 1e6) : 0;
     if (factor > 0 && factor < 1)
         err_unsupported(fail(w), "key '%s.%s': expected 0, or at least 1, found %g",
                         w->architecture->name, factor_key, factor);
-    if ((!linear && !longrope && !gguf_is(type, "none")) || (factor > 1 && factors))
-        err_unsupported(fail(w), "key '%s': expected \"none\" or \"linear\"%s%s%s, found \"%.*s\"",
-                        key, factors ? " by 0 with tensor '" : "",
+    if ((!linear && !longrope && !yarn && !gguf_is(type, "none")) || (factor > 1 && factors))
+        err_unsupported(fail(w), "key '%s': expected \"none\"%s%s%s, found \"%.*s\"", key,
+                        factors ? " or \"linear\" by 0 with tensor '" : ", \"linear\" or \"yarn\"",
                         !factors ? ""
                         : same   ? FACTORS
                                  : FACTORS_LONG,
                         factors ? "'" : "", (int)num_min(type.size, 64), type.bytes);
-    if (w->failed || (factor == 0 && !factors))
+    if (w->failed || (factor == 0 && !factors && !yarn))
         return;
     json_put_open(&w->json, "rope_scaling", '{');
     if (factors) {
         put_longrope(w, same);
+    } else if (yarn) {
+        put_yarn(w);
     } else {
         json_put_text(&w->json, "rope_type", "linear");
         put_real(w, "factor", factor_key, factor);
