@@ -58,7 +58,21 @@ MODELS = {  # type of the matrices, bound for other roundings
     "tests/golden-families/stablelm": ("F32", 0), "tests/golden-families/starcoder2": ("F32", GELU),
     "tests/golden-families/bloom": ("F32", GELU), "tests/golden-families/falcon": ("F32", GELU),
     "tests/golden-families/falcon-7b-style": ("F32", GELU),
+    "tests/golden-families/olmo": ("F32", 0), "tests/golden-families/olmo-no-clip": ("F32", 0),
+    "tests/golden-families/olmo3": ("F32", 0), "tests/golden-families/arcee": ("F32", 0),
+    "tests/golden-families/exaone4": ("F32", 1e-4),  # 64 layers
+    "tests/golden-families/exaone4-no-window": ("F32", 0),
+    "tests/golden-families/seed_oss": ("F32", 0),
+    "tests/golden-families/hunyuan_v1_dense": ("F32", 0),
+    "tests/golden-families/ernie4_5": ("F32", 0), "tests/golden-families/glm": ("F32", 0),
+    "tests/golden-families/glm-no-bias": ("F32", 0), "tests/golden-families/glm4": ("F32", 0),
+    "tests/golden-families/cohere-qk-norm": ("F32", 0), "tests/golden-families/cohere2": ("F32", 0),
+    "tests/golden-families/nemotron": ("F32", 0),
+    "tests/golden-families/nemotron-biases": ("F32", 0),
+    "tests/golden-families/gpt_bigcode": ("F32", GELU),
 }
+ITS_WINDOW = "cohere2", "exaone4", "gemma", "gemma2", "gemma3_text", "olmo3"  # windows that llama.cpp computes
+SQUARE = "glm", "glm4", "nemotron", "exaone4"  # llama.cpp needs heads of all channels together
 WORDS = 1280  # vocabulary of tiny
 QUERIES = r"\b0\.(self_attn\.q(kv)?_proj|attn\.c_attn|(self_)?attention\.query_key_value)\.weight"
 FILE_TYPES = {"F32": 0, "F16": 1, "BF16": 32, "Q4_0": 2, "Q4_1": 3, "Q5_0": 8, "Q5_1": 9, "Q8_0": 7,
@@ -105,7 +119,7 @@ class Tally:
     def attempt(self, check, *arguments):
         try:
             check(self, *arguments)
-        except (subprocess.CalledProcessError, AssertionError) as error:
+        except (subprocess.CalledProcessError, AssertionError, ValueError) as error:
             self.check(False, arguments[0], f"{type(error).__name__} {error}")
 
     def near(self, what, ours, theirs, bound):
@@ -224,9 +238,9 @@ def swap_rows(folder):
 def adapt(config):
     """Change what a GGUF file cannot say, or llama.cpp does not compute."""
     kind = config["model_type"]
-    if not kind.startswith("gemma"):
+    if kind not in ITS_WINDOW:
         config["sliding_window"] = None
-    elif kind != "gemma":
+    if kind in ("gemma2", "gemma3_text"):
         config["query_pre_attn_scalar"] = config["head_dim"]
     if kind == "mistral":
         config["model_type"] = "llama"  # the same model without a window
@@ -235,20 +249,59 @@ def adapt(config):
                    "layer_types": None}
 
 
-def add_layer(path, layer):
-    """Copy the first layer of a smollm3 model to another."""
+    if kind == "cohere":  # smaller ones have no norms of queries and keys
+        config["num_hidden_layers"] = 64
+    if kind == "cohere2":  # every fourth layer has neither a window nor a rotary embedding
+        config |= {"sliding_window_pattern": 4, "num_hidden_layers": 4}
+    if kind in ("exaone4", "olmo3") and config["sliding_window"]:  # exaone4 only with 64 layers
+        layers = ["sliding_attention"] * 3 + ["full_attention"]
+        count = 64 if kind == "exaone4" else 4
+        config |= {"layer_types": layers * (count // 4), "num_hidden_layers": count}
+    scaling = config.get("rope_scaling") or {}
+    if scaling.get("rope_type") == "yarn":  # llama.cpp has constants for them
+        scaling.pop("attention_factor", None)
+        scaling["beta_fast"] = 32
+    if kind in SQUARE:
+        config["num_attention_heads"] = config["hidden_size"] // config["head_dim"]
+
+
+def change_tensors(path, change):
+    """Rewrite a file of F32 with the tensors that `change` adds or replaces."""
     with open(path, "rb") as file:
         (size,) = struct.unpack("<Q", file.read(8))
         header, data = json.loads(file.read(size)), file.read()
-    for name, entry in [*header.items()]:
-        if name.startswith("model.layers.0."):
-            begin, end = entry["data_offsets"]
-            offsets = [len(data), len(data) + end - begin]
-            header[name.replace(".0.", f".{layer}.")] = entry | {"data_offsets": offsets}
-            data += data[begin:end]
+    header.pop("__metadata__", None)
+    arrays = {name: numpy.frombuffer(data[slice(*entry["data_offsets"])], "<f4").reshape(
+        entry["shape"]) for name, entry in header.items()}
+    change(arrays)
+    header, data = {}, b""
+    for name, array in arrays.items():
+        header[name] = {"dtype": "F32", "shape": array.shape,
+                        "data_offsets": [len(data), len(data) + array.nbytes]}
+        data += array.tobytes()
     text = json.dumps(header).encode()
     with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def make_square(size):
+    """Leave out heads, so that queries have `size` channels."""
+    def change(arrays):
+        for name, array in arrays.items():
+            if "self_attn.q_proj" in name:
+                arrays[name] = array[:size]
+            if "self_attn.o_proj.weight" in name:
+                arrays[name] = array[:, :size]
+    return change
+
+
+def add_layers(layers):
+    """Copy the first layer to others."""
+    def change(arrays):
+        for name, array in [*arrays.items()]:
+            if name.startswith("model.layers.0."):
+                arrays |= {name.replace(".0.", f".{layer}."): array for layer in layers}
+    return change
 
 
 def check_model(tally, model, folder, type_name, rounded):
@@ -258,11 +311,15 @@ def check_model(tally, model, folder, type_name, rounded):
     for part in "config.json", "model.safetensors":
         shutil.copy(f"{model}/{part}", copy)
     config = read_json(f"{copy}/config.json")
+    layers = config.get("num_hidden_layers")
     adapt(config)
     with open(f"{copy}/config.json", "w", encoding="utf-8") as file:
         json.dump(config, file)
-    if config["model_type"] == "smollm3":
-        add_layer(f"{copy}/model.safetensors", 3)
+    if config.get("num_hidden_layers") != layers:
+        added = range(layers, config["num_hidden_layers"])
+        change_tensors(f"{copy}/model.safetensors", add_layers(added))
+    if config["model_type"] in SQUARE:
+        change_tensors(f"{copy}/model.safetensors", make_square(config["hidden_size"]))
     context = config.get("n_positions") or config.get("max_position_embeddings", 40)
     ids = some_ids(config["vocab_size"], min(context, 40))
     found, path = ours(copy, ids), write(copy, f"{copy}.gguf", type_name)

@@ -46,6 +46,14 @@ PHI = LLAMA | {
     "model.final_layernorm": "output_norm", "self_attn.dense": "attn_output",
     "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down",
 }
+SEED = LLAMA | {"post_attention_layernorm": "post_attention_norm"}
+HUNYUAN = LLAMA | {
+    "self_attn.query_layernorm": "attn_q_norm", "self_attn.key_layernorm": "attn_k_norm",
+}
+GLM = LLAMA | {
+    "mlp.gate_up_proj": "ffn_up", "post_self_attn_layernorm": "post_attention_norm",
+    "post_mlp_layernorm": "post_ffw_norm",
+}
 PHI3 = LLAMA | {"self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up"}
 STARCODER2 = LLAMA | {"mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
 BLOOM = NEOX | {
@@ -54,19 +62,24 @@ BLOOM = NEOX | {
     "self_attention.dense": "attn_output", "ln_mlp": "attn_norm", "ln_attn": "attn_norm_2",
 }
 FAMILIES = {  # architecture, names, prefix of layers
-    "gpt2": ("gpt2", GPT2, "h."), "gpt_neox": ("gptneox", NEOX, "gpt_neox.layers."),
+    "gpt2": ("gpt2", GPT2, "h."), "gpt_bigcode": ("starcoder", GPT2, "h."),
+    "gpt_neox": ("gptneox", NEOX, "gpt_neox.layers."),
     "bloom": ("bloom", BLOOM, "h."), "falcon": ("falcon", BLOOM, "h."),
 } | {kind: (name, names, "model.layers.") for kind, name, names in (
     ("llama", "llama", LLAMA), ("qwen2", "qwen2", LLAMA), ("qwen3", "qwen3", LLAMA),
     ("granite", "granite", LLAMA), ("smollm3", "smollm3", LLAMA), ("olmo2", "olmo2", AFTER),
     ("gemma", "gemma", LLAMA), ("gemma2", "gemma2", GEMMA), ("gemma3_text", "gemma3", GEMMA),
     ("phi", "phi2", PHI), ("phi3", "phi3", PHI3), ("stablelm", "stablelm", LLAMA),
-    ("starcoder2", "starcoder2", STARCODER2),
+    ("starcoder2", "starcoder2", STARCODER2), ("olmo", "olmo", LLAMA), ("olmo3", "olmo2", AFTER),
+    ("exaone4", "exaone4", AFTER), ("seed_oss", "seed_oss", SEED), ("arcee", "arcee", LLAMA),
+    ("hunyuan_v1_dense", "hunyuan-dense", HUNYUAN), ("ernie4_5", "ernie4_5", LLAMA),
+    ("glm", "chatglm", GLM), ("glm4", "glm4", GLM), ("cohere", "command-r", LLAMA),
+    ("cohere2", "cohere2", LLAMA), ("nemotron", "nemotron", LLAMA),
 )}
-PAIRED = "llama", "granite", "smollm3"  # rows of queries and keys are in pairs
+PAIRED = "llama", "granite", "smollm3", "olmo", "arcee"  # rows of queries and keys are in pairs
 EPSILONS = {"rms_norm_eps": "rms_", "layer_norm_eps": "", "layer_norm_epsilon": "",
-            "norm_epsilon": ""}
-WINDOWED = "gemma2", "gemma3_text", "phi3"
+            "norm_epsilon": "", "norm_eps": ""}
+WINDOWED = "gemma2", "gemma3_text", "phi3", "olmo3", "exaone4", "cohere2"
 # Further keys: theirs, ours, type.
 KEYS = {
     "gpt_neox": [("use_parallel_residual", "use_parallel_residual", BOOL)],
@@ -79,8 +92,16 @@ KEYS = {
                ("final_logit_softcapping", "final_logit_softcapping", F32)],
     "gemma3_text": [("attention.sliding_window_pattern", "sliding_window_pattern", U32),
                     ("rope.freq_base_swa", "rope_local_base_freq", F32)],
+    "olmo": [("attention.clamp_kqv", "clip_qkv", F32)],
+    "cohere": [("logit_scale", "logit_scale", F32)],
+    "cohere2": [("logit_scale", "logit_scale", F32),
+                ("attention.sliding_window_pattern", "sliding_window_pattern", U32)],
     "phi3": [("rope.scaling.original_context_length", "original_max_position_embeddings", U32)],
 }
+YARN = [("factor", "factor", F32),
+        ("original_context_length", "original_max_position_embeddings", U32),
+        ("yarn_attn_factor", "attention_factor", F32), ("yarn_beta_fast", "beta_fast", F32),
+        ("yarn_beta_slow", "beta_slow", F32)]
 
 
 def read_tensors(path):
@@ -114,6 +135,8 @@ def rename(name, names, layers):
 def key_heads(config):
     if config["model_type"] == "falcon" and not config["new_decoder_architecture"]:
         return 1
+    if config.get("multi_query") and config["model_type"] == "gpt_bigcode":
+        return 1
     heads = config.get("num_attention_heads") or config["n_head"]
     return config.get("num_key_value_heads") or config.get("num_kv_heads") or heads
 
@@ -136,7 +159,7 @@ def lay_out(name, array, config):
         split = array.reshape(groups, heads // groups + 2, -1, *array.shape[1:])
         parts = split[:, :-2], split[:, -2:-1], split[:, -1:]
         return numpy.concatenate([part.reshape(-1, *array.shape[1:]) for part in parts])
-    if kind.startswith("gemma") and name.endswith("norm.weight"):
+    if (kind.startswith("gemma") or kind == "nemotron") and name.endswith("norm.weight"):
         return array + numpy.float32(1)
     return array
 
@@ -221,18 +244,28 @@ def extra_tensors(config):
             yield f"rope_factors_{length}.weight", factors
 
 
+def rotary_base(config, scaling):
+    base, width = config.get("rope_theta", 10000.0), config.get("head_dim", 0)
+    return base * scaling["alpha"] ** (width / (width - 2)) if "alpha" in scaling else base
+
+
 def rotary_values(name, config):
     scaling = config.get("rope_scaling") or {}
     if "linear" in (scaling.get("type"), scaling.get("rope_type")):
         yield value(f"{name}.rope.scaling.type", STRING, "linear")
         yield value(f"{name}.rope.scaling.factor", F32, scaling["factor"])
+    if scaling.get("rope_type") == "yarn":
+        yield value(f"{name}.rope.scaling.type", STRING, "yarn")
+        for key, ours, kind in YARN:
+            if ours in scaling:
+                yield value(f"{name}.rope.scaling.{key}", kind, scaling[ours])
     if scaling.get("type") == "longrope":
         old = config["original_max_position_embeddings"]
         ratio = config["max_position_embeddings"] / old
         yield value(f"{name}.rope.scaling.attn_factor", F32,
                     numpy.sqrt(1 + numpy.log(ratio) / numpy.log(old)))
-    if name not in ("gpt2", "bloom", "falcon", "phi2"):
-        yield value(f"{name}.rope.freq_base", F32, config.get("rope_theta", 10000.0))
+    if name not in ("gpt2", "starcoder", "bloom", "falcon", "phi2"):
+        yield value(f"{name}.rope.freq_base", F32, rotary_base(config, scaling))
 
 
 def sizes_of(config):
@@ -250,9 +283,9 @@ def sizes_of(config):
              "feed_forward_length": next(filter(None, map(config.get, inner)), 4 * hidden)}
     if kind not in ("gpt2", "gpt_neox"):
         sizes["attention.head_count_kv"] = key_heads(config)
-    if kind not in ("gpt2", "gpt_neox", "bloom", "falcon", "phi", "phi3", "stablelm"):
+    if kind not in ("gpt2", "gpt_neox", "gpt_bigcode", "bloom", "falcon", "phi", "phi3", "stablelm"):
         sizes |= {"attention.key_length": width, "attention.value_length": width}
-    if kind not in ("gpt2", "bloom", "falcon"):
+    if kind not in ("gpt2", "gpt_bigcode", "bloom", "falcon"):
         sizes["rope.dimension_count"] = int(width * share)
     if kind in WINDOWED:
         sizes["attention.sliding_window"] = config["sliding_window"] or 0
@@ -264,8 +297,11 @@ def config_values(config):
     name = FAMILIES[kind][0]
     yield value("general.architecture", STRING, name)
     for key, ours, number in KEYS.get(kind, []):
-        if ours in config:
+        if config.get(ours) is not None:
             yield value(f"{name}.{key}", number, config[ours])
+    if kind in ("olmo3", "exaone4") and config.get("sliding_window"):
+        yield array_of(f"{name}.attention.sliding_window_pattern", BOOL,
+                       [layer == "sliding_attention" for layer in config["layer_types"]])
     yield from rotary_values(name, config)
     for key, size in sizes_of(config).items():
         yield value(f"{name}.{key}", U32, size)

@@ -21,7 +21,7 @@ struct gguf_key {
         SIZE,
         REAL, /* 0: as if absent */
         FLAG,
-        WINDOW, /* 0: null */
+        WINDOW, /* 0, or absent: null */
         LAYERS, /* every how many layers have no window; or whether each has one */
         HAS,    /* true with the tensor */
         LACKS,
@@ -45,7 +45,7 @@ struct architecture {
     bool pairs; /* rows of queries and keys are in pairs that are rotated together */
     struct gguf_key keys[KEYS_MAX];      /* beyond those of all; ends with one of NULL */
     struct tensor_name names[NAMES_MAX]; /* that mean something else in this architecture */
-    const char *marker;                  /* a tensor without which a later row is meant, or NULL */
+    const char *marker;                  /* tensor or key without which a later row is meant */
     const char *variant;                 /* of the family, with other names of tensors; or NULL */
     const char *bias_key;                /* of config.json; NULL: attention_bias */
     long long wide_layers;               /* of a model whose scores have another divisor; or 0 */
@@ -70,7 +70,27 @@ static const struct architecture architectures[] = {
               {"logit_scale", "logits_scaling", REAL}}},
     {"smollm3", "smollm3", .pairs = true},
     {"phi3", "phi3", .keys = {{"attention.sliding_window", "sliding_window", WINDOW}}},
+    {"olmo", "olmo", .pairs = true, .keys = {{"attention.clamp_kqv", "clip_qkv", REAL}}},
+    {"olmo2", "olmo3", .marker = "olmo2.attention.sliding_window",
+     .keys = {{"attention.sliding_window", "sliding_window", WINDOW},
+              {"attention.sliding_window_pattern", "sliding_window_pattern", LAYERS}}},
     {"olmo2", "olmo2"},
+    {"exaone4", "exaone4",
+     .keys = {{"attention.sliding_window", "sliding_window", WINDOW},
+              {"attention.sliding_window_pattern", "sliding_window_pattern", LAYERS}}},
+    {"seed_oss", "seed_oss", .names = {{"post_attention_norm", SLOT_NORM_2}}},
+    {"arcee", "arcee", .pairs = true},
+    {"hunyuan-dense", "hunyuan_v1_dense"},
+    {"ernie4_5", "ernie4_5", .bias_key = "use_bias"},
+    {"chatglm", "glm"},
+    {"glm4", "glm4"},
+    {"command-r", "cohere",
+     .keys = {{"logit_scale", "logit_scale", REAL, true},
+              {"blk.0.attn_q_norm.weight", "use_qk_norm", HAS}}},
+    {"cohere2", "cohere2",
+     .keys = {{"logit_scale", "logit_scale", REAL, true},
+              {"attention.sliding_window", "sliding_window", SIZE, true},
+              {"attention.sliding_window_pattern", "sliding_window_pattern", LAYERS}}},
     {"gemma", "gemma"},
     {"gemma2", "gemma2", .wide_layers = 46,
      .keys = {{"attention.sliding_window", "sliding_window", WINDOW},
@@ -84,6 +104,8 @@ static const struct architecture architectures[] = {
     {"stablelm", "stablelm", .bias_key = "use_qkv_bias",
      .keys = {{"blk.0.ffn_norm.weight", "use_parallel_residual", LACKS},
               {"blk.0.attn_q_norm.weight", "qk_layernorm", HAS}}},
+    {"nemotron", "nemotron"},
+    {"starcoder", "gpt_bigcode"},
     {"starcoder2", "starcoder2", .bias_key = "use_bias"},
     {"gptneox", "gpt_neox", .keys = {{"use_parallel_residual", "use_parallel_residual", FLAG}}},
     {"bloom", "bloom"},
@@ -120,7 +142,8 @@ static int find_architecture(const struct architecture **architecture, const str
     for (size_t i = 0; i < ARCHITECTURES; i++) {
         const char *marker = architectures[i].marker;
         *architecture = &architectures[i];
-        if (gguf_is(name, architectures[i].name) && (!marker || gguf_find(gguf, marker))) {
+        if (gguf_is(name, architectures[i].name) &&
+            (!marker || gguf_find(gguf, marker) || gguf_value(gguf, marker))) {
             buf_release(&known);
             return 0;
         }
@@ -244,6 +267,8 @@ static void put_key(struct writer *w, const struct gguf_key *row)
     } else if (!has_key(w, row->theirs)) {
         if (row->needed)
             err_set(fail(w), "key '%s': expected a number, found nothing", key);
+        else if (row->kind == WINDOW)
+            json_put_raw(&w->json, row->ours, "null");
     } else if (row->kind == SIZE) {
         json_put_integer(&w->json, row->ours, read_size(w, row->theirs, 0));
     } else if (row->kind == LAYERS) {
