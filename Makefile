@@ -240,7 +240,7 @@ test-programs: $(TEST_PROGRAMS) all ## build everything that the tests run
 test: $(TEST_PROGRAMS) ## run the tests that are fast; installs Check and jq
 	@sh tests/run.sh $(BUILD)
 
-test-all: $(TEST_PROGRAMS) $(BUILD)/dependencies-of-everything ## install what tests use, run all stages
+test-all: $(TEST_PROGRAMS) $(BUILD)/dependencies-of-everything ## install what tests use, run all
 	@WHOLE=1 PAGE=modules sh tests/run.sh $(BUILD)
 
 $(UNIT_OBJECTS): | $(BUILD)/dependencies-of-tests

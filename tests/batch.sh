@@ -98,8 +98,9 @@ for kind in lines table files; do
     rm -rf whole* threads* joined*
 done
 
-# Each command that batch can run is killed at each of twelve writes (BATCH_KILLS) and resumed: the result has the
-# same bytes. --resume with another option, input or model is refused, and the message names it.
+# Each command that batch can run is killed at each of twelve writes (BATCH_KILLS) and resumed: the
+# result has the same bytes. --resume with another option, input or model is refused, and the message
+# names it.
 sed 's/$/ ./; 3q' texts >three.txt
 printf '%s\n' clean,corrupt 'The windows are lost .,The doors are lost .' \
     'The king is lost .,The door is lost .' >pairs.csv

@@ -232,8 +232,10 @@ static void put_all_labels(struct json_writer *json, const struct report *report
 /* Write how scores become weights: scales, cap, ALiBi and normalisation. */
 static void put_attention(struct json_writer *json, const struct config *config)
 {
-    static const char *const alibis[] = {
-        [NO_BIAS] = "", [BIAS_ALIBI] = "bloom", [BIAS_ALIBI_ROUNDED] = "falcon", [BIAS_ALIBI_FROM_END] = "mpt"};
+    static const char *const alibis[] = {[NO_BIAS] = "",
+                                         [BIAS_ALIBI] = "bloom",
+                                         [BIAS_ALIBI_ROUNDED] = "falcon",
+                                         [BIAS_ALIBI_FROM_END] = "mpt"};
     const struct score_rule rule = score_rule_read(config, PART_SENTENCE, 0);
     size_t layers =
         config->n_layer > config->n_encoder_layer ? config->n_layer : config->n_encoder_layer;

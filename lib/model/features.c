@@ -161,7 +161,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(bias, FEATURE(s->score.bias == BIAS_ALIBI || s->score.bias == BIAS_ALIBI_ROUNDED, \
                         "ALiBi", ANALYSIS) \
           FEATURE(s->score.bias == BIAS_ALIBI_ROUNDED, "scaled ALiBi", ANALYSIS) \
-          FEATURE(s->score.bias == BIAS_ALIBI_FROM_END, "ALiBi from the last key", RUN | ATTRIBUTE | PATCH) \
+          FEATURE(s->score.bias == BIAS_ALIBI_FROM_END, "ALiBi from the last key", \
+                  RUN | ATTRIBUTE | PATCH) \
           FEATURE(s->score.bias == BIAS_BUCKETS, "biases of distances", NOTHING)) \
     FIELD(heads, NONE) FIELD(bias_layer, NONE) FIELD(buckets, NONE) FIELD(reach, NONE) \
     FIELD(back, FEATURE(s->score.back != SIZE_MAX, "sliding windows", ALL)) \

@@ -59,7 +59,8 @@ static inline struct key_range score_visible(const struct score_rule *rule, size
 float score_slope(const struct score_rule *rule, size_t head);
 float score_bias(const struct score_rule *rule, float slope, size_t key, size_t keys);
 
-/* Scale the scores of some of a text's keys, cap them, add their biases, and divide by the temperature. */
+/* Scale the scores of some of a text's keys, cap them, add their biases, and divide by the
+ * temperature. */
 void score_apply(const struct score_rule *rule, float slope, float *scores, struct key_range some,
                  size_t keys);
 

@@ -119,12 +119,13 @@ static int keep(struct path_value *value, const struct tensor *values, struct ar
     return 0;
 }
 
-/* Compare the first columns of a row with the bits of the first run and with the reference. */
+/* Compare the first columns of a row with the bits of the first run, unless these may differ, and
+ * with the reference. */
 static int compare_row(struct path_run *run, const struct path_value *value, size_t row,
-                       const float *found, size_t columns, struct err *err)
+                       const float *found, size_t columns, bool same_bits, struct err *err)
 {
     size_t at = row * value->shape[value->rank - 1];
-    if (memcmp(value->bits + at, found, columns * sizeof *found) != 0)
+    if (same_bits && memcmp(value->bits + at, found, columns * sizeof *found) != 0)
         return err_set(err, "row %zu has other bits than the first path gave", row);
     for (size_t i = 0; value->golden && i < columns; i++) {
         double error = golden_error(value->golden, at + i, found[i]);
@@ -137,7 +138,7 @@ static int compare_row(struct path_run *run, const struct path_value *value, siz
 }
 
 static int compare(struct path_run *run, const struct path_value *value,
-                   const struct tensor *values, const float *found, struct err *err)
+                   const struct tensor *values, const float *found, bool same_bits, struct err *err)
 {
     size_t heads = heads_of(values->rank, values->shape);
     size_t rows = values->shape[values->rank - 2];
@@ -148,7 +149,7 @@ static int compare(struct path_run *run, const struct path_value *value,
         return err_set(err, "it has another shape than the whole text");
     for (size_t i = 0; i < heads * rows; i++)
         if (compare_row(run, value, i / rows * whole + run->past + i % rows, found + i * columns,
-                        columns, err))
+                        columns, same_bits, err))
             return -1;
     return 0;
 }
@@ -165,8 +166,12 @@ int path_sink(void *context, const struct announcement *seen, struct err *err)
     if (!found)
         return -1;
     tensor_copy(found, &seen->values);
+    /* Such biases of a part of the text differ from those of the whole by a number for each row. */
+    bool moved = text->config->score_bias == BIAS_ALIBI_FROM_END &&
+                 (sequence->cache || sequence->count < text->sequence.count);
     int failed = (!value->bits && keep(value, &seen->values, &text->arena, err)) ||
-                 compare(run, value, &seen->values, found, err);
+                 ((!moved || site_id(seen->site) != SITE_MASKED) &&
+                  compare(run, value, &seen->values, found, !moved, err));
     if (sequence->cache || sequence->count == text->sequence.count)
         value->rows_seen += rows_of(seen->values.rank, seen->values.shape);
     arena_release(&arena);
