@@ -16,15 +16,15 @@ static const double LN_2 = 0.6931471805599453;
 
 /* --- matching --------------------------------------------------------------------------------- */
 
-/* Rows are added one after another; each finds the shortest path through columns that are taken to
- * one that is free (Jonker and Volgenant, 1987). Rows and columns count from 1; row 0 is the row
- * that is being added. */
+/* Rows are added one after another, each along the shortest path through assigned columns to a free
+ * one (Jonker and Volgenant, 1987). Rows and columns count from 1; column 0 has the row that is
+ * being added. */
 struct assignment {
     const double *costs;
     size_t count;
-    double *of_row, *of_column; /* what is paid already: no cost is below their sum */
-    double *least;              /* the shortest way to a column */
-    size_t *row_of, *before;    /* of a column: the row it is taken by, the column on the way */
+    double *of_row, *of_column; /* dual variables: no cost is below their sum */
+    double *least;              /* length of the shortest path to a column */
+    size_t *row_of, *before;    /* of a column: its row; the one before it on the path */
     bool *seen;
 };
 
@@ -43,7 +43,7 @@ static int search_init(struct assignment *search, struct arena *arena, struct er
                : -1;
 }
 
-/* From the row of a column to all that were not seen; returns the nearest of these. */
+/* Extend paths from the row of a column to all unvisited columns; returns the nearest one. */
 static size_t step(struct assignment *search, size_t column)
 {
     size_t row = search->row_of[column];
@@ -86,13 +86,13 @@ static void add_row(struct assignment *search, size_t row)
     do
         column = step(search, column);
     while (search->row_of[column]);
-    while (column) { /* back along the way, every row takes the next column */
+    while (column) { /* backwards, each row gets the next column */
         search->row_of[column] = search->row_of[search->before[column]];
         column = search->before[column];
     }
 }
 
-/* A circle of things that change places for nothing stays as it was. */
+/* Undo cycles of a match that do not cost less than the original order. */
 static void keep_own(size_t *match, const double *costs, size_t count, bool *seen)
 {
     for (size_t first = 0; first < count; first++) {
@@ -579,7 +579,7 @@ int comparison_make(struct report *report, const struct comparison_plan *plan, s
     return report_settings(report, &s, arena, err);
 }
 
-/* Add the look of a run with its setting. */
+/* Add the memory of a run with its setting. */
 static void add_run(struct memory *memory, const struct comparison_run *run,
                     const struct selection *selection, const struct text_pair *pair)
 {

@@ -373,7 +373,7 @@ static int read_layer(struct layer *layer, struct viewer *viewer, size_t number,
     return layer->lengths ? 0 : -1;
 }
 
-/* ‖V·M·Yᵀ‖ of a head and a later head: m is [dv, d]; `room` holds two such matrices. */
+/* ‖V·M·Yᵀ‖ of a head and a later head: m is [dv, d]; `room` is scratch memory for two of these. */
 static double composed(const double *v, struct matrix m, const double *y, double *room)
 {
     size_t rows = m.rows;

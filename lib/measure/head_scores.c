@@ -15,7 +15,7 @@ enum {
     OFFSET_MAX = 1 << 24,
     RANDOM_HALF = 25, /* random tokens, which then repeat */
     REPEATS = 16,     /* number of such texts */
-    NAMED_COUNT = 10, /* fewer pairs or needles give no names to heads */
+    NAMED_COUNT = 10, /* heads get no names with fewer pairs or needles */
 };
 
 static const double VERDICT_LEAST = 0.5;
@@ -306,8 +306,8 @@ const uint32_t *head_copies(const struct tokenized *text, struct arena *arena, s
     return before;
 }
 
-/* Roles are measured on the texts if other scores are, else on repeated tokens; without the score
- * of any role, nowhere. */
+/* Roles are measured on the texts if other scores are, else on repeated tokens; not at all without
+ * a score of a role. */
 static enum score_material role_material(const struct head_survey *survey)
 {
     bool wanted = false;
@@ -324,7 +324,7 @@ struct count {
     const struct head_text *texts; /* [text_count] */
     size_t text_count;
     bool random;     /* run random tokens instead of the texts */
-    int layer;       /* whose values are held; -1: none */
+    int layer;       /* of the held values; -1: none */
     double **values; /* [text] [score, head, query], those of roles last; NaN: no value */
 };
 

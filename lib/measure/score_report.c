@@ -395,7 +395,7 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
     }
 }
 
-/* What the last rows are in text. */
+/* Add the totals to the facts of a report. */
 static void put_sums(struct facts *facts, const struct score_view *view,
                      const struct score_totals *totals, struct arena *arena, struct err *err)
 {

@@ -67,7 +67,7 @@ struct report text_origin_report(const struct text_origin *origin, const struct 
         .precision = origin->viewer->model.weights.precision,
         .mechanism = origin->mechanism,
         .sentence = *sentence,
-        .has_encoder = true, /* the source is not what the numbers are about */
+        .has_encoder = true, /* the numbers are not of the source */
     };
     if (origin->source)
         report.source = *origin->source;

@@ -17,7 +17,7 @@ static const struct attention_method *const methods[ATTENTION_KINDS] = {
 
 /* --- memory of threads ------------------------------------------------------------------------ */
 
-/* The buffers, and their bytes, that a thread needs; false: more than can be counted. */
+/* Compute the buffers that a thread needs, and their bytes; false: the size overflows. */
 static bool measure(struct attention_size *size, size_t *bytes,
                     const struct attention_problem *problem)
 {
@@ -43,7 +43,7 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys)
         .config = config, .queries = queries, .keys = keys, .fresh_keys = keys};
     enum site_part last = config->n_encoder_layer ? PART_CROSS : PART_SENTENCE;
     size_t all = 0;
-    for (enum site_part part = PART_SENTENCE; part <= last; part++) { /* each has its own */
+    for (enum site_part part = PART_SENTENCE; part <= last; part++) { /* one for each part */
         struct attention_size size;
         size_t bytes = 0;
         problem.rule = score_rule_read(config, part, 0);
@@ -215,7 +215,7 @@ static int begin_maps(struct pass *pass, size_t layer)
     return 0;
 }
 
-/* The memory of a head's map; NULL: it is not wanted. */
+/* The memory of a head's map; NULL: it is not watched. */
 static float *map_of(const struct attention_head *head, size_t map)
 {
     const struct pass *pass = head->layer->pass;
@@ -225,7 +225,7 @@ static float *map_of(const struct attention_head *head, size_t map)
     return places ? places[head->text * pass->config->n_head + head->head] : NULL;
 }
 
-/* Announce a map that was not lent, which is finite. */
+/* Announce a map that was not lent. Its numbers have been checked. */
 static enum pass_state announce_map(struct pass *pass, size_t map, size_t layer)
 {
     const struct batch *batch = pass->batch;
@@ -254,8 +254,8 @@ static struct matrix head_part(struct matrix whole, struct span rows, size_t hea
     return matrix_columns(matrix_rows(whole, rows.first, rows.count), head * width, width);
 }
 
-/* A number for a head: the same for all texts, so that the draws of a head do not depend on
- * which others are watched, nor on their order. */
+/* The key of a head's random numbers: the same for all texts, and independent of which heads are
+ * watched and of their order. */
 static uint64_t dropout_key(const struct attention_layer *layer, size_t head)
 {
     const struct pass *pass = layer->pass;
@@ -318,7 +318,7 @@ static void compute_head(void *context, size_t round, size_t thread)
             break;
 }
 
-/* About how many multiply-adds all heads take: with few, the pool uses one thread. */
+/* Estimated multiply-adds of all heads: with few, the pool uses one thread. */
 static double work_of(const struct pass *pass)
 {
     const struct config *c = pass->config;

@@ -34,7 +34,7 @@ static bool measure(struct attention_size *size, const struct attention_problem 
     return strip_measure(size, problem);
 }
 
-/* Fetch the kernels of strips of so many queries against `keys` keys. */
+/* Fetch the kernels of strips of a row size with `keys` keys. */
 static void fetch_kernels_of(struct attention_layer *layer, size_t rows, size_t keys)
 {
     size_t rest = strip_round_up(keys % KEY_PANEL, STEP);
@@ -53,7 +53,7 @@ static void fetch_kernels_of(struct attention_layer *layer, size_t rows, size_t 
         strip_fetch_context(layer, rows, rest, false);
 }
 
-/* Fetch the kernels of strips of so many queries against any keys: blocks begin anywhere. */
+/* Fetch the kernels of strips of a row size with any range of keys, since blocks begin anywhere. */
 static void fetch_all_kernels_of(struct attention_layer *layer, size_t rows)
 {
     size_t widest = layer->pass->scratch.attention[0].stride;
@@ -95,7 +95,7 @@ static bool put_scores(const struct attention_head *head, struct matrix rows, si
     return sound;
 }
 
-/* Masked scores are -infinity, whose softmax is 0. */
+/* Set masked scores to -infinity; their softmax is 0. */
 static enum head_fault mask_before(const struct attention_head *head, struct matrix rows,
                                    size_t query)
 {
@@ -142,8 +142,8 @@ static enum head_fault mask_after(const struct attention_head *head, struct matr
     return HEAD_SOUND;
 }
 
-/* Turn a few rows of scores into weights; masked keys get weight 0. Numbers that are not finite are
- * found in the scores, or by the softmax. */
+/* Convert a few rows of scores to weights; masked keys get weight 0. Non-finite numbers are
+ * detected in the scores, or by the softmax. */
 static enum head_fault weigh_rows(const struct attention_head *head, struct matrix rows,
                                   size_t query)
 {
@@ -160,7 +160,8 @@ static enum head_fault weigh_rows(const struct attention_head *head, struct matr
     return sound ? fault : HEAD_NO_NUMBER;
 }
 
-/* As many rows at a time as stay in the processor's cache between the steps of the softmax. */
+/* Process as many rows at a time as fit into the processor's cache between the steps of the
+ * softmax. */
 static enum head_fault weigh_strip(const struct attention_head *head, const struct strip *strip,
                                    size_t keys)
 {
@@ -195,9 +196,9 @@ static enum head_fault compute_strip(const struct attention_head *head, const st
 
 /* --- block by block --------------------------------------------------------------------------- */
 
-/* Of each query of a strip, over the blocks so far. */
+/* The state of each query of a strip after some blocks. */
 struct so_far {
-    float *largest; /* [rows] of its scores */
+    float *largest; /* [rows] the largest score */
     float *sum;     /* [rows] of e^(score - largest) */
 };
 
@@ -225,7 +226,7 @@ static enum head_fault put_panels(const struct attention_head *head, const struc
     return HEAD_SOUND;
 }
 
-/* Scaled scores of a block, also as weights, until the sum is known. */
+/* Store the scaled scores of a block as masked scores, and as weights until the sum is known. */
 static void put_block(const struct attention_head *head, size_t query, struct key_range keys,
                       const float *scaled)
 {
@@ -257,7 +258,7 @@ static void finish_maps(const struct attention_head *head, size_t query, float l
     nontemporal_fill(weights + keys.end, future, 0.0f);
 }
 
-/* Turn one query's scores of a block into e^(score - largest), and scale the earlier sums. */
+/* Replace one query's scores of a block by e^(score - largest), and scale the earlier sums. */
 static void add_block(const struct attention_head *head, size_t query, size_t index, float *scores,
                       struct key_range keys)
 {

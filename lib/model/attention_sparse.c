@@ -1,19 +1,19 @@
-/* attention_sparse.c: attention that takes fewer products than dense attention, a query at a time:
- * to the keys of a pattern, to means of keys, or by sums over keys.
+/* attention_sparse.c: attention with fewer products than dense attention, one query at a time: to
+ * the keys of a pattern, to means of keys, or by sums over keys.
  *
  * Sparse: the keys of a pattern, one by one. Time and memory grow with the visible keys. Sums have
  * the order of dense attention: a pattern of all keys gives the same bits.
  *
- * Low-rank: the text in R segments of nearly the same size; a query attends to the mean key and the
- * mean value of each. Time is n · R, memory R. A segment counts as often as it has tokens, and they
- * share its weight equally: the weights are those of dense attention in which each key is the mean
- * of its segment, and with a segment for each token those of the model.
+ * Low-rank: the text is split into R segments of nearly equal size; a query attends to the mean key
+ * and the mean value of each. Time is n · R, memory R. A segment's weight is multiplied by its
+ * number of tokens and shared equally among them: the weights are those of dense attention in which
+ * each key is the mean of its segment, and with a segment for each token those of the model.
  *
  * Linear: φ(q) · (Σ φ(k) vᵀ) / φ(q) · Σ φ(k), with φ(x) = elu(x) + 1 of q and k unscaled. The sums
- * run along the text, and a cache keeps them: one more token costs the same for texts of any
- * length. Only watched maps are computed as such, row by row: scores φ(q) · φ(k), masked the same
- * with 0 for masked keys, weights rows of that divided by their sum. So are queries whose window
- * leaves a key out, as nothing is ever subtracted from a sum.
+ * run along the text and are stored in a cache: one more token costs the same for texts of any
+ * length. Watched maps are computed row by row: scores φ(q) · φ(k), masked the same with 0 for
+ * masked keys, weights a row of masked divided by its sum. Queries with a key outside their window
+ * are computed from such rows, too, as keys are never subtracted from the sums.
  */
 #include <math.h>
 #include <string.h>
@@ -27,7 +27,7 @@
 
 enum {
     FEW = 64,   /* keys at a time */
-    CHAINS = 8, /* sums at a time: a fused multiply-add takes four cycles, two start in each */
+    CHAINS = 8, /* sums at a time: a multiply-add takes four cycles, and two start in each */
 };
 
 static bool measure(struct attention_size *size, const struct attention_problem *problem)
@@ -42,7 +42,8 @@ static bool measure(struct attention_size *size, const struct attention_problem 
     return true;
 }
 
-/* y[i] = x · rows[i], whose elements are `step` floats apart: one chain each, as in a kernel. */
+/* y[i] = x · rows[i], with elements `step` floats apart; each product is one chain, as in a
+ * kernel. */
 FOR_EACH_ISA
 static void multiply_chains(float *restrict y, const float *restrict x,
                             const float *const rows[CHAINS], size_t width, size_t step)
@@ -54,7 +55,7 @@ static void multiply_chains(float *restrict y, const float *restrict x,
     memcpy(y, sums, sizeof sums);
 }
 
-/* q · k of some keys, in ascending order; those of a cache are in panels. */
+/* Compute q · k of some keys, in ascending order. Cached keys are in panels. */
 static void multiply_keys(const struct attention_head *head, size_t query, const uint32_t *keys,
                           size_t count, float *to)
 {
@@ -78,7 +79,7 @@ static void multiply_keys(const struct attention_head *head, size_t query, const
     }
 }
 
-/* Raw scores, of all keys. */
+/* Compute the raw scores of all keys. */
 static bool put_scores(const struct attention_head *head, size_t query)
 {
     float *row = strip_map_row(head, head->scores, query);
@@ -91,7 +92,8 @@ static bool put_scores(const struct attention_head *head, size_t query)
     return !row || first_nonfinite(row, head->keys) == head->keys;
 }
 
-/* Write a row of a map, if it is watched: the visible keys from memory->row, else `others`. */
+/* Write a row of a map, if it is watched: visible keys from memory->row, other keys get
+ * `others`. */
 static void put_row(const struct attention_head *head, float *map, size_t query, size_t count,
                     float others)
 {
@@ -102,7 +104,7 @@ static void put_row(const struct attention_head *head, float *map, size_t query,
         row[head->memory->seen[i]] = head->memory->row[i];
 }
 
-/* In chains of CHAIN keys of the text. */
+/* Sum the weighted values in chains of CHAIN keys of the text. */
 static void sum_values(const struct attention_head *head, size_t count)
 {
     const struct attention_memory *memory = head->memory;
@@ -179,7 +181,7 @@ static struct key_range segment(const struct attention_head *head, size_t index,
     return (struct key_range){index * head->keys / count, (index + 1) * head->keys / count};
 }
 
-/* memory->sums: mean keys [dk, R], then mean values [R, dv]. */
+/* Compute memory->sums: mean keys [dk, R], then mean values [R, dv]. */
 static void find_means(const struct attention_head *head, size_t count)
 {
     size_t dk = head->k.columns;
@@ -200,7 +202,8 @@ static void find_means(const struct attention_head *head, size_t count)
     }
 }
 
-/* A row of a map, if it is watched: each key has the number of its segment, or its share of it. */
+/* Write a row of a map, if it is watched: each key gets its segment's number, or an equal share of
+ * it. */
 static void put_segments(const struct attention_head *head, float *map, size_t query, size_t count,
                          bool shared)
 {
@@ -274,7 +277,7 @@ static const float *phi(const struct attention_head *head, const float *x)
 {
     size_t width = head->q.columns;
     phi_rows((struct matrix){head->memory->row, 1, width, width},
-             (struct matrix){(float *)x, 1, width, width}); /* it is only read */
+             (struct matrix){(float *)x, 1, width, width}); /* only read */
     return head->memory->row;
 }
 
@@ -283,8 +286,8 @@ static const float *row_of(struct matrix matrix, size_t row)
     return matrix.data + row * matrix.stride;
 }
 
-/* The sums over the keys before the first query; keys of a cache that are not in its sums yet are
- * added. */
+/* Begin with the sums over the keys before the first query, after adding cached keys that are not
+ * in the cache's sums yet. */
 static struct running_sum begin_sum(const struct attention_head *head, struct cache_sum *kept)
 {
     struct running_sum sum = {head->memory->sums, head->k.columns, head->v.columns};
@@ -301,7 +304,7 @@ static struct running_sum begin_sum(const struct attention_head *head, struct ca
     return sum;
 }
 
-/* Each query after its own key is added; without a mask, after all keys. */
+/* Compute the context of each query after adding its own key or, without a mask, all keys. */
 static enum head_fault compute_sums(const struct attention_head *head)
 {
     struct cache_sum *kept =
@@ -325,7 +328,7 @@ static enum head_fault compute_sums(const struct attention_head *head)
     return HEAD_SOUND;
 }
 
-/* φ of all keys, as panels. */
+/* Compute φ of all keys, as panels. */
 static void pack_phi(const struct attention_head *head)
 {
     size_t width = head->k.columns;
@@ -377,7 +380,7 @@ static enum head_fault compute_linear_row(const struct attention_head *head,
     return HEAD_SOUND;
 }
 
-/* The head up to the first query whose window leaves a key out. */
+/* The part of a head before the first query with a key outside its window. */
 static struct attention_head before_window(const struct attention_head *head)
 {
     struct attention_head part = *head;
@@ -395,7 +398,7 @@ static enum head_fault compute_linear(const struct attention_head *head)
 {
     struct attention_head summed = before_window(head);
     bool maps = head->scores || head->masked || head->weights;
-    size_t first = maps ? 0 : summed.q.rows; /* that is computed row by row */
+    size_t first = maps ? 0 : summed.q.rows; /* first query that is computed row by row */
     if (first < head->q.rows)
         pack_phi(head);
     enum head_fault fault = strip_for_each(head, first, 1, compute_linear_row);

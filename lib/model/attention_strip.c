@@ -54,7 +54,7 @@ bool strip_measure(struct attention_size *size, const struct attention_problem *
     return num_multiply(&size->panels, strip_round_up(problem->fresh_keys, KEY_PANEL), c->d_k);
 }
 
-/* What all heads do with a kernel: about a call for every strip. */
+/* Estimated multiply-adds of a kernel in all heads: about one call per strip. */
 static double work_of(const struct attention_layer *layer, const struct kernel_shape *shape)
 {
     const struct pass *pass = layer->pass;
@@ -201,7 +201,7 @@ enum head_fault strip_for_each(const struct attention_head *head, size_t first, 
     return fault;
 }
 
-/* The part of a range from `key` on that lies in one panel. */
+/* The number of keys of a range that are in the same panel as `key`, from `key` on. */
 static size_t part_of_panel(struct key_range keys, size_t key)
 {
     size_t in_panel = KEY_PANEL - key % KEY_PANEL;
@@ -227,10 +227,10 @@ void strip_scores(const struct attention_head *head, const struct strip *strip,
 
 enum { NO_CHAIN = -1 };
 
-/* A context as it grows. */
+/* A context that is being summed. */
 struct sum {
-    const float *weights; /* of what comes next */
-    float *to;            /* of the chain that is worked on: memory->context, or memory->part */
+    const float *weights; /* of the next keys */
+    float *to;            /* sum of the current chain: memory->context, or memory->part */
     ptrdiff_t chain;      /* its number, or NO_CHAIN */
 };
 
@@ -245,7 +245,7 @@ static void end_chain(const struct attention_head *head, const struct strip *str
     sum->to = memory->part;
 }
 
-/* Values of some keys of one panel, times weights that are rounded here. */
+/* Multiply the values of some keys of a panel by their weights, which are rounded here. */
 static void add_pairs(const struct attention_head *head, const struct strip *strip,
                       const struct kernel *kernel, struct key_range keys, const struct sum *sum)
 {
@@ -258,7 +258,7 @@ static void add_pairs(const struct attention_head *head, const struct strip *str
         kernel_call(kernel, values, memory->weight_pairs, sum->to + i, values);
 }
 
-/* Some keys of one panel. */
+/* Add some keys of one panel. */
 static void add_part(const struct attention_head *head, const struct strip *strip, struct sum *sum,
                      struct key_range keys)
 {
@@ -285,7 +285,7 @@ void strip_context(const struct attention_head *head, const struct strip *strip,
     const struct attention_memory *memory = head->memory;
     struct sum sum = {weights, memory->context, NO_CHAIN};
     if (adds && keys.first < CHAIN)
-        sum.chain = 0; /* which continues from range to range */
+        sum.chain = 0; /* the first chain continues from range to range */
     else if (adds)
         sum.to = memory->part;
     for (size_t key = keys.first, count = 0; key < keys.end; key += count) {

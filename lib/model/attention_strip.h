@@ -1,13 +1,13 @@
-/* attention_strip.h: what attention's own files share: a kind of attention, a layer, a head; and a
- * few queries of one head, a strip, against a range of keys, by kernels.
+/* attention_strip.h: shared by the files of attention: a kind of attention, a layer, a head; and
+ * products of a strip, a few queries of one head, with a range of keys, by kernels.
  *
- * Keys are packed once a head, as panels of KEY_PANEL, or are in a cache as such. A strip's scores
- * become weights in place and are multiplied with the values. Ranges begin and end at multiples of
- * STEP; keys that do not exist score 0, and their weight must be 0.
+ * Keys are packed once for each head, in panels of KEY_PANEL, or are in the panels of a cache. A
+ * strip's scores become weights in place and are multiplied with the values. Ranges begin and end
+ * at multiples of STEP; keys that do not exist score 0, and their weight must be 0.
  *
- * A context is a sum over keys: one chain of multiply-adds for every CHAIN keys of the text, added
- * in their order (one over thousands of keys would lose four times as much to rounding). Where a
- * chain begins depends on the key alone.
+ * A context is a sum over keys: one chain of multiply-adds for every CHAIN keys of the text; the
+ * chains are added in their order. (One chain of thousands of keys would have four times the
+ * rounding error.) The chain of a key depends on its index alone.
  *
  *     strip_scores(head, &strip, range, memory->scores);
  *     ... weights in place of scores ...
@@ -25,13 +25,13 @@
 #include "model/score_rule.h"
 
 enum {
-    STRIP = 32, /* queries that are worked on together, at most */
+    STRIP = 32, /* most queries in a strip */
     STEP = 16,  /* kernels exist for one row, and for multiples of this many rows and keys */
     ROW_SIZES = 1 + STRIP / STEP,
     KEY_SIZES = KEY_PANEL / STEP,
-    CHAIN = 256, /* keys whose values are summed in one chain; a multiple of KEY_PANEL */
+    CHAIN = 256, /* keys in one chain of a sum of values; a multiple of KEY_PANEL */
     ATTENTION_BUFFERS = 12,
-    FIRST_OF_PAIRS = 8, /* these buffers begin as 0 */
+    FIRST_OF_PAIRS = 8, /* the buffers from this one on are zeroed */
 };
 
 /* The buffers of a thread for one head. Not every method uses all of them. */
@@ -42,22 +42,22 @@ struct attention_memory {
             float *scores;  /* [rows of a strip, stride] */
             float *context; /* [rows of a strip, context_stride] */
             float *part;    /* the same for a chain that is added to it, if there may be several */
-            float *row;     /* of one query, or a few numbers for each of a strip */
+            float *row;     /* of one query, or a few numbers for each query of a strip */
             float *sums;    /* of linear and of low-rank attention */
-            uint32_t *seen, *drawn; /* the keys of a query in a pattern, and the random ones */
+            uint32_t *seen, *drawn; /* visible keys of a query in a pattern; random ones */
             /* In bf16, pairs of rounded numbers: */
-            uint32_t *key_pairs, *value_pairs; /* in pages: cache.h; if they are in no cache */
+            uint32_t *key_pairs, *value_pairs; /* pages (cache.h) of keys that are in no cache */
             uint32_t *query_pairs;             /* [queries, query_stride] */
             uint32_t *weight_pairs; /* [rows of a strip, weight_stride], for the keys of a panel */
         };
         void *buffers[ATTENTION_BUFFERS];
     };
-    float *maps[ATTENTION_MAPS]; /* [STRIP, keys] rows of maps that a lender takes; else NULL */
+    float *maps[ATTENTION_MAPS]; /* [STRIP, keys] rows for a lender; else NULL */
     size_t stride, context_stride, query_stride, weight_stride;
 };
 
-/* The floats, keys or pairs of each buffer. Those of scores, context and part follow from rows and
- * strides. */
+/* The number of elements of each buffer. Those of scores, context and part are computed from rows
+ * and strides. */
 struct attention_size {
     union {
         struct {
@@ -69,27 +69,27 @@ struct attention_size {
     size_t rows, part_rows, stride, context_stride, query_stride, weight_stride;
 };
 
-/* What the memory must be large enough for: the longest text of a batch. */
+/* The longest text of a batch, for which the memory must suffice. */
 struct attention_problem {
     const struct config *config;
     struct score_rule rule; /* of the first layer */
     size_t queries, keys;
-    size_t fresh_keys; /* those that are in no cache */
-    bool maps;         /* any attention map is */
+    size_t fresh_keys; /* keys that are in no cache */
+    bool maps;         /* an attention map is watched */
     bool bf16;         /* products are made of pairs of rounded numbers */
 };
 
-/* What all heads of one layer share. */
+/* State shared by all heads of a layer. */
 struct attention_layer {
     struct pass *pass;
     size_t layer;
     struct score_rule rule;
     bool wants_context;
     bool bf16;      /* products are made of pairs of rounded numbers */
-    unsigned edits; /* a bit a map that is changed, from SITE_SCORES on; dense attention alone */
+    unsigned edits; /* a bit for each edited map, from SITE_SCORES on; dense attention only */
     struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* by rows, keys */
-    struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* …; add to what is there */
-    atomic_size_t first_fault; /* that of the lowest round: round · HEAD_FAULTS + fault */
+    struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* and by addition */
+    atomic_size_t first_fault; /* the lowest round · HEAD_FAULTS + fault */
 };
 
 /* One head of one text. */
@@ -97,17 +97,17 @@ struct attention_head {
     const struct attention_layer *layer;
     const struct attention_memory *memory;
     struct matrix q, k, v, context; /* this head's columns, this text's rows */
-    struct cache *cache;            /* NULL, or where all keys and values are */
+    struct cache *cache;            /* has all keys and values; NULL: no cache */
     size_t text, head;
     size_t group;                               /* of keys and values */
-    size_t past, keys;                          /* queries before the first; keys, all of them */
-    float *scores, *softmax, *masked, *weights; /* [T, S] where wanted, else NULL */
-    struct lent_maps lent;                      /* the rows of these: site.h */
-    uint64_t dropout_key;                       /* a number for the head */
+    size_t past, keys;                          /* number of earlier queries; of all keys */
+    float *scores, *softmax, *masked, *weights; /* [T, S] if watched, else NULL */
+    struct lent_maps lent;                      /* rows of these maps (site.h) */
+    uint64_t dropout_key;                       /* key of the head's random numbers */
     float slope;                                /* of ALiBi; 0: none */
 };
 
-/* How a head can fail. */
+/* Causes of failure of a head. */
 enum head_fault {
     HEAD_SOUND,
     HEAD_NO_NUMBER, /* a score is not finite */
@@ -118,11 +118,11 @@ enum head_fault {
 
 /* One kind of attention. */
 struct attention_method {
-    /* Say how much memory a thread needs; false: more than can be counted. */
+    /* Compute the memory that a thread needs; false: the size overflows. */
     bool (*measure)(struct attention_size *size, const struct attention_problem *problem);
     /* Before the heads of a layer: fetch kernels. NULL: none are needed. */
     void (*prepare)(struct attention_layer *layer);
-    /* One head of one text: its maps where they are wanted, and its context. */
+    /* Compute one head of one text: its watched maps, and its context. */
     enum head_fault (*compute)(const struct attention_head *head);
 };
 
@@ -131,7 +131,7 @@ extern const struct attention_method attention_dense, attention_sparse, attentio
 
 /* --- strips ----------------------------------------------------------------------------------- */
 
-/* Queries first … first + rows - 1 of the text's new ones. */
+/* Queries first … first + rows - 1 of the text's new queries. */
 struct strip {
     size_t first, rows;
 };
@@ -141,11 +141,10 @@ size_t strip_round_up(size_t size, size_t step);
 /* The keys that are visible to a query. */
 struct key_range strip_visible(const struct attention_head *head, size_t query);
 
-/* What a thread needs beside its rows and their stride; false: more than can be counted. */
+/* Compute the sizes of a thread's memory, given rows and stride; false: a size overflows. */
 bool strip_measure(struct attention_size *size, const struct attention_problem *problem);
 
-/* Kernels by the rows they compute: 1 (a step of a text that grows), 16 and 32, as sizes 0, 1, 2.
- */
+/* Row sizes of kernels: 0 for one row (a generated token), 1 for 16 rows, 2 for 32 rows. */
 size_t strip_row_size(size_t rows);
 size_t strip_rows_of_size(size_t size);
 
@@ -154,8 +153,8 @@ size_t strip_rows_of_size(size_t size);
 void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t keys);
 void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t keys, bool add);
 
-/* Work on the queries from `first` on, at most `most` at once, until one fails. The rows of maps of
- * each strip go to the lender, if it takes them. */
+/* Process the queries from `first` on in strips of at most `most`, until one fails. Pass each
+ * strip's rows of maps to the lender, if it takes rows. */
 typedef enum head_fault strip_work(const struct attention_head *head, const struct strip *strip);
 enum head_fault strip_for_each(const struct attention_head *head, size_t first, size_t most,
                                strip_work *work);
@@ -177,15 +176,15 @@ void strip_context(const struct attention_head *head, const struct strip *strip,
                    struct key_range keys, const float *weights, bool adds);
 void strip_write_context(const struct attention_head *head, const struct strip *strip);
 
-/* The row of a query in an attention map; NULL: it is not wanted. */
+/* The row of a query in an attention map; NULL: it is not watched. */
 float *strip_map_row(const struct attention_head *head, float *map, size_t query);
 
-/* Write one row of an attention map, if it is wanted: its first `count` cells; what the others are.
- */
+/* Write a row of an attention map, if it is watched: its first `count` cells, and `others` in all
+ * later cells. */
 void strip_put_row(const struct attention_head *head, float *map, size_t query, const float *from,
                    size_t count, float others);
 
-/* The same of the cells of a range, which are at their indices in `from`. */
+/* The same for the cells of a range, which have the same indices in `from`. */
 void strip_put_range(const struct attention_head *head, float *map, size_t query, const float *from,
                      struct key_range keys, float others);
 
@@ -195,8 +194,8 @@ void strip_drop(const struct attention_head *head, float *weights, size_t query,
 
 /* --- edits: edit.c ---------------------------------------------------------------------------- */
 
-/* Apply those of a map to some of a query's cells, of which `row` has them all; of scores to a few
- * rows; of masked scores, too, where what is the largest of a row may be another one then. */
+/* Apply the edits of a map to some cells of a query's row; of scores to a few rows; of masked
+ * scores to a few rows, with their largest scores computed again. */
 void attention_edit(const struct attention_head *head, enum site site, size_t query, float *row,
                     struct key_range keys);
 void attention_edit_scores(const struct attention_head *head, struct matrix rows, size_t query);

@@ -23,7 +23,7 @@ size_t head_pairs_of_values(size_t d_v)
     return (d_v + PAIR_COLUMNS - 1) / PAIR_COLUMNS * HEAD_PAIRS_APART;
 }
 
-/* How many columns of values stand beside each other from one on. */
+/* The number of columns in the group of PAIR_COLUMNS that begins at `first`. */
 static size_t columns_from(size_t first, size_t d_v)
 {
     return d_v - first < PAIR_COLUMNS ? d_v - first : PAIR_COLUMNS;
@@ -120,7 +120,7 @@ static size_t value_stride(const struct config *config)
     return matrix_stride(config->n_kv_head * config->d_v);
 }
 
-/* Floats or pairs in a page, which are of the same size: those of a head's keys, of a layer. */
+/* Words of a page, which are floats or pairs: number for a head's keys, and for a layer. */
 static size_t key_words(const struct config *c, enum precision precision)
 {
     return precision == PRECISION_BF16 ? head_pairs_of_keys(c->d_k) : c->d_k * KEY_PANEL;
@@ -177,7 +177,7 @@ static int take_sums(struct cache *cache, struct err *err)
 
 int cache_reserve(struct cache *cache, enum precision precision, size_t count, struct err *err)
 {
-    if (cache->precision != precision) { /* an empty cache is for passes of any */
+    if (cache->precision != precision) { /* an empty cache can change its precision */
         assert(cache->count == 0);
         arena_release(&cache->arena);
         *cache = (struct cache){.config = cache->config, .precision = precision};
@@ -240,8 +240,8 @@ void cache_add(struct cache *cache, size_t count)
     assert(pages_for(cache->count) <= cache->page_count);
 }
 
-/* Values after the last token are multiplied with 0, so they must be numbers; keys there give
- * scores that are never read. */
+/* Values after the last token are multiplied by 0, so they must be finite; scores of keys there are
+ * not read. */
 static void clear_values(struct cache *cache, size_t layer, size_t token)
 {
     const struct config *c = cache->config;
@@ -259,7 +259,7 @@ void cache_forget(struct cache *cache, size_t count)
     size_t end = cache->page_count * KEY_PANEL;
     assert(count <= cache->count);
     cache->count = count;
-    for (size_t i = 0; i < sums; i++) /* nothing is taken out of a sum: it begins anew */
+    for (size_t i = 0; i < sums; i++) /* a sum cannot be reduced: it is computed again */
         if (cache->sums[i].count > count)
             cache->sums[i].count = 0;
     for (size_t layer = 0; layer < cache->config->n_layer; layer++) /* page by page */
@@ -267,7 +267,7 @@ void cache_forget(struct cache *cache, size_t count)
             clear_values(cache, layer, token);
 }
 
-/* Its running sums begin anew. */
+/* The running sums of the copy are computed again. */
 int cache_copy(struct cache *cache, const struct cache *from, struct err *err)
 {
     size_t words = from->config->n_layer * layer_words(from->config, from->precision);

@@ -71,8 +71,8 @@ struct cache_sum *cache_sum(const struct cache *cache, size_t layer, size_t head
 
 /* --- pages of pairs --------------------------------------------------------------------------- */
 
-/* Keys [dk / 2, KEY_PANEL] as pairs of neighbouring channels; values [dv / PAIR_COLUMNS]
- * [KEY_PANEL / 2, PAIR_COLUMNS] as pairs of tokens, padded with zeros. The pairs of a page: */
+/* Keys [dk / 2, KEY_PANEL] as pairs of neighbouring channels; values [dv / PAIR_COLUMNS] [KEY_PANEL
+ * / 2, PAIR_COLUMNS] as pairs of tokens, padded with zeros. Number of pairs in a page: */
 size_t head_pairs_of_keys(size_t d_k);
 size_t head_pairs_of_values(size_t d_v);
 

@@ -61,7 +61,7 @@ static size_t tokens_of(const struct tensor *values)
     return values->shape[values->rank - 2];
 }
 
-/* The one of several texts that a text takes, of those that have as many tokens; NULL: none has. */
+/* Choose one of the source's texts that have enough tokens; NULL: there is none. */
 static const struct tensor *choose(const struct edit_source *source, const struct tensor *values,
                                    size_t number, size_t tokens)
 {
@@ -76,7 +76,7 @@ static const struct tensor *choose(const struct edit_source *source, const struc
             return &values[i];
 }
 
-/* One row of one head; `from` is what the source has there, `step` apart. */
+/* Edit one row of one head; `from` is the source's row, with elements `step` apart. */
 static void edit_row(const struct edit *edit, const struct edit_block *block, float *row,
                      const float *from, size_t step)
 {
@@ -121,7 +121,7 @@ static void apply(const struct edit *edit, const struct edit_block *block, size_
     for (size_t i = 0; i < block->rows; i++) {
         size_t row = block->first_row + (block->one_row ? 0 : i);
         bool unknown = edit->source && edit->source->longest != SIZE_MAX &&
-                       row >= block->row_places; /* a token that came after */
+                       row >= block->row_places; /* a token after the prompt */
         if (!unknown && places_have(&edit->tokens, row, block->row_places))
             edit_row(edit, block, block->data + head * block->head_stride + i * block->row_stride,
                      values ? from + row * values->stride[rank - 2] : NULL, step);

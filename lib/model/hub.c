@@ -8,7 +8,7 @@
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Those that had their names before names had owners. */
+/* Models named before names had owners. */
 static const struct owner_row {
     const char *model, *owner;
 } owners[] = {
@@ -30,7 +30,7 @@ static const struct owner_row *find_owner(const char *model)
     return NULL;
 }
 
-/* The bytes of `model` or `owner/model` with which a text begins; 0: it does not. */
+/* The size of `model` or `owner/model` at the beginning of a text; 0: there is none. */
 static size_t size_of_model(const char *text)
 {
     size_t size = *text == '.' ? 0 : strspn(text, part_characters);
@@ -38,7 +38,7 @@ static size_t size_of_model(const char *text)
     return rest ? size + 1 + rest : size;
 }
 
-/* Which may be in parts, refs/pr/1, but leads nowhere else. */
+/* A revision may have several parts, such as refs/pr/1, but no `..`. */
 static bool is_revision(const char *text)
 {
     const char *end = text;
@@ -47,7 +47,7 @@ static bool is_revision(const char *text)
     return *text && !*end && *text != '/' && !strstr(text, "..") && end - text < HUB_REVISION_BYTES;
 }
 
-/* False: the text is no name. */
+/* False: the text is not a name. */
 static bool read_name(struct hub_name *name, const char *text)
 {
     size_t size = size_of_model(text);
@@ -60,7 +60,7 @@ static bool read_name(struct hub_name *name, const char *text)
     return true;
 }
 
-/* An address may go on, with /tree/main. */
+/* An address may continue, for example with /tree/main. */
 static bool read_address(struct hub_name *name, const char *path)
 {
     size_t size = size_of_model(path);
@@ -81,7 +81,7 @@ bool hub_guess(struct hub_name *name, const char *text)
         if (strncmp(path, addresses[i], strlen(addresses[i])) == 0)
             path += strlen(addresses[i]);
     bool is_address = path != text;
-    if (strncmp(path, "./", 2) == 0 && !strchr(path + 2, '/')) /* the folder that is to come */
+    if (strncmp(path, "./", 2) == 0 && !strchr(path + 2, '/')) /* a future folder */
         path += 2;
     if (!(is_address ? read_address : read_name)(name, path))
         return false;
@@ -90,13 +90,13 @@ bool hub_guess(struct hub_name *name, const char *text)
         snprintf(name->model, sizeof name->model, "%s/%s", row->owner, row->model);
     snprintf(owner, sizeof owner, "%.*s", (int)strcspn(name->model, "/"), name->model);
     bool is_local =
-        !is_address && file_is_directory(owner); /* a path into it is none of the Hub's */
+        !is_address && file_is_directory(owner); /* then it is a path, not a name of the Hub */
     return row || (strchr(name->model, '/') && !is_local);
 }
 
 /* --- the cache -------------------------------------------------------------------------------- */
 
-/* What says where it is, the first that does. */
+/* Environment variables with the cache's location; the first that is set counts. */
 static const struct cache_row {
     const char *variable, *folder;
 } caches[] = {
@@ -107,9 +107,9 @@ static const struct cache_row {
     {"HOME", "/.cache/huggingface/hub"},
 };
 
-enum { COMMIT_BYTES = 128 }; /* that a branch may be: a commit's name has 40 */
+enum { COMMIT_BYTES = 128 }; /* limit; a commit has 40 */
 
-/* *path stays as it is: nothing says where the cache is. */
+/* *path is unchanged if no variable is set. */
 static int find_cache(const char **path, struct arena *arena, struct err *err)
 {
     const char *home = getenv("HOME");
@@ -125,7 +125,7 @@ static int find_cache(const char **path, struct arena *arena, struct err *err)
     return 0;
 }
 
-/* A branch or a tag is a file that names a commit; else the revision is one. */
+/* A branch or a tag is a file that names a commit; other revisions are commits. */
 static int read_commit(char commit[COMMIT_BYTES], const char *folder, const char *revision,
                        struct arena *arena, struct err *err)
 {

@@ -1,9 +1,9 @@
-/* hub.h: models of the Hugging Face Hub by their names: those that its cache on this machine holds.
- * The cache is only read, and no network is used.
+/* hub.h: finds models of the Hugging Face Hub by name, in the Hub's cache on this machine. The cache
+ * is only read, and no network is used.
  *
  *     const char *path = NULL;
  *     if (hub_find(&path, "EleutherAI/pythia-70m@step3000", &arena, err)) ...
- *     if (path) ... a directory, with config.json and what else is there
+ *     if (path) ... a directory with config.json and other files
  */
 #ifndef ATTN_MODEL_HUB_H
 #define ATTN_MODEL_HUB_H
@@ -18,21 +18,20 @@ enum {
     HUB_REVISION_BYTES = 128,
 };
 
-/* `owner/model` or `model`, and what may follow it as @revision: a branch, a tag or a commit. */
+/* `owner/model` or `model`, with an optional @revision: a branch, a tag or a commit. */
 struct hub_name {
     char model[HUB_NAME_BYTES];
     char revision[HUB_REVISION_BYTES]; /* "": main */
 };
 
-/* Which model of the Hub somebody most likely means where there is nothing of the name that was
- * given: `owner/model`, a well-known model or the address of a model's page. False for anything
- * else, and for paths into a directory that is there. */
+/* Guess the model of the Hub that an unknown name means: `owner/model`, a well-known model or the
+ * address of a model's page. False for other names, and for paths into an existing directory. */
 bool hub_guess(struct hub_name *name, const char *text);
 
-/* The directory of a model in the cache, found as huggingface_hub finds it: the cache is where
- * $HF_HUB_CACHE says, else below $HF_HOME, $XDG_CACHE_HOME/huggingface or ~/.cache/huggingface; a
- * well-known model may have its owner's name there or not. *path stays as it is where the cache has
- * nothing of the model; that it lacks the revision is an error. The path is the arena's. */
+/* Find the directory of a model in the cache as huggingface_hub does: in $HF_HUB_CACHE, else below
+ * $HF_HOME, $XDG_CACHE_HOME/huggingface or ~/.cache/huggingface; a well-known model with or without
+ * its owner's name. *path is unchanged if the cache lacks the model; a missing revision is an
+ * error. The arena owns the path. */
 int hub_find(const char **path, const char *text, struct arena *arena, struct err *err);
 
 #endif

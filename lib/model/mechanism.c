@@ -10,7 +10,7 @@
 #include "model/layer.h"
 
 enum {
-    SIZE_MAX_GIVEN = 100000000, /* of windows and the like: more tokens than any text has */
+    SIZE_MAX_GIVEN = 100000000, /* of windows and similar numbers: more tokens than any text has */
     SCALE_MAX = 1000000,
 };
 
@@ -92,7 +92,7 @@ static int set_seed(struct mechanism *mechanism, struct word rest, struct err *e
     return 0;
 }
 
-/* Read what follows the name of a pattern: nothing, `:W` or `:K:SEED`. */
+/* Parse the part after the name of a pattern: nothing, `:W` or `:K:SEED`. */
 static int set_numbers(struct mechanism *mechanism, const struct attention_kind_row *row,
                        struct word rest, struct err *err)
 {

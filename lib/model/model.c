@@ -26,7 +26,7 @@ bool model_is_there(const char *name)
            (gguf_is_named(name) && file_exists(name));
 }
 
-/* Of a model's files the folder is meant. */
+/* Set the message about a file; if it belongs to a model, suggest its folder. */
 static int found_file(const char *known, const char *name, struct err *err)
 {
     const char *slash = strrchr(name, '/');
@@ -85,7 +85,7 @@ static int unknown_model(const char *name, struct err *err)
     return -1;
 }
 
-/* Its own name there, or that with the ending of GGUF files; *path stays NULL: it is none. */
+/* Find a model of that path, or with the extension .gguf; *path stays NULL if there is none. */
 static int find_inside(const char **path, const char *inside, struct arena *arena, struct err *err)
 {
     const char *file = arena_format(arena, err, "%s.gguf", inside);
@@ -98,7 +98,7 @@ static int find_inside(const char **path, const char *inside, struct arena *aren
     return 0;
 }
 
-/* In the folders of ATTN_MODEL_PATH, with colons between them; *path stays NULL: in none. */
+/* Search the folders of ATTN_MODEL_PATH, separated by colons; *path stays NULL if none has it. */
 static int find_in_folders(const char **path, const char *name, struct arena *arena,
                            struct err *err)
 {
@@ -116,8 +116,8 @@ static int find_in_folders(const char **path, const char *name, struct arena *ar
     return 0;
 }
 
-/* GGUF files are all that many directories hold, and repositories of the Hub: then the one that is
- * there is meant, and of several one has to be named. */
+/* Many directories, and repositories of the Hub, have only GGUF files: choose a single one; several
+ * are an error. */
 static int choose_gguf(const char **path, struct arena *arena, struct err *err)
 {
     struct folder folder = {.path = *path};

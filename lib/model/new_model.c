@@ -12,7 +12,7 @@
 #include "math/rng.h"
 #include "model/family/family.h"
 
-/* What comes after the layers in the file. Both parts are in the order of slot_list. */
+/* True if a tensor follows the layers in the file. Both parts have the order of slot_list. */
 static bool is_after(struct slot slot)
 {
     return slot.layer < 0 && slot.id >= SLOT_FINAL_NORM;
@@ -34,7 +34,7 @@ static int add_tensor(struct new_model *new_model, struct slot slot, struct err 
     struct family_place place;
     family_place(&place, slot, &new_model->config);
     if (memcmp(&place.first, &slot, sizeof slot) != 0)
-        return 0; /* an earlier slot has the same */
+        return 0; /* an earlier slot has the same tensor */
     char *name = arena_alloc(&new_model->arena, PARAMETER_NAME_BYTES, 1, err);
     if (!name)
         return -1;
@@ -48,7 +48,7 @@ static int add_tensor(struct new_model *new_model, struct slot slot, struct err 
     return 0;
 }
 
-/* In the order of the file: embeddings, layers, what comes after them. */
+/* List the tensors in the order of the file: embeddings, layers, all others. */
 static int list_tensors(struct new_model *new_model, struct err *err)
 {
     struct arena scratch = {0};
@@ -68,7 +68,7 @@ static int list_tensors(struct new_model *new_model, struct err *err)
     return err_if(failed);
 }
 
-/* The bytes of all tensors together, and of a header, whose size is not known before. */
+/* Count the bytes of all tensors; they must not overflow together with a header of any size. */
 static int count_bytes(size_t *size, const struct new_model *new_model, struct err *err)
 {
     bool fits = true;
@@ -81,8 +81,7 @@ static int count_bytes(size_t *size, const struct new_model *new_model, struct e
                           config_layers(&new_model->config));
 }
 
-/* The header of the file, before the data. transformers reads no file that does not say for which
- * library it is. */
+/* Make the header of the file. transformers only reads files that name their library. */
 static int make_header(struct buf *header, const struct new_model *new_model, struct err *err)
 {
     static const struct safetensors_note note = {"format", "pt"};
@@ -100,7 +99,7 @@ static int make_header(struct buf *header, const struct new_model *new_model, st
     return err_if(failed);
 }
 
-/* The bytes of model.safetensors, and in them the place of every tensor. */
+/* Allocate the bytes of model.safetensors, and set the address of every tensor. */
 static int make_room(struct new_model *new_model, struct folder_file *file, struct err *err)
 {
     struct buf header = {0};
@@ -190,7 +189,7 @@ static const char gpt2_keys[] = "\"architectures\": [\"GPT2LMHeadModel\"],\n"
                                 "  \"layer_norm_epsilon\": 1e-05,\n"
                                 "  \"tie_word_embeddings\": true";
 
-/* About as wide as trained weights: attention is uneven, and nothing grows beyond measure. */
+/* Similar to the spread of trained weights: attention is uneven, and activations stay small. */
 static const float SPREAD = 0.05f;
 
 const struct shape_row *shape_find(const char *name, struct err *err)
@@ -216,7 +215,7 @@ void shape_config(struct buf *text, const struct shape_row *row)
     buf_text(text, "\n}\n");
 }
 
-/* A model of that config, its weights random. */
+/* Make a model of a config, with random weights. */
 static int make(struct new_model *new_model, const char *name, const struct buf *config,
                 struct err *err)
 {

@@ -1,5 +1,5 @@
-/* new_model.h: a model that is being made: every tensor of its config, all 0, in the bytes of
- * a model.safetensors: at any time it can be opened as a model, or saved.
+/* new_model.h: a new model: every tensor of its config, initially 0, in the bytes of a
+ * model.safetensors. It can be opened as a model, or saved, at any time.
  *
  *     if (new_model_open(&new_model, "fresh", text, size, err)) ...
  *     for (size_t i = 0; i < new_model.count; i++)
@@ -19,7 +19,7 @@ struct buf;
 enum { NEW_MODEL_FILES_MAX = 10 };
 
 struct new_model_tensor {
-    struct slot slot; /* the first of which it is the tensor */
+    struct slot slot; /* the first slot of this tensor */
     const char *name;
     size_t shape[2];
     size_t rank;
@@ -31,7 +31,7 @@ struct new_model {
     struct folder folder;
     struct folder_file files[NEW_MODEL_FILES_MAX]; /* the weights first, config.json last */
     struct config config;
-    struct new_model_tensor *tensors; /* embeddings, layer by layer, what comes after them */
+    struct new_model_tensor *tensors; /* embeddings, layers, all others */
     size_t count;
     size_t count_before; /* of embeddings and layers */
     struct arena arena;
@@ -46,7 +46,7 @@ void new_model_release(struct new_model *new_model);
 /* The tensor of a slot; NULL: the model has none. */
 struct new_model_tensor *new_model_tensor(const struct new_model *new_model, struct slot slot);
 
-/* One file more, of a tokenizer for example; name and bytes are borrowed. */
+/* Add a file, for example of a tokenizer; name and bytes are borrowed. */
 void new_model_add_file(struct new_model *new_model, const char *name, const char *bytes,
                         size_t size);
 
@@ -55,15 +55,15 @@ void new_model_add_file(struct new_model *new_model, const char *name, const cha
 struct shape_row {
     const char *name;
     size_t n_layer, n_head, n_embd, n_positions, vocab_size;
-    const char *family; /* its model_type; NULL: GPT-2 … */
-    const char *keys;   /* … and what else its config.json says */
+    const char *family; /* its model_type; NULL: GPT-2 */
+    const char *keys;   /* other keys of its config.json */
 };
 
 extern const struct shape_row shape_rows[];
 extern const size_t shape_count;
 
-/* The row of that name, an unknown one is a usage error of --shape; append the config.json of such
- * a model; make it; make bare attention of one causal head. */
+/* Find a row by its name (NULL: a usage error of --shape); append the config.json of such a model;
+ * make it; make bare attention with one causal head. */
 enum { HEAD_WIDTH = 64 };
 const struct shape_row *shape_find(const char *name, struct err *err);
 void shape_config(struct buf *text, const struct shape_row *row);

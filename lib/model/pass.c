@@ -89,7 +89,7 @@ size_t pass_memory_bytes(const struct config *config, size_t tokens)
     struct buffer list[BUFFERS_MAX];
     size_t count = list_buffers(list, &none, config, tokens, tokens);
     size_t bytes = bytes_of(list, count);
-    if (config->n_encoder_layer) /* has its own pass; keys and values of its output */
+    if (config->n_encoder_layer) /* the encoder has its own pass; keys and values of its output */
         return 2 * bytes + bytes_of(list, list_keys(list, &none, config, tokens));
     return bytes + (config->cross ? bytes_of(list, 1) : 0);
 }
@@ -304,7 +304,7 @@ static void norm_some(void *context, size_t round, size_t thread)
 
 void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const struct norm *norm)
 {
-    enum { WORTH = 16 }; /* multiply-adds that take as long as what is done to an element */
+    enum { WORTH = 16 }; /* estimated multiply-adds per element */
     struct norm_job job = {y, x, norm};
     struct loop loop = {
         .rounds = (x.rows + NORM_ROWS - 1) / NORM_ROWS,

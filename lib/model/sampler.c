@@ -40,8 +40,8 @@ static void weigh(float *weights, const float *logits, size_t count, float max, 
         weights[i] = exp_float((float)((double)(logits[i] - max) / temperature));
 }
 
-/* The order in which candidates stay: the most likely first, of equals the lower id. Without
- * branches, which could not be predicted. */
+/* The order of candidates: the most likely first, of equal ones the lower id. Without branches,
+ * which the processor could not predict. */
 static bool comes_before(const struct candidate *a, const struct candidate *b)
 {
     return (a->logit > b->logit) | ((a->logit == b->logit) & (a->id < b->id));
@@ -54,7 +54,7 @@ static void swap(struct candidate *a, struct candidate *b)
     *b = kept;
 }
 
-/* Put the middle one of the first, the middle and the last candidate first. */
+/* Move the median of the first, the middle and the last candidate to the front. */
 static void choose_pivot(struct candidate *candidates, size_t count)
 {
     struct candidate *middle = &candidates[count / 2];
@@ -67,8 +67,8 @@ static void choose_pivot(struct candidate *candidates, size_t count)
         swap(candidates, last);
 }
 
-/* Move those that come before the first one, the pivot, before it; returns its new index.
- * Each is swapped with the first of those after, and is then before or the first after itself. */
+/* Move candidates that come before the pivot, the first one, before it; returns its new index. Each
+ * candidate is swapped to the boundary, which then includes it if it comes before the pivot. */
 static size_t part(struct candidate *candidates, size_t count)
 {
     const struct candidate pivot = candidates[0];
@@ -81,7 +81,7 @@ static size_t part(struct candidate *candidates, size_t count)
     return before;
 }
 
-/* What a candidate counts for: as one of k, or with its weight. */
+/* The amount of a candidate: 1 for top_k, its weight for top_p. */
 static double amount(const struct candidate *candidate, bool weighed)
 {
     return weighed ? (double)candidate->weight : 1.0;
@@ -95,13 +95,14 @@ static double sum(const struct candidate *candidates, size_t count, bool weighed
     return total;
 }
 
-/* Move to the front, in no order, those that others before which amount to less than `limit`;
- * returns how many. Like quicksort, but only the half that holds the limit is divided again. */
+/* Quickselect: move the first candidates to the front, unordered, up to the one at which their
+ * amounts reach `limit`; returns their number. Only the part with the limit is partitioned
+ * again. */
 static size_t take_front(struct candidate *candidates, size_t count, double limit, bool weighed)
 {
-    double taken = 0; /* the amount of those before `first`, which stay */
+    double taken = 0; /* amount of the candidates before `first` */
     size_t first = 0;
-    size_t end = count; /* from here on none stays */
+    size_t end = count; /* candidates from here on are excluded */
     while (first < end) {
         choose_pivot(candidates + first, end - first);
         size_t pivot = first + part(candidates + first, end - first);
@@ -133,8 +134,8 @@ static size_t drop_below(struct candidate *candidates, size_t count, float logit
     return kept;
 }
 
-/* The first k, and all that are as likely as the last of them. The k-th of a few is no more likely
- * than the k-th of all: what is less likely than that is dropped first. */
+/* Keep the first k, and all that are as likely as the k-th. The k-th of a subset is at most as
+ * likely as the k-th of all, so that less likely candidates can be dropped first. */
 static size_t take_k(struct candidate *candidates, size_t count, size_t k)
 {
     if (k == 0 || k >= count)
@@ -146,9 +147,9 @@ static size_t take_k(struct candidate *candidates, size_t count, size_t k)
     return drop_below(candidates, count, least_logit(candidates, k), 0);
 }
 
-/* Those before which the others hold less than p, and at least one. Weights below an even share of
- * the rest, 1 - p, are dropped first: their sum cannot reach the rest. (Half of it, because sums
- * are rounded.) */
+/* Keep the first candidates up to the one at which the sum of weights reaches p, at least one.
+ * Weights below an equal share of the rest, 1 - p, are dropped first: their sum is less than the
+ * rest. (Half of it, because sums are rounded.) */
 static size_t take_p(struct candidate *candidates, size_t count, double p)
 {
     if (p >= 1)
@@ -159,7 +160,7 @@ static size_t take_p(struct candidate *candidates, size_t count, double p)
     return kept ? kept : take_front(candidates, count, 1, false);
 }
 
-/* Leave in `weights` only what top_k and top_p let stay. */
+/* Set the weights of tokens that top_k and top_p exclude to 0. */
 static void narrow(struct sampler *sampler, const float *logits)
 {
     struct candidate *candidates = sampler->candidates;
@@ -208,7 +209,7 @@ uint32_t sampler_next(struct sampler *sampler, const float *logits)
 
 /* --- how likely each token is ---------------------------------------------------------------- */
 
-/* Σ e^x and Σ e^x · x of x = logit - max, in double, in lanes that have one order. */
+/* Σ e^x and Σ e^x · x of x = logit - max, in double, summed in lanes in a fixed order. */
 struct moments {
     double total[LANES], weighted[LANES];
 };
@@ -252,7 +253,7 @@ FOR_EACH_ISA
 size_t likelier(const float *logits, size_t count, uint32_t id)
 {
     float logit = logits[id];
-    uint32_t before = 0; /* as ids */
+    uint32_t before = 0; /* of the type of ids */
     for (size_t i = 0; i < id; i++)
         before += logits[i] >= logit;
     for (size_t i = id; i < count; i++)
@@ -260,7 +261,7 @@ size_t likelier(const float *logits, size_t count, uint32_t id)
     return before;
 }
 
-/* Put a logit where it belongs among the best so far. */
+/* Insert a logit into the sorted list of the best. */
 static void insert(struct likely *best, size_t best_count, size_t id, float logit)
 {
     size_t place = best_count;
@@ -269,8 +270,8 @@ static void insert(struct likely *best, size_t best_count, size_t id, float logi
     best[place] = (struct likely){(uint32_t)id, logit};
 }
 
-/* The first from `at` on that is larger; `count`: none is. Parts that have none, as nearly all do,
- * are passed over as a whole. */
+/* The first index from `at` on with a logit above `least`, or `count`. Parts without one, which is
+ * most of them, are skipped as a whole. */
 FOR_EACH_ISA
 static size_t next_above(const float *logits, size_t at, size_t count, float least)
 {

@@ -1,7 +1,8 @@
-/* sampler.h: which token comes next: the most likely one, or one drawn at random, as Hugging Face
- * does: temperature, then top_k (all that equal the k-th stay), then top_p. Of what stays, in the
- * order of ids, the first where the weights passed exceed u times their sum, u from splitmix64's
- * upper 53 bits. Without libm: same logits, same seed, same tokens everywhere.
+/* sampler.h: chooses the next token: the most likely one, or a random one as Hugging Face does, by
+ * temperature, then top_k (all that equal the k-th are kept), then top_p. Of the tokens that are
+ * kept, in the order of ids, it is the first at which the sum of weights exceeds u times the total;
+ * u has the upper 53 bits of splitmix64. libm is not used: the same logits and seed give the same
+ * tokens on every machine.
  *
  *     struct sampling how = {.temperature = 0.8, .top_k = 40, .top_p = 1, .seed = 1};
  *     struct sampler sampler;
@@ -16,7 +17,7 @@
 #include "base/memory.h"
 
 struct sampling {
-    double temperature; /* 0: always the most likely token, the lowest of equal ones */
+    double temperature; /* 0: always the most likely token, of equal ones the lowest id */
     size_t top_k;       /* 0: all */
     double top_p;       /* 1: all */
     uint64_t seed;
@@ -26,25 +27,25 @@ struct sampler {
     struct sampling how;
     uint64_t state; /* of the random numbers */
     size_t count;   /* V */
-    float *weights; /* [V] of the last draw: 1 for the most likely; 0 for what was left out */
+    float *weights; /* [V] of the last draw: 1 for the most likely; 0 for excluded tokens */
     struct candidate *candidates; /* [V] */
 };
 
-/* For `count` logits; the memory is the arena's. */
+/* Initialise for `count` logits; the arena owns the memory. */
 int sampler_init(struct sampler *sampler, const struct sampling *how, size_t count,
                  struct arena *arena, struct err *err);
 
-/* The next token's id, of finite logits [V]; the next of splitmix64's numbers. */
+/* Choose the next token from finite logits [V]; return the next number of splitmix64. */
 uint32_t sampler_next(struct sampler *sampler, const float *logits);
 uint64_t sampler_random(uint64_t *state);
 
-/* log Σ e^logit: a token's log probability is its logit less that. In double, without libm. */
+/* log Σ e^logit: a token's log probability is its logit minus this. In double, without libm. */
 double logsumexp(const float *logits, size_t count);
 
-/* The same, and the entropy of what they make probable: -Σ p log p, in nats. */
+/* The same, and the entropy of the distribution: -Σ p log p, in nats. */
 double logsumexp_entropy(double *entropy, const float *logits, size_t count);
 
-/* How many ids come before one, in the order of topk. */
+/* The number of ids that come before `id` in the order of topk. */
 size_t likelier(const float *logits, size_t count, uint32_t id);
 
 /* A token and its log-probability before temperature, top-k and top-p. */
@@ -53,8 +54,8 @@ struct likely {
     float logprob;
 };
 
-/* The `best_count` largest logits, the largest first, of equals the lower id. `logprob` is the
- * logit less `log_sum`: logsumexp of all logits, or 0 to have the logit itself. */
+/* Find the `best_count` largest logits, the largest first; of equal ones, the lower id first.
+ * `logprob` is the logit minus `log_sum`: logsumexp of all logits, or 0 for the logit itself. */
 void topk(struct likely *best, size_t best_count, const float *logits, size_t count,
           double log_sum);
 

@@ -105,7 +105,7 @@ static size_t draw(const struct pattern *pattern, size_t query, size_t end, uint
     return count + 1;
 }
 
-/* The first key from one on that is in the window of a query, or at a multiple of the stride. */
+/* The first key from `from` on that is in the window of a query, or at a multiple of the stride. */
 static size_t next_near(size_t window, size_t stride, size_t query, size_t from)
 {
     size_t next = SIZE_MAX;
@@ -118,7 +118,7 @@ static size_t next_near(size_t window, size_t stride, size_t query, size_t from)
     return next;
 }
 
-/* The first key from one on at a distance of 0 or a power of two. */
+/* The first key from `from` on at a distance of 0 or a power of two. */
 static size_t next_power(size_t query, size_t from)
 {
     size_t distance = from < query ? query - from : from - query;
@@ -130,7 +130,7 @@ static size_t next_power(size_t query, size_t from)
     return query + (power < distance ? 2 * power : power);
 }
 
-/* The first key from one on that the pattern has, or `random`, the next random key. */
+/* The first key from `from` on that is in the pattern, or `random`, the next random key. */
 static size_t next_key(const struct pattern *pattern, size_t query, size_t root, size_t from,
                        size_t random)
 {

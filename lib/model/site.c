@@ -190,7 +190,7 @@ size_t site_layers(const struct config *config, enum site site)
     return site_part(site) == PART_SOURCE ? config->n_encoder_layer : config->n_layer;
 }
 
-/* Whether a sublayer computes a site of its part inside, or announces it before or after. */
+/* Whether a sublayer computes or announces a site of its part. */
 static bool sublayer_has(const struct sublayer *s, const struct mechanism *mechanism, enum site id)
 {
     const enum site around[] = {s->at_input,  s->at_out,      s->at_out_norm, s->at_sum[0],

@@ -230,7 +230,7 @@ int watch_init(struct watch *watch, const struct config *config, struct arena *a
 void watch_add(struct watch *watch, enum site site, size_t layer);
 bool watch_has(const struct watch *watch, enum site site, size_t layer);
 
-/* --- what receives it ------------------------------------------------------------------------- */
+/* --- sinks and lenders ------------------------------------------------------------------------ */
 
 /* A watched value. Heads that are not watched have undefined values. */
 struct announcement {

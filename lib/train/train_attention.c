@@ -143,7 +143,7 @@ static void strip_forward(const struct head_work *head, size_t first)
 
 /* --- backward --------------------------------------------------------------------------------- */
 
-/* Turn the strip's gradients of weights into gradients of raw scores. */
+/* Convert the strip's gradients of weights to gradients of raw scores. */
 static void weigh_backward(const struct head_work *head, float *strip, size_t first)
 {
     const struct train_step *step = head->layer->step;

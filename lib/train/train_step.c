@@ -257,7 +257,7 @@ static void add_block(const struct row_operation *block)
                        block->rule->factor, more.data);
 }
 
-/* The norm before a sublayer; which dropout its output has. */
+/* The norm before a sublayer; the dropout of its output. */
 static const struct norm *norm_of(const struct layer_tape *t, const struct sublayer *rule)
 {
     return rule->kind == SUBLAYER_MLP ? &t->w.mlp.norm : &t->w.self.norm;
@@ -540,8 +540,8 @@ static void branch_backward(struct train_step *step, enum drop_place place, floa
                                     .key = dropout_key(step, place), .factor = factor});
 }
 
-/* Turn d.stream, the gradient of the layer's output, into that of its input. In a parallel layer,
- * the outputs of both sublayers have the gradient of the layer's output. */
+/* Replace d.stream, the gradient of the layer's output, by the gradient of its input. In a parallel
+ * layer, the outputs of both sublayers have the gradient of the layer's output. */
 static void layer_backward(struct train_step *step)
 {
     const struct layer_tape *t = &step->layers[step->layer];

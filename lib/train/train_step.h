@@ -137,7 +137,7 @@ int train_step_evaluate(struct train_step *step, const struct train_batch *batch
 
 /* --- shared by the files of a step ------------------------------------------------------------ */
 
-/* The dropout key for a place in a layer. The rate is 0 in a pass without dropout. */
+/* The key of the random numbers of a dropout. The rate is 0 in a pass without dropout. */
 enum drop_place { DROP_EMBEDDING, DROP_WEIGHTS, DROP_ATTENTION, DROP_MLP, DROP_PLACES };
 
 uint64_t dropout_key(const struct train_step *step, enum drop_place place);

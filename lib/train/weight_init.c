@@ -184,8 +184,7 @@ static void draw_decoder(struct drawing *drawing, bool linear)
         if (t != head && t->rank > 1)
             torch_random_normal(random, t->data, t->count, 0,
                                 ends_branch ? spread / sqrt(2 * (double)config->n_layer) : spread);
-        else if (t->rank == 1 &&
-                 !(t->slot.id & 1)) /* the scale of a norm, without effect at first */
+        else if (t->rank == 1 && !(t->slot.id & 1)) /* the scale of a norm: times 1 */
             for (size_t i = 0; i < t->count; i++)
                 t->data[i] = config->norm_offset ? 0 : 1;
         if (t->slot.id == SLOT_DOWN)

@@ -23,7 +23,7 @@ int gguf_folder(struct folder *folder, const char *path, struct arena *arena, st
 int gguf_folder_held(struct folder *folder, const char *name, const char *bytes, size_t size,
                      struct arena *arena, struct err *err);
 
-/* The name of the file that the folder is made of; NULL: it is an ordinary one. */
+/* The name of a folder's GGUF file; NULL: it is an ordinary folder. */
 const char *gguf_file_name(const struct folder *folder);
 
 /* Open the tensors of a folder's GGUF file. Those with the layout of their family are read in
@@ -32,14 +32,13 @@ const char *gguf_file_name(const struct folder *folder);
 int gguf_tensors_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                       struct err *err);
 
-/* Write config.json; and the files of a tokenizer, which has none where the name of its first is
- * NULL. */
+/* Write config.json; write the files of a tokenizer, or set `name` to NULL if there is none. */
 int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err);
 
 struct gguf_tokenizer {
-    const char *name; /* tokenizer.json or tokenizer.model, */
+    const char *name; /* of `file`: tokenizer.json or tokenizer.model */
     struct buf file;
-    struct buf config; /* and tokenizer_config.json */
+    struct buf config; /* tokenizer_config.json */
 };
 
 int gguf_write_tokenizer(struct gguf_tokenizer *out, const struct gguf *gguf, struct err *err);
