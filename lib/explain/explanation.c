@@ -45,8 +45,8 @@ static bool is_decoder(const struct config *config)
 }
 
 /* Find the requested attention among the sublayers, and select the layer's sites (of one query only
- * its rows); in bare attention also the previous layer, whose output is the input; with a source,
- * the encoder's last layer. */
+ * its rows); in bare attention also the previous layer, which outputs the input; with a source, the
+ * encoder's last layer. */
 static int begin(struct trace *trace, struct selection *selection, const struct config *config,
                  const struct explain_request *request, struct arena *arena, struct err *err)
 {
@@ -194,7 +194,7 @@ static int find_heads(struct trace *trace, struct arena *arena, struct err *err)
                   project_raw(trace, &trace->raw_k, trace->sources, true, arena, err));
 }
 
-/* Find the embeddings of tokens and positions, whose sum is the input of the first layer. */
+/* Find the embeddings of tokens and positions; their sum is the input of the first layer. */
 static int find_embeddings(struct trace *trace, struct arena *arena, struct err *err)
 {
     struct weights *weights = &trace->viewer->model.weights;

@@ -1,5 +1,5 @@
 /* steps.h: internals of explanation.c. A trace holds the tensors of a pass for one query of one
- * head; a builder turns them into steps. Failures stick to `err`; arrays are then NULL.
+ * head; a builder converts them to steps. Failures stick to `err`; arrays are then NULL.
  *
  *     builder_formula(builder, "scaled_j = score_j / √%z", d_k);
  *     builder_keys(builder);

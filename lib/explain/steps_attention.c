@@ -52,7 +52,7 @@ static void note_origin(struct builder *builder, const char *name)
                      adds_up || bare ? "." : ", without a residual connection.");
 }
 
-/* The norm of the embedding, whose output is the residual stream of the first layer. */
+/* The norm of the embedding; its output is the residual stream of the first layer. */
 void step_embedding(struct builder *builder, const struct trace *trace)
 {
     draw_embedding(builder, "e");

@@ -17,7 +17,7 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
     [BY_NEURON] = {"neuron", "neurons (hidden channels) of the MLPs"},
 };
 
-/* Sites whose last row is captured; of values, all rows are. */
+/* Sites that are captured: the last row, of values all rows. */
 static const enum site captured_sites[] = {SITE_RESID_PRE, SITE_V,    SITE_WEIGHTS,    SITE_CONTEXT,
                                            SITE_ATTN_OUT,  SITE_LN_1, SITE_RESID_MID,  SITE_MLP_ACT,
                                            SITE_MLP_OUT,   SITE_LN_2, SITE_RESID_POST, SITE_LN_F,

@@ -280,7 +280,7 @@ static struct site_set sites_of(const struct comparison *s, bool first)
     return sites;
 }
 
-/* The number of layers whose tensors fit into memory together. */
+/* The number of layers that fit into memory together. */
 static size_t layers_at_once(const struct comparison *s, const struct text_pair *pair)
 {
     double most = s->plan->most_cells ? (double)s->plan->most_cells : CELLS_KEPT;

@@ -59,7 +59,7 @@ struct circuit {
     struct weights *weights;
     struct matrix embeddings;    /* [count, C] */
     struct weight to_logits;     /* [C or n_word, V] */
-    size_t shift;                /* offset to the pair whose second word is the baseline */
+    size_t shift;                /* offset to the pair with the baseline's second word */
     struct mean *found, *random; /* [heads] */
     struct arena arena, of_layer;
     struct err *err;

@@ -39,8 +39,8 @@ int circuits_all_words(struct circuit_words *words, const struct viewer *viewer,
 /* Refuse, as not supported, models with other features, without W_V and W_O, or without logits. */
 int circuits_check(const struct model *model, bool of_logits, struct err *err);
 
-/* found [heads] counts pairs whose second word's logit rises most; random [heads], the baseline,
- * counts the second word of another pair, chosen by `seed`. */
+/* found [heads] counts pairs in which the logit of the second word rises most; random [heads], the
+ * baseline, counts the second word of another pair, chosen by `seed`. */
 int circuits_count(struct mean *found, struct mean *random, const struct circuit_words *words,
                    struct viewer *viewer, uint64_t seed, struct err *err);
 

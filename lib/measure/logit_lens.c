@@ -217,7 +217,7 @@ int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struc
     return 0;
 }
 
-/* Add the memory of a look in all layers. */
+/* Add the memory of a pass with captured rows in all layers. */
 static void add_look(struct memory *memory, const struct viewer *viewer, struct site_set sites,
                      const struct text_pair *pair)
 {

@@ -101,7 +101,7 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
 
 struct site_set next_tokens_sites(const struct next_plan *plan);
 
-/* Add the memory of the look and of the next tokens of all steps. */
+/* Add the memory of the pass and of the next tokens of all steps. */
 void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
                             const struct text_pair *pair);
 

@@ -290,8 +290,8 @@ static int take_copies(struct sweep *s)
     return s->columns && s->firsts && s->logits && s->copies ? 0 : -1;
 }
 
-/* The first token that can affect the answer and whose value in a cell differs; past the end: none.
- * After the last layer's heads, and on a path to the logits, only the last token can. */
+/* The first token that can affect the answer and has a different value in a cell; past the end:
+ * none. After the last layer's heads, and on a path to the logits, only the last token can. */
 static size_t first_change(const struct sweep *s, size_t layer, size_t column)
 {
     const struct tensor *base = &s->base.values[layer];
@@ -359,7 +359,7 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
     return -1;
 }
 
-/* Refuse edits whose effect differs between runs. */
+/* Refuse edits that have different effects in different runs. */
 static int check_edits(const struct patching_plan *plan, struct err *err)
 {
     const struct edits *edits = plan->viewer->edits;

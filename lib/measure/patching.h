@@ -48,7 +48,7 @@ extern const struct patch_over_row {
  * layers before the receiver's (for the logits: in all later layers) keep their outputs; MLPs and
  * norms are recomputed. Only the receiver uses the result; all that follows it is recomputed. */
 struct patch_path {
-    bool has_sender; /* false: each head before the receiver in turn */
+    bool has_sender; /* false: each head before the receiver, one at a time */
     size_t from_layer, from_head;
     enum site to;             /* SITE_Q, SITE_K or SITE_V of a head, or SITE_LOGITS */
     size_t to_layer, to_head; /* of keys and values, the key/value head */

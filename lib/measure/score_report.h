@@ -28,9 +28,8 @@ struct score_view {
     size_t region_count;
 };
 
-/* Report the scores of a text, whose words must be known if the view shows words. A word has no
- * score (NaN) if one of its tokens has none, and the entropy of its first token. A blank text has
- * one row. */
+/* Report the scores of a text, with known words if the view shows words. A word has no score (NaN)
+ * if one of its tokens has none, and the entropy of its first token. A blank text has one row. */
 int score_report(struct report *report, const struct score_view *view,
                  const struct tokenized *sentence, const struct scored *scored, struct arena *arena,
                  struct err *err);
@@ -91,8 +90,8 @@ struct score_totals {
 size_t score_totals_add(struct score_totals *totals, const struct score_total *total, size_t after,
                         struct arena *arena, struct err *err);
 
-/* Add the rows of a report to the column of a model or condition. Refused as usage: a model whose
- * rows differ from those of the first one, because it splits the text into other tokens. */
+/* Add the rows of a report to the column of a model or condition. Refused as usage: a model with
+ * other rows than the first one, because it splits the text into other tokens. */
 int score_totals_add_words(struct score_totals *totals, size_t line, const struct report *report,
                            struct arena *arena, struct err *err);
 

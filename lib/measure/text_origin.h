@@ -21,7 +21,7 @@ int text_origin_attends(struct text_origin *origin, struct arena *arena, struct 
 
 enum { NEEDS_LOGITS = 1, NEEDS_ONE_TEXT = 2, NEEDS_CAUSAL = 4 };
 
-/* Refuse, as not supported, a model that lacks what a measure needs. */
+/* Refuse, as not supported, a model without the features that a measure needs. */
 int model_check(const struct model *model, unsigned needs, struct err *err);
 
 /* Refuse, as not supported, models without logits or with attention to later tokens; as usage,

@@ -43,7 +43,7 @@ struct scoring {
  * stride of the whole context or more, and edits of single tokens with a stride. */
 int scoring_check(const struct scoring *scoring, struct err *err);
 
-/* Score the pairs of a look into scored [look->count]; the arena holds the tokens. */
+/* Score the pairs of `look` into scored [look->count]; the arena holds the tokens. */
 int scoring_run(struct scored *scored, const struct scoring *scoring, const struct look *look,
                 struct arena *arena, struct err *err);
 
@@ -64,7 +64,7 @@ struct logits_work {
 
 int logits_of_rows(const struct logits_work *work, struct err *err);
 
-/* Rows, of `rows` to do, whose logits are computed at once; their bytes. */
+/* The number of rows, of `rows`, with logits computed at once; the bytes of these logits. */
 size_t logits_piece_rows(size_t words, size_t rows);
 double logits_piece_bytes(const struct viewer *viewer, size_t rows);
 

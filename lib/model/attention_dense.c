@@ -1,15 +1,15 @@
 /* attention_dense.c: every query against every key that the mask allows, strip by strip: all keys
  * at once, or a block of them at a time.
  *
- * A strip is 32 queries of one head against all keys that are visible to them: small enough to stay
- * in the processor's cache, large enough for the kernels. The scores of a strip are scaled, masked,
- * turned into weights in place, and multiplied with the values. Watched maps are copied out of the
- * strip; nothing else of the [T, S] map is ever stored.
+ * A strip is 32 queries of one head with all keys that are visible to them: small enough for the
+ * processor's cache, large enough for the kernels. The scores of a strip are scaled, masked,
+ * replaced by weights, and multiplied with the values. Watched maps are copied from the strip; no
+ * other part of the [T, S] map is stored.
  *
- * Block by block the memory does not grow with the keys. Of each query the largest score and the
- * sum of the blocks so far are kept. If a block has a larger score, the earlier sums are multiplied
- * by e^(old - new); at the end everything is divided by the sum. The weights are those of dense
- * attention but for rounding. Watched maps hold scores until the sum is known.
+ * Block by block, memory does not grow with the keys. The largest score of each query, and the sum
+ * over its blocks, are updated: if a block has a larger score, the earlier sums are multiplied by
+ * e^(old - new); at the end all is divided by the sum. The weights differ from those of dense
+ * attention by rounding only. Watched maps contain scores until the sum is known.
  */
 #include <math.h>
 #include <string.h>
@@ -270,7 +270,7 @@ static void add_block(const struct attention_head *head, size_t query, size_t in
     float before = so_far.largest[index];
     float here = max_row(scores, count);
     float largest = here > before ? here : before;
-    if (largest == -INFINITY) { /* no finite score so far */
+    if (largest == -INFINITY) { /* no finite score yet */
         memset(scores, 0, count * sizeof *scores);
         return;
     }

@@ -1,5 +1,5 @@
-/* hub.h: finds models of the Hugging Face Hub by name, in the Hub's cache on this machine. The cache
- * is only read, and no network is used.
+/* hub.h: finds models of the Hugging Face Hub by name, in the Hub's cache on this machine. The
+ * cache is only read, and no network is used.
  *
  *     const char *path = NULL;
  *     if (hub_find(&path, "EleutherAI/pythia-70m@step3000", &arena, err)) ...

@@ -26,7 +26,7 @@ bool model_is_there(const char *name)
            (gguf_is_named(name) && file_exists(name));
 }
 
-/* Set the message about a file; if it belongs to a model, suggest its folder. */
+/* Set the message about a file; if it is a file of a model, suggest the folder. */
 static int found_file(const char *known, const char *name, struct err *err)
 {
     const char *slash = strrchr(name, '/');
@@ -85,7 +85,7 @@ static int unknown_model(const char *name, struct err *err)
     return -1;
 }
 
-/* Find a model of that path, or with the extension .gguf; *path stays NULL if there is none. */
+/* Find a model of that path, or with the extension .gguf; *path remains NULL if there is none. */
 static int find_inside(const char **path, const char *inside, struct arena *arena, struct err *err)
 {
     const char *file = arena_format(arena, err, "%s.gguf", inside);
@@ -98,7 +98,7 @@ static int find_inside(const char **path, const char *inside, struct arena *aren
     return 0;
 }
 
-/* Search the folders of ATTN_MODEL_PATH, separated by colons; *path stays NULL if none has it. */
+/* Search the folders of ATTN_MODEL_PATH, separated by colons; *path remains NULL if none has it. */
 static int find_in_folders(const char **path, const char *name, struct arena *arena,
                            struct err *err)
 {

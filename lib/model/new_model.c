@@ -189,7 +189,7 @@ static const char gpt2_keys[] = "\"architectures\": [\"GPT2LMHeadModel\"],\n"
                                 "  \"layer_norm_epsilon\": 1e-05,\n"
                                 "  \"tie_word_embeddings\": true";
 
-/* Similar to the spread of trained weights: attention is uneven, and activations stay small. */
+/* Similar to the spread of trained weights: attention is uneven, and activations are small. */
 static const float SPREAD = 0.05f;
 
 const struct shape_row *shape_find(const char *name, struct err *err)

@@ -82,7 +82,7 @@ int pass_init_cross(struct pass *cross, const struct pass *pass, const struct ba
 /* Reserve memory for the rounded inputs of bf16 products. */
 int pass_hold_rounded(struct pass *pass);
 
-/* Keep what was stored in the caches, or forget it. */
+/* Keep the values that this pass stored in caches, or remove them. */
 void pass_end_caches(struct pass *pass, bool keep);
 
 /* Allocate the buffers of the layers in the run's arena, or only the stream. */

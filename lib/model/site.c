@@ -13,7 +13,7 @@
 #define ENCODER "encoder: "
 #define ALSO_ENCODER(about) about, ENCODER about
 
-/* A site of layers. What follows TransformerLens' name is a line of help for each part that has the
+/* A site of layers. TransformerLens' name is followed by a line of help for each part that has the
  * site. OF_LAYERS_AS: cross-attention has another name. OF_MAPS: attention maps, with a mask. */
 #define ROW(id, name, cross, axes, in_layer, masked, reserved, alias, ...) \
     [SITE_##id] = {                                                        \

@@ -124,7 +124,7 @@ struct site_row {
     bool in_layer;                 /* one for each layer, else one in the model */
     bool masked;                   /* cells beyond the causal mask of a text are empty */
     bool reserved;                 /* no model has it yet */
-    const char *about[SITE_PARTS]; /* a line of help; NULL: the part has no such site */
+    const char *about[SITE_PARTS]; /* a line of help; NULL: the part lacks the site */
     const char *alias;             /* TransformerLens' name of a text's site, or NULL */
 };
 
@@ -178,7 +178,7 @@ bool site_exists(const struct config *config, enum site site);
 bool site_is_in_layer(const struct config *config, enum site site, size_t layer);
 size_t site_layers(const struct config *config, enum site site);
 
-/* The output of a layer, and what the logits are computed from: that of the last layer, or its
+/* The output of a layer; the input of the unembedding: the output of the last layer, or its
  * norm. */
 enum site site_of_output(const struct config *config);
 enum site site_of_logits(const struct config *config);
@@ -273,7 +273,7 @@ struct attention_map_room {
 /* Attention maps are too large to copy: a lender provides the memory to which they are written, or
  * takes row after row of all heads. It is called once for each watched site, layer and text. The
  * maps are complete when it is called for the next layer, the next value is announced, or the pass
- * has ended. Heads whose memory stays NULL are not written. Returns as a sink does. */
+ * has ended. Heads are not written if their memory is NULL. Returns as a sink does. */
 typedef int (*tap_lender)(void *context, struct attention_map_room *room, struct err *err);
 
 /* The token with the largest logit; of equal ones, the lowest id. */

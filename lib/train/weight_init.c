@@ -40,8 +40,8 @@ static void seed(struct drawing *drawing)
 
 /* --- bare attention: the words --------------------------------------------------------------- */
 
-/* How many numbers to draw for the first `wanted` of a tensor of `count`. From 16 numbers on, they
- * are drawn in blocks of 16; only the last block depends on the tensor's size. */
+/* The count of numbers to draw for the first `wanted` of a tensor of `count`. From 16 numbers on,
+ * they are drawn in blocks of 16; only the last block depends on the tensor's size. */
 static size_t enough_for(size_t wanted, size_t count)
 {
     size_t blocks = (wanted + 15) / 16 * 16;

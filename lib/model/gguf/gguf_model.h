@@ -15,7 +15,7 @@
 
 #define GGUF_WEIGHTS_NAME "model.gguf"
 
-/* True for a file whose name ends in .gguf. */
+/* True for names that end in .gguf. */
 bool gguf_is_named(const char *path);
 
 /* Path and arena outlive the folder. Or of bytes in memory, which outlive it, too. */
