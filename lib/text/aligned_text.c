@@ -4,9 +4,9 @@
 
 enum { FIRST_ROOM = 32 };
 
-/* --- where bytes stood ------------------------------------------------------------------------ */
+/* --- original positions ----------------------------------------------------------------------- */
 
-/* The part in which a byte stands: from the last one found in growing steps, and then by halves. */
+/* The part of a byte: from the last one found in growing steps, then by bisection. */
 static const struct alignment *part_of(const struct aligned_text *text, size_t at, size_t *hint)
 {
     const struct alignment *parts = text->parts;
@@ -27,7 +27,7 @@ static const struct alignment *part_of(const struct aligned_text *text, size_t a
     return &parts[low];
 }
 
-/* Whole units in so many bytes. */
+/* The number of whole units. */
 static size_t units(size_t unit, size_t size)
 {
     return unit == 1 ? size : unit == 2 ? size / 2 : size / unit;
@@ -49,7 +49,7 @@ struct text_range aligned_text_find(const struct aligned_text *text, struct text
         part = same ? part : part_of(text, range.end - 1, hint);
         place.end = start_of(part, range.end - 1) + part->given;
     }
-    if (range.start == range.end) /* no byte: after the one before it, and not after the next */
+    if (range.start == range.end) /* no byte: between its neighbours */
         place.start = place.end = range.end && place.end < place.start ? place.end : place.start;
     return place;
 }
@@ -68,12 +68,12 @@ struct text_limits text_limits_of(size_t text_size)
 /* --- a text that changes ---------------------------------------------------------------------- */
 
 /* A part of any size. */
-struct stretch {
+struct segment {
     size_t at, start, unit, given;
 };
 
-/* Does a part go on where the last one ends, in the same units? */
-static bool goes_on(const struct text_rewriter *rewriter, const struct stretch *part)
+/* True if a part continues the last one in the same units. */
+static bool continues(const struct text_rewriter *rewriter, const struct segment *part)
 {
     if (!rewriter->part_count)
         return false;
@@ -82,11 +82,11 @@ static bool goes_on(const struct text_rewriter *rewriter, const struct stretch *
            rewriter->next_at == part->at && rewriter->next_start == part->start;
 }
 
-static void add_part(struct text_rewriter *rewriter, struct stretch part, size_t size)
+static void add_part(struct text_rewriter *rewriter, struct segment part, size_t size)
 {
-    bool joins = goes_on(rewriter, &part);
+    bool joins = continues(rewriter, &part);
     size_t count = size == part.unit ? 1 : units(part.unit, size);
-    rewriter->next_at = part.at + count * part.unit; /* which is not the end after half a unit */
+    rewriter->next_at = part.at + count * part.unit; /* not the end after a partial unit */
     rewriter->next_start = part.start + count * part.given;
     if (joins)
         return;
@@ -106,7 +106,7 @@ static void add_part(struct text_rewriter *rewriter, struct stretch part, size_t
         (struct alignment){part.at, part.start, (uint32_t)part.unit, (uint32_t)part.given};
 }
 
-/* True where so many bytes more are too many. */
+/* True if the text with more bytes is too long. */
 static bool is_too_long(struct text_rewriter *rewriter, size_t size)
 {
     size_t most = rewriter->limits ? rewriter->limits->size_max : SIZE_MAX;
@@ -114,7 +114,7 @@ static bool is_too_long(struct text_rewriter *rewriter, size_t size)
     return rewriter->too_long;
 }
 
-/* Copy bytes that stay, part by part of the text that they come from. */
+/* Copy kept bytes, part by part of their text. */
 static void copy(struct text_rewriter *rewriter, size_t start, size_t end)
 {
     const struct aligned_text *in = rewriter->in;
@@ -123,19 +123,19 @@ static void copy(struct text_rewriter *rewriter, size_t start, size_t end)
         return;
     buf_bytes(&rewriter->bytes, in->bytes + start, end - start);
     if (start < end && !in->part_count)
-        add_part(rewriter, (struct stretch){at, in->start + start, 1, 1}, end - start);
+        add_part(rewriter, (struct segment){at, in->start + start, 1, 1}, end - start);
     for (size_t from = start, next; in->part_count && from < end; from = next) {
         const struct alignment *part = part_of(in, from, &rewriter->hint);
         size_t passed = units(part->unit, from - part->at) * part->unit;
-        size_t done = from - part->at - passed; /* a unit may be cut */
+        size_t done = from - part->at - passed; /* a unit may be split */
         next = part + 1 < in->parts + in->part_count ? part[1].at : in->size;
         if (done && from - done + part->unit < next)
             next = from - done + part->unit;
         next = next < end ? next : end;
         size_t unit = part->unit - done;
-        unit = unit < next - from ? unit : next - from; /* what is left of one is one */
+        unit = unit < next - from ? unit : next - from; /* the rest of a unit is a unit */
         add_part(rewriter,
-                 (struct stretch){at + (from - start), start_of(part, from), unit, part->given},
+                 (struct segment){at + (from - start), start_of(part, from), unit, part->given},
                  next - from);
     }
 }
@@ -167,7 +167,7 @@ void text_rewriter_replace(struct text_rewriter *rewriter, size_t start, size_t 
     struct text_range range = {start, end};
     struct text_range place = aligned_text_place(rewriter->in, range, &rewriter->hint);
     add_part(rewriter,
-             (struct stretch){rewriter->bytes.size, place.start, size, place.end - place.start},
+             (struct segment){rewriter->bytes.size, place.start, size, place.end - place.start},
              size);
     buf_bytes(&rewriter->bytes, bytes, size);
 }
@@ -182,7 +182,7 @@ void text_rewriter_replace_bytes(struct text_rewriter *rewriter, size_t start, c
         return;
     copy_kept(rewriter);
     rewriter->changed = true;
-    add_part(rewriter, (struct stretch){rewriter->bytes.size, in->start + start, unit, 1}, size);
+    add_part(rewriter, (struct segment){rewriter->bytes.size, in->start + start, unit, 1}, size);
     buf_bytes(&rewriter->bytes, bytes, size);
 }
 
@@ -191,7 +191,7 @@ int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *ou
     *out = *rewriter->in;
     if (!rewriter->changed && rewriter->kept.end == rewriter->in->size)
         return 0;
-    rewriter->changed = true; /* if only by the end of the text, which is gone */
+    rewriter->changed = true; /* perhaps only by dropping the end of the text */
     copy_kept(rewriter);
     if (rewriter->failed || rewriter->bytes.out_of_memory)
         return err_memory(err, rewriter->bytes.size);

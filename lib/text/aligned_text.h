@@ -1,14 +1,13 @@
-/* aligned_text.h: a text that was changed on its way to a model, and where each of its bytes stood
- * in the text as it was given: "▁Life" for "Life", "é" for "e" and an accent.
+/* aligned_text.h: a changed text and the position of each byte in the original text: "▁Life" for
+ * "Life", "é" for "e" and an accent.
  *
  *     struct text_rewriter rewriter = {.in = text};
- *     text_rewriter_keep(&rewriter, 0, 4);                    what stays, from left to right,
- *     text_rewriter_replace(&rewriter, 4, 5, "▁", 3);         and what becomes something else
+ *     text_rewriter_keep(&rewriter, 0, 4);                    from left to right
+ *     text_rewriter_replace(&rewriter, 4, 5, "▁", 3);
  *     if (text_rewriter_finish(&rewriter, &out, err)) ...
  *     text_rewriter_release(&rewriter);
  *
- * What stays is copied only when something was replaced: a text that is as it should be costs a
- * look.
+ * Nothing is copied unless something changes.
  */
 #ifndef ATTN_TEXT_ALIGNED_TEXT_H
 #define ATTN_TEXT_ALIGNED_TEXT_H
@@ -17,22 +16,22 @@
 
 #include "base/buf.h"
 
-/* Bytes from `at` on, in units of some bytes. Each unit stands for as many bytes as all others,
- * from `start` on in a row: one byte for one is what stayed; three for one are blanks that became
- * ▁; a unit may stand for none. */
+/* Bytes from `at` on, in units of equal size, each made of `given` adjacent bytes of the original
+ * text, from `start` on: one byte of one is unchanged text; three of one are spaces that became ▁;
+ * a unit may be made of none. */
 struct alignment {
     size_t at;
     size_t start;
-    uint32_t unit;  /* of the text as it is, at least 1 */
-    uint32_t given; /* what each stood for in the text as given */
+    uint32_t unit;  /* bytes of the changed text, at least 1 */
+    uint32_t given; /* bytes of the original text */
 };
 
 struct aligned_text {
     const char *bytes; /* valid UTF-8 */
     size_t size;
-    size_t start; /* where the first byte stood, when there are no parts */
+    size_t start; /* of the original text, if there are no parts */
     const struct alignment *parts;
-    size_t part_count; /* 0: byte for byte from `start` on */
+    size_t part_count; /* 0: unchanged from `start` on */
 };
 
 /* A range of bytes. */
@@ -40,8 +39,8 @@ struct text_range {
     size_t start, end;
 };
 
-/* Where bytes stood in the text as given; `hint` begins as 0, and makes it quick where ranges come
- * from left to right. The second is for a text that has parts. */
+/* The original range of bytes; `hint` begins as 0 and speeds up ascending ranges.
+ * aligned_text_find() needs parts. */
 struct text_range aligned_text_find(const struct aligned_text *text, struct text_range range,
                                     size_t *hint);
 
@@ -53,10 +52,10 @@ static inline struct text_range aligned_text_place(const struct aligned_text *te
     return (struct text_range){text->start + range.start, text->start + range.end};
 }
 
-/* What the steps of a tokenizer may make of one text: a few chained replacements of "a" by ten
- * would otherwise fill the memory, and a pattern that goes back in every word take hours. */
+/* Limits for the steps of a tokenizer on one text: without them a few chained replacements of "a"
+ * by ten would fill the memory, and a pattern that backtracks in every word would take hours. */
 struct text_limits {
-    size_t size_max;   /* bytes, however steps change it */
+    size_t size_max;   /* bytes of the text after any step */
     size_t steps_left; /* backtracking of all searches by regular expressions (matcher.h) */
 };
 
@@ -75,29 +74,29 @@ struct text_rewriter {
     struct buf bytes;
     struct alignment *parts;
     size_t part_count, part_room;
-    size_t next_at, next_start; /* where the last part ends, if it ends with a unit */
+    size_t next_at, next_start; /* the end of the last part, in whole units */
     size_t hint;
-    struct text_range kept; /* what stays and was not copied yet */
+    struct text_range kept; /* kept, and not copied yet */
     bool changed;
     bool failed, too_long;
-    size_t too_large; /* bytes that stand for one thing, or it for them */
+    size_t too_large; /* size of a unit beyond 32 bits */
 };
 
-/* The bytes [start, end) stay; or become others, none of them it may be; or others come in, where
- * start is end. Ranges come from left to right; what lies between them is gone. */
+/* Keep the bytes [start, end), or replace them: by nothing, or, with start = end, insert others.
+ * Ranges ascend; bytes between them are dropped. */
 void text_rewriter_keep(struct text_rewriter *rewriter, size_t start, size_t end);
 void text_rewriter_replace(struct text_rewriter *rewriter, size_t start, size_t end,
                            const char *bytes, size_t size);
 
-/* Each of the bytes from `start` on becomes `unit` others, `size` in all. */
+/* Replace each byte from `start` on by `unit` others, `size` in all. */
 void text_rewriter_replace_bytes(struct text_rewriter *rewriter, size_t start, const char *bytes,
                                  size_t size, size_t unit);
 
-/* The new text, which lives as long as the rewriter; `in` itself when nothing changed. */
+/* The new text, which lives as long as the rewriter; `in` itself if nothing changed. */
 int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *out, struct err *err);
 void text_rewriter_release(struct text_rewriter *rewriter);
 
-/* Begin anew with the memory that is there. */
+/* Begin another text with the same memory. */
 void text_rewriter_restart(struct text_rewriter *rewriter, const struct aligned_text *in,
                            struct text_limits *limits);
 

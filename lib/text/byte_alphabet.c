@@ -6,8 +6,8 @@
 
 #include "text/word_table.h"
 
-/* The bytes that do not stand for themselves: 0x00 to 0x20, 0x7F to 0xA0, and 0xAD. Their signs are
- * U+0100 and on. */
+/* The bytes 0x00 to 0x20, 0x7F to 0xA0 and 0xAD are written as U+0100 and on, all others as the
+ * characters of the same number. */
 enum {
     LOW_COUNT = 0x21,
     HIGH_FIRST = 0x7F,
@@ -23,8 +23,8 @@ static bool is_itself(uint32_t c)
            c != SOFT_HYPHEN;
 }
 
-/* By sign of two bytes, from U+0080 on: its byte and 1, or 0. And by form: does a byte of a JSON
- * text stand for itself, without a closer look? */
+/* By character, from U+0080 on: its byte + 1, or 0. By form: true for bytes of a JSON text that are
+ * copied as they are. */
 static uint16_t long_signs[FIRST_OTHER + OTHERS - 0x80];
 static bool is_plain[WORD_TEXT + 1][256];
 
@@ -40,7 +40,7 @@ __attribute__((constructor)) static void fill_tables(void)
     }
 }
 
-/* The byte of the sign of two bytes that comes, and 1; or 0. */
+/* The byte of the two-byte character at the start, + 1; or 0. */
 static unsigned long_sign(const unsigned char *bytes)
 {
     if (bytes[0] < 0xC2 || bytes[0] > 0xC5 || (bytes[1] & 0xC0) != 0x80)
@@ -49,15 +49,16 @@ static unsigned long_sign(const unsigned char *bytes)
     return sign < sizeof long_signs / sizeof *long_signs ? long_signs[sign] : 0;
 }
 
-/* Copy bytes that stand for themselves, sixteen at a time while there is room; returns where
- * another one stands, or few are left. */
+/* Copy bytes as they are, sixteen at a time while there is room; returns the position of another
+ * one, or where fewer are left. */
 #ifdef __SSE2__
 
 static inline const char *copy_plain(char **out, const char *limit, const char *at, const char *end,
                                      enum word_form form)
 {
     enum { BLOCK_BYTES = 16 };
-    int high = form == WORD_BYTES ? (1 << BLOCK_BYTES) - 1 : 0; /* is it a sign? */
+    int high =
+        form == WORD_BYTES ? (1 << BLOCK_BYTES) - 1 : 0; /* high bytes begin such characters */
     char *to = *out;
     for (int stop = 0; !stop && end - at >= BLOCK_BYTES && limit - to >= BLOCK_BYTES;) {
         __m128i block = _mm_loadu_si128((const __m128i *)at);

@@ -42,7 +42,7 @@ struct template_reading {
     struct arena *arena;
 };
 
-/* A text, or a list of named ones, of which "default" is meant. */
+/* A text, or a list of named ones: then the one named "default". */
 static int read_member(void *context, const struct json *root, struct err *err)
 {
     struct template_reading *reading = context;
@@ -76,7 +76,7 @@ static int read_template(struct template_reading *reading, const struct folder *
     return reading->template ? 0 : -1;
 }
 
-/* Texts in a template may have line ends as \n. */
+/* Replace the escapes \n of literals in a template. */
 static void read_escapes(char *template)
 {
     char *to = template;

@@ -26,6 +26,7 @@ enum row_index {
     ROW_NFD,
     ROW_NFKC,
     ROW_NFKD,
+    ROW_APPEND = 8,
     ROW_BERT = 12,
     TYPE_COUNT, /* the rows before are types of tokenizer.json */
     ROW_CLEAN = TYPE_COUNT,
@@ -165,25 +166,20 @@ static int replace(const struct normalizer *step, struct text_rewriter *rewriter
     return found;
 }
 
-static int prepend(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
+/* Prepend, Append: put the step's text before or after a text that is not empty. */
+static int put_at_end(const struct normalizer *step, struct text_rewriter *rewriter,
+                      struct err *err)
 {
     static const struct text_range front = {0, 1};
     size_t size = rewriter->in->size;
+    size_t at = step->row == &rows[ROW_APPEND] ? size : 0;
     size_t hint = 0;
+    bool puts = size && (!step->first || !aligned_text_place(rewriter->in, front, &hint).start);
     (void)err;
-    if (size && (!step->first || !aligned_text_place(rewriter->in, front, &hint).start))
-        text_rewriter_replace(rewriter, 0, 0, step->content, step->content_size);
-    text_rewriter_keep(rewriter, 0, size);
-    return 0;
-}
-
-static int append(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
-{
-    size_t size = rewriter->in->size;
-    (void)err;
-    text_rewriter_keep(rewriter, 0, size);
-    if (size)
-        text_rewriter_replace(rewriter, size, size, step->content, step->content_size);
+    text_rewriter_keep(rewriter, 0, at);
+    if (puts)
+        text_rewriter_replace(rewriter, at, at, step->content, step->content_size);
+    text_rewriter_keep(rewriter, at, size);
     return 0;
 }
 
@@ -596,8 +592,8 @@ static const struct normalizer_row rows[ROW_COUNT] = {
     {"Lowercase", NULL, lowercase, NULL, NULL},
     {"StripAccents", NULL, strip_marks, NULL, NULL},
     {"Strip", strip, NULL, NULL, read_strip},
-    {"Prepend", prepend, NULL, "prepend", NULL},
-    {"Append", append, NULL, "append", NULL},
+    {"Prepend", put_at_end, NULL, "prepend", NULL},
+    [ROW_APPEND] = {"Append", put_at_end, NULL, "append", NULL},
     {"Replace", replace, NULL, "content", read_replace},
     {"ByteLevel", spell_bytes, NULL, NULL, NULL},
     {"Precompiled", map_graphemes, NULL, NULL, read_precompiled},
@@ -608,7 +604,7 @@ static const struct normalizer_row rows[ROW_COUNT] = {
     [ROW_SMALL] = {"lowercase", NULL, lowercase, NULL, NULL},
     [ROW_CHARSMAP] = {"charsmap", map_longest, NULL, NULL, NULL},
     [ROW_TRIM] = {"end", trim, NULL, NULL, NULL},
-    [ROW_PREFIX] = {"prefix", prepend, NULL, NULL, NULL},
+    [ROW_PREFIX] = {"prefix", put_at_end, NULL, NULL, NULL},
     [ROW_ESCAPE] = {"escape", replace, NULL, NULL, NULL},
 };
 

@@ -13,14 +13,14 @@ enum { FIRST_ROOM = 256 };
 
 struct learn_piece {
     const char *bytes;
-    size_t size;   /* symbols; bytes, before anything is learnt */
+    size_t size;   /* symbols; at first bytes */
     size_t first;  /* its first symbol */
     int64_t count; /* in all texts */
 };
 
 struct learn_pair {
     uint32_t left, right;
-    int64_t count; /* 0 in a slot that is free, or whose pair is gone */
+    int64_t count; /* 0: the slot is free, or its pair occurs no more */
     bool used;
 };
 
@@ -49,7 +49,7 @@ static int count_piece(struct bpe_learner *l, const char *bytes, size_t size, st
     return map_put(&l->numbers, bytes, size, (uint32_t)l->piece_count++, err);
 }
 
-/* Matches, and what lies between them. */
+/* Count matches and the text between them. */
 static int count_pieces(struct bpe_learner *l, struct matcher_walk *walk, const char *text,
                         size_t size, struct err *err)
 {
@@ -123,7 +123,7 @@ static int count_pair(struct bpe_learner *l, uint32_t left, uint32_t right, int6
     return 0;
 }
 
-/* Add the pairs of a piece to the counts, or take them off. */
+/* Add the pairs of a piece to the counts, or subtract them. */
 static int count_pairs(struct bpe_learner *l, const struct learn_piece *piece, int64_t sign,
                        struct err *err)
 {
@@ -141,7 +141,7 @@ static bool is_better(const struct learn_pair *pair, const struct learn_pair *be
     return pair->left != best->left ? pair->left < best->left : pair->right < best->right;
 }
 
-/* The most frequent pair; NULL when none occurs twice. */
+/* The most frequent pair; NULL if none occurs twice. */
 static const struct learn_pair *best_pair(const struct bpe_learner *l)
 {
     const struct learn_pair *best = NULL;
@@ -193,7 +193,7 @@ static int merge_all(struct bpe_learner *l, const struct learn_token *pair, uint
     return 0;
 }
 
-/* The ids of bytes: in the order of their signs. */
+/* The ids of bytes, in the order of their characters. */
 static void number_bytes(struct bpe_learner *l, uint32_t ids[BPE_LEARN_BYTES])
 {
     for (unsigned byte = 0; byte < BPE_LEARN_BYTES; byte++) {
@@ -248,7 +248,7 @@ int bpe_learner_run(struct bpe_learner *learner, size_t size, struct err *err)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-/* A token in the alphabet of bytes. */
+/* Append a token in the byte alphabet. */
 static void append_token(const struct bpe_learner *l, struct buf *out, uint32_t id)
 {
     char sign[4];
