@@ -99,8 +99,8 @@ for kind in lines table files; do
 done
 
 # Each command that batch can run is killed at each of twelve writes (BATCH_KILLS) and resumed: the
-# result has the same bytes. --resume with another option, input or model is refused, and the message
-# names it.
+# result has the same bytes. --resume with another option, input or model is refused, and that is
+# named in the message.
 sed 's/$/ ./; 3q' texts >three.txt
 printf '%s\n' clean,corrupt 'The windows are lost .,The doors are lost .' \
     'The king is lost .,The door is lost .' >pairs.csv
