@@ -7,7 +7,8 @@ usage: family_reference.py check FOLDER...      compares it with expected.json, 
        family_reference.py expect FOLDER...     writes expected.safetensors of small models again
 
 layers.py is the pass, family_layers.py reads the configs; neither shares code with the program.
-`shrink` takes the config and the names and types of the tensors of FROM, and draws smaller tensors.
+`shrink` takes the config, the names and types of the tensors, and the ids in expected.json of FROM,
+and draws smaller tensors.
 A CHANGE of the small model is KEY=JSON, a key of its config (or of the text_config in it), +REGEX:
 add biases to these weights, or -REGEX: leave out these tensors.
 """
