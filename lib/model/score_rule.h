@@ -37,7 +37,8 @@ struct key_range {
     size_t first, end;
 };
 
-/* The rule of a layer of a part, with the mechanism of the config, which must outlive it. */
+/* The rule of a layer of a part, with the mechanism of the config, which must outlive it. It is
+ * defined in layer.c, with the other rules that are read from a config. */
 struct score_rule score_rule_read(const struct config *config, enum site_part part, size_t layer);
 
 /* Whether scores are changed by more than a factor: by a soft cap or a bias. */
