@@ -205,7 +205,7 @@ static int read_change(struct config_edit *edit, const char *item, size_t size, 
         return -1;
     struct json_cursor cursor;
     struct buf text = {0};
-    /* as JSON: a number, true, false and null as they are, all else in quotes */
+    /* as JSON: numbers, true, false and null unchanged, all other words in quotes */
     if (json_cursor_open(&cursor, NULL, equals + 1, value_size, NULL))
         json_append_text(&text, equals + 1, value_size);
     else
@@ -235,7 +235,7 @@ bool config_edit_has(const struct config_edit *edit, const char *key)
     return false;
 }
 
-/* Of families, each has another key for the activation. */
+/* Whether models of this type have a key; the key of the activation depends on the family. */
 static bool has_key(const struct config *config, const struct config_key *key)
 {
     const char *own = config->family->activation_key;
@@ -255,7 +255,7 @@ int config_edit_check(const struct config_edit *edit, const struct config *confi
     return 0;
 }
 
-/* The change of the key that a member's name is; edit->count where it stays. */
+/* The index of the change of a member with this name; edit->count: it has none. */
 static size_t change_of(const struct config_edit *edit, struct json_span name)
 {
     size_t index = 0;

@@ -487,7 +487,7 @@ static bool is_idle(const char *key)
     return idle || strstr(idle_keys, word);
 }
 
-/* What makes no difference if it is honoured or not: false, null, 0, 1, and what is empty. */
+/* Whether the value of an unknown key may matter: false, null, 0, 1, and empty values do not. */
 static bool says_something(const struct json *value)
 {
     bool flag = true;
