@@ -68,7 +68,7 @@ struct explanation {
     const struct attention_part *part; /* NULL: the model has only one attention */
     const struct tokenized *text;      /* text of the query */
     size_t layer, head, query;
-    size_t layer_count, head_count; /* in this attention of the model */
+    size_t layer_count, head_count; /* numbers of layers and heads of this part */
     size_t key_count;
     const size_t *shown; /* [shown_count] keys shown on pages, ascending */
     size_t shown_count;

@@ -308,7 +308,7 @@ static void write_layer(struct buf *out, const struct config *c)
     static const char *const functions[] = {"attention", "cross_attention", "mlp"};
     struct sublayer list[SUBLAYERS_MAX];
     size_t count = layer_read(list, c, PART_SENTENCE, 0);
-    const char *input = NULL; /* the norm that the input is of; NULL: the stream */
+    const char *input = NULL; /* the norm whose result the sublayer reads; NULL: the stream */
     for (const struct sublayer *s = list; s < list + count; s++) {
         int which = s->kind == SUBLAYER_MLP ? 2 : s->part == PART_CROSS;
         if (s->reads != READS_LAST_INPUT)

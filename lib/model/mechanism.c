@@ -270,7 +270,8 @@ static int check_masks(const struct mechanism *m, const struct config *config, s
     return 0;
 }
 
-/* A segment has tokens after the query, and a share of a weight cannot be dropped. */
+/* Refuse a causal mask, as a segment may contain tokens after the query, and dropout, as the tokens
+ * of a segment share one weight. */
 static int check_lowrank(const struct mechanism *m, const struct config *config, struct err *err)
 {
     if (m->kind != ATTENTION_LOWRANK || (!config->causal && !(m->dropout > 0)))

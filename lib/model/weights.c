@@ -87,7 +87,7 @@ int weights_share(struct weights *shared, const struct weights *weights,
     size_t count = weights->parameter_count;
     *shared = *weights;
     shared->config = config;
-    shared->argmax = NULL;        /* it is written to */
+    shared->argmax = NULL;        /* searches write to it */
     shared->checkpoint.count = 0; /* its files are released with `weights` */
     shared->checkpoint.arena = (struct arena){0};
     shared->arena = (struct arena){0};

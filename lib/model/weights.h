@@ -99,7 +99,7 @@ struct weights {
     struct argmax *argmax;    /* of the unembedding; NULL until its first use */
     struct arena arena;       /* tensors that were converted, packed or rounded */
     bool packing;             /* pack matrices on their first use; see gemm.h */
-    bool packing_words;       /* pack the unembedding, too: worth it for many passes */
+    bool packing_words;       /* pack the unembedding, too; saves time over many passes */
     bool packing_widened;     /* pack bf16 and quantised numbers, too, which become floats */
     size_t packing_bytes;     /* what matrices that are packed later may take; others are not */
     enum precision precision; /* of products; bf16: matrices are rounded on first use */

@@ -37,7 +37,7 @@ struct weight_init {
     /* Of bare attention: */
     enum weight_init_way way;
     size_t table_rows; /* of nn.Embedding; 0: WEIGHT_INIT_TABLE_ROWS; at least the words */
-    const struct progress_sink *progress; /* counts layers; NULL: none */
+    const struct progress_sink *progress; /* receives finished layers; NULL: nothing */
 };
 
 /* Fill a new model that is all 0. Refused, as not supported: models of other types. */

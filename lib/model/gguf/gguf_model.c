@@ -377,8 +377,8 @@ static void put_factors(struct writer *w, const char *name, const char *tensor)
     json_put_floats(&w->json, name, numbers, count);
 }
 
-/* A factor for each pair, as longrope: Llama 3's, by which slow pairs are rotated more slowly, for
- * texts of every length; Phi-3's for short and long texts, which also make vectors longer. */
+/* A factor for each pair of channels, as longrope. Those of Llama 3 are the same for texts of every
+ * length. Phi-3 has factors for short and for long texts, and a factor of the rotated vectors. */
 static void put_longrope(struct writer *w, bool same)
 {
     static const char amplitude[] = "rope.scaling.attn_factor";

@@ -131,7 +131,8 @@ static int put_unknown(struct json_writer *json, const char *stage, const char *
     return failed;
 }
 
-/* Every token under its id, but for those that no text is cut into. */
+/* Each token with its id, except control, user-defined and unused ones, into which the model never
+ * splits a text. */
 static void put_vocab(struct json_writer *json, const struct vocabulary *vocabulary)
 {
     struct gguf_value rest = *vocabulary->tokens;
