@@ -13,12 +13,12 @@ cd "$(dirname "$0")/.." || exit 1
 attn=${1:-build}/attn-cli
 
 "$attn" help --completion bash >"$scratch/lists"
-echo '{"model_type": "?"}' >"$scratch/config.json"
-"$attn" init --config "$scratch/config.json" -o "$scratch/none" 2>"$scratch/families"
+
+families=lib/model/family/family.c
 
 names() { # KIND
     case $1 in
-    family) sed 's/.* one of //; s/, found .*//' "$scratch/families" | tr -d ' ' | tr , '\n' ;;
+    family) sed -nE 's/^    (\[[A-Z0-9_]+\] = )?\{"([^" ]+)", &.*/\2/p' $families ;;
     option) awk -F '\t' '$1 ~ /^(option|flag)$/ { print $3 }' "$scratch/lists" | sort -u ;;
     writer) awk -F '\t' '$3 == "--format" { print $2 }' "$scratch/lists" ;; # writes several formats
     *) awk -F '\t' -v list="$1s" '$1 == "value" && $2 == list { print $3 }' "$scratch/lists" ;;

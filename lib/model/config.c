@@ -11,19 +11,6 @@
 #include "format/json_writer.h"
 #include "model/family/family.h"
 
-static int refuse_type(const char *type, struct err *err)
-{
-    struct buf names = {0};
-    for (size_t i = 0; i < family_count; i++)
-        if (!strchr(family_rows[i].name, ' '))
-            buf_format(&names, "%s%s", i ? ", " : "", family_rows[i].name);
-    if (!buf_check(&names, err))
-        err_unsupported(err, "field 'model_type': expected one of %s, found \"%s\"", names.bytes,
-                        type);
-    buf_release(&names);
-    return -1;
-}
-
 static int parse(void *context, const struct json *root, struct err *err)
 {
     struct config *config = context;
@@ -37,7 +24,10 @@ static int parse(void *context, const struct json *root, struct err *err)
                             "found nothing");
     const struct family *family = strchr(type, ' ') ? NULL : family_find(type);
     if (!family)
-        return refuse_type(type, err);
+        return err_unsupported(err,
+                               "field 'model_type': expected gpt2, llama, qwen3 or another type "
+                               "that \"Models\" in README.md lists, found \"%s\"",
+                               type);
     if (family_read(config, family, root, err))
         return -1;
     family_note_unread(config, root);
