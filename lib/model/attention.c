@@ -381,7 +381,7 @@ enum pass_state attention(struct pass *pass, const struct score_rule *rule, size
     for (size_t map = 0; round == rounds && map < ATTENTION_MAPS; map++)
         PASS_TRY(announce_map(pass, map, layer));
     if (round == rounds)
-        return tap_heads(pass, SITE_CONTEXT, layer, pass->scratch.context);
+        return tap_rows(pass, SITE_CONTEXT, layer, pass->scratch.context);
     struct place_in_pass place = {SITE_SCORES, layer, round / heads, round % heads};
     if (fault % HEAD_FAULTS == HEAD_NO_NUMBER)
         return pass_fail_number(pass, &place);

@@ -339,18 +339,18 @@ static enum pass_state project_all(struct pass *pass, const struct head_rule *ru
     if (!rule->norm.after_rotary)
         PASS_TRY(norm_both(pass, rule, layer));
     if (rule->rotary) {
-        PASS_TRY(tap_heads(pass, SITE_Q_PRE, layer, s->q));
-        PASS_TRY(tap_heads(pass, SITE_K_PRE, layer, s->k));
+        PASS_TRY(tap_rows(pass, SITE_Q_PRE, layer, s->q));
+        PASS_TRY(tap_rows(pass, SITE_K_PRE, layer, s->k));
         rotate_heads(pass, rule, s->q);
         rotate_heads(pass, rule, s->k);
     }
     if (rule->norm.after_rotary)
         PASS_TRY(norm_both(pass, rule, layer));
-    PASS_TRY(tap_heads(pass, SITE_Q, layer, s->q));
-    PASS_TRY(tap_heads(pass, SITE_K, layer, s->k));
+    PASS_TRY(tap_rows(pass, SITE_Q, layer, s->q));
+    PASS_TRY(tap_rows(pass, SITE_K, layer, s->k));
     if (!done)
         PASS_TRY(project(pass, rule, layer, SITE_V, s->v, source));
-    return tap_heads(pass, SITE_V, layer, s->v);
+    return tap_rows(pass, SITE_V, layer, s->v);
 }
 
 /* Compute the context [T, H·dv] of x [T, C], which attends to itself or to the source [S, C]. */
@@ -585,7 +585,7 @@ static enum pass_state unembed(struct pass *pass, struct matrix y)
         return PASS_OVER;
     if (choose_rows(pass, &y) || make_logits(pass, pass->scratch.logits, y))
         return PASS_FAILED;
-    return tap_logits(pass);
+    return tap_rows(pass, SITE_LOGITS, 0, pass->scratch.logits);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */

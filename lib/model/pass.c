@@ -420,13 +420,3 @@ enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct
     }
     return pass_after(pass, site, layer);
 }
-
-enum pass_state tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix rows)
-{
-    return tap_rows(pass, site, layer, rows);
-}
-
-enum pass_state tap_logits(struct pass *pass)
-{
-    return tap_rows(pass, SITE_LOGITS, 0, pass->scratch.logits);
-}

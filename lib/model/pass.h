@@ -115,8 +115,6 @@ void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const 
 /* Announce a value to the tap for each text of the batch; with a cache, that of the new tokens.
  * Fails if a number is not finite. */
 enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows);
-enum pass_state tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix rows);
-enum pass_state tap_logits(struct pass *pass);
 
 /* Whether there are edits of a site in a layer. Apply them to the values of all texts. */
 bool pass_edits(const struct pass *pass, enum site site, size_t layer);

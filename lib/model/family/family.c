@@ -639,7 +639,7 @@ const struct family family_rows[] = {
     {"hunyuan_v1_dense", &hunyuan_names, settle_llama,
      WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f,
           .head_norm = {.q = true, .k = true, .after_rotary = true}),
-     SILU},
+     SILU, .reads = "num_experts"},
     {"apertus", &apertus_names, settle_apertus,
      WITH(DECODER, .rms = true, .style = STYLE_PRE, .epsilon = 1e-5f,
           .head_norm = {.q = true, .k = true}),
