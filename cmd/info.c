@@ -218,7 +218,7 @@ static void tell_model(struct info *info, const struct model *model)
     bool has_mlp = c->kind != MODEL_ATTENTION;
     bool bundled = bundled_find(model->folder.path);
     bool searched = !model->folder.files && strcmp(model->folder.path, model->name) != 0;
-    const char *activation = has_mlp ? activation_name(c->activation) : NULL;
+    const char *activation = c->xielu ? "xielu" : has_mlp ? activation_name(c->activation) : NULL;
     struct buf name = {0};
     label_line(&name, model->name, strlen(model->name));
     buf_text(&name, bundled ? " (built in)" : "");

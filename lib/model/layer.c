@@ -225,7 +225,7 @@ static void write_norms(struct buf *out, const struct config *c)
                    heads->whole ? ""
                    : heads->own ? ", per head with its own scales"
                                 : ", per head",
-                   heads->after_rotary ? ", rotated" : "");
+                   heads->after_rotary ? ", after the rotary embedding" : "");
     buf_text(out, c->embedding_norm ? ", of embeddings" : "");
 }
 
@@ -286,6 +286,8 @@ static void write_scores(struct buf *out, const struct config *c)
     buf_text(out, c->scale_by_layer ? ", divided by the layer number" : "");
     if (c->score_cap > 0)
         buf_format(out, ", capped at %g", (double)c->score_cap);
+    if (c->clip > 0)
+        buf_format(out, "; queries, keys and values within ±%g", (double)c->clip);
 }
 
 static void write_embedding(struct buf *out, const struct config *c)
@@ -296,7 +298,7 @@ static void write_embedding(struct buf *out, const struct config *c)
     if (scale == 1)
         return;
     buf_format(out, "times %g", (double)scale);
-    if (scale == sqrtf((float)c->n_embd) && c->kind == MODEL_DECODER)
+    if (scale == sqrtf((float)c->n_embd) && c->norm_offset) /* Gemma */
         buf_format(out, ", √%zu (Hugging Face rounds it in bf16: %g)", c->n_embd,
                    (double)bf16_value(bf16_round(scale)));
 }
