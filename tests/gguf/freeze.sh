@@ -31,6 +31,7 @@ freeze tests/tokenizers/llama-3-like llama-3-like F16 llama-bpe
 freeze tests/tokenizers/smollm2-like smollm2-like F16 smollm
 freeze tests/tokenizers/falcon-like falcon-like F16 falcon
 freeze tests/tokenizers/gpt-neox-like gpt-neox-like F16 olmo
+freeze tests/tokenizers/splits splits F16 gpt-2
 freeze tests/tokenizers/sentencepiece-bpe sentencepiece-bpe F16
 mkdir -p tests/break/gguf
 /usr/bin/python3 tests/gguf/write.py tests/break/json tests/break/gguf/model.gguf F32 gpt-2

@@ -106,6 +106,9 @@ TOKENIZERS = {  # beginning-of-text token; texts for which llama.cpp gives the s
 # llama.cpp splits numbers otherwise than Hugging Face's library.
 PRES = {"bloom": "falcon-like", "dbrx": "llama-3-like", "smaug-bpe": "llama-3-like",
         "stablelm2": "qwen2-like", "starcoder": "smollm2-like", "refact": "smollm2-like"}
+# Values of which "splits" shows where texts are split.
+SPLITS = ("mpt", "exaone4", "trillion", "chatglm-bpe", "glm4", "exaone", "minerva-7b", "command-r",
+          "gpt-4o", "tekken", "seed-coder", "hunyuan-dense")
 
 
 class Tally:
@@ -395,6 +398,16 @@ def check_ids(tally, path, texts, folder):
         tally.check(other != expected, f"{name} cut otherwise", "the same ids")
 
 
+def check_splits(tally, pre, folder):
+    path = write("tests/tokenizers/splits", f"{folder}/{pre}.gguf", "F16", pre)
+    texts = [*filter(composed, [*texts_of("splits")[:2], *texts_of("qwen2-like")])]
+    expected = ids_of(path, texts, "--special", "none")
+    llama = Llama(path)
+    found, _ = llama.ids(texts)
+    llama.close()
+    tally.check(found == expected, f"{pre}'s ids", f"other ids for some of {len(texts)} texts")
+
+
 def texts_of(name):
     with open(f"tests/tokenizers/{name}/cases.jsonl", encoding="utf-8") as file:
         return [json.loads(line)["text"] for line in file]
@@ -417,6 +430,8 @@ def check_all(tally, folder):
     for pre, name in PRES.items():
         path = write(f"tests/tokenizers/{name}", f"{folder}/{pre}.gguf", "F16", pre)
         tally.attempt(check_ids, path, [*filter(composed, texts_of(name))], folder)
+    for pre in SPLITS:
+        tally.attempt(check_splits, pre, folder)
     tally.attempt(check_ids, tiny, texts_of("smollm2-like"), folder)
 
 

@@ -27,7 +27,7 @@ static unsigned kind_of(const struct vocabulary *vocabulary, size_t id)
 
 /* --- a byte-level BPE ------------------------------------------------------------------------- */
 
-/* Falcon splits at punctuation, like GPT-2, and after three digits; BLOOM at blanks and points. */
+/* Falcon splits at punctuation, like GPT-2, and after three digits. */
 static const char falcon_stages[] =
     "{\"type\": \"Sequence\", \"pretokenizers\": ["
     "{\"type\": \"Punctuation\", \"behavior\": \"Contiguous\"}, "
@@ -35,28 +35,35 @@ static const char falcon_stages[] =
     "{\"type\": \"Digits\", \"individual_digits\": false}, "
     "{\"type\": \"Split\", \"pattern\": {\"Regex\": \"[0-9][0-9][0-9]\"}, "
     "\"behavior\": \"Isolated\"}]}";
-static const char bloom_stages[] =
-    "{\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Split\", \"pattern\": "
-    "{\"Regex\": \" ?[^(\\\\s|[.,!?…。，、।۔،])]+\"}, \"behavior\": \"Isolated\"}, "
-    "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"use_regex\": false}]}";
+
+#define SPACES "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+#define TEKKEN(capitals, smalls)                                          \
+    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]" capitals \
+    "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]" smalls "|"
 
 /* How a byte-level BPE splits texts before pairs are merged. */
 static const struct gguf_pre {
-    const char *name;   /* tokenizer.ggml.pre */
-    int pattern;        /* of splitter_patterns */
-    bool digits;        /* each by itself, first */
-    bool composes;      /* NFC, before */
-    bool takes_whole;   /* a piece that is an entry is not merged from parts */
-    bool begins;        /* texts begin with BOS where no key says so */
-    const char *stages; /* as JSON, instead of pattern and digits */
+    const char *name;      /* tokenizer.ggml.pre */
+    int pattern;           /* of splitter_patterns */
+    bool digits;           /* each by itself, first */
+    bool composes;         /* NFC, before */
+    bool takes_whole;      /* a piece that is an entry is not merged from parts */
+    bool begins;           /* texts begin with BOS where no key says so */
+    const char *stages;    /* as JSON, instead of pattern and digits */
+    const char *splits[4]; /* in this order, and NULL: instead of pattern */
 } pre_rows[] = {
     {"gpt-2", PATTERN_GPT2},
     {"phi-2", PATTERN_GPT2},
+    {"mpt", PATTERN_GPT2},
+    {"exaone4", PATTERN_GPT2},
+    {"trillion", PATTERN_GPT2},
     {"olmo", PATTERN_GPT2, false, true},
     {"llama-bpe", PATTERN_LLAMA3, false, false, true, true},
     {"llama3", PATTERN_LLAMA3, false, false, true, true},
     {"llama-v3", PATTERN_LLAMA3, false, false, true, true},
-    {"dbrx", PATTERN_LLAMA3},                          /* OLMo 2, Phi-4 */
+    {"dbrx", PATTERN_LLAMA3}, /* OLMo 2, Phi-4 */
+    {"chatglm-bpe", PATTERN_LLAMA3},
+    {"glm4", PATTERN_LLAMA3},
     {"smaug-bpe", PATTERN_LLAMA3, false, false, true}, /* SmolLM3 */
     {"qwen2", PATTERN_QWEN2, false, true},
     {"stablelm2", PATTERN_QWEN2, false, true},
@@ -64,8 +71,21 @@ static const struct gguf_pre {
     {"smollm", PATTERN_GPT2, true},
     {"starcoder", PATTERN_GPT2, true},
     {"refact", PATTERN_GPT2, true}, /* Granite */
+    {"exaone", PATTERN_GPT2, true},
+    {"minerva-7b", PATTERN_GPT2, true},
+    {"command-r", PATTERN_GPT2, true, true},
+    {"gpt-4o", PATTERN_O200K}, /* Phi-4-mini */
+    {"tekken", .takes_whole = true, .begins = true,
+     .splits = {TEKKEN("*", "+") TEKKEN("+", "*") /* Mistral Nemo */
+                "\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" SPACES}},
+    {"seed-coder", .splits = {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|"
+                              " ?[^\\s\\p{L}\\p{N}\\r\\n]+|" SPACES}},
+    {"hunyuan-dense",
+     .splits = {"\\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+",
+                "[!-/:-@\\[-`{-~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
+                " ?[\\p{P}\\p{S}]+[\\r\\n]*|" SPACES}},
     {"falcon", .stages = falcon_stages},
-    {"bloom", .stages = bloom_stages},
+    {"bloom", .splits = {" ?[^(\\s|[.,!?…。，、।۔،])]+"}},
 };
 
 /* Older files of GPT-2 have no such key. *row stays NULL: it is none of these. */
@@ -90,6 +110,17 @@ static int read_pre(const struct gguf_pre **row, struct gguf_text *name, const s
 static const char byte_level[] =
     "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"use_regex\": false}";
 
+static void put_split(struct json_writer *json, const char *pattern)
+{
+    json_put_open(json, NULL, '{');
+    json_put_text(json, "type", "Split");
+    json_put_open(json, "pattern", '{');
+    json_put_text(json, "Regex", pattern);
+    json_put_close(json, '}');
+    json_put_text(json, "behavior", "Isolated");
+    json_put_close(json, '}');
+}
+
 static void put_pre(struct json_writer *json, const struct gguf_pre *row)
 {
     if (row->composes)
@@ -104,13 +135,10 @@ static void put_pre(struct json_writer *json, const struct gguf_pre *row)
     json_put_open(json, "pretokenizers", '[');
     if (row->digits)
         json_put_raw(json, NULL, "{\"type\": \"Digits\", \"individual_digits\": true}");
-    json_put_open(json, NULL, '{');
-    json_put_text(json, "type", "Split");
-    json_put_open(json, "pattern", '{');
-    json_put_text(json, "Regex", splitter_patterns[row->pattern].pattern);
-    json_put_close(json, '}');
-    json_put_text(json, "behavior", "Isolated");
-    json_put_close(json, '}');
+    if (!row->splits[0])
+        put_split(json, splitter_patterns[row->pattern].pattern);
+    for (size_t i = 0; row->splits[i]; i++)
+        put_split(json, row->splits[i]);
     json_put_raw(json, NULL, byte_level);
     json_put_close(json, ']');
     json_put_close(json, '}');

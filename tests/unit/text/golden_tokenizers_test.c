@@ -179,6 +179,50 @@ static void replace_pre(struct buf *out, const struct file *file, const char *pr
     buf_release(&old);
 }
 
+/* A line of splits/cases.jsonl: a name of tokenizer.ggml.pre, a text, and its ids in the Hugging
+ * Face library. Pairs of this vocabulary are merged across words, so each split changes ids. */
+static void expect_split(const struct file *file, const char *line, size_t size)
+{
+    struct arena arena = {0};
+    struct buf bytes = {0};
+    struct json *json = NULL;
+    struct tokenizer *tokenizer = NULL;
+    struct folder folder;
+    struct err err = {0};
+    const char *pre = NULL, *text = NULL;
+    ck_assert_msg(!json_parse(&json, line, size, &err), "%s", err.text);
+    ck_assert(json_get_text(json_member(json, "pre"), &pre));
+    ck_assert(json_get_text(json_member(json, "text"), &text));
+    replace_pre(&bytes, file, "gpt-2", pre);
+    ck_assert_msg(!gguf_folder_held(&folder, "x.gguf", bytes.bytes, bytes.size, &arena, &err) &&
+                      !tokenizer_open(&tokenizer, &folder, &err),
+                  "%s: %s", pre, err.text);
+    expect_encoded(tokenizer, text, json_member(json, "ids"));
+    tokenizer_free(tokenizer);
+    arena_release(&arena);
+    buf_release(&bytes);
+    json_free(json);
+}
+
+TEST(names_of_pre_in_gguf_files_split_texts_like_other_programs)
+{
+    struct file file = {0};
+    struct file cases = {0};
+    struct err err = {0};
+    ck_assert_msg(!file_map(&file, "tests/gguf/splits.gguf", &err) &&
+                      !file_map(&cases, ROOT "splits/cases.jsonl", &err),
+                  "%s", err.text);
+    size_t count = 0;
+    const char *end = cases.bytes + cases.size;
+    for (const char *at = cases.bytes, *next; at < end; at = next, count++) {
+        next = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1;
+        expect_split(&file, at, (size_t)(next - 1 - at));
+    }
+    ck_assert_uint_eq(count, 26);
+    file_release(&cases);
+    file_release(&file);
+}
+
 /* Without special tokens around texts, for which convert_hf_to_gguf.py writes separate keys. */
 TEST_LOOP(tokenizers_in_gguf_files_give_the_same_ids, COUNT(in_gguf))
 {
