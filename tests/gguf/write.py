@@ -123,6 +123,11 @@ def read_tensors(path):
         yield name, array.astype(numpy.float32, copy=False).reshape(entry["shape"])
 
 
+def read_config(folder):
+    with open(f"{folder}/config.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
 def rename(name, names, layers):
     name = name.removeprefix("transformer.")
     stem, ending = name.rsplit(".", 1)
@@ -427,8 +432,7 @@ def small_model(words):
 def main():
     folder, path, dtype, pre = [*sys.argv[1:], *["F32", "gpt-2"][len(sys.argv) - 3:]]
     if os.path.exists(f"{folder}/config.json"):
-        with open(f"{folder}/config.json", encoding="utf-8") as file:
-            config = json.load(file)
+        config = read_config(folder)
         tensors = [(name, array) for name, array in read_tensors(f"{folder}/model.safetensors")
                    if not (name == "lm_head.weight" and config.get("tie_word_embeddings"))]
     else:

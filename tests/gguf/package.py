@@ -1,0 +1,116 @@
+"""Write small models with the official Python package `gguf` (with its names of tensors and keys),
+and compare attn-cli's logits of these files with transformers' of the folders.
+
+    python3 -m venv build/gguf && build/gguf/bin/pip install gguf torch transformers
+    build/gguf/bin/python tests/gguf/package.py build/attn-cli [FAMILY...]
+
+write.py gives the numbers in the layouts of convert_hf_to_gguf.py. Each line is a family and its
+worst difference, as a fraction of the largest logit; over 1e-5 fails.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import gguf
+import numpy
+import torch
+import transformers
+
+import write
+
+NAMES = ("llama", "qwen3", "gemma2", "phi3", "olmo2", "falcon", "granite", "starcoder2", "glm4",
+         "cohere2")
+BOUND = 1e-5  # sums in another order
+ARCHITECTURES = {name: number for number, name in gguf.MODEL_ARCH_NAMES.items()}
+SETTERS = {  # methods of GGUFWriter for keys of write.py
+    "context_length": "context_length", "embedding_length": "embedding_length",
+    "block_count": "block_count", "feed_forward_length": "feed_forward_length",
+    "attention.head_count": "head_count", "attention.head_count_kv": "head_count_kv",
+    "attention.key_length": "key_length", "attention.value_length": "value_length",
+    "rope.dimension_count": "rope_dimension_count", "vocab_size": "vocab_size",
+    "attention.sliding_window": "sliding_window", "attention.scale": "attention_scale",
+    "attention.sliding_window_pattern": "sliding_window_pattern",
+    "embedding_scale": "embedding_scale", "residual_scale": "residual_scale",
+    "logit_scale": "logit_scale", "attn_logit_softcapping": "attn_logit_softcapping",
+    "final_logit_softcapping": "final_logit_softcapping",
+    "rope.scaling.original_context_length": "rope_scaling_orig_ctx_len",
+}
+
+
+def copy(folder, to):
+    """The folder without what a GGUF file cannot say."""
+    config = write.read_config(folder)
+    if config["model_type"] == "gemma2":
+        config["query_pre_attn_scalar"] = config["head_dim"]
+    if config["model_type"] == "starcoder2":
+        config["sliding_window"] = None
+    with open(f"{to}/config.json", "w", encoding="utf-8") as file:
+        json.dump(config, file)
+    shutil.copy(f"{folder}/model.safetensors", to)
+    return config
+
+
+def keys_of(config):
+    """Methods and their arguments."""
+    kind = config["model_type"]
+    for key, number in write.sizes_of(config).items():
+        yield SETTERS[key], number
+    for key, ours, _ in write.KEYS.get(kind, []):
+        if config.get(ours) is not None:
+            yield SETTERS[key], config[ours]
+    epsilon = next(key for key in write.EPSILONS if key in config)
+    yield f"layer_norm_{write.EPSILONS[epsilon]}eps", config[epsilon]
+    if kind != "falcon":
+        yield "rope_freq_base", config.get("rope_theta", 10000.0)
+
+
+def write_model(folder, config, path):
+    arch = ARCHITECTURES[write.FAMILIES[config["model_type"]][0]]
+    writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
+    for key, number in keys_of(config):
+        getattr(writer, f"add_{key}")(number)
+    writer.add_tokenizer_model("no_vocab")
+    layers = config.get("num_hidden_layers") or config["n_layer"]
+    names = gguf.get_tensor_name_map(arch, layers)
+    for name, array in write.read_tensors(f"{folder}/model.safetensors"):
+        if name == "lm_head.weight" and config.get("tie_word_embeddings"):
+            continue
+        theirs = names.get_name(name, (".weight", ".bias"))
+        assert theirs, f"{name}: the package knows no such tensor"
+        writer.add_tensor(theirs, numpy.ascontiguousarray(write.lay_out(name, array, config)))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def difference(program, folder, scratch):
+    config = copy(folder, scratch)
+    path = f"{scratch}/model.gguf"
+    write_model(folder, config, path)
+    ids = [(7 * i * i + 3 * i + 1) % config["vocab_size"] for i in range(16)]
+    subprocess.check_call([program, "run", "-m", path, "--ids", ",".join(map(str, ids)), "--show",
+                           "logits", "-o", f"{scratch}/logits.npy"])
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        scratch, dtype=torch.float64, attn_implementation="eager")
+    with torch.no_grad():
+        theirs = model(torch.tensor([ids])).logits[0].numpy()
+    return numpy.abs(numpy.load(f"{scratch}/logits.npy") - theirs).max() / numpy.abs(theirs).max()
+
+
+def main():
+    transformers.utils.logging.disable_progress_bar()
+    program, *names = sys.argv[1:]
+    failed = 0
+    for name in names or NAMES:
+        with tempfile.TemporaryDirectory() as scratch:
+            off = difference(os.path.abspath(program), f"tests/golden-families/{name}", scratch)
+        failed += not off <= BOUND
+        print(f"{name:12} {off:.2g}", flush=True)
+    sys.exit(failed != 0)
+
+
+main()
