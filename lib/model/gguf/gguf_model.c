@@ -10,46 +10,7 @@
 #include "base/num.h"
 #include "format/json_writer.h"
 #include "model/family/family.h"
-
-/* --- llama.cpp's architectures ---------------------------------------------------------------- */
-
-/* A key of a file, after the architecture's name and a dot, a tensor, or JSON; and a key of
- * config.json. */
-struct gguf_key {
-    const char *theirs, *ours;
-    enum {
-        SIZE,
-        REAL, /* 0: as if absent */
-        FLAG,
-        WINDOW, /* 0, or absent: null */
-        LAYERS, /* every how many layers have no window; or whether each has one */
-        HAS,    /* true with the tensor */
-        LACKS,
-        VALUE, /* the same for all files */
-    } kind;
-    bool needed;
-};
-
-/* The slot of a name, which .weight or .bias follows; in a layer without "blk.", and its number. */
-struct tensor_name {
-    const char *name;
-    enum slot_id id;
-    bool fused; /* its tensor has several slots, of which this is the first */
-};
-
-enum { KEYS_MAX = 5, NAMES_MAX = 2 };
-
-/* What `general.architecture` may be. */
-struct architecture {
-    const char *name, *model_type;
-    bool pairs; /* rows of queries and keys are in pairs that are rotated together */
-    struct gguf_key keys[KEYS_MAX];      /* beyond those of all; ends with one of NULL */
-    struct tensor_name names[NAMES_MAX]; /* that mean something else in this architecture */
-    const char *marker;                  /* tensor or key without which a later row is meant */
-    const char *variant;                 /* of the family, with other names of tensors; or NULL */
-    const char *bias_key;                /* of config.json; NULL: attention_bias */
-    long long wide_layers;               /* of a model whose scores have another divisor; or 0 */
-};
+#include "model/gguf/gguf_architectures.h"
 
 enum { KEY_BYTES = 128 };
 
@@ -58,114 +19,17 @@ enum { KEY_BYTES = 128 };
 #define FACTORS_SHORT "rope_factors_short.weight"
 #define FACTORS_LONG "rope_factors_long.weight"
 
-static const struct architecture architectures[] = {
-    {"gpt2", "gpt2"},
-    {"llama", "llama", .pairs = true}, /* Mistral, too */
-    {"qwen2", "qwen2"},
-    {"qwen3", "qwen3"},
-    {"granite", "granite", .pairs = true,
-     .keys = {{"attention.scale", "attention_multiplier", REAL, true},
-              {"embedding_scale", "embedding_multiplier", REAL},
-              {"residual_scale", "residual_multiplier", REAL},
-              {"logit_scale", "logits_scaling", REAL}}},
-    {"smollm3", "smollm3", .pairs = true},
-    {"phi3", "phi3", .keys = {{"attention.sliding_window", "sliding_window", WINDOW}}},
-    {"olmo", "olmo", .pairs = true, .keys = {{"attention.clamp_kqv", "clip_qkv", REAL}}},
-    {"olmo2", "olmo3", .marker = "olmo2.attention.sliding_window",
-     .keys = {{"attention.sliding_window", "sliding_window", WINDOW},
-              {"attention.sliding_window_pattern", "sliding_window_pattern", LAYERS}}},
-    {"olmo2", "olmo2"},
-    {"exaone4", "exaone4",
-     .keys = {{"attention.sliding_window", "sliding_window", WINDOW},
-              {"attention.sliding_window_pattern", "sliding_window_pattern", LAYERS}}},
-    {"seed_oss", "seed_oss", .names = {{"post_attention_norm", SLOT_NORM_2}}},
-    {"arcee", "arcee", .pairs = true},
-    {"hunyuan-dense", "hunyuan_v1_dense"},
-    {"ernie4_5", "ernie4_5", .bias_key = "use_bias"},
-    {"chatglm", "glm"},
-    {"glm4", "glm4"},
-    {"command-r", "cohere",
-     .keys = {{"logit_scale", "logit_scale", REAL, true},
-              {"blk.0.attn_q_norm.weight", "use_qk_norm", HAS}}},
-    {"cohere2", "cohere2",
-     .keys = {{"logit_scale", "logit_scale", REAL, true},
-              {"attention.sliding_window", "sliding_window", SIZE, true},
-              {"attention.sliding_window_pattern", "sliding_window_pattern", LAYERS}}},
-    {"gemma", "gemma"},
-    {"gemma2", "gemma2", .wide_layers = 46,
-     .keys = {{"attention.sliding_window", "sliding_window", WINDOW},
-              {"attn_logit_softcapping", "attn_logit_softcapping", REAL},
-              {"final_logit_softcapping", "final_logit_softcapping", REAL}}},
-    {"gemma3", "gemma3_text", .wide_layers = 62, /* layers with a window have another theta */
-     .keys = {{"attention.sliding_window", "sliding_window", SIZE, true},
-              {"attention.sliding_window_pattern", "sliding_window_pattern", LAYERS},
-              {"rope.freq_base_swa", "rope_local_base_freq", REAL}}},
-    {"phi2", "phi"},
-    {"stablelm", "stablelm", .bias_key = "use_qkv_bias",
-     .keys = {{"blk.0.ffn_norm.weight", "use_parallel_residual", LACKS},
-              {"blk.0.attn_q_norm.weight", "qk_layernorm", HAS}}},
-    {"nemotron", "nemotron"},
-    {"starcoder", "gpt_bigcode"},
-    {"starcoder2", "starcoder2", .bias_key = "use_bias"},
-    {"gptneox", "gpt_neox", .keys = {{"use_parallel_residual", "use_parallel_residual", FLAG}}},
-    {"bloom", "bloom"},
-    {"falcon", "falcon", .marker = "blk.0.attn_norm_2.weight", .variant = "falcon with two norms",
-     .names = {{"attn_norm_2", SLOT_NORM_1}, {"attn_norm", SLOT_NORM_2}},
-     .keys = {{"true", "new_decoder_architecture", VALUE}}},
-    {"falcon", "falcon",
-     .keys = {{"true", "new_decoder_architecture", VALUE},
-              {"1", "num_ln_in_parallel_attn", VALUE}}},
-};
-
 /* Keys of all architectures, with names that all families read. */
 static const struct gguf_key common_keys[] = {
-    {"embedding_length", "hidden_size", SIZE, true},
-    {"block_count", "num_hidden_layers", SIZE, true},
-    {"attention.head_count", "num_attention_heads", SIZE, true},
-    {"attention.head_count_kv", "num_key_value_heads", SIZE},
-    {"feed_forward_length", "n_inner", SIZE, true},
+    {"embedding_length", "hidden_size", KEY_SIZE, true},
+    {"block_count", "num_hidden_layers", KEY_SIZE, true},
+    {"attention.head_count", "num_attention_heads", KEY_SIZE, true},
+    {"attention.head_count_kv", "num_key_value_heads", KEY_SIZE},
+    {"feed_forward_length", "n_inner", KEY_SIZE, true},
 };
 
-enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
-
-/* The architecture that a file names; what is not known is refused. */
-static int find_architecture(const struct architecture **architecture, const struct gguf *gguf,
-                             struct err *err)
-{
-    static const char key[] = "general.architecture";
-    struct gguf_text name = {NULL, 0};
-    struct buf known = {0};
-    if (gguf_text(gguf, key, &name, err))
-        return -1;
-    if (!name.bytes)
-        return err_set(err, "key '%s': expected a name such as \"llama\", found nothing", key);
-    for (size_t i = 0; i < ARCHITECTURES; i++) {
-        const char *marker = architectures[i].marker;
-        *architecture = &architectures[i];
-        if (gguf_is(name, architectures[i].name) &&
-            (!marker || gguf_find(gguf, marker) || gguf_value(gguf, marker))) {
-            buf_release(&known);
-            return 0;
-        }
-        if (marker)
-            continue;
-        buf_format(&known, "%s%s",
-                   i == 0                  ? ""
-                   : i + 1 < ARCHITECTURES ? ", "
-                                           : " or ",
-                   architectures[i].name);
-    }
-    if (!buf_check(&known, err))
-        err_unsupported(err,
-                        "key '%s': expected %s, found \"%.*s\": read other models from their "
-                        "Hugging Face files",
-                        key, known.bytes, (int)(name.size < 64 ? name.size : 64), name.bytes);
-    buf_release(&known);
-    return -1;
-}
-
 /* "llama.block_count": the key of that architecture. */
-static const char *full_key(char full[KEY_BYTES], const struct architecture *architecture,
+static const char *full_key(char full[KEY_BYTES], const struct gguf_architecture *architecture,
                             const char *key)
 {
     snprintf(full, KEY_BYTES, "%s.%s", architecture->name, key);
@@ -173,7 +37,7 @@ static const char *full_key(char full[KEY_BYTES], const struct architecture *arc
 }
 
 /* A whole number under the architecture's key. */
-static int whole_number(const struct gguf *gguf, const struct architecture *architecture,
+static int whole_number(const struct gguf *gguf, const struct gguf_architecture *architecture,
                         const char *key, long long *size, struct err *err)
 {
     char full[KEY_BYTES];
@@ -189,7 +53,7 @@ static int whole_number(const struct gguf *gguf, const struct architecture *arch
 struct writer {
     struct json_writer json;
     const struct gguf *gguf;
-    const struct architecture *architecture;
+    const struct gguf_architecture *architecture;
     const struct family *family;
     struct err *err;
     bool failed;
@@ -259,26 +123,26 @@ static void put_key(struct writer *w, const struct gguf_key *row)
     char key[KEY_BYTES];
     bool flag = false;
     full_key(key, w->architecture, row->theirs);
-    if (row->kind == VALUE) {
+    if (row->kind == KEY_VALUE) {
         json_put_raw(&w->json, row->ours, row->theirs);
-    } else if (row->kind == HAS || row->kind == LACKS) {
+    } else if (row->kind == KEY_HAS || row->kind == KEY_LACKS) {
         bool has = gguf_find(w->gguf, row->theirs);
-        json_put_bool(&w->json, row->ours, has == (row->kind == HAS));
+        json_put_bool(&w->json, row->ours, has == (row->kind == KEY_HAS));
     } else if (!has_key(w, row->theirs)) {
         if (row->needed)
             err_set(fail(w), "key '%s': expected a number, found nothing", key);
-        else if (row->kind == WINDOW)
+        else if (row->kind == KEY_WINDOW)
             json_put_raw(&w->json, row->ours, "null");
-    } else if (row->kind == SIZE) {
+    } else if (row->kind == KEY_SIZE) {
         json_put_integer(&w->json, row->ours, read_size(w, row->theirs, 0));
-    } else if (row->kind == LAYERS) {
+    } else if (row->kind == KEY_LAYERS) {
         put_layers(w, row->ours, key);
-    } else if (row->kind == FLAG) {
+    } else if (row->kind == KEY_FLAG) {
         w->failed = w->failed || gguf_bool(w->gguf, key, &flag, w->err);
         json_put_bool(&w->json, row->ours, flag);
     } else {
-        double value = read_number(w, row->theirs, 0, row->kind == WINDOW ? INT32_MAX : 1e12);
-        if (value == 0 && row->kind == WINDOW)
+        double value = read_number(w, row->theirs, 0, row->kind == KEY_WINDOW ? INT32_MAX : 1e12);
+        if (value == 0 && row->kind == KEY_WINDOW)
             json_put_raw(&w->json, row->ours, "null");
         else if (value != 0 || row->needed)
             put_real(w, row->ours, row->theirs, value);
@@ -288,9 +152,9 @@ static void put_key(struct writer *w, const struct gguf_key *row)
 static void put_keys(struct writer *w)
 {
     static const struct gguf_key epsilons[] = {
-        {"attention.layer_norm_epsilon", "layer_norm_epsilon", REAL, true},
-        {"attention.layer_norm_rms_epsilon", "rms_norm_eps", REAL, true}};
-    static const struct gguf_key context = {"context_length", "max_position_embeddings", SIZE,
+        {"attention.layer_norm_epsilon", "layer_norm_epsilon", KEY_REAL, true},
+        {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_REAL, true}};
+    static const struct gguf_key context = {"context_length", "max_position_embeddings", KEY_SIZE,
                                             true};
     const struct gguf_key *own = w->architecture->keys;
     for (size_t i = 0; i < sizeof common_keys / sizeof *common_keys; i++)
@@ -398,11 +262,12 @@ static void put_longrope(struct writer *w, bool same)
 static void put_yarn(struct writer *w)
 {
     static const struct gguf_key keys[] = {
-        {"rope.scaling.factor", "factor", REAL, true},
-        {"rope.scaling.original_context_length", "original_max_position_embeddings", SIZE, true},
-        {"rope.scaling.yarn_beta_fast", "beta_fast", REAL},
-        {"rope.scaling.yarn_beta_slow", "beta_slow", REAL},
-        {"rope.scaling.yarn_attn_factor", "attention_factor", REAL}};
+        {"rope.scaling.factor", "factor", KEY_REAL, true},
+        {"rope.scaling.original_context_length", "original_max_position_embeddings", KEY_SIZE,
+         true},
+        {"rope.scaling.yarn_beta_fast", "beta_fast", KEY_REAL},
+        {"rope.scaling.yarn_beta_slow", "beta_slow", KEY_REAL},
+        {"rope.scaling.yarn_attn_factor", "attention_factor", KEY_REAL}};
     size_t count = sizeof keys / sizeof *keys;
     if (read_number(w, keys[count - 1].theirs, 0, 1e6) == 1)
         count--;
@@ -462,7 +327,7 @@ static void put_share(struct writer *w, long long turning, long long width)
 
 static void put_rotation(struct writer *w)
 {
-    static const struct gguf_key theta = {"rope.freq_base", "rope_theta", REAL};
+    static const struct gguf_key theta = {"rope.freq_base", "rope_theta", KEY_REAL};
     const char *name = w->architecture->name;
     long long width = head_width(w);
     long long values = read_size(w, "attention.value_length", width);
@@ -540,7 +405,7 @@ static void put_tensors(struct writer *w)
 int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err)
 {
     struct writer w = {.json = {.buf = out}, .gguf = gguf, .err = err};
-    if (find_architecture(&w.architecture, gguf, err))
+    if (gguf_find_architecture(&w.architecture, gguf, err))
         return -1;
     w.family = family_find(w.architecture->model_type);
     refuse_undone(&w);
@@ -559,7 +424,7 @@ int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err)
 
 /* --- tensors, with the names and layouts of their family -------------------------------------- */
 
-static const struct tensor_name tensor_names[] = {
+static const struct gguf_tensor_name tensor_names[] = {
     {"token_embd", SLOT_TOKENS},
     {"token_embd_norm", SLOT_EMBED_NORM},
     {"position_embd", SLOT_POSITIONS},
@@ -585,7 +450,7 @@ static const struct tensor_name tensor_names[] = {
 struct tensor_reading {
     struct safetensors *tensors;
     const struct gguf *gguf;
-    const struct architecture *architecture;
+    const struct gguf_architecture *architecture;
     const struct family *family;
     long long heads[2]; /* of queries and of keys */
     struct err *err;
@@ -605,7 +470,7 @@ static const struct family_row *find_slot(struct slot *slot, const char *name,
     if (!is_bias && strcmp(stem + size, ".weight") != 0)
         return NULL;
     for (size_t i = 0; i < NAMES_MAX + sizeof tensor_names / sizeof *tensor_names; i++) {
-        const struct tensor_name *at =
+        const struct gguf_tensor_name *at =
             i < NAMES_MAX ? &reading->architecture->names[i] : &tensor_names[i - NAMES_MAX];
         if (!at->name || strlen(at->name) != size || memcmp(at->name, stem, size) != 0 ||
             (at->id >= SLOTS_OF_ENDS) != in_layer)
@@ -743,7 +608,7 @@ static int lay_out(struct safetensors_entry *entry, struct slot slot, const stru
 
 static int read_heads(struct tensor_reading *reading)
 {
-    if (find_architecture(&reading->architecture, reading->gguf, reading->err) ||
+    if (gguf_find_architecture(&reading->architecture, reading->gguf, reading->err) ||
         whole_number(reading->gguf, reading->architecture, "attention.head_count",
                      &reading->heads[0], reading->err))
         return -1;

@@ -1,0 +1,100 @@
+/* gguf_architectures.c: llama.cpp's architectures, a row each. */
+#include "model/gguf/gguf_architectures.h"
+
+#include "base/buf.h"
+
+static const struct gguf_architecture architectures[] = {
+    {"gpt2", "gpt2"},
+    {"llama", "llama", .pairs = true}, /* Mistral, too */
+    {"qwen2", "qwen2"},
+    {"qwen3", "qwen3"},
+    {"granite", "granite", .pairs = true,
+     .keys = {{"attention.scale", "attention_multiplier", KEY_REAL, true},
+              {"embedding_scale", "embedding_multiplier", KEY_REAL},
+              {"residual_scale", "residual_multiplier", KEY_REAL},
+              {"logit_scale", "logits_scaling", KEY_REAL}}},
+    {"smollm3", "smollm3", .pairs = true},
+    {"phi3", "phi3", .keys = {{"attention.sliding_window", "sliding_window", KEY_WINDOW}}},
+    {"olmo", "olmo", .pairs = true, .keys = {{"attention.clamp_kqv", "clip_qkv", KEY_REAL}}},
+    {"olmo2", "olmo3", .marker = "olmo2.attention.sliding_window",
+     .keys = {{"attention.sliding_window", "sliding_window", KEY_WINDOW},
+              {"attention.sliding_window_pattern", "sliding_window_pattern", KEY_LAYERS}}},
+    {"olmo2", "olmo2"},
+    {"exaone4", "exaone4",
+     .keys = {{"attention.sliding_window", "sliding_window", KEY_WINDOW},
+              {"attention.sliding_window_pattern", "sliding_window_pattern", KEY_LAYERS}}},
+    {"seed_oss", "seed_oss", .names = {{"post_attention_norm", SLOT_NORM_2}}},
+    {"arcee", "arcee", .pairs = true},
+    {"hunyuan-dense", "hunyuan_v1_dense"},
+    {"ernie4_5", "ernie4_5", .bias_key = "use_bias"},
+    {"chatglm", "glm"},
+    {"glm4", "glm4"},
+    {"command-r", "cohere",
+     .keys = {{"logit_scale", "logit_scale", KEY_REAL, true},
+              {"blk.0.attn_q_norm.weight", "use_qk_norm", KEY_HAS}}},
+    {"cohere2", "cohere2",
+     .keys = {{"logit_scale", "logit_scale", KEY_REAL, true},
+              {"attention.sliding_window", "sliding_window", KEY_SIZE, true},
+              {"attention.sliding_window_pattern", "sliding_window_pattern", KEY_LAYERS}}},
+    {"gemma", "gemma"},
+    {"gemma2", "gemma2", .wide_layers = 46,
+     .keys = {{"attention.sliding_window", "sliding_window", KEY_WINDOW},
+              {"attn_logit_softcapping", "attn_logit_softcapping", KEY_REAL},
+              {"final_logit_softcapping", "final_logit_softcapping", KEY_REAL}}},
+    {"gemma3", "gemma3_text", .wide_layers = 62, /* layers with a window have another theta */
+     .keys = {{"attention.sliding_window", "sliding_window", KEY_SIZE, true},
+              {"attention.sliding_window_pattern", "sliding_window_pattern", KEY_LAYERS},
+              {"rope.freq_base_swa", "rope_local_base_freq", KEY_REAL}}},
+    {"phi2", "phi"},
+    {"stablelm", "stablelm", .bias_key = "use_qkv_bias",
+     .keys = {{"blk.0.ffn_norm.weight", "use_parallel_residual", KEY_LACKS},
+              {"blk.0.attn_q_norm.weight", "qk_layernorm", KEY_HAS}}},
+    {"nemotron", "nemotron"},
+    {"starcoder", "gpt_bigcode"},
+    {"starcoder2", "starcoder2", .bias_key = "use_bias"},
+    {"gptneox", "gpt_neox", .keys = {{"use_parallel_residual", "use_parallel_residual", KEY_FLAG}}},
+    {"bloom", "bloom"},
+    {"falcon", "falcon", .marker = "blk.0.attn_norm_2.weight", .variant = "falcon with two norms",
+     .names = {{"attn_norm_2", SLOT_NORM_1}, {"attn_norm", SLOT_NORM_2}},
+     .keys = {{"true", "new_decoder_architecture", KEY_VALUE}}},
+    {"falcon", "falcon",
+     .keys = {{"true", "new_decoder_architecture", KEY_VALUE},
+              {"1", "num_ln_in_parallel_attn", KEY_VALUE}}},
+};
+
+enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
+
+int gguf_find_architecture(const struct gguf_architecture **architecture, const struct gguf *gguf,
+                           struct err *err)
+{
+    static const char key[] = "general.architecture";
+    struct gguf_text name = {NULL, 0};
+    struct buf known = {0};
+    if (gguf_text(gguf, key, &name, err))
+        return -1;
+    if (!name.bytes)
+        return err_set(err, "key '%s': expected a name such as \"llama\", found nothing", key);
+    for (size_t i = 0; i < ARCHITECTURES; i++) {
+        const char *marker = architectures[i].marker;
+        *architecture = &architectures[i];
+        if (gguf_is(name, architectures[i].name) &&
+            (!marker || gguf_find(gguf, marker) || gguf_value(gguf, marker))) {
+            buf_release(&known);
+            return 0;
+        }
+        if (marker)
+            continue;
+        buf_format(&known, "%s%s",
+                   i == 0                  ? ""
+                   : i + 1 < ARCHITECTURES ? ", "
+                                           : " or ",
+                   architectures[i].name);
+    }
+    if (!buf_check(&known, err))
+        err_unsupported(err,
+                        "key '%s': expected %s, found \"%.*s\": read other models from their "
+                        "Hugging Face files",
+                        key, known.bytes, (int)(name.size < 64 ? name.size : 64), name.bytes);
+    buf_release(&known);
+    return -1;
+}

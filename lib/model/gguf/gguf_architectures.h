@@ -1,0 +1,55 @@
+/* gguf_architectures.h: what `general.architecture` of a GGUF file may be: the family, keys of
+ * config.json, and tensors that mean something else than in other architectures.
+ *
+ *     const struct gguf_architecture *architecture;
+ *     if (gguf_find_architecture(&architecture, gguf, err)) ...
+ */
+#ifndef ATTN_MODEL_GGUF_ARCHITECTURES_H
+#define ATTN_MODEL_GGUF_ARCHITECTURES_H
+
+#include "format/gguf.h"
+#include "model/parameter_table.h"
+
+/* A key of a file, after the architecture's name and a dot, a tensor, or JSON; and a key of
+ * config.json. */
+struct gguf_key {
+    const char *theirs, *ours;
+    enum {
+        KEY_SIZE,
+        KEY_REAL, /* 0: as if absent */
+        KEY_FLAG,
+        KEY_WINDOW, /* 0, or absent: null */
+        KEY_LAYERS, /* every how many layers have no window; or whether each has one */
+        KEY_HAS,    /* true with the tensor */
+        KEY_LACKS,
+        KEY_VALUE, /* the same for all files */
+    } kind;
+    bool needed;
+};
+
+/* The slot of a name, which .weight or .bias follows; in a layer without "blk.", and its number. */
+struct gguf_tensor_name {
+    const char *name;
+    enum slot_id id;
+    bool fused; /* its tensor has several slots, of which this is the first */
+};
+
+enum { KEYS_MAX = 5, NAMES_MAX = 2 };
+
+/* What `general.architecture` may be. */
+struct gguf_architecture {
+    const char *name, *model_type;
+    bool pairs; /* rows of queries and keys are in pairs that are rotated together */
+    struct gguf_key keys[KEYS_MAX];           /* beyond those of all; ends with one of NULL */
+    struct gguf_tensor_name names[NAMES_MAX]; /* that mean something else in this architecture */
+    const char *marker;                       /* tensor or key without which a later row is meant */
+    const char *variant;   /* of the family, with other names of tensors; or NULL */
+    const char *bias_key;  /* of config.json; NULL: attention_bias */
+    long long wide_layers; /* of a model whose scores have another divisor; or 0 */
+};
+
+/* The architecture that a file names; what is not known is refused. */
+int gguf_find_architecture(const struct gguf_architecture **architecture, const struct gguf *gguf,
+                           struct err *err);
+
+#endif
