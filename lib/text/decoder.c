@@ -280,70 +280,62 @@ enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-struct reading {
-    struct decoder_step **end;
-    struct arena *arena;
-    size_t count;
-    bool fused;
-};
-
-static struct decoder_step *add_step(struct reading *reading, size_t row, struct err *err)
+static struct decoder_step *add_step(struct stage_list *list, size_t row, struct err *err)
 {
-    struct decoder_step *step = arena_alloc(reading->arena, 1, sizeof *step, err);
+    const struct decoder_step *last = list->last;
+    struct decoder_step *step = stages_add(list, err);
     if (!step)
         return NULL;
-    *step = (struct decoder_step){.row = &rows[row],
-                                  .index = reading->count++,
-                                  .fused = reading->fused,
-                                  .content = rows[row].fallback};
-    reading->fused = reading->fused || row == ROW_FUSE;
-    *reading->end = step;
-    reading->end = &step->next;
+    step->row = &rows[row];
+    step->index = last ? last->index + 1 : 0;
+    step->fused = last && (last->fused || last->row == &rows[ROW_FUSE]);
+    step->content = rows[row].fallback;
     return step;
 }
 
 static int add(void *context, size_t type, const struct json *value, struct err *err)
 {
-    struct reading *reading = context;
+    struct stage_list *list = context;
     const struct decoder_row *row = &rows[type];
-    if (reading->count == DECODER_STEPS_MAX)
+    if (list->count > DECODER_STEPS_MAX)
         return err_set(err, "expected at most %d steps, found more", DECODER_STEPS_MAX);
-    struct decoder_step *step = add_step(reading, type, err);
+    struct decoder_step *step = add_step(list, type, err);
     if (!step || (row->content && stage_text(&step->content, &step->content_size, value,
-                                             row->content, reading->arena, err)))
+                                             row->content, list->arena, err)))
         return -1;
     step->matcher = (struct matcher){.literal = step->content, .literal_size = step->content_size};
-    return row->read ? row->read(step, value, reading->arena, err) : 0;
+    return row->read ? row->read(step, value, list->arena, err) : 0;
 }
 
 int decoders_read(struct decoder_step **steps, const struct json *value, struct arena *arena,
                   struct err *err)
 {
-    struct reading reading = {.end = steps, .arena = arena};
-    struct stage_list list = {"decoders", NAMES(rows, ROW_COUNT), add, &reading};
+    struct stage_list list = {"decoders", NAMES(rows, ROW_COUNT), add,   &list, 0,
+                              arena,      sizeof **steps,         steps, NULL};
     *steps = NULL;
     return stages_read(&list, value, err);
 }
 
 int decoders_byte_level(struct decoder_step **steps, struct arena *arena, struct err *err)
 {
-    struct reading reading = {.end = steps, .arena = arena};
-    return add_step(&reading, ROW_BYTE_LEVEL, err) ? 0 : -1;
+    struct stage_list list = {.arena = arena, .step_bytes = sizeof **steps, .head = steps};
+    return add_step(&list, ROW_BYTE_LEVEL, err) ? 0 : -1;
 }
 
 int decoders_sentencepiece(struct decoder_step **steps, bool prefixed, struct arena *arena,
                            struct err *err)
 {
-    static const size_t list[] = {ROW_REPLACE, ROW_BYTES, ROW_STRIP};
-    struct reading reading = {.end = steps, .arena = arena, .fused = true};
+    static const size_t wanted[] = {ROW_REPLACE, ROW_BYTES, ROW_STRIP};
+    struct stage_list list = {.arena = arena, .step_bytes = sizeof **steps, .head = steps};
     for (size_t i = 0; i < (prefixed ? 3 : 2); i++) {
-        struct decoder_step *step = add_step(&reading, list[i], err);
+        struct decoder_step *step = add_step(&list, wanted[i], err);
         if (!step)
             return -1;
         step->matcher = (struct matcher){.literal = "▁", .literal_size = sizeof "▁" - 1};
         step->content = " ";
         step->content_size = 1;
         step->start = 1;
+        step->fused = true;
     }
     return 0;
 }

@@ -18,6 +18,7 @@ struct json;
 enum { DECODER_STEPS_MAX = 16 };
 
 struct decoder_step {
+    struct decoder_step *next;
     const struct decoder_row *row;
     struct matcher matcher; /* Replace, Metaspace, BPEDecoder: what is replaced */
     const char *content;    /* by what; Strip: what is removed; WordPiece: the prefix */
@@ -27,7 +28,6 @@ struct decoder_step {
     bool strips_first;     /* Metaspace: no space before the first token */
     bool cleans;           /* WordPiece: remove spaces before punctuation */
     size_t index;
-    struct decoder_step *next;
 };
 
 /* Read the value of `decoder`, a Sequence or one step; NULL and null: none. The steps live in the

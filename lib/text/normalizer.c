@@ -608,14 +608,9 @@ static const struct normalizer_row rows[ROW_COUNT] = {
     [ROW_ESCAPE] = {"escape", replace, NULL, NULL, NULL},
 };
 
-struct reading {
-    struct normalizer **end;
-    struct arena *arena;
-};
-
-static struct normalizer *add_step(struct reading *reading, enum row_index row, struct err *err)
+static struct normalizer *add_step(struct stage_list *list, enum row_index row, struct err *err)
 {
-    struct normalizer *step = arena_alloc(reading->arena, 1, sizeof *step, err);
+    struct normalizer *step = stages_add(list, err);
     char bytes[CHANGE_BYTES];
     if (!step)
         return NULL;
@@ -623,12 +618,10 @@ static struct normalizer *add_step(struct reading *reading, enum row_index row, 
     step->name = step->row->name;
     for (uint32_t c = 0; step->row->change && c < 0x80; c++)
         step->stays[c] = step->row->change(bytes, c) == SAME;
-    *reading->end = step;
-    reading->end = &step->next;
     return step;
 }
 
-static int add_bert(struct reading *reading, const struct json *value, struct err *err)
+static int add_bert(struct stage_list *list, const struct json *value, struct err *err)
 {
     static const enum row_index steps[] = {ROW_CLEAN, ROW_CHINESE, ROW_NFD, ROW_ACCENTS, ROW_SMALL};
     enum { STEPS = sizeof steps / sizeof *steps };
@@ -644,7 +637,7 @@ static int add_bert(struct reading *reading, const struct json *value, struct er
         return -1;
     const bool wanted[STEPS] = {cleans, spaces, strips, strips, lowers};
     for (size_t i = 0; i < STEPS; i++)
-        if (wanted[i] && !add_step(reading, steps[i], err))
+        if (wanted[i] && !add_step(list, steps[i], err))
             return -1;
     return 0;
 }
@@ -652,31 +645,30 @@ static int add_bert(struct reading *reading, const struct json *value, struct er
 static int add(void *context, size_t type, const struct json *value, struct err *err)
 {
     const struct normalizer_row *row = &rows[type];
-    struct reading *reading = context;
-    struct arena *arena = reading->arena;
+    struct stage_list *list = context;
     if (type == ROW_BERT)
-        return add_bert(reading, value, err);
-    struct normalizer *step = add_step(reading, (enum row_index)type, err);
-    if (!step || (row->content &&
-                  stage_text(&step->content, &step->content_size, value, row->content, arena, err)))
+        return add_bert(list, value, err);
+    struct normalizer *step = add_step(list, (enum row_index)type, err);
+    if (!step || (row->content && stage_text(&step->content, &step->content_size, value,
+                                             row->content, list->arena, err)))
         return -1;
-    return row->read ? row->read(step, value, arena, err) : 0;
+    return row->read ? row->read(step, value, list->arena, err) : 0;
 }
 
 int normalizers_read(struct normalizer **steps, const struct json *value, struct arena *arena,
                      struct err *err)
 {
-    struct reading reading = {steps, arena};
-    struct stage_list list = {"normalizers", NAMES(rows, TYPE_COUNT), add, &reading};
+    struct stage_list list = {"normalizers", NAMES(rows, TYPE_COUNT), add,   &list, 0,
+                              arena,         sizeof **steps,          steps, NULL};
     *steps = NULL;
     return stages_read(&list, value, err);
 }
 
 int normalizers_compose(struct normalizer **steps, struct arena *arena, struct err *err)
 {
-    struct reading reading = {steps, arena};
+    struct stage_list list = {.arena = arena, .step_bytes = sizeof **steps, .head = steps};
     *steps = NULL;
-    return add_step(&reading, ROW_NFC, err) ? 0 : -1;
+    return add_step(&list, ROW_NFC, err) ? 0 : -1;
 }
 
 void normalizers_release(struct normalizer *steps)
@@ -698,10 +690,10 @@ int normalizers_sentencepiece(struct normalizer **steps, const struct sentencepi
         {ROW_PREFIX, rules->prefixes},
         {ROW_ESCAPE, rules->escapes},
     };
-    struct reading reading = {steps, arena};
+    struct stage_list added = {.arena = arena, .step_bytes = sizeof **steps, .head = steps};
     *steps = NULL;
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        struct normalizer *step = list[i].wanted ? add_step(&reading, list[i].row, err) : NULL;
+        struct normalizer *step = list[i].wanted ? add_step(&added, list[i].row, err) : NULL;
         if (!list[i].wanted)
             continue;
         if (!step || (list[i].row == ROW_CHARSMAP && rules->charsmap_size &&

@@ -14,6 +14,7 @@
 struct json;
 
 struct normalizer {
+    struct normalizer *next;
     const char *name;
     const struct normalizer_row *row;
     struct matcher matcher; /* Replace: what is replaced */
@@ -25,7 +26,6 @@ struct normalizer {
     const struct charsmap *charsmap; /* Precompiled; NULL: it maps nothing */
     const struct added_tokens *kept; /* SentencePiece: tokens that are not mapped */
     bool collapses;                  /* SentencePiece: drop spaces at the start and after spaces */
-    struct normalizer *next;
 };
 
 /* Read the value of `normalizer`, a Sequence or one step; NULL and null: none. The steps live in

@@ -188,21 +188,13 @@ static bool is_word(uint32_t c)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-struct reading {
-    struct pre_tokenizer **end;
-    struct arena *arena;
-    struct err *err;
-};
-
-static struct pre_tokenizer *add_step(struct reading *reading)
+static struct pre_tokenizer *add_step(struct stage_list *list, struct err *err)
 {
-    struct pre_tokenizer *step = arena_alloc(reading->arena, 1, sizeof *step, reading->err);
+    struct pre_tokenizer *step = stages_add(list, err);
     if (!step)
         return NULL;
     step->cut = split;
     step->behavior = SPLIT_ISOLATED;
-    *reading->end = step;
-    reading->end = &step->next;
     return step;
 }
 
@@ -220,8 +212,8 @@ static int read_name(unsigned *index, const struct json *value, const char *fiel
     return 0;
 }
 
-static int read_behavior(struct reading *reading, struct pre_tokenizer *step,
-                         const struct json *value)
+static int read_behavior(struct stage_list *list, struct pre_tokenizer *step,
+                         const struct json *value, struct err *err)
 {
     static const char *const names[] = {
         [SPLIT_REMOVED] = "Removed",
@@ -231,40 +223,40 @@ static int read_behavior(struct reading *reading, struct pre_tokenizer *step,
         [SPLIT_CONTIGUOUS] = "Contiguous",
     };
     unsigned index = step->behavior;
-    if (read_name(&index, value, "behavior", NAMES_LIST(names), reading->err))
+    (void)list;
+    if (read_name(&index, value, "behavior", NAMES_LIST(names), err))
         return -1;
     step->behavior = (enum split_behavior)index;
     return 0;
 }
 
-static int read_split(struct reading *reading, struct pre_tokenizer *step, const struct json *value)
+static int read_split(struct stage_list *list, struct pre_tokenizer *step, const struct json *value,
+                      struct err *err)
 {
-    if (read_behavior(reading, step, value) ||
-        json_bool(value, "invert", &step->inverted, reading->err))
+    if (read_behavior(list, step, value, err) || json_bool(value, "invert", &step->inverted, err))
         return -1;
-    return matcher_read(&step->matcher, json_member(value, "pattern"), reading->arena,
-                        reading->err);
+    return matcher_read(&step->matcher, json_member(value, "pattern"), list->arena, err);
 }
 
-static int read_digits(struct reading *reading, struct pre_tokenizer *step,
-                       const struct json *value)
+static int read_digits(struct stage_list *list, struct pre_tokenizer *step,
+                       const struct json *value, struct err *err)
 {
     bool single = false;
-    if (json_bool(value, "individual_digits", &single, reading->err))
+    (void)list;
+    if (json_bool(value, "individual_digits", &single, err))
         return -1;
     step->behavior = single ? SPLIT_ISOLATED : SPLIT_CONTIGUOUS;
     return 0;
 }
 
-static int read_delimiter(struct reading *reading, struct pre_tokenizer *step,
-                          const struct json *value)
+static int read_delimiter(struct stage_list *list, struct pre_tokenizer *step,
+                          const struct json *value, struct err *err)
 {
     struct matcher *matcher = &step->matcher;
     step->behavior = SPLIT_REMOVED;
-    if (stage_text(&matcher->literal, &matcher->literal_size, value, "delimiter", reading->arena,
-                   reading->err))
+    if (stage_text(&matcher->literal, &matcher->literal_size, value, "delimiter", list->arena, err))
         return -1;
-    return matcher->literal_size ? 0 : err_set(reading->err, "expected a field 'delimiter'");
+    return matcher->literal_size ? 0 : err_set(err, "expected a field 'delimiter'");
 }
 
 static void set_space_before(struct pre_tokenizer *step)
@@ -276,17 +268,17 @@ static void set_space_before(struct pre_tokenizer *step)
 }
 
 /* From a step on: a space before a piece; a pattern, unless it is NULL; bytes as characters. */
-static int set_byte_level(struct reading *reading, struct pre_tokenizer *step, bool prefix,
-                          const char *pattern)
+static int set_byte_level(struct stage_list *list, struct pre_tokenizer *step, bool prefix,
+                          const char *pattern, struct err *err)
 {
     if (prefix) {
         set_space_before(step);
-        step = add_step(reading);
+        step = add_step(list, err);
     }
     if (step && pattern) {
-        if (matcher_set_pattern(&step->matcher, pattern, reading->err))
+        if (matcher_set_pattern(&step->matcher, pattern, err))
             return -1;
-        step = add_step(reading);
+        step = add_step(list, err);
     }
     if (!step)
         return -1;
@@ -294,20 +286,20 @@ static int set_byte_level(struct reading *reading, struct pre_tokenizer *step, b
     return 0;
 }
 
-static int read_byte_level(struct reading *reading, struct pre_tokenizer *step,
-                           const struct json *value)
+static int read_byte_level(struct stage_list *list, struct pre_tokenizer *step,
+                           const struct json *value, struct err *err)
 {
     bool prefix = true;
     bool splits = true;
-    if (json_bool(value, "add_prefix_space", &prefix, reading->err) ||
-        json_bool(value, "use_regex", &splits, reading->err))
+    if (json_bool(value, "add_prefix_space", &prefix, err) ||
+        json_bool(value, "use_regex", &splits, err))
         return -1;
-    return set_byte_level(reading, step, prefix,
-                          splits ? splitter_patterns[PATTERN_GPT2].pattern : NULL);
+    return set_byte_level(list, step, prefix,
+                          splits ? splitter_patterns[PATTERN_GPT2].pattern : NULL, err);
 }
 
-static int read_metaspace(struct reading *reading, struct pre_tokenizer *step,
-                          const struct json *value)
+static int read_metaspace(struct stage_list *list, struct pre_tokenizer *step,
+                          const struct json *value, struct err *err)
 {
     static const char *const schemes[] = {"never", "first", "always"}; /* by enum prepend_scheme */
     char shown[LABEL_EXCERPT_BYTES];
@@ -315,18 +307,18 @@ static int read_metaspace(struct reading *reading, struct pre_tokenizer *step,
     bool prefix = true; /* of older files */
     bool splits = true;
     uint32_t c = 0;
-    if (json_bool(value, "add_prefix_space", &prefix, reading->err))
+    if (json_bool(value, "add_prefix_space", &prefix, err))
         return -1;
     unsigned scheme = prefix ? PREPEND_ALWAYS : PREPEND_NEVER;
-    if (read_name(&scheme, value, "prepend_scheme", NAMES_LIST(schemes), reading->err) ||
-        json_text(value, "replacement", &sign, reading->err))
+    if (read_name(&scheme, value, "prepend_scheme", NAMES_LIST(schemes), err) ||
+        json_text(value, "replacement", &sign, err))
         return -1;
     size_t size = strlen(sign);
     if (!size || utf8_decode(&c, sign, size) != size)
-        return err_set(reading->err, "field 'replacement': expected one character, found '%s'",
+        return err_set(err, "field 'replacement': expected one character, found '%s'",
                        label_excerpt(shown, sign, size));
-    sign = arena_text(reading->arena, sign, size, reading->err);
-    if (!sign || json_bool(value, "split", &splits, reading->err))
+    sign = arena_text(list->arena, sign, size, err);
+    if (!sign || json_bool(value, "split", &splits, err))
         return -1;
     step->cut = put_signs;
     step->prepend = (enum prepend_scheme)scheme;
@@ -335,7 +327,7 @@ static int read_metaspace(struct reading *reading, struct pre_tokenizer *step,
     step->matcher = (struct matcher){.literal = " ", .literal_size = 1};
     if (!splits)
         return 0;
-    if (!(step = add_step(reading)))
+    if (!(step = add_step(list, err)))
         return -1;
     step->matcher = (struct matcher){.literal = sign, .literal_size = size};
     step->behavior = SPLIT_MERGED_WITH_NEXT;
@@ -346,7 +338,8 @@ static int read_metaspace(struct reading *reading, struct pre_tokenizer *step,
  * empty one. */
 static const struct row {
     const char *name;
-    int (*read)(struct reading *reading, struct pre_tokenizer *step, const struct json *value);
+    int (*read)(struct stage_list *list, struct pre_tokenizer *step, const struct json *value,
+                struct err *err);
     struct {
         bool (*is)(uint32_t character);
         enum split_behavior behavior;
@@ -367,12 +360,11 @@ enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
 static int add(void *context, size_t type, const struct json *value, struct err *err)
 {
-    struct reading *reading = context;
+    struct stage_list *list = context;
     const struct row *row = &rows[type];
     struct pre_tokenizer *step = NULL;
-    reading->err = err;
     for (size_t i = 0; i < 2 && (i == 0 || row->searches[i].is); i++) {
-        if (!(step = add_step(reading)))
+        if (!(step = add_step(list, err)))
             return -1;
         step->name = i == 0 ? row->name : NULL;
         if (!row->searches[i].is)
@@ -380,14 +372,14 @@ static int add(void *context, size_t type, const struct json *value, struct err 
         matcher_set_kind(&step->matcher, row->searches[i].is);
         step->behavior = row->searches[i].behavior;
     }
-    return row->read ? row->read(reading, step, value) : 0;
+    return row->read ? row->read(list, step, value, err) : 0;
 }
 
 int pre_tokenizers_read(struct pre_tokenizer **steps, const struct json *value, struct arena *arena,
                         struct err *err)
 {
-    struct reading reading = {steps, arena, err};
-    struct stage_list list = {"pretokenizers", NAMES(rows, ROW_COUNT), add, &reading};
+    struct stage_list list = {"pretokenizers", NAMES(rows, ROW_COUNT), add,   &list, 0,
+                              arena,           sizeof **steps,         steps, NULL};
     *steps = NULL;
     return stages_read(&list, value, err);
 }
@@ -401,10 +393,10 @@ void pre_tokenizers_release(struct pre_tokenizer *steps)
 int pre_tokenizers_byte_level(struct pre_tokenizer **steps, const char *pattern,
                               struct arena *arena, struct err *err)
 {
-    struct reading reading = {steps, arena, err};
+    struct stage_list list = {.arena = arena, .step_bytes = sizeof **steps, .head = steps};
     struct pre_tokenizer *step = NULL;
     *steps = NULL;
-    if (!(step = add_step(&reading)) || set_byte_level(&reading, step, false, pattern))
+    if (!(step = add_step(&list, err)) || set_byte_level(&list, step, false, pattern, err))
         return -1;
     step->name = "Split";
     step->next->name = "ByteLevel";

@@ -31,6 +31,7 @@ enum prepend_scheme { PREPEND_NEVER, PREPEND_FIRST, PREPEND_ALWAYS };
 
 /* One step. ByteLevel, Metaspace and BertPreTokenizer have several. */
 struct pre_tokenizer {
+    struct pre_tokenizer *next;
     const char *name; /* of the type; NULL: a further step of the same */
     int (*cut)(const struct pre_tokenizer *step, struct encoder *encoder,
                const struct text_piece *piece, struct err *err);
@@ -40,7 +41,6 @@ struct pre_tokenizer {
     enum prepend_scheme prepend; /* `sign`, unless the piece begins with it */
     const char *sign;            /* a space, or its replacement ▁ */
     size_t sign_size;
-    struct pre_tokenizer *next;
 };
 
 /* Read the value of `pre_tokenizer`, a Sequence or one step; NULL and null: none. The steps live in

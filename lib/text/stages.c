@@ -37,6 +37,16 @@ int stages_read(struct stage_list *list, const struct json *value, struct err *e
     return list->add(list->context, row, value, err) ? err_prefix(err, "%s", type) : 0;
 }
 
+void *stages_add(struct stage_list *list, struct err *err)
+{
+    void *step = arena_alloc(list->arena, 1, list->step_bytes, err);
+    if (!step)
+        return NULL;
+    memcpy(list->last ? list->last : list->head, &step, sizeof step);
+    list->last = step;
+    return step;
+}
+
 int stage_text(const char **text, size_t *size, const struct json *stage, const char *name,
                struct arena *arena, struct err *err)
 {

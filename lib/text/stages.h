@@ -11,18 +11,28 @@ struct json;
 enum { STAGES_MAX = 256 };
 
 struct stage_list {
-    const char *member; /* of a Sequence, "normalizers" */
-    struct names types; /* that there are */
+    const char *member; /* the field of a Sequence that has its stages, "normalizers" */
+    struct names types; /* the supported types */
     int (*add)(void *context, size_t type, const struct json *value, struct err *err);
     void *context;
-    size_t count; /* so far */
+    size_t count; /* of stages read */
+
+    /* The steps that stages become: structs that begin with a pointer to the next one. */
+    struct arena *arena; /* holds them */
+    size_t step_bytes;
+    void *head; /* the pointer to the first step */
+    void *last; /* the last step; NULL: there is none */
 };
 
-/* Hand each stage to `add`, in order; NULL and null: there is none. Refused by name: a type that is
- * not there. */
+/* Call `add` for each stage, in order. NULL and null are an empty list; a type without a name in
+ * `types` is an error. */
 int stages_read(struct stage_list *list, const struct json *value, struct err *err);
 
-/* A text of a stage, kept in `arena`: by default what `text` is before; NULL: it must be there. */
+/* Append a step, filled with zeros, and return it; NULL with `err`. */
+void *stages_add(struct stage_list *list, struct err *err);
+
+/* Copy the field `name` of a stage into `arena`. If it is absent, the text stays as it is; a text
+ * that is NULL then is an error. */
 int stage_text(const char **text, size_t *size, const struct json *stage, const char *name,
                struct arena *arena, struct err *err);
 
