@@ -70,7 +70,7 @@ builds_elsewhere() {
 compiles_enough() {
     all=$(find "$build/cmd" "$build/lib" -name '*.o' | wc -l)
     echo "compiled $compiled of $all"
-    [ "$all" -gt 200 ] && [ "$compiled" -ge $((all / EVERY)) ] &&
+    [ "$all" -gt 100 ] && [ "$compiled" -ge $((all / EVERY)) ] &&
         [ "$compiled" -le $((all / EVERY + 4)) ]
 }
 
