@@ -112,7 +112,7 @@ bool word_table_find_written(const struct word_table *table, const char *text, s
 /* The bytes of an id, or NULL; they live as long as the table. */
 const char *word_table_word(const struct word_table *table, uint32_t id, size_t *size);
 
-/* --- the alphabet: byte_alphabet.c ----------------------------------------------------------- */
+/* --- the byte alphabet ------------------------------------------------------------------------ */
 
 /* Write the bytes that a text stands for to `out`, which may be the text itself: `*out_size` of
  * them. Returns how much of the text was read: up to what is no character of the alphabet. */
