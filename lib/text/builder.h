@@ -54,7 +54,7 @@ struct tokenizer {
     struct normalizer *normalizers;
     struct pre_tokenizer *pre_tokenizers;
     struct subword model;
-    struct special_ids template; /* post-processor: ids around a text */
+    struct special_ids template; /* post-processor: ids around a text and a pair */
     struct decoder_step *decoders;
     bool is_spelt;        /* pieces come in GPT-2's alphabet, because a step follows ByteLevel */
     long long truncation; /* number of tokens to which other programs cut a text; 0: no limit */

@@ -50,16 +50,52 @@ static int read_token(uint32_t *id, const struct json *value, const char *field,
     return read_id(id, field, json_next(json_first(pair)), err);
 }
 
-static int read_bert(struct special_ids *ids, const struct json *value, struct err *err)
+const struct special_ids special_ids_none = {
+    .pair = {.parts = {{PAIR_FIRST, 0, 0}, {PAIR_SECOND, 0, 1}}, .count = 2}};
+
+struct special_ids special_ids_without(const struct special_ids *ids)
+{
+    struct special_ids without = {.pair = {.count = 0}};
+    for (size_t i = 0; i < ids->pair.count; i++)
+        if (ids->pair.parts[i].kind != PAIR_SPECIAL)
+            without.pair.parts[without.pair.count++] = ids->pair.parts[i];
+    return without;
+}
+
+static int read_around(struct special_ids *ids, const struct json *value, struct err *err)
 {
     ids->before_count = ids->after_count = 1;
     return err_if(read_token(ids->before, value, "cls", err) ||
                   read_token(ids->after, value, "sep", err));
 }
 
+/* [CLS] A [SEP] B [SEP] */
+static int read_bert(struct special_ids *ids, const struct json *value, struct err *err)
+{
+    if (read_around(ids, value, err))
+        return -1;
+    ids->pair = (struct pair_template){.parts = {{PAIR_SPECIAL, ids->before[0], 0},
+                                                 {PAIR_FIRST, 0, 0},
+                                                 {PAIR_SPECIAL, ids->after[0], 0},
+                                                 {PAIR_SECOND, 0, 1},
+                                                 {PAIR_SPECIAL, ids->after[0], 1}},
+                                       .count = 5};
+    return 0;
+}
+
+/* <s> A </s></s> B </s>, all in segment 0 */
 static int read_roberta(struct special_ids *ids, const struct json *value, struct err *err)
 {
-    return err_if(read_bert(ids, value, err) || read_flags(ids, value, err));
+    if (read_around(ids, value, err) || read_flags(ids, value, err))
+        return -1;
+    ids->pair = (struct pair_template){.parts = {{PAIR_SPECIAL, ids->before[0], 0},
+                                                 {PAIR_FIRST, 0, 0},
+                                                 {PAIR_SPECIAL, ids->after[0], 0},
+                                                 {PAIR_SPECIAL, ids->after[0], 0},
+                                                 {PAIR_SECOND, 0, 0},
+                                                 {PAIR_SPECIAL, ids->after[0], 0}},
+                                       .count = 6};
+    return 0;
 }
 
 /* --- TemplateProcessing ----------------------------------------------------------------------- */
@@ -116,12 +152,13 @@ static int add_special(uint32_t *ids, size_t *count, const char *name, const str
 
 /* A part of a template: {"SpecialToken": {"id": "<s>", "type_id": 0}}, or {"Sequence": {"id": "A",
  * "type_id": 0}} for a text, whose `*special` is NULL. */
-static int read_part(const char **special, const struct json *part, struct err *err)
+static int read_part(struct pair_part *out, const char **special, const struct json *part,
+                     struct err *err)
 {
     const struct json *token = json_member(part, "SpecialToken");
     const struct json *inner = token ? token : json_member(part, "Sequence");
     const char *id = NULL;
-    long long type_id;
+    long long type_id = 0;
     if (!inner)
         return err_set(err, "expected {\"SpecialToken\": …} or {\"Sequence\": …}");
     if (!json_is_object(inner))
@@ -132,27 +169,55 @@ static int read_part(const char **special, const struct json *part, struct err *
     if (!id || (!token && strcmp(id, "A") != 0 && strcmp(id, "B") != 0))
         return refuse("id", token ? "a text" : "\"A\" or \"B\"", json_member(inner, "id"), err);
     *special = token ? id : NULL;
+    *out = (struct pair_part){.kind = token                  ? PAIR_SPECIAL
+                                      : strcmp(id, "A") == 0 ? PAIR_FIRST
+                                                             : PAIR_SECOND,
+                              .segment = (uint32_t)type_id};
     return 0;
 }
 
-/* Read `single`, or check `pair`, where `ids` is NULL. */
-static int read_parts(struct special_ids *ids, const struct json *list, const struct json *specials,
-                      struct err *err)
+static int read_single(struct special_ids *ids, const struct json *list,
+                       const struct json *specials, struct err *err)
 {
+    struct pair_part part;
     const char *special = NULL;
     size_t texts = 0;
     for (const struct json *at = json_first(list); at; at = json_next(at)) {
-        if (read_part(&special, at, err))
+        if (read_part(&part, &special, at, err))
             return -1;
         texts += !special;
-        if (ids && special &&
+        if (special &&
             (texts ? add_special(ids->after, &ids->after_count, special, specials, err)
                    : add_special(ids->before, &ids->before_count, special, specials, err)))
             return -1;
     }
-    return !ids || texts == 1
-               ? 0
-               : err_unsupported(err, "expected the text once, found it %zu times", texts);
+    return texts == 1 ? 0
+                      : err_unsupported(err, "expected the text once, found it %zu times", texts);
+}
+
+/* Tokens of a pair that are not listed are refused when one is encoded. */
+static int read_pair(struct special_ids *ids, const struct json *list, const struct json *specials,
+                     struct err *err)
+{
+    for (const struct json *at = json_first(list); at; at = json_next(at)) {
+        struct pair_part part;
+        const char *special = NULL;
+        uint32_t found[SPECIAL_IDS_MAX] = {PAIR_UNLISTED};
+        size_t count = 0;
+        if (read_part(&part, &special, at, err))
+            return -1;
+        if (!special || !json_given(json_member(specials, special), "ids"))
+            count = 1;
+        else if (add_special(found, &count, special, specials, err))
+            return -1;
+        if (ids->pair.count + count > PAIR_PARTS_MAX)
+            return err_set(err, "expected at most %d parts, found more", PAIR_PARTS_MAX);
+        for (size_t i = 0; i < count; i++) {
+            part.id = found[i];
+            ids->pair.parts[ids->pair.count++] = part;
+        }
+    }
+    return 0;
 }
 
 static int read_template(struct special_ids *ids, const struct json *value, struct err *err)
@@ -164,9 +229,9 @@ static int read_template(struct special_ids *ids, const struct json *value, stru
         return -1;
     if (!single)
         return err_set(err, "expected a field 'single'");
-    if (read_parts(ids, single, specials, err))
+    if (read_single(ids, single, specials, err))
         return err_prefix(err, "single");
-    return read_parts(NULL, pair, specials, err) ? err_prefix(err, "pair") : 0;
+    return read_pair(ids, pair, specials, err) ? err_prefix(err, "pair") : 0;
 }
 
 static const struct row {
@@ -186,24 +251,50 @@ static int add(void *context, size_t type, const struct json *value, struct err 
     struct special_ids one = {0}, *ids = context;
     if (rows[type].read(&one, value, err))
         return -1;
-    if (!one.before_count && !one.after_count)
-        return 0;
-    if (ids->before_count || ids->after_count)
+    bool adds = one.before_count || one.after_count;
+    if (adds && (ids->before_count || ids->after_count))
         return err_unsupported(err, "a second step that adds tokens is not supported");
-    *ids = one;
+    if (!one.pair.count)
+        one.pair = ids->pair;
+    if (adds)
+        *ids = one;
+    else
+        ids->pair = one.pair;
     return 0;
 }
 
 int post_processor_read(struct special_ids *ids, const struct json *value, struct err *err)
 {
     struct stage_list list = {"processors", NAMES(rows, ROW_COUNT), add, ids};
-    *ids = (struct special_ids){0};
+    *ids = special_ids_none;
     return stages_read(&list, value, err);
+}
+
+/* Put a token next to each text of a pair, or take it away: before it, or after it. */
+static void set_beside(struct special_ids *ids, uint32_t id, bool wanted, bool after)
+{
+    struct pair_part *parts = ids->pair.parts;
+    for (size_t i = ids->pair.count; i-- > 0;) {
+        size_t beside = after ? i + 1 : i - 1; /* SIZE_MAX before the first */
+        size_t count = ids->pair.count;
+        if (parts[i].kind == PAIR_SPECIAL)
+            continue;
+        bool there = beside < count && parts[beside].kind == PAIR_SPECIAL && parts[beside].id == id;
+        if (there == wanted || (wanted && count == PAIR_PARTS_MAX))
+            continue;
+        size_t at = wanted ? i + after : beside;
+        struct pair_part part = {PAIR_SPECIAL, id, parts[i].segment};
+        memmove(parts + at + wanted, parts + at + there, (count - at - there) * sizeof *parts);
+        if (wanted)
+            parts[at] = part;
+        ids->pair.count = count + wanted - there;
+    }
 }
 
 void special_ids_set_first(struct special_ids *ids, uint32_t id, bool wanted)
 {
     bool there = ids->before_count && ids->before[0] == id;
+    set_beside(ids, id, wanted, false);
     if (there == wanted || (wanted && ids->before_count == SPECIAL_IDS_MAX))
         return;
     size_t rest = there ? ids->before_count - 1 : ids->before_count;
@@ -215,6 +306,7 @@ void special_ids_set_first(struct special_ids *ids, uint32_t id, bool wanted)
 void special_ids_set_last(struct special_ids *ids, uint32_t id, bool wanted)
 {
     bool there = ids->after_count && ids->after[ids->after_count - 1] == id;
+    set_beside(ids, id, wanted, true);
     if (there == wanted || (wanted && ids->after_count == SPECIAL_IDS_MAX))
         return;
     ids->after_count -= there;

@@ -24,6 +24,7 @@ struct tokens {
     size_t count;
     size_t dropped_count;        /* characters that the vocabulary does not have */
     struct token *dropped_first; /* where the first of it stood, or NULL (its id means nothing) */
+    uint32_t *segments;          /* [count] of a pair of texts, or NULL */
 };
 
 enum { TOKEN_PORTION = 4096 }; /* a sink gets at most so many at a time */

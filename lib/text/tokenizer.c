@@ -125,7 +125,7 @@ static bool is_words(const struct tokenizer *tokenizer)
 int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
     size_t i = 0;
-    *tokenizer = (struct tokenizer){0};
+    *tokenizer = (struct tokenizer){.template = special_ids_none};
     while (i < TOKENIZER_FILES && (!sources[i].fill || !folder_has(folder, sources[i].name)))
         i++;
     if (i == TOKENIZER_FILES)
@@ -138,6 +138,7 @@ int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, str
         return -1;
     }
     tokenizer->spells_special = tokenizer->config.splits_special == ANSWER_YES;
+    tokenizer->special = special_ids_without(&tokenizer->template);
     return 0;
 }
 
@@ -304,7 +305,10 @@ static int check_special(const struct tokenizer *tokenizer, const uint32_t *ids,
 {
     size_t size;
     for (size_t i = 0; i < count; i++)
-        if (!tokenizer_token(tokenizer, ids[i], &size))
+        if (ids[i] == PAIR_UNLISTED)
+            return err_set(err, "post_processor: pair: a token is not in special_tokens: "
+                                "--special none adds no token");
+        else if (!tokenizer_token(tokenizer, ids[i], &size))
             return err_set(err,
                            "post_processor: id %u is not in the vocabulary: --special none adds no "
                            "token",
@@ -355,22 +359,29 @@ void tokenizer_adds(const struct tokenizer *tokenizer, size_t *before, size_t *a
     *after = tokenizer->special.after_count;
 }
 
-static int encode(const struct tokenizer *tokenizer, struct token_list *list,
-                  const struct token_text *text, struct err *err)
+/* Add the tokens of a text, and none around it. */
+static int encode_text(const struct tokenizer *tokenizer, struct token_list *list,
+                       const struct token_text *text, struct err *err)
 {
     size_t valid = utf8_invalid_at(text->bytes, text->size);
-    const struct special_ids *special = &tokenizer->special;
     struct encoder encoder = {.tokenizer = tokenizer, .list = list};
     if (valid < text->size)
         return err_set(err,
                        "expected a text in UTF-8, found the byte 0x%02x at byte %zu: "
                        "save it as UTF-8",
                        (unsigned char)text->bytes[valid], valid);
-    int failed = add_ids(list, special->before, special->before_count, 0, err) ||
-                 encoder_run(&encoder, text, err) ||
-                 add_ids(list, special->after, special->after_count, text->size, err);
+    int failed = encoder_run(&encoder, text, err);
     encoder_release(&encoder);
-    return failed ? -1 : 0;
+    return failed;
+}
+
+static int encode(const struct tokenizer *tokenizer, struct token_list *list,
+                  const struct token_text *text, struct err *err)
+{
+    const struct special_ids *special = &tokenizer->special;
+    return err_if(add_ids(list, special->before, special->before_count, 0, err) ||
+                  encode_text(tokenizer, list, text, err) ||
+                  add_ids(list, special->after, special->after_count, text->size, err));
 }
 
 int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, const char *text,
@@ -382,6 +393,44 @@ int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, c
         encode(tokenizer, &list, &input, err) || token_list_keep(&list, tokens, arena, err);
     token_list_release(&list);
     return failed ? -1 : 0;
+}
+
+int tokenizer_encode_pair(const struct tokenizer *tokenizer, struct tokens *tokens,
+                          const struct token_bytes *texts, struct arena *arena, struct err *err)
+{
+    const struct pair_template *pair = &tokenizer->special.pair;
+    struct token_list list = {0};
+    size_t ends[PAIR_PARTS_MAX];
+    size_t place = 0;
+    int failed = 0;
+    for (size_t i = 0; i < pair->count && !failed; i++) {
+        const struct pair_part *part = &pair->parts[i];
+        if (part->kind == PAIR_SPECIAL) {
+            failed = check_special(tokenizer, &part->id, 1, err) ||
+                     add_ids(&list, &part->id, 1, place, err);
+        } else {
+            const struct token_bytes *own = &texts[part->kind];
+            struct token_text text = {own->bytes, own->size, tokenizer->spells_special};
+            bool dropped = list.dropped_count;
+            failed = encode_text(tokenizer, &list, &text, err);
+            if (failed && part->kind == PAIR_SECOND)
+                err_prefix(err, "the second text");
+            if (!dropped)
+                list.dropped_first.id = part->kind;
+            place = own->size;
+        }
+        ends[i] = list.count;
+    }
+    failed = failed || token_list_keep(&list, tokens, arena, err);
+    token_list_release(&list);
+    tokens->segments =
+        failed ? NULL : arena_alloc(arena, tokens->count, sizeof *tokens->segments, err);
+    for (size_t i = 0, part = 0; tokens->segments && i < tokens->count; i++) {
+        while (i >= ends[part])
+            part++;
+        tokens->segments[i] = pair->parts[part].segment;
+    }
+    return tokens->segments ? 0 : -1;
 }
 
 int tokenizer_encode_alone(const struct tokenizer *tokenizer, struct tokens *tokens,

@@ -17,6 +17,7 @@ struct buf;
 struct folder;
 struct added_tokens;  /* text/token_set.h */
 struct special_ids;   /* text/post_processor.h */
+struct token_bytes;   /* text/label.h */
 struct token_decoder; /* text/decoder.h */
 struct tokenizer;
 
@@ -77,6 +78,12 @@ void tokenizer_adds(const struct tokenizer *tokenizer, size_t *before, size_t *a
  * entry where the vocabulary has no word for the unknown. */
 int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, const char *text,
                      size_t size, struct arena *arena, struct err *err);
+
+/* Cut two texts into tokens with segments, joined as the post_processor joins a pair. Offsets count
+ * in a token's own text; added special tokens are at the end of the text before them. The id of
+ * `dropped_first` is the index of its text. */
+int tokenizer_encode_pair(const struct tokenizer *tokenizer, struct tokens *tokens,
+                          const struct token_bytes *texts, struct arena *arena, struct err *err);
 
 /* A text as it stands, whatever else texts begin with or stand between. */
 int tokenizer_encode_alone(const struct tokenizer *tokenizer, struct tokens *tokens,

@@ -9,6 +9,7 @@
 #include "format/json.h"
 #include "model/gguf/gguf_model.h"
 #include "text/decoder.h"
+#include "text/label.h"
 #include "text/tokenizer.h"
 
 #define ROOT "tests/tokenizers/"
@@ -17,8 +18,12 @@ static const char *const names[] = {
     "bert-like",     "clip-like",         "falcon-like",           "gemma-like",
     "gpt-neox-like", "llama-2-like",      "llama-3-like",          "mistral-metaspace-like",
     "qwen2-like",    "sentencepiece-bpe", "sentencepiece-defined", "sentencepiece-unigram",
-    "smollm2-like",  "t5-like",
+    "smollm2-like",  "t5-like",           "roberta-like",
 };
+
+/* Those with pairs of texts, too: pairs.jsonl. */
+static const char *const pair_names[] = {"bert-like", "llama-2-like", "llama-3-like",
+                                         "roberta-like", "t5-like"};
 
 /* Tokenizers that are also in a GGUF file: tests/gguf/NAME.gguf; and another `pre` that means the
  * same as that of the file, or NULL. */
@@ -122,18 +127,25 @@ static void expect_case(const struct pair *pair, const char *line, size_t size)
     json_free(json);
 }
 
-static int expect_cases(void *context, const struct file *file, struct err *err)
+/* Call a function with every line of a file; returns how many there are. */
+static size_t each_line(const struct pair *pair, const struct file *file,
+                        void (*expect)(const struct pair *pair, const char *line, size_t size))
 {
     const char *end = file->bytes + file->size;
     size_t count = 0;
-    (void)err;
     for (const char *at = file->bytes, *next; at < end; at = next, count++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         ck_assert_ptr_nonnull(newline);
         next = newline + 1;
-        expect_case(context, at, (size_t)(newline - at));
+        expect(pair, at, (size_t)(newline - at));
     }
-    ck_assert_uint_eq(count, 100);
+    return count;
+}
+
+static int expect_cases(void *context, const struct file *file, struct err *err)
+{
+    (void)err;
+    ck_assert_uint_eq(each_line(context, file, expect_case), 100);
     return 0;
 }
 
@@ -152,6 +164,56 @@ TEST_LOOP(texts_have_the_ids_of_other_programs, COUNT(names))
     tokenizer_free(pair.special);
     tokenizer_free(pair.plain);
     buf_release(&path);
+}
+
+/* The ids and segments of two texts. */
+static void expect_pair(const struct pair *pair, const char *line, size_t size)
+{
+    struct json *json = NULL;
+    struct arena arena = {0};
+    struct tokens tokens = {0};
+    struct err err = {0};
+    const char *texts[2] = {0};
+    ck_assert_msg(!json_parse(&json, line, size, &err), "%s", err.text);
+    ck_assert(json_get_text(json_member(json, "text"), &texts[0]) &&
+              json_get_text(json_member(json, "pair"), &texts[1]));
+    const struct token_bytes both[] = {{texts[0], strlen(texts[0])}, {texts[1], strlen(texts[1])}};
+    ck_assert_msg(!tokenizer_encode_pair(pair->special, &tokens, both, &arena, &err), "%s",
+                  err.text);
+    const struct json *id = json_first(json_member(json, "ids"));
+    const struct json *segment = json_first(json_member(json, "segments"));
+    for (size_t i = 0; i < tokens.count; i++, id = json_next(id), segment = json_next(segment)) {
+        long long number = -1;
+        ck_assert(json_get_integer(id, 0, INT32_MAX, &number));
+        ck_assert_msg(tokens.items[i].id == number, "'%s': id %zu", line, i);
+        ck_assert(json_get_integer(segment, 0, INT32_MAX, &number));
+        ck_assert_msg(tokens.segments[i] == number, "'%s': segment %zu", line, i);
+    }
+    ck_assert_ptr_null(id);
+    ck_assert_ptr_null(segment);
+    json_free(json);
+    arena_release(&arena);
+}
+
+static int expect_pairs(void *context, const struct file *file, struct err *err)
+{
+    (void)err;
+    ck_assert_uint_eq(each_line(context, file, expect_pair), 20);
+    return 0;
+}
+
+TEST_LOOP(pairs_have_the_ids_and_segments_of_other_programs, COUNT(pair_names))
+{
+    char path[128];
+    struct pair pair = {0};
+    struct err err = {0};
+    snprintf(path, sizeof path, ROOT "%s", pair_names[_i]);
+    const struct folder folder = {.path = path};
+    ck_assert_msg(!tokenizer_open(&pair.special, &folder, &err) &&
+                      !tokenizer_add_special(pair.special, &err) &&
+                      !folder_read(&folder, "pairs.jsonl", expect_pairs, &pair, &err),
+                  "%s", err.text);
+    tokenizer_free(pair.special);
 }
 
 static void put_value(struct buf *out, const char *text)
