@@ -155,6 +155,7 @@ struct options {
     } patch;
     struct { /* patch uses only_ids, too */
         bool only_ids, decode;
+        const char *pair;
     } tokens;
     _Alignas(max_align_t) unsigned char own[OWN_BYTES]; /* struct own_options of a command */
 };

@@ -242,6 +242,8 @@ int dropped_note(const struct dropped *dropped, const struct items *items, struc
         return 0;
     if (dropped->input == DROPPED_IN_SOURCE)
         buf_text(&place, "the source");
+    else if (dropped->input == DROPPED_IN_PAIR)
+        buf_text(&place, "the second text");
     else if (items->kind != ITEMS_DOCUMENT)
         items_place(&place, items, dropped->input);
     int failed = buf_check(&place, err);

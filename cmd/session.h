@@ -39,7 +39,8 @@ struct dropped {
     char first[LABEL_EXCERPT_BYTES];
 };
 
-#define DROPPED_IN_SOURCE SIZE_MAX /* as `input`: the text is --source */
+#define DROPPED_IN_SOURCE SIZE_MAX     /* as `input`: the text is --source */
+#define DROPPED_IN_PAIR (SIZE_MAX - 1) /* or --pair */
 
 void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, size_t index);
 

@@ -232,6 +232,7 @@ try tokenize -m "$in/stages" --format csv -o here "Anna sees 12"
 try tokenize -m "$in/unigram" "Anna sees 12"
 try tokenize -m "$in/pieces" --decode 1 2 3 4
 try tokenize -m "$ROOT/tests/tokenizers/bert-like" --decode 5 6 7 8
+try tokenize -m "$ROOT/tests/tokenizers/bert-like" --pair "the cat" "is not"
 try tokenize -m "$in/listed" --special bos "A<e>A"
 try tokenize -m "$in/sentencepiece" "Anna sees 爱"
 try info "$in/school"

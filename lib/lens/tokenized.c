@@ -150,6 +150,7 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
         .ids = ids,
         .labels = labels,
         .bytes = bytes,
+        .segments = tokens->segments,
         .count = tokens->count,
         .dropped_count = tokens->dropped_count,
     };
@@ -219,6 +220,8 @@ int tokenized_frame(struct frame *frame, const struct tokenized *tokenized, cons
                      tokenized->text ? (long long)token.start : COLUMN_MISSING);
         rows_integer(&rows, "end", place_flags,
                      tokenized->text ? (long long)token.end : COLUMN_MISSING);
+        if (tokenized->segments)
+            rows_integer(&rows, "segment", 0, tokenized->segments[i]);
         rows_label(&rows, "text", COLUMN_SHRINKS, tokenized->labels[i]);
         rows_title(&rows, title);
         rows_text(&rows, "bytes", COLUMN_DATA_ONLY,

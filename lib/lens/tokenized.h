@@ -43,6 +43,7 @@ struct tokenized {
     const uint32_t *ids;             /* [count] token ids */
     const struct label *labels;      /* [count] */
     const struct token_bytes *bytes; /* [count] owned by the tokenizer; NULL: unknown */
+    const uint32_t *segments;        /* [count] of a pair of texts; NULL: one text */
     size_t count;
     size_t added_before, added_after; /* special tokens added by the tokenizer */
     size_t dropped_count;             /* characters missing in the vocabulary */
@@ -69,8 +70,9 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
 /* Refuse a text without tokens. */
 int tokenized_check(const struct tokenized *tokenized, struct err *err);
 
-/* Make a table of the tokens: index, id, start, end, text and bytes (hexadecimal, for tokens that
- * are not UTF-8 or contain a 0). `title` is the header of the text column for people. */
+/* Make a table of the tokens: index, id, start, end, of a pair also the segment, text and bytes
+ * (hexadecimal, for tokens that are not UTF-8 or contain a 0). `title` is the header of the text
+ * column for people. */
 int tokenized_frame(struct frame *frame, const struct tokenized *tokenized, const char *title,
                     struct arena *arena, struct err *err);
 
