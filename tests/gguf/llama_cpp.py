@@ -56,6 +56,7 @@ MODELS = {  # type of the matrices, bound for other roundings
     "tests/golden-families/olmo2": ("F32", 0), "tests/golden-families/phi": ("F32", GELU),
     "tests/golden-families/phi3": ("F32", 0), "tests/golden-families/phi3-longrope": ("F32", 0),
     "tests/golden-families/stablelm": ("F32", 0), "tests/golden-families/starcoder2": ("F32", GELU),
+    "tests/golden-families/mpt": ("F32", GELU), "tests/golden-families/mpt-clip": ("F32", GELU),
     "tests/golden-families/bloom": ("F32", GELU), "tests/golden-families/falcon": ("F32", GELU),
     "tests/golden-families/falcon-7b-style": ("F32", GELU),
     "tests/golden-families/olmo": ("F32", 0), "tests/golden-families/olmo-no-clip": ("F32", 0),
@@ -74,7 +75,7 @@ MODELS = {  # type of the matrices, bound for other roundings
 ITS_WINDOW = "cohere2", "exaone4", "gemma", "gemma2", "gemma3_text", "olmo3"  # windows that llama.cpp computes
 SQUARE = "glm", "glm4", "nemotron", "exaone4"  # llama.cpp needs heads of all channels together
 WORDS = 1280  # vocabulary of tiny
-QUERIES = r"\b0\.(self_attn\.q(kv)?_proj|attn\.c_attn|(self_)?attention\.query_key_value)\.weight"
+QUERIES = r"\b0\.(self_attn\.q(kv)?_proj|attn\.(c_attn|Wqkv)|(self_)?attention\.query_key_value)\.weight"
 FILE_TYPES = {"F32": 0, "F16": 1, "BF16": 32, "Q4_0": 2, "Q4_1": 3, "Q5_0": 8, "Q5_1": 9, "Q8_0": 7,
               "Q2_K": 10, "Q3_K": 11, "Q4_K": 15, "Q5_K": 17, "Q6_K": 18, "IQ4_NL": 25,
               "IQ4_XS": 30}  # a file of a K type has some matrices of other types
@@ -245,6 +246,8 @@ def adapt(config):
         config["sliding_window"] = None
     if kind in ("gemma2", "gemma3_text"):
         config["query_pre_attn_scalar"] = config["head_dim"]
+    if kind == "mpt":
+        config["attn_config"]["softmax_scale"] = None
     if kind == "mistral":
         config["model_type"] = "llama"  # the same model without a window
     if kind == "smollm3":  # only every fourth layer is without a rotary embedding
@@ -323,7 +326,8 @@ def check_model(tally, model, folder, type_name, rounded):
         change_tensors(f"{copy}/model.safetensors", add_layers(added))
     if config["model_type"] in SQUARE:
         change_tensors(f"{copy}/model.safetensors", make_square(config["hidden_size"]))
-    context = config.get("n_positions") or config.get("max_position_embeddings", 40)
+    lengths = map(config.get, ("n_positions", "max_seq_len", "max_position_embeddings"))
+    context = next(filter(None, lengths), 40)
     ids = some_ids(config["vocab_size"], min(context, 40))
     found, path = ours(copy, ids), write(copy, f"{copy}.gguf", type_name)
     exact = own = theirs(path, ids)

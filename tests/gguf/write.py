@@ -61,10 +61,15 @@ BLOOM = NEOX | {
     "ln_f": "output_norm", "self_attention.query_key_value": "attn_qkv",
     "self_attention.dense": "attn_output", "ln_mlp": "attn_norm", "ln_attn": "attn_norm_2",
 }
+MPT = GPT2 | {
+    "norm_1": "attn_norm", "norm_2": "ffn_norm", "norm_f": "output_norm",
+    "attn.Wqkv": "attn_qkv", "attn.out_proj": "attn_output",
+    "ffn.up_proj": "ffn_up", "ffn.down_proj": "ffn_down",
+}
 FAMILIES = {  # architecture, names, prefix of layers
     "gpt2": ("gpt2", GPT2, "h."), "gpt_bigcode": ("starcoder", GPT2, "h."),
     "gpt_neox": ("gptneox", NEOX, "gpt_neox.layers."),
-    "bloom": ("bloom", BLOOM, "h."), "falcon": ("falcon", BLOOM, "h."),
+    "mpt": ("mpt", MPT, "blocks."), "bloom": ("bloom", BLOOM, "h."), "falcon": ("falcon", BLOOM, "h."),
 } | {kind: (name, names, "model.layers.") for kind, name, names in (
     ("llama", "llama", LLAMA), ("qwen2", "qwen2", LLAMA), ("qwen3", "qwen3", LLAMA),
     ("granite", "granite", LLAMA), ("smollm3", "smollm3", LLAMA), ("olmo2", "olmo2", AFTER),
@@ -93,6 +98,8 @@ KEYS = {
     "gemma3_text": [("attention.sliding_window_pattern", "sliding_window_pattern", U32),
                     ("rope.freq_base_swa", "rope_local_base_freq", F32)],
     "olmo": [("attention.clamp_kqv", "clip_qkv", F32)],
+    "mpt": [("attention.clamp_kqv", "clip_qkv", F32),
+            ("attention.max_alibi_bias", "alibi_bias_max", F32)],
     "cohere": [("logit_scale", "logit_scale", F32)],
     "cohere2": [("logit_scale", "logit_scale", F32),
                 ("attention.sliding_window_pattern", "sliding_window_pattern", U32)],
@@ -125,7 +132,12 @@ def read_tensors(path):
 
 def read_config(folder):
     with open(f"{folder}/config.json", encoding="utf-8") as file:
-        return json.load(file)
+        config = json.load(file)
+    if config["model_type"] == "mpt":
+        config |= {"n_embd": config["d_model"], "n_head": config["n_heads"],
+                   "n_layer": config["n_layers"], "n_positions": config["max_seq_len"],
+                   "alibi_bias_max": 8, "clip_qkv": config["attn_config"].get("clip_qkv")}
+    return config
 
 
 def rename(name, names, layers):
@@ -269,7 +281,7 @@ def rotary_values(name, config):
         ratio = config["max_position_embeddings"] / old
         yield value(f"{name}.rope.scaling.attn_factor", F32,
                     numpy.sqrt(1 + numpy.log(ratio) / numpy.log(old)))
-    if name not in ("gpt2", "starcoder", "bloom", "falcon", "phi2"):
+    if name not in ("gpt2", "starcoder", "bloom", "mpt", "falcon", "phi2"):
         yield value(f"{name}.rope.freq_base", F32, rotary_base(config, scaling))
 
 
@@ -288,9 +300,10 @@ def sizes_of(config):
              "feed_forward_length": next(filter(None, map(config.get, inner)), 4 * hidden)}
     if kind not in ("gpt2", "gpt_neox"):
         sizes["attention.head_count_kv"] = key_heads(config)
-    if kind not in ("gpt2", "gpt_neox", "gpt_bigcode", "bloom", "falcon", "phi", "phi3", "stablelm"):
+    if kind not in ("gpt2", "gpt_neox", "gpt_bigcode", "bloom", "mpt", "falcon", "phi", "phi3",
+                    "stablelm"):
         sizes |= {"attention.key_length": width, "attention.value_length": width}
-    if kind not in ("gpt2", "gpt_bigcode", "bloom", "falcon"):
+    if kind not in ("gpt2", "gpt_bigcode", "bloom", "mpt", "falcon"):
         sizes["rope.dimension_count"] = int(width * share)
     if kind in WINDOWED:
         sizes["attention.sliding_window"] = config["sliding_window"] or 0

@@ -421,16 +421,15 @@ static void settle_bigcode(struct reading *r)
         c->scale = 1;
 }
 
-/* "attn_config" has the keys of attention. */
+/* "attn_config" has the keys of attention; without it, as from a GGUF file, they are beside it. */
 static void settle_mpt(struct reading *r)
 {
     struct config *c = r->config;
     const struct json *root = r->root, *own = json_given(root, "attn_config");
     family_expect(r, "no_bias", true, true);
     c->n_inner = family_size(r, "expansion_ratio", 4) * c->n_embd;
-    if (!own || !json_is_object(own))
-        return;
-    r->root = own;
+    if (own && json_is_object(own))
+        r->root = own;
     c->clip = family_limit(r, "clip_qkv", 0);
     c->scale = family_is_null(r, "softmax_scale")
                    ? c->scale
@@ -720,7 +719,7 @@ const struct family family_rows[] = {
     {"mpt", &mpt_names, settle_mpt,
      WITH(DECODER, .style = STYLE_PRE, .epsilon = 1e-5f, .tied = true, .n_positions = 2048,
           .score_bias = BIAS_ALIBI_FROM_END),
-     NULL, "gelu", 0, 0},
+     NULL, "gelu", 0, 0, .reads = "clip_qkv"},
     {"openai-gpt", &openai_names, settle_openai,
      WITH(SHIFTED, .style = STYLE_POST_STREAM, .tied = true, .biases = BIAS_ALL,
           .n_positions = 512),

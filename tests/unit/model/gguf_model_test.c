@@ -53,6 +53,7 @@ static const struct twin {
     {"cohere-qk-norm", "golden-families/cohere-qk-norm"},
     {"cohere2", "golden-families/cohere2"},
     {"gpt_bigcode", "golden-families/gpt_bigcode"},
+    {"mpt-clip", "golden-families/mpt-clip"},
 };
 
 TEST_LOOP(names_shapes_and_numbers_are_those_of_the_original_model, COUNT(twins))
