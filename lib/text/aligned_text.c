@@ -6,7 +6,7 @@ enum { FIRST_ROOM = 32 };
 
 /* --- original positions ----------------------------------------------------------------------- */
 
-/* The part of a byte: from the last one found in growing steps, then by bisection. */
+/* Find the part that contains a byte: in growing steps from `*hint`, then by bisection. */
 static const struct alignment *part_of(const struct aligned_text *text, size_t at, size_t *hint)
 {
     const struct alignment *parts = text->parts;
@@ -27,7 +27,7 @@ static const struct alignment *part_of(const struct aligned_text *text, size_t a
     return &parts[low];
 }
 
-/* The number of whole units. */
+/* The number of whole units of this size. */
 static size_t units(size_t unit, size_t size)
 {
     return unit == 1 ? size : unit == 2 ? size / 2 : size / unit;
@@ -49,7 +49,7 @@ struct text_range aligned_text_find(const struct aligned_text *text, struct text
         part = same ? part : part_of(text, range.end - 1, hint);
         place.end = start_of(part, range.end - 1) + part->given;
     }
-    if (range.start == range.end) /* no byte: between its neighbours */
+    if (range.start == range.end) /* an empty range: between the bytes around it */
         place.start = place.end = range.end && place.end < place.start ? place.end : place.start;
     return place;
 }
@@ -67,7 +67,7 @@ struct text_limits text_limits_of(size_t text_size)
 
 /* --- a text that changes ---------------------------------------------------------------------- */
 
-/* A part of any size. */
+/* An alignment whose numbers may exceed 32 bits. */
 struct segment {
     size_t at, start, unit, given;
 };
@@ -106,7 +106,7 @@ static void add_part(struct text_rewriter *rewriter, struct segment part, size_t
         (struct alignment){part.at, part.start, (uint32_t)part.unit, (uint32_t)part.given};
 }
 
-/* True if the text with more bytes is too long. */
+/* True, and remembered, if the text would be too long with `size` more bytes. */
 static bool is_too_long(struct text_rewriter *rewriter, size_t size)
 {
     size_t most = rewriter->limits ? rewriter->limits->size_max : SIZE_MAX;
@@ -191,7 +191,7 @@ int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *ou
     *out = *rewriter->in;
     if (!rewriter->changed && rewriter->kept.end == rewriter->in->size)
         return 0;
-    rewriter->changed = true; /* perhaps only by dropping the end of the text */
+    rewriter->changed = true; /* perhaps only the end of the text was dropped */
     copy_kept(rewriter);
     if (rewriter->failed || rewriter->bytes.out_of_memory)
         return err_memory(err, rewriter->bytes.size);

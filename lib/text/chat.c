@@ -22,7 +22,7 @@
 
 static const struct chat_form {
     const char *name, *markers[2], *without, *before, *after;
-    bool trims; /* if the template trims at all */
+    bool trims; /* white space around the message, if the template contains "trim" */
 } forms[] = {
     {"ChatML", {"<|im_start|>", "<|im_end|>"}, "<|im_sep|>", "\2<|im_start|>user\n", CHATML_END},
     {"Llama 3.1", {HEADER_ID, "Cutting Knowledge"}, NULL, LLAMA_3_1_BEGIN, LLAMA_3_END, true},
@@ -38,11 +38,11 @@ static const struct chat_form {
 /* --- the template ----------------------------------------------------------------------------- */
 
 struct template_reading {
-    char *template; /* NULL: there is none */
+    char *template; /* the template; NULL: there is none */
     struct arena *arena;
 };
 
-/* A text, or a list of named ones: then the one named "default". */
+/* Read the template from a text, or from the item named "default" of a list. */
 static int read_member(void *context, const struct json *root, struct err *err)
 {
     struct template_reading *reading = context;
@@ -107,7 +107,7 @@ static const struct chat_form *find_form(const char *template)
 
 /* --- the texts around a message --------------------------------------------------------------- */
 
-/* The system message that a ChatML template adds, whole in one literal; "": none. */
+/* Append the system message of a ChatML template, if it is in one literal. */
 static void add_system(struct buf *out, const char *template)
 {
     static const char begin[] = "<|im_start|>system\n";
@@ -121,7 +121,7 @@ static void add_system(struct buf *out, const char *template)
     }
 }
 
-/* The text of a token with a role, if there is one. */
+/* Append the text of the token with a role; `found`: there is one. */
 static int add_token(struct buf *out, bool *found, enum token_role role,
                      const struct tokenizer *tokenizer, struct err *err)
 {
@@ -135,7 +135,7 @@ static int add_token(struct buf *out, bool *found, enum token_role role,
     return 0;
 }
 
-/* NULL with `err`. */
+/* Replace \1 and \2 in a text around the message. NULL with `err`. */
 static const char *fill(const char *text, bool begins, const char *template,
                         const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {

@@ -18,19 +18,19 @@ struct folder;
 struct tokenizer;
 
 struct chat {
-    const char *name;           /* of the form: "ChatML" */
+    const char *name;           /* name of the form: "ChatML" */
     const char *before, *after; /* the text of the message */
-    bool trims;                 /* blanks around the message are removed */
+    bool trims;                 /* white space around the message is removed */
 };
 
 /* Read the template of a model's folder: chat_template.jinja, else the member chat_template of
  * tokenizer_config.json (which holds that of a GGUF file, too). The arena owns the texts. A folder
  * without a template and an unknown form are refused as unsupported. The beginning token of the
- * template is part of the text, if `begins`. */
+ * template is part of the text if `begins`. */
 int chat_open(struct chat *chat, const struct folder *folder, const struct tokenizer *tokenizer,
               bool begins, struct arena *arena, struct err *err);
 
-/* Replace a text by the wrapped text, which is the arena's. */
+/* Replace a text by the wrapped text, which is in the arena. */
 int chat_wrap(const struct chat *chat, const char **text, size_t *size, struct arena *arena,
               struct err *err);
 

@@ -5,8 +5,8 @@
 #include "format/json.h"
 #include "text/stages.h"
 
-/* A type of step: it writes a token anew, or passes parts of it on; without either function it
- * passes the token on. At the end it passes on what it kept back. */
+/* A type of step. `rewrite` replaces a token; `put` passes parts of it to the next step; without
+ * both, the token is passed unchanged. `end` passes the bytes that the step still holds. */
 struct decoder_row {
     const char *name;
     void (*rewrite)(const struct decoder_step *step, struct decoder_state *state, const char *token,
@@ -67,7 +67,7 @@ static void lossy_text_write(struct buf *out, struct buf *rest, bool last)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* Give a token to a step, or write it after the last one. */
+/* Pass a token to a step; after the last step, write it. */
 static void pass(const struct decoder_step *step, struct token_decoder *decoder, const char *token,
                  size_t size)
 {
@@ -89,7 +89,8 @@ static void pass(const struct decoder_step *step, struct token_decoder *decoder,
     state->tokens++;
 }
 
-/* Append a token with every match replaced. After too many steps of a search the rest stays. */
+/* Append a token with every match replaced. If a search needs too many steps, the rest is not
+ * changed. */
 static void put_replaced(struct buf *out, const struct matcher *matcher, const char *token,
                          size_t size, const char *content, size_t content_size)
 {
@@ -134,7 +135,7 @@ static void replace(const struct decoder_step *step, struct decoder_state *state
                  strips ? 0 : step->content_size);
 }
 
-/* A suffix becomes a space before the next token. */
+/* Remove a suffix and remember to put a space before the next token. */
 static void drop_suffix(const struct decoder_step *step, struct decoder_state *state,
                         const char *token, size_t size)
 {
@@ -155,7 +156,7 @@ int decoder_byte_of(const char *token, size_t size)
     return (int)(high - digits) * 16 + (int)(low - digits);
 }
 
-/* Adjacent byte tokens are characters, or each of them becomes U+FFFD. */
+/* Pass adjacent byte tokens as characters, or U+FFFD for each if they are not UTF-8. */
 static void end_bytes(const struct decoder_step *step, struct token_decoder *decoder)
 {
     struct buf *bytes = &decoder->states[step->index].bytes;

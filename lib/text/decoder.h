@@ -20,11 +20,11 @@ enum { DECODER_STEPS_MAX = 16 };
 struct decoder_step {
     struct decoder_step *next;
     const struct decoder_row *row;
-    struct matcher matcher; /* Replace, Metaspace, BPEDecoder: what is replaced */
-    const char *content;    /* by what; Strip: what is removed; WordPiece: the prefix */
+    struct matcher matcher; /* Replace, Metaspace, BPEDecoder: the search */
+    const char *content;    /* the replacement; Strip: the text to remove; WordPiece: the prefix */
     size_t content_size;
-    long long start, stop; /* Strip: how often at most, on each side */
-    bool fused;            /* Strip: of all tokens together */
+    long long start, stop; /* Strip: the most removals on each side */
+    bool fused;            /* Strip: counts over all tokens, not for each */
     bool strips_first;     /* Metaspace: no space before the first token */
     bool cleans;           /* WordPiece: remove spaces before punctuation */
     size_t index;
@@ -36,7 +36,7 @@ int decoders_read(struct decoder_step **steps, const struct json *value, struct 
                   struct err *err);
 void decoders_release(struct decoder_step *steps);
 
-/* ByteLevel alone. */
+/* Make a list with ByteLevel only. */
 int decoders_byte_level(struct decoder_step **steps, struct arena *arena, struct err *err);
 
 /* The steps of a SentencePiece model: ▁ becomes a space, byte tokens are joined, and the space
@@ -44,11 +44,12 @@ int decoders_byte_level(struct decoder_step **steps, struct arena *arena, struct
 int decoders_sentencepiece(struct decoder_step **steps, bool prefixed, struct arena *arena,
                            struct err *err);
 
-/* Keep the space before the text. */
+/* Remove the step that strips the space before the text. */
 void decoders_keep_front(struct decoder_step *steps);
 
-/* The sign of a space in tokens; WordPiece's prefix of tokens that continue a word: NULL if there
- * is none. True if <0x00> to <0xFF> are bytes; the byte of such a token, or -1. */
+/* decoders_sign returns the sign of a space in tokens, decoders_prefix the prefix of WordPiece's
+ * tokens that continue a word; NULL if there is none. decoders_join_bytes is true if <0x00> to
+ * <0xFF> are bytes; decoder_byte_of returns the byte of such a token, or -1. */
 const struct matcher *decoders_sign(const struct decoder_step *steps);
 const char *decoders_prefix(const struct decoder_step *steps);
 bool decoders_join_bytes(const struct decoder_step *steps);
@@ -57,13 +58,13 @@ int decoder_byte_of(const char *token, size_t size);
 struct token_decoder {
     const struct decoder_step *steps; /* NULL: tokens are separated by spaces */
     struct buf *out;
-    size_t count; /* of tokens */
+    size_t count; /* number of tokens */
     struct decoder_state {
-        size_t tokens; /* that the step has got */
+        size_t tokens; /* number of tokens that the step received */
         size_t stripped;
         bool done; /* nothing more is stripped */
         bool owes_space;
-        struct buf bytes; /* of adjacent byte tokens; or what the step makes of a token */
+        struct buf bytes; /* adjacent byte tokens, or the rewritten token */
     } states[DECODER_STEPS_MAX];
     struct buf rest; /* bytes that may begin a character */
 };

@@ -5,7 +5,7 @@
 #include "base/stream.h"
 #include "base/utf8.h"
 
-/* Write the visible form of the first character; returns its bytes. In a line spaces stay. */
+/* Write the visible form of the first character; returns its size. Spaces of a line are kept. */
 static size_t show(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t size, bool is_line)
 {
     static const struct {
@@ -41,7 +41,7 @@ static size_t fit(char *to, size_t room, const char *bytes, size_t size, bool is
 {
     char sign[TERMINAL_SIGN_BYTES];
     size_t used = 0;
-    size_t cut = 0; /* where `more` has room */
+    size_t cut = 0; /* the longest size that leaves room for `more` */
     for (size_t at = 0; at < size;) {
         at += show(sign, bytes + at, size - at, is_line);
         size_t length = strlen(sign);
@@ -86,7 +86,7 @@ bool label_is_rest(const char *bytes, size_t size)
     return size > 0 && utf8_continues(*bytes);
 }
 
-/* The bytes at the end that begin a character but do not complete it. */
+/* The number of bytes at the end that begin a character but do not complete it. */
 static size_t unfinished(const char *bytes, size_t size)
 {
     size_t rest = 0;
@@ -97,14 +97,14 @@ static size_t unfinished(const char *bytes, size_t size)
     return first >= 0xC2 && first <= 0xF4 && rest < wanted ? rest + 1 : 0;
 }
 
-/* A byte of adjacent tokens. */
+/* The position of a byte in a row of adjacent tokens. */
 struct row_place {
     const struct token_bytes *row;
     size_t count;
     size_t index, at;
 };
 
-/* Move to a byte before or after; false if the row does not have it. */
+/* Move by `offset` bytes, -1 or 1; false at the end of the row. */
 static bool move(struct row_place *place, int offset)
 {
     const struct token_bytes *row = place->row;
@@ -121,15 +121,15 @@ static bool move(struct row_place *place, int offset)
     return true;
 }
 
-/* Show the part of a character whose first byte is at a place; returns how many bytes of the token
- * it has, 0 if the row does not have the whole character. */
+/* Append the visible form of the part of a character that begins at a position. Returns the number
+ * of bytes of the token that belong to it; 0 if the row does not have the whole character. */
 static size_t show_shared(struct buf *out, const struct row_place *place)
 {
     static const char first[] = "₁"; /* further numbers differ in the last byte */
     struct row_place now = *place;
     char bytes[4];
     size_t size = 0;
-    size_t before = 0; /* bytes of the character before the place */
+    size_t before = 0; /* bytes of the character before the position */
     int part = 0;      /* number of the part, from 0 */
     uint32_t character = 0;
     for (; before < 4 && utf8_continues(now.row[now.index].bytes[now.at]); before++) {

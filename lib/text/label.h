@@ -9,8 +9,8 @@
 
 enum { LABEL_EXCERPT_BYTES = 96 };
 
-/* Append the visible form of a token's bytes; or of a line to read, such as a path, whose spaces
- * stay. */
+/* label_visible appends the visible form of a token's bytes; label_line that of a line for people,
+ * such as a path, and keeps its spaces. */
 void label_visible(struct buf *out, const char *bytes, size_t size);
 void label_line(struct buf *out, const char *bytes, size_t size);
 
@@ -31,7 +31,7 @@ enum { LABEL_AROUND = 3 }; /* tokens before and after one that may share a chara
  * where it continues: `\xf0\x9f‿` and `‿\x8d\xb0`. */
 void label_token(struct buf *out, const struct token_bytes *row, size_t count, size_t index);
 
-/* True when a token begins inside a character. */
+/* True if a token begins inside a character. */
 bool label_is_rest(const char *bytes, size_t size);
 
 /* The visible form for a message, shortened by "…" to the size of `text`, which is returned. */

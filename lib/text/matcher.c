@@ -11,11 +11,11 @@
 /* --- regular expressions ---------------------------------------------------------------------- */
 
 enum {
-    FREE_STEPS = 128,          /* backtracking of one search that is not counted */
+    FREE_STEPS = 128,          /* steps of a search that do not count against the limit */
     STEPS_FACTOR = 4,          /* growth of the limit when the search is repeated */
     STACK_MAX = 1 << 26,       /* backtracking positions */
-    DEPTH_MAX = 64,            /* of parentheses */
-    PATTERN_BYTES_MAX = 65536, /* no real pattern is longer */
+    DEPTH_MAX = 64,            /* nested parentheses */
+    PATTERN_BYTES_MAX = 65536, /* above those of all known models */
 };
 
 struct regex {
@@ -88,8 +88,8 @@ static bool is_over(int status)
            status == ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER;
 }
 
-/* Repeat a search that needs more than the free steps, with growing limits. Oniguruma does not tell
- * how many steps a search took, so the limits of failed searches are subtracted from the text's. */
+/* Repeat a search that needs more than the free steps, with growing limits. Oniguruma does not
+ * report the number of steps, so the limits of failed searches are subtracted from the text's. */
 static int search_longer(struct matcher_walk *walk)
 {
     struct text_limits *limits = walk->limits;
@@ -147,7 +147,7 @@ static int next_of_regex(struct matcher_walk *walk, struct text_range *match, st
     if (match->start > match->end) /* \K in a lookahead */
         match->start = match->end;
     walk->at = match->end;
-    if (match->start == match->end) /* search on after the next character */
+    if (match->start == match->end) /* continue after the next character */
         walk->at += match->end == walk->size
                         ? 1
                         : utf8_decode(&c, walk->text + match->end, walk->size - match->end);
@@ -156,7 +156,7 @@ static int next_of_regex(struct matcher_walk *walk, struct text_range *match, st
 
 /* --- splitters -------------------------------------------------------------------------------- */
 
-/* \p{L}, \p{N}, \s and everything else. */
+/* Classes of characters: \p{L}, \p{N}, \s and all others. */
 enum class {
     LETTER = 'L',
     NUMBER = 'N',
@@ -293,7 +293,7 @@ static size_t clip_end(const struct matcher_walk *walk, size_t at)
     if (end > at)
         return end;
     for (size_t i = 0; walk->matcher->splitter == SPLITTER_CLIP_SPECIAL && i < 2; i++) {
-        size_t size = strlen(tokens[i]); /* special tokens that are read as text */
+        size_t size = strlen(tokens[i]); /* special tokens that are treated as text */
         if (walk->size - at >= size && memcmp(walk->text + at, tokens[i], size) == 0)
             return at + size;
     }
@@ -361,7 +361,7 @@ static int next_literal(struct matcher_walk *walk, struct text_range *match)
     return 1;
 }
 
-/* The end of a run of at most `most` characters from `at` on for which the matcher says `such`. */
+/* The end of a run from `at` of at most `most` characters for which `is` returns `such`. */
 static size_t pass_over(const struct matcher_walk *walk, size_t at, bool such, size_t most)
 {
     const struct matcher *matcher = walk->matcher;
@@ -398,11 +398,11 @@ static int next_characters(struct matcher_walk *walk, struct text_range *match)
         if (at == walk->size)
             return 0;
         if (row == 1 || row == ROW_ALL || walk->at - at == row)
-            return 1; /* other rows are of ASCII */
+            return 1; /* for ROW counts above 1, only ASCII matches */
     }
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- walks ------------------------------------------------------------------------------------ */
 
 void matcher_set_kind(struct matcher *matcher, bool (*is)(uint32_t character))
 {

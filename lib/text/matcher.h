@@ -58,7 +58,7 @@ extern const struct splitter_pattern splitter_patterns[PATTERN_COUNT];
 
 #define ROW_ALL SIZE_MAX
 
-/* One of `is`, `literal`, `splitter` and `regex` is set. */
+/* A search. Exactly one of `is`, `literal`, `splitter` and `regex` is set. */
 struct matcher {
     bool (*is)(uint32_t character);
     bool near[0x800];    /* its values for characters of one or two bytes */
@@ -82,7 +82,7 @@ struct matcher_walk {
 int matcher_read(struct matcher *matcher, const struct json *pattern, struct arena *arena,
                  struct err *err);
 
-/* Search for a regular expression in UTF-8; errors have Oniguruma's words. */
+/* Search for a regular expression in UTF-8; errors include the message of Oniguruma. */
 int matcher_set_pattern(struct matcher *matcher, const char *pattern, struct err *err);
 
 /* Search for single characters of a kind. */
@@ -94,7 +94,7 @@ void matcher_release(struct matcher *matcher);
 struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text, size_t size,
                                  struct text_limits *limits);
 
-/* 1 with the next match, 0 when there is none left, -1 with `err`. */
+/* Find the next match. Returns 1, 0 if there are no more, or -1 with `err`. */
 int matcher_next(struct matcher_walk *walk, struct text_range *match, struct err *err);
 
 void matcher_walk_release(struct matcher_walk *walk);

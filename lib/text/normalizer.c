@@ -8,8 +8,9 @@
 #include "text/stages.h"
 #include "text/token_set.h"
 
-/* A type of step: its apply keeps and replaces ranges of a text and drops the rest; or its change
- * writes the bytes that a character becomes and returns their number, or SAME. */
+/* A type of step. `apply` keeps and replaces ranges of a text and drops the rest. If there is a
+ * `change` instead, it writes the bytes that replace a character and returns their number, or SAME.
+ */
 enum { CHANGE_BYTES = 6, SAME = -1 };
 
 struct normalizer_row {
@@ -81,7 +82,7 @@ static int clean(char bytes[CHANGE_BYTES], uint32_t c)
     return 1;
 }
 
-/* Put spaces around Chinese characters, in the blocks of BERT's own code. */
+/* Put spaces around Chinese characters, as defined by the blocks in BERT's own code. */
 static int space_chinese(char bytes[CHANGE_BYTES], uint32_t c)
 {
     static const struct unicode_range blocks[] = {
@@ -412,8 +413,8 @@ static int check_keys(const struct charsmap *map, struct err *err)
     return failed;
 }
 
-/* Mark the ASCII from `first` on that no key begins with, alone or followed by ASCII; \r may begin
- * the grapheme \r\n. */
+/* Mark in `stays` the ASCII from `first` on that no key begins with, alone or followed by ASCII;
+ * \r may begin the grapheme \r\n. */
 static void mark_plain(struct normalizer *step, unsigned char first)
 {
     const struct charsmap *map = step->charsmap;
@@ -461,7 +462,8 @@ static int read_precompiled(struct normalizer *step, const struct json *value, s
     return 0;
 }
 
-/* The end of a run of ASCII that nothing maps, defines or combines with. */
+/* The end of a run of ASCII characters that are not mapped, do not begin a user-defined token and
+ * are followed by ASCII: no character can combine with them. */
 static size_t plain_end(const struct normalizer *step, const struct aligned_text *in, size_t at)
 {
     static const bool none[256];
@@ -474,7 +476,7 @@ static size_t plain_end(const struct normalizer *step, const struct aligned_text
 
 /* The start of the range of a replacement: characters removed at the front belong to the first that
  * stays, as in Hugging Face's library. */
-static size_t place_of(const struct text_rewriter *rewriter, size_t start)
+static size_t start_of(const struct text_rewriter *rewriter, size_t start)
 {
     bool none_stayed = !rewriter->bytes.size && rewriter->kept.start == rewriter->kept.end;
     return none_stayed ? 0 : start;
@@ -490,7 +492,7 @@ static void map_each(const struct charsmap *map, struct text_rewriter *rewriter,
         size_t size = 0;
         size_t taken = 0;
         length = utf8_decode(&character, bytes + at, end - at);
-        size_t place = place_of(rewriter, at);
+        size_t place = start_of(rewriter, at);
         const char *found = find(map, bytes + at, length, false, &taken, &size);
         if (found)
             text_rewriter_replace(rewriter, place, at + length, found, size);
@@ -514,7 +516,7 @@ static int map_graphemes(const struct normalizer *step, struct text_rewriter *re
         size_t size = 0;
         size_t taken = 0;
         const char *found = NULL;
-        end = place_of(rewriter, at) == at ? plain_end(step, in, at) : at;
+        end = start_of(rewriter, at) == at ? plain_end(step, in, at) : at;
         text_rewriter_keep(rewriter, at, end);
         if (end > at)
             continue;
@@ -522,14 +524,14 @@ static int map_graphemes(const struct normalizer *step, struct text_rewriter *re
         if (end - at < GRAPHEME_BYTES)
             found = find(map, in->bytes + at, end - at, false, &taken, &size);
         if (found)
-            text_rewriter_replace(rewriter, place_of(rewriter, at), end, found, size);
+            text_rewriter_replace(rewriter, start_of(rewriter, at), end, found, size);
         else
             map_each(map, rewriter, at, end);
     }
     return 0;
 }
 
-/* The start of a text, of `taken` bytes, and what becomes of it. */
+/* The first `taken` bytes of a text and their replacement. */
 struct unit {
     const char *bytes;
     size_t size;
@@ -537,7 +539,7 @@ struct unit {
     bool mapped;
 };
 
-/* SentencePiece takes the longest key at every position; user-defined tokens stay. */
+/* SentencePiece takes the longest key at every position, and does not map user-defined tokens. */
 static struct unit next_unit(const struct normalizer *step, const char *bytes, size_t size)
 {
     const struct added_token *kept = added_tokens_at(step->kept, bytes, size);
@@ -733,9 +735,9 @@ int normalize(const struct normalizer *steps, struct aligned_text *out,
               struct text_limits *limits, struct err *err)
 {
     struct aligned_text now = *text;
-    int turn = 0; /* the rewriter that does not hold the present text */
+    int free = 0; /* index of the rewriter that does not hold the text */
     for (; steps; steps = steps->next) {
-        struct text_rewriter *rewriter = &rewriters[turn];
+        struct text_rewriter *rewriter = &rewriters[free];
         *out = now;
         text_rewriter_restart(rewriter, out, limits);
         if (steps->row->change)
@@ -744,9 +746,9 @@ int normalize(const struct normalizer *steps, struct aligned_text *out,
             return err_prefix(err, "normalizer: %s", steps->name);
         if (text_rewriter_finish(rewriter, &now, err))
             return err_prefix(err, "normalizer: %s", steps->name);
-        turn = rewriter->changed ? !turn : turn;
+        free = rewriter->changed ? !free : free;
     }
-    text_rewriter_release(&rewriters[turn]);
+    text_rewriter_release(&rewriters[free]);
     *out = now;
     return 0;
 }

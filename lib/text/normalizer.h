@@ -17,12 +17,12 @@ struct normalizer {
     struct normalizer *next;
     const char *name;
     const struct normalizer_row *row;
-    struct matcher matcher; /* Replace: what is replaced */
-    const char *content;    /* Replace, Prepend, Append: what is put in */
+    struct matcher matcher; /* Replace: the search */
+    const char *content;    /* Replace, Prepend, Append: the new text */
     size_t content_size;
     bool left, right;                /* Strip: on these sides */
     bool first;                      /* Prepend: only at the start of the original text */
-    bool stays[256];                 /* ASCII that the step does not change */
+    bool stays[256];                 /* true for ASCII that the step does not change */
     const struct charsmap *charsmap; /* Precompiled; NULL: it maps nothing */
     const struct added_tokens *kept; /* SentencePiece: tokens that are not mapped */
     bool collapses;                  /* SentencePiece: drop spaces at the start and after spaces */
@@ -34,27 +34,27 @@ int normalizers_read(struct normalizer **steps, const struct json *value, struct
                      struct err *err);
 void normalizers_release(struct normalizer *steps);
 
-/* NFC alone. */
+/* Make a list with NFC only. */
 int normalizers_compose(struct normalizer **steps, struct arena *arena, struct err *err);
 
-/* The steps of a SentencePiece model. */
+/* The settings of the normalizer of a SentencePiece model. */
 struct sentencepiece_rules {
     const struct added_tokens *kept; /* tokens that are not normalized */
     const unsigned char *charsmap;   /* the map of characters */
     size_t charsmap_size;
     bool collapses; /* remove spaces at both ends and repeated spaces */
-    bool prefixes;  /* put a space before the text */
+    bool prefixes;  /* add a space before the text */
     bool escapes;   /* write spaces as ▁ */
 };
 
 int normalizers_sentencepiece(struct normalizer **steps, const struct sentencepiece_rules *rules,
                               struct arena *arena, struct err *err);
 
-/* Change SentencePiece's steps: remove the space before texts, or put it only before the first part
- * of a text. False if they put none. */
+/* Change the steps of a SentencePiece model: add no space before texts, or only before the first
+ * part of a text. False if they add none. */
 bool normalizers_limit_prefix(struct normalizer **steps, bool removed, bool first);
 
-/* True if a step is ByteLevel: it writes texts in GPT-2's alphabet. */
+/* True if a step is ByteLevel, which writes texts in GPT-2's alphabet. */
 bool normalizers_spell_bytes(const struct normalizer *steps);
 
 /* Apply all steps. The result is the text itself if nothing changes, else it lives in one of the

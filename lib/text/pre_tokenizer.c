@@ -75,9 +75,9 @@ static int split(const struct pre_tokenizer *step, struct encoder *encoder,
 
 /* --- changing --------------------------------------------------------------------------------- */
 
-enum { SIGN_BYTES = 2, SIGNS_BYTES = 512 }; /* of one character of GPT-2's alphabet; of a block */
+enum { SIGN_BYTES = 2, SIGNS_BYTES = 512 }; /* of a character of GPT-2's alphabet; of a block */
 
-/* A rewriter with the memory of the previous one. */
+/* Begin a changed text in the memory of the previous one. */
 static struct text_rewriter begin(struct encoder *encoder, const struct text_piece *piece)
 {
     struct text_rewriter rewriter = encoder->spare;
@@ -125,10 +125,10 @@ static int put_signs(const struct pre_tokenizer *step, struct encoder *encoder,
     if (prepends)
         text_rewriter_replace(&rewriter, at, at, step->sign, step->sign_size);
     for (; space; space = memchr(bytes + at, ' ', end - at)) {
-        size_t place = (size_t)(space - bytes);
-        text_rewriter_keep(&rewriter, at, place);
-        at = place + 1;
-        text_rewriter_replace(&rewriter, place, at, step->sign, step->sign_size);
+        size_t found = (size_t)(space - bytes);
+        text_rewriter_keep(&rewriter, at, found);
+        at = found + 1;
+        text_rewriter_replace(&rewriter, found, at, step->sign, step->sign_size);
     }
     text_rewriter_keep(&rewriter, at, end);
     return pass_changed(step, encoder, &rewriter, err);
@@ -137,7 +137,7 @@ static int put_signs(const struct pre_tokenizer *step, struct encoder *encoder,
 int pre_tokenizer_spell(const struct pre_tokenizer *step, struct encoder *encoder,
                         const struct text_piece *piece, struct err *err)
 {
-    if (!step->next) /* the model's own words are bytes */
+    if (!step->next) /* the model's words are bytes already */
         return encoder_pass(encoder, NULL, piece, err);
     const char *bytes = piece->text->bytes;
     struct text_rewriter rewriter = begin(encoder, piece);
@@ -146,7 +146,7 @@ int pre_tokenizer_spell(const struct pre_tokenizer *step, struct encoder *encode
         size_t size = 0;
         next = at;
         while (next < piece->range.end && bytes[next] > ' ' && bytes[next] < 0x7F)
-            next++; /* these stay */
+            next++; /* these are not changed */
         if (next > at)
             text_rewriter_keep(&rewriter, at, next);
         for (at = next; next < piece->range.end && size + SIGN_BYTES <= sizeof signs; next++) {
@@ -173,7 +173,7 @@ static bool is_number(uint32_t c)
     return kind == UNICODE_DIGIT || kind == UNICODE_LETTER_NUMBER || kind == UNICODE_OTHER_NUMBER;
 }
 
-/* Every symbol of ASCII, and Unicode's punctuation. */
+/* True for all symbols of ASCII and for Unicode's punctuation. */
 static bool is_punctuation(uint32_t c)
 {
     if (c < 0x80)
@@ -267,7 +267,8 @@ static void set_space_before(struct pre_tokenizer *step)
     step->sign_size = 1;
 }
 
-/* From a step on: a space before a piece; a pattern, unless it is NULL; bytes as characters. */
+/* Set the steps of ByteLevel from `step` on: a space before a piece if `prefix`, a split by the
+ * pattern unless it is NULL, and bytes as characters. */
 static int set_byte_level(struct stage_list *list, struct pre_tokenizer *step, bool prefix,
                           const char *pattern, struct err *err)
 {
@@ -334,8 +335,8 @@ static int read_metaspace(struct stage_list *list, struct pre_tokenizer *step,
     return 0;
 }
 
-/* A type: steps that search for characters, then what is read into the last of them, or into an
- * empty one. */
+/* A type: its steps that search for characters, and a function that reads fields into the last of
+ * them, or into an empty step. */
 static const struct row {
     const char *name;
     int (*read)(struct stage_list *list, struct pre_tokenizer *step, const struct json *value,

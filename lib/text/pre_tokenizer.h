@@ -1,7 +1,7 @@
 /* pre_tokenizer.h: the steps that split a text into pieces before the model: `pre_tokenizer` of a
  * tokenizer.json. Each step gets a piece and passes the pieces it makes of it on (encoder.h).
  *
- * Most steps search (matcher.h) and say what becomes of matches: Digits, Punctuation, Split,
+ * Most steps search (matcher.h) and split at the matches: Digits, Punctuation, Split,
  * Whitespace. ByteLevel and Metaspace change the piece before it is split.
  */
 #ifndef ATTN_TEXT_PRE_TOKENIZER_H
@@ -18,7 +18,7 @@ struct text_piece {
     struct text_range range;
 };
 
-/* What becomes of matches. */
+/* How a text is split at matches, as in Hugging Face's library. */
 enum split_behavior {
     SPLIT_REMOVED,
     SPLIT_ISOLATED,
@@ -29,13 +29,13 @@ enum split_behavior {
 
 enum prepend_scheme { PREPEND_NEVER, PREPEND_FIRST, PREPEND_ALWAYS };
 
-/* One step. ByteLevel, Metaspace and BertPreTokenizer have several. */
+/* One step. ByteLevel, Metaspace and BertPreTokenizer become several steps. */
 struct pre_tokenizer {
     struct pre_tokenizer *next;
-    const char *name; /* of the type; NULL: a further step of the same */
+    const char *name; /* of the type; NULL: a further step of the same type */
     int (*cut)(const struct pre_tokenizer *step, struct encoder *encoder,
                const struct text_piece *piece, struct err *err);
-    struct matcher matcher; /* separators; or what `sign` replaces */
+    struct matcher matcher; /* separators; or the spaces that `sign` replaces */
     enum split_behavior behavior;
     bool inverted;               /* matches and the text between them change roles */
     enum prepend_scheme prepend; /* `sign`, unless the piece begins with it */
@@ -54,11 +54,11 @@ void pre_tokenizers_release(struct pre_tokenizer *steps);
 int pre_tokenizers_byte_level(struct pre_tokenizer **steps, const char *pattern,
                               struct arena *arena, struct err *err);
 
-/* If ByteLevel is the only type of step: add the space before texts, or remove it. */
+/* If ByteLevel is the only type of step, add the space before texts or remove it. */
 int pre_tokenizers_set_prefix(struct pre_tokenizer **steps, bool wanted, struct arena *arena,
                               struct err *err);
 
-/* The `cut` of ByteLevel: bytes become characters of GPT-2's alphabet. */
+/* The `cut` of ByteLevel: writes bytes as characters of GPT-2's alphabet. */
 int pre_tokenizer_spell(const struct pre_tokenizer *step, struct encoder *encoder,
                         const struct text_piece *piece, struct err *err);
 

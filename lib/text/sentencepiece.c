@@ -1,6 +1,6 @@
-/* sentencepiece.c: SentencePiece's own file, tokenizer.model: a protobuf message with pieces, their
- * scores and kinds, how it was trained, and how texts are normalized; the stages that do the same.
- */
+/* sentencepiece.c: reads SentencePiece's own file, tokenizer.model: a protobuf message with pieces,
+ * their scores and kinds, and the settings of the trainer and the normalizer. The result is a
+ * tokenizer with equivalent stages. */
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "text/builder.h"
 #include "text/label.h"
 
-enum { WORD_BYTES_MOST = 1024 }; /* of BPE: each two parts of a word are looked for */
+enum { WORD_BYTES_MOST = 1024 }; /* of BPE: all ways to split a word in two are tried */
 
 struct sentencepiece_piece {
     struct word word;
@@ -23,7 +23,7 @@ struct sentencepiece_piece {
 struct sentencepiece {
     struct sentencepiece_piece *pieces; /* [count] by id */
     size_t count;
-    size_t bytes; /* of all words */
+    size_t bytes; /* total size of all words */
     uint64_t kind;
     bool falls_back, suffix;
     const unsigned char *charsmap;
@@ -33,7 +33,7 @@ struct sentencepiece {
 
 /* --- protobuf --------------------------------------------------------------------------------- */
 
-/* A message on its way through its fields. */
+/* A message whose fields are being read. */
 struct message {
     const unsigned char *at, *end;
 };
@@ -43,8 +43,8 @@ enum wire { WIRE_VARINT, WIRE_FIXED64, WIRE_BYTES, WIRE_FIXED32 = 5 };
 struct wire_field {
     uint64_t number;
     enum wire wire;
-    uint64_t value;       /* of a number, as its bits */
-    struct message bytes; /* of a text or a message */
+    uint64_t value;       /* the bits of a number */
+    struct message bytes; /* the content of a text or a message */
 };
 
 static bool read_varint(struct message *message, uint64_t *value)
@@ -59,7 +59,7 @@ static bool read_varint(struct message *message, uint64_t *value)
     return false;
 }
 
-/* The next field: 1; 0 at the end; -1 where the bytes are none. */
+/* Read the next field. Returns 1, 0 at the end, or -1 if the bytes are not a field. */
 static int next_field(struct message *message, struct wire_field *field)
 {
     uint64_t key = 0;
@@ -186,7 +186,7 @@ static int sentencepiece_read(struct sentencepiece *model, const struct file *fi
     return found < 0 || !model->count ? refuse(err) : 0;
 }
 
-/* --- its stages ------------------------------------------------------------------------------- */
+/* --- stages ----------------------------------------------------------------------------------- */
 
 static int add_words(struct tokenizer *tokenizer, const struct sentencepiece *model,
                      struct err *err)
@@ -219,7 +219,7 @@ static int by_score(const void *a, const void *b)
     return one->id < other->id ? -1 : 1;
 }
 
-/* Add a merge for each two words that make this one: both as SentencePiece joins words. */
+/* Add a merge for each pair of words that form this word, as SentencePiece joins them. */
 static int add_merges(struct bpe *bpe, const uint32_t *ranks, uint32_t id, struct err *err)
 {
     size_t size = 0;
@@ -231,7 +231,7 @@ static int add_merges(struct bpe *bpe, const uint32_t *ranks, uint32_t id, struc
         word_table_prefetch(bpe->words, word_hash(rest, WORD_TEXT));
     }
     for (size_t at = 1; at < size; at++)
-        if (((unsigned char)bytes[at] & 0xC0) != 0x80 && /* a character begins */
+        if (((unsigned char)bytes[at] & 0xC0) != 0x80 && /* a character begins here */
             word_table_find(bpe->words, bytes, at, WORD_TEXT, &merge.left) &&
             word_table_find(bpe->words, bytes + at, size - at, WORD_TEXT, &merge.right) &&
             ranks[merge.left] != BPE_NONE && ranks[merge.right] != BPE_NONE &&
@@ -249,7 +249,7 @@ static int check_size(const struct sentencepiece_piece *piece, uint32_t id, stru
                    WORD_BYTES_MOST, label_excerpt(shown, piece->word.bytes, piece->word.size));
 }
 
-/* Words of one score have one rank: of their pairs the leftmost is joined first. */
+/* Words with equal scores have equal ranks, so the leftmost of their pairs is joined first. */
 static int add_bpe(struct tokenizer *tokenizer, const struct sentencepiece *model, struct err *err)
 {
     struct subword *subword = &tokenizer->model;
@@ -287,7 +287,7 @@ static int add_bpe(struct tokenizer *tokenizer, const struct sentencepiece *mode
     return 0;
 }
 
-/* What users defined is taken where it can be: as SentencePiece has it, by a bonus on its score. */
+/* The score of a user-defined piece. As in SentencePiece, a bonus makes it win everywhere. */
 static double defined_score(const struct sentencepiece_piece *piece, float most)
 {
     return (float)piece->word.size * most - 0.1;
@@ -299,7 +299,7 @@ static int add_unigram(struct tokenizer *tokenizer, const struct sentencepiece *
     struct subword *subword = &tokenizer->model;
     double *scores = arena_alloc(&tokenizer->arena, model->count, sizeof *scores, err);
     float least = FLT_MAX;
-    float most = FLT_MIN; /* as SentencePiece has it, where all scores are negative */
+    float most = FLT_MIN; /* the value that SentencePiece has if all scores are negative */
     if (!scores)
         return -1;
     for (size_t id = 0; id < model->count; id++) {
@@ -356,8 +356,8 @@ static int add_stages(struct tokenizer *tokenizer, const struct sentencepiece *m
                : 0;
 }
 
-/* Control symbols are tokens that no text has, unless it is read with them; pieces that users
- * defined stand in texts as they are: BPE is cut at them, to Unigram they are words. */
+/* Add control symbols as special tokens, and user-defined pieces as tokens: BPE splits a text at
+ * them, Unigram finds them as words. */
 static int add_tokens(struct tokenizer *tokenizer, const struct sentencepiece *model,
                       struct err *err)
 {
@@ -381,7 +381,7 @@ static int add_tokens(struct tokenizer *tokenizer, const struct sentencepiece *m
     return token_set_add(&tokenizer->set, items, count, err);
 }
 
-/* Does the file begin with a word in base64 and a blank, such as "IQ== 0"? */
+/* True if the file begins with a word in base64 and a space, such as "IQ== 0". */
 static bool is_rank_file(const struct file *file)
 {
     char word[64];

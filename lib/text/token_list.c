@@ -64,7 +64,8 @@ static size_t largest(size_t limit)
     return limit > UINT32_MAX ? UINT32_MAX : limit - 1;
 }
 
-/* The digits from `at` to `end` as a number; false when it is too large or they are none. */
+/* Read the digits from `at` to `end` as a number; false if it is above `most` or has other
+ * characters. */
 static bool read_digits(const char *at, const char *end, size_t most, uint32_t *id)
 {
     size_t number = 0;

@@ -1,5 +1,5 @@
-/* token_list.h: the tokens of a text: where each stands, and how they leave an encoder: all of them
- * kept, or handed on in portions, so that a text of any size takes little memory.
+/* token_list.h: the tokens of a text with their positions. A list keeps all tokens, or passes them
+ * to a sink in portions, so that a text of any size needs little memory.
  *
  *     struct token_list list = {.sink = sink};     (NULL: keep them)
  *     if (token_list_add(&list, (struct token){id, start, end}, err)) ...
@@ -22,14 +22,14 @@ struct token {
 struct tokens {
     struct token *items;
     size_t count;
-    size_t dropped_count;        /* characters that the vocabulary does not have */
-    struct token *dropped_first; /* where the first of it stood, or NULL (its id means nothing) */
+    size_t dropped_count;        /* number of characters that are not in the vocabulary */
+    struct token *dropped_first; /* the position of the first one, or NULL; its id is not used */
     uint32_t *segments;          /* [count] of a pair of texts, or NULL */
 };
 
-enum { TOKEN_PORTION = 4096 }; /* a sink gets at most so many at a time */
+enum { TOKEN_PORTION = 4096 }; /* the most tokens that a sink gets at a time */
 
-/* Takes the tokens of a text, portion by portion, in order. They are gone when it returns. */
+/* Receives the tokens of a text in order, in portions that are valid only during the call. */
 struct token_sink {
     int (*take)(void *context, const struct token *tokens, size_t count, struct err *err);
     void *context;
@@ -40,20 +40,20 @@ struct token_list {
     size_t count;
     size_t room;
     const struct token_sink *sink;
-    bool only_ids;        /* where tokens stand is not asked for: they have no place */
+    bool only_ids;        /* positions are not needed and not set */
     size_t dropped_count; /* as in struct tokens */
     struct token dropped_first;
 };
 
-/* Make room for one more, when there is none; at the end hand on what is left, or move all to the
- * arena. */
+/* token_list_grow makes room for one more token. After the last token, token_list_flush passes the
+ * rest to the sink, and token_list_keep copies all tokens to the arena. */
 int token_list_grow(struct token_list *list, struct err *err);
 int token_list_flush(struct token_list *list, struct err *err);
 int token_list_keep(const struct token_list *list, struct tokens *tokens, struct arena *arena,
                     struct err *err);
 void token_list_release(struct token_list *list);
 
-/* Add one. */
+/* Append a token. */
 static inline int token_list_add(struct token_list *list, struct token token, struct err *err)
 {
     if (list->count == list->room && token_list_grow(list, err))
@@ -62,20 +62,21 @@ static inline int token_list_add(struct token_list *list, struct token token, st
     return 0;
 }
 
-/* Ids in a text of any size, with blanks, new lines or commas between them. */
+/* Reads ids from a text of any size, separated by spaces, tabs, line breaks or commas. */
 struct id_list {
     const char *at;
     const char *end;
-    size_t limit;   /* ids are below it, and fit into 32 bits */
-    size_t count;   /* of those read */
-    bool failed;    /* what came is no id */
-    bool is_option; /* of --ids: one id at least, one comma between two, and signs are read */
+    size_t limit;   /* ids are below it and fit into 32 bits */
+    size_t count;   /* number of ids read */
+    bool failed;    /* an item was not an id */
+    bool is_option; /* rules of --ids: at least one id, one comma between two, + and - allowed */
 };
 
-/* The next id; false at the end and, with `err` and `failed`, at what is none. */
+/* Read the next id. False at the end and, with `err` and `failed` set, at an item that is not an
+ * id. */
 bool id_list_next(struct id_list *list, uint32_t *id, struct err *err);
 
-/* Read "3,1,4", as --ids has it, kept in `arena`. Such tokens have no place: start = end = 0. */
+/* Read the list of --ids, such as "3,1,4", into `arena`. The tokens have start = end = 0. */
 int tokens_from_ids(struct tokens *tokens, const char *list, size_t id_limit, struct arena *arena,
                     struct err *err);
 

@@ -55,9 +55,9 @@ int added_token_read_member(struct added_token *token, const struct json *member
     return added_token_read_content(token, member, err) ? err_prefix(err, "'%s'", name) : 0;
 }
 
-/* --- in order --------------------------------------------------------------------------------- */
+/* --- sorting ---------------------------------------------------------------------------------- */
 
-/* What is looked for in a text. */
+/* The bytes that represent a token in a text. */
 static struct word pattern_of(const struct added_token *token)
 {
     return token->pattern ? (struct word){token->pattern, token->pattern_size}
@@ -147,13 +147,13 @@ int added_tokens_init(struct added_tokens *tokens, const struct added_token *ite
     return check_once(tokens, err);
 }
 
-/* --- in a text -------------------------------------------------------------------------------- */
+/* --- searching a text ------------------------------------------------------------------------- */
 
 struct search {
     const struct added_walk *walk;
     const char *text;
     size_t size;
-    size_t at; /* what lies before it is done */
+    size_t at; /* the text before it is done */
 };
 
 struct match {
@@ -162,8 +162,8 @@ struct match {
     size_t end;
 };
 
-/* The longest token of one of the two kinds with which a text begins; one that the model finds only
- * if it is asked for. */
+/* The longest token, normalized or not, with which a text begins, or NULL. Tokens that the model
+ * itself finds are included only if `in_model`. */
 static const struct added_token *longest(const struct added_tokens *tokens, const char *text,
                                          size_t size, bool normalized, bool in_model)
 {
@@ -173,7 +173,7 @@ static const struct added_token *longest(const struct added_tokens *tokens, cons
         struct word pattern = pattern_of(token);
         if (token->normalized == normalized && token->in_model <= in_model && pattern.size &&
             pattern.size <= size &&
-            text[pattern.size - 1] == pattern.bytes[pattern.size - 1] && /* most often it is not */
+            text[pattern.size - 1] == pattern.bytes[pattern.size - 1] && /* usually false */
             memcmp(text, pattern.bytes, pattern.size) == 0)
             return token;
     }
@@ -195,12 +195,7 @@ static enum unicode_kind kind_at(const struct search *search, size_t at, size_t 
 
 static enum unicode_kind kind_before(const struct search *search, size_t at, size_t *length)
 {
-    size_t start = at - 1;
-    while (start > 0 && ((unsigned char)search->text[start] & 0xC0) == 0x80)
-        start--;
-    enum unicode_kind kind = kind_at(search, start, length);
-    *length = at - start;
-    return kind;
+    return kind_at(search, utf8_before(search->text, at), length);
 }
 
 static bool touches_word(const struct search *search, const struct match *match)
@@ -210,7 +205,7 @@ static bool touches_word(const struct search *search, const struct match *match)
            (match->end < search->size && unicode_is_word(kind_at(search, match->end, &length)));
 }
 
-/* White space on the sides that the token takes, as far as it is not done yet. */
+/* Extend a match by the white space that its token strips, back to `search->at` at most. */
 static void widen(struct match *match, const struct search *search)
 {
     size_t length = 0;
@@ -222,7 +217,7 @@ static void widen(struct match *match, const struct search *search)
         match->end += length;
 }
 
-/* The next match, and `search->at` after it; false when there is none left. */
+/* Find the next match and set `search->at` to its end; false if there are no more. */
 static bool find(const struct added_tokens *tokens, struct search *search, struct match *match)
 {
     bool normalized = search->walk->normalized;
@@ -239,7 +234,7 @@ static bool find(const struct added_tokens *tokens, struct search *search, struc
             continue;
         }
         *match = (struct match){token, at, at + pattern_of(token).size};
-        at = match->end; /* what is passed over is not looked into */
+        at = match->end; /* a token that is skipped is not searched for others */
         if ((search->walk->plain && token->special) ||
             (token->single_word && touches_word(search, match)))
             continue;
@@ -266,8 +261,8 @@ int added_tokens_walk(const struct added_tokens *tokens, const struct added_walk
         if (!find(tokens, &search, &match))
             return pass_on(walk, done, search.size, err);
         struct text_range found = {match.start, match.end};
-        struct text_range place = aligned_text_place(walk->text, found, &hint);
-        struct token token = {match.token->id, place.start, place.end};
+        struct text_range range = aligned_text_place(walk->text, found, &hint);
+        struct token token = {match.token->id, range.start, range.end};
         if (pass_on(walk, done, match.start, err) || token_list_add(walk->list, token, err))
             return -1;
     }

@@ -1,7 +1,8 @@
-/* token_set.h: all tokens of a tokenizer: the words of its vocabulary, and what was added to them,
- * `<|endoftext|>` for one, which no merge can touch. As Hugging Face has it: at the first place
- * where some begin the longest is taken; those not `normalized` are looked for in the text as it
- * is, the others, normalized themselves, in what lies between, after it was normalized.
+/* token_set.h: all tokens of a tokenizer: the words of its vocabulary and the added tokens, such as
+ * `<|endoftext|>`, which are split off before the model sees a text. As in Hugging Face's library,
+ * the first match counts, and of several at one position the longest. Tokens that are not
+ * `normalized` are searched for in the original text; the others, in normalized form, in the
+ * normalized text between them.
  *
  *     struct token_set set = {0};
  *     if (word_table_read(&set.words, words, WORD_BYTES, size, err) ||
@@ -22,60 +23,62 @@ struct json;
 struct added_token {
     const char *bytes;
     size_t size;
-    const char *pattern; /* what is looked for, when it was normalized; NULL: the bytes */
+    const char *pattern; /* the normalized form that is searched for; NULL: the bytes */
     size_t pattern_size;
     uint32_t id;
-    bool special;     /* read as text when special tokens are */
-    bool single_word; /* not where a letter, a digit or _ touches it */
-    bool left_strip;  /* takes the white space before it, */
-    bool right_strip; /* and after it */
+    bool special;     /* treated as text if the caller treats special tokens as text */
+    bool single_word; /* no match next to a letter, a digit or _ */
+    bool left_strip;  /* includes the white space before it */
+    bool right_strip; /* includes the white space after it */
     bool normalized;
-    bool in_model; /* found by the model among the words, not before them */
+    bool in_model; /* found by the model, as one of its words */
 };
 
 struct added_tokens {
     struct added_token *items; /* [count] by first byte of the pattern, the longest first */
     struct added_token *by_id; /* [count] */
     size_t count;
-    size_t first[257];   /* where those with a first byte begin */
-    size_t count_of[2];  /* those that are not normalized, and those that are; by the same: … */
-    bool begins[2][256]; /* … does a pattern begin with the byte? */
+    size_t first[257];   /* index of the first item for a first byte */
+    size_t count_of[2];  /* by `normalized`: number of tokens */
+    bool begins[2][256]; /* by `normalized`: true if a pattern begins with the byte */
 };
 
-/* A text that is to become tokens. */
+/* A text to encode. */
 struct token_text {
     const char *bytes; /* valid UTF-8 */
     size_t size;
-    bool plain; /* special tokens in it are text too */
+    bool plain; /* special tokens in it are treated as text */
 };
 
 struct added_walk {
     const struct aligned_text *text;
-    bool normalized;         /* look for those that are, or for those that are not */
-    bool plain;              /* special tokens are text */
-    struct token_list *list; /* gets what is found */
+    bool normalized;         /* search for normalized tokens; else for the others */
+    bool plain;              /* special tokens are treated as text */
+    struct token_list *list; /* gets the tokens that are found */
     int (*between)(void *context, const struct aligned_text *text, struct text_range range,
-                   struct err *err); /* gets the rest, which is not empty */
+                   struct err *err); /* gets each range between them that is not empty */
     void *context;
 };
 
-/* Copy the tokens to the arena; refused: one that is empty or stands twice, two with one id. */
+/* Copy the tokens to the arena. An empty token, and two with the same text or id, are errors. */
 int added_tokens_init(struct added_tokens *tokens, const struct added_token *items, size_t count,
                       struct arena *arena, struct err *err);
 
-/* What is found goes to the list, each stretch between to `between`, in the order of the text. */
+/* Search a text: add each token found to the list and call `between` for the ranges between them,
+ * in the order of the text. */
 int added_tokens_walk(const struct added_tokens *tokens, const struct added_walk *walk,
                       struct err *err);
 
-/* The longest normalized token with which a text begins, also one of the model's, or NULL; that of
- * an id, or NULL. */
+/* added_tokens_at returns the longest normalized token with which a text begins, including those
+ * that the model finds; added_tokens_of_id the token with an id. NULL if there is none. */
 const struct added_token *added_tokens_at(const struct added_tokens *tokens, const char *text,
                                           size_t size);
 const struct added_token *added_tokens_of_id(const struct added_tokens *tokens, uint32_t id);
 
-/* Read an added token, {"id": 50256, "content": "<|endoftext|>", "lstrip": false, …}: an item of
- * tokenizer.json's `added_tokens`; or a member of tokenizer_config.json's `added_tokens_decoder`,
- * whose name is the id; or all but the id. The token's bytes live as long as the JSON. */
+/* Read an added token, {"id": 50256, "content": "<|endoftext|>", "lstrip": false, …}.
+ * added_token_read reads an item of `added_tokens` of a tokenizer.json; added_token_read_member a
+ * member of `added_tokens_decoder` of a tokenizer_config.json, whose key is the id;
+ * added_token_read_content all fields but the id. The bytes are valid as long as the JSON. */
 int added_token_read(struct added_token *token, const struct json *item, struct err *err);
 int added_token_read_member(struct added_token *token, const struct json *member, struct err *err);
 int added_token_read_content(struct added_token *token, const struct json *item, struct err *err);
@@ -86,17 +89,18 @@ struct token_set {
     struct arena arena;
 };
 
-/* Set the added tokens, which are copied, when the words are there; refused where they contradict.
- */
+/* Set the added tokens, which are copied, after the words were read. A token whose text or id
+ * belongs to another word is an error. */
 int token_set_add(struct token_set *set, const struct added_token *items, size_t count,
                   struct err *err);
 void token_set_release(struct token_set *set);
 
-/* The bytes of an id, or NULL; they live as long as the set. */
+/* The bytes of the token with this id, or NULL. They are valid as long as the set. */
 const char *token_set_word(const struct token_set *set, uint32_t id, size_t *size);
 
-/* The id of a token as the vocabulary's file or its added tokens write it, or as the former does;
- * one more than the largest id. */
+/* token_set_find finds the id of a token as the list of added tokens or the vocabulary's file
+ * writes it; token_set_find_word searches the vocabulary only. token_set_size returns the largest
+ * id + 1. */
 int token_set_find(const struct token_set *set, const char *text, size_t size, uint32_t *id,
                    bool *found, struct err *err);
 int token_set_find_word(const struct token_set *set, const char *text, size_t size, uint32_t *id,

@@ -10,10 +10,10 @@
 
 enum { FIRST_ROOM = 64 };
 
-/* What a character is in a text of words. */
+/* The role of a character in a text of words. */
 enum part { PART_WORD, PART_UNSPACED, PART_JOINT, PART_BLANK, PART_OTHER };
 
-/* A line on its way: `cuts` where its characters of scripts without blanks are words. */
+/* A line of a text. With `cuts`, each character of a script without spaces is a word. */
 struct line {
     const char *text;
     size_t size;
@@ -35,10 +35,10 @@ static enum part part_at(const struct line *line, size_t at, size_t *length)
     return c == '\'' || c == '-' || c == APOSTROPHE ? PART_JOINT : PART_OTHER;
 }
 
-/* Whether spaces separate two characters of such scripts. */
+/* True if spaces separate two characters of scripts without spaces. */
 static bool is_spaced(const struct line *line)
 {
-    bool after = false; /* … such a character, and perhaps blanks */
+    bool after = false; /* such a character comes before, perhaps with spaces after it */
     bool blank = false;
     size_t length = 0;
     for (size_t at = 0; at < line->size; at += length) {
@@ -51,13 +51,13 @@ static bool is_spaced(const struct line *line)
     return false;
 }
 
-/* After the word that begins at `at`: a joint needs a word's character on both sides. Where the
- * word goes on without a blank in a script that has none, the joint separates, as it will for the
- * tokenizer (words.c): don't爱. */
+/* The end of the word that begins at `at`. An apostrophe or hyphen needs a letter or digit on both
+ * sides. If a character of a script without spaces follows directly, as in don't爱, the word ends
+ * before its first apostrophe or hyphen, as in the tokenizer (words.c). */
 static size_t end_of_word(const struct line *line, size_t at)
 {
     size_t end = at;
-    size_t joint = 0; /* the first */
+    size_t joint = 0; /* the position of the first one */
     size_t length = 0;
     enum part last = PART_OTHER;
     enum part part = PART_OTHER;
@@ -87,7 +87,7 @@ static int push(struct word_list *list, const char *bytes, size_t size, struct e
     return 0;
 }
 
-/* A run in a script without blanks, a word a character. */
+/* Add each character of a run in a script without spaces as a word. */
 static int push_characters(struct word_list *list, const struct line *line, size_t *at,
                            struct err *err)
 {

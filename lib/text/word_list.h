@@ -1,8 +1,8 @@
 /* word_list.h: the words of texts as a vocabulary: enumerate(sorted(set(words))), by bytes.
  *
  * A word is a run of letters, marks and digits; an apostrophe or a hyphen between two of them
- * belongs to it: `don't`. In scripts without blanks, such as Han, a word is a character, unless
- * blanks between two of them make the line a list: 我爱自然语言处理 has eight words, 我 爱 自然
+ * belongs to it: `don't`. In scripts without spaces, such as Han, each character is a word, unless
+ * the line has spaces between two of them: 我爱自然语言处理 has eight words, 我 爱 自然
  * 语言 处理 five.
  *
  *     struct word_list list = {0};
@@ -22,13 +22,14 @@ struct word_list {
     struct word *words;
     size_t count;
     size_t room;
-    struct word unspaced; /* the first run that was cut into characters; empty: none was */
+    struct word unspaced; /* the first run that was split into characters; empty: none was */
 };
 
-/* Add the words of a text in their order. Refused: bytes that are not UTF-8, with the offset. */
+/* Add the words of a text in order. Bytes that are not UTF-8 are an error with their offset. */
 int word_list_add(struct word_list *list, const char *text, size_t size, struct err *err);
 
-/* Sort, and keep one of each; then append a vocab.json, where a word's id is its place. */
+/* word_list_sort sorts the words and removes duplicates. word_list_json then appends a vocab.json
+ * in which the id of a word is its index. */
 void word_list_sort(struct word_list *list);
 void word_list_json(struct buf *out, const struct word_list *list);
 

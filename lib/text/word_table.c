@@ -12,9 +12,8 @@
 #include "format/json.h"
 #include "text/label.h"
 
-/* Places for all ids up to this one: at first for as many as there can be words, which is all where
- * they are counted through. Fresh memory rather than more of the old: where ids are far apart, what
- * lies between them is never touched, and costs nothing. */
+/* Allocate entries for all ids up to `id`: first for `most_words`, which is enough if ids have no
+ * gaps. New memory is zeroed lazily, so unused entries between distant ids cost nothing. */
 static int make_places(struct word_table *table, size_t id, struct err *err)
 {
     size_t room = table->room ? table->room : table->most_words;
@@ -39,7 +38,7 @@ uint64_t word_hash(struct word word, enum word_form form)
     return hash_mix(hash_near(word.bytes, word.size), form);
 }
 
-/* Is there such a word? The probe stands at it, or at the free slot where it belongs. */
+/* Find a word. The probe is then at its slot, or at the free slot for it. */
 static bool find(const struct word_table *table, struct word word, enum word_form form,
                  struct hash_probe *probe, uint32_t *id)
 {
@@ -49,8 +48,8 @@ static bool find(const struct word_table *table, struct word word, enum word_for
     return false;
 }
 
-/* Enter a word that was written after the bytes of the others, without a copy; `used_bytes` is left
- * to the caller. A present word stays. */
+/* Enter a word whose bytes already follow those of the other words. The caller updates
+ * `used_bytes`. A word that is present is not changed. */
 enum word_entered { WORD_IS_NEW, WORD_IS_KNOWN, WORD_ID_IS_TAKEN };
 
 static int word_table_enter(struct word_table *table, enum word_entered *entered,
@@ -159,11 +158,11 @@ int word_compare(const void *a, const void *b)
 
 enum { DESCRIPTION_BYTES = 80, AHEAD = 8 };
 
-/* A table has a place for every id: those of a small file are at most IDS_FREE, and so many more
- * for each of its bytes. */
+/* A table has an entry for every id up to the largest, so ids are limited to IDS_FREE plus
+ * IDS_PER_BYTE for each byte of the file. */
 enum { IDS_FREE = 1 << 18, IDS_PER_BYTE = 16 };
 
-/* A word that was read. */
+/* A word that was read and is not yet in the table. */
 struct entry {
     struct json_span word;
     struct word_place place;
@@ -171,20 +170,20 @@ struct entry {
     uint64_t hash;
 };
 
-/* One vocabulary on its way in. */
+/* Reads one vocabulary. */
 struct word_reader {
     struct word_table *table;
     struct json_cursor at;
     char kind;       /* '{' or '[' */
-    size_t id_limit; /* in proportion to the file */
+    size_t id_limit; /* in proportion to the file's size */
     size_t file_bytes;
-    const char *limit;           /* of the words' bytes */
-    struct entry entries[AHEAD]; /* a ring of words that were read and not entered */
+    const char *limit;           /* the end of the memory for the words' bytes */
+    struct entry entries[AHEAD]; /* a ring of words that are not yet entered */
     size_t read, entered;
     struct err *err;
 };
 
-/* A word as the file writes it, for messages; it stands between quotes. */
+/* A quoted word as the file writes it, for messages. */
 static const char *shown(char text[LABEL_EXCERPT_BYTES], struct json_span word)
 {
     struct json *value = NULL;
@@ -196,7 +195,7 @@ static const char *shown(char text[LABEL_EXCERPT_BYTES], struct json_span word)
     return text;
 }
 
-/* Refuse the value that comes. */
+/* Report that the next value is not the expected one. */
 static int refuse_value(struct word_reader *reader, const char *expected)
 {
     char found[DESCRIPTION_BYTES];
@@ -204,7 +203,7 @@ static int refuse_value(struct word_reader *reader, const char *expected)
     struct json *value = NULL;
     bool is_number = json_cursor_kind(&reader->at) == '0';
     struct json_span span = json_cursor_value(&reader->at);
-    if (is_number) /* as it is written: 1e3, 1.0 */
+    if (is_number) /* as the file writes it: 1e3, 1.0 */
         err_set(reader->err, "expected %s, found %s", expected,
                 label_excerpt(number, span.bytes, span.size));
     else if (json_parse(&value, span.bytes, span.size, reader->err) == 0)
@@ -235,7 +234,7 @@ static int read_id(struct word_reader *reader, struct json_span word, size_t *id
     return err_prefix(reader->err, "word '%s'", shown(text, word));
 }
 
-/* Pass the text that comes and write what it stands for after the other words. */
+/* Read the next text and write the bytes of its word after the other words. */
 static struct json_span write_word(struct word_reader *reader, struct word_place *place)
 {
     struct word_table *table = reader->table;
@@ -245,7 +244,7 @@ static struct json_span write_word(struct word_reader *reader, struct word_place
     size_t decoded = 0;
     const char *stop =
         word_signs_read(&end, reader->limit, word.bytes, reader->at.end, table->form);
-    if (*stop == '"') { /* as most are: without escapes, and with signs alone */
+    if (*stop == '"') { /* the usual case: no escapes, and only characters of the alphabet */
         word.size = (size_t)(stop - word.bytes);
         reader->at.at = stop + 1;
         *place = (struct word_place){(uint32_t)table->used_bytes,
@@ -257,7 +256,7 @@ static struct json_span write_word(struct word_reader *reader, struct word_place
     bool known =
         table->form == WORD_BYTES && byte_alphabet_decode(bytes, &decoded, bytes, size) == size;
     if (!known && table->form == WORD_BYTES)
-        json_unescape(bytes, word); /* its beginning was written over */
+        json_unescape(bytes, word); /* its beginning was overwritten */
     *place = (struct word_place){
         .start = (uint32_t)table->used_bytes,
         .size = (uint32_t)(known ? decoded : size) & WORD_BYTES_MAX,
@@ -290,7 +289,7 @@ static int enter_next(struct word_reader *reader)
                    shown(text, entry->word));
 }
 
-/* Words are entered some time after they were read, when the memory for them has come. */
+/* Queue a word. It is entered later, when its slot has been prefetched. */
 static int add_read(struct word_reader *reader, struct json_span word, struct word_place place,
                     size_t id)
 {
@@ -309,7 +308,8 @@ static int read_word(struct word_reader *reader, size_t index)
 {
     struct word_place place;
     size_t id = index;
-    if (json_cursor_kind(&reader->at) != '"') { /* in an array; names are texts */
+    if (json_cursor_kind(&reader->at) !=
+        '"') { /* an item of an array; member names are always texts */
         refuse_value(reader, "a word");
         return err_prefix(reader->err, "id %zu", index);
     }
@@ -324,12 +324,12 @@ static int read_word(struct word_reader *reader, size_t index)
     return add_read(reader, word, place, id);
 }
 
-/* The last place of a score decides where two ways to cut a text are even. Rust's reader of JSON
- * takes a number's digits as a whole one and divides it by a power of ten, which is not always the
- * nearest; so do we where its digits and the power are those of a score. */
+/* Read a score with the rounding of Rust's JSON parser: an integer of all digits is divided by a
+ * power of ten, and the result is not always the nearest double. Its last bit decides between two
+ * segmentations with equal scores. False if the number does not have the form of a score. */
 static bool read_score(struct json_span span, double *score)
 {
-    enum { FRACTION_MAX = 22 }; /* powers of ten are exact up to there */
+    enum { FRACTION_MAX = 22 }; /* larger powers of ten are not exact */
     char number[NUM_DOUBLE_BYTES + 1] = "";
     uint64_t digits = 0;
     double power = 1;
@@ -376,7 +376,7 @@ static int read_pair(struct word_reader *reader, size_t index)
                : 0;
 }
 
-/* A vectorised look at all bytes bounds the number of words. */
+/* Count all quotes, vectorised: an upper bound of the number of words. */
 static size_t count_quotes(struct json_cursor at)
 {
     size_t count = 0;
@@ -432,8 +432,8 @@ int word_table_read(struct word_table *table, struct json_cursor words, enum wor
 
 /* --- the byte alphabet ------------------------------------------------------------------------ */
 
-/* The bytes 0x00 to 0x20, 0x7F to 0xA0 and 0xAD are written as U+0100 and on, all others as the
- * characters of the same number. */
+/* The bytes 0x00 to 0x20, 0x7F to 0xA0 and 0xAD are written as the characters from U+0100 on, all
+ * others as the character with the same code. */
 enum {
     LOW_COUNT = 0x21,
     HIGH_FIRST = 0x7F,
@@ -449,8 +449,8 @@ static bool is_itself(uint32_t c)
            c != SOFT_HYPHEN;
 }
 
-/* By character, from U+0080 on: its byte + 1, or 0. By form: true for bytes of a JSON text that are
- * copied as they are. */
+/* long_signs has the byte + 1, or 0, of each character from U+0080 on. is_plain is true, for each
+ * form, for bytes of a JSON text that are copied unchanged. */
 static uint16_t long_signs[FIRST_OTHER + OTHERS - 0x80];
 static bool is_plain[WORD_TEXT + 1][256];
 
@@ -466,7 +466,7 @@ __attribute__((constructor)) static void fill_tables(void)
     }
 }
 
-/* The byte of the two-byte character at the start, + 1; or 0. */
+/* The byte + 1 that a two-byte character of the alphabet represents; 0 for others. */
 static unsigned long_sign(const unsigned char *bytes)
 {
     if (bytes[0] < 0xC2 || bytes[0] > 0xC5 || (bytes[1] & 0xC0) != 0x80)
@@ -475,16 +475,16 @@ static unsigned long_sign(const unsigned char *bytes)
     return sign < sizeof long_signs / sizeof *long_signs ? long_signs[sign] : 0;
 }
 
-/* Copy bytes as they are, sixteen at a time while there is room; returns the position of another
- * one, or where fewer are left. */
+/* Copy plain bytes in blocks of sixteen, while input and output have that many left. Returns the
+ * position of the first byte that was not copied. */
 #ifdef __SSE2__
 
 static inline const char *copy_plain(char **out, const char *limit, const char *at, const char *end,
                                      enum word_form form)
 {
     enum { BLOCK_BYTES = 16 };
-    int high =
-        form == WORD_BYTES ? (1 << BLOCK_BYTES) - 1 : 0; /* high bytes begin such characters */
+    int high = form == WORD_BYTES ? (1 << BLOCK_BYTES) - 1
+                                  : 0; /* high bytes are part of characters of the alphabet */
     char *to = *out;
     for (int stop = 0; !stop && end - at >= BLOCK_BYTES && limit - to >= BLOCK_BYTES;) {
         __m128i block = _mm_loadu_si128((const __m128i *)at);
@@ -519,7 +519,7 @@ const char *word_signs_read(char **out, const char *limit, const char *text, con
 {
     const bool *plain = is_plain[form];
     bool blank = form == WORD_BYTES && *out < limit && end - text > 1 && memcmp(text, "Ġ", 2) == 0;
-    **out = ' '; /* without a branch: half of all words begin with one */
+    **out = ' '; /* without a branch: half of all words begin with a space */
     *out += blank;
     text += 2 * blank;
     for (unsigned sign; *out < limit; *(*out)++ = (char)(sign - 1)) {
@@ -539,7 +539,7 @@ size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_
     size_t at = 0;
     size_t used = 0;
     for (;; at += 2) {
-        while (at < size && bytes[at] > ' ' && bytes[at] < HIGH_FIRST) /* most of all texts */
+        while (at < size && bytes[at] > ' ' && bytes[at] < HIGH_FIRST) /* the usual case */
             out[used++] = text[at++];
         unsigned sign = size - at < 2 ? 0 : long_sign(bytes + at);
         if (!sign)
@@ -564,7 +564,7 @@ uint32_t byte_alphabet_sign(unsigned char byte)
 
 enum { FIRST_ROOM = 1 << 10, NODES_MAX = 1 << WORD_TRIE_BITS, TOGETHER = 16 };
 
-/* Room for so many nodes; steps fill half of their table at most. */
+/* Allocate memory for `room` nodes. At most half of the slots for steps are used. */
 static int make_nodes(struct word_trie *trie, size_t room, struct err *err)
 {
     struct word_trie larger = {.mask = 2 * room - 1};
@@ -593,7 +593,7 @@ struct walker {
     uint32_t node, id;
 };
 
-/* Begin with the next word, where there is one. */
+/* Begin with the next word; false if there are no more. */
 static bool begin_word(struct walker *walker, const struct word_table *words, uint32_t *next_id)
 {
     while (*next_id < words->size) {
@@ -609,7 +609,7 @@ static bool begin_word(struct walker *walker, const struct word_table *words, ui
     return false;
 }
 
-/* Go on to the node one byte further, which may be new. */
+/* Move to the node after the next byte; add it if it is new. */
 static int step_walker(struct word_trie *trie, struct walker *walker, struct err *err)
 {
     if (trie->count == NODES_MAX)
@@ -629,7 +629,7 @@ static int step_walker(struct word_trie *trie, struct walker *walker, struct err
     return 0;
 }
 
-/* Several words at a time, byte by byte in turn: while one waits for memory others go on. */
+/* Enter several words at a time, one byte each per round, so that their cache misses overlap. */
 static int enter_all(struct word_trie *trie, const struct word_table *words, struct err *err)
 {
     struct walker walkers[TOGETHER];
@@ -655,7 +655,7 @@ static int enter_all(struct word_trie *trie, const struct word_table *words, str
     return 0;
 }
 
-/* A node takes a word's byte or two: more room is made where that was too little. */
+/* The first estimate is one or two nodes for each word; if that is too little, memory grows. */
 int word_trie_init(struct word_trie *trie, const struct word_table *words, struct err *err)
 {
     size_t room = FIRST_ROOM;

@@ -1,15 +1,16 @@
-/* word_table.h: the words of a vocabulary and their ids, both ways, in little memory.
+/* word_table.h: the words of a vocabulary: their ids by word, and the words by id.
  *
  * Byte-level vocabularies write a word in GPT-2's alphabet, a visible character for each byte: 188
- * bytes stand for themselves (! to ~, ¡ to ¬, ® to ÿ), the other 68, in their order, are U+0100 and
- * on; a blank is Ġ. The table holds the bytes. A word with other characters stands for itself.
+ * bytes are the characters of the same code (! to ~, ¡ to ¬, ® to ÿ), the other 68 are, in order,
+ * the characters from U+0100 on; a space is Ġ. The table holds the bytes. A word with any other
+ * character is not decoded.
  *
  *     struct word_table table = {0};
  *     if (word_table_read(&table, words, WORD_BYTES, file.size, err)) ...
  *     if (word_table_find(&table, " the", 4, WORD_BYTES, &id)) ...
  *     word_table_release(&table);
  *
- * A trie has the words of a table byte by byte, to find all with which a text begins in one walk:
+ * A trie of the words of a table finds all words with which a text begins:
  *
  *     if (word_trie_init(&trie, &table, err)) ...
  *     for (uint32_t node = 0; at < end && (node = word_trie_step(&trie, node, *at)); at++)
@@ -24,24 +25,24 @@
 #include "format/json.h"
 
 enum {
-    WORD_ID_MAX = 10000000,         /* ids a vocabulary may use; larger ones are refused */
-    WORD_TABLE_BYTES = 16,          /* that a table takes for a word, beside its bytes */
+    WORD_ID_MAX = 10000000,         /* the largest id that a vocabulary may use */
+    WORD_TABLE_BYTES = 16,          /* memory of a table for each word, without its bytes */
     WORD_BYTES_MAX = (1 << 30) - 1, /* of all words */
 };
 
 enum word_form {
-    WORD_ABSENT, /* no word has this id */
+    WORD_ABSENT, /* no word has the id */
     WORD_BYTES,  /* written in the alphabet */
     WORD_TEXT,   /* the text itself */
 };
 
-/* A word somewhere in memory. */
+/* The bytes of a word, borrowed. */
 struct word {
     const char *bytes;
     size_t size;
 };
 
-/* The order of bytes, for qsort too; a word stands before those that begin with it. */
+/* Compare two words by their bytes, as qsort needs it; a prefix of a word is less than the word. */
 int word_compare(const void *a, const void *b);
 
 struct word_place {
@@ -63,25 +64,27 @@ struct word_table {
     struct arena arena;
 };
 
-/* Read a vocabulary, {"word": id}, ["word", …] or [["word", score], …], of a file of so many bytes;
- * with WORD_TEXT its words are not in the alphabet. Refused: ids that are not whole, or out of
- * proportion to the file; words that are empty; what stands twice. On failure nothing is held. */
+/* Read a vocabulary, {"word": id}, ["word", …] or [["word", score], …], from a file of `file_bytes`
+ * bytes; with WORD_TEXT its words are not in the alphabet. Errors are an id that is not an integer
+ * or too large for the file, an empty word, and a word or id that occurs twice. On failure nothing
+ * is held. */
 int word_table_read(struct word_table *table, struct json_cursor words, enum word_form form,
                     size_t file_bytes, struct err *err);
 
-/* The same from another kind of file: begin a table of the form that was set, with room for so many
- * words and bytes; then add word by word. Refused: one that stands twice, or is empty. */
+/* Begin a table of the form that is set, for at most this number of words and bytes; then add each
+ * word. An empty word and a word or id that occurs twice are errors. */
 int word_table_begin(struct word_table *table, size_t most_words, size_t most_bytes,
                      struct err *err);
 int word_table_add(struct word_table *table, struct word word, size_t id, struct err *err);
 
 void word_table_release(struct word_table *table);
 
-/* The id of a word; false, and `*id` untouched, when there is none. */
+/* Find the id of a word; false, and `*id` unchanged, if the table does not have it. */
 bool word_table_find(const struct word_table *table, const char *bytes, size_t size,
                      enum word_form form, uint32_t *id);
 
-/* The same for a word where HASH_NEAR bytes can be read (hash.h); and is it the word of an id? */
+/* word_table_find_near is word_table_find for words with HASH_NEAR readable bytes (hash.h).
+ * word_table_is returns true if such a word is the word of `id`. */
 bool word_table_find_near(const struct word_table *table, struct word word, enum word_form form,
                           uint32_t *id);
 
@@ -96,8 +99,8 @@ static inline bool word_table_is(const struct word_table *table, uint32_t id, st
                                  : hash_load(bytes, word.size) == hash_load(word.bytes, word.size);
 }
 
-/* The hash by which such a word is entered and found; and a request for the memory where it will be
- * looked for, some time before that. */
+/* The hash of a word with HASH_NEAR readable bytes. word_table_prefetch prefetches the slot for a
+ * hash that will be searched for. */
 uint64_t word_hash(struct word word, enum word_form form);
 
 static inline void word_table_prefetch(const struct word_table *table, uint64_t hash)
@@ -105,23 +108,24 @@ static inline void word_table_prefetch(const struct word_table *table, uint64_t 
     hash_prefetch(&table->index, hash);
 }
 
-/* The id of a word as the vocabulary's file writes it; `scratch` has room for the text. */
+/* Find the id of a word as the vocabulary's file writes it; `scratch` has at least `size` bytes. */
 bool word_table_find_written(const struct word_table *table, const char *text, size_t size,
                              char *scratch, uint32_t *id);
 
-/* The bytes of an id, or NULL; they live as long as the table. */
+/* The bytes of the word with this id, or NULL. They are valid as long as the table. */
 const char *word_table_word(const struct word_table *table, uint32_t id, size_t *size);
 
 /* --- the byte alphabet ------------------------------------------------------------------------ */
 
-/* Write the bytes that a text stands for to `out`, which may be the text itself: `*out_size` of
- * them. Returns how much of the text was read: up to what is no character of the alphabet. */
+/* Decode a text in the alphabet to `out`, which may be the text itself, and set the number of bytes
+ * written. Returns the number of bytes read, up to the first character that is not in the alphabet.
+ */
 size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_t size);
 
-/* The same from within a text before whose `end` there is what stops it: a blank or a line's end, a
- * quote or an escape, or what is no sign; to `*out`, which moves on and has one byte more than to
- * the limit. With WORD_TEXT characters stand for themselves. Returns where it stopped, or came to
- * the limit. */
+/* Decode a text to `*out`, which advances and may reach `limit`, whose byte is also writable. Stops
+ * before a byte up to 0x20, a quote, a backslash or a character that is not in the alphabet; one of
+ * these must occur before `end`. With WORD_TEXT characters are copied unchanged. Returns the
+ * position where it stopped. */
 const char *word_signs_read(char **out, const char *limit, const char *text, const char *end,
                             enum word_form form);
 
@@ -132,19 +136,19 @@ uint32_t byte_alphabet_sign(unsigned char byte);
 
 #define WORD_TRIE_NONE UINT32_MAX
 
-enum { WORD_TRIE_BITS = 28 }; /* of a node's number */
+enum { WORD_TRIE_BITS = 28 }; /* in the number of a node */
 
-/* Nodes are beginnings of words, 0 the empty one. Steps stand in a hash table: the node in front,
- * the byte, the node after it; 0: free. */
+/* Each node is a prefix of words; node 0 is the empty prefix. Steps from node to node are in a hash
+ * table: a slot contains the first node, the byte and the second node, or 0 if it is free. */
 struct word_trie {
     uint64_t *steps; /* [mask + 1] */
     size_t mask;
-    uint32_t *ids; /* [count] by node: of the word that it is, or WORD_TRIE_NONE */
+    uint32_t *ids; /* [count] the id of the word that ends at a node, or WORD_TRIE_NONE */
     size_t count, room;
-    size_t longest; /* bytes of a word */
+    size_t longest; /* the size of the longest word in bytes */
 };
 
-/* Enter all words that are not empty. On failure nothing is held. */
+/* Build the trie of all words that are not empty. On failure nothing is held. */
 int word_trie_init(struct word_trie *trie, const struct word_table *words, struct err *err);
 void word_trie_release(struct word_trie *trie);
 
@@ -158,7 +162,7 @@ static inline size_t word_trie_slot(const struct word_trie *trie, uint32_t node,
     return at;
 }
 
-/* The node one byte further on, or 0. */
+/* Return the node after a byte; 0 if no word continues with it. */
 static inline uint32_t word_trie_step(const struct word_trie *trie, uint32_t node,
                                       unsigned char byte)
 {

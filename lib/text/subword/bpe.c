@@ -31,8 +31,8 @@ void bpe_release(struct bpe *bpe)
     *bpe = (struct bpe){0};
 }
 
-/* Most vocabularies have a word for each merge: room for so many, and for their index, comes at
- * once, in a large page. */
+/* Make room for more merges. Most vocabularies have a word for each merge, so the first allocation
+ * is for that number of merges and their index, in large pages. */
 static int grow(struct bpe *bpe, struct err *err)
 {
     size_t capacity = bpe->capacity ? 2 * bpe->capacity : bpe->words->most_words + 1;
@@ -58,7 +58,7 @@ int bpe_add(struct bpe *bpe, const struct bpe_merge *merge, struct err *err)
     return 0;
 }
 
-/* The merge of a pair, or BPE_NONE; the probe stands after it. */
+/* The merge of a pair, or BPE_NONE. The probe is then at its slot, or at the free slot for it. */
 static inline uint32_t find_merge(const struct bpe *bpe, uint32_t left, uint32_t right,
                                   struct hash_probe *probe)
 {
@@ -97,15 +97,15 @@ bool bpe_drops(const struct bpe *bpe)
     return false;
 }
 
-/* --- what a piece begins as ------------------------------------------------------------------- */
+/* --- the first tokens of a piece -------------------------------------------------------------- */
 
-/* A piece on its way to its first tokens. */
+/* A piece whose first tokens are being made: one for each character or byte. */
 struct beginning {
     const struct bpe *bpe;
     struct bpe_piece *piece;
     const char *bytes;
     size_t size;
-    struct bpe_token unknown; /* one that may grow, when there is one */
+    struct bpe_token unknown; /* an unknown token that is not yet added and may grow */
     bool has_unknown;
 };
 
@@ -115,7 +115,7 @@ static void put(struct bpe_piece *piece, uint32_t id, size_t start, size_t end)
         (struct bpe_token){.id = id, .start = (uint32_t)start, .end = (uint32_t)end};
 }
 
-/* A character, which is counted once, however many of its bytes are dropped. */
+/* Count a dropped character, and remember the first one. */
 static void drop(struct bpe_piece *piece, size_t start, size_t end)
 {
     if (!piece->dropped++)
@@ -123,7 +123,8 @@ static void drop(struct bpe_piece *piece, size_t start, size_t end)
             (struct bpe_token){.id = BPE_NONE, .start = (uint32_t)start, .end = (uint32_t)end};
 }
 
-/* Put the unknown token after those that overtook it, so that places rise. */
+/* Add the pending unknown token. Tokens may have been added after it was found, so its range is
+ * moved behind them: positions must ascend. */
 static void flush_unknown(struct beginning *begin)
 {
     const struct bpe_piece *piece = begin->piece;
@@ -145,25 +146,20 @@ static void put_unknown(struct beginning *begin, size_t start, size_t end)
     begin->has_unknown = true;
 }
 
-static bool goes_on(const struct beginning *begin, size_t at)
-{
-    return at < begin->size && ((unsigned char)begin->bytes[at] & 0xC0) == 0x80;
-}
-
-/* Drop the character that a byte is of, from `counted` on; returns its end. */
+/* Drop the character that contains the byte at `at`, from `counted` on. Returns its end. */
 static size_t drop_around(const struct beginning *begin, size_t at, size_t counted)
 {
     size_t start = at;
     size_t end = at + 1;
-    while (start > counted && goes_on(begin, start))
+    while (start > counted && utf8_continues(begin->bytes[start]))
         start--;
-    while (goes_on(begin, end))
+    while (end < begin->size && utf8_continues(begin->bytes[end]))
         end++;
     drop(begin->piece, start, end);
     return end;
 }
 
-/* The entry of a character, or of a byte, with what is written before or after it. */
+/* Find the entry of a character or byte, with the prefix and suffix that apply to it. */
 static bool find_character(struct beginning *begin, size_t start, size_t end, uint32_t *id)
 {
     const struct bpe *bpe = begin->bpe;
@@ -187,7 +183,7 @@ static bool find_character(struct beginning *begin, size_t start, size_t end, ui
            word_table_find(bpe->words, written->bytes, written->size, form_of(bpe), id);
 }
 
-/* True when every byte of a character has a token of its own, which are put. */
+/* Add the byte tokens of a character; false, and nothing is added, if a byte has none. */
 static bool fall_back(const struct beginning *begin, size_t start, size_t end)
 {
     const uint32_t *ids = begin->bpe->fallback_ids;
@@ -199,8 +195,8 @@ static bool fall_back(const struct beginning *begin, size_t start, size_t end)
     return true;
 }
 
-/* An unknown character waits for the next known one, as Hugging Face has it: bytes that stand for a
- * character between the two come before it. */
+/* Make the first tokens. As in Hugging Face's library, an unknown token is added only before the
+ * next known character, after the byte tokens of any characters between them. */
 static void begin_tokens(struct beginning *begin)
 {
     const struct bpe *bpe = begin->bpe;
@@ -253,7 +249,7 @@ static uint64_t pop(struct bpe_piece *piece)
     return first;
 }
 
-/* Find the merge of a token and the next one, and queue the pair. */
+/* Queue the pair of a token and the next one if it has a merge. */
 static void queue_pair(const struct bpe *bpe, struct bpe_piece *piece, uint32_t at)
 {
     struct hash_probe probe;
@@ -266,7 +262,7 @@ static void queue_pair(const struct bpe *bpe, struct bpe_piece *piece, uint32_t 
         push(piece, (uint64_t)bpe->merges[token->merge].rank << 32 | at);
 }
 
-/* Join the pair at a token, whose neighbours then have other merges. */
+/* Join a token with the next one, and queue the new pairs with its neighbours. */
 static void join_pair(const struct bpe *bpe, struct bpe_piece *piece, uint32_t at)
 {
     struct bpe_token *token = &piece->tokens[at];
@@ -282,9 +278,9 @@ static void join_pair(const struct bpe *bpe, struct bpe_piece *piece, uint32_t a
     queue_pair(bpe, piece, at);
 }
 
-/* A pair that is no longer there, or has another rank by now, stays in the queue and is skipped.
- * Each join takes one pair out and puts in two at most, so that there are never more than twice as
- * many as tokens. */
+/* Join all pairs by rank. A pair that no longer exists or has a new rank stays in the queue and is
+ * skipped. Each join removes one pair and adds at most two, so the queue never has more than twice
+ * as many pairs as there were tokens. */
 static void join_all(const struct bpe *bpe, struct bpe_piece *piece)
 {
     struct bpe_token *tokens = piece->tokens;
@@ -308,7 +304,7 @@ static void join_all(const struct bpe *bpe, struct bpe_piece *piece)
             tokens[piece->count++] = tokens[at];
 }
 
-/* --- all of a piece --------------------------------------------------------------------------- */
+/* --- encoding a piece ------------------------------------------------------------------------- */
 
 static int reserve(struct bpe_piece *piece, size_t size, struct err *err)
 {
@@ -363,17 +359,17 @@ enum { FIRST_BYTES = 256 };
 
 struct merge_reader {
     struct bpe *bpe;
-    const char *unit; /* merges are counted by: "line", "merge" */
+    const char *unit; /* of `number`, for messages: "line" or "merge" */
     size_t number;
-    size_t prefix; /* bytes of a right part that it loses when it is joined */
-    char *text;    /* of a merge, without escapes */
-    char *joined;  /* its parts in a row */
-    char *decoded; /* a word's bytes */
+    size_t prefix; /* bytes that a right part loses when it is joined */
+    char *text;    /* the text of a merge, without escapes */
+    char *joined;  /* its two parts joined */
+    char *decoded; /* the bytes of a word */
     size_t capacity;
     struct err *err;
 };
 
-/* Make room for a merge of so many bytes. */
+/* Make room for a merge of `size` bytes. */
 static int reserve_merge(struct merge_reader *reader, size_t size)
 {
     if (size < reader->capacity)
@@ -402,7 +398,7 @@ static int find_word(const struct merge_reader *reader, struct word word, uint32
                    reader->number, label_excerpt(shown, word.bytes, word.size));
 }
 
-/* Is it the word of the last merge, or the word after that one, as of most files? */
+/* Find a word that is the result of the last merge, or the next word, as in most files. */
 static bool find_near(const struct bpe *bpe, struct word word, uint32_t *id)
 {
     const struct word_table *words = bpe->words;
@@ -426,8 +422,8 @@ static int add_parts(struct merge_reader *reader, struct word left, struct word 
     return bpe_add(reader->bpe, &merge, reader->err);
 }
 
-/* Pass a merge as most are written, `Ġ t` or `Ġ", "t` and then `stop`, of signs alone: its parts
- * are read where they stand, side by side. False: it takes a closer look. */
+/* Read a merge in its usual form, `Ġ t` or `Ġ", "t` followed by `stop`, with characters of the
+ * alphabet only: both parts are decoded directly into `joined`. False: it has another form. */
 static bool find_signs(const struct merge_reader *reader, struct json_cursor *at, bool quoted,
                        char stop, struct bpe_merge *merge)
 {
@@ -452,7 +448,7 @@ static bool find_signs(const struct merge_reader *reader, struct json_cursor *at
             word_table_find_near(words, joined, words->form, &merge->id));
 }
 
-/* "Ġ t"; before `end` there is what stops it, else it is the end of a file. */
+/* Add a merge of the form "Ġ t". If `end` is after the text, word_signs_read stops before `end`. */
 static int add_text(struct merge_reader *reader, const char *text, size_t size, const char *end)
 {
     char shown[LABEL_EXCERPT_BYTES];
@@ -521,7 +517,7 @@ static int refuse_item(const struct merge_reader *reader, struct json_cursor ite
                    reader->unit, reader->number, label_excerpt(shown, span.bytes, span.size));
 }
 
-/* ["Ġ", "t"] */
+/* Add a merge of the form ["Ġ", "t"]. */
 static int add_pair(struct merge_reader *reader, struct json_cursor *merges)
 {
     struct json_cursor item = *merges;

@@ -49,7 +49,7 @@ static int refuse_word(const struct subword *model, const struct text_piece *pie
     size_t at = aligned_text_place(piece->text, piece->range, &hint).start;
     if (model->row != &subword_rows[SUBWORD_WORD_PIECE])
         return words_refuse(model->words, unknown, at, err);
-    return err_set(err, /* pieces are no words that one might have meant */
+    return err_set(err, /* no suggestion: a piece is not a word that a user wrote */
                    "word '%s' at byte %zu is not in the vocabulary, which has no unknown token",
                    label_excerpt(shown, unknown.bytes, unknown.size), at);
 }
@@ -74,7 +74,7 @@ int subword_encode_word_level(const struct subword *model, struct encoder *encod
     return encoder_add(encoder, piece, id, 0, size, err);
 }
 
-/* The longest entry at `at`; returns its end, 0 where there is none. */
+/* Find the longest entry at `at`. Returns its end, or 0 if there is none. */
 static size_t find_longest(const struct subword *model, const char *bytes, size_t size, size_t at,
                            uint32_t *id)
 {
@@ -92,7 +92,7 @@ static size_t find_longest(const struct subword *model, const char *bytes, size_
     return end;
 }
 
-/* Find a piece's entries; there are none where it cannot be cut into entries. */
+/* Split a piece into entries; `found` is empty if that is not possible. */
 static int find_all(const struct subword *model, struct token_list *found, const char *bytes,
                     size_t size, struct err *err)
 {
@@ -100,7 +100,7 @@ static int find_all(const struct subword *model, struct token_list *found, const
     size_t characters = 0;
     found->count = 0;
     for (size_t i = 0; i < size; i++)
-        characters += ((unsigned char)bytes[i] & 0xC0) != 0x80;
+        characters += !utf8_continues(bytes[i]);
     if (characters > (size_t)model->most_characters)
         return 0;
     for (size_t at = 0, end; at < size; at = end) {

@@ -1,10 +1,9 @@
-/* subword.h: the models of tokenizer.json: what becomes of a piece of text when nothing cuts it any
- * more. Models are rows of one table; one that is not there is refused by its name.
+/* subword.h: the models of tokenizer.json, which make tokens of the pieces of a text.
  *
- *   BPE         neighbours are joined by rank (bpe.h)
- *   Unigram     of all ways to put the piece together from entries the likeliest
- *   WordPiece   the longest entry that the piece begins with, then of the rest the longest one that
- *               goes a word on (##), and so on; a piece that cannot be cut so is unknown
+ *   BPE         adjacent tokens are joined by rank (bpe.h)
+ *   Unigram     the piece is split into the most likely sequence of entries
+ *   WordPiece   the piece is split into the longest entry with which it begins, then the longest
+ *               with which the rest begins, written with ##, and so on; or it is unknown
  *   WordLevel   the piece is an entry, or unknown
  *   words       the piece, a whole text, is split into entries (words.c)
  */
@@ -16,23 +15,23 @@
 #include "text/pre_tokenizer.h"
 #include "text/subword/bpe.h"
 
-#define SUBWORD_ABSENT (-DBL_MAX) /* the score of a word that no text has */
+#define SUBWORD_ABSENT (-DBL_MAX) /* the score of a word that is never used */
 
 struct subword {
     const struct subword_row *row;
     const struct word_table *words;
     uint32_t unknown; /* BPE_NONE: there is none */
     struct bpe bpe;
-    bool cuts_at_signs;    /* BPE: nothing is joined over the front of a word's ▁ */
+    bool cuts_at_signs;    /* BPE: no merge joins a ▁ to text before it */
     struct word_trie trie; /* Unigram, WordPiece, words */
-    const double *scores;  /* Unigram: by id, and that of an unknown character */
+    const double *scores;  /* Unigram: by id */
     double unknown_score;
     bool fuses_unknown;
-    bool is_single;            /* … sums are rounded to float32, as SentencePiece's are */
-    uint32_t byte_ids[256];    /* … of <0x00> to <0xFF>, when it falls back to bytes */
-    uint32_t rest;             /* WordPiece: the trie's node of ##, */
-    bool has_rests;            /* … if there is one: it goes a word on */
-    long long most_characters; /* … of a piece that is not unknown at once */
+    bool is_single;            /* Unigram: sums are rounded to float32, as in SentencePiece */
+    uint32_t byte_ids[256];    /* Unigram: of <0x00> to <0xFF>, with byte fallback */
+    uint32_t rest;             /* WordPiece: the trie's node of ## */
+    bool has_rests;            /* WordPiece: the trie has that node */
+    long long most_characters; /* WordPiece: a longer piece is unknown */
 };
 
 struct subword_row {
@@ -46,18 +45,18 @@ enum {
     SUBWORD_UNIGRAM,
     SUBWORD_WORD_PIECE,
     SUBWORD_WORD_LEVEL,
-    SUBWORD_WORDS, /* of a vocab.json alone, after those of tokenizer.json */
+    SUBWORD_WORDS, /* for a vocab.json alone; not a type of tokenizer.json */
     SUBWORD_COUNT
 };
 
 extern const struct subword_row subword_rows[SUBWORD_COUNT];
 
-/* Begin a model; its fields and words are set by the reader of its file. */
+/* Begin a model; the function that reads its file sets the fields and words. */
 void subword_init(struct subword *model, const struct subword_row *row,
                   const struct word_table *words);
 void subword_release(struct subword *model);
 
-/* Add a piece's tokens: subword_bpe.c, subword_unigram.c, subword.c, words.c. */
+/* Add the tokens of a piece: subword_bpe.c, subword_unigram.c, subword.c, words.c. */
 int subword_encode_bpe(const struct subword *model, struct encoder *encoder,
                        const struct text_piece *piece, struct err *err);
 int subword_encode_unigram(const struct subword *model, struct encoder *encoder,
@@ -70,18 +69,18 @@ int subword_encode_word_level(const struct subword *model, struct encoder *encod
 int subword_encode_words(const struct subword *model, struct encoder *encoder,
                          const struct text_piece *piece, struct err *err);
 
-/* The ids of <0x00> to <0xFF>, BPE_NONE for those that are no words. */
+/* Set the ids of <0x00> to <0xFF>, BPE_NONE for those that are not in the vocabulary. */
 void subword_find_bytes(uint32_t ids[256], const struct word_table *words);
 
 /* True if the words are written in word_table.h's alphabet: each of its 256 letters is a word, or
  * more than half of all begin with Ġ. */
 bool words_are_byte_level(const struct word_table *words);
 
-/* Refuse a word, which begins at byte `at` of its text, as ERR_ABOUT_WORD; suggests the nearest
- * word. */
+/* Set the error for an unknown word at byte `at` of the text (ERR_ABOUT_WORD); it suggests the
+ * nearest word. */
 int words_refuse(const struct word_table *words, struct word word, size_t at, struct err *err);
 
-/* After merges and words are there: may pieces be cut at signs? */
+/* True if a split before ▁ never changes tokens; to be called after all merges are read. */
 bool bpe_cuts_at_signs(const struct bpe *bpe);
 
 #endif

@@ -1,44 +1,44 @@
-/* subword_bpe.c: tokens of a piece by BPE. */
+/* subword_bpe.c: encodes pieces by BPE (bpe.h), with a cache of short pieces. */
 #include <string.h>
 
 #include "text/encoder.h"
 #include "text/label.h"
 #include "text/subword/subword.h"
 
-/* What goes before words in vocabularies that have no blanks, after SentencePiece. */
+/* The sign of a space before a word in vocabularies of SentencePiece. */
 static const char sign[] = "▁";
 
 enum { SIGN_BYTES = sizeof sign - 1 };
 
-/* --- pieces that may be cut ------------------------------------------------------------------- */
+/* --- splitting long pieces -------------------------------------------------------------------- */
 
 static bool is_sign(const char *bytes)
 {
     return bytes[0] == sign[0] && bytes[1] == sign[1] && bytes[2] == sign[2];
 }
 
-/* The next place after `start` where a word's ▁ stands, the first of several; or the end. */
+/* The position of the next ▁ after `start` that does not follow another ▁, or the end. */
 static size_t next_front(const char *bytes, size_t size, size_t start)
 {
     for (size_t at = start + 1; at < size;) {
         while (at >= SIGN_BYTES && size - at >= SIGN_BYTES && is_sign(bytes + at) &&
                is_sign(bytes + at - SIGN_BYTES))
-            at += SIGN_BYTES; /* of signs in a row only the first may be cut at */
+            at += SIGN_BYTES; /* skip all but the first of several signs */
         const char *found = memmem(bytes + at, size - at, sign, SIGN_BYTES);
         if (!found)
             return size;
-        size_t place = (size_t)(found - bytes);
-        bool after_sign = place >= SIGN_BYTES && is_sign(bytes + place - SIGN_BYTES);
-        if (place > start && !after_sign)
-            return place;
-        at = place + SIGN_BYTES;
+        size_t position = (size_t)(found - bytes);
+        bool after_sign = position >= SIGN_BYTES && is_sign(bytes + position - SIGN_BYTES);
+        if (position > start && !after_sign)
+            return position;
+        at = position + SIGN_BYTES;
     }
     return size;
 }
 
-/* A text without pre-tokenizer is one piece, however long. Where nothing that is made of neighbours
- * has a ▁ after anything but another ▁, it may be cut there, and each part is encoded as if alone;
- * unless something may be dropped, which makes neighbours of what stands around it. */
+/* Without a pre-tokenizer, a text of any size is one piece. If no merge makes a word with a ▁ after
+ * another character, no pair across a ▁ is ever joined, so the parts between can be encoded alone.
+ * This does not hold if a character may be dropped: tokens around it then become neighbours. */
 bool bpe_cuts_at_signs(const struct bpe *bpe)
 {
     uint32_t id = 0;
@@ -58,28 +58,27 @@ bool bpe_cuts_at_signs(const struct bpe *bpe)
 
 /* --- pieces ----------------------------------------------------------------------------------- */
 
-/* Bytes of a piece, and where they stand in it: `spelt` is a text in GPT-2's alphabet. */
+/* A part of a piece: maps offsets of decoded bytes to offsets in the piece. */
 struct part {
     const struct text_piece *piece;
-    const char *spelt; /* NULL: byte for byte */
+    const char *text; /* the text in GPT-2's alphabet; NULL: offsets are the same */
     size_t start;
-    size_t spelt_at, byte_at; /* so far the alphabet was passed, and so many bytes */
+    size_t text_at, byte_at; /* the last pair of equal positions found */
 };
 
-/* Where a byte of the part stands in the piece. Bytes are asked for from left to right, but for
- * few. */
-static size_t find_place(struct part *part, size_t byte)
+/* The position in the piece of a byte of the part; fast for ascending bytes, as most are. */
+static size_t find_position(struct part *part, size_t byte)
 {
     if (byte < part->byte_at)
-        part->byte_at = part->spelt_at = 0;
+        part->byte_at = part->text_at = 0;
     for (; part->byte_at < byte; part->byte_at++)
-        part->spelt_at += (unsigned char)part->spelt[part->spelt_at] < 0x80 ? 1 : 2;
-    return part->start + part->spelt_at;
+        part->text_at += (unsigned char)part->text[part->text_at] < 0x80 ? 1 : 2;
+    return part->start + part->text_at;
 }
 
-static inline size_t place_of(struct part *part, size_t byte)
+static inline size_t position_of(struct part *part, size_t byte)
 {
-    return part->spelt ? find_place(part, byte) : part->start + byte;
+    return part->text ? find_position(part, byte) : part->start + byte;
 }
 
 static int add(struct encoder *encoder, struct part *part, struct bpe_token token, struct err *err)
@@ -87,8 +86,8 @@ static int add(struct encoder *encoder, struct part *part, struct bpe_token toke
     size_t start = 0;
     size_t end = 0;
     if (!encoder->list->only_ids) {
-        start = place_of(part, token.start);
-        end = place_of(part, token.end);
+        start = position_of(part, token.start);
+        end = position_of(part, token.end);
     }
     return encoder_add(encoder, part->piece, token.id, start, end, err);
 }
@@ -118,8 +117,8 @@ static int encode_part(const struct bpe *bpe, struct encoder *encoder, struct pa
     if (entry && !piece->dropped)
         piece_entry_set(entry, bytes, size, piece->tokens, piece->count);
     if (piece->dropped) {
-        size_t start = place_of(part, piece->dropped_first.start);
-        struct text_range range = {start, place_of(part, piece->dropped_first.end)};
+        size_t start = position_of(part, piece->dropped_first.start);
+        struct text_range range = {start, position_of(part, piece->dropped_first.end)};
         encoder_drop(encoder, part->piece, range, piece->dropped);
     }
     for (size_t i = 0; i < piece->count; i++)
@@ -128,16 +127,16 @@ static int encode_part(const struct bpe *bpe, struct encoder *encoder, struct pa
     return 0;
 }
 
-/* A piece in the alphabet, as bytes. */
-static int encode_spelt(const struct bpe *bpe, struct encoder *encoder,
-                        const struct text_piece *piece, struct err *err)
+/* Encode a piece that is written in GPT-2's alphabet. */
+static int encode_byte_level(const struct bpe *bpe, struct encoder *encoder,
+                             const struct text_piece *piece, struct err *err)
 {
     size_t size = piece->range.end - piece->range.start;
     size_t decoded = 0;
-    struct part part = {.piece = piece, .spelt = piece->text->bytes + piece->range.start};
+    struct part part = {.piece = piece, .text = piece->text->bytes + piece->range.start};
     struct buf *bytes = &encoder->scratch;
     buf_clear(bytes);
-    buf_bytes(bytes, part.spelt, size);
+    buf_bytes(bytes, part.text, size);
     if (buf_check(bytes, err))
         return -1;
     byte_alphabet_decode(bytes->bytes, &decoded, bytes->bytes, size);
@@ -150,7 +149,7 @@ int subword_encode_bpe(const struct subword *model, struct encoder *encoder,
     const char *bytes = piece->text->bytes + piece->range.start;
     size_t size = piece->range.end - piece->range.start;
     if (encoder->tokenizer->is_spelt)
-        return encode_spelt(&model->bpe, encoder, piece, err);
+        return encode_byte_level(&model->bpe, encoder, piece, err);
     for (size_t at = 0, end; at < size; at = end) {
         struct part part = {.piece = piece, .start = at};
         end = model->cuts_at_signs ? next_front(bytes, size, at) : size;

@@ -1,5 +1,5 @@
-/* subword_unigram.c: Unigram: of all ways to put a piece together from entries the one whose scores
- * have the largest sum, found in one pass over the piece's characters. */
+/* subword_unigram.c: Unigram: splits a piece into the entries whose scores have the largest sum, by
+ * the Viterbi algorithm, in one pass over its characters. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -11,30 +11,30 @@
 /* --- pieces ----------------------------------------------------------------------------------- */
 
 enum {
-    LEAST_WINDOW = 8,       /* more than a character's bytes */
-    PORTION_BYTES = 1 << 12 /* after so many a place is looked for at which ways can be cut */
+    LEAST_WINDOW = 8,       /* more than the bytes of a character */
+    PORTION_BYTES = 1 << 12 /* after these, tokens are added as soon as all paths meet */
 };
 
-/* SentencePiece keeps float32. */
+/* Round a sum to float32 if the model does, as SentencePiece. */
 static inline double rounded(const struct subword *model, double sum)
 {
     return model->is_single ? (double)(float)sum : sum;
 }
 
-/* A step to a place, which is taken when it is the best so far. What is held against the best is
- * not rounded yet. */
+/* Record a step to the position `end` if its score, compared before it is rounded, is the best so
+ * far. */
 static inline void offer(const struct subword *model, struct best_ways *ways, double score,
                          size_t end, uint32_t id)
 {
     double *best = &ways->sums[end & ways->mask];
     uint32_t *step = &ways->steps[end - ways->base];
-    bool is_worse = score <= *best; /* which is no number where no step led to */
+    bool is_worse = score <= *best; /* `*best` is NaN before the first step */
     *best = is_worse ? *best : rounded(model, score);
     *step = is_worse ? *step : id;
 }
 
-/* Continue from a place with every entry that begins there, or with one unknown character; returns
- * where the next character begins. */
+/* Offer the steps from a position: every entry that begins there and, if no entry is exactly its
+ * first character, that character as unknown. Returns the position of the next character. */
 static size_t take_steps(const struct subword *model, struct best_ways *ways, const char *bytes,
                          size_t size, size_t at)
 {
@@ -62,7 +62,7 @@ static size_t take_steps(const struct subword *model, struct best_ways *ways, co
     return next;
 }
 
-/* Sums are kept as far as the longest step leads. */
+/* Begin a piece. Sums are kept in a ring that is larger than the longest step. */
 static int begin(const struct subword *model, struct best_ways *ways, size_t size, struct err *err)
 {
     size_t window = LEAST_WINDOW;
@@ -85,7 +85,7 @@ static int begin(const struct subword *model, struct best_ways *ways, size_t siz
     return 0;
 }
 
-/* The tokens of a piece, which a cache gets where it has an entry for it. */
+/* The tokens of a piece, collected for its entry in the cache. */
 struct kept_tokens {
     struct piece_entry *entry; /* NULL: none */
     struct bpe_token tokens[PIECE_ENTRY_BYTES];
@@ -101,7 +101,7 @@ static inline int add(struct encoder *encoder, const struct text_piece *piece,
     return encoder_add(encoder, piece, token.id, token.start, token.end, err);
 }
 
-/* Bytes of the piece that are no entry. */
+/* Add tokens for a range without an entry: its bytes if all have tokens, else the unknown token. */
 static int add_unknown(const struct subword *model, struct encoder *encoder,
                        const struct text_piece *piece, struct text_range range,
                        struct kept_tokens *kept, struct err *err)
@@ -109,7 +109,7 @@ static int add_unknown(const struct subword *model, struct encoder *encoder,
     char shown[LABEL_EXCERPT_BYTES];
     const char *bytes = piece->text->bytes + piece->range.start;
     struct token token = {model->unknown, range.start, range.end};
-    bool all = true; /* every byte has a token */
+    bool all = true; /* true if every byte has a token */
     for (size_t i = range.start; i < range.end; i++)
         all = all && model->byte_ids[(unsigned char)bytes[i]] != BPE_NONE;
     for (size_t i = range.start; all && i < range.end; i++) {
@@ -129,26 +129,15 @@ static int add_unknown(const struct subword *model, struct encoder *encoder,
     return add(encoder, piece, kept, token, err);
 }
 
-/* Where a step that ends at `end` begins. */
-static size_t start_of(const struct subword *model, const char *bytes, size_t end, uint32_t id)
-{
-    if (id != BPE_NONE)
-        return end - model->words->places[id].size;
-    do
-        end--;
-    while (((unsigned char)bytes[end] & 0xC0) == 0x80);
-    return end;
-}
-
-/* Move the steps of the best way from the base to a place to the end of them, in order; returns
- * where the first one stands. */
+/* Collect the steps of the best path from the base to `end`, in order, at the end of `steps`.
+ * Returns the index of the first one. */
 static size_t gather(const struct subword *model, struct best_ways *ways, const char *bytes,
                      size_t end)
 {
     size_t first = end - ways->base + 1;
     for (size_t at = end; at > ways->base;) {
         uint32_t id = ways->steps[at - ways->base];
-        at = start_of(model, bytes, at, id);
+        at = id == BPE_NONE ? utf8_before(bytes, at) : at - model->words->places[id].size;
         ways->steps[--first] = id;
     }
     return first;
@@ -162,8 +151,8 @@ static size_t end_of(const struct subword *model, const char *bytes, size_t size
                                 : model->words->places[id].size);
 }
 
-/* Add the tokens of the best way from the base to a place, which is the next base; `entry`, which
- * may be NULL, gets them. */
+/* Add the tokens of the best path from the base to `to`, which becomes the base. They are also
+ * stored in `entry`, unless it is NULL. */
 static int add_steps(const struct subword *model, struct encoder *encoder,
                      const struct text_piece *piece, size_t to, struct piece_entry *entry,
                      struct err *err)
@@ -201,7 +190,7 @@ int subword_encode_unigram(const struct subword *model, struct encoder *encoder,
         return -1;
     for (size_t at = 0; at < size;) {
         at = take_steps(model, ways, bytes, size, at);
-        /* where all ways lead through, and by an entry, which is no part of an unknown one */
+        /* all paths lead through here, and the last step is not part of an unknown token */
         if (at - ways->base >= PORTION_BYTES && ways->reach == at &&
             ways->steps[at - ways->base] != BPE_NONE &&
             add_steps(model, encoder, piece, at, NULL, err))

@@ -1,22 +1,22 @@
-/* words.c: a sentence cut into the words of a vocab.json: {"word": id} or ["word", …], where the
- * place in the array is the id.
+/* words.c: splits a text into the words of a vocab.json: {"word": id} or ["word", …], where the id
+ * is the index in the array.
  *
- * White space separates; punctuation stands for itself; a run of letters and digits that is no
- * entry is cut by longest match, so that 我爱自然语言处理 works with 我, 爱, 自然, 语言, 处理. What
- * remains unknown: punctuation is dropped and counted, a word becomes the unknown word (`<unk>`,
- * `[UNK]` or `<|unk|>`) or, where the vocabulary has none, an error that names it. Case counts.
+ * White space separates words; a run of letters and digits that is not an entry is split by longest
+ * match, so that 我爱自然语言处理 works with 我, 爱, 自然, 语言, 处理. Unknown punctuation is dropped
+ * and counted; an unknown word becomes the word `<unk>`, `[UNK]` or `<|unk|>` or, if the vocabulary
+ * has none of them, an error that names it. Case matters.
  *
- * To the letter, from left to right:
+ * The exact rules, applied from left to right; a boundary is any position that is not inside a run:
  *
- *  1. The longest entry that ends at a boundary, which is anywhere but inside a run, is a token. It
- *     may hold punctuation or blanks: `don't`, `...`, `<unk>`, `New York` are found when they are
- *     entries, and so is a blank itself.
- *  2. Else white space is skipped.
- *  3. Else a run is cut: from each place the longest entry after which the rest can be cut too.
- *     Only the last one may reach over the end of the run, to a boundary (the C++ of 我爱C++).
- *  4. Else a run is unknown, as a whole.
- *  5. Else a character is dropped, as readers count characters: an emoji with all its parts is one.
- *     Controls are treated like punctuation.
+ *  1. The longest entry that ends at a boundary is a token. It may contain punctuation or spaces:
+ *     `don't`, `...`, `<unk>`, `New York` and a single space are found if they are entries.
+ *  2. Otherwise, white space is skipped.
+ *  3. Otherwise, a run is split: at each position, the longest entry after which the rest can also
+ *     be split. Only the last entry may extend past the end of the run, to a boundary (the C++ of
+ *     我爱C++).
+ *  4. Otherwise, a run is unknown as a whole.
+ *  5. Otherwise, a grapheme is dropped: an emoji with all its parts is one. Controls are treated
+ *     like punctuation.
  */
 #include <assert.h>
 #include <limits.h>
@@ -29,10 +29,10 @@
 #include "text/label.h"
 #include "text/subword/subword.h"
 
-/* A single Ġ proves nothing: Maltese has the letter. */
+/* A single Ġ is not enough: Maltese has the letter. */
 bool words_are_byte_level(const struct word_table *words)
 {
-    enum { LETTER_BYTES = 2 }; /* at most, of one that stands for a byte */
+    enum { LETTER_BYTES = 2 }; /* the longest character of the byte alphabet */
     static const char blank[] = "Ġ";
     char byte[LETTER_BYTES];
     size_t letters = 0;
@@ -55,17 +55,17 @@ bool words_are_byte_level(const struct word_table *words)
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* One text on its way through. What lies before `at` is done. */
+/* A text that is being split. The part before `at` is done. */
 struct cutter {
     const struct subword *model;
     struct encoder *encoder;
     const struct text_piece *piece;
-    const char *text; /* of the piece */
+    const char *text; /* the bytes of the piece */
     size_t size;
     size_t at;
-    size_t character_end; /* of the character, as readers see it, in which the last token ended */
+    size_t character_end; /* the end of the grapheme in which the last token ended */
 
-    unsigned char *cuttable; /* a bit for each place of a run, see find_cuttable */
+    unsigned char *cuttable; /* a bit for each position of a run, see find_cuttable */
     size_t cuttable_bytes;
 };
 
@@ -77,14 +77,6 @@ static enum utf8_class class_at(const struct cutter *cutter, size_t at, size_t *
     return utf8_class(c);
 }
 
-static size_t previous(const struct cutter *cutter, size_t at)
-{
-    do
-        at--;
-    while (((unsigned char)cutter->text[at] & 0xC0) == 0x80);
-    return at;
-}
-
 static bool is_in_word(enum utf8_class class)
 {
     return class == UTF8_LETTER || class == UTF8_NUMBER;
@@ -94,7 +86,7 @@ static bool is_boundary(const struct cutter *cutter, size_t at)
 {
     size_t length = 0;
     return at == 0 || at == cutter->size || !is_in_word(class_at(cutter, at, &length)) ||
-           !is_in_word(class_at(cutter, previous(cutter, at), &length));
+           !is_in_word(class_at(cutter, utf8_before(cutter->text, at), &length));
 }
 
 static size_t end_of_run(const struct cutter *cutter)
@@ -117,12 +109,12 @@ static int push(struct cutter *cutter, uint32_t id, size_t end, struct err *err)
         return -1;
     cutter->at = end;
     if (end > cutter->character_end)
-        cutter->character_end = end_of_character(cutter, previous(cutter, end));
+        cutter->character_end = end_of_character(cutter, utf8_before(cutter->text, end));
     return 0;
 }
 
-/* Drop a character as readers see it; by single code points what an entry left over of one, and
- * controls, some of which (U+0600) join the digit after them. */
+/* Drop a grapheme. The rest of a grapheme after an entry, and controls, some of which (U+0600) form
+ * a grapheme with the digit after them, are dropped by single code points. */
 static void drop(struct cutter *cutter, enum utf8_class class, size_t length)
 {
     bool single = class == UTF8_CONTROL || cutter->at < cutter->character_end;
@@ -131,7 +123,7 @@ static void drop(struct cutter *cutter, enum utf8_class class, size_t length)
     cutter->at = end;
 }
 
-/* The next longer entry at `found->start`; `node` is where the walk stands, at first 0. */
+/* Find the next longer entry at `found->start`; `node` is the node of the trie, 0 at first. */
 static bool find_longer(const struct cutter *cutter, struct token *found, uint32_t *node)
 {
     const struct word_trie *trie = &cutter->model->trie;
@@ -147,8 +139,8 @@ static bool find_longer(const struct cutter *cutter, struct token *found, uint32
     return false;
 }
 
-/* The longest entry here that ends at a boundary, and not before `run_end`. What is left of a
- * character has boundaries everywhere. */
+/* Find the longest entry at the current position that ends at a boundary, and not before `run_end`.
+ * In the rest of a grapheme, every position is a boundary. */
 static bool find_whole(struct token *whole, const struct cutter *cutter, size_t run_end)
 {
     struct token found = {.start = cutter->at, .end = cutter->at};
@@ -163,26 +155,26 @@ static bool find_whole(struct token *whole, const struct cutter *cutter, size_t 
     return any;
 }
 
-/* A run of letters and digits that is no entry as a whole: [start, end). */
+/* A run of letters and digits that is not an entry as a whole: [start, end). */
 struct run {
     size_t start, end;
 };
 
 static bool is_cuttable(const struct cutter *cutter, const struct run *run, size_t at)
 {
-    size_t place = at - run->start;
-    return cutter->cuttable[place / CHAR_BIT] >> place % CHAR_BIT & 1;
+    size_t index = at - run->start;
+    return cutter->cuttable[index / CHAR_BIT] >> index % CHAR_BIT & 1;
 }
 
 static void set_cuttable(struct cutter *cutter, const struct run *run, size_t at, bool cuttable)
 {
-    size_t place = at - run->start;
-    unsigned char *byte = &cutter->cuttable[place / CHAR_BIT];
-    unsigned char bit = (unsigned char)(1 << place % CHAR_BIT);
+    size_t index = at - run->start;
+    unsigned char *byte = &cutter->cuttable[index / CHAR_BIT];
+    unsigned char bit = (unsigned char)(1 << index % CHAR_BIT);
     *byte = (unsigned char)(cuttable ? *byte | bit : *byte & ~bit);
 }
 
-/* The longest entry at `start` after which the run can be cut to its end. */
+/* Find the longest entry at `start` after which the rest of the run can be split. */
 static bool find_cut(struct token *cut, const struct cutter *cutter, size_t start,
                      const struct run *run)
 {
@@ -198,8 +190,8 @@ static bool find_cut(struct token *cut, const struct cutter *cutter, size_t star
     return any;
 }
 
-/* For every place of the run, from its end on: can the rest be cut from there? Each place is looked
- * at once. A bit is all that is kept of it: a text of one word may be large. */
+/* Compute for each position of the run, from the last to the first, whether the rest can be split.
+ * The results are single bits because a text of one word may be large. */
 static int find_cuttable(struct cutter *cutter, const struct run *run, struct err *err)
 {
     size_t bytes = (run->end - run->start) / CHAR_BIT + 1;
@@ -212,7 +204,7 @@ static int find_cuttable(struct cutter *cutter, const struct run *run, struct er
     }
     for (size_t start = run->end; start > run->start;) {
         struct token cut;
-        start = previous(cutter, start);
+        start = utf8_before(cutter->text, start);
         set_cuttable(cutter, run, start, find_cut(&cut, cutter, start, run));
     }
     return 0;
@@ -239,7 +231,7 @@ int words_refuse(const struct word_table *words, struct word word, size_t at, st
     return err_about(err, ERR_ABOUT_WORD);
 }
 
-/* A word that is no entry and cannot be cut into entries. */
+/* Add the unknown word for a run that cannot be split into entries. */
 static int push_unknown(struct cutter *cutter, size_t run_end, struct err *err)
 {
     static const char *const names[] = {"<unk>", "[UNK]", "<|unk|>"};
@@ -267,7 +259,7 @@ static int push_run(struct cutter *cutter, size_t run_end, struct err *err)
     return 0;
 }
 
-/* The five cases above. */
+/* Apply the five rules above at the current position. */
 static int step(struct cutter *cutter, struct err *err)
 {
     size_t length = 0;
