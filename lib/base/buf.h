@@ -14,7 +14,7 @@
 #include "base/memory.h"
 
 struct buf {
-    char *bytes; /* with a 0 byte after the last; NULL before the first addition */
+    char *bytes; /* followed by a 0 byte; NULL before the first addition */
     size_t size;
     size_t capacity;
     bool out_of_memory;
@@ -28,7 +28,7 @@ void buf_fill(struct buf *buf, char c, size_t count);
 void buf_repeat(struct buf *buf, const void *bytes, size_t size, size_t times);
 void buf_format(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Mark `buf` as out of memory if `part`, from which it is built, is. */
+/* Mark `buf` as out of memory if `part`, from which it is built, is out of memory. */
 void buf_fail_with(struct buf *buf, const struct buf *part);
 
 /* 0, or -1 with `err` if an addition had no memory. */

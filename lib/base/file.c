@@ -85,7 +85,8 @@ static void mapping_list_remove(const void *bytes)
         if (mapping->begin != (uintptr_t)bytes)
             continue;
         mapping->begin = 0;
-        if (!mapping->is_short || mapping->owner != current_owner) /* no mapping_list_check comes */
+        if (!mapping->is_short ||
+            mapping->owner != current_owner) /* no mapping_list_check follows */
             free_entry(mapping);
         return;
     }

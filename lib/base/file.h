@@ -63,7 +63,7 @@ const char *mapping_list_path(const void *address);
  * page of this address on. False: the address is in no owner's file, or the system refuses. */
 bool mapping_list_fill(const void *address);
 
-/* Set the owner of the files that this thread maps from now on; returns the previous one. */
+/* Set the owner of the files that this thread maps from now on. Returns the previous owner. */
 const void *mapping_list_own(const void *owner);
 
 /* Fail, with a message that replaces any other, if a file of this owner was filled with zeros: each
@@ -81,8 +81,8 @@ int file_kind(mode_t *kind, const char *path, struct err *err);
 /* True if errno says that a file does not exist. */
 bool file_is_absent(void);
 
-/* True if a file has this name, also a dangling link or an inaccessible file: opening it tells the
- * error. */
+/* True if a file has this name, also a dangling link or an inaccessible file: opening it reports
+ * the error. */
 bool file_exists(const char *path);
 
 /* Remove a file if it exists; make a directory, in an existing one, if it does not. */
@@ -115,7 +115,7 @@ struct folder {
     size_t file_count;
 };
 
-/* True also for an inaccessible file: opening it tells the error. */
+/* True also for an inaccessible file: opening it reports the error. */
 bool folder_has(const struct folder *folder, const char *name);
 
 /* Open a file of the folder; release it with file_release. Errors name path and file. */

@@ -24,8 +24,9 @@ static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 
 uint64_t hash_bytes(const char *bytes, size_t size);
 
-/* hash_near is hash_bytes if HASH_NEAR bytes are readable, whatever `size` is. It does not branch
- * on small sizes: those of words are random, and half of such branches would be mispredicted. */
+/* hash_near is hash_bytes for texts with at least HASH_NEAR readable bytes, whatever `size` is. It
+ * does not branch on small sizes: the sizes of words are random, so half of these branches would be
+ * mispredicted. */
 enum { HASH_NEAR = 8 };
 
 /* `size` bytes, at most HASH_NEAR, as a number. */
@@ -49,7 +50,7 @@ static inline uint64_t hash_near(const char *bytes, size_t size)
 #define HASH_FNV_BEGIN 0xcbf29ce484222325u
 uint64_t hash_fnv(uint64_t hash, const char *bytes, size_t size);
 
-/* --- an index: numbers by the hashes of their things; the caller compares the things ----------
+/* --- an index: numbers by the hashes of their items; the caller compares the items ------------
  *
  *     struct hash_probe probe = hash_probe(&index, hash_bytes(word, size));
  *     while (hash_next(&probe, &number))
@@ -92,7 +93,7 @@ static inline void hash_prefetch(const struct hash_index *index, uint64_t hash)
     __builtin_prefetch(&index->slots[(size_t)(hash >> HASH_TAG_SHIFT) & index->mask]);
 }
 
-/* The next number whose thing may have that hash; false: there are no more. */
+/* Get the next number that may have the hash; false: there are no more. */
 static inline bool hash_next(struct hash_probe *probe, uint32_t *number)
 {
     const struct hash_index *index = probe->index;

@@ -18,14 +18,14 @@
 enum {
     HUGE_BYTES = 4 * 1024 * 1024,
     EXPECTED_BYTES = 64 * 1024 * 1024, /* assumed to be free */
-    LARGE_BYTES = 96 * 1024,           /* get pages of their own: more than a block of an arena */
+    LARGE_BYTES = 96 * 1024, /* these get their own pages: more than a block of an arena */
 };
 
 static atomic_size_t fail_countdown; /* 0: no failure is planned */
 static atomic_int fail_for_ever;
 static atomic_bool has_failed;
 
-/* Count an allocation; true: it is to fail. */
+/* Count an allocation. True: it must fail. */
 static bool heap_fails_here(void)
 {
     size_t left = atomic_load_explicit(&fail_countdown, memory_order_relaxed);

@@ -22,8 +22,8 @@ void *heap_resize(void *memory, size_t count, size_t size, struct err *err);
 
 void heap_free(void *memory);
 
-/* Refuse a size above the free memory, with a message that begins with `what`: to be called before
- * memory is used that the system has only promised. Sizes below 64 MiB are not checked. */
+/* Fail, with a message that begins with `what`, if a size is above the free memory. Call it before
+ * large memory is used, which the system has only reserved. Sizes below 64 MiB are not checked. */
 int heap_expect(size_t size_bytes, const char *what, struct err *err);
 
 /* The free memory in bytes; SIZE_MAX: unknown. */
@@ -32,7 +32,7 @@ size_t heap_available(void);
 /* Return freed memory to the system from now on: malloc would keep it for hours. */
 void heap_give_back(void);
 
-/* malloc for libraries that take an allocator. NULL on failure. */
+/* malloc for libraries that accept an allocator. NULL on failure. */
 void *heap_hook(size_t size);
 
 /* For tests: fail the nth allocation from now on (0: none), or all from the nth on. */

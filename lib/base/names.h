@@ -1,6 +1,6 @@
-/* names.h: tables whose rows have names, and words that should be one of them.
+/* names.h: tables with named rows, and words that must be one of these names.
  *
- * Other words are refused in one line: the names, the word, and the nearest name.
+ * The message for another word lists the names, the word, and the nearest name.
  *
  *     size_t index = 0;
  *     if (names_choose(&index, NAMES(palette_rows, palette_count), "--palette", word, err))
@@ -30,7 +30,7 @@ const char *names_at(struct names names, size_t index);
 /* Find the name that is exactly `size` bytes; false: none is. */
 bool names_find(size_t *index, struct names names, const char *word, size_t size);
 
-/* The name that the word was probably meant to be; NULL: none is near. */
+/* The most similar name to a mistyped word; NULL: none is near. */
 const char *names_nearest(struct names names, const char *word, size_t size);
 
 /* Find a word, or an item of `size` bytes, or refuse it as usage: "--palette: expected one of …,
@@ -42,11 +42,12 @@ int names_choose_item(size_t *index, struct names names, const char *option, con
 int names_refuse(struct names names, const char *option, const char *word, size_t size,
                  struct err *err);
 
-/* The items of a list with commas, as bits. */
+/* Read a list of names separated by commas as a set of bits. */
 int names_choose_set(unsigned *set, struct names names, const char *option, const char *list,
                      struct err *err);
 
-/* A name for a column, with `attn_` before it as often as `taken` has it. NULL with `err`. */
+/* A name for a column that is not in `taken`, by adding `attn_` before it until it is unused. NULL
+ * with `err`. */
 const char *names_unused(const char *name, struct names taken, struct arena *arena,
                          struct err *err);
 

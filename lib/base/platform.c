@@ -101,8 +101,8 @@ static size_t number_in(const char *path, const char *form)
     return found;
 }
 
-/* The memory that the limit of a control group leaves; `first`: of version 1, whose files are below
- * its memory controller. Pages of files do not count: the system can drop them. */
+/* The memory that the limit of a control group leaves. `first`: the group is of version 1, whose
+ * files are below the memory controller. Pages of files do not count: the system can drop them. */
 static size_t left_of_group(const char *group, bool first)
 {
     static const char *const files[2][4][2] = {

@@ -1,5 +1,5 @@
-/* platform.h: functions of the system: those of Linux, with a replacement, or nothing, elsewhere
- * (macOS). No other file calls Linux's own functions (tests/floors.awk).
+/* platform.h: functions of Linux, with a replacement or no effect on other systems (macOS). No
+ * other file calls functions that only Linux has (tests/floors.awk).
  */
 #ifndef ATTN_BASE_PLATFORM_H
 #define ATTN_BASE_PLATFORM_H

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 struct progress_sink {
-    /* `note`: what comes next ("prefill, 64 tokens"), or NULL */
+    /* `note`: the next step ("prefill, 64 tokens"), or NULL */
     void (*tell)(void *context, size_t done, size_t count, const char *note);
     void *context;
 };

@@ -43,7 +43,7 @@ int replacement_guard(int descriptor, enum reading_kind kind, struct err *err)
         return -1;
     *one = (struct guarded){status.st_dev, status.st_ino, kind, atomic_load(&newest)};
     while (!atomic_compare_exchange_weak(&newest, &one->next, one))
-        continue; /* another thread was first: its file is the next now */
+        continue; /* another thread was first: its entry is the next now */
     return 0;
 }
 

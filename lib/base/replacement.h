@@ -1,4 +1,4 @@
-/* replacement.h: which files and folders a result may replace, and what is kept of the old file.
+/* replacement.h: rules for files and folders that a result replaces.
  *
  * A rename needs only a writable folder, so these rules apply to all that replaces a file: it must
  * be writable by its owner, even for root, and not be read by this process, as input or part of a
@@ -16,9 +16,9 @@
 
 #include "base/err.h"
 
-/* What a file was read as, in ascending order of protection. */
+/* The use of a file that was read, in ascending order of protection. */
 enum reading_kind {
-    READ_AS_MODEL, /* by its name in a model's folder, which may be saved again as a whole */
+    READ_AS_MODEL, /* a file of a model's folder, which may be saved again as a whole */
     READ_AS_INPUT, /* a path that the user wrote */
 };
 
@@ -69,7 +69,7 @@ int target_folder_check(const char *path, bool replaces, struct err *err);
 int target_folder_open(struct target_folder *target, const char *path, bool replaces,
                        struct err *err);
 
-/* The same for a folder in an open one, whose lock is for both. */
+/* The same for a folder inside an open one. The lock of the outer folder protects both. */
 int target_folder_open_inside(struct target_folder *target, const char *path,
                               const struct target_folder *outer, struct err *err);
 

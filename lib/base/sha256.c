@@ -38,7 +38,7 @@ static void expand(uint32_t schedule[64], const unsigned char *block)
     }
 }
 
-/* The letters are those of the standard. */
+/* The names of variables are those of the standard. */
 static void add_block(uint32_t state[8], const unsigned char *block)
 {
     uint32_t w[64];

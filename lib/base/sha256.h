@@ -15,7 +15,7 @@ enum { SHA256_DIGITS = 64, SHA256_BLOCK_BYTES = 64 };
 
 struct sha256 {
     uint32_t state[8];
-    uint64_t size_bytes;                     /* of all additions */
+    uint64_t size_bytes;                     /* size of all additions */
     unsigned char block[SHA256_BLOCK_BYTES]; /* an incomplete block */
 };
 

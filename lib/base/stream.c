@@ -120,7 +120,7 @@ static bool is_begun(const struct terminal *terminal)
     return terminal->held_size < whole && (terminal->held_size == 1 || (last & 0xc0) == 0x80);
 }
 
-/* Take out the held bytes, escaped. */
+/* Remove the held bytes and write them escaped. */
 static void terminal_rest(struct terminal *terminal, char sign[TERMINAL_SIGN_BYTES])
 {
     escape(sign, terminal->held, terminal->held_size);
@@ -161,7 +161,7 @@ static size_t terminal_take(struct terminal *terminal, char sign[TERMINAL_SIGN_B
 
 enum {
     BUFFER_BYTES = 64 * 1024,
-    OPEN_FILES = 16, /* that are written at the same time */
+    OPEN_FILES = 16, /* files that are written at the same time */
     TRIES = 100,     /* to make a temporary file before another process removes it as abandoned */
 };
 
@@ -307,7 +307,7 @@ static int check_replaceable(const char *path, const struct stat *status, enum r
     return 0;
 }
 
-/* Tell errno; a new file usually lacks its directory. */
+/* Report errno; the directory of a new file is often missing. */
 static int cannot_open(const char *path, struct err *err)
 {
     char folder[PATH_MAX];
@@ -320,7 +320,7 @@ static int cannot_open(const char *path, struct err *err)
     return err_output(err, "cannot write '%s': %s", path, strerror(failure));
 }
 
-/* The path of a temporary file next to the target, whose name is shortened if it is too long. */
+/* The path of a temporary file next to the target; a name that is too long is shortened. */
 static char *path_beside(const char *target, struct err *err)
 {
     static const char added[] = BEFORE_LETTERS LETTERS ENDING;

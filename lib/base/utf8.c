@@ -250,7 +250,7 @@ bool utf8_is_visible(uint32_t character)
         return true; /* parts of emoji and of Indic and Persian words */
     const utf8proc_property_t *property = utf8proc_get_property((utf8proc_int32_t)character);
     if (property->ignorable && property->category == UTF8PROC_CATEGORY_LO)
-        return false; /* Hangul fillers: letters without a shape */
+        return false; /* Hangul fillers: invisible letters */
     enum utf8_class class = utf8_class(character);
     return class != UTF8_CONTROL && (class != UTF8_SPACE || character == ' ');
 }
@@ -477,7 +477,7 @@ static size_t decompose(enum unicode_form form, utf8proc_int32_t *out, const cha
     return count;
 }
 
-/* Append the characters; false, and nothing is added, if they are those of the text. */
+/* Append the characters; false, and nothing is added, if they equal the text. */
 static bool write_form(struct buf *out, const utf8proc_int32_t *characters, size_t count,
                        const char *text, size_t size)
 {

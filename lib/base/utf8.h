@@ -139,7 +139,7 @@ static inline size_t utf8_row_end(const char *text, size_t size, size_t at, size
     return end - (end - at) % length; /* different characters may have the same first bytes */
 }
 
-/* The bytes of the first grapheme (what a reader calls one character, such as an emoji family). */
+/* The size of the first grapheme (one character for a reader, such as a family emoji) in bytes. */
 size_t utf8_grapheme(const char *bytes, size_t size);
 
 /* The columns of valid UTF-8 on a terminal: 2 for 爱 and 🍰, 0 for a combining accent. */
