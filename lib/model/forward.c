@@ -299,7 +299,7 @@ static enum pass_state norm_heads(struct pass *pass, const struct head_rule *rul
         return PASS_ON;
     struct slot slot = slot_of((int)pass->part, id, layer);
     for (size_t first = 0; first < y.columns; first += width) {
-        slot.expert = rule->norm.own ? (short)(first / width) : -1;
+        slot.expert = (short)(rule->norm.own ? (int)(first / width) : -1);
         if ((!first || rule->norm.own) && weights_norm(pass->weights, slot, &norm, pass->err))
             return PASS_FAILED;
         norm_rows(matrix_columns(y, first, width), matrix_columns(y, first, width), &norm);
