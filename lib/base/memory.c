@@ -164,8 +164,8 @@ static struct arena_block *add_block(struct arena *arena, size_t size, struct er
     *block = (struct arena_block){.size_bytes = usable, .is_zero = large};
     block->start = (char *)block + (round_up((uintptr_t)(block + 1), align) - (uintptr_t)block);
     arena->next_bytes = 0;
-    /* Pieces come from the newest block. A large piece, which fills its block, is put behind it, so
-     * that the rest of the newest block can still be used. */
+    /* Pieces come from the newest block. The block of a large piece is inserted after it in
+     * the list, so that the rest of the newest block can still be used. */
     bool own = arena->newest && block->size_bytes > BLOCK_BYTES;
     struct arena_block **place = own ? &arena->newest->older : &arena->newest;
     block->older = *place;

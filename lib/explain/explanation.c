@@ -229,7 +229,7 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
     for (size_t i = 0; i < text->count && !config->sinusoids; i++)
         weights_add_position(weights, positions + i * channels, i);
     if (config->sinusoids)
-        add_sinusoids((struct matrix){positions, text->count, channels, channels}, 0);
+        add_sinusoids((struct matrix){positions, text->count, channels, channels}, 0, false);
     trace->positions = positions;
     return 0;
 }

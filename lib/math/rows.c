@@ -154,34 +154,23 @@ size_t first_nonfinite(const float *x, size_t count)
     return i;
 }
 
-void add_sinusoids(struct matrix x, size_t first)
-{
-    for (size_t column = 0; column < x.columns; column += 2) {
-        double rate = exp_double(-LN_10000 * (double)column / (double)x.columns);
-        for (size_t row = 0; row < x.rows; row++) {
-            float *at = x.data + row * x.stride + column;
-            double sine = 0;
-            double cosine = 0;
-            sine_cosine(&sine, &cosine, (double)(first + row) * rate);
-            at[0] += (float)sine;
-            if (column + 1 < x.columns)
-                at[1] += (float)cosine;
-        }
-    }
-}
-
-void add_sines_then_cosines(struct matrix x, size_t first)
+void add_sinusoids(struct matrix x, size_t first, bool sines_first)
 {
     size_t half = x.columns / 2;
-    for (size_t i = 0; i < half; i++) {
-        double rate = half > 1 ? exp_double(-LN_10000 * (double)i / (double)(half - 1)) : 1;
+    size_t pairs = sines_first ? half : x.columns - half;
+    size_t step = sines_first ? 1 : 2;
+    double last = sines_first ? (double)half - 1 : (double)x.columns;
+    for (size_t sine_at = 0; sine_at < pairs * step; sine_at += step) {
+        size_t cosine_at = sines_first ? sine_at + half : sine_at + 1;
+        double rate = last > 0 ? exp_double(-LN_10000 * (double)sine_at / last) : 1;
         for (size_t row = 0; row < x.rows; row++) {
-            float *at = x.data + row * x.stride + i;
+            float *at = x.data + row * x.stride;
             double sine = 0;
             double cosine = 0;
             sine_cosine(&sine, &cosine, (double)(first + row) * rate);
-            at[0] += (float)sine;
-            at[half] += (float)cosine;
+            at[sine_at] += (float)sine;
+            if (cosine_at < x.columns)
+                at[cosine_at] += (float)cosine;
         }
     }
 }

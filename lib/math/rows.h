@@ -38,12 +38,9 @@ void add_scaled_row(float *restrict y, const float *restrict x, size_t count, fl
                     const float *later);
 
 /* x[row][2i] += sin((first + row) / 10000^(2i / C)), x[row][2i + 1] += cos(…): the position
- * encoding of "Attention is all you need". */
-void add_sinusoids(struct matrix x, size_t first);
-
-/* x[row][i] += sin((first + row) · r_i), x[row][H + i] += cos(…) with H = C / 2 and
- * r_i = 10000^(-i / (H - 1)): that of M2M-100. */
-void add_sines_then_cosines(struct matrix x, size_t first);
+ * encoding of "Attention is all you need". With sines_first M2M-100's: the sines of
+ * (first + row) / 10000^(i / (C/2 - 1)) come before the cosines. */
+void add_sinusoids(struct matrix x, size_t first, bool sines_first);
 
 /* y = y · x, and y = c · tanh(y / c), element by element. */
 void multiply_rows(struct matrix y, struct matrix x);

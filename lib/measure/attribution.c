@@ -378,11 +378,9 @@ static int begin_back(struct way *way, uint32_t id)
     weights_embed_token(way->weights, token, id);
     scale_row(token, token, width, c->embedding_scale);
     weights_add_position(way->weights, place, way->tokens - 1);
-    if (c->sines_first)
-        add_sines_then_cosines((struct matrix){place, 1, c->n_embd, c->n_embd},
-                               c->position_offset + way->tokens - 1);
-    else if (c->sinusoids)
-        add_sinusoids((struct matrix){place, 1, c->n_embd, c->n_embd}, way->tokens - 1);
+    if (c->sinusoids)
+        add_sinusoids((struct matrix){place, 1, c->n_embd, c->n_embd},
+                      c->position_offset + way->tokens - 1, c->sines_first);
     if (c->embedding_norm) {
         for (size_t i = 0; i < c->n_embd; i++)
             x[i] = token[i] + place[i];

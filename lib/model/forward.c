@@ -171,10 +171,9 @@ static enum pass_state embed(struct pass *pass)
         struct matrix rows = matrix_rows(x, batch->queries[s].first, batch->queries[s].count);
         for (size_t i = 0; rule->positions == POSITIONS_TABLE && i < rows.rows; i++)
             weights_add_position(pass->weights, rows.data + i * rows.stride, batch->past[s] + i);
-        if (rule->positions == POSITIONS_SINES)
-            add_sinusoids(rows, batch->past[s]);
-        if (rule->positions == POSITIONS_SINES_OFFSET)
-            add_sines_then_cosines(rows, rule->first + batch->past[s]);
+        if (rule->positions == POSITIONS_SINES || rule->positions == POSITIONS_SINES_OFFSET)
+            add_sinusoids(rows, rule->first + batch->past[s],
+                          rule->positions == POSITIONS_SINES_OFFSET);
     }
     if (rule->norm) {
         if (weights_norm(pass->weights, slot_of_text(SLOT_EMBED_NORM), &norm, pass->err))
