@@ -306,6 +306,7 @@ static enum pass_state norm_heads(struct pass *pass, const struct head_rule *rul
     return PASS_ON;
 }
 
+/* Norm queries and keys. */
 static enum pass_state norm_both(struct pass *pass, const struct head_rule *rule, size_t layer)
 {
     PASS_TRY(norm_heads(pass, rule, SLOT_Q_NORM, layer, pass->scratch.q));
@@ -367,7 +368,8 @@ static enum pass_state attend(struct pass *pass, const struct sublayer *rule, si
 
 /* --- the MLP ---------------------------------------------------------------------------------- */
 
-static enum pass_state bend(struct pass *pass, size_t layer, struct matrix x)
+/* x = xIELU(x), with the parameters of the layer. */
+static enum pass_state apply_xielu(struct pass *pass, size_t layer, struct matrix x)
 {
     struct xielu parameters = {0, 0, 0.5f, -1e-6f}; /* older files lack the last two */
     float *const all[] = {&parameters.positive, &parameters.negative, &parameters.beta,
@@ -393,7 +395,7 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
     if (!rule->gated) {
         PASS_TRY(product(pass, SLOT_UP, layer, s->hidden, y, activation));
         if (rule->xielu)
-            PASS_TRY(bend(pass, layer, s->hidden));
+            PASS_TRY(apply_xielu(pass, layer, s->hidden));
         return tap_rows(pass, SITE_MLP_ACT, layer, s->hidden);
     }
     PASS_TRY(product(pass, SLOT_GATE, layer, s->hidden, y, apart ? ACTIVATION_NONE : activation));

@@ -105,8 +105,8 @@ void family_bias(struct reading *r, const char *key, unsigned biases)
 
 void family_activation(struct reading *r, const char *key, const char *name)
 {
-    bool xielu = r->config->family->activation && strcmp(name, "xielu") == 0;
-    r->config->xielu = xielu && strcmp(r->config->family->activation, name) == 0;
+    const char *usual = r->config->family->activation;
+    r->config->xielu = usual && strcmp(usual, "xielu") == 0 && strcmp(name, usual) == 0;
     if (!r->config->xielu && !activation_find(name, &r->config->activation))
         err_unsupported(family_fail(r), "field '%s': expected %s, found \"%s\"", key,
                         activation_names, name);
