@@ -14,7 +14,7 @@ attn=${1:-build}/attn-cli
 
 "$attn" help --completion bash >"$scratch/lists"
 
-families=lib/model/family/family.c
+families="lib/model/family/*.c"
 
 names() { # KIND
     case $1 in

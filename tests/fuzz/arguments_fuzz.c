@@ -12,7 +12,7 @@ static struct arena arena; /* reused by the next input */
 
 static const struct config config = {
     .kind = MODEL_GPT2,
-    .family = &family_rows[MODEL_GPT2],
+    .family = &family_own[MODEL_GPT2],
     .style = STYLE_PRE,
     .vocab_size = 512,
     .n_positions = 64,

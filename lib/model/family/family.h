@@ -62,9 +62,12 @@ struct family {
     const char *reads; /* a key that a model of another family may not have, or NULL */
 };
 
-/* The first rows are those of enum model_kind, in its order. */
-extern const struct family family_rows[];
-extern const size_t family_count;
+/* Lists of families; each ends with one without a name. The rows of the first have the order of
+ * enum model_kind. */
+extern const struct family family_own[], family_decoders[];
+
+/* A family of any list; NULL: there are no more. */
+const struct family *family_at(size_t index);
 
 /* Find a family by its model_type; NULL if there is none. */
 const struct family *family_find(const char *name);

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "model/family/family.h"
+#include "model/family/family_rows.h"
 
 enum {
     GPT2 = 1 << MODEL_GPT2,
@@ -216,3 +216,56 @@ void family_transformer(struct reading *r)
     c->final_norm = family_flag(r, "final_norm", true);
     c->biases = family_flag(r, "bias", true) ? BIAS_ALL : BIAS_MLP;
 }
+
+/* --- names of tensors, and the rows ----------------------------------------------------------- */
+
+/* Names of our own: the prefix is of files by others. Matrices are [in, out], as in GPT-2. */
+#define OWN_NAMES(base, ...)                          \
+    {                                                 \
+        "", "h.", "enc.", "transformer.", base, true, \
+        {                                             \
+            __VA_ARGS__                               \
+        }                                             \
+    }
+#define MATRIX(name, id)               \
+    {                                  \
+        name, {id}, .transposed = true \
+    }
+#define CROSS_MATRIX(name, id)                             \
+    {                                                      \
+        name, {id}, .transposed = true, .part = PART_CROSS \
+    }
+
+static const struct family_names transformer_names = OWN_NAMES(
+    NULL, {"wte", {SLOT_TOKENS}}, {"wpe", {SLOT_POSITIONS}}, {"ln_f", {SLOT_FINAL_NORM}},
+    {"enc.ln_f", {SLOT_FINAL_NORM}, .part = PART_SOURCE}, {"lm_head", {SLOT_HEAD}},
+    {"ln_1", {SLOT_NORM_1}}, MATRIX("attn.q_proj", SLOT_Q), MATRIX("attn.k_proj", SLOT_K),
+    MATRIX("attn.v_proj", SLOT_V), MATRIX("attn.out_proj", SLOT_O),
+    {"ln_cross", {SLOT_NORM_1}, .part = PART_CROSS}, CROSS_MATRIX("cross_attn.q_proj", SLOT_Q),
+    CROSS_MATRIX("cross_attn.k_proj", SLOT_K), CROSS_MATRIX("cross_attn.v_proj", SLOT_V),
+    CROSS_MATRIX("cross_attn.out_proj", SLOT_O), {"ln_2", {SLOT_NORM_2}},
+    MATRIX("mlp.c_fc", SLOT_UP), MATRIX("mlp.c_proj", SLOT_DOWN));
+
+const struct family_names family_gpt2_names =
+    OWN_NAMES(&transformer_names, {"attn.c_attn", {SLOT_Q, SLOT_K, SLOT_V}, .transposed = true},
+              MATRIX("attn.c_proj", SLOT_O));
+
+#define OWN                                                                                    \
+    .style = STYLE_PRE, .final_norm = true, .tied = true, .causal = true, .projections = true, \
+    .out_proj = true, .norm_shift = true
+
+const struct family family_own[] = {
+    [MODEL_GPT2] = {"gpt2", &family_gpt2_names, family_gpt2,
+                    WITH(OWN, .kind = MODEL_GPT2, .vocab_size = 50257, .n_positions = 1024,
+                         .n_embd = 768, .n_layer = 12, .n_head = 12, .embedding_scale = 1,
+                         .biases = BIAS_ALL, .initializer_range = 0.02, .bos_id = 50256,
+                         .eos_id = 50256)},
+    [MODEL_ATTENTION] = {"attention", &transformer_names, family_attention,
+                         WITH(.kind = MODEL_ATTENTION, .n_layer = 1, .n_head = 1,
+                              .embedding_scale = 1, .projections = true, .bos_id = -1,
+                              .eos_id = -1)},
+    [MODEL_TRANSFORMER] = {"transformer", &transformer_names, family_transformer,
+                           WITH(OWN, .kind = MODEL_TRANSFORMER, .n_layer = 1, .n_encoder_layer = 1,
+                                .n_head = 1, .cross = true, .bos_id = -1, .eos_id = -1)},
+    {NULL},
+};

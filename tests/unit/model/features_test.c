@@ -77,7 +77,7 @@ static const struct wing {
 
 static const struct config plain = {
     .kind = MODEL_GPT2,
-    .family = &family_rows[MODEL_GPT2],
+    .family = &family_own[MODEL_GPT2],
     .n_layer = 1,
     .n_head = 4,
     .n_kv_head = 4,

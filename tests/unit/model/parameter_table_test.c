@@ -51,12 +51,13 @@ TEST_LOOP(a_list_has_each_slot_once_and_finds_it, COUNT(configs))
 TEST(the_longest_name_fits)
 {
     char name[PARAMETER_NAME_BYTES];
-    for (size_t i = 0; i < family_count; i++)
-        for (int part = 0; part < (family_rows[i].names->source_layers ? 3 : 1); part++)
+    const struct family *family;
+    for (size_t i = 0; (family = family_at(i)); i++)
+        for (int part = 0; part < (family->names->source_layers ? 3 : 1); part++)
             for (int id = SLOT_TOKENS; id < SLOTS; id++) {
                 struct slot slot =
                     id < SLOTS_OF_ENDS ? slot_of_end(part, id) : slot_of(part, id, 16383);
-                family_tensor_name(name, &family_rows[i], slot);
+                family_tensor_name(name, family, slot);
                 ck_assert_uint_lt(strlen(name), PARAMETER_NAME_BYTES - 1);
             }
 }

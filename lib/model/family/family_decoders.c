@@ -1,0 +1,658 @@
+/* family_decoders.c: decoders without experts: names of tensors, keys that a row cannot express,
+ * and a row for each family.
+ */
+#include <math.h>
+#include <stdint.h>
+
+#include "model/family/family_rows.h"
+
+/* --- names of tensors, and how slots lie in them ---------------------------------------------- */
+
+const struct family_names family_llama_names = NAMES(
+    "model.", "layers.", NULL, {"embed_tokens", {SLOT_TOKENS}}, {"norm", {SLOT_FINAL_NORM}},
+    {"lm_head", {SLOT_HEAD}}, {"input_layernorm", {SLOT_NORM_1}}, {"self_attn.q_proj", {SLOT_Q}},
+    {"self_attn.k_proj", {SLOT_K}}, {"self_attn.v_proj", {SLOT_V}}, {"self_attn.o_proj", {SLOT_O}},
+    {"self_attn.q_norm", {SLOT_Q_NORM}}, {"self_attn.k_norm", {SLOT_K_NORM}},
+    {"post_attention_layernorm", {SLOT_NORM_2}}, {"mlp.gate_proj", {SLOT_GATE}},
+    {"mlp.up_proj", {SLOT_UP}}, {"mlp.down_proj", {SLOT_DOWN}});
+
+static const struct family_names olmo2_names = NAMES(
+    "model.", "layers.", &family_llama_names, {"post_attention_layernorm", {SLOT_NORM_1_POST}},
+    {"post_feedforward_layernorm", {SLOT_NORM_2_POST}});
+
+static const struct family_names hunyuan_names =
+    NAMES("model.", "layers.", &family_llama_names, {"self_attn.query_layernorm", {SLOT_Q_NORM}},
+          {"self_attn.key_layernorm", {SLOT_K_NORM}});
+
+static const struct family_names apertus_names =
+    NAMES("model.", "layers.", &family_llama_names, {"attention_layernorm", {SLOT_NORM_1}},
+          {"feedforward_layernorm", {SLOT_NORM_2}},
+          {"mlp.act_fn.alpha_p", {SLOT_XIELU_POSITIVE}, .bare = true},
+          {"mlp.act_fn.alpha_n", {SLOT_XIELU_NEGATIVE}, .bare = true},
+          {"mlp.act_fn.beta", {SLOT_XIELU_BETA}, .bare = true},
+          {"mlp.act_fn.eps", {SLOT_XIELU_EPSILON}, .bare = true});
+
+static const struct family_names glm_names = NAMES(
+    "model.", "layers.", &family_llama_names, {"mlp.gate_up_proj", {SLOT_GATE, SLOT_UP}},
+    {"post_self_attn_layernorm", {SLOT_NORM_1_POST}}, {"post_mlp_layernorm", {SLOT_NORM_2_POST}});
+
+static const struct family_names cohere_names = NAMES(
+    "model.", "layers.", &family_llama_names, {"self_attn.q_norm", {SLOT_Q_NORM}, .stacked = true},
+    {"self_attn.k_norm", {SLOT_K_NORM}, .stacked = true});
+
+static const struct family_names stablelm_names = NAMES(
+    "model.", "layers.", &family_llama_names, {"self_attn.q_layernorm.norms.{e}", {SLOT_Q_NORM}},
+    {"self_attn.k_layernorm.norms.{e}", {SLOT_K_NORM}});
+
+static const struct family_names gemma_names =
+    NAMES("model.", "layers.", &olmo2_names, {"pre_feedforward_layernorm", {SLOT_NORM_2}});
+
+static const struct family_names gemma3_names = WRAPPED(&gemma_names);
+static const struct family_names mistral3_names = WRAPPED(&family_llama_names);
+
+static const struct family_names phi3_names = NAMES(
+    "model.", "layers.", &family_llama_names, {"self_attn.qkv_proj", {SLOT_Q, SLOT_K, SLOT_V}},
+    {"mlp.gate_up_proj", {SLOT_GATE, SLOT_UP}});
+
+static const struct family_names phi_names = NAMES(
+    "model.", "layers.", &family_llama_names, {"final_layernorm", {SLOT_FINAL_NORM}},
+    {"self_attn.dense", {SLOT_O}}, {"self_attn.q_layernorm", {SLOT_Q_NORM}},
+    {"self_attn.k_layernorm", {SLOT_K_NORM}}, {"mlp.fc1", {SLOT_UP}}, {"mlp.fc2", {SLOT_DOWN}});
+
+static const struct family_names starcoder2_names = NAMES(
+    "model.", "layers.", &family_llama_names, {"mlp.c_fc", {SLOT_UP}}, {"mlp.c_proj", {SLOT_DOWN}});
+
+static const struct family_names opt_names =
+    NAMES("model.decoder.", "layers.", &family_llama_names, {"embed_positions", {SLOT_POSITIONS}},
+          {"project_in", {SLOT_EMBED_PROJECT}}, {"project_out", {SLOT_PROJECT_OUT}},
+          {"final_layer_norm", {SLOT_FINAL_NORM}}, {"self_attn_layer_norm", {SLOT_NORM_1}},
+          {"final_layer_norm", {SLOT_NORM_2}}, {"self_attn.out_proj", {SLOT_O}}, {"fc1", {SLOT_UP}},
+          {"fc2", {SLOT_DOWN}});
+
+static const struct family_names biogpt_names =
+    NAMES("biogpt.", "layers.", &opt_names, {"layer_norm", {SLOT_FINAL_NORM}},
+          {"output_projection", {SLOT_HEAD}});
+
+static const struct family_names xglm_names =
+    NAMES("model.", "layers.", &opt_names, {"layer_norm", {SLOT_FINAL_NORM}});
+
+static const struct family_names neox_names =
+    NAMES("gpt_neox.", "layers.", &family_llama_names, {"embed_in", {SLOT_TOKENS}},
+          {"final_layer_norm", {SLOT_FINAL_NORM}}, {"embed_out", {SLOT_HEAD}},
+          {"attention.query_key_value", {SLOT_Q, SLOT_K, SLOT_V}, .groups = GROUPS_KV_HEAD},
+          {"attention.dense", {SLOT_O}}, {"mlp.dense_h_to_4h", {SLOT_UP}},
+          {"mlp.dense_4h_to_h", {SLOT_DOWN}});
+
+static const struct family_names bloom_names =
+    NAMES("transformer.", "h.", &neox_names, {"word_embeddings", {SLOT_TOKENS}},
+          {"word_embeddings_layernorm", {SLOT_EMBED_NORM}}, {"ln_f", {SLOT_FINAL_NORM}},
+          {"lm_head", {SLOT_HEAD}},
+          {"self_attention.query_key_value", {SLOT_Q, SLOT_K, SLOT_V}, .groups = GROUPS_KV_HEAD},
+          {"self_attention.dense", {SLOT_O}});
+
+/* Two norms of the same stream; with one or none in parallel, bloom's names. */
+static const struct family_names falcon_names = NAMES(
+    "transformer.", "h.", &bloom_names, {"ln_attn", {SLOT_NORM_1}}, {"ln_mlp", {SLOT_NORM_2}});
+
+static const struct family_names gpt_neo_names = NAMES(
+    "transformer.", "h.", NULL, {"wte", {SLOT_TOKENS}}, {"wpe", {SLOT_POSITIONS}},
+    {"ln_f", {SLOT_FINAL_NORM}}, {"lm_head", {SLOT_HEAD}}, {"ln_1", {SLOT_NORM_1}},
+    {"ln_2", {SLOT_NORM_2}}, {"attn.attention.q_proj", {SLOT_Q}},
+    {"attn.attention.k_proj", {SLOT_K}}, {"attn.attention.v_proj", {SLOT_V}},
+    {"attn.attention.out_proj", {SLOT_O}}, {"mlp.c_fc", {SLOT_UP}}, {"mlp.c_proj", {SLOT_DOWN}});
+
+static const struct family_names gptj_names =
+    NAMES("transformer.", "h.", &gpt_neo_names, {"attn.q_proj", {SLOT_Q}},
+          {"attn.k_proj", {SLOT_K}}, {"attn.v_proj", {SLOT_V}}, {"attn.out_proj", {SLOT_O}},
+          {"mlp.fc_in", {SLOT_UP}}, {"mlp.fc_out", {SLOT_DOWN}});
+
+static const struct family_names codegen_names =
+    NAMES("transformer.", "h.", &gptj_names,
+          {"attn.qkv_proj", {SLOT_Q, SLOT_V, SLOT_K}, .groups = GROUPS_FOUR});
+
+static const struct family_names bigcode_names = NAMES(
+    "transformer.", "h.", &gpt_neo_names,
+    {"attn.c_attn", {SLOT_Q, SLOT_K, SLOT_V}, .groups = GROUPS_KV_HEAD}, {"attn.c_proj", {SLOT_O}});
+
+static const struct family_names mpt_names = NAMES(
+    "transformer.", "blocks.", &gptj_names, {"norm_f", {SLOT_FINAL_NORM}},
+    {"norm_1", {SLOT_NORM_1}}, {"norm_2", {SLOT_NORM_2}}, {"attn.Wqkv", {SLOT_Q, SLOT_K, SLOT_V}},
+    {"ffn.up_proj", {SLOT_UP}}, {"ffn.down_proj", {SLOT_DOWN}});
+
+static const struct family_names openai_names =
+    NAMES("transformer.", "h.", &family_gpt2_names, {"tokens_embed", {SLOT_TOKENS}},
+          {"positions_embed", {SLOT_POSITIONS}});
+
+/* --- keys that a row cannot express ----------------------------------------------------------- */
+
+void family_settle_llama(struct reading *r)
+{
+    family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
+    family_bias(r, "mlp_bias", BIAS_MLP);
+}
+
+static void settle_qkv_bias(struct reading *r)
+{
+    family_bias(r, "attention_bias", BIAS_QKV);
+    family_bias(r, "mlp_bias", BIAS_MLP);
+}
+
+static void settle_apertus(struct reading *r)
+{
+    struct rotary *rotary = &r->config->rotary;
+    family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
+    if (json_given(r->root, "rope_scaling") || json_given(r->root, "rope_parameters"))
+        return;
+    rotary->scaling = ROTARY_LLAMA3;
+    rotary->factor = 8;
+    rotary->trained_positions = 8192;
+}
+
+static void settle_seed(struct reading *r)
+{
+    settle_qkv_bias(r);
+    family_bias(r, "attention_out_bias", BIAS_OUT);
+}
+
+static void settle_ernie(struct reading *r)
+{
+    family_bias(r, "use_bias", BIAS_ALL);
+}
+
+/* A window in all layers but each n-th, or as "layer_types" says. */
+static void settle_pattern(struct reading *r, size_t otherwise)
+{
+    struct config *c = r->config;
+    static const char key[] = "sliding_window_pattern";
+    family_window(r, "sliding_window");
+    bool given = family_layer_types(r);
+    size_t pattern = given ? 0 : family_size(r, key, otherwise);
+    json_given(r->root, key); /* with "layer_types" it has no effect, and may be a text */
+    for (size_t i = 0; pattern && c->window && i < c->n_layer; i++)
+        if ((i + 1) % pattern)
+            c->layer_flags[i] |= LAYER_WINDOW;
+}
+
+/* Give layers with a window, or those without, a flag. */
+static void flag_layers(struct config *c, bool with_window, unsigned char flag)
+{
+    for (size_t i = 0; i < c->n_layer; i++)
+        if (with_window == ((c->layer_flags[i] & LAYER_WINDOW) != 0))
+            c->layer_flags[i] |= flag;
+}
+
+/* Rotary scaling is of layers without a window alone. */
+static void settle_olmo3(struct reading *r)
+{
+    struct config *c = r->config;
+    family_settle_llama(r);
+    settle_pattern(r, 4);
+    if (c->rotary.scaling == ROTARY_PLAIN)
+        return;
+    c->rotary_local = (struct rotary){.components = c->rotary.components, .theta = c->rotary.theta};
+    flag_layers(c, true, LAYER_ROTARY_LOCAL);
+}
+
+/* With a window, layers without one have no rotary embedding. */
+static void settle_exaone4(struct reading *r)
+{
+    settle_pattern(r, 4);
+    if (r->config->window)
+        flag_layers(r->config, false, LAYER_UNROTATED);
+}
+
+static void settle_cohere(struct reading *r)
+{
+    struct config *c = r->config;
+    bool normed = family_flag(r, "use_qk_norm", false);
+    family_settle_llama(r);
+    c->logit_divisor = (float)(1 / family_positive(r, "logit_scale", 0.0625));
+    c->head_norm = (struct head_norm){.q = normed, .k = normed, .own = normed};
+}
+
+static void settle_cohere2(struct reading *r)
+{
+    settle_cohere(r);
+    settle_exaone4(r);
+}
+
+static void settle_window(struct reading *r)
+{
+    struct config *c = r->config;
+    family_window(r, "sliding_window");
+    for (size_t i = 0; c->window && i < c->n_layer; i++)
+        c->layer_flags[i] |= LAYER_WINDOW;
+}
+
+/* A window of "layer_types", or from a layer on, if it is switched on. */
+static void settle_switched_window(struct reading *r)
+{
+    struct config *c = r->config;
+    bool used = family_flag(r, "use_sliding_window", false);
+    family_window(r, "sliding_window");
+    bool given = family_layer_types(r);
+    size_t first = (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 28);
+    if (!used)
+        c->window = 0;
+    for (size_t i = first; c->window && i < c->n_layer && !given; i++)
+        c->layer_flags[i] |= LAYER_WINDOW;
+}
+
+static void settle_qwen3(struct reading *r)
+{
+    family_settle_llama(r);
+    settle_switched_window(r);
+}
+
+static void settle_granite(struct reading *r)
+{
+    struct config *c = r->config;
+    family_settle_llama(r);
+    c->embedding_scale = (float)family_positive(r, "embedding_multiplier", 1);
+    c->scale = (float)family_positive(r, "attention_multiplier", 1);
+    c->residual_scale = (float)family_positive(r, "residual_multiplier", 1);
+    c->logit_divisor = (float)family_positive(r, "logits_scaling", 1);
+}
+
+/* A list of layers with a rotary embedding (1) and without (0); else every fourth has none. Without
+ * "layer_types" "use_sliding_window" gives those without a window. */
+static void settle_smollm3(struct reading *r)
+{
+    struct config *c = r->config;
+    family_settle_llama(r);
+    const struct json *list = family_list(r, "no_rope_layers");
+    size_t interval = family_size(r, "no_rope_layer_interval", 4);
+    if (list && json_count(list) != c->n_layer)
+        err_set(family_fail(r), "field 'no_rope_layers': expected %zu numbers, found %zu",
+                c->n_layer, json_count(list));
+    const struct json *item = list ? json_first(list) : NULL;
+    for (size_t layer = 0; layer < c->n_layer && !r->failed; layer++) {
+        long long rotates = (layer + 1) % interval != 0;
+        if (list && !json_get_integer(item, 0, 1, &rotates))
+            err_set(family_fail(r), "field 'no_rope_layers': expected 1 or 0 for each layer");
+        if (!rotates)
+            c->layer_flags[layer] |= LAYER_UNROTATED;
+        item = list ? json_next(item) : NULL;
+    }
+    bool used = family_flag(r, "use_sliding_window", false);
+    family_window(r, "sliding_window");
+    bool given = family_layer_types(r);
+    for (size_t layer = 0; layer < c->n_layer && used && !given; layer++)
+        if (c->layer_flags[layer] & LAYER_UNROTATED)
+            c->layer_flags[layer] |= LAYER_WINDOW;
+}
+
+static void settle_olmo(struct reading *r)
+{
+    family_settle_llama(r);
+    r->config->clip = family_limit(r, "clip_qkv", 0);
+    r->config->epsilon = 1e-5f;
+}
+
+static void settle_gemma(struct reading *r)
+{
+    r->config->embedding_scale = sqrtf((float)r->config->n_embd);
+    family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
+}
+
+/* Without hidden_activation, hidden_act counts, in which "gelu" means gelu_pytorch_tanh. */
+static void settle_gemma1(struct reading *r)
+{
+    static const char key[] = "hidden_act";
+    settle_gemma(r);
+    if (json_given(r->root, r->config->family->activation_key))
+        return;
+    const char *name = family_text(r, key, "gelu");
+    if (strcmp(name, "gelu") != 0)
+        family_activation(r, key, name);
+}
+
+/* What the second and third version share; returns whether "layer_types" are given. */
+static bool settle_gemma_scores(struct reading *r)
+{
+    struct config *c = r->config;
+    settle_gemma(r);
+    c->scale = (float)(1 / sqrt(family_positive(r, "query_pre_attn_scalar", 256)));
+    c->score_cap = family_limit(r, "attn_logit_softcapping", c->score_cap);
+    c->logit_cap = family_limit(r, "final_logit_softcapping", c->logit_cap);
+    family_window(r, "sliding_window");
+    return family_layer_types(r);
+}
+
+static void settle_gemma2(struct reading *r)
+{
+    struct config *c = r->config;
+    bool given = settle_gemma_scores(r);
+    for (size_t i = 0; i < c->n_layer && !given; i += 2)
+        c->layer_flags[i] |= LAYER_WINDOW;
+}
+
+/* Layers with a window have another rotary embedding, and scores have no cap. */
+static void settle_gemma3(struct reading *r)
+{
+    struct config *c = r->config;
+    const struct json *parameters = json_member(r->root, "rope_parameters");
+    settle_gemma_scores(r);
+    settle_pattern(r, 6);
+    c->score_cap = 0;
+    c->rotary_local = (struct rotary){
+        .components = c->rotary.components,
+        .theta = family_positive(r, "rope_local_base_freq", 10000),
+    };
+    family_rotary(r, json_member(parameters, "sliding_attention"), &c->rotary_local);
+    flag_layers(c, true, LAYER_ROTARY_LOCAL);
+}
+
+/* The head is tied in files that have none; "tie_word_embeddings" does not say it. */
+static void settle_mistral3(struct reading *r)
+{
+    settle_window(r);
+    r->config->tied = false;
+}
+
+static void settle_phi(struct reading *r)
+{
+    bool normed = family_flag(r, "qk_layernorm", false);
+    r->config->head_norm = (struct head_norm){.q = normed, .k = normed, .shift = normed};
+}
+
+static void settle_codegen(struct reading *r)
+{
+    if (r->config->n_head % 4)
+        err_set(family_fail(r), "field 'n_head': expected a multiple of 4, found %zu",
+                r->config->n_head);
+}
+
+static void settle_bigcode(struct reading *r)
+{
+    struct config *c = r->config;
+    c->n_kv_head = family_flag(r, "multi_query", true) ? 1 : c->n_head;
+    if (!family_flag(r, "scale_attn_weights", true))
+        c->scale = 1;
+}
+
+/* "attn_config" has the keys of attention; without it, as from a GGUF file, they are beside it. */
+static void settle_mpt(struct reading *r)
+{
+    struct config *c = r->config;
+    const struct json *root = r->root, *own = json_given(root, "attn_config");
+    family_expect(r, "no_bias", true, true);
+    c->n_inner = family_size(r, "expansion_ratio", 4) * c->n_embd;
+    if (own && json_is_object(own))
+        r->root = own;
+    c->clip = family_limit(r, "clip_qkv", 0);
+    c->scale = family_is_null(r, "softmax_scale")
+                   ? c->scale
+                   : (float)family_positive(r, "softmax_scale", (double)c->scale);
+    family_expect(r, "alibi", true, true);
+    family_expect(r, "qk_ln", false, false);
+    family_expect(r, "prefix_lm", false, false);
+    if (family_number(r, "alibi_bias_max", 1, 1e6, 8) != 8)
+        err_unsupported(family_fail(r), "field 'alibi_bias_max': expected 8, found another number");
+    r->root = root;
+}
+
+/* In these files "gelu" means gelu_new. */
+static void settle_openai(struct reading *r)
+{
+    r->config->final_norm = false;
+    if (strcmp(family_text(r, "afn", "gelu"), "gelu") == 0)
+        r->config->activation = ACTIVATION_GELU_NEW;
+}
+
+static void settle_biogpt(struct reading *r)
+{
+    struct config *c = r->config;
+    c->epsilon = 1e-5f;
+    if (family_flag(r, "scale_embedding", true))
+        c->embedding_scale = sqrtf((float)c->n_embd);
+}
+
+static void settle_neox(struct reading *r)
+{
+    bool parallel = family_flag(r, "use_parallel_residual", true);
+    r->config->style = parallel ? STYLE_PARALLEL : STYLE_PRE;
+    family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
+}
+
+static void settle_stablelm(struct reading *r)
+{
+    bool normed = family_flag(r, "qk_layernorm", false);
+    r->config->head_norm = (struct head_norm){.q = normed, .k = normed, .own = normed};
+    bool parallel = family_flag(r, "use_parallel_residual", false);
+    r->config->style = parallel ? STYLE_ONE_NORM : STYLE_PRE;
+    family_bias(r, "use_qkv_bias", BIAS_QKV);
+}
+
+static void settle_starcoder2(struct reading *r)
+{
+    family_bias(r, "use_bias", BIAS_ALL);
+    settle_window(r);
+}
+
+static void settle_bloom(struct reading *r)
+{
+    r->config->n_inner = 4 * r->config->n_embd;
+    if (family_flag(r, "apply_residual_connection_post_layernorm", false))
+        r->config->style = STYLE_TO_NORMED;
+}
+
+static void settle_falcon(struct reading *r)
+{
+    struct config *c = r->config;
+    bool grouped = family_flag(r, "new_decoder_architecture", false);
+    bool multi_query = family_flag(r, "multi_query", true);
+    bool parallel = family_flag(r, "parallel_attn", true);
+    bool alibi = family_flag(r, "alibi", false);
+    family_bias(r, "bias", BIAS_ALL);
+    size_t norms = family_size(r, "num_ln_in_parallel_attn", 2);
+    if (norms != 1 && norms != 2)
+        err_unsupported(family_fail(r),
+                        "field 'num_ln_in_parallel_attn': expected 1 or 2, found %zu", norms);
+    if (!grouped)
+        c->n_kv_head = multi_query ? 1 : c->n_head;
+    if (parallel || grouped)
+        c->style = grouped && norms == 2 ? STYLE_PARALLEL : STYLE_ONE_NORM;
+    if (grouped && norms == 2)
+        c->family = family_find("falcon with two norms");
+    if (alibi)
+        c->score_bias = BIAS_ALIBI_ROUNDED;
+    else
+        family_read_rotary(r, 1, 1e4);
+}
+
+static void refuse_local_layers(struct reading *r)
+{
+    err_set(family_fail(r),
+            "field 'attention_types': expected global or local for each of %zu layers",
+            r->config->n_layer);
+}
+
+/* Add a pattern of "global" and "local" layers, so many times. */
+static void add_local_layers(struct reading *r, const struct json *list, size_t *layer,
+                             long long times)
+{
+    struct config *c = r->config;
+    for (; times > 0 && !r->failed; times--) {
+        for (const struct json *item = json_first(list); item; item = json_next(item), ++*layer) {
+            const char *text = "";
+            json_get_text(item, &text);
+            bool local = strcmp(text, "local") == 0;
+            if ((!local && strcmp(text, "global") != 0) || *layer >= c->n_layer) {
+                refuse_local_layers(r);
+                return;
+            }
+            if (local)
+                c->layer_flags[*layer] |= LAYER_WINDOW;
+        }
+    }
+}
+
+/* "attention_layers", else "attention_types", else every second layer is local. */
+static void settle_gpt_neo(struct reading *r)
+{
+    struct config *c = r->config;
+    size_t layer = 0;
+    family_window(r, "window_size");
+    const struct json *types = family_list(r, "attention_types");
+    const struct json *layers = family_list(r, "attention_layers");
+    if (layers)
+        add_local_layers(r, layers, &layer, 1);
+    const struct json *item = !layer && types ? json_first(types) : NULL;
+    for (; item && !r->failed; item = json_next(item)) {
+        const struct json *list = json_is_array(item) ? json_first(item) : NULL;
+        const struct json *count = list ? json_next(list) : NULL;
+        long long times = 0;
+        if (!count || !json_get_integer(count, 1, (long long)c->n_layer, &times))
+            err_set(family_fail(r),
+                    "field 'attention_types': expected lists of a pattern and how often");
+        add_local_layers(r, list, &layer, times);
+    }
+    if (layer && layer < c->n_layer)
+        refuse_local_layers(r);
+    for (; layer < c->n_layer; layer++)
+        if (layer % 2)
+            c->layer_flags[layer] |= LAYER_WINDOW;
+}
+
+static void settle_opt(struct reading *r)
+{
+    struct config *c = r->config;
+    bool first = family_flag(r, "do_layer_norm_before", true);
+    c->epsilon = 1e-5f;
+    c->final_norm = !family_flag(r, "_remove_final_layer_norm", false) && first;
+    c->style = first ? STYLE_PRE : STYLE_POST_STREAM;
+    c->n_word = family_size(r, "word_embed_proj_dim", c->n_embd);
+    family_bias(r, "enable_bias", BIAS_ALL);
+    c->norm_shift = family_flag(r, "layer_norm_elementwise_affine", true);
+    c->norm_plain = !c->norm_shift;
+    if (c->n_word == c->n_embd)
+        c->n_word = 0;
+}
+
+/* --- families --------------------------------------------------------------------------------- */
+
+#define GEMMA RMS, .epsilon = 1e-6f, .tied = true, .norm_offset = true, .d_k = 256
+#define GLM RMS, .epsilon = 1.5625e-7f, .d_k = 128, .n_kv_head = 2, .biases = BIAS_QKV, NEIGHBOURS
+#define COHERE \
+    DECODER, .style = STYLE_ONE_NORM, .epsilon = 1e-5f, .gated = true, .tied = true, NEIGHBOURS
+
+const struct family family_decoders[] = {
+    {"llama", &family_llama_names, family_settle_llama, WITH(LLAMA), SILU},
+    {"mistral", &family_llama_names, settle_window, WITH(LLAMA, .n_kv_head = 8, .window = 4096),
+     SILU},
+    {"qwen2", &family_llama_names, settle_switched_window,
+     WITH(LLAMA, .biases = BIAS_QKV, .window = 4096), SILU},
+    {"qwen3", &family_llama_names, settle_qwen3,
+     WITH(LLAMA, .d_k = 128, .head_norm = {.q = true, .k = true}, .window = 4096), SILU},
+    {"arcee", &family_llama_names, family_settle_llama,
+     WITH(DECODER, .rms = true, .style = STYLE_PRE, .epsilon = 1e-5f), "hidden_act", "relu2", 1,
+     1e4},
+    {"seed_oss", &family_llama_names, settle_seed, WITH(LLAMA, .d_k = 128, .biases = BIAS_QKV),
+     SILU},
+    {"helium", &family_llama_names, settle_qkv_bias,
+     WITH(RMS, .style = STYLE_PRE, .d_k = 128, .n_kv_head = 20, .epsilon = 1e-8f, NEIGHBOURS),
+     "hidden_act", "silu", 1, 1e5},
+    {"ernie4_5", &family_llama_names, settle_ernie,
+     WITH(RMS, .style = STYLE_PRE, .d_k = 128, .n_kv_head = 2, .epsilon = 1e-5f, .tied = true,
+          NEIGHBOURS),
+     "hidden_act", "silu", 1, 5e5},
+    {"hunyuan_v1_dense", &hunyuan_names, family_settle_llama,
+     WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f,
+          .head_norm = {.q = true, .k = true, .after_rotary = true}),
+     SILU, .reads = "num_experts"},
+    {"apertus", &apertus_names, settle_apertus,
+     WITH(DECODER, .rms = true, .style = STYLE_PRE, .epsilon = 1e-5f,
+          .head_norm = {.q = true, .k = true}),
+     "hidden_act", "xielu", 1, 1.2e7},
+    {"glm", &glm_names, settle_qkv_bias, WITH(GLM, .style = STYLE_PRE), "hidden_act", "silu", 0.5,
+     1e4},
+    {"glm4", &glm_names, settle_qkv_bias, WITH(GLM, .style = STYLE_SANDWICH), "hidden_act", "silu",
+     0.5, 1e4},
+    {"cohere", &cohere_names, settle_cohere, WITH(COHERE), SILU},
+    {"cohere2", &family_llama_names, settle_cohere2, WITH(COHERE, .window = 4096), SILU},
+    {"granite", &family_llama_names, settle_granite, WITH(LLAMA), SILU},
+    {"smollm3", &family_llama_names, settle_smollm3, WITH(LLAMA, .tied = true), "hidden_act",
+     "silu", 1, 2e6},
+    {"phi3", &phi3_names, settle_window, WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f), SILU},
+    {"olmo", &family_llama_names, settle_olmo,
+     WITH(DECODER, .style = STYLE_PRE, .norm_plain = true, .gated = true), SILU,
+     .reads = "clip_qkv"},
+    {"olmo2", &olmo2_names, family_settle_llama,
+     WITH(RMS, .style = STYLE_AFTER, .epsilon = 1e-5f,
+          .head_norm = {.q = true, .k = true, .whole = true}),
+     SILU},
+    {"olmo3", &olmo2_names, settle_olmo3,
+     WITH(RMS, .style = STYLE_AFTER, .epsilon = 1e-5f, .window = 4096,
+          .head_norm = {.q = true, .k = true, .whole = true}),
+     SILU},
+    {"exaone4", &olmo2_names, settle_exaone4,
+     WITH(RMS, .style = STYLE_AFTER, .epsilon = 1e-5f, .window = 4096,
+          .head_norm = {.q = true, .k = true}),
+     SILU},
+    {"gemma", &family_llama_names, settle_gemma1, WITH(GEMMA, .style = STYLE_PRE),
+     "hidden_activation", "gelu_pytorch_tanh", 1, 1e4},
+    {"gemma2", &gemma_names, settle_gemma2,
+     WITH(GEMMA, .style = STYLE_SANDWICH, .window = 4096, .score_cap = 50, .logit_cap = 30),
+     "hidden_activation", "gelu_pytorch_tanh", 1, 1e4},
+    {"gemma3_text", &gemma_names, settle_gemma3,
+     WITH(GEMMA, .style = STYLE_SANDWICH, .window = 4096, .head_norm = {.q = true, .k = true}),
+     "hidden_activation", "gelu_pytorch_tanh", 1, 1e6},
+    {"gemma3", &gemma3_names, settle_gemma3,
+     WITH(GEMMA, .style = STYLE_SANDWICH, .window = 4096, .head_norm = {.q = true, .k = true},
+          .vocab_size = 262208, .n_embd = 2304, .n_layer = 26, .n_head = 8, .n_kv_head = 4,
+          .n_inner = 9216),
+     "hidden_activation", "gelu_pytorch_tanh", 1, 1e6, .wrapped = true},
+    {"mistral3", &mistral3_names, settle_mistral3, WITH(LLAMA, .n_kv_head = 8, .window = 4096),
+     SILU, .wrapped = true},
+    {"phi", &phi_names, settle_phi,
+     WITH(SHIFTED, .style = STYLE_ONE_NORM, .biases = BIAS_ALL | BIAS_LOGITS), "hidden_act",
+     "gelu_new", 0.5, 1e4},
+    {"stablelm", &stablelm_names, settle_stablelm, WITH(SHIFTED, .style = STYLE_PRE, .gated = true),
+     "hidden_act", "silu", 0.25, 1e4},
+    {"nemotron", &family_llama_names, family_settle_llama,
+     WITH(SHIFTED, .style = STYLE_PRE, .norm_offset = true), "hidden_act", "relu2", 0.5, 1e4},
+    {"starcoder2", &starcoder2_names, settle_starcoder2, WITH(TIED, .biases = BIAS_ALL),
+     "hidden_act", "gelu_pytorch_tanh", 1, 1e4},
+    {"gpt_neox", &neox_names, settle_neox,
+     WITH(SHIFTED, .style = STYLE_PARALLEL, .biases = BIAS_ALL), "hidden_act", "gelu", 0.25, 1e4,
+     "rotary_emb_base", "rotary_pct"},
+    {"gpt_neo", &gpt_neo_names, settle_gpt_neo,
+     WITH(TIED, .biases = BIAS_OUT | BIAS_MLP, .n_positions = 2048, .window = 256, .scale = 1),
+     "activation_function", "gelu_new", 0, 0},
+    {"gptj", &gptj_names, NULL,
+     WITH(SHIFTED, .style = STYLE_ONE_NORM, .biases = BIAS_MLP | BIAS_LOGITS,
+          .rotary = {.neighbours = true, .components = 64}),
+     "activation_function", "gelu_new", 1, 1e4, .width_key = "rotary_dim"},
+    {"codegen", &codegen_names, settle_codegen,
+     WITH(SHIFTED, .style = STYLE_ONE_NORM, .biases = BIAS_MLP | BIAS_LOGITS,
+          .rotary = {.neighbours = true, .components = 64}),
+     "activation_function", "gelu_new", 1, 1e4, .width_key = "rotary_dim"},
+    {"gpt_bigcode", &bigcode_names, settle_bigcode,
+     WITH(TIED, .biases = BIAS_ALL, .n_positions = 1024), "activation_function",
+     "gelu_pytorch_tanh", 0, 0},
+    {"biogpt", &biogpt_names, settle_biogpt,
+     WITH(TIED, .biases = BIAS_ALL, .n_positions = 1024, .position_offset = 2), "hidden_act",
+     "gelu", 0, 0},
+    {"xglm", &xglm_names, settle_biogpt,
+     WITH(TIED, .biases = BIAS_ALL, .n_positions = 2048, .position_offset = 2, .sinusoids = true,
+          .sines_first = true),
+     "activation_function", "gelu", 0, 0},
+    {"mpt", &mpt_names, settle_mpt,
+     WITH(DECODER, .style = STYLE_PRE, .epsilon = 1e-5f, .tied = true, .n_positions = 2048,
+          .score_bias = BIAS_ALIBI_FROM_END),
+     NULL, "gelu", 0, 0, .reads = "clip_qkv"},
+    {"openai-gpt", &openai_names, settle_openai,
+     WITH(SHIFTED, .style = STYLE_POST_STREAM, .tied = true, .biases = BIAS_ALL,
+          .n_positions = 512),
+     "afn", "gelu", 0, 0},
+    {"opt", &opt_names, settle_opt,
+     WITH(TIED, .biases = BIAS_ALL, .n_positions = 2048, .position_offset = 2),
+     "activation_function", "relu", 0, 0},
+    {"bloom", &bloom_names, settle_bloom,
+     WITH(TIED, .biases = BIAS_ALL, .embedding_norm = true, .score_bias = BIAS_ALIBI), NULL,
+     "gelu_new", 0, 0},
+    {"falcon", &bloom_names, settle_falcon, WITH(TIED), "activation", "gelu", 0, 0},
+    {"falcon with two norms", &falcon_names, settle_falcon, WITH(TIED), "activation", "gelu", 0, 0},
+    {NULL},
+};

@@ -1,0 +1,48 @@
+/* family_rows.h: what the files with rows of families share: macros for names and defaults, and the
+ * names and functions of some families that others begin with.
+ */
+#ifndef ATTN_MODEL_FAMILY_ROWS_H
+#define ATTN_MODEL_FAMILY_ROWS_H
+
+#include "model/family/family.h"
+
+#define NAMES(prefix, layers, base, ...)         \
+    {                                            \
+        prefix, layers, NULL, NULL, base, false, \
+        {                                        \
+            __VA_ARGS__                          \
+        }                                        \
+    }
+
+/* Names of a text model in files with images, too: before the prefix, or after it. */
+#define WRAPPED(base)                                              \
+    {                                                              \
+        "model.", "layers.", NULL, "language_model.", base, false, \
+        {                                                          \
+            {                                                      \
+                NULL                                               \
+            }                                                      \
+        }                                                          \
+    }
+
+/* Defaults of several families. */
+#define DECODER                                                                      \
+    .kind = MODEL_DECODER, .embedding_scale = 1, .final_norm = true, .causal = true, \
+    .projections = true, .out_proj = true, .bos_id = -1, .eos_id = -1, .initializer_range = 0.02
+#define RMS DECODER, .rms = true, .gated = true
+#define LLAMA RMS, .style = STYLE_PRE, .epsilon = 1e-6f
+#define SHIFTED DECODER, .norm_shift = true, .epsilon = 1e-5f
+#define TIED SHIFTED, .style = STYLE_PRE, .tied = true
+#define NEIGHBOURS .rotary = {.neighbours = true}
+#define SILU "hidden_act", "silu", 1, 1e4
+#define WITH(...)          \
+    &(const struct config) \
+    {                      \
+        __VA_ARGS__        \
+    }
+
+/* Llama's names and GPT-2's; keys of Llama. */
+extern const struct family_names family_llama_names, family_gpt2_names;
+void family_settle_llama(struct reading *reading);
+
+#endif
