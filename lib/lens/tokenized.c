@@ -152,11 +152,22 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
         .bytes = bytes,
         .segments = tokens->segments,
         .count = tokens->count,
+        .second = tokens->second,
+        .added_before = tokens->added[0],
+        .added_between = tokens->added[1],
+        .added_after = tokens->added[2],
         .dropped_count = tokens->dropped_count,
     };
     if (tokens->dropped_first)
         tokenized->dropped_first = *tokens->dropped_first;
     return 0;
+}
+
+bool tokenized_is_added(const struct tokenized *tokenized, size_t index)
+{
+    size_t second = tokenized->second;
+    return index < tokenized->added_before || index + tokenized->added_after >= tokenized->count ||
+           (index < second && index + tokenized->added_between >= second);
 }
 
 int tokenized_make(struct tokenized *tokenized, const struct input *input,
@@ -168,7 +179,7 @@ int tokenized_make(struct tokenized *tokenized, const struct input *input,
         return -1;
     tokenized->text = input->text;
     tokenized->size = input->text ? input->size : 0;
-    if (input->text)
+    if (input->text && !tokens.segments)
         tokenizer_adds(limits->tokenizer, &tokenized->added_before, &tokenized->added_after);
     return 0;
 }

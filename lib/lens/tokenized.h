@@ -45,7 +45,9 @@ struct tokenized {
     const struct token_bytes *bytes; /* [count] owned by the tokenizer; NULL: unknown */
     const uint32_t *segments;        /* [count] of a pair of texts; NULL: one text */
     size_t count;
+    size_t second;                    /* first token of a pair's second text; 0: one text */
     size_t added_before, added_after; /* special tokens added by the tokenizer */
+    size_t added_between;             /* of a pair: those before token `second` */
     size_t dropped_count;             /* characters missing in the vocabulary */
     struct token dropped_first;       /* position of the first */
     const struct word_span *words;    /* [word_count] on axes instead of tokens; NULL: tokens */
@@ -66,6 +68,9 @@ int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limi
 /* Label tokens, which are borrowed. The caller sets the text. */
 int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
                     const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
+
+/* True for special tokens that the tokenizer added. */
+bool tokenized_is_added(const struct tokenized *tokenized, size_t index);
 
 /* Refuse a text without tokens. */
 int tokenized_check(const struct tokenized *tokenized, struct err *err);

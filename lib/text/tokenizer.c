@@ -401,17 +401,21 @@ int tokenizer_encode_pair(const struct tokenizer *tokenizer, struct tokens *toke
     const struct pair_template *pair = &tokenizer->special.pair;
     struct token_list list = {0};
     size_t ends[PAIR_PARTS_MAX];
-    size_t place = 0;
+    size_t place = 0, second = 0, texts_before = 0;
+    size_t added[3] = {0};
     int failed = 0;
     for (size_t i = 0; i < pair->count && !failed; i++) {
         const struct pair_part *part = &pair->parts[i];
         if (part->kind == PAIR_SPECIAL) {
+            added[texts_before]++;
             failed = check_special(tokenizer, &part->id, 1, err) ||
                      add_ids(&list, &part->id, 1, place, err);
         } else {
             const struct token_bytes *own = &texts[part->kind];
             struct token_text text = {own->bytes, own->size, tokenizer->spells_special};
             bool dropped = list.dropped_count;
+            second = list.count;
+            texts_before++;
             failed = encode_text(tokenizer, &list, &text, err);
             if (failed && part->kind == PAIR_SECOND)
                 err_prefix(err, "the second text");
@@ -423,6 +427,8 @@ int tokenizer_encode_pair(const struct tokenizer *tokenizer, struct tokens *toke
     }
     failed = failed || token_list_keep(&list, tokens, arena, err);
     token_list_release(&list);
+    tokens->second = second;
+    memcpy(tokens->added, added, sizeof added);
     tokens->segments =
         failed ? NULL : arena_alloc(arena, tokens->count, sizeof *tokens->segments, err);
     for (size_t i = 0, part = 0; tokens->segments && i < tokens->count; i++) {

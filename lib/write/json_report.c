@@ -108,7 +108,7 @@ static void put_means(struct json_writer *json, const struct report *report)
         json_put_integers(json, "\n encoder_layers", encoder_layers->items, encoder_layers->count);
 }
 
-/* Put the ids, and the positions of tokens that the tokenizer added at the start and the end. */
+/* Put the ids, and the positions of tokens that the tokenizer added. */
 static void put_ids(struct json_writer *json, const char *const names[2],
                     const struct tokenized *tokenized)
 {
@@ -120,7 +120,7 @@ static void put_ids(struct json_writer *json, const char *const names[2],
     json_put_close(json, ']');
     json_put_open(json, names[1], '[');
     for (size_t i = 0; i < tokenized->count; i++)
-        if (i < tokenized->added_before || i + tokenized->added_after >= tokenized->count)
+        if (tokenized_is_added(tokenized, i))
             json_put_integer(json, NULL, (long long)i);
     json_put_close(json, ']');
 }

@@ -166,7 +166,22 @@ TEST_LOOP(texts_have_the_ids_of_other_programs, COUNT(names))
     buf_release(&path);
 }
 
-/* The ids and segments of two texts. */
+/* Tokens [first, end) of a pair are those of one of its texts. */
+static void expect_alone(const struct pair *pair, const struct tokens *tokens, size_t first,
+                         size_t end, const char *text)
+{
+    struct arena arena = {0};
+    struct tokens alone = {0};
+    struct err err = {0};
+    ck_assert_int_eq(
+        tokenizer_encode_alone(pair->special, &alone, text, strlen(text), &arena, &err), 0);
+    ck_assert_uint_eq(alone.count, end - first);
+    for (size_t i = 0; i < alone.count; i++)
+        ck_assert_uint_eq(tokens->items[first + i].id, alone.items[i].id);
+    arena_release(&arena);
+}
+
+/* The ids and segments of two texts, and where each text is. */
 static void expect_pair(const struct pair *pair, const char *line, size_t size)
 {
     struct json *json = NULL;
@@ -191,6 +206,8 @@ static void expect_pair(const struct pair *pair, const char *line, size_t size)
     }
     ck_assert_ptr_null(id);
     ck_assert_ptr_null(segment);
+    expect_alone(pair, &tokens, tokens.added[0], tokens.second - tokens.added[1], texts[0]);
+    expect_alone(pair, &tokens, tokens.second, tokens.count - tokens.added[2], texts[1]);
     json_free(json);
     arena_release(&arena);
 }
