@@ -9,7 +9,7 @@
 #include "lens/mean.h"
 
 /* The labels along an axis. */
-enum things { OF_QUERIES, OF_KEYS, OF_NUMBERS, OF_WORDS };
+enum things { OF_QUERIES, OF_FIRST, OF_KEYS, OF_NUMBERS, OF_WORDS };
 
 struct axis_row {
     const char *name;
@@ -19,6 +19,7 @@ struct axis_row {
 /* Rows and columns of a sheet, by the axes of its site. */
 static const struct axis_row axis_rows[][2] = {
     [AXES_TOKEN_CHANNEL] = {{"token", OF_QUERIES}, {"channel", OF_NUMBERS}},
+    [AXES_FIRST_CHANNEL] = {{"token", OF_FIRST}, {"channel", OF_NUMBERS}},
     [AXES_TOKEN_WORD] = {{"token", OF_QUERIES}, {"word", OF_WORDS}},
     [AXES_HEAD_TOKEN_DIM] = {{"token", OF_QUERIES}, {"dim", OF_NUMBERS}},
     [AXES_GROUP_TOKEN_DIM] = {{"token", OF_KEYS}, {"dim", OF_NUMBERS}},
@@ -82,8 +83,10 @@ static struct axis make_axis(const struct report *report, const struct kept *kep
         return (struct axis){row->name, size, words ? report->words : report->numbers, 0, NULL};
     }
     const struct tokenized *text =
-        row->things == OF_QUERIES ? report_queries(report, part) : report_keys(report, part);
+        row->things == OF_KEYS ? report_keys(report, part) : report_queries(report, part);
     const struct label *labels = text->words ? text->word_labels : text->labels;
+    if (row->things == OF_FIRST)
+        return (struct axis){row->name, size, labels, 0, NULL};
     if (report->next && row->things == OF_QUERIES && kept_predicts(kept))
         labels = report->next;
     size_t first = report->first_shown - (text->words ? text->words_before : 0);
@@ -320,6 +323,8 @@ static int group_tensor(struct kept *kept, const struct report *report, enum gro
     size_t *shape = &kept->shape[kept->rank - 2];
     struct groups axes[] = {group_axis(of_keys ? keys : queries, shape[0], how),
                             {.count = shape[1]}};
+    if (site_row(kept->site)->axes == AXES_FIRST_CHANNEL)
+        axes[0] = (struct groups){.count = 1};
     if (kept->queries && how == WITHOUT_FIRST) {
         size_t hidden = kept->queries[0] == 0;
         axes[0] = (struct groups){.first = hidden, .count = shape[0] - hidden};

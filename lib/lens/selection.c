@@ -211,7 +211,8 @@ int selection_heads(struct selection *selection, const char *list, const struct 
 bool selection_is_of_queries(const struct selection *selection, enum site site)
 {
     return !site_set_has(selection->all_tokens, site) &&
-           site_row(site)->axes != AXES_GROUP_TOKEN_DIM && site_part(site) != PART_SOURCE;
+           site_row(site)->axes != AXES_GROUP_TOKEN_DIM &&
+           site_row(site)->axes != AXES_FIRST_CHANNEL && site_part(site) != PART_SOURCE;
 }
 
 int selection_queries(const size_t **queries, size_t *count, const struct selection *selection,

@@ -200,8 +200,8 @@ static int check_entry(const struct safetensors_entry *entry, const struct famil
 
 /* With the family's prefix, or without some of its parts, as the base model alone has it; or with
  * a wrapper before it, or after its prefix. */
-static struct found_tensor find_tensor(const struct checkpoint *checkpoint, const char *name,
-                                       const struct family_names *names)
+static struct found_tensor find_in_wrapper(const struct checkpoint *checkpoint, const char *name,
+                                           const struct family_names *names)
 {
     char wrapped[2 * PARAMETER_NAME_BYTES];
     size_t prefix = strlen(names->prefix);
@@ -222,14 +222,52 @@ static struct found_tensor find_tensor(const struct checkpoint *checkpoint, cons
     return found;
 }
 
+/* Under its name, or as an old file calls the scale and shift of a norm. */
+static struct found_tensor find_tensor(const struct checkpoint *checkpoint, const char *name,
+                                       const struct family_names *names)
+{
+    char old[PARAMETER_NAME_BYTES + 1];
+    struct found_tensor found = find_in_wrapper(checkpoint, name, names);
+    const char *ending = strstr(name, "LayerNorm.");
+    if (found.entry || !ending)
+        return found;
+    ending = strrchr(ending, '.');
+    snprintf(old, sizeof old, "%.*s%s", (int)(ending - name), name,
+             strcmp(ending, ".weight") == 0 ? ".gamma" : ".beta");
+    return find_in_wrapper(checkpoint, old, names);
+}
+
+void checkpoint_find_end(const struct checkpoint *checkpoint, struct config *config)
+{
+    static const int slots[] = {[END_MASKED] = SLOT_TRANSFORM,
+                                [END_DISCRIMINATOR] = SLOT_DISCRIMINATOR,
+                                [END_POOLED] = SLOT_POOLER};
+    char name[PARAMETER_NAME_BYTES];
+    if (config->end == END_LOGITS)
+        return;
+    for (config->end = END_MASKED; config->end < END_STREAM; config->end++) {
+        struct slot slot = slot_of_text(slots[config->end]);
+        family_tensor_name(name, config->family, slot);
+        if (find_tensor(checkpoint, name, config->family->names).entry)
+            return;
+    }
+}
+
 int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpoint,
                     const struct config *config, struct slot slot, const struct family_place *place,
                     struct err *err)
 {
     const char *file = checkpoint->name;
     char name[PARAMETER_NAME_BYTES];
+    const struct family_row *row = family_row(config->family, slot);
+    *found = (struct found_tensor){0};
+    if (row && row->bias && slot.id & 1) { /* if there is a copy, it counts */
+        snprintf(name, sizeof name, "%s.bias", row->name);
+        *found = find_exactly(checkpoint, name);
+    }
     family_tensor_name(name, config->family, slot);
-    *found = find_tensor(checkpoint, name, config->family->names);
+    if (!found->entry)
+        *found = find_tensor(checkpoint, name, config->family->names);
     bool may_lack =
         slot.id == SLOT_HEAD || slot.id == SLOT_XIELU_BETA || slot.id == SLOT_XIELU_EPSILON;
     if (!found->entry && may_lack)
@@ -259,13 +297,16 @@ static int check_layer(const char *name, const struct config *config, struct err
     return 0;
 }
 
-/* Masks and frequencies that older files keep; and a head, where the config says that it is tied.
- */
+/* Masks and frequencies that older files keep; a head, where the config says that it is tied, or a
+ * copy of its bias; and other heads of an encoder. */
 static bool is_no_parameter(const char *name, const struct config *config)
 {
-    static const char *const endings[] = {".attention.bias", ".attention.masked_bias", ".attn.bias",
-                                          ".attn.masked_bias", ".rotary_emb.inv_freq"};
+    static const char *const endings[] = {".attention.bias",      ".attention.masked_bias",
+                                          ".attn.bias",           ".attn.masked_bias",
+                                          ".rotary_emb.inv_freq", "embeddings.position_ids"};
     static const char *const of_images[] = {"vision_tower.", "multi_modal_projector."};
+    static const char *const of_encoders[] = {"pooler.", "cls.seq_relationship.",
+                                              "sop_classifier."};
     char head[PARAMETER_NAME_BYTES];
     for (size_t i = 0; i < sizeof of_images / sizeof *of_images; i++) {
         const char *found = strstr(name, of_images[i]);
@@ -275,6 +316,12 @@ static bool is_no_parameter(const char *name, const struct config *config)
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (name_ends_in(name, endings[i]))
             return true;
+    for (size_t i = 0; config->end && i < sizeof of_encoders / sizeof *of_encoders; i++)
+        if (strstr(name, of_encoders[i]))
+            return true;
+    family_tensor_name(head, config->family, slot_bias(slot_of_text(SLOT_HEAD)));
+    if (config->end && strcmp(name, head) == 0)
+        return true;
     family_tensor_name(head, config->family, slot_of_text(SLOT_HEAD));
     return config->tied && strcmp(name, head) == 0;
 }

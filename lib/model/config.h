@@ -25,7 +25,23 @@ enum {
 };
 
 /* Which linear layers have a bias. */
-enum config_bias { BIAS_QKV = 1, BIAS_OUT = 2, BIAS_MLP = 4, BIAS_LOGITS = 8, BIAS_ALL = 7 };
+enum config_bias {
+    BIAS_QKV = 1,
+    BIAS_OUT = 2,
+    BIAS_MLP = 4,
+    BIAS_LOGITS = 8,
+    BIAS_TRANSFORM = 16, /* the dense layer before the logits */
+    BIAS_ALL = 7
+};
+
+/* What follows the last layer. An encoder's file decides: weights_open. */
+enum model_end {
+    END_LOGITS,        /* of the next token */
+    END_MASKED,        /* logits of the token itself, after a dense layer (BERT) */
+    END_DISCRIMINATOR, /* one logit of each token: whether it was replaced (ELECTRA) */
+    END_POOLED,        /* a dense layer of the first token */
+    END_STREAM,        /* nothing */
+};
 
 /* Properties of single layers, as bits. */
 enum layer_flag {
@@ -98,7 +114,11 @@ struct config {
     unsigned biases;             /* BIAS_…, of the projections */
     const struct family *family; /* names and layouts of tensors */
     size_t n_word;               /* channels of token embeddings that are projected to C; 0: C */
+    bool projects_last;          /* the sum of embeddings is projected, not the token's alone */
     size_t position_offset;      /* row of the first token in the table of positions */
+    bool counted;                /* positions number the tokens that are not padding */
+    long long padding_id;        /* of these */
+    size_t n_segments;           /* rows of the table of segments; 0: none */
     bool embedding_norm;         /* a norm of the embedding */
     bool rms;                    /* RMS norms, else layer norms */
     bool norm_offset;            /* scales of norms are 1 + w */
@@ -117,6 +137,8 @@ struct config {
     long long bos_id, eos_id;                    /* -1: none */
     long long more_ends[CONFIG_ENDS_MAX - 1];    /* further end-of-text tokens */
     size_t more_end_count;
+    enum model_end end;
+    enum activation end_activation;   /* of the dense layer before the logits */
     double initializer_range;         /* standard deviation of initial weights */
     char unread[CONFIG_UNREAD_BYTES]; /* keys of config.json that had no effect */
     struct mechanism mechanism;       /* from options, not config.json; all zero: none */

@@ -22,7 +22,7 @@ enum {
 static bool config_has_other(const struct config *c)
 {
     return c->kind > MODEL_DECODER || c->rotary.scaling > ROTARY_LONGROPE ||
-           c->biases > (BIAS_ALL | BIAS_LOGITS) ||
+           c->biases > (BIAS_ALL | BIAS_LOGITS | BIAS_TRANSFORM) ||
            config_flags(c) > (LAYER_WINDOW | LAYER_UNROTATED | LAYER_ROTARY_LOCAL);
 }
 
@@ -54,7 +54,9 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(tied, NONE) FIELD(lacks_head, NONE) \
     FIELD(causal, FEATURE(!c->causal, "attention to later tokens", RUN | EXPLAIN)) \
     FIELD(cross, NONE) FIELD(projections, NONE) FIELD(out_proj, NONE) FIELD(biases, NONE) \
-    FIELD(family, NONE) FIELD(n_word, NONE) FIELD(position_offset, NONE) \
+    FIELD(family, NONE) FIELD(n_word, NONE) FIELD(projects_last, NONE) \
+    FIELD(position_offset, NONE) FIELD(counted, NONE) FIELD(padding_id, NONE) \
+    FIELD(n_segments, NONE) \
     FIELD(embedding_norm, NONE) \
     FIELD(rms, FEATURE(c->rms, "RMS norms", ALL)) \
     FIELD(norm_offset, FEATURE(c->norm_offset, "scales of norms that are 1 + w", ALL)) \
@@ -66,6 +68,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(rotary_local, NONE) FIELD(window, NONE) FIELD(score_cap, NONE) FIELD(logit_cap, NONE) \
     FIELD(residual_scale, NONE) FIELD(logit_divisor, NONE) ARRAY(layer_flags, NONE) \
     FIELD(bos_id, NONE) FIELD(eos_id, NONE) ARRAY(more_ends, NONE) FIELD(more_end_count, NONE) \
+    FIELD(end, NONE) FIELD(end_activation, NONE) \
     FIELD(initializer_range, NONE) ARRAY(unread, NONE) FIELD(mechanism, NONE)
 
 #define SUBLAYER_FEATURES(FIELD, ARRAY, FEATURE) \
@@ -96,26 +99,29 @@ static bool sublayer_has_other(const struct sublayer *s)
                   RUN | EXPLAIN | CIRCUITS) \
           FEATURE(e->positions == POSITIONS_SINES_OFFSET, "sines before cosines", \
                   RUN | ATTRIBUTE | PATCH) \
-          FEATURE(e->positions == POSITIONS_SINES_HALVES || e->counted || \
+          FEATURE(e->positions == POSITIONS_SINES_HALVES || \
                   e->positions > POSITIONS_SINES_OFFSET, \
                   "another kind of positions", NOTHING)) \
     FIELD(first, FEATURE(e->first > 0, "positions that begin later", ALL)) \
-    FIELD(counted, NONE) FIELD(segments, FEATURE(e->segments, "segments", NOTHING)) \
+    FIELD(counted, FEATURE(e->counted, "positions without padding", RUN)) FIELD(padding, NONE) \
+    FIELD(segments, FEATURE(e->segments, "segments", RUN)) \
     FIELD(norm, FEATURE(e->norm, "a norm of embeddings", ANALYSIS)) \
     FIELD(project, \
-          FEATURE(e->project != PROJECT_NEVER, "a projection of embeddings", ANALYSIS))
+          FEATURE(e->project != PROJECT_NEVER, "a projection of embeddings", ANALYSIS) \
+          FEATURE(e->project == PROJECT_LAST, "a projection of positions", RUN))
 
 #define UNEMBED_FEATURES(FIELD, ARRAY, FEATURE) \
     FIELD(norm, FEATURE(!u->norm, "a last stream without a norm", ANALYSIS)) \
     FIELD(project, NONE) \
-    FIELD(transform, FEATURE(e->project == PROJECT_LAST || u->transform || \
-                             u->first_only || (u->head && u->input_factor != 1), \
-                             "another kind of end", NOTHING)) \
-    FIELD(first_only, NONE) FIELD(head, NONE) FIELD(tied, NONE) \
+    FIELD(dense, FEATURE(u->dense, "a dense layer at the end", RUN)) \
+    FIELD(activation, NONE) FIELD(dense_norm, NONE) FIELD(first_only, NONE) FIELD(head, NONE) \
+    FIELD(tied, NONE) \
     FIELD(bias, FEATURE(u->bias, "a bias of the logits", ALL)) \
-    FIELD(rows, NONE) FIELD(input_factor, NONE) \
+    FIELD(rows, NONE) \
+    FIELD(input_factor, FEATURE(u->head && u->input_factor != 1, "another kind of end", NOTHING)) \
     FIELD(divisor, FEATURE(u->divisor > 0, "divided logits", ALL)) \
-    FIELD(cap, FEATURE(u->cap > 0, "soft caps of logits", ANALYSIS))
+    FIELD(cap, FEATURE(u->cap > 0, "soft caps of logits", ANALYSIS)) \
+    FIELD(at_dense, NONE) FIELD(at_result, NONE)
 
 #define HEAD_FEATURES(FIELD, ARRAY, FEATURE) \
     FIELD(by, FEATURE(s->head.by == HEADS_AS_IS, "queries that are the input", RUN | EXPLAIN) \

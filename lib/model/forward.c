@@ -44,6 +44,17 @@ static size_t in_cache(const struct cache *cache)
     return cache ? cache->count : 0;
 }
 
+/* Refuse segments that the table of a model lacks. A model without a table ignores them. */
+static int check_segments(const struct config *config, const struct text *text, struct err *err)
+{
+    for (size_t i = 0; text->segments && config->n_segments && i < text->count; i++)
+        if (text->segments[i] >= config->n_segments)
+            return err_set(err,
+                           "token %zu: expected a segment below type_vocab_size = %zu, found %u", i,
+                           config->n_segments, text->segments[i]);
+    return 0;
+}
+
 static int check_text(const struct config *config, const struct text *text, struct err *err)
 {
     size_t past = in_cache(text->cache);
@@ -51,7 +62,8 @@ static int check_text(const struct config *config, const struct text *text, stru
     assert(!text->cache || text->cache->config == config);
     assert(!text->source_cache == !(text->cache && config->n_encoder_layer));
     assert(!encoded || encoded == text->source_count);
-    if (batch_check_ids(config, text->ids, text->count, past, err))
+    if (batch_check_ids(config, text->ids, text->count, past, err) ||
+        check_segments(config, text, err))
         return -1;
     if (!config->cross)
         return text->source_ids
@@ -141,6 +153,26 @@ struct batch batch_at_sources(const struct batch *batch)
 
 /* --- the embedding ---------------------------------------------------------------------------- */
 
+/* Add the embeddings of segments and positions to the rows of a text. */
+static void add_places(struct pass *pass, const struct embed_rule *rule, size_t index,
+                       struct matrix rows)
+{
+    const struct text *text = &pass->batch->texts[index];
+    size_t past = pass->batch->past[index], next = past;
+    bool placed = !mechanism_lacks(&pass->config->mechanism, PART_POSITIONS);
+    for (size_t i = 0; i < rows.rows; i++) {
+        float *row = rows.data + i * rows.stride;
+        bool counts = !rule->counted || text->ids[i] != rule->padding;
+        if (rule->segments)
+            weights_add_segment(pass->weights, row, text->segments ? text->segments[i] : 0);
+        if (placed && rule->positions == POSITIONS_TABLE)
+            weights_add_position(pass->weights, row, counts ? next : SIZE_MAX);
+        next += counts;
+    }
+    if (placed && (rule->positions == POSITIONS_SINES || rule->positions == POSITIONS_SINES_OFFSET))
+        add_sinusoids(rows, rule->first + past, rule->positions == POSITIONS_SINES_OFFSET);
+}
+
 static enum pass_state embed(struct pass *pass)
 {
     const struct stack stack = stack_read(pass->config, pass->part);
@@ -150,8 +182,7 @@ static enum pass_state embed(struct pass *pass)
     struct matrix tokens = x;          /* [T, width] */
     struct weight projection;
     struct norm norm;
-    bool placed = !mechanism_lacks(&pass->config->mechanism, PART_POSITIONS);
-    if (rule->project == PROJECT_TOKENS) {
+    if (rule->project != PROJECT_NEVER) {
         tokens = (struct matrix){NULL, x.rows, rule->width, rule->width};
         tokens.data =
             arena_alloc(pass->arena, x.rows * rule->width, sizeof *tokens.data, pass->err);
@@ -167,19 +198,17 @@ static enum pass_state embed(struct pass *pass)
         }
     if (rule->project == PROJECT_TOKENS)
         linear(pass->machine, x, tokens, &projection, ACTIVATION_NONE);
-    for (size_t s = 0; placed && s < batch->count; s++) {
-        struct matrix rows = matrix_rows(x, batch->queries[s].first, batch->queries[s].count);
-        for (size_t i = 0; rule->positions == POSITIONS_TABLE && i < rows.rows; i++)
-            weights_add_position(pass->weights, rows.data + i * rows.stride, batch->past[s] + i);
-        if (rule->positions == POSITIONS_SINES || rule->positions == POSITIONS_SINES_OFFSET)
-            add_sinusoids(rows, rule->first + batch->past[s],
-                          rule->positions == POSITIONS_SINES_OFFSET);
-    }
+    struct matrix sum = rule->project == PROJECT_LAST ? tokens : x;
+    for (size_t s = 0; s < batch->count; s++)
+        add_places(pass, rule, s,
+                   matrix_rows(sum, batch->queries[s].first, batch->queries[s].count));
     if (rule->norm) {
         if (weights_norm(pass->weights, slot_of_text(SLOT_EMBED_NORM), &norm, pass->err))
             return PASS_FAILED;
-        pass_norm(pass, x, x, &norm);
+        pass_norm(pass, sum, sum, &norm);
     }
+    if (rule->project == PROJECT_LAST)
+        linear(pass->machine, x, sum, &projection, ACTIVATION_NONE);
     PASS_TRY(pass_check_rows(pass, SITE_EMBEDDING, 0, x));
     return tap_rows(pass, SITE_EMBEDDING, 0, x);
 }
@@ -501,10 +530,12 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
 
 /* --- logits ----------------------------------------------------------------------------------- */
 
-/* The rows whose logits are needed: all, or the last of each text, copied one after the other. */
-static int choose_rows(struct pass *pass, struct matrix *y)
+/* The rows that are needed: the first of each text; or those with logits, all or the last of each
+ * text; copied one after the other. */
+static int choose_rows(struct pass *pass, struct matrix *y, bool first)
 {
-    struct matrix wanted = {NULL, pass->scratch.logits.rows, y->columns, y->columns};
+    size_t rows = first ? pass->batch->count : pass->scratch.logits.rows;
+    struct matrix wanted = {NULL, rows, y->columns, y->columns};
     if (wanted.rows == y->rows)
         return 0;
     wanted.data =
@@ -512,10 +543,11 @@ static int choose_rows(struct pass *pass, struct matrix *y)
     if (!wanted.data)
         return -1;
     for (size_t s = 0; s < pass->batch->count; s++) {
-        struct span to = pass_logit_rows(pass, s);
-        struct span rows = pass->batch->queries[s];
+        struct span to = first ? (struct span){s, 1} : pass_logit_rows(pass, s);
+        struct span from = pass->batch->queries[s];
+        size_t skipped = first ? 0 : from.count - to.count;
         copy_rows(matrix_rows(wanted, to.first, to.count),
-                  matrix_rows(*y, rows.first + rows.count - to.count, to.count));
+                  matrix_rows(*y, from.first + skipped, to.count));
     }
     *y = wanted;
     return 0;
@@ -551,6 +583,30 @@ static int project_out(struct pass *pass, struct matrix *y)
     return 0;
 }
 
+/* The dense layer before the last matrix: y = norm(act(y · W + b)), of all rows, or of the first of
+ * each text. */
+static int transform(struct pass *pass, const struct unembed_rule *rule, struct matrix *y)
+{
+    struct weight weight;
+    struct norm norm;
+    if (!rule->dense)
+        return 0;
+    if ((rule->first_only && choose_rows(pass, y, true)) ||
+        weights_matrix(pass->weights, slot_of_text((int)rule->dense), &weight, pass->err) ||
+        (rule->dense_norm &&
+         weights_norm(pass->weights, slot_of_text(SLOT_TRANSFORM_NORM), &norm, pass->err)))
+        return -1;
+    struct matrix out = {NULL, y->rows, weight.out, weight.out};
+    out.data = arena_alloc(pass->arena, out.rows * out.columns, sizeof *out.data, pass->err);
+    if (!out.data)
+        return -1;
+    linear(pass->machine, out, *y, &weight, rule->activation);
+    if (rule->dense_norm)
+        pass_norm(pass, out, out, &norm);
+    *y = out;
+    return 0;
+}
+
 /* logits [T, V] = cap((y [T, C] · unembedding [C, V] + bias) / divisor) */
 static int make_logits(struct pass *pass, struct matrix logits, struct matrix y)
 {
@@ -573,18 +629,35 @@ static int make_logits(struct pass *pass, struct matrix logits, struct matrix y)
     return 0;
 }
 
+/* One logit of each token [T, 1]. */
+static enum pass_state discriminate(struct pass *pass, struct matrix y)
+{
+    struct weight weight;
+    struct matrix logits = {NULL, y.rows, 1, 1};
+    logits.data = arena_alloc(pass->arena, y.rows, sizeof *logits.data, pass->err);
+    if (!logits.data ||
+        weights_matrix(pass->weights, slot_of_text(SLOT_DISCRIMINATOR_HEAD), &weight, pass->err))
+        return PASS_FAILED;
+    linear(pass->machine, logits, y, &weight, ACTIVATION_NONE);
+    return tap_rows(pass, SITE_DISCRIMINATOR, 0, logits);
+}
+
 static enum pass_state unembed(struct pass *pass, struct matrix y)
 {
-    bool changes =
-        stack_read(pass->config, PART_SENTENCE).unembed.bias || pass_edits(pass, SITE_LOGITS, 0);
+    const struct unembed_rule rule = stack_read(pass->config, PART_SENTENCE).unembed;
+    bool changes = rule.bias || pass_edits(pass, SITE_LOGITS, 0);
     struct likeliest *likeliest = changes ? NULL : pass->tap->likeliest;
-    if (project_out(pass, &y))
+    if (project_out(pass, &y) || transform(pass, &rule, &y))
         return PASS_FAILED;
+    if (rule.at_dense)
+        PASS_TRY(tap_rows(pass, rule.at_dense, 0, y));
+    if (rule.at_result != SITE_LOGITS)
+        return rule.at_result ? discriminate(pass, y) : PASS_ON;
     if (likeliest && choose_likeliest(pass, y))
         return PASS_FAILED;
     if (likeliest && likeliest->known)
         return PASS_OVER;
-    if (choose_rows(pass, &y) || make_logits(pass, pass->scratch.logits, y))
+    if (choose_rows(pass, &y, false) || make_logits(pass, pass->scratch.logits, y))
         return PASS_FAILED;
     return tap_rows(pass, SITE_LOGITS, 0, pass->scratch.logits);
 }
@@ -775,7 +848,8 @@ int forward_logits(const struct run *run, struct matrix logits, struct matrix st
         if (!norm->data || norm_last(&pass, &stream))
             return -1;
     }
-    if (project_out(&pass, &stream))
+    const struct unembed_rule rule = stack_read(run->config, PART_SENTENCE).unembed;
+    if (project_out(&pass, &stream) || transform(&pass, &rule, &stream))
         return -1;
     return make_logits(&pass, logits, stream);
 }

@@ -31,8 +31,9 @@ struct text {
     size_t source_count;
     struct cache *cache;        /* tokens before the ids, not shared with other texts; or NULL */
     struct cache *source_cache; /* with a cache and an encoder: that of the source */
-    size_t whole_count;  /* tokens of the whole text, if it continues after the ids; some scalings
+    size_t whole_count; /* tokens of the whole text, if it continues after the ids; some scalings
                             of rotary embeddings depend on it; 0: it ends with the ids */
+    const unsigned char *segments; /* [count]; NULL: all 0 */
     size_t prompt_count; /* tokens that indices in edits refer to, and that values of other texts
                             replace; 0: all tokens, cached ones included */
 };

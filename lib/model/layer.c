@@ -148,6 +148,40 @@ enum site sublayer_end(const struct sublayer *s)
     return end;
 }
 
+static struct unembed_rule read_end(const struct config *c)
+{
+    struct unembed_rule rule = {
+        .norm = c->final_norm,
+        .project = c->n_word && !c->projects_last,
+        .head = c->end <= END_DISCRIMINATOR,
+        .tied = config_ties(c),
+        .bias = c->biases & BIAS_LOGITS,
+        .rows = c->vocab_size,
+        .input_factor = 1,
+        .divisor = c->logit_divisor,
+        .cap = c->logit_cap,
+        .at_result = c->end <= END_MASKED ? SITE_LOGITS : SITE_EMBEDDING,
+    };
+    if (c->end == END_MASKED) {
+        rule.dense = SLOT_TRANSFORM;
+        rule.dense_norm = true;
+        rule.activation = c->end_activation;
+        rule.at_dense = SITE_TRANSFORM;
+    } else if (c->end == END_DISCRIMINATOR) {
+        rule.dense = SLOT_DISCRIMINATOR;
+        rule.activation = c->activation;
+        rule.tied = false;
+        rule.rows = 1;
+        rule.at_result = SITE_DISCRIMINATOR;
+    } else if (c->end == END_POOLED) {
+        rule.dense = SLOT_POOLER;
+        rule.activation = ACTIVATION_TANH;
+        rule.first_only = true;
+        rule.at_dense = SITE_POOLED;
+    }
+    return rule;
+}
+
 struct stack stack_read(const struct config *c, enum site_part part)
 {
     bool of_text = part == PART_SENTENCE;
@@ -164,22 +198,17 @@ struct stack stack_read(const struct config *c, enum site_part part)
                                    ? (c->sines_first ? POSITIONS_SINES_OFFSET : POSITIONS_SINES)
                                    : POSITIONS_TABLE,
                   .first = c->position_offset,
+                  .counted = c->counted,
+                  .padding = c->padding_id,
+                  .segments = of_text ? c->n_segments : 0,
                   .norm = c->embedding_norm,
-                  .project = c->n_word ? PROJECT_TOKENS : PROJECT_NEVER},
+                  .project = !c->n_word         ? PROJECT_NEVER
+                             : c->projects_last ? PROJECT_LAST
+                                                : PROJECT_TOKENS},
         .unembed = {.norm = c->final_norm && (of_text || c->n_encoder_layer)},
     };
     if (of_text && c->style != STYLE_BARE)
-        stack.unembed = (struct unembed_rule){
-            .norm = c->final_norm,
-            .project = c->n_word,
-            .head = true,
-            .tied = config_ties(c),
-            .bias = c->biases & BIAS_LOGITS,
-            .rows = c->vocab_size,
-            .input_factor = 1,
-            .divisor = c->logit_divisor,
-            .cap = c->logit_cap,
-        };
+        stack.unembed = read_end(c);
     return stack;
 }
 

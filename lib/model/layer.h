@@ -110,24 +110,29 @@ struct embed_rule {
         POSITIONS_SINES_HALVES, /* all sines, then all cosines (Marian) */
         POSITIONS_SINES_OFFSET, /* the same with other angles (M2M-100) */
     } positions;
-    size_t first;    /* row of the first token's position */
-    bool counted;    /* positions number the tokens that are not padding */
-    size_t segments; /* rows of the table of segments; 0: none */
+    size_t first;      /* row of the first token's position */
+    bool counted;      /* positions number the tokens that are not padding */
+    long long padding; /* of these: it has the row before the first */
+    size_t segments;   /* rows of the table of segments; 0: none */
     bool norm;
     enum { PROJECT_NEVER, PROJECT_TOKENS, PROJECT_LAST } project; /* before positions; after all */
 };
 
 /* From the last stream to what the model returns. */
 struct unembed_rule {
-    bool norm;       /* ln_f; in an encoder with a decoder all there is */
-    bool project;    /* to the width of the table of tokens */
-    bool transform;  /* a dense layer with an activation and a norm, before the last matrix */
-    bool first_only; /* which reads only the first token: a pooler */
+    bool norm;          /* ln_f; in an encoder with a decoder all there is */
+    bool project;       /* to the width of the table of tokens */
+    enum slot_id dense; /* a dense layer with an activation, before the last matrix, or SLOT_NONE */
+    enum activation activation;
+    bool dense_norm; /* and a norm: SLOT_TRANSFORM_NORM */
+    bool first_only; /* the dense layer reads only the first token: a pooler */
     bool head;       /* a last matrix [width, rows] */
     bool tied, bias; /* it is the table of tokens; with a bias */
     size_t rows;
     float input_factor; /* of what the last matrix reads */
     float divisor, cap; /* of the logits: logit / divisor, then cap · tanh(logit / cap); 0: none */
+    enum site at_dense,
+        at_result; /* of the dense layer and the last matrix; SITE_EMBEDDING: none */
 };
 
 /* A stack of layers with its two ends: a text's (PART_SENTENCE), or its encoder's (PART_SOURCE),

@@ -20,6 +20,7 @@
     PROPERTY(K_NORMED, c->head_norm.k) PROPERTY(HEAD_SHIFT, c->head_norm.shift) \
     PROPERTY(SCALE, !c->norm_plain) PROPERTY(XIELU, c->xielu) \
     PROPERTY(EMBEDDING_NORM, c->embedding_norm) PROPERTY(PROJECTED, c->n_word) \
+    PROPERTY(PROJECTED_LAST, c->projects_last) PROPERTY(OF_TRANSFORM, c->biases & BIAS_TRANSFORM) \
     PROPERTY(OF_QKV, c->biases & BIAS_QKV) PROPERTY(OF_OUT, c->biases & BIAS_OUT) \
     PROPERTY(OF_MLP, c->biases & BIAS_MLP) PROPERTY(OF_LOGITS, c->biases & BIAS_LOGITS)
 /* clang-format on */
@@ -29,14 +30,15 @@
 #define VALUE(name, has) | ((has) ? name : 0)
 
 enum { PROPERTIES(INDEX) PROPERTY_COUNT };
-enum { ANY = 0, PROPERTIES(BIT) NEVER = 1 << PROPERTY_COUNT };
+/* ALONE: a bias that does not need what its matrix needs. */
+enum { ANY = 0, PROPERTIES(BIT) NEVER = 1 << PROPERTY_COUNT, ALONE = NEVER << 1 };
 
 static int properties_of(const struct config *c)
 {
     return 0 PROPERTIES(VALUE);
 }
 
-/* An axis of a shape. */
+/* An axis of a shape. If the first has no elements, there is no such parameter. */
 enum axis {
     AXIS_NONE,
     AXIS_ONE,
@@ -44,6 +46,14 @@ enum axis {
     AXIS_POSITIONS, /* with those before the first */
     AXIS_CHANNELS,  /* of the residual stream */
     AXIS_WORD,      /* channels of a token's embedding */
+    AXIS_TABLES,    /* of those of a position and a segment, and their norm */
+    AXIS_SEGMENTS,
+    AXIS_NARROW, /* of the projection before the unembedding */
+    AXIS_LOGITS, /* words, if the model ends with logits; channels of other ends */
+    AXIS_TRANSFORM,
+    AXIS_DISCRIMINATOR,
+    AXIS_DISCRIMINATOR_LOGIT,
+    AXIS_POOLER,
     AXIS_Q_NORM,
     AXIS_K_NORM,
     AXIS_Q_OWN, /* heads whose norms have scales of their own; 0: none */
@@ -66,6 +76,14 @@ static size_t axis_size(enum axis axis, const struct config *c)
         [AXIS_POSITIONS] = c->n_positions + c->position_offset,
         [AXIS_CHANNELS] = c->n_embd,
         [AXIS_WORD] = config_word_width(c),
+        [AXIS_TABLES] = c->projects_last ? config_word_width(c) : c->n_embd,
+        [AXIS_SEGMENTS] = c->n_segments,
+        [AXIS_NARROW] = c->projects_last ? 0 : c->n_word,
+        [AXIS_LOGITS] = c->end <= END_MASKED ? c->vocab_size : 0,
+        [AXIS_TRANSFORM] = c->end == END_MASKED ? config_word_width(c) : 0,
+        [AXIS_DISCRIMINATOR] = c->end == END_DISCRIMINATOR ? c->n_embd : 0,
+        [AXIS_DISCRIMINATOR_LOGIT] = c->end == END_DISCRIMINATOR,
+        [AXIS_POOLER] = c->end == END_POOLED ? c->n_embd : 0,
         [AXIS_Q_NORM] = (whole ? c->n_head : 1) * c->d_k,
         [AXIS_K_NORM] = (whole ? c->n_kv_head : 1) * c->d_k,
         [AXIS_Q_OWN] = c->head_norm.own ? c->n_head : 0,
@@ -89,12 +107,18 @@ static const struct parameter_row {
 } rows[SLOTS / 2] = {
     [SLOT_NONE / 2] = {{AXIS_NONE}, NEVER, NEVER},
     [SLOT_TOKENS / 2] = {{AXIS_VOCABULARY, AXIS_WORD}, ANY, NEVER},
-    [SLOT_POSITIONS / 2] = {{AXIS_POSITIONS, AXIS_CHANNELS}, BLOCKS | LEARNED_POSITIONS, NEVER},
-    [SLOT_EMBED_NORM / 2] = {{AXIS_CHANNELS}, EMBEDDING_NORM | SCALE, SHIFT},
-    [SLOT_EMBED_PROJECT / 2] = {{AXIS_CHANNELS, AXIS_WORD}, PROJECTED, NEVER},
-    [SLOT_PROJECT_OUT / 2] = {{AXIS_WORD, AXIS_CHANNELS}, PROJECTED, NEVER},
+    [SLOT_POSITIONS / 2] = {{AXIS_POSITIONS, AXIS_TABLES}, BLOCKS | LEARNED_POSITIONS, NEVER},
+    [SLOT_SEGMENTS / 2] = {{AXIS_SEGMENTS, AXIS_TABLES}, ANY, NEVER},
+    [SLOT_EMBED_NORM / 2] = {{AXIS_TABLES}, EMBEDDING_NORM | SCALE, SHIFT},
+    [SLOT_EMBED_PROJECT / 2] = {{AXIS_CHANNELS, AXIS_WORD}, PROJECTED, PROJECTED_LAST},
+    [SLOT_PROJECT_OUT / 2] = {{AXIS_NARROW, AXIS_CHANNELS}, ANY, NEVER},
     [SLOT_FINAL_NORM / 2] = {{AXIS_CHANNELS}, BLOCKS | FINAL_NORM | SCALE, SHIFT},
-    [SLOT_HEAD / 2] = {{AXIS_VOCABULARY, AXIS_WORD}, BLOCKS | UNTIED, OF_LOGITS},
+    [SLOT_POOLER / 2] = {{AXIS_POOLER, AXIS_CHANNELS}, ANY, ANY},
+    [SLOT_TRANSFORM / 2] = {{AXIS_TRANSFORM, AXIS_CHANNELS}, ANY, OF_TRANSFORM},
+    [SLOT_TRANSFORM_NORM / 2] = {{AXIS_TRANSFORM}, SCALE, SHIFT},
+    [SLOT_DISCRIMINATOR / 2] = {{AXIS_DISCRIMINATOR, AXIS_CHANNELS}, ANY, ANY},
+    [SLOT_DISCRIMINATOR_HEAD / 2] = {{AXIS_DISCRIMINATOR_LOGIT, AXIS_CHANNELS}, ANY, ANY},
+    [SLOT_HEAD / 2] = {{AXIS_LOGITS, AXIS_WORD}, BLOCKS | UNTIED, ALONE | BLOCKS | OF_LOGITS},
     [SLOT_NORM_1 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORMS_IN | SCALE, SHIFT},
     [SLOT_Q / 2] = {{AXIS_QUERIES, AXIS_CHANNELS}, PROJECTIONS, OF_QKV},
     [SLOT_K / 2] = {{AXIS_KEYS, AXIS_CHANNELS}, PROJECTIONS, OF_QKV},
@@ -138,7 +162,8 @@ size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct co
 {
     const struct parameter_row *row = &rows[slot.id / 2];
     bool is_bias = slot.id & 1;
-    int needs = row->needs | (is_bias ? row->bias_needs : 0);
+    bool alone = is_bias && row->bias_needs & ALONE;
+    int needs = (alone ? 0 : row->needs) | (is_bias ? row->bias_needs & ~ALONE : 0);
     long long count = (long long)slot_count(slot.id, config);
     if (slot.expert >= count || (slot.expert < 0) != !count)
         return 0;
@@ -146,7 +171,7 @@ size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct co
         return 0;
     shape[0] = axis_size(row->shape[0], config);
     shape[1] = axis_size(is_bias ? AXIS_NONE : row->shape[1], config);
-    return is_bias || row->shape[1] == AXIS_NONE ? 1 : 2;
+    return !shape[0] ? 0 : is_bias || row->shape[1] == AXIS_NONE ? 1 : 2;
 }
 
 bool slot_exists(struct slot slot, const struct config *config)

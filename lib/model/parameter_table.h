@@ -20,10 +20,16 @@ enum slot_id {
     SLOT(NONE),
     SLOT(TOKENS), /* embeddings [V, C] */
     SLOT(POSITIONS),
+    SLOT(SEGMENTS),
     SLOT(EMBED_NORM),
     SLOT(EMBED_PROJECT), /* from the channels of embeddings to those of the residual stream */
     SLOT(PROJECT_OUT),   /* and back */
     SLOT(FINAL_NORM),
+    SLOT(POOLER),
+    SLOT(TRANSFORM), /* the dense layer before the unembedding */
+    SLOT(TRANSFORM_NORM),
+    SLOT(DISCRIMINATOR), /* the one before the logit of the discriminator */
+    SLOT(DISCRIMINATOR_HEAD),
     SLOT(HEAD),   /* the unembedding [V, C] */
     SLOT(NORM_1), /* from here on: of each layer; first those of its attention */
     SLOT(Q),

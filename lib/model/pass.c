@@ -280,6 +280,8 @@ struct span pass_rows(const struct pass *pass, enum site site, size_t text)
 {
     if (site == SITE_LOGITS)
         return pass_logit_rows(pass, text);
+    if (site == SITE_POOLED)
+        return (struct span){text, 1};
     bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
     return (of_keys ? pass->batch->keys : pass->batch->queries)[text];
 }

@@ -90,10 +90,13 @@ const struct site_row site_rows[SITE_IDS] = {
     OF_LAYERS(RESID_POST, "resid_post", TOKEN_CHANNEL, HOOK("hook_resid_post"),
               ALSO_ENCODER("residual stream after the block")),
     OF_MODEL(LN_F, "ln_f", TOKEN_CHANNEL, "ln_final.hook_out", ALSO_ENCODER("final layer norm")),
-    RESERVED(TRANSFORM, "transform", TOKEN_CHANNEL, false, "dense layer before the logits"),
-    RESERVED(POOLED, "pooled", TOKEN_CHANNEL, false, "dense layer of the first token"),
-    RESERVED(DISCRIMINATOR, "discriminator", TOKEN_CHANNEL, false, "logit of a replaced token"),
-    OF_MODEL(LOGITS, "logits", TOKEN_WORD, "unembed.hook_out", "logits of the next token"),
+    OF_MODEL(TRANSFORM, "transform", TOKEN_CHANNEL, "mlm_head.ln.hook_normalized",
+             "input of the unembedding of a masked model: a dense layer and its norm"),
+    OF_MODEL(POOLED, "pooled", FIRST_CHANNEL, NULL, "dense layer of the first token"),
+    OF_MODEL(DISCRIMINATOR, "discriminator", TOKEN_CHANNEL, NULL,
+             "logit of each token: whether it was replaced"),
+    OF_MODEL(LOGITS, "logits", TOKEN_WORD, "unembed.hook_out",
+             "logits of the next token (of a masked model: of the token itself)"),
     OF_MAPS(VALUE_WEIGHTED, "value_weighted", HEAD_QUERY_KEY, NULL,
             "weight times the norm of the value: weight |v|"),
     OF_MAPS(NORM_WEIGHTED, "norm_weighted", HEAD_QUERY_KEY, NULL,
@@ -136,6 +139,7 @@ const char *site_axis_name(enum site site, size_t axis)
 {
     static const char *const names[][3] = {
         [AXES_TOKEN_CHANNEL] = {"token", "channel"},
+        [AXES_FIRST_CHANNEL] = {"token", "channel"},
         [AXES_TOKEN_WORD] = {"token", "word"},
         [AXES_HEAD_TOKEN_DIM] = {"head", "token", "dim"},
         [AXES_GROUP_TOKEN_DIM] = {"kv_head", "token", "dim"},
@@ -148,7 +152,7 @@ const char *site_axis_name(enum site site, size_t axis)
 bool site_has_heads(enum site site)
 {
     enum site_axes axes = site_row(site)->axes;
-    return axes != AXES_TOKEN_CHANNEL && axes != AXES_TOKEN_WORD && axes != AXES_QUERY_KEY;
+    return axes >= AXES_HEAD_TOKEN_DIM && axes != AXES_QUERY_KEY;
 }
 
 bool site_find(const char *name, size_t size, enum site *site)
@@ -235,8 +239,12 @@ bool site_exists(const struct config *config, enum site site)
         return part == PART_SENTENCE || (part == PART_SOURCE && config->cross);
     case SITE_LN_F:
         return part != PART_CROSS && stack_read(config, part).unembed.norm;
+    case SITE_TRANSFORM:
+    case SITE_POOLED:
+        return part == PART_SENTENCE && stack_read(config, part).unembed.at_dense == site;
+    case SITE_DISCRIMINATOR:
     case SITE_LOGITS:
-        return part == PART_SENTENCE && stack_read(config, part).unembed.head;
+        return part == PART_SENTENCE && stack_read(config, part).unembed.at_result == site;
     default:
         break;
     }
@@ -262,7 +270,11 @@ static size_t channels(const struct config *c, enum site site)
     enum site id = site_id(site);
     if (id == SITE_MLP_ACT || id == SITE_MLP_GATE || id == SITE_MLP_UP)
         return c->n_inner;
-    return site == SITE_ATTN_OUT ? config_out_width(c) : c->n_embd;
+    if (id == SITE_DISCRIMINATOR)
+        return 1;
+    return id == SITE_TRANSFORM    ? config_word_width(c)
+           : site == SITE_ATTN_OUT ? config_out_width(c)
+                                   : c->n_embd;
 }
 
 bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
@@ -293,6 +305,10 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
         sizes[0] = heads < config->n_kv_head ? heads : config->n_kv_head;
         sizes[1] = keys;
         sizes[2] = id == SITE_V ? config->d_v : config->d_k;
+        break;
+    case AXES_FIRST_CHANNEL:
+        sizes[1] = 1;
+        sizes[2] = channels(config, site);
         break;
     case AXES_TOKEN_CHANNEL:
         sizes[2] = channels(config, site);

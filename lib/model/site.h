@@ -108,9 +108,10 @@ enum site site_next(enum site site);
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* The axes of a site: two or three. */
+/* The axes of a site: two or three; those without heads come first. */
 enum site_axes {
     AXES_TOKEN_CHANNEL,   /* [T, C] */
+    AXES_FIRST_CHANNEL,   /* [1, C]: of the first token */
     AXES_TOKEN_WORD,      /* [T, V]: a column for each entry of the vocabulary */
     AXES_HEAD_TOKEN_DIM,  /* [H, T, D]: query heads */
     AXES_GROUP_TOKEN_DIM, /* [Hkv, S, D]: key/value heads, tokens of the keys */

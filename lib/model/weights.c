@@ -59,13 +59,14 @@ static int find_tensors(struct weights *weights, struct map *wanted, struct err 
     return checkpoint_check_names(&weights->checkpoint, config, wanted, err);
 }
 
-int weights_open(struct weights *weights, const struct config *config, const struct folder *folder,
+int weights_open(struct weights *weights, struct config *config, const struct folder *folder,
                  struct err *err)
 {
     struct map wanted = {0};
     *weights = (struct weights){.config = config, .packing_bytes = SIZE_MAX};
     if (checkpoint_open(&weights->checkpoint, folder, err))
         return -1;
+    checkpoint_find_end(&weights->checkpoint, config);
     int failed = checkpoint_check_names(&weights->checkpoint, config, NULL, err) ||
                  find_tensors(weights, &wanted, err);
     map_release(&wanted);
@@ -446,22 +447,33 @@ void weights_embed_token(const struct weights *weights, float *y, uint32_t id)
     dtype_to_float(y, safetensors_row(wte, id), wte->dtype, wte->shape[1]);
 }
 
-void weights_add_position(const struct weights *weights, float *y, size_t position)
+/* Add a row of the table of a slot, if there is one. */
+static void add_row(const struct weights *weights, float *y, int id, size_t index)
 {
     enum { PART = 256 };
     float part[PART];
-    const struct parameter *p = parameter_at(weights, slot_of_text(SLOT_POSITIONS));
+    const struct parameter *p = parameter_at(weights, slot_of_text(id));
     if (!p)
         return;
-    const struct safetensors_entry *wpe = p->found.entry;
-    const char *row = safetensors_row(wpe, position + weights->config->position_offset);
-    size_t step = dtype_bytes(wpe->dtype, PART);
-    for (size_t done = 0; done < wpe->shape[1]; done += PART, row += step) {
-        size_t count = num_min(wpe->shape[1] - done, PART);
-        dtype_to_float(part, row, wpe->dtype, count);
+    const struct safetensors_entry *table = p->found.entry;
+    const char *row = safetensors_row(table, index);
+    size_t step = dtype_bytes(table->dtype, PART);
+    for (size_t done = 0; done < table->shape[1]; done += PART, row += step) {
+        size_t count = num_min(table->shape[1] - done, PART);
+        dtype_to_float(part, row, table->dtype, count);
         for (size_t i = 0; i < count; i++)
             y[done + i] += part[i];
     }
+}
+
+void weights_add_position(const struct weights *weights, float *y, size_t position)
+{
+    add_row(weights, y, SLOT_POSITIONS, position + weights->config->position_offset);
+}
+
+void weights_add_segment(const struct weights *weights, float *y, size_t segment)
+{
+    add_row(weights, y, SLOT_SEGMENTS, segment);
 }
 
 /* --- facts ------------------------------------------------------------------------------------ */

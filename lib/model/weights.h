@@ -49,6 +49,9 @@ bool checkpoint_is_there(const struct folder *folder);
 int checkpoint_open(struct checkpoint *checkpoint, const struct folder *folder, struct err *err);
 void checkpoint_release(struct checkpoint *checkpoint);
 
+/* Set the end of an encoder's config by the tensors that are there. */
+void checkpoint_find_end(const struct checkpoint *checkpoint, struct config *config);
+
 /* Find the tensor of a slot, with a supported type and the shape of its place (family.h). An
  * unembedding that is absent is not found; this is not an error. */
 struct family_place;
@@ -106,9 +109,10 @@ struct weights {
     bool widens;              /* round to rows, not to pairs: set by a pass for its processor */
 };
 
-/* Open the checkpoint and check all tensors. Errors name file and tensor. After a failure there is
- * nothing to release. config and folder must outlive the weights. */
-int weights_open(struct weights *weights, const struct config *config, const struct folder *folder,
+/* Open the checkpoint and check all tensors; those of an encoder decide what its config's end is.
+ * Errors name file and tensor. After a failure there is nothing to release. config and folder must
+ * outlive the weights. */
+int weights_open(struct weights *weights, struct config *config, const struct folder *folder,
                  struct err *err);
 void weights_release(struct weights *weights);
 
@@ -143,9 +147,11 @@ int weights_block(struct weights *weights, int part, size_t layer, struct block_
 int weights_argmax(struct weights *weights, struct machine *machine, struct argmax **argmax,
                    struct err *err);
 
-/* y [C] = the embedding of a token; y += the embedding of a position, if the model has any. */
+/* y [C] = the embedding of a token; y += the embedding of a position, if the model has any (-1: of
+ * padding); y += that of a segment. */
 void weights_embed_token(const struct weights *weights, float *y, uint32_t id);
 void weights_add_position(const struct weights *weights, float *y, size_t position);
+void weights_add_segment(const struct weights *weights, float *y, size_t segment);
 
 /* After a pass with NaN: -1 with a message that names a parameter of this layer (-1: outside the
  * layers) with a number that is not finite; 0 if there is none. */

@@ -652,7 +652,7 @@ static int read_model(struct train_step *step, struct err *err)
     struct new_model *new_model = step->plan.new_model;
     struct weights *model = &step->model;
     step->weights = parameters_of(new_model);
-    return weights_open(model, step->config, &new_model->folder, err) ||
+    return weights_open(model, &new_model->config, &new_model->folder, err) ||
            weights_vector(model, slot_of_text(SLOT_TOKENS), &step->wte, err) ||
            weights_vector(model, slot_of_text(SLOT_POSITIONS), &step->wpe, err) ||
            weights_vector(model, slot_of_text(SLOT_HEAD_BIAS), &step->logit_bias, err) ||

@@ -7,7 +7,7 @@
 
 const struct family *family_at(size_t index)
 {
-    static const struct family *const lists[] = {family_own, family_decoders};
+    static const struct family *const lists[] = {family_own, family_decoders, family_encoders};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (const struct family *family = lists[i]; family->name; family++)
             if (index-- == 0)
@@ -50,8 +50,13 @@ const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct fam
     const struct family_names *names = family->names;
     const struct family_row *row = family_row(family, slot);
     const char *ending = row && row->bare ? "" : slot.id & 1 ? ".bias" : ".weight";
-    const char *prefix = (slot.id & ~1) == SLOT_HEAD ? "" : names->prefix;
+    bool of_end = slot.id >= SLOT_TRANSFORM && slot.id <= SLOT_HEAD_BIAS;
+    const char *prefix = of_end ? "" : names->prefix;
     const char *text = row ? row->name : "?";
+    if (row && row->bias && slot.id & 1) {
+        snprintf(name, PARAMETER_NAME_BYTES, "%s", row->bias);
+        return name;
+    }
     char numbered[PARAMETER_NAME_BYTES / 2];
     const char *number = strstr(text, "{e}");
     if (number) {

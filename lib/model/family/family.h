@@ -19,7 +19,7 @@
 #include "model/config.h"
 #include "model/parameter_table.h"
 
-enum { FAMILY_MEMBERS_MAX = 3, FAMILY_ROWS_MAX = 20 };
+enum { FAMILY_MEMBERS_MAX = 3, FAMILY_ROWS_MAX = 24 };
 
 /* The tensor of a slot, or of several (its members), whose rows it has one after the other. */
 struct family_row {
@@ -35,10 +35,11 @@ struct family_row {
     bool bare;       /* the name is whole: nothing comes after it */
     bool stacked;    /* the tensor has all experts or heads, one after the other: the first axis */
     unsigned char part;
+    const char *bias; /* the whole name of its bias, if it has another; NULL: it has not */
 };
 
 struct family_names {
-    const char *prefix; /* of all but the unembedding; base models lack it, or its first part */
+    const char *prefix; /* of all but SLOT_TRANSFORM to SLOT_HEAD; base models lack it, or a part */
     const char *layers, *source_layers; /* before a layer's number, in the text and its encoder */
     const char *wrapper;                /* what files may have before every name, or NULL */
     const struct family_names *base;    /* names of slots that are not listed here, or NULL */
@@ -64,7 +65,7 @@ struct family {
 
 /* Lists of families; each ends with one without a name. The rows of the first have the order of
  * enum model_kind. */
-extern const struct family family_own[], family_decoders[];
+extern const struct family family_own[], family_decoders[], family_encoders[];
 
 /* A family of any list; NULL: there are no more. */
 const struct family *family_at(size_t index);

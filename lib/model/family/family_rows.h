@@ -26,9 +26,10 @@
     }
 
 /* Defaults of several families. */
-#define DECODER                                                                      \
-    .kind = MODEL_DECODER, .embedding_scale = 1, .final_norm = true, .causal = true, \
-    .projections = true, .out_proj = true, .bos_id = -1, .eos_id = -1, .initializer_range = 0.02
+#define STACK                                                                           \
+    .kind = MODEL_DECODER, .embedding_scale = 1, .projections = true, .out_proj = true, \
+    .bos_id = -1, .eos_id = -1, .initializer_range = 0.02
+#define DECODER STACK, .final_norm = true, .causal = true
 #define RMS DECODER, .rms = true, .gated = true
 #define LLAMA RMS, .style = STYLE_PRE, .epsilon = 1e-6f
 #define SHIFTED DECODER, .norm_shift = true, .epsilon = 1e-5f

@@ -124,6 +124,9 @@ static const struct planted {
     {SET("a projection of embeddings", n_word, 4)},
     {SET("positions that begin later", position_offset, 2)},
     {SET("a norm of embeddings", embedding_norm, true)},
+    {SET("segments", n_segments, 2)},
+    {SET("positions without padding", counted, true)},
+    {SET("a dense layer at the end", end, END_MASKED)},
     {SET("RMS norms", rms, true)},
     {SET("scales of norms that are 1 + w", norm_offset, true)},
     {SET("layer norms without a shift", norm_shift, false)},
@@ -167,7 +170,7 @@ static const struct planted {
     {SET("another kind of sublayer", score_bias, (enum score_bias)(BIAS_BUCKETS + 1))},
     {SET("another kind of attention, norm or rotation", rotary,
          {.scaling = (enum rotary_scaling)(ROTARY_LONGROPE + 1)})},
-    {SET("another kind of attention, norm or rotation", biases, 16)},
+    {SET("another kind of attention, norm or rotation", biases, 32)},
     {SET("another kind of attention, norm or rotation", layer_flags, {8})},
 };
 
@@ -201,8 +204,8 @@ static const struct ruled {
 };
 
 /* Features of the ends of a stack that no field alone makes. */
-static const char *const ends[] = {"sines before cosines", "another kind of positions", "segments",
-                                   "another kind of end"};
+static const char *const ends[] = {"sines before cosines", "another kind of positions",
+                                   "a projection of positions", "another kind of end"};
 
 static bool has(const struct feature_list *list, const char *words)
 {
