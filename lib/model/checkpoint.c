@@ -247,7 +247,7 @@ void checkpoint_find_end(const struct checkpoint *checkpoint, struct config *con
         return;
     for (config->end = END_MASKED; config->end < END_STREAM; config->end++) {
         struct slot slot = slot_of_text(slots[config->end]);
-        family_tensor_name(name, config->family, slot);
+        family_tensor_name(name, config, slot);
         if (find_tensor(checkpoint, name, config->family->names).entry)
             return;
     }
@@ -265,7 +265,7 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
         snprintf(name, sizeof name, "%s.bias", row->name);
         *found = find_exactly(checkpoint, name);
     }
-    family_tensor_name(name, config->family, slot);
+    family_tensor_name(name, config, slot);
     if (!found->entry)
         *found = find_tensor(checkpoint, name, config->family->names);
     bool may_lack =
@@ -319,10 +319,10 @@ static bool is_no_parameter(const char *name, const struct config *config)
     for (size_t i = 0; config->end && i < sizeof of_encoders / sizeof *of_encoders; i++)
         if (strstr(name, of_encoders[i]))
             return true;
-    family_tensor_name(head, config->family, slot_bias(slot_of_text(SLOT_HEAD)));
+    family_tensor_name(head, config, slot_bias(slot_of_text(SLOT_HEAD)));
     if (config->end && strcmp(name, head) == 0)
         return true;
-    family_tensor_name(head, config->family, slot_of_text(SLOT_HEAD));
+    family_tensor_name(head, config, slot_of_text(SLOT_HEAD));
     return config->tied && strcmp(name, head) == 0;
 }
 

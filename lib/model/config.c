@@ -57,9 +57,28 @@ bool config_rotates(const struct config *config)
     return config->rotary.components > 0;
 }
 
+unsigned config_layer_flags(const struct config *config, size_t layer)
+{
+    return layer < CONFIG_FLAGS_MAX ? config->layer_flags[layer] : 0;
+}
+
+size_t config_own_layer(const struct config *config, size_t layer)
+{
+    size_t of_group = config->group_layers;
+    if (!config->n_group)
+        return layer;
+    size_t rounds = config->n_layer / of_group;
+    return layer / of_group * config->n_group / rounds * of_group + layer % of_group;
+}
+
+size_t config_own_layers(const struct config *config, size_t layers)
+{
+    return config->n_group ? config->n_group * config->group_layers : layers;
+}
+
 const struct rotary *config_rotary(const struct config *config, size_t layer)
 {
-    unsigned flags = layer < CONFIG_FLAGS_MAX ? config->layer_flags[layer] : 0;
+    unsigned flags = config_layer_flags(config, layer);
     if (!config_rotates(config) || flags & LAYER_UNROTATED)
         return NULL;
     return flags & LAYER_ROTARY_LOCAL ? &config->rotary_local : &config->rotary;
@@ -75,8 +94,7 @@ unsigned config_flags(const struct config *config)
 
 size_t config_window(const struct config *config, size_t layer)
 {
-    bool has = layer < CONFIG_FLAGS_MAX && config->layer_flags[layer] & LAYER_WINDOW;
-    return has ? config->window : 0;
+    return config_layer_flags(config, layer) & LAYER_WINDOW ? config->window : 0;
 }
 
 bool config_ties(const struct config *config)

@@ -48,6 +48,7 @@ enum layer_flag {
     LAYER_WINDOW = 1,       /* queries attend only to the last `window` keys */
     LAYER_UNROTATED = 2,    /* no rotary embedding */
     LAYER_ROTARY_LOCAL = 4, /* rotary embedding of `rotary_local` */
+    LAYER_FIRST_PLAIN = 8,  /* no norm before attention */
 };
 
 /* Norms of queries and keys: each head by itself, with the same scales [dk], before the rotary
@@ -102,29 +103,30 @@ struct config {
     bool sines_first;      /* all sines, then all cosines, with M2M-100's angles */
     float epsilon;         /* of the layer norms */
     enum block_style style;
-    bool final_norm;             /* after the last layer */
-    float scale;                 /* of the scores */
-    bool scale_by_layer;         /* scores are also divided by the layer's number, from 1 */
-    bool tied;                   /* config.json ties the unembedding to the embedding */
-    bool lacks_head;             /* the weights have no unembedding: it is tied, too */
-    bool causal;                 /* a query attends to itself and earlier tokens */
-    bool cross;                  /* queries attend to a second text, the source */
-    bool projections;            /* else q = k = v = the input */
-    bool out_proj;               /* false: the output is the concatenated heads */
-    unsigned biases;             /* BIAS_…, of the projections */
-    const struct family *family; /* names and layouts of tensors */
-    size_t n_word;               /* channels of token embeddings that are projected to C; 0: C */
-    bool projects_last;          /* the sum of embeddings is projected, not the token's alone */
-    size_t position_offset;      /* row of the first token in the table of positions */
-    bool counted;                /* positions number the tokens that are not padding */
-    long long padding_id;        /* of these */
-    size_t n_segments;           /* rows of the table of segments; 0: none */
-    bool embedding_norm;         /* a norm of the embedding */
-    bool rms;                    /* RMS norms, else layer norms */
-    bool norm_offset;            /* scales of norms are 1 + w */
-    bool norm_shift;             /* norms have a shift */
-    bool norm_plain;             /* norms have neither scales nor a shift */
-    bool gated;                  /* the MLP is act(gate(x)) · up(x) */
+    bool final_norm;              /* after the last layer */
+    float scale;                  /* of the scores */
+    bool scale_by_layer;          /* scores are also divided by the layer's number, from 1 */
+    bool tied;                    /* config.json ties the unembedding to the embedding */
+    bool lacks_head;              /* the weights have no unembedding: it is tied, too */
+    bool causal;                  /* a query attends to itself and earlier tokens */
+    bool cross;                   /* queries attend to a second text, the source */
+    bool projections;             /* else q = k = v = the input */
+    bool out_proj;                /* false: the output is the concatenated heads */
+    unsigned biases;              /* BIAS_…, of the projections */
+    const struct family *family;  /* names and layouts of tensors */
+    size_t n_word;                /* channels of token embeddings that are projected to C; 0: C */
+    bool projects_last;           /* the sum of embeddings is projected, not the token's alone */
+    size_t position_offset;       /* row of the first token in the table of positions */
+    bool counted;                 /* positions number the tokens that are not padding */
+    long long padding_id;         /* of these */
+    size_t n_segments;            /* rows of the table of segments; 0: none */
+    size_t n_group, group_layers; /* of so many layers that share parameters; 0: each has its own */
+    bool embedding_norm;          /* a norm of the embedding */
+    bool rms;                     /* RMS norms, else layer norms */
+    bool norm_offset;             /* scales of norms are 1 + w */
+    bool norm_shift;              /* norms have a shift */
+    bool norm_plain;              /* norms have neither scales nor a shift */
+    bool gated;                   /* the MLP is act(gate(x)) · up(x) */
     struct head_norm head_norm;
     float clip; /* of queries, keys and values to [-clip, clip]; 0: none */
     enum score_bias score_bias;
@@ -188,7 +190,15 @@ static inline size_t config_out_width(const struct config *config)
 /* Flags of any layer. */
 unsigned config_flags(const struct config *config);
 
-/* The most keys that a query of the layer attends to, its own included; 0: no limit. */
+unsigned config_layer_flags(const struct config *config, size_t layer);
+
+/* The layer in whose place a layer's parameters are: the same, or one that shares them. How many
+ * have parameters of their own, of a stack with so many layers. */
+size_t config_own_layer(const struct config *config, size_t layer);
+size_t config_own_layers(const struct config *config, size_t layers);
+
+/* The most keys that a query of the layer attends to, its own included and, if it attends to later
+ * ones, without these; 0: no limit. */
 size_t config_window(const struct config *config, size_t layer);
 
 /* Whether the unembedding is the token embedding: `tied` or `lacks_head`. */

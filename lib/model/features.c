@@ -23,7 +23,7 @@ static bool config_has_other(const struct config *c)
 {
     return c->kind > MODEL_DECODER || c->rotary.scaling > ROTARY_LONGROPE ||
            c->biases > (BIAS_ALL | BIAS_LOGITS | BIAS_TRANSFORM) ||
-           config_flags(c) > (LAYER_WINDOW | LAYER_UNROTATED | LAYER_ROTARY_LOCAL);
+           config_flags(c) >= 2 * LAYER_FIRST_PLAIN;
 }
 
 static bool sublayer_has_other(const struct sublayer *s)
@@ -57,6 +57,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(family, NONE) FIELD(n_word, NONE) FIELD(projects_last, NONE) \
     FIELD(position_offset, NONE) FIELD(counted, NONE) FIELD(padding_id, NONE) \
     FIELD(n_segments, NONE) \
+    FIELD(n_group, FEATURE(c->n_group, "layers that share parameters", RUN)) \
+    FIELD(group_layers, NONE) \
     FIELD(embedding_norm, NONE) \
     FIELD(rms, FEATURE(c->rms, "RMS norms", ALL)) \
     FIELD(norm_offset, FEATURE(c->norm_offset, "scales of norms that are 1 + w", ALL)) \
@@ -78,7 +80,9 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(part, NONE) \
     FIELD(reads, FEATURE(s->reads != READS_STREAM, "attention and MLP in parallel", ALL) \
           FEATURE(s->reads == READS_LAST_INPUT, "a norm that sublayers share", ALL)) \
-    FIELD(norm, NONE) FIELD(norm_before, NONE) \
+    FIELD(norm, NONE) \
+    FIELD(norm_before, FEATURE(config_flags(c) & LAYER_FIRST_PLAIN, \
+                               "layers without a first norm", RUN)) \
     FIELD(norm_out, FEATURE(s->norm_out, "norms of sublayer outputs", ANALYSIS) \
           FEATURE(s->norm_out && !s->norm_before, \
                   "sublayers that read the stream without a norm", ANALYSIS)) \
@@ -174,7 +178,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(back, FEATURE(s->score.back != SIZE_MAX, "sliding windows", ALL)) \
     FIELD(ahead, FEATURE(s->score.ahead > 0 && \
                          (s->score.ahead < SIZE_MAX || s->score.back < SIZE_MAX), \
-                         "windows with later tokens", NOTHING)) \
+                         "windows with later tokens", RUN)) \
     FIELD(sink, FEATURE(s->score.sink, "attention sinks of the softmax", NOTHING)) \
     FIELD(mask_after, NONE) FIELD(kind, NONE) FIELD(pattern, NONE)
 

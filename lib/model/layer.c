@@ -54,7 +54,9 @@ struct score_rule score_rule_read(const struct config *c, enum site_part part, s
         .bias = mechanism_lacks(m, PART_POSITIONS) ? NO_BIAS : c->score_bias,
         .heads = c->n_head,
         .back = window ? window - 1 : SIZE_MAX,
-        .ahead = masked ? 0 : SIZE_MAX,
+        .ahead = masked   ? 0
+                 : window ? window - 1
+                          : SIZE_MAX,
         .mask_after = m->renormalise && masked,
         .kind = m->kind,
     };
@@ -72,7 +74,7 @@ struct score_rule score_rule_read(const struct config *c, enum site_part part, s
 
 /* The norms of a sublayer and the sites around it; `sum` is what the stream is called after it. */
 static struct sublayer read_sublayer(const struct config *c, enum sublayer_kind kind,
-                                     enum site_part part)
+                                     enum site_part part, size_t layer)
 {
     const enum block_style style = c->style;
     bool mlp = kind == SUBLAYER_MLP;
@@ -92,7 +94,9 @@ static struct sublayer read_sublayer(const struct config *c, enum sublayer_kind 
     };
     if (style_is_parallel(style) && mlp)
         s.reads = style == STYLE_PARALLEL ? READS_BLOCK_INPUT : READS_LAST_INPUT;
-    s.norm_before = s.norm_before && s.reads != READS_LAST_INPUT;
+    if (s.reads == READS_LAST_INPUT ||
+        (!mlp && part == PART_SENTENCE && config_layer_flags(c, layer) & LAYER_FIRST_PLAIN))
+        s.norm_before = false;
     if (s.norm_before)
         s.at_input = norm;
     if (s.norm_out)
@@ -110,9 +114,9 @@ size_t layer_read(struct sublayer list[SUBLAYERS_MAX], const struct config *conf
     size_t count = 0;
     bool looks_back = stack == PART_SENTENCE && config->n_encoder_layer;
     enum sublayer_kind kind = config_is_cross(config) ? SUBLAYER_ATTEND_SOURCE : SUBLAYER_ATTEND;
-    list[count++] = read_sublayer(config, kind, stack);
+    list[count++] = read_sublayer(config, kind, stack, layer);
     if (looks_back)
-        list[count++] = read_sublayer(config, SUBLAYER_ATTEND_SOURCE, PART_CROSS);
+        list[count++] = read_sublayer(config, SUBLAYER_ATTEND_SOURCE, PART_CROSS, layer);
     for (struct sublayer *s = list; s < list + count; s++) {
         s->head = read_head(config, s->part, layer);
         s->score = score_rule_read(config, s->part, layer);
@@ -125,7 +129,7 @@ size_t layer_read(struct sublayer list[SUBLAYERS_MAX], const struct config *conf
         end[end[0] != SITE_EMBEDDING] = SITE_RESID_POST;
         return count;
     }
-    list[count] = read_sublayer(config, SUBLAYER_MLP, stack);
+    list[count] = read_sublayer(config, SUBLAYER_MLP, stack, layer);
     list[count].mlp = (struct mlp_rule){.activation = config->activation,
                                         .gated = config->gated,
                                         .xielu = config->xielu,

@@ -40,7 +40,7 @@ static int add_tensor(struct new_model *new_model, struct slot slot, struct err 
         return -1;
     new_model->tensors[new_model->count++] = (struct new_model_tensor){
         .slot = slot,
-        .name = family_tensor_name(name, new_model->config.family, slot),
+        .name = family_tensor_name(name, &new_model->config, slot),
         .rank = place.rank,
         .shape = {place.shape[0], place.shape[1]},
         .count = place.shape[0] * place.shape[1],

@@ -141,7 +141,11 @@ static const struct parameter_row {
 /* Whether the part of a model has such parameters: an encoder has no tables of its own. */
 static bool is_of_part(struct slot slot, const struct config *c)
 {
-    size_t layers = slot.part == PART_SOURCE ? c->n_encoder_layer : c->n_layer;
+    size_t layers =
+        slot.part == PART_SOURCE ? c->n_encoder_layer : config_own_layers(c, c->n_layer);
+    bool plain = slot.layer >= 0 && config_layer_flags(c, (size_t)slot.layer) & LAYER_FIRST_PLAIN;
+    if (plain && slot.part == PART_SENTENCE && (slot.id & ~1) == SLOT_NORM_1)
+        return false;
     if (slot.part != PART_SENTENCE && !c->n_encoder_layer)
         return false;
     if (slot.id < SLOTS_OF_ENDS)
@@ -231,7 +235,7 @@ size_t slot_list(void *list, size_t step, const struct config *config)
         for (int part = PART_SOURCE; part >= PART_SENTENCE; part--)
             add(&to, slot_of_end(part, id), id + 2);
     for (int part = PART_SENTENCE; part <= PART_SOURCE; part++)
-        for (size_t layer = 0; layer < config_layers(config); layer++) {
+        for (size_t layer = 0; layer < config_own_layers(config, config_layers(config)); layer++) {
             add(&to, slot_of(part, SLOTS_OF_ENDS, layer), SLOTS_OF_ATTENTION);
             if (part == PART_SENTENCE)
                 add(&to, slot_of(PART_CROSS, SLOTS_OF_ENDS, layer), SLOTS_OF_ATTENTION);

@@ -23,6 +23,8 @@ struct parameter {
 
 static struct parameter *parameter_at(const struct weights *weights, struct slot slot)
 {
+    if (slot.layer >= 0 && slot.part == PART_SENTENCE)
+        slot.layer = (short)config_own_layer(weights->config, (size_t)slot.layer);
     size_t i =
         slot_find(weights->parameters, weights->parameter_count, sizeof(struct parameter), slot);
     return i == SIZE_MAX ? NULL : &weights->parameters[i];
@@ -480,6 +482,8 @@ void weights_add_segment(const struct weights *weights, float *y, size_t segment
 
 int weights_check_finite(struct weights *weights, int layer, struct err *err)
 {
+    if (layer >= 0 && layer < (int)weights->config->n_layer)
+        layer = (int)config_own_layer(weights->config, (size_t)layer);
     for (size_t i = 0; i < weights->parameter_count; i++) {
         const struct parameter *p = &weights->parameters[i];
         int before =
@@ -527,7 +531,7 @@ struct parameter_info weights_parameter(const struct weights *weights, size_t in
 {
     const struct parameter *p = &weights->parameters[index];
     struct parameter_info info = {.slot = p->slot};
-    family_tensor_name(info.name, weights->config->family, p->slot);
+    family_tensor_name(info.name, weights->config, p->slot);
     if (p->first == index) {
         info.entry = p->found.entry;
         info.file = p->found.file;

@@ -44,32 +44,39 @@ const struct family_row *family_row(const struct family *family, struct slot slo
     return family_row(family, slot);
 }
 
-const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct family *family,
+enum { NUMBERED_BYTES = 56 };
+
+/* The text with a number in the place of a mark; the text itself if it has none. */
+static const char *with_number(char out[NUMBERED_BYTES], const char *text, const char *mark,
+                               int number)
+{
+    const char *at = strstr(text, mark);
+    if (!at)
+        return text;
+    snprintf(out, NUMBERED_BYTES, "%.*s%d%s", (int)(at - text), text, number, at + strlen(mark));
+    return out;
+}
+
+const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct config *config,
                                struct slot slot)
 {
-    const struct family_names *names = family->names;
-    const struct family_row *row = family_row(family, slot);
+    char numbered[NUMBERED_BYTES], grouped[NUMBERED_BYTES];
+    const struct family_names *names = config->family->names;
+    const struct family_row *row = family_row(config->family, slot);
     const char *ending = row && row->bare ? "" : slot.id & 1 ? ".bias" : ".weight";
     bool of_end = slot.id >= SLOT_TRANSFORM && slot.id <= SLOT_HEAD_BIAS;
     const char *prefix = of_end ? "" : names->prefix;
-    const char *text = row ? row->name : "?";
-    if (row && row->bias && slot.id & 1) {
+    const char *text = with_number(numbered, row ? row->name : "?", "{e}", slot.expert);
+    const char *layers = slot.part == PART_SOURCE ? names->source_layers : names->layers;
+    int members = (int)config->group_layers;
+    if (row && row->bias && slot.id & 1)
         snprintf(name, PARAMETER_NAME_BYTES, "%s", row->bias);
-        return name;
-    }
-    char numbered[PARAMETER_NAME_BYTES / 2];
-    const char *number = strstr(text, "{e}");
-    if (number) {
-        snprintf(numbered, sizeof numbered, "%.*s%d%s", (int)(number - text), text, slot.expert,
-                 number + 3);
-        text = numbered;
-    }
-    if (slot.layer < 0)
+    else if (slot.layer < 0)
         snprintf(name, PARAMETER_NAME_BYTES, "%s%s%s", prefix, text, ending);
     else
         snprintf(name, PARAMETER_NAME_BYTES, "%s%s%d.%s%s", prefix,
-                 slot.part == PART_SOURCE ? names->source_layers : names->layers, slot.layer, text,
-                 ending);
+                 with_number(grouped, layers, "{g}", members ? slot.layer / members : 0),
+                 members ? slot.layer % members : slot.layer, text, ending);
     return name;
 }
 

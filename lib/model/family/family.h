@@ -40,10 +40,12 @@ struct family_row {
 
 struct family_names {
     const char *prefix; /* of all but SLOT_TRANSFORM to SLOT_HEAD; base models lack it, or a part */
-    const char *layers, *source_layers; /* before a layer's number, in the text and its encoder */
-    const char *wrapper;                /* what files may have before every name, or NULL */
-    const struct family_names *base;    /* names of slots that are not listed here, or NULL */
-    bool open;                          /* files may have other tensors */
+    const char *layers,
+        *source_layers;              /* before a layer's number, in the text and its encoder; {g}:
+                                         * the number of its group */
+    const char *wrapper;             /* what files may have before every name, or NULL */
+    const struct family_names *base; /* names of slots that are not listed here, or NULL */
+    bool open;                       /* files may have other tensors */
     struct family_row rows[FAMILY_ROWS_MAX]; /* ends with one without a name */
 };
 
@@ -87,8 +89,9 @@ void family_note_unread(struct config *config, const struct json *root);
  */
 const struct family_row *family_row(const struct family *family, struct slot slot);
 
-/* "model.layers.3.self_attn.q_proj.weight"; returns `name`. */
-const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct family *family,
+/* "model.layers.3.self_attn.q_proj.weight"; returns `name`. Of the config, the family and groups of
+ * layers count. */
+const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct config *config,
                                struct slot slot);
 
 /* The layer in a tensor's name, after the prefix (or a part of it) and `layers`: 12 in "h.12.attn…"

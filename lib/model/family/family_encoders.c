@@ -32,6 +32,30 @@ static const struct family_names distilbert_names = NAMES(
     {"output_layer_norm", {SLOT_NORM_2}}, {"vocab_transform", {SLOT_TRANSFORM}},
     {"vocab_layer_norm", {SLOT_TRANSFORM_NORM}}, {"vocab_projector", {SLOT_HEAD}});
 
+static const struct family_names electra_names = NAMES(
+    "electra.", "encoder.layer.", &bert_names, {"embeddings_project", {SLOT_EMBED_PROJECT}},
+    {"generator_predictions.dense", {SLOT_TRANSFORM}},
+    {"generator_predictions.LayerNorm", {SLOT_TRANSFORM_NORM}}, {"generator_lm_head", {SLOT_HEAD}},
+    {"discriminator_predictions.dense", {SLOT_DISCRIMINATOR}},
+    {"discriminator_predictions.dense_prediction", {SLOT_DISCRIMINATOR_HEAD}});
+
+static const struct family_names albert_names = NAMES(
+    "albert.", "encoder.albert_layer_groups.{g}.albert_layers.", &bert_names,
+    {"encoder.embedding_hidden_mapping_in", {SLOT_EMBED_PROJECT}}, {"attention.query", {SLOT_Q}},
+    {"attention.key", {SLOT_K}}, {"attention.value", {SLOT_V}}, {"attention.dense", {SLOT_O}},
+    {"attention.LayerNorm", {SLOT_NORM_1}}, {"ffn", {SLOT_UP}}, {"ffn_output", {SLOT_DOWN}},
+    {"full_layer_layer_norm", {SLOT_NORM_2}}, {"pooler", {SLOT_POOLER}},
+    {"predictions.dense", {SLOT_TRANSFORM}}, {"predictions.LayerNorm", {SLOT_TRANSFORM_NORM}},
+    {"predictions.decoder", {SLOT_HEAD}, .bias = "predictions.bias"});
+
+static const struct family_names modernbert_names =
+    NAMES("model.", "layers.", NULL, {"embeddings.tok_embeddings", {SLOT_TOKENS}},
+          {"embeddings.norm", {SLOT_EMBED_NORM}}, {"final_norm", {SLOT_FINAL_NORM}},
+          {"attn_norm", {SLOT_NORM_1}}, {"attn.Wqkv", {SLOT_Q, SLOT_K, SLOT_V}},
+          {"attn.Wo", {SLOT_O}}, {"mlp_norm", {SLOT_NORM_2}}, {"mlp.Wi", {SLOT_GATE, SLOT_UP}},
+          {"mlp.Wo", {SLOT_DOWN}}, {"head.dense", {SLOT_TRANSFORM}},
+          {"head.norm", {SLOT_TRANSFORM_NORM}}, {"decoder", {SLOT_HEAD}});
+
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
 static void settle_bert(struct reading *r)
@@ -77,6 +101,62 @@ static void settle_distilbert(struct reading *r)
     c->epsilon = 1e-12f;
 }
 
+static void settle_electra(struct reading *r)
+{
+    struct config *c = r->config;
+    settle_bert(r);
+    c->end_activation = ACTIVATION_GELU;
+    c->n_word = family_size(r, "embedding_size", 128);
+    if (c->n_word == c->n_embd)
+        c->n_word = 0;
+}
+
+/* Groups of layers share parameters; a group is run several times before the next. */
+static void settle_albert(struct reading *r)
+{
+    struct config *c = r->config;
+    settle_bert(r);
+    c->n_word = family_size(r, "embedding_size", 128);
+    c->n_group = family_size(r, "num_hidden_groups", 1);
+    c->group_layers = family_size(r, "inner_group_num", 1);
+    c->n_layer *= c->group_layers;
+    if (c->n_layer > CONFIG_FLAGS_MAX || c->n_group > c->n_layer / c->group_layers)
+        err_set(family_fail(r),
+                "field 'num_hidden_groups': expected at most num_hidden_layers, and %d layers "
+                "with those of groups, found %zu and %zu",
+                CONFIG_FLAGS_MAX, c->n_group, c->n_layer);
+}
+
+/* Layers with a window have another base of the rotary embedding; the first has no first norm. */
+static void settle_modernbert(struct reading *r)
+{
+    struct config *c = r->config;
+    const struct json *parameters = json_given(r->root, "rope_parameters");
+    c->norm_shift = family_flag(r, "norm_bias", false);
+    family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
+    family_bias(r, "mlp_bias", BIAS_MLP);
+    family_bias(r, "classifier_bias", BIAS_TRANSFORM);
+    family_bias(r, "decoder_bias", BIAS_LOGITS);
+    family_activation(r, "classifier_activation", family_text(r, "classifier_activation", "gelu"));
+    c->end_activation = c->activation;
+    family_activation(r, "hidden_activation", family_text(r, "hidden_activation", "gelu"));
+    size_t every = family_size(r, "global_attn_every_n_layers", 3);
+    c->window = family_size(r, "local_attention", 128) / 2 + 1;
+    bool given = family_layer_types(r);
+    c->rotary_local = (struct rotary){
+        .components = c->rotary.components,
+        .theta = family_positive(r, "local_rope_theta", 10000),
+    };
+    family_rotary(r, json_member(parameters, "sliding_attention"), &c->rotary_local);
+    for (size_t i = 0; i < c->n_layer; i++) {
+        if (!given && i % every)
+            c->layer_flags[i] |= LAYER_WINDOW;
+        if (c->layer_flags[i] & LAYER_WINDOW)
+            c->layer_flags[i] |= LAYER_ROTARY_LOCAL;
+    }
+    c->layer_flags[0] |= LAYER_FIRST_PLAIN;
+}
+
 /* --- families --------------------------------------------------------------------------------- */
 
 #define ENCODER                                                                             \
@@ -93,5 +173,13 @@ const struct family family_encoders[] = {
     {"camembert", &roberta_names, settle_roberta, WITH(ENCODER, .n_segments = 2), "hidden_act",
      "gelu", 0, 0},
     {"distilbert", &distilbert_names, settle_distilbert, WITH(ENCODER), "activation", "gelu", 0, 0},
+    {"electra", &electra_names, settle_electra,
+     WITH(ENCODER, .n_segments = 2, .projects_last = true), "hidden_act", "gelu", 0, 0},
+    {"albert", &albert_names, settle_albert, WITH(ENCODER, .n_segments = 2, .projects_last = true),
+     "hidden_act", "gelu_new", 0, 0},
+    {"modernbert", &modernbert_names, settle_modernbert,
+     WITH(STACK, .style = STYLE_PRE, .tied = true, .epsilon = 1e-5f, .biases = BIAS_LOGITS,
+          .gated = true, .final_norm = true, .embedding_norm = true, .end = END_MASKED),
+     "hidden_activation", "gelu", 1, 160000, "global_rope_theta"},
     {NULL},
 };

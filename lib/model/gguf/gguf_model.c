@@ -628,6 +628,7 @@ static int read_tensors(struct tensor_reading *reading)
                                    sizeof *tensors->entries, reading->err);
     if (!tensors->entries || read_heads(reading))
         return -1;
+    const struct config config = {.family = reading->family};
     for (size_t i = 0; i < gguf->tensor_count; i++) {
         const struct gguf_tensor *tensor = &gguf->tensors[i];
         struct safetensors_entry *entry = &tensors->entries[tensors->count];
@@ -637,7 +638,7 @@ static int read_tensors(struct tensor_reading *reading)
         struct slot slot;
         const struct family_row *row = find_slot(&slot, tensor->name, reading);
         /* one without a slot is refused with its own name */
-        const char *to = row ? family_tensor_name(name, reading->family, slot) : tensor->name;
+        const char *to = row ? family_tensor_name(name, &config, slot) : tensor->name;
         entry->name = arena_text(&tensors->arena, to, strlen(to), reading->err);
         if (!entry->name)
             return -1;

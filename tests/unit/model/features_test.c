@@ -125,6 +125,8 @@ static const struct planted {
     {SET("positions that begin later", position_offset, 2)},
     {SET("a norm of embeddings", embedding_norm, true)},
     {SET("segments", n_segments, 2)},
+    {SET("layers that share parameters", n_group, 1)},
+    {SET("layers without a first norm", layer_flags, {LAYER_FIRST_PLAIN})},
     {SET("positions without padding", counted, true)},
     {SET("a dense layer at the end", end, END_MASKED)},
     {SET("RMS norms", rms, true)},
@@ -171,7 +173,7 @@ static const struct planted {
     {SET("another kind of attention, norm or rotation", rotary,
          {.scaling = (enum rotary_scaling)(ROTARY_LONGROPE + 1)})},
     {SET("another kind of attention, norm or rotation", biases, 32)},
-    {SET("another kind of attention, norm or rotation", layer_flags, {8})},
+    {SET("another kind of attention, norm or rotation", layer_flags, {16})},
 };
 
 /* Of each feature that no config has yet, a field of a sublayer that makes it, with its words. */

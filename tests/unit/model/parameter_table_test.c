@@ -57,7 +57,7 @@ TEST(the_longest_name_fits)
             for (int id = SLOT_TOKENS; id < SLOTS; id++) {
                 struct slot slot =
                     id < SLOTS_OF_ENDS ? slot_of_end(part, id) : slot_of(part, id, 16383);
-                family_tensor_name(name, family, slot);
+                family_tensor_name(name, &(struct config){.family = family}, slot);
                 ck_assert_uint_lt(strlen(name), PARAMETER_NAME_BYTES - 1);
             }
 }

@@ -47,7 +47,7 @@ static void add_tensor(struct new_model *new_model, const struct config *config,
     size_t i = new_model->count;
     struct family_place place;
     ck_assert_uint_lt(i, TENSORS_MAX);
-    family_tensor_name(new_model->names[i], config->family, slot);
+    family_tensor_name(new_model->names[i], config, slot);
     if (has_tensor(new_model, new_model->names[i]))
         return; /* a part of a fused tensor */
     family_place(&place, slot, config);

@@ -30,7 +30,7 @@ static void add_parameter(struct tiny_model *model, struct slot slot, uint32_t *
     family_place(&place, slot, &model->config);
     if (memcmp(&place.first, &slot, sizeof slot) != 0)
         return; /* a part of a fused tensor */
-    family_tensor_name(name, model->config.family, slot);
+    family_tensor_name(name, &model->config, slot);
     struct tiny_tensor *tensor = tiny_model_add(model, name, DTYPE_F32, place.rank, place.shape);
     for (size_t i = 0; i < tensor->count; i++)
         tensor->values[i] = (float)((int)(dice_bits(dice) % 255) - 127) / 256;
