@@ -692,7 +692,7 @@ def encoder(c, has, rows, norm, C, H, L, I, act, prefix, embed, head, score={},
                     tied=c.get("tie_word_embeddings", True), at_transform=At.TRANSFORM,
                     at_result=At.LOGITS)
         rows = rows | table(TEXT, "", TRANSFORM=dense, TRANSFORM_NORM=norm_name,
-                            HEAD=Row(last + ".weight", bias))
+                            HEAD=Row(last + ".weight", last + ".bias|" + bias))
     elif has("discriminator_predictions.dense"):
         u = Unembed(transform=act, transform_width=C, head=True, rows=1, at_result=At.DISCRIMINATOR)
         rows = rows | table(TEXT, "discriminator_predictions.", TRANSFORM="dense",

@@ -171,7 +171,10 @@ static int take_notes(struct golden *golden, const struct file *file, struct err
     int failed =
         notes ? take_ids(&golden->ids, &golden->id_count, notes, "ids", &golden->arena, err) ||
                     take_ids(&golden->greedy, &golden->greedy_count, notes, "greedy",
-                             &golden->arena, err)
+                             &golden->arena, err) ||
+                    (json_member(notes, "segments") &&
+                     take_ids(&golden->segments, &golden->segment_count, notes, "segments",
+                              &golden->arena, err))
               : err_set(err, "expected metadata");
     json_free(root);
     return failed;

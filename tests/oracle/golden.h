@@ -35,8 +35,9 @@ struct golden {
     const char *source;         /* NULL: none */
     const uint32_t *ids;        /* [id_count] of the sentence */
     const uint32_t *source_ids; /* [source_id_count] */
+    const uint32_t *segments;   /* [segment_count] of the ids, of a pair of texts */
     const uint32_t *greedy;     /* [greedy_count] the reference's continuation */
-    size_t id_count, source_id_count, greedy_count;
+    size_t id_count, source_id_count, greedy_count, segment_count;
     const struct golden_tensor *tensors; /* [tensor_count]: sites of the forward pass */
     size_t tensor_count;
     struct arena arena;

@@ -56,6 +56,12 @@ int path_text_open(struct path_text *text, const struct config *config, const st
         text->sequence.source_ids = golden->source_ids;
         text->sequence.source_count = golden->source_id_count;
     }
+    if (golden->segment_count) {
+        unsigned char *segments = arena_alloc(&text->arena, golden->segment_count, 1, err);
+        for (size_t i = 0; segments && i < golden->segment_count; i++)
+            segments[i] = (unsigned char)golden->segments[i];
+        text->sequence.segments = segments;
+    }
     if (add_sites(text, err) == 0)
         return 0;
     path_text_release(text);
@@ -78,6 +84,7 @@ int path_text_open_long(struct path_text *text, const struct config *config,
         ids[i] = golden->ids[i % golden->id_count];
     text->sequence.ids = ids;
     text->sequence.count = count;
+    text->sequence.segments = NULL;
     text->golden = NULL;
     for (size_t i = 0; i < value_count(config); i++)
         text->values[i].golden = NULL;

@@ -193,7 +193,6 @@ static const struct ruled {
     {RULE("latent attention", head.by, SUBLAYER_ATTEND, HEADS_LATENT)},
     {RULE("rotary embeddings of the last channels", head.rotary_first, SUBLAYER_ATTEND, 2)},
     {RULE("biases of distances", score.bias, SUBLAYER_ATTEND, BIAS_BUCKETS)},
-    {RULE("windows with later tokens", score.ahead, SUBLAYER_ATTEND, 4)},
     {RULE("attention sinks of the softmax", score.sink, SUBLAYER_ATTEND, true)},
     {RULE("clamped MLPs", mlp.clamp, SUBLAYER_MLP, 7)},
     {RULE("clamped MLPs", mlp.up_offset, SUBLAYER_MLP, 1)},
@@ -207,7 +206,8 @@ static const struct ruled {
 
 /* Features of the ends of a stack that no field alone makes. */
 static const char *const ends[] = {"sines before cosines", "another kind of positions",
-                                   "a projection of positions", "another kind of end"};
+                                   "a projection of positions", "windows with later tokens",
+                                   "another kind of end"};
 
 static bool has(const struct feature_list *list, const char *words)
 {
