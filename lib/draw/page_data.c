@@ -235,7 +235,8 @@ static void put_attention(struct json_writer *json, const struct config *config)
     static const char *const alibis[] = {[NO_BIAS] = "",
                                          [BIAS_ALIBI] = "bloom",
                                          [BIAS_ALIBI_ROUNDED] = "falcon",
-                                         [BIAS_ALIBI_FROM_END] = "mpt"};
+                                         [BIAS_ALIBI_FROM_END] = "mpt",
+                                         [BIAS_BUCKETS] = "table"};
     const struct score_rule rule = score_rule_read(config, PART_SENTENCE, 0);
     size_t layers =
         config->n_layer > config->n_encoder_layer ? config->n_layer : config->n_encoder_layer;
@@ -253,7 +254,7 @@ static void put_attention(struct json_writer *json, const struct config *config)
     json_put_text(json, "alibi", alibis[rule.bias]);
     json_put_open(json, "slopes", '[');
     for (size_t head = 0; head < config->n_head; head++)
-        json_put_float(json, NULL, score_slope(&rule, head));
+        json_put_float(json, NULL, score_head_bias(&rule, NULL, head).slope);
     json_put_close(json, ']');
     json_put_float(json, "temperature", rule.temperature);
     json_put_close(json, '}');

@@ -252,9 +252,12 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
     struct selection selection;
     const struct look look = {&selection, passes->pair, 1, 0, report};
     struct block_weights block;
+    const float *biases = NULL;
     if (!report || begin(trace, &selection, config, request, arena, err) ||
         viewer_look(viewer, &look, arena, err) ||
-        weights_block(&viewer->model.weights, (int)request->part, request->layer, &block, err))
+        weights_block(&viewer->model.weights, (int)request->part, request->layer, &block, err) ||
+        weights_biases(&viewer->model.weights, (int)request->part, &trace->rule->score, &biases,
+                       err))
         return -1;
     trace->report = report;
     trace->config = config;
@@ -263,7 +266,7 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
     trace->has_norms = !mechanism_lacks(&config->mechanism, PART_NORM);
     trace->viewer = viewer;
     trace->group = config_kv_head(config, request->head);
-    trace->slope = score_slope(&trace->rule->score, request->head);
+    trace->bias = score_head_bias(&trace->rule->score, biases, request->head);
     if (!mechanism_lacks(&config->mechanism, PART_POSITIONS))
         trace->rotary = trace->rule->head.rotary;
     find_inputs_and_keys(trace);
@@ -403,7 +406,7 @@ static int ways_of(const struct trace *trace, size_t index)
         ways |= trace->raw_q.values ? HEADS_NORMED : 0;
         ways |= trace->rotary ? ROTATED : 0;
         ways |= s->score.cap > 0 ? CAPPED : 0;
-        ways |= trace->slope > 0 ? MOVED : 0;
+        ways |= trace->bias.slope > 0 || trace->bias.near ? MOVED : 0;
         ways |= s->score.temperature > 0 ? COOLED : 0;
         ways |= trace->keys_edited ? KEYS_EDITED : 0;
     }

@@ -39,7 +39,7 @@ struct trace {
     struct viewer *viewer;
     size_t layer, head, query, keys; /* `keys` is S */
     size_t group;                    /* key/value head of this head */
-    float slope;                     /* of ALiBi for the head; 0: none */
+    struct head_bias bias;           /* of the head */
     bool has_norms;                  /* false: --without norm */
     bool keys_edited;                /* keys then have a step of their own */
 

@@ -447,7 +447,9 @@ static struct named_vector take_scores(struct builder *builder, enum change last
 {
     const struct trace *trace = builder->trace;
     struct score_rule rule = trace->rule->score;
-    const bool has[] = {true, true, rule.cap > 0, trace->slope > 0, rule.temperature > 0};
+    const struct head_bias none = {0}, *bias = &trace->bias;
+    const bool has[] = {true, true, rule.cap > 0, bias->slope > 0 || bias->near,
+                        rule.temperature > 0};
     float *scores = builder_floats(builder, trace->keys);
     while (!has[last])
         last--;
@@ -456,7 +458,7 @@ static struct named_vector take_scores(struct builder *builder, enum change last
     rule.temperature = last >= COOLED ? rule.temperature : 0;
     if (scores) {
         memcpy(scores, trace->scores, trace->keys * sizeof *scores);
-        score_apply(&rule, last >= MOVED ? trace->slope : 0, scores,
+        score_apply(&rule, last >= MOVED ? bias : &none, trace->query, scores,
                     (struct key_range){0, trace->keys}, trace->keys);
     }
     return (struct named_vector){changed[last], scores};
@@ -472,7 +474,7 @@ static void show_change(struct builder *builder, enum change change, const char 
     if (builder->err->kind)
         return;
     for (size_t j = 0; biases && j < trace->keys; j++)
-        biases[j] = score_bias(&trace->rule->score, trace->slope, j, trace->keys);
+        biases[j] = score_bias(&trace->rule->score, &trace->bias, trace->query, j, trace->keys);
     builder_keys(builder);
     builder_column(builder, before.name, NULL, before.values);
     if (biases)
@@ -519,21 +521,31 @@ void step_capped(struct builder *builder, const struct trace *trace)
     show_change(builder, CAPPED, "tanh(%n / %n)", cap);
 }
 
-/* Explain moved_j = scaled_j + 0.2500 · j; the example is the key at the query's position. */
+/* Explain moved_j = scaled_j + 0.2500 · j, or + bias(j - i); the example is the key at the query's
+ * position. */
 void step_moved(struct builder *builder, const struct trace *trace)
 {
-    bool scaled = trace->rule->score.bias == BIAS_ALIBI_ROUNDED;
-    give_number(builder, "slope", trace->slope);
+    const struct score_rule *rule = &trace->rule->score;
+    bool scaled = rule->bias == BIAS_ALIBI_ROUNDED;
+    if (!trace->bias.near)
+        give_number(builder, "slope", trace->bias.slope);
     builder_add(builder, "moved_j = %s_j + ", take_scores(builder, CAPPED).name);
     if (scaled)
-        builder_add(builder, "%n · ", trace->rule->score.scale);
-    builder_formula(builder, "%n · j", trace->slope);
-    builder_note(builder, "The bias grows with the key's position by the slope of this head.");
+        builder_add(builder, "%n · ", rule->scale);
+    if (trace->bias.near) {
+        builder_formula(builder, "bias(j - %z)", trace->query);
+        builder_note(builder,
+                     "The bias depends on the distance from the query to the key: a number "
+                     "of this head in a table, with a row for each range of distances.");
+    } else {
+        builder_formula(builder, "%n · j", trace->bias.slope);
+        builder_note(builder, "The bias grows with the key's position by the slope of this head.");
+    }
     if (scaled)
         builder_note(builder, "Slope and product are rounded to bf16, as in training.");
     builder->key = trace->query;
     show_change(builder, MOVED, "%n%t",
-                score_bias(&trace->rule->score, trace->slope, trace->query, trace->keys));
+                score_bias(rule, &trace->bias, trace->query, trace->query, trace->keys));
 }
 
 /* Explain cooled_j = moved_j / 2. */

@@ -287,7 +287,7 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
         .past = pass->batch->past[text],
         .keys = batch_keys(pass->batch, text),
         .dropout_key = dropout_key(layer, head),
-        .slope = score_slope(&layer->rule, head),
+        .bias = score_head_bias(&layer->rule, layer->biases, head),
     };
     if (s->maps.lent)
         job.lent = s->maps.lent[text];
@@ -369,7 +369,8 @@ enum pass_state attention(struct pass *pass, const struct score_rule *rule, size
     size_t rounds = pass->batch->count * heads;
     for (int i = 0; i < ATTENTION_MAPS; i++)
         job.edits |= (unsigned)pass_edits(pass, (enum site)(SITE_SCORES + i), layer) << i;
-    if ((!pass->scratch.attention && take_memory(pass)) || begin_maps(pass, layer))
+    if (weights_biases(pass->weights, (int)pass->part, rule, &job.biases, pass->err) ||
+        (!pass->scratch.attention && take_memory(pass)) || begin_maps(pass, layer))
         return PASS_FAILED;
     if (methods[rule->kind]->prepare)
         methods[rule->kind]->prepare(&job);

@@ -105,8 +105,8 @@ static enum head_fault mask_before(const struct attention_head *head, struct mat
         struct key_range keys = strip_visible(head, query + row);
         ranges[row] = (struct softmax_range){.first = keys.first, .end = keys.end};
         if (score_bends(rule))
-            score_apply(rule, head->slope, rows.data + row * rows.stride + keys.first, keys,
-                        head->keys);
+            score_apply(rule, &head->bias, head->past + query + row,
+                        rows.data + row * rows.stride + keys.first, keys, head->keys);
     }
     softmax_range_scale(rows, ranges, score_bends(rule) ? 1.0f : rule->scale);
     enum head_fault fault = attention_edit_masked(head, rows, ranges, query);
@@ -125,7 +125,8 @@ static enum head_fault mask_after(const struct attention_head *head, struct matr
     for (size_t end = query + rows.rows; query < end; query++, rows.data += rows.stride) {
         struct key_range all = {0, head->keys};
         struct key_range seen = strip_visible(head, query);
-        score_apply(&head->layer->rule, head->slope, rows.data, all, head->keys);
+        score_apply(&head->layer->rule, &head->bias, head->past + query, rows.data, all,
+                    head->keys);
         if (!softmax_row(rows.data, head->keys))
             return HEAD_NO_NUMBER;
         attention_edit(head, SITE_SOFTMAX, query, rows.data, all);
@@ -265,7 +266,7 @@ static void add_block(const struct attention_head *head, size_t query, size_t in
     struct so_far so_far = so_far_of(head);
     size_t count = keys.end - keys.first;
     float *context = head->memory->context + index * head->memory->context_stride;
-    score_apply(&head->layer->rule, head->slope, scores, keys, head->keys);
+    score_apply(&head->layer->rule, &head->bias, head->past + query, scores, keys, head->keys);
     put_block(head, query, keys, scores);
     float before = so_far.largest[index];
     float here = max_row(scores, count);

@@ -137,7 +137,7 @@ static enum head_fault compute_query(const struct attention_head *head, const st
     if (!score_bends(rule))
         scale_row(memory->row, memory->row, count, rule->scale);
     for (size_t i = 0; score_bends(rule) && i < count; i++)
-        score_apply(rule, head->slope, memory->row + i,
+        score_apply(rule, &head->bias, head->past + query, memory->row + i,
                     (struct key_range){memory->seen[i], memory->seen[i] + 1}, head->keys);
     put_row(head, head->masked, query, count, -INFINITY);
     if (!softmax_row(memory->row, count))

@@ -84,6 +84,7 @@ struct attention_layer {
     struct pass *pass;
     size_t layer;
     struct score_rule rule;
+    const float *biases; /* of all distances, if the rule has any */
     bool wants_context;
     bool bf16;      /* products are made of pairs of rounded numbers */
     unsigned edits; /* a bit for each edited map, from SITE_SCORES on; dense attention only */
@@ -104,7 +105,7 @@ struct attention_head {
     float *scores, *softmax, *masked, *weights; /* [T, S] if watched, else NULL */
     struct lent_maps lent;                      /* rows of these maps (site.h) */
     uint64_t dropout_key;                       /* key of the head's random numbers */
-    float slope;                                /* of ALiBi; 0: none */
+    struct head_bias bias;
 };
 
 /* Causes of failure of a head. */

@@ -130,6 +130,8 @@ struct config {
     struct head_norm head_norm;
     float clip; /* of queries, keys and values to [-clip, clip]; 0: none */
     enum score_bias score_bias;
+    unsigned short bias_buckets, bias_reach; /* BIAS_BUCKETS: rows of a table; the last distance */
+    bool bias_by_layer;                      /* each layer has a table; else one is for all */
     struct rotary rotary, rotary_local;
     size_t window;
     float score_cap, logit_cap;                  /* c · tanh(x / c); 0: none */
@@ -173,6 +175,14 @@ static inline bool config_is_cross(const struct config *config)
 /* Whether any layer has a rotary embedding; the one of a layer, or NULL. */
 bool config_rotates(const struct config *config);
 const struct rotary *config_rotary(const struct config *config, size_t layer);
+
+/* Whether positions are added to embeddings. */
+static inline bool config_adds_positions(const struct config *config)
+{
+    bool biased = config->score_bias != NO_BIAS &&
+                  (config->score_bias != BIAS_BUCKETS || !config->n_positions);
+    return !config_rotates(config) && !biased;
+}
 
 /* Channels of token embeddings and of the input of the unembedding. */
 static inline size_t config_word_width(const struct config *config)

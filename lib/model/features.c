@@ -66,6 +66,7 @@ static bool sublayer_has_other(const struct sublayer *s)
                               "layer norms without a shift", ANALYSIS)) \
     FIELD(norm_plain, FEATURE(c->norm_plain, "norms without scales", ANALYSIS)) \
     FIELD(gated, NONE) FIELD(head_norm, NONE) FIELD(clip, NONE) FIELD(score_bias, NONE) \
+    FIELD(bias_buckets, NONE) FIELD(bias_reach, NONE) FIELD(bias_by_layer, NONE) \
     FIELD(rotary, NONE) \
     FIELD(rotary_local, NONE) FIELD(window, NONE) FIELD(score_cap, NONE) FIELD(logit_cap, NONE) \
     FIELD(residual_scale, NONE) FIELD(logit_divisor, NONE) ARRAY(layer_flags, NONE) \
@@ -173,7 +174,8 @@ static bool sublayer_has_other(const struct sublayer *s)
           FEATURE(s->score.bias == BIAS_ALIBI_ROUNDED, "scaled ALiBi", ANALYSIS) \
           FEATURE(s->score.bias == BIAS_ALIBI_FROM_END, "ALiBi from the last key", \
                   RUN | ATTRIBUTE | PATCH) \
-          FEATURE(s->score.bias == BIAS_BUCKETS, "biases of distances", NOTHING)) \
+          FEATURE(s->score.bias == BIAS_BUCKETS, "biases of distances", \
+                  RUN | ATTRIBUTE | PATCH | CIRCUITS)) \
     FIELD(heads, NONE) FIELD(bias_layer, NONE) FIELD(buckets, NONE) FIELD(reach, NONE) \
     FIELD(back, FEATURE(s->score.back != SIZE_MAX, "sliding windows", ALL)) \
     FIELD(ahead, FEATURE(s->score.ahead > 0 && \

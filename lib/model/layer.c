@@ -51,7 +51,10 @@ struct score_rule score_rule_read(const struct config *c, enum site_part part, s
                       : m->scale_method == SCALE_NUMBER ? m->scale
                                                         : own,
         .cap = c->score_cap,
-        .bias = mechanism_lacks(m, PART_POSITIONS) ? NO_BIAS : c->score_bias,
+        .bias = mechanism_lacks(m, PART_POSITIONS) || part == PART_CROSS ? NO_BIAS : c->score_bias,
+        .bias_layer = c->bias_by_layer ? (short)layer : -1,
+        .buckets = c->bias_buckets,
+        .reach = c->bias_reach,
         .heads = c->n_head,
         .back = window ? window - 1 : SIZE_MAX,
         .ahead = masked   ? 0
@@ -189,7 +192,7 @@ static struct unembed_rule read_end(const struct config *c)
 struct stack stack_read(const struct config *c, enum site_part part)
 {
     bool of_text = part == PART_SENTENCE;
-    bool positions = c->style != STYLE_BARE && !config_rotates(c) && !c->score_bias;
+    bool positions = c->style != STYLE_BARE && config_adds_positions(c);
     struct stack stack = {
         .part = part,
         .width = c->n_embd,
@@ -283,8 +286,15 @@ static void write_positions(struct buf *out, const struct config *c)
     if (!config_rotates(c)) {
         buf_text(out, c->kind == MODEL_ATTENTION ? ""
                       : c->sinusoids             ? "sines and cosines"
-                      : c->score_bias            ? "ALiBi"
-                                                 : "learned");
+                      : config_adds_positions(c) ? "learned"
+                                                 : "");
+        bool both = c->score_bias == BIAS_BUCKETS && config_adds_positions(c);
+        if (c->score_bias == BIAS_BUCKETS)
+            buf_format(out, "%sbiases of scores by distance, in %d buckets up to %d%s",
+                       both ? ", and " : "", c->bias_buckets, c->bias_reach,
+                       c->bias_by_layer ? ", for each layer" : "");
+        else if (c->score_bias)
+            buf_text(out, "ALiBi");
         return;
     }
     buf_format(out, "rotary, base %.9g", r->theta);

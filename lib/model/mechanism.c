@@ -303,7 +303,10 @@ static int check_family(const struct mechanism *m, const struct config *config, 
         return err_unsupported(err,
                                "--attention linear: expected a model without %s, found one of type "
                                "\"%s\": linear attention has no scores",
-                               alibi ? "ALiBi" : "a cap of scores", config_kind_name(config));
+                               alibi && config->score_bias == BIAS_BUCKETS ? "biases of distances"
+                               : alibi                                     ? "ALiBi"
+                                                                           : "a cap of scores",
+                               config_kind_name(config));
     if ((style_is_parallel(config->style) || config->style == STYLE_TO_NORMED) &&
         mechanism_lacks(m, PART_RESIDUAL))
         return err_unsupported(err,

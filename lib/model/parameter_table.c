@@ -10,7 +10,7 @@
 /* clang-format off */
 #define PROPERTIES(PROPERTY) \
     PROPERTY(BLOCKS, c->style != STYLE_BARE) \
-    PROPERTY(LEARNED_POSITIONS, !c->sinusoids && !config_rotates(c) && !c->score_bias) \
+    PROPERTY(LEARNED_POSITIONS, !c->sinusoids && config_adds_positions(c)) \
     PROPERTY(FINAL_NORM, c->final_norm) PROPERTY(UNTIED, !c->tied) \
     PROPERTY(PROJECTIONS, c->projections) PROPERTY(OUT_PROJ, c->out_proj) \
     PROPERTY(NORMS_IN, style_norms_first(c->style) || style_norms_sums(c->style)) \
@@ -59,6 +59,9 @@ enum axis {
     AXIS_Q_OWN, /* heads whose norms have scales of their own; 0: none */
     AXIS_K_OWN,
     AXIS_HIDDEN, /* of the MLP */
+    AXIS_BUCKETS,
+    AXIS_LAYER_BUCKETS,
+    AXIS_HEADS,
     AXIS_QUERIES,
     AXIS_KEYS,
     AXIS_VALUES,
@@ -89,6 +92,9 @@ static size_t axis_size(enum axis axis, const struct config *c)
         [AXIS_Q_OWN] = c->head_norm.own ? c->n_head : 0,
         [AXIS_K_OWN] = c->head_norm.own ? c->n_kv_head : 0,
         [AXIS_HIDDEN] = c->n_inner,
+        [AXIS_BUCKETS] = c->bias_by_layer ? 0 : c->bias_buckets,
+        [AXIS_LAYER_BUCKETS] = c->bias_by_layer ? c->bias_buckets : 0,
+        [AXIS_HEADS] = c->n_head,
         [AXIS_QUERIES] = c->n_head * c->d_k,
         [AXIS_KEYS] = c->n_kv_head * c->d_k,
         [AXIS_VALUES] = c->n_kv_head * c->d_v,
@@ -112,6 +118,7 @@ static const struct parameter_row {
     [SLOT_EMBED_NORM / 2] = {{AXIS_TABLES}, EMBEDDING_NORM | SCALE, SHIFT},
     [SLOT_EMBED_PROJECT / 2] = {{AXIS_CHANNELS, AXIS_WORD}, PROJECTED, PROJECTED_LAST},
     [SLOT_PROJECT_OUT / 2] = {{AXIS_NARROW, AXIS_CHANNELS}, ANY, NEVER},
+    [SLOT_BIASES / 2] = {{AXIS_BUCKETS, AXIS_HEADS}, ANY, NEVER},
     [SLOT_FINAL_NORM / 2] = {{AXIS_CHANNELS}, BLOCKS | FINAL_NORM | SCALE, SHIFT},
     [SLOT_POOLER / 2] = {{AXIS_POOLER, AXIS_CHANNELS}, ANY, ANY},
     [SLOT_TRANSFORM / 2] = {{AXIS_TRANSFORM, AXIS_CHANNELS}, ANY, OF_TRANSFORM},
@@ -124,6 +131,7 @@ static const struct parameter_row {
     [SLOT_K / 2] = {{AXIS_KEYS, AXIS_CHANNELS}, PROJECTIONS, OF_QKV},
     [SLOT_V / 2] = {{AXIS_VALUES, AXIS_CHANNELS}, PROJECTIONS, OF_QKV},
     [SLOT_O / 2] = {{AXIS_OUT, AXIS_CONTEXT}, OUT_PROJ, OF_OUT},
+    [SLOT_LAYER_BIASES / 2] = {{AXIS_LAYER_BUCKETS, AXIS_HEADS}, ANY, NEVER},
     [SLOT_Q_NORM / 2] = {{AXIS_Q_NORM}, Q_NORMED, HEAD_SHIFT, AXIS_Q_OWN},
     [SLOT_K_NORM / 2] = {{AXIS_K_NORM}, K_NORMED, HEAD_SHIFT, AXIS_K_OWN},
     [SLOT_NORM_1_POST / 2] = {{AXIS_CHANNELS}, NORMS_OUT | SCALE, SHIFT},
@@ -151,9 +159,11 @@ static bool is_of_part(struct slot slot, const struct config *c)
     if (slot.id < SLOTS_OF_ENDS)
         return slot.layer < 0 &&
                (slot.part == PART_SENTENCE ||
-                (slot.part == PART_SOURCE && (slot.id | 1) == SLOT_FINAL_NORM_BIAS));
+                (slot.part == PART_SOURCE &&
+                 ((slot.id | 1) == SLOT_FINAL_NORM_BIAS || slot.id == SLOT_BIASES)));
     return slot.layer >= 0 && (size_t)slot.layer < layers &&
-           (slot.part != PART_CROSS || slot.id < SLOTS_OF_ATTENTION);
+           (slot.part != PART_CROSS ||
+            (slot.id < SLOTS_OF_ATTENTION && slot.id != SLOT_LAYER_BIASES));
 }
 
 size_t slot_count(int id, const struct config *config)

@@ -24,6 +24,7 @@ enum slot_id {
     SLOT(EMBED_NORM),
     SLOT(EMBED_PROJECT), /* from the channels of embeddings to those of the residual stream */
     SLOT(PROJECT_OUT),   /* and back */
+    SLOT(BIASES),        /* of scores by distance [buckets, H], of a stack */
     SLOT(FINAL_NORM),
     SLOT(POOLER),
     SLOT(TRANSFORM), /* the dense layer before the unembedding */
@@ -36,6 +37,7 @@ enum slot_id {
     SLOT(K),
     SLOT(V),
     SLOT(O),
+    SLOT(LAYER_BIASES), /* of a layer */
     SLOT(Q_NORM),
     SLOT(K_NORM),
     SLOT(NORM_1_POST), /* of the output of attention */

@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -9,12 +10,12 @@
 #include "math/rng.h"
 #include "math/rows.h"
 
-/* 2^(-8 (h + 1) / n) of the first n heads, a power of two; the others lie between these. */
-float score_slope(const struct score_rule *rule, size_t head)
+/* --- biases ----------------------------------------------------------------------------------- */
+
+/* ALiBi: 2^(-8 (h + 1) / n) of the first n heads, a power of two; the others lie between these. */
+static float slope_of(const struct score_rule *rule, size_t head)
 {
     size_t power = 1;
-    if (rule->bias == NO_BIAS)
-        return 0;
     while (2 * power <= rule->heads)
         power *= 2;
     double step = -8.0 / (double)power;
@@ -23,13 +24,56 @@ float score_slope(const struct score_rule *rule, size_t head)
     return (float)exp2(exponent);
 }
 
+/* T5: half of the buckets are of one distance each, the others of logarithmic ranges. Where later
+ * keys are visible, they have the second half of the table. */
+static size_t bucket_of(const struct score_rule *rule, size_t distance, bool is_later)
+{
+    size_t buckets = rule->ahead ? rule->buckets / 2 : rule->buckets, exact = buckets / 2;
+    size_t bucket = distance;
+    if (distance >= exact) {
+        double share =
+            log((double)distance / (double)exact) / log((double)rule->reach / (double)exact);
+        bucket = num_min(buckets - 1, exact + (size_t)(share * (double)(buckets - exact)));
+    }
+    return bucket + (is_later && rule->ahead ? buckets : 0);
+}
+
+size_t score_biases_count(const struct score_rule *rule)
+{
+    return rule->bias == BIAS_BUCKETS ? rule->heads * (2 * (size_t)rule->reach + 1) : 0;
+}
+
+void score_biases_fill(float *biases, const struct score_rule *rule, const float *table)
+{
+    long reach = rule->reach;
+    for (size_t head = 0; head < rule->heads; head++)
+        for (long d = -reach; d <= reach; d++) {
+            size_t bucket = bucket_of(rule, (size_t)labs(d), d > 0);
+            *biases++ = table[bucket * rule->heads + head];
+        }
+}
+
+struct head_bias score_head_bias(const struct score_rule *rule, const float *biases, size_t head)
+{
+    size_t reach = rule->reach;
+    if (rule->bias == BIAS_BUCKETS)
+        return (struct head_bias){.near = biases ? biases + head * (2 * reach + 1) + reach : NULL};
+    return (struct head_bias){.slope = rule->bias == NO_BIAS ? 0 : slope_of(rule, head)};
+}
+
 static float rounded(float x)
 {
     return bf16_value(bf16_round(x));
 }
 
-float score_bias(const struct score_rule *rule, float slope, size_t key, size_t keys)
+float score_bias(const struct score_rule *rule, const struct head_bias *bias, size_t query,
+                 size_t key, size_t keys)
 {
+    float slope = bias->slope;
+    if (bias->near) {
+        long distance = (long)key - (long)query, reach = rule->reach;
+        return bias->near[distance < -reach ? -reach : distance > reach ? reach : distance];
+    }
     if (rule->bias == BIAS_ALIBI_FROM_END)
         return slope * ((float)key - (float)(keys - 1));
     if (rule->bias == BIAS_ALIBI_ROUNDED)
@@ -38,15 +82,15 @@ float score_bias(const struct score_rule *rule, float slope, size_t key, size_t 
 }
 
 /* scale · scores, or (cap · tanh(scale · scores / cap) + biases) / temperature. */
-void score_apply(const struct score_rule *rule, float slope, float *scores, struct key_range some,
-                 size_t keys)
+void score_apply(const struct score_rule *rule, const struct head_bias *bias, size_t query,
+                 float *scores, struct key_range some, size_t keys)
 {
     size_t count = some.end - some.first;
     scale_row(scores, scores, count, rule->scale);
     if (rule->cap > 0)
         cap_row(scores, count, rule->cap);
-    for (size_t i = 0; slope > 0 && i < count; i++)
-        scores[i] += score_bias(rule, slope, some.first + i, keys);
+    for (size_t i = 0; (bias->near || bias->slope > 0) && i < count; i++)
+        scores[i] += score_bias(rule, bias, query, some.first + i, keys);
     if (rule->temperature > 0)
         scale_row(scores, scores, count, 1.0f / rule->temperature);
 }

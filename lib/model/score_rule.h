@@ -3,7 +3,8 @@
  *
  *     struct score_rule rule = score_rule_read(config, PART_SENTENCE, layer);
  *     struct key_range seen = score_visible(&rule, query, keys);
- *     score_apply(&rule, score_slope(&rule, head), scores + seen.first, seen);
+ *     struct head_bias bias = score_head_bias(&rule, biases, head);
+ *     score_apply(&rule, &bias, query, scores + seen.first, seen, keys);
  *
  * With sparse attention the visible keys are those of the range that are also in the pattern
  * (mechanism.h): score_keys lists them.
@@ -23,8 +24,9 @@ struct score_rule {
     float cap;         /* scores are cap · tanh(score / cap); 0: none */
     float temperature; /* divides scores after cap and bias; 0: none, or it is part of the scale */
     enum score_bias bias;
-    size_t heads;                     /* query heads, on which the slopes of ALiBi depend */
-    short bias_layer, buckets, reach; /* BIAS_BUCKETS: the layer that has the table; its rows */
+    size_t heads;                  /* query heads, on which the slopes of ALiBi depend */
+    short bias_layer;              /* BIAS_BUCKETS: the layer that has the table; -1: none */
+    unsigned short buckets, reach; /* its rows; the distance from which biases are the same */
     size_t back, ahead; /* visible keys before and after the query's own; SIZE_MAX: no limit */
     bool sink;          /* the softmax has one score more, which no key has */
     bool mask_after;    /* the softmax is over all keys; then rows are masked and renormalised */
@@ -56,14 +58,26 @@ static inline struct key_range score_visible(const struct score_rule *rule, size
     return (struct key_range){first, end < keys ? end : keys};
 }
 
-/* ALiBi's slope of a head, 0: none. The bias of a key of a text of `keys` keys. */
-float score_slope(const struct score_rule *rule, size_t head);
-float score_bias(const struct score_rule *rule, float slope, size_t key, size_t keys);
+/* The biases of the scores of a head: by one of these, or none. */
+struct head_bias {
+    float slope;       /* of ALiBi; 0: none */
+    const float *near; /* [-reach … reach] by the distance from query to key; NULL: none */
+};
 
-/* Scale the scores of some of a text's keys, cap them, add their biases, and divide by the
+/* BIAS_BUCKETS: the biases of all distances, [H, 2 · reach + 1], from a table [buckets, H]. */
+size_t score_biases_count(const struct score_rule *rule);
+void score_biases_fill(float *biases, const struct score_rule *rule, const float *table);
+
+/* The biases of a head, given those of all distances or NULL; that of a key of a text of `keys`
+ * keys. */
+struct head_bias score_head_bias(const struct score_rule *rule, const float *biases, size_t head);
+float score_bias(const struct score_rule *rule, const struct head_bias *bias, size_t query,
+                 size_t key, size_t keys);
+
+/* Scale a query's scores of some of a text's keys, cap them, add their biases, and divide by the
  * temperature. */
-void score_apply(const struct score_rule *rule, float slope, float *scores, struct key_range some,
-                 size_t keys);
+void score_apply(const struct score_rule *rule, const struct head_bias *bias, size_t query,
+                 float *scores, struct key_range some, size_t keys);
 
 /* List the visible keys in ascending order; returns their number. `list` has capacity for
  * score_most keys, and `drawn`, which is used for the random keys of a pattern, for

@@ -8,6 +8,7 @@
 #include "base/sha256.h"
 #include "math/argmax.h"
 #include "model/family/family.h"
+#include "model/score_rule.h"
 
 /* A slot of the model, its tensor, and its numbers in the forms that were used so far. */
 struct parameter {
@@ -18,7 +19,8 @@ struct parameter {
     const float *data;         /* NULL until it is used as float32 */
     const char *halves;        /* NULL until it is rounded to bf16, in the order of the file, */
     const uint32_t *pairs;     /* or in pairs */
-    const float *panels;       /* NULL until it is packed; of a bias: its numbers side by side */
+    const float *panels;       /* NULL until it is packed; of a bias: its numbers side by side;
+                                * of biases by distance: those of all distances */
 };
 
 static struct parameter *parameter_at(const struct weights *weights, struct slot slot)
@@ -332,6 +334,26 @@ int weights_vector(struct weights *weights, struct slot slot, const float **numb
     const struct parameter *p = parameter_at(weights, slot);
     *numbers = NULL;
     return p ? load_floats(weights, p, numbers, err) : 0;
+}
+
+int weights_biases(struct weights *weights, int part, const struct score_rule *rule,
+                   const float **biases, struct err *err)
+{
+    bool of_layer = rule->bias_layer >= 0;
+    struct slot slot = of_layer ? slot_of(part, SLOT_LAYER_BIASES, (size_t)rule->bias_layer)
+                                : slot_of_end(part, SLOT_BIASES);
+    struct parameter *p = rule->bias == BIAS_BUCKETS ? parameter_at(weights, slot) : NULL;
+    *biases = NULL;
+    if (p && !p->panels) {
+        const float *table = NULL;
+        float *made = arena_alloc(&weights->arena, score_biases_count(rule), sizeof *made, err);
+        if (!made || load_floats(weights, p, &table, err))
+            return -1;
+        score_biases_fill(made, rule, table);
+        p->panels = made;
+    }
+    *biases = p ? p->panels : NULL;
+    return 0;
 }
 
 /* Scales of 1, as many as a norm may have. */

@@ -130,6 +130,11 @@ int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, s
 int weights_vector(struct weights *weights, struct slot slot, const float **numbers,
                    struct err *err);
 
+/* The biases of a rule in a part by all distances (score_rule.h), made on first use; NULL: none. */
+struct score_rule;
+int weights_biases(struct weights *weights, int part, const struct score_rule *rule,
+                   const float **biases, struct err *err);
+
 /* The whole tensor of a slot that begins one with q, k and v side by side, as GPT-2 has it, for one
  * product in float32; else a matrix that does not exist. */
 int weights_joined(struct weights *weights, struct slot q, struct weight *joined, struct err *err);

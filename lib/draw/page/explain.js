@@ -99,6 +99,8 @@ class Why {
             const words = `+ ALiBi: slope ${exact(slope)}, key ${key}`;
             steps.push(['with ALiBi', words, known ? value : NaN]);
         }
+        if (ways.alibi === 'table' && this.prefix() !== 'cross_')
+            steps.push(['with its bias', `+ bias(${key - this.row})`, NaN]);
         if (ways.temperature > 0)
             steps.push(['divided', `/ temperature ${exact(Math.fround(ways.temperature))}`, NaN]);
         return steps;

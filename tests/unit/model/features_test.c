@@ -151,6 +151,7 @@ static const struct planted {
     {SET("layer norms of queries and keys", head_norm, {.q = true, .k = true})},
     {SET("ALiBi", score_bias, BIAS_ALIBI)},
     {SET("scaled ALiBi", score_bias, BIAS_ALIBI_ROUNDED)},
+    {SET("biases of distances", score_bias, BIAS_BUCKETS)},
     {SET("rotary embeddings", rotary, {.components = 8})},
     {SET("channels without rotary embeddings", rotary, {.components = 4})},
     {SET("rotary embeddings of neighbours", rotary, {.neighbours = true})},
@@ -192,7 +193,6 @@ static const struct ruled {
 } ruled[] = {
     {RULE("latent attention", head.by, SUBLAYER_ATTEND, HEADS_LATENT)},
     {RULE("rotary embeddings of the last channels", head.rotary_first, SUBLAYER_ATTEND, 2)},
-    {RULE("biases of distances", score.bias, SUBLAYER_ATTEND, BIAS_BUCKETS)},
     {RULE("attention sinks of the softmax", score.sink, SUBLAYER_ATTEND, true)},
     {RULE("clamped MLPs", mlp.clamp, SUBLAYER_MLP, 7)},
     {RULE("clamped MLPs", mlp.up_offset, SUBLAYER_MLP, 1)},

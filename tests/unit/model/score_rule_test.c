@@ -224,6 +224,46 @@ TEST(a_temperature_divides_after_cap_and_bias)
         ck_assert_float_eq(rule.base_scale, 0.5f);
         ck_assert_float_eq(rule.temperature, rows[i].temperature);
         ck_assert_int_eq(rule.bias, rows[i].bias);
-        ck_assert_float_eq(score_slope(&rule, 1), rule.bias ? 0.25f : 0);
+        ck_assert_float_eq(score_head_bias(&rule, NULL, 1).slope, rule.bias ? 0.25f : 0);
+    }
+}
+
+/* Distances and buckets of transformers' T5 (32 buckets, 128) and of a small table (10, 20). */
+TEST(biases_by_distance_are_those_of_the_buckets_of_t5)
+{
+    static const struct {
+        size_t ahead;
+        unsigned short buckets, reach;
+        int distance, bucket;
+    } rows[] = {
+        {SIZE_MAX, 32, 128, 0, 0},    {SIZE_MAX, 32, 128, -7, 7},   {SIZE_MAX, 32, 128, 7, 23},
+        {SIZE_MAX, 32, 128, -8, 8},   {SIZE_MAX, 32, 128, -11, 8},  {SIZE_MAX, 32, 128, 12, 25},
+        {SIZE_MAX, 32, 128, -16, 10}, {SIZE_MAX, 32, 128, 64, 30},  {SIZE_MAX, 32, 128, -90, 14},
+        {SIZE_MAX, 32, 128, -91, 15}, {SIZE_MAX, 32, 128, 900, 31}, {0, 32, 128, -15, 15},
+        {0, 32, 128, -18, 16},        {0, 32, 128, -19, 17},        {0, 32, 128, -112, 30},
+        {0, 32, 128, -113, 31},       {0, 32, 128, -5000, 31},      {0, 10, 20, -4, 4},
+        {0, 10, 20, -9, 7},           {0, 10, 20, -19, 9},          {SIZE_MAX, 10, 20, 2, 7},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        enum { HEADS = 3, MOST = 1 << 12 };
+        static float table[64 * HEADS], biases[MOST];
+        struct score_rule rule = {.bias = BIAS_BUCKETS,
+                                  .heads = HEADS,
+                                  .buckets = rows[i].buckets,
+                                  .reach = rows[i].reach,
+                                  .back = SIZE_MAX,
+                                  .ahead = rows[i].ahead};
+        for (size_t k = 0; k < COUNT(table); k++)
+            table[k] = (float)k;
+        ck_assert_uint_le(score_biases_count(&rule), MOST);
+        score_biases_fill(biases, &rule, table);
+        struct head_bias bias = score_head_bias(&rule, biases, 2);
+        float expected = (float)(rows[i].bucket * HEADS + 2);
+        size_t query = 6000, key = query + (size_t)rows[i].distance;
+        float score = 1;
+        ck_assert_float_eq(score_bias(&rule, &bias, query, key, 7000), expected);
+        rule.scale = 0.5f;
+        score_apply(&rule, &bias, query, &score, (struct key_range){key, key + 1}, 7000);
+        ck_assert_float_eq(score, 0.5f + expected);
     }
 }
