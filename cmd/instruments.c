@@ -118,8 +118,9 @@ static const char *describe_answer(const struct inquiry *inquiry, const char *so
     if (cap)
         facts_text(facts, "final_soft_cap", cap);
     facts_integer(facts, "position", (long long)question->position);
-    return arena_format(arena, err, "logit %s %s%s%s after %s%s%s%s", differs ? "difference" : "of",
-                        name.text, differs ? " - " : "", other.text, after->text, cap ? " (" : "",
+    return arena_format(arena, err, "logit %s %s%s%s %s %s%s%s%s", differs ? "difference" : "of",
+                        name.text, differs ? " - " : "", other.text,
+                        viewer->model.config.causal ? "after" : "at", after->text, cap ? " (" : "",
                         cap ? cap : "", cap ? " final soft cap)" : "");
 }
 

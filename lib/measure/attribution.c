@@ -17,7 +17,7 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
     [BY_NEURON] = {"neuron", "neurons (hidden channels) of the MLPs"},
 };
 
-/* Sites that are captured: the last row, of values all rows. */
+/* Sites that are captured: the row of the position, of values all rows. */
 static const enum site captured_sites[] = {SITE_RESID_PRE, SITE_V,    SITE_WEIGHTS,    SITE_CONTEXT,
                                            SITE_ATTN_OUT,  SITE_LN_1, SITE_RESID_MID,  SITE_MLP_ACT,
                                            SITE_MLP_OUT,   SITE_LN_2, SITE_RESID_POST, SITE_LN_F,
@@ -32,7 +32,8 @@ struct way {
     const struct config *config;
     struct weights *weights;
     const struct edits *edits; /* edits of the run; NULL: none */
-    size_t tokens, whole;      /* up to the position; in the whole text */
+    size_t position;
+    size_t tokens, whole; /* that the position attends to; in the whole text */
     const float *(
         *rows)[SITE_PASS_END]; /* [layer] captured rows; layer 0 also has sites outside of layers */
     double *u;                 /* [C] direction in the residual stream */
@@ -61,7 +62,7 @@ static int keep(void *context, const struct announcement *seen, struct err *err)
     size_t axis = values->rank - 2;
     struct tensor part = *values;
     if (seen->site != SITE_V) {
-        part.data += (values->shape[axis] - 1) * values->stride[axis];
+        part.data += values->shape[axis] > 1 ? way->position * values->stride[axis] : 0;
         part.shape[axis] = 1;
     }
     float *row = arena_room(&way->scratch, tensor_count(&part), sizeof *row, err);
@@ -75,7 +76,8 @@ static int keep(void *context, const struct announcement *seen, struct err *err)
 static int run(struct way *way, const uint32_t *ids)
 {
     const struct config *c = way->config;
-    struct selection selection = {.last_logits = true, .head_count = c->n_head};
+    bool last = way->position + 1 == way->tokens;
+    struct selection selection = {.last_logits = last, .head_count = c->n_head};
     struct text text = {
         .ids = ids, .count = way->tokens, .whole_count = way->whole, .prompt_count = way->whole};
     struct text_list one = {&text, 1, way->plan->number, NULL};
@@ -99,7 +101,9 @@ static int edits_back(struct way *way, double *u, enum site site, size_t layer)
 {
     bool of_heads = site_has_heads(site);
     size_t heads = of_heads ? way->config->n_head : 1;
-    size_t columns = of_heads ? way->config->d_v : way->config->n_embd;
+    size_t columns = of_heads                 ? way->config->d_v
+                     : site == SITE_TRANSFORM ? config_word_width(way->config)
+                                              : way->config->n_embd;
     size_t count = heads * columns;
     struct edit_block block = {
         .site = site,
@@ -109,7 +113,7 @@ static int edits_back(struct way *way, double *u, enum site site, size_t layer)
         .rows = 1,
         .columns = columns,
         .head_stride = columns,
-        .first_row = way->tokens - 1,
+        .first_row = way->position,
         .row_places = way->whole,
         .column_places = SIZE_MAX,
     };
@@ -131,10 +135,11 @@ static int edits_back(struct way *way, double *u, enum site site, size_t layer)
     return 0;
 }
 
-/* Go back through a norm of x. The divisor is treated as constant; the shift counts as a bias. */
-static void norm_back(struct way *way, double *u, const float *x, const struct norm *norm)
+/* Go back through a norm of x [count]. The divisor is treated as constant; the shift counts as a
+ * bias. */
+static void norm_back(struct way *way, double *u, const float *x, size_t count,
+                      const struct norm *norm)
 {
-    size_t count = way->config->n_embd;
     double mean = 0, square = 0, mean_of_u = 0;
     for (size_t i = 0; i < count && !norm->rms; i++)
         mean += (double)x[i] / (double)count;
@@ -156,7 +161,7 @@ static int site_back(struct way *way, double *u, enum site site, size_t layer, c
 {
     if (edits_back(way, u, site, layer))
         return -1;
-    norm_back(way, u, x, norm);
+    norm_back(way, u, x, way->config->n_embd, norm);
     return 0;
 }
 
@@ -280,7 +285,7 @@ static int sum_back(struct way *way, size_t layer, const struct sublayer *s, con
         return -1;
     for (size_t i = 0; i < count; i++)
         sum[i] = s->at_sum[0] ? rows[s->at_sum[0]][i] : x[i] + s->factor * out[i];
-    norm_back(way, way->u, sum, norm);
+    norm_back(way, way->u, sum, count, norm);
     return 0;
 }
 
@@ -319,6 +324,32 @@ static const float *last_stream(const struct way *way)
     return way->rows[last][sublayer_end(&list[count - 1])];
 }
 
+/* Go back through the dense layer before the logits, norm(act(y · W + b)), from a direction in its
+ * output to one in y. Like the divisor of the norm, act(z) / z is treated as constant, so that the
+ * contributions still sum to the logit. */
+static int dense_back(struct way *way, double *to, double *direction, const float *y)
+{
+    const struct unembed_rule rule = stack_read(way->config, PART_SENTENCE).unembed;
+    struct weight dense;
+    struct norm norm;
+    if (edits_back(way, direction, SITE_TRANSFORM, 0) ||
+        weights_matrix(way->weights, slot_of_text((int)rule.dense), &dense, way->err) ||
+        weights_norm(way->weights, slot_of_text(SLOT_TRANSFORM_NORM), &norm, way->err))
+        return -1;
+    float *z = arena_alloc(&way->scratch, 2 * dense.out, sizeof *z, way->err);
+    if (!z)
+        return -1;
+    struct matrix before = {z, 1, dense.out, dense.out}, after = before;
+    after.data += dense.out;
+    linear(&way->plan->viewer->machine, before, (struct matrix){(float *)y, 1, dense.in, dense.in},
+           &dense, ACTIVATION_NONE);
+    activate(after, before, NULL, rule.activation);
+    norm_back(way, direction, after.data, dense.out, &norm);
+    for (size_t i = 0; i < dense.out; i++)
+        direction[i] *= z[i] != 0 ? (double)after.data[i] / (double)z[i] : 0;
+    return matrix_back(way, to, &dense, direction);
+}
+
 /* Compute the direction u in the stream after the last layer, and the logit before a cap. */
 static int logits_back(struct way *way)
 {
@@ -344,7 +375,11 @@ static int logits_back(struct way *way)
     }
     for (size_t i = 0; i < words.in; i++)
         direction[i] /= divisor;
-    if (c->n_word) {
+    const float *normed = c->final_norm ? way->rows[0][SITE_LN_F] : last_stream(way);
+    if (c->end == END_MASKED) {
+        if (dense_back(way, way->u, direction, normed))
+            return -1;
+    } else if (c->n_word) {
         struct weight projection;
         if (weights_matrix(way->weights, slot_of_text(SLOT_PROJECT_OUT), &projection, way->err) ||
             matrix_back(way, way->u, &projection, direction))
@@ -352,7 +387,6 @@ static int logits_back(struct way *way)
     } else {
         memcpy(way->u, direction, c->n_embd * sizeof *direction);
     }
-    const float *normed = c->final_norm ? way->rows[0][SITE_LN_F] : last_stream(way);
     if (c->logit_cap > 0)
         way->attribution->logit = product(way->u, normed, c->n_embd) + way->bias;
     if (c->final_norm &&
@@ -363,11 +397,22 @@ static int logits_back(struct way *way)
     return 0;
 }
 
-/* Compute the contributions of the token's embedding and the position's. */
-static int begin_back(struct way *way, uint32_t id)
+/* The index of the position in the table of positions; -1: it is padding, which is not counted. */
+static size_t place_of(const struct way *way, const uint32_t *ids)
+{
+    size_t place = way->position;
+    for (size_t i = 0; way->config->counted && i < way->position; i++)
+        place -= ids[i] == way->config->padding_id;
+    bool padding = way->config->counted && ids[way->position] == way->config->padding_id;
+    return padding ? SIZE_MAX : place;
+}
+
+/* Compute the contributions of the token's embedding, and of the position's and segment's. */
+static int begin_back(struct way *way, const uint32_t *ids)
 {
     const struct config *c = way->config;
-    size_t width = config_word_width(c);
+    size_t width = config_word_width(c), sum = c->projects_last ? width : c->n_embd;
+    double *u = way->u;
     float *token = arena_alloc(&way->scratch, width, sizeof *token, way->err);
     float *place = arena_alloc(&way->scratch, c->n_embd, sizeof *place, way->err);
     float *x = arena_alloc(&way->scratch, c->n_embd, sizeof *x, way->err);
@@ -375,25 +420,35 @@ static int begin_back(struct way *way, uint32_t id)
     struct norm norm;
     if (!token || !place || !x || edits_back(way, way->u, SITE_EMBEDDING, 0))
         return -1;
-    weights_embed_token(way->weights, token, id);
+    weights_embed_token(way->weights, token, ids[way->position]);
     scale_row(token, token, width, c->embedding_scale);
-    weights_add_position(way->weights, place, way->tokens - 1);
+    weights_add_position(way->weights, place, place_of(way, ids));
+    weights_add_segment(way->weights, place, 0);
     if (c->sinusoids)
         add_sinusoids((struct matrix){place, 1, c->n_embd, c->n_embd},
-                      c->position_offset + way->tokens - 1, c->sines_first);
+                      c->position_offset + way->position, c->sines_first);
+    if (c->n_word &&
+        weights_matrix(way->weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, way->err))
+        return -1;
+    if (c->n_word && c->projects_last) {
+        if (matrix_back(way, way->inner, &projection, u))
+            return -1;
+        u = way->inner;
+    }
     if (c->embedding_norm) {
-        for (size_t i = 0; i < c->n_embd; i++)
+        for (size_t i = 0; i < sum; i++)
             x[i] = token[i] + place[i];
         if (weights_norm(way->weights, slot_of_text(SLOT_EMBED_NORM), &norm, way->err))
             return -1;
-        norm_back(way, way->u, x, &norm);
+        norm_back(way, u, x, sum, &norm);
     }
-    put(way, 0, c->n_head + PART_OF_PLACE, product(way->u, place, c->n_embd));
-    if (c->n_word &&
-        (weights_matrix(way->weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, way->err) ||
-         matrix_back(way, way->inner, &projection, way->u)))
-        return -1;
-    put(way, 0, c->n_head + PART_OF_TOKEN, product(c->n_word ? way->inner : way->u, token, width));
+    put(way, 0, c->n_head + PART_OF_PLACE, product(u, place, sum));
+    if (c->n_word && !c->projects_last) {
+        if (matrix_back(way, way->inner, &projection, u))
+            return -1;
+        u = way->inner;
+    }
+    put(way, 0, c->n_head + PART_OF_TOKEN, product(u, token, width));
     put_constants(way, 0);
     return 0;
 }
@@ -473,14 +528,15 @@ int attribution_make(struct attribution *attribution, struct report *report,
         .config = &viewer->model.config,
         .weights = &viewer->model.weights,
         .edits = viewer->edits,
-        .tokens = plan->question->position + 1,
+        .position = plan->question->position,
+        .tokens = viewer->model.config.causal ? plan->question->position + 1 : sentence->count,
         .whole = sentence->count,
         .err = err,
     };
     const struct config *c = way.config;
     size_t inner = num_max(num_max(c->n_inner, c->n_head * c->d_v), config_word_width(c));
     *attribution = (struct attribution){0};
-    if (text_origin_check_alone(viewer, err) || features_expect(TO_ATTRIBUTE, c, err))
+    if (text_origin_check(viewer, NEEDS_ONE_TEXT, err) || features_expect(TO_ATTRIBUTE, c, err))
         return -1;
     sentence->count = way.tokens;
     if (sentence->text)
@@ -493,7 +549,7 @@ int attribution_make(struct attribution *attribution, struct report *report,
                  logits_back(&way);
     for (size_t layer = way.config->n_layer; layer-- > 0 && !failed;)
         failed = layer_back(&way, layer);
-    failed = failed || begin_back(&way, sentence->ids[way.tokens - 1]) ||
+    failed = failed || begin_back(&way, sentence->ids) ||
              report_add_strongest(report, report->tensors->made->tensor, 0, arena, err);
     arena_release(&way.scratch);
     return err_if(failed);

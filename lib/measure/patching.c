@@ -446,7 +446,8 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         .err = err,
     };
     *patching = (struct patching){.plan = plan};
-    if (text_origin_check_alone(viewer, err) || features_expect(TO_PATCH, s.config, err) ||
+    if (text_origin_check(viewer, NEEDS_ONE_TEXT | NEEDS_CAUSAL, err) ||
+        features_expect(TO_PATCH, s.config, err) ||
         patching_check_texts(plan->clean, plan->corrupt, err) || check_site(plan, s.site, err) ||
         check_edits(plan, err))
         return -1;

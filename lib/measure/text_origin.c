@@ -31,22 +31,16 @@ int model_check(const struct model *model, unsigned needs, struct err *err)
     return 0;
 }
 
-int text_origin_check(const struct viewer *viewer, struct err *err)
+int text_origin_check(const struct viewer *viewer, unsigned needs, struct err *err)
 {
     const struct edits *edits = viewer->edits;
-    if (model_check(&viewer->model, NEEDS_LOGITS | NEEDS_CAUSAL, err))
+    if (model_check(&viewer->model, NEEDS_LOGITS | needs, err))
         return -1;
     for (size_t i = 0; edits && i < edits->count; i++)
         if (edits->items[i].site == SITE_LOGITS)
             return err_usage(err, "%s: expected an edit before the logits, found 'logits'",
                              edits->items[i].words);
     return 0;
-}
-
-int text_origin_check_alone(const struct viewer *viewer, struct err *err)
-{
-    return err_if(model_check(&viewer->model, NEEDS_LOGITS | NEEDS_ONE_TEXT, err) ||
-                  text_origin_check(viewer, err));
 }
 
 double question_ask(struct question *question, const float *logits, size_t count)

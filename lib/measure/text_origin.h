@@ -24,10 +24,8 @@ enum { NEEDS_LOGITS = 1, NEEDS_ONE_TEXT = 2, NEEDS_CAUSAL = 4 };
 /* Refuse, as not supported, a model without the features that a measure needs. */
 int model_check(const struct model *model, unsigned needs, struct err *err);
 
-/* Refuse, as not supported, models without logits or with attention to later tokens; as usage,
- * edits of logits. The second also refuses encoder-decoder models. */
-int text_origin_check(const struct viewer *viewer, struct err *err);
-int text_origin_check_alone(const struct viewer *viewer, struct err *err);
+/* The same for logits and what else is needed; and refuse edits of logits, as usage. */
+int text_origin_check(const struct viewer *viewer, unsigned needs, struct err *err);
 
 /* The logit of a token at a position of a text, or the difference of two logits. */
 struct question {

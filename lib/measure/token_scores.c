@@ -89,7 +89,7 @@ int logits_of_rows(const struct logits_work *work, struct err *err)
 int scoring_check(const struct scoring *scoring, struct err *err)
 {
     const struct edits *edits = scoring->viewer->edits;
-    if (text_origin_check(scoring->viewer, err))
+    if (text_origin_check(scoring->viewer, NEEDS_CAUSAL, err))
         return -1;
     if (scoring->context && scoring->stride >= scoring->context)
         return err_usage(err,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Effective attention and attribution of small decoders, in numpy and float64.
+"""Effective attention and attribution of small decoders and masked models, in numpy and float64.
 
 usage: instruments.py FOLDER...     writes FOLDER/instruments.safetensors
 
@@ -13,7 +13,7 @@ import json, pathlib, sys
 import numpy as np
 
 from family_reference import notes_of, open_model, to_bytes, write_safetensors
-from layers import TEXT, Id, Kind, Pass, Place, Project, Weights
+from layers import ACTIVATIONS, TEXT, Id, Kind, Pass, Place, Project, Weights
 
 
 # --- effective attention --------------------------------------------------------------------------
@@ -61,7 +61,8 @@ def effective(p):
         T = weights.shape[-1]
         moved = np.stack([cosine_distance(Zeroed(p, layer, j).out, p.tensors[at + "resid_post"])
                           for j in range(T)], 1)
-        found[at + "value_zeroing"] = shares(np.tril(moved))
+        causal = attention_of(p.model, layer).score.ahead == 0
+        found[at + "value_zeroing"] = shares(np.tril(moved) if causal else moved)
         mixed = (weights.mean(0) + np.eye(T)) / 2
         rolled = mixed if rolled is None else mixed @ rolled
         found[at + "rollout"] = rolled
@@ -119,7 +120,17 @@ class Way:
         if bias is not None:
             self.bias += (bias[self.answer] - bias[self.against]) / u.divisor
         g = (head[self.answer] - head[self.against]) * u.input_factor / u.divisor
+        if u.transform:
+            g = self.dense(g)
         return self.norm(self.linear(g, Id.PROJECT_OUT) if u.project else g, u.norm)
+
+    def dense(self, g):
+        """Back through the dense layer of a masked model, with act(z) / z as a constant."""
+        u, tensors = self.stack.unembed, self.p.tensors
+        y = tensors["ln_f" if u.norm.id else f"h.{self.stack.layers - 1}.resid_post"][-1]
+        z = self.p.linear(y, TEXT, Id.TRANSFORM)
+        return self.linear(self.norm(g, u.transform_norm) * ACTIVATIONS[u.transform](z) / z,
+                           Id.TRANSFORM)
 
     def sublayer(self, s, g, layer):
         """Contributions of heads by source token, or of neurons."""
@@ -147,6 +158,8 @@ class Way:
             g = self.linear(g, Id.EMBED_PROJECT)
         g = self.norm(g, e.norm)
         place = g @ p.places(self.stack, np.array(ids))[-1] if e.place != Place.NOWHERE else 0.0
+        if e.segments:
+            place += g @ p.weight(TEXT, Id.SEGMENTS)[0]
         if e.project == Project.TOKENS:
             g = self.linear(g, Id.EMBED_PROJECT)
         return e.scale * (g @ p.weight(TEXT, Id.TOKENS)[ids[-1]]), place
@@ -180,8 +193,9 @@ def lacks(model):
     """Why a model has no attribution, or None."""
     stack = model.stacks[TEXT]
     sublayers = [s for layer in range(stack.layers) for s in stack.read(layer)]
-    if len(model.stacks) > 1 or stack.unembed.transform or not stack.unembed.head:
-        return "not a decoder"
+    u = stack.unembed
+    if len(model.stacks) > 1 or not u.head or (u.transform and not u.transform_norm.id):
+        return "no logits of a text alone"
     if any(s.mlp and s.mlp.experts for s in sublayers):
         return "experts"
     return None

@@ -43,7 +43,7 @@ static const char all[] = "value_weighted,norm_weighted,value_zeroing,rollout";
 
 /* --- against float64 -------------------------------------------------------------------------- */
 
-TEST_LOOP(effective_attention_agrees_with_the_reference, INSTRUMENTS_FAMILIES)
+TEST_LOOP(effective_attention_agrees_with_the_reference, INSTRUMENTS_ALL)
 {
     struct instruments_golden golden;
     instruments_open(&golden, _i);

@@ -49,7 +49,7 @@ static void expect(const struct instruments_golden *golden)
     }
 }
 
-TEST_LOOP(parts_agree_with_the_reference, INSTRUMENTS_FAMILIES)
+TEST_LOOP(parts_agree_with_the_reference, INSTRUMENTS_ALL)
 {
     struct instruments_golden golden;
     instruments_open(&golden, _i);
@@ -75,11 +75,14 @@ static int keep_logit(void *context, const struct announcement *seen, struct err
     return 0;
 }
 
-/* The rotary embedding of some families depends on the length of the whole text. */
-TEST_LOOP(an_earlier_position_has_the_rotation_of_the_whole_text, 2)
+/* The rotary embedding of some families depends on the length of the whole text; encoders attend to
+ * all of it. */
+TEST_LOOP(an_earlier_position_is_that_of_the_whole_text, 5)
 {
-    static const char *const by_length[] = {"tests/golden-families/phi3-longrope",
-                                            "tests/golden-families/llama-rope-dynamic"};
+    static const char *const by_length[] = {
+        "tests/golden-families/phi3-longrope", "tests/golden-families/llama-rope-dynamic",
+        "tests/golden-families/bert", "tests/golden-families/camembert",
+        "tests/golden-families/modernbert"};
     struct selection selection = {.sites = SITE_SET(SITE_LOGITS)};
     double logit = 0;
     open(by_length[_i], "1,5,9,3,7,2,8,4");
@@ -92,6 +95,7 @@ TEST_LOOP(an_earlier_position_has_the_rotation_of_the_whole_text, 2)
                             (struct tap){.sink = keep_logit, .context = &logit}, &err);
     ck_assert_msg(!failed, "%s", err.text);
     ck_assert(fabs(attribution.logit - logit) < 1e-5);
+    ck_assert(fabs(attribution.sum - logit) < 1e-5);
 }
 
 /* --- under edits ------------------------------------------------------------------------------ */
@@ -119,6 +123,7 @@ static const char *const edits_of_sites[] = {
     "ln_2[channel=1] = 0.5",
     "ln_2_post[channel=0] = 2",
     "ln_f[channel=1] = 0.5",
+    "transform[channel=1] = 0.5",
     "attn_out * 0.5",
     "mlp_out[layer=-1] = 0.125",
     "mlp_act[token=-1] = 0.1",
@@ -128,7 +133,7 @@ static const char *const edits_of_sites[] = {
     "attn_out[channel=0] = 1; attn_out * 3; h.0.resid_post[channel=0] = 1",
 };
 
-TEST_LOOP(parts_sum_to_the_logit_of_an_edited_run, INSTRUMENTS_FAMILIES)
+TEST_LOOP(parts_sum_to_the_logit_of_an_edited_run, INSTRUMENTS_ALL)
 {
     struct instruments_golden golden;
     size_t checked = 0;

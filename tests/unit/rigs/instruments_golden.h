@@ -22,10 +22,14 @@ static const char *const instruments_families[] = {
     "granite", "llama", "llama-bf16-tied-biases", "llama-rope-dynamic", "llama-rope-linear",
     "llama-rope-llama3", "llama-rope-yarn", "mistral", "olmo2", "opt", "opt-350m-style", "phi",
     "phi3", "phi3-longrope", "qwen2", "qwen3", "smollm3", "smollm3-sliding", "stablelm",
-    "starcoder2"};
+    "starcoder2", "albert", "bert", "camembert", "electra", "modernbert"};
 /* clang-format on */
 
-enum { INSTRUMENTS_FAMILIES = sizeof instruments_families / sizeof *instruments_families };
+/* All; without encoders, which are last. */
+enum {
+    INSTRUMENTS_ALL = sizeof instruments_families / sizeof *instruments_families,
+    INSTRUMENTS_FAMILIES = INSTRUMENTS_ALL - 5,
+};
 
 struct instruments_golden {
     char path[64];
