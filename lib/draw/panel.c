@@ -451,6 +451,28 @@ static void draw_border(const struct section *section, const struct spot *spot,
     canvas->path(canvas, points, count, &panel_border);
 }
 
+/* Separate the two texts of a pair: in a matrix by a line across each axis, in lines from the
+ * queries to the keys of the second text. */
+static void draw_second(const struct section *section, const struct spot *spot,
+                        struct canvas *canvas)
+{
+    static const struct pen pen = {{0x44, 0x44, 0x44}, 0.75, 1};
+    struct box area = spot->area;
+    size_t row = spot->sheet->rows.second, column = spot->sheet->columns.second;
+    bool matrix = section->kind == KIND_MATRIX;
+    double down = section->rows.pitch * (double)axis_cells(row, section->rows.step);
+    double across = section->columns.pitch * (double)axis_cells(column, section->columns.step);
+    double end = matrix ? down : across;
+    struct stroke lines[] = {
+        {{area.x, area.y + down}, {area.x + area.width, area.y + end}},
+        {{area.x + across, area.y}, {area.x + across, area.y + area.height}},
+    };
+    if (row && (matrix || column))
+        canvas->strokes(canvas, lines, 1, true, &pen);
+    if (column && matrix)
+        canvas->strokes(canvas, lines + 1, 1, true, &pen);
+}
+
 bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet)
 {
     return (mark->layer < 0 || mark->layer == sheet->layer) &&
@@ -513,5 +535,6 @@ void panel_draw(const struct section *section, size_t index, struct canvas *canv
     } else {
         draw_lines(section, spot.sheet, canvas, spot.area);
     }
+    draw_second(section, &spot, canvas);
     canvas->close(canvas);
 }

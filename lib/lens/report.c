@@ -72,25 +72,40 @@ bool kept_predicts(const struct kept *kept)
     return site_part(kept->site) == PART_CROSS && kept_has_key_columns(kept);
 }
 
+/* The first of `size` positions that belongs to the second text of a pair; 0: none, or all. */
+static size_t find_second(const struct tokenized *text, const size_t *queries, size_t first,
+                          size_t size)
+{
+    size_t second = 0;
+    for (size_t i = 0; i < size && text->second; i++) {
+        size_t index = queries ? queries[i] : first + i;
+        second += (text->words && !queries ? text->words[index].first : index) < text->second;
+    }
+    return second < size ? second : 0;
+}
+
 static struct axis make_axis(const struct report *report, const struct kept *kept,
                              const struct axis_row *row, size_t size)
 {
     enum site_part part = site_part(kept->site);
-    if (row->things == OF_QUERIES && kept->queries)
-        return (struct axis){row->name, size, kept->query_labels, .numbers = kept->queries};
     if (row->things == OF_WORDS || row->things == OF_NUMBERS) {
         bool words = row->things == OF_WORDS && report->words;
-        return (struct axis){row->name, size, words ? report->words : report->numbers, 0, NULL};
+        return (struct axis){row->name, size, words ? report->words : report->numbers};
     }
     const struct tokenized *text =
         row->things == OF_KEYS ? report_keys(report, part) : report_queries(report, part);
+    const size_t *queries = row->things == OF_QUERIES ? kept->queries : NULL;
+    size_t second = find_second(text, queries, report->first_shown, size);
+    if (queries)
+        return (struct axis){row->name, size, kept->query_labels, 0, queries, second};
     const struct label *labels = text->words ? text->word_labels : text->labels;
     if (row->things == OF_FIRST)
-        return (struct axis){row->name, size, labels, 0, NULL};
+        return (struct axis){row->name, size, labels};
     if (report->next && row->things == OF_QUERIES && kept_predicts(kept))
         labels = report->next;
     size_t first = report->first_shown - (text->words ? text->words_before : 0);
-    return (struct axis){row->name, size, labels + report->first_shown, (ptrdiff_t)first, NULL};
+    return (struct axis){row->name,        size, labels + report->first_shown,
+                         (ptrdiff_t)first, NULL, second};
 }
 
 bool kept_is_mean_of_heads(const struct kept *kept)

@@ -31,6 +31,7 @@ struct axis {
     ptrdiff_t first;            /* number of the first position: 1 if token 0 is hidden, -1 if a
                                  * special token precedes word 0; it has no number then */
     const size_t *numbers;      /* [size] numbers of the positions; NULL: first, first + 1, … */
+    size_t second;              /* first position of a pair's second text; 0: one text */
 };
 
 /* The number of a position; negative: none. */

@@ -25,53 +25,6 @@
 
 static const char ellipsis[] = "…";
 
-/* --- title lines ------------------------------------------------------------------------------ */
-
-/* Append a title such as "life · attention window:4 · sentence 1 · Life is short". */
-static void add_title(struct buf *line, const struct report *report, const struct place *place)
-{
-    struct tokenized model = {.text = report->model, .size = strlen(report->model)};
-    tokenized_visible(line, &model);
-    if (report->mechanism)
-        buf_format(line, " · %s", report->mechanism);
-    if (place_sentences(place) > 1)
-        buf_format(line, " · sentence %zu", place_sentence(place));
-    if (!report->sentence.count && !report->sentence.size) /* the report is about the model alone */
-        return;
-    buf_text(line, " · ");
-    tokenized_visible(line, &report->sentence);
-}
-
-static int end_title(struct stream *out, struct buf *line, const struct place *place,
-                     struct err *err)
-{
-    text_shorten(line, place->columns);
-    return text_end(out, line, err);
-}
-
-int text_titles_write(struct stream *out, const struct report *report, const struct place *place,
-                      struct err *err)
-{
-    struct buf line = {0};
-    add_title(&line, report, place);
-    int failed = end_title(out, &line, place, err);
-    const struct tokenized *other = report->corrupt ? report->corrupt : &report->source;
-    if (other->count && !failed) {
-        buf_text(&line, report->corrupt ? "corrupt · " : "source · ");
-        tokenized_visible(&line, other);
-        failed = end_title(out, &line, place, err);
-    }
-    bool has_text = report->sentence.count || report->sentence.size;
-    if (report->about && !failed && has_text) {
-        buf_text(&line, report->about);
-        failed = end_title(out, &line, place, err);
-    } else if (report->about && !failed) { /* no title line has the subject */
-        text_wrap(out, report->about, 0, 0, place->columns);
-    }
-    buf_release(&line);
-    return failed;
-}
-
 /* --- colours ---------------------------------------------------------------------------------- */
 
 /* How numbers are displayed: digits, colours or shades (░▒▓█). */
@@ -540,6 +493,7 @@ enum {
     TEXT_BLOCK_GAP = 4, /* spaces between heads side by side */
     TEXT_LABEL_MAX = 16,
     TEXT_CORNER_BYTES = 24,
+    TEXT_SECOND = 2,    /* " │" before the second text of a pair */
     HEADING_INDENT = 2, /* of continuation lines on a narrow page */
 };
 
@@ -556,6 +510,13 @@ struct matrices {
     struct numeral numeral;
     size_t side_by_side; /* heads per block */
 };
+
+/* True for the slot that begins the second text of a pair. */
+static bool begins_second(const struct axis *axis, const struct text_cut *cut, size_t slot)
+{
+    return axis->second && slot && text_cut_place(cut, slot) >= axis->second &&
+           text_cut_place(cut, slot - 1) < axis->second;
+}
 
 /* "head 3", "kv_head 1", or "" for a sheet without a head. */
 static const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct sheet *sheet)
@@ -581,7 +542,8 @@ static size_t slots_width(const struct matrices *matrices)
 {
     size_t places = matrices->columns.front + matrices->columns.back;
     size_t between = text_is_cut(&matrices->columns) ? matrices->cell.gap + 1 : 0;
-    return places * (matrices->cell.gap + matrices->cell.width) + between;
+    size_t second = matrices->sheets->columns.second ? TEXT_SECOND : 0;
+    return places * (matrices->cell.gap + matrices->cell.width) + between + second;
 }
 
 /* Omit columns that do not fit; if there is space, widen columns up to the longest label. */
@@ -589,8 +551,8 @@ static void fit_columns(struct matrices *matrices, size_t page)
 {
     const struct axis *columns = &matrices->sheets->columns;
     size_t slot = matrices->cell.gap + matrices->cell.width;
-    size_t beside =
-        matrices->label.width + matrices->cell.gap + 1; /* the ellipsis takes this space */
+    size_t label = matrices->label.width + (columns->second ? TEXT_SECOND : 0);
+    size_t beside = label + matrices->cell.gap + 1; /* the ellipsis takes this space */
     matrices->columns = text_cut_to(columns->size, columns->size);
     bool fits = page == 0 || matrices->label.width + slots_width(matrices) <= page;
     if (!fits) {
@@ -598,8 +560,7 @@ static void fit_columns(struct matrices *matrices, size_t page)
     } else if (matrices->cell.gap) {
         size_t wanted = label_width(columns, &matrices->columns);
         if (page > 0)
-            wanted = num_min(wanted,
-                             (page - matrices->label.width) / columns->size - matrices->cell.gap);
+            wanted = num_min(wanted, (page - label) / columns->size - matrices->cell.gap);
         matrices->cell.width = num_max(matrices->cell.width, wanted);
     }
 }
@@ -677,6 +638,30 @@ static int write_heading(const struct matrices *matrices, size_t width, struct e
     return failed;
 }
 
+/* Append " │" before the slot that begins the second text of a pair. */
+static void add_second(struct matrices *matrices, const struct axis *columns, size_t slot)
+{
+    if (!begins_second(columns, &matrices->columns, slot))
+        return;
+    table_gap(&matrices->table, TEXT_SECOND - 1);
+    buf_text(&matrices->table.line, "│");
+}
+
+/* The line above the second text of a pair. */
+static void add_rule(struct matrices *matrices, const struct axis *columns)
+{
+    struct buf *line = &matrices->table.line;
+    table_gap(&matrices->table, matrices->label.width);
+    for (size_t slot = 0; slot < text_cut_slots(&matrices->columns); slot++) {
+        bool between = text_cut_between(&matrices->columns, slot);
+        const struct table_column *cell = between ? &matrices->between : &matrices->cell;
+        if (begins_second(columns, &matrices->columns, slot))
+            buf_text(line, "─┼");
+        for (size_t i = 0; i < cell->gap + cell->width; i++)
+            buf_text(line, "─");
+    }
+}
+
 static void add_header(struct matrices *matrices, const struct sheet *sheet)
 {
     char corner[TEXT_CORNER_BYTES];
@@ -686,6 +671,7 @@ static void add_header(struct matrices *matrices, const struct sheet *sheet)
     for (size_t slot = 0; slot < text_cut_slots(&matrices->columns); slot++) {
         size_t column = text_cut_place(&matrices->columns, slot);
         size_t number = columns->first + column;
+        add_second(matrices, columns, slot);
         if (text_cut_between(&matrices->columns, slot)) {
             table_text(table, &matrices->between, ellipsis);
         } else if (!matrices->index_width) {
@@ -721,6 +707,7 @@ static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
         size_t column = text_cut_place(&matrices->columns, slot);
         bool middle = text_cut_between(&matrices->columns, slot);
         bool cut = between || middle;
+        add_second(matrices, &sheet->columns, slot);
         bool hidden = cut ? sheet->causal && axis_number(&sheet->columns, column) >
                                                  axis_number(&sheet->rows, last_row)
                           : sheet_hides(sheet, row, column);
@@ -742,23 +729,34 @@ static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
     }
 }
 
+enum { HEADER = -1, RULE = -2 }; /* lines above the rows, and above the second text of a pair */
+
+/* Write a line of the sheets that are side by side: a slot of their rows, or one of these. */
+static void write_line(struct matrices *matrices, size_t first, size_t end, int line)
+{
+    for (size_t i = first; i < end; i++) {
+        if (i > first)
+            table_gap(&matrices->table, TEXT_BLOCK_GAP);
+        if (line == HEADER)
+            add_header(matrices, &matrices->sheets[i]);
+        else if (line == RULE)
+            add_rule(matrices, &matrices->sheets[i].columns);
+        else
+            add_row(matrices, i, (size_t)line);
+    }
+    table_end(&matrices->table);
+}
+
 static void write_tables(struct matrices *matrices)
 {
-    enum { HEADER = -1 }; /* index of the line above the rows */
-    int slots = (int)text_cut_slots(&matrices->rows);
     for (size_t first = 0; first < matrices->count; first += matrices->side_by_side) {
         size_t end = num_min(first + matrices->side_by_side, matrices->count);
         stream_char(matrices->table.out, '\n');
-        for (int slot = HEADER; slot < slots; slot++) {
-            for (size_t i = first; i < end; i++) {
-                if (i > first)
-                    table_gap(&matrices->table, TEXT_BLOCK_GAP);
-                if (slot == HEADER)
-                    add_header(matrices, &matrices->sheets[i]);
-                else
-                    add_row(matrices, i, (size_t)slot);
-            }
-            table_end(&matrices->table);
+        write_line(matrices, first, end, HEADER);
+        for (size_t slot = 0; slot < text_cut_slots(&matrices->rows); slot++) {
+            if (begins_second(&matrices->sheets->rows, &matrices->rows, slot))
+                write_line(matrices, first, end, RULE);
+            write_line(matrices, first, end, (int)slot);
         }
     }
 }
