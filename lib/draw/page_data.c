@@ -225,6 +225,11 @@ static void put_all_labels(struct json_writer *json, const struct report *report
     if (words)
         put_labels(json, "words", report->words, words);
     json_put_close(json, '}');
+    const struct tokenized *text = &report->sentence;
+    size_t count = text->words ? text->word_count : text->count;
+    if (text->second)
+        json_put_integer(json, "second",
+                         (long long)report_second(text, NULL, first, count - first));
 }
 
 /* --- facts ----------------------------------------------------------------------------------- */

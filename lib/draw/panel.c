@@ -456,10 +456,10 @@ static void draw_border(const struct section *section, const struct spot *spot,
 static void draw_second(const struct section *section, const struct spot *spot,
                         struct canvas *canvas)
 {
-    static const struct pen pen = {{0x44, 0x44, 0x44}, 0.75, 1};
     struct box area = spot->area;
     size_t row = spot->sheet->rows.second, column = spot->sheet->columns.second;
     bool matrix = section->kind == KIND_MATRIX;
+    const struct pen pen = {colour_of_hex(matrix ? 0x444444 : 0x999999), 0.75, 1};
     double down = section->rows.pitch * (double)axis_cells(row, section->rows.step);
     double across = section->columns.pitch * (double)axis_cells(column, section->columns.step);
     double end = matrix ? down : across;

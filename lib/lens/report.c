@@ -72,9 +72,7 @@ bool kept_predicts(const struct kept *kept)
     return site_part(kept->site) == PART_CROSS && kept_has_key_columns(kept);
 }
 
-/* The first of `size` positions that belongs to the second text of a pair; 0: none, or all. */
-static size_t find_second(const struct tokenized *text, const size_t *queries, size_t first,
-                          size_t size)
+size_t report_second(const struct tokenized *text, const size_t *queries, size_t first, size_t size)
 {
     size_t second = 0;
     for (size_t i = 0; i < size && text->second; i++) {
@@ -95,7 +93,7 @@ static struct axis make_axis(const struct report *report, const struct kept *kep
     const struct tokenized *text =
         row->things == OF_KEYS ? report_keys(report, part) : report_queries(report, part);
     const size_t *queries = row->things == OF_QUERIES ? kept->queries : NULL;
-    size_t second = find_second(text, queries, report->first_shown, size);
+    size_t second = report_second(text, queries, report->first_shown, size);
     if (queries)
         return (struct axis){row->name, size, kept->query_labels, 0, queries, second};
     const struct label *labels = text->words ? text->word_labels : text->labels;

@@ -70,6 +70,11 @@ const struct tokenized *report_keys(const struct report *report, enum site_part 
 const struct label *labels_with_next(const struct label *labels, size_t count, struct arena *arena,
                                      struct err *err);
 
+/* The first of `size` positions that belongs to the second text of a pair, of the tokens or words
+ * from `first` on, or of some tokens (`queries`); 0: none, or all. */
+size_t report_second(const struct tokenized *text, const size_t *queries, size_t first,
+                     size_t size);
+
 /* The text that supplies the labels of an axis; NULL: none. */
 const struct tokenized *report_text_of(const struct report *report, const struct axis *axis);
 

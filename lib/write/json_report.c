@@ -51,6 +51,8 @@ static void put_token(struct json_writer *json, const struct tokenized *tokenize
         json_put_integer(json, "start", token->start);
         json_put_integer(json, "end", token->end);
     }
+    if (tokenized->segments)
+        json_put_integer(json, "segment", tokenized->segments[index]);
     if (utf8_invalid_at(own.bytes, own.size) < own.size)
         json_put_hex(json, "bytes", own.bytes, own.size);
     json_put_close(json, '}');

@@ -23,6 +23,7 @@ function drawTokens(id, labels, next) {
         chip.title = `${at}: ${label}${bits}`;
         bar.style.opacity = Number.isNaN(surprisal) ? 0 : clamp(surprisal / 7, 0.14, 1);
         chip.append(element('span', shown(label)), bar);
+        chip.classList.toggle('second', at > 0 && id === 'chips' && at === current().second);
         chip.addEventListener('mouseenter', () => pickToken(id, at));
         chip.addEventListener('mouseleave', () => hover(null));
         return chip;

@@ -78,6 +78,11 @@ class Tensor {
         return (looks ? labels.slice(index, index + 2) : [labels[index]]).map(shown).join(' → ');
     }
 
+    // The first position of the second text of a pair, or 0.
+    second(axis) {
+        return this[`${axis}_labels`] === 'sentence' ? this.sentence.second || 0 : 0;
+    }
+
     // Head `index` row by row; NaN where the mask hides a cell.
     matrix(index) {
         if (this.matrices.has(index)) return this.matrices.get(index);

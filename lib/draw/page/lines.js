@@ -78,6 +78,7 @@ class LinesView {
         for (const stroke of this.strongest) this.drawLine(stroke, false);
         for (const stroke of mine) this.drawLine(stroke, true);
         context.globalAlpha = 1;
+        this.drawSecond();
         const keys = new Set(mine.filter((one) => one.size >= 0.1).map((one) => one.column));
         this.drawKeys(keys);
         context.font = font(12);
@@ -104,6 +105,19 @@ class LinesView {
         context.beginPath();
         context.moveTo(x1, from);
         context.bezierCurveTo(middle, from, middle, to, x2, to);
+        context.stroke();
+    }
+
+    // Between the texts of a pair.
+    drawSecond() {
+        const { context, tensor, matrix } = this;
+        const [row, column] = [tensor.second('row'), tensor.second('column')];
+        if (!row || !column) return;
+        context.strokeStyle = variable('--quiet');
+        context.lineWidth = 1;
+        context.beginPath();
+        context.moveTo(10, this.y(row - 0.5, matrix.first));
+        context.lineTo(10 + LINES_ACROSS, this.y(column - 0.5, matrix.leftmost));
         context.stroke();
     }
 

@@ -151,6 +151,7 @@ class MatrixView {
         context.lineWidth = 1;
         context.strokeRect(box.x - 0.5, box.y - 0.5, box.width + 1, box.height + 1);
         this.drawNumbers();
+        this.drawSecond();
         this.drawMarks();
         if (this.point !== hover) this.show(null, null); // else highlight does
     }
@@ -193,6 +194,19 @@ class MatrixView {
                     this.top + this.height * (row + 0.5) + 0.5,
                 );
             }
+    }
+
+    // Lines between the texts of a pair.
+    drawSecond() {
+        const { context, tensor, left, top, across, down } = this;
+        const [row, column] = [tensor.second('row'), tensor.second('column')];
+        const { x, y } = this.placeOf({ row, column });
+        context.strokeStyle = variable('--text');
+        context.lineWidth = 1.5;
+        context.beginPath();
+        if (row > this.first) (context.moveTo(left, y), context.lineTo(across, y));
+        if (column > this.leftmost) (context.moveTo(x, top), context.lineTo(x, down));
+        context.stroke();
     }
 
     drawMarks() {
