@@ -25,6 +25,11 @@ static const struct family_names roberta_names =
           {"lm_head.layer_norm", {SLOT_TRANSFORM_NORM}},
           {"lm_head.decoder", {SLOT_HEAD}, .bias = "lm_head.bias"});
 
+static const struct family_names mpnet_names = NAMES(
+    "mpnet.", "encoder.layer.", &roberta_names, {"attention.attn.q", {SLOT_Q}},
+    {"attention.attn.k", {SLOT_K}}, {"attention.attn.v", {SLOT_V}}, {"attention.attn.o", {SLOT_O}},
+    {"attention.LayerNorm", {SLOT_NORM_1}}, {"encoder.relative_attention_bias", {SLOT_BIASES}});
+
 static const struct family_names distilbert_names = NAMES(
     "distilbert.", "transformer.layer.", &bert_names, {"attention.q_lin", {SLOT_Q}},
     {"attention.k_lin", {SLOT_K}}, {"attention.v_lin", {SLOT_V}}, {"attention.out_lin", {SLOT_O}},
@@ -91,6 +96,17 @@ static void settle_roberta(struct reading *r)
     settle_bert(r);
     r->config->end_activation = ACTIVATION_GELU;
     count_positions(r, family_integer(r, "pad_token_id", 0, DIMENSION_MAX, 1));
+}
+
+/* Padding is the token 1, whatever "pad_token_id" says. */
+static void settle_mpnet(struct reading *r)
+{
+    struct config *c = r->config;
+    settle_bert(r);
+    c->end_activation = ACTIVATION_GELU;
+    count_positions(r, 1);
+    c->bias_buckets =
+        (unsigned short)family_integer(r, "relative_attention_num_buckets", 4, 1 << 12, 32);
 }
 
 static void settle_distilbert(struct reading *r)
@@ -172,6 +188,8 @@ const struct family family_encoders[] = {
      "gelu", 0, 0},
     {"camembert", &roberta_names, settle_roberta, WITH(ENCODER, .n_segments = 2), "hidden_act",
      "gelu", 0, 0},
+    {"mpnet", &mpnet_names, settle_mpnet,
+     WITH(ENCODER, .score_bias = BIAS_BUCKETS, .bias_reach = 128), "hidden_act", "gelu", 0, 0},
     {"distilbert", &distilbert_names, settle_distilbert, WITH(ENCODER), "activation", "gelu", 0, 0},
     {"electra", &electra_names, settle_electra,
      WITH(ENCODER, .n_segments = 2, .projects_last = true), "hidden_act", "gelu", 0, 0},
