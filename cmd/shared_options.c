@@ -221,7 +221,8 @@ WORDS_(, models, "Bundled models (--model); ./tiny is a folder with the same nam
        {"journey-seven", "journey and its context of 'journey' as a seventh word"},
        {"nlp", "22 Chinese words, attention without weight matrices"},
        {"translate", "encoder-decoder, English (22 words) to French"},
-       {"translate-zh", "encoder-decoder, English (22 words) to Chinese"})
+       {"translate-zh", "encoder-decoder, English (22 words) to Chinese"},
+       {"cloze", "BERT, 2 layers, 4 heads: predicts words at [MASK]"})
 
 #define PLAIN_NAMES(list, names) \
     VALUES_(, list, NULL, sizeof(names) / sizeof *(names), (names)[index], NULL)
