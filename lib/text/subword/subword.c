@@ -1,18 +1,12 @@
 #include "text/subword/subword.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "text/encoder.h"
 #include "text/label.h"
-
-const struct subword_row subword_rows[SUBWORD_COUNT] = {
-    [SUBWORD_BPE] = {"BPE", subword_encode_bpe},
-    [SUBWORD_UNIGRAM] = {"Unigram", subword_encode_unigram},
-    [SUBWORD_WORD_PIECE] = {"WordPiece", subword_encode_word_piece},
-    [SUBWORD_WORD_LEVEL] = {"WordLevel", subword_encode_word_level},
-    [SUBWORD_WORDS] = {"words", subword_encode_words},
-};
 
 enum { BYTE_NAME_BYTES = 8 };
 
@@ -63,8 +57,8 @@ static int add_unknown(const struct subword *model, struct encoder *encoder,
                        err);
 }
 
-int subword_encode_word_level(const struct subword *model, struct encoder *encoder,
-                              const struct text_piece *piece, struct err *err)
+static int encode_word_level(const struct subword *model, struct encoder *encoder,
+                             const struct text_piece *piece, struct err *err)
 {
     uint32_t id = 0;
     size_t size = piece->range.end - piece->range.start;
@@ -115,8 +109,8 @@ static int find_all(const struct subword *model, struct token_list *found, const
     return 0;
 }
 
-int subword_encode_word_piece(const struct subword *model, struct encoder *encoder,
-                              const struct text_piece *piece, struct err *err)
+static int encode_word_piece(const struct subword *model, struct encoder *encoder,
+                             const struct text_piece *piece, struct err *err)
 {
     const char *bytes = piece->text->bytes + piece->range.start;
     size_t size = piece->range.end - piece->range.start;
@@ -141,3 +135,360 @@ int subword_encode_word_piece(const struct subword *model, struct encoder *encod
         piece_entry_set(entry, bytes, size, tokens, found->count);
     return 0;
 }
+
+/* The sign of a space before a word in vocabularies of SentencePiece. */
+static const char sign[] = "▁";
+
+enum { SIGN_BYTES = sizeof sign - 1 };
+
+/* --- BPE: splitting long pieces --------------------------------------------------------------- */
+
+static bool is_sign(const char *bytes)
+{
+    return bytes[0] == sign[0] && bytes[1] == sign[1] && bytes[2] == sign[2];
+}
+
+/* The position of the next ▁ after `start` that does not follow another ▁, or the end. */
+static size_t next_front(const char *bytes, size_t size, size_t start)
+{
+    for (size_t at = start + 1; at < size;) {
+        while (at >= SIGN_BYTES && size - at >= SIGN_BYTES && is_sign(bytes + at) &&
+               is_sign(bytes + at - SIGN_BYTES))
+            at += SIGN_BYTES; /* skip all but the first of several signs */
+        const char *found = memmem(bytes + at, size - at, sign, SIGN_BYTES);
+        if (!found)
+            return size;
+        size_t position = (size_t)(found - bytes);
+        bool after_sign = position >= SIGN_BYTES && is_sign(bytes + position - SIGN_BYTES);
+        if (position > start && !after_sign)
+            return position;
+        at = position + SIGN_BYTES;
+    }
+    return size;
+}
+
+/* Without a pre-tokenizer, a text of any size is one piece. If no merge makes a word with a ▁ after
+ * another character, no pair across a ▁ is ever joined, so the parts between can be encoded alone.
+ * This does not hold if a character may be dropped: tokens around it then become neighbours. */
+bool bpe_cuts_at_signs(const struct bpe *bpe)
+{
+    uint32_t id = 0;
+    if (!bpe->by_characters || bpe->takes_whole || bpe_drops(bpe) || bpe->prefix.size ||
+        bpe->suffix.size || !word_table_find(bpe->words, sign, SIGN_BYTES, WORD_TEXT, &id))
+        return false;
+    for (size_t i = 0; i < bpe->count; i++) {
+        size_t size = 0;
+        if (i && bpe->merges[i].id == bpe->merges[i - 1].id)
+            continue;
+        const char *made = word_table_word(bpe->words, bpe->merges[i].id, &size);
+        if (memchr(made, sign[0], size) && next_front(made, size, 0) < size)
+            return false;
+    }
+    return true;
+}
+
+/* --- BPE: pieces ------------------------------------------------------------------------------ */
+
+/* A part of a piece: maps offsets of decoded bytes to offsets in the piece. */
+struct part {
+    const struct text_piece *piece;
+    const char *text; /* the text in GPT-2's alphabet; NULL: offsets are the same */
+    size_t start;
+    size_t text_at, byte_at; /* the last pair of equal positions found */
+};
+
+/* The position in the piece of a byte of the part; fast for ascending bytes, as most are. */
+static size_t find_position(struct part *part, size_t byte)
+{
+    if (byte < part->byte_at)
+        part->byte_at = part->text_at = 0;
+    for (; part->byte_at < byte; part->byte_at++)
+        part->text_at += (unsigned char)part->text[part->text_at] < 0x80 ? 1 : 2;
+    return part->start + part->text_at;
+}
+
+static inline size_t position_of(struct part *part, size_t byte)
+{
+    return part->text ? find_position(part, byte) : part->start + byte;
+}
+
+static int add_at(struct encoder *encoder, struct part *part, struct bpe_token token,
+                  struct err *err)
+{
+    size_t start = 0;
+    size_t end = 0;
+    if (!encoder->list->only_ids) {
+        start = position_of(part, token.start);
+        end = position_of(part, token.end);
+    }
+    return encoder_add(encoder, part->piece, token.id, start, end, err);
+}
+
+static int add_known(struct encoder *encoder, struct part *part, const struct piece_entry *entry,
+                     struct err *err)
+{
+    uint32_t start = 0;
+    for (size_t i = 0; i < entry->count; i++) {
+        struct bpe_token token = {.id = entry->ids[i], .start = start, .end = entry->ends[i]};
+        if (add_at(encoder, part, token, err))
+            return -1;
+        start = entry->ends[i];
+    }
+    return 0;
+}
+
+static int encode_part(const struct bpe *bpe, struct encoder *encoder, struct part *part,
+                       const char *bytes, size_t size, struct err *err)
+{
+    struct bpe_piece *piece = &encoder->piece;
+    struct piece_entry *entry = piece_cache_at(&encoder->cache, bytes, size);
+    if (entry && piece_entry_is(entry, bytes, size))
+        return add_known(encoder, part, entry, err);
+    if (bpe_encode(bpe, piece, bytes, size, err))
+        return -1;
+    if (entry && !piece->dropped)
+        piece_entry_set(entry, bytes, size, piece->tokens, piece->count);
+    if (piece->dropped) {
+        size_t start = position_of(part, piece->dropped_first.start);
+        struct text_range range = {start, position_of(part, piece->dropped_first.end)};
+        encoder_drop(encoder, part->piece, range, piece->dropped);
+    }
+    for (size_t i = 0; i < piece->count; i++)
+        if (add_at(encoder, part, piece->tokens[i], err))
+            return -1;
+    return 0;
+}
+
+/* Encode a piece that is written in GPT-2's alphabet. */
+static int encode_byte_level(const struct bpe *bpe, struct encoder *encoder,
+                             const struct text_piece *piece, struct err *err)
+{
+    size_t size = piece->range.end - piece->range.start;
+    size_t decoded = 0;
+    struct part part = {.piece = piece, .text = piece->text->bytes + piece->range.start};
+    struct buf *bytes = &encoder->scratch;
+    buf_clear(bytes);
+    buf_bytes(bytes, part.text, size);
+    if (buf_check(bytes, err))
+        return -1;
+    byte_alphabet_decode(bytes->bytes, &decoded, bytes->bytes, size);
+    return encode_part(bpe, encoder, &part, bytes->bytes, decoded, err);
+}
+
+static int encode_bpe(const struct subword *model, struct encoder *encoder,
+                      const struct text_piece *piece, struct err *err)
+{
+    const char *bytes = piece->text->bytes + piece->range.start;
+    size_t size = piece->range.end - piece->range.start;
+    if (encoder->tokenizer->is_spelt)
+        return encode_byte_level(&model->bpe, encoder, piece, err);
+    for (size_t at = 0, end; at < size; at = end) {
+        struct part part = {.piece = piece, .start = at};
+        end = model->cuts_at_signs ? next_front(bytes, size, at) : size;
+        if (encode_part(&model->bpe, encoder, &part, bytes + at, end - at, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* --- Unigram: the entries whose scores have the largest sum, by the Viterbi algorithm --------- */
+
+enum {
+    LEAST_WINDOW = 8,       /* more than the bytes of a character */
+    PORTION_BYTES = 1 << 12 /* after these, tokens are added as soon as all paths meet */
+};
+
+/* Round a sum to float32 if the model does, as SentencePiece. */
+static inline double rounded(const struct subword *model, double sum)
+{
+    return model->is_single ? (double)(float)sum : sum;
+}
+
+/* Record a step to the position `end` if its score, compared before it is rounded, is the best so
+ * far. */
+static inline void offer(const struct subword *model, struct best_ways *ways, double score,
+                         size_t end, uint32_t id)
+{
+    double *best = &ways->sums[end & ways->mask];
+    uint32_t *step = &ways->steps[end - ways->base];
+    bool is_worse = score <= *best; /* `*best` is NaN before the first step */
+    *best = is_worse ? *best : rounded(model, score);
+    *step = is_worse ? *step : id;
+}
+
+/* Offer the steps from a position: every entry that begins there and, if no entry is exactly its
+ * first character, that character as unknown. Returns the position of the next character. */
+static size_t take_steps(const struct subword *model, struct best_ways *ways, const char *bytes,
+                         size_t size, size_t at)
+{
+    double score = ways->sums[at & ways->mask];
+    uint32_t node = 0;
+    uint32_t c = 0;
+    size_t next = at + utf8_decode(&c, bytes + at, size - at);
+    size_t reach = next;
+    bool is_known = false;
+    ways->sums[at & ways->mask] = NAN;
+    for (size_t end = at; end < size;) {
+        node = word_trie_step(&model->trie, node, (unsigned char)bytes[end++]);
+        if (!node)
+            break;
+        uint32_t id = model->trie.ids[node];
+        if (id == WORD_TRIE_NONE || model->scores[id] == SUBWORD_ABSENT)
+            continue;
+        offer(model, ways, score + model->scores[id], end, id);
+        reach = end > reach ? end : reach;
+        is_known = is_known || end == next;
+    }
+    if (!is_known) /* SentencePiece adds this score in float32 */
+        offer(model, ways, rounded(model, score + model->unknown_score), next, BPE_NONE);
+    ways->reach = reach > ways->reach ? reach : ways->reach;
+    return next;
+}
+
+/* Begin a piece. Sums are kept in a ring that is larger than the longest step. */
+static int begin_ways(const struct subword *model, struct best_ways *ways, size_t size,
+                      struct err *err)
+{
+    size_t window = LEAST_WINDOW;
+    while (window <= model->trie.longest)
+        window *= 2;
+    if (!ways->sums && !(ways->sums = heap_alloc(window, sizeof *ways->sums, err)))
+        return -1;
+    if (size >= ways->room) {
+        uint32_t *steps = heap_resize(ways->steps, size + 1, sizeof *steps, err);
+        if (!steps)
+            return -1;
+        ways->steps = steps;
+        ways->room = size + 1;
+    }
+    ways->mask = window - 1;
+    ways->base = ways->reach = 0;
+    for (size_t i = 1; i < window && i <= size; i++)
+        ways->sums[i] = NAN;
+    ways->sums[0] = 0;
+    return 0;
+}
+
+/* The tokens of a piece, collected for its entry in the cache. */
+struct kept_tokens {
+    struct piece_entry *entry; /* NULL: none */
+    struct bpe_token tokens[PIECE_ENTRY_BYTES];
+    size_t count;
+};
+
+static inline int add_kept(struct encoder *encoder, const struct text_piece *piece,
+                           struct kept_tokens *kept, struct token token, struct err *err)
+{
+    if (kept->entry)
+        kept->tokens[kept->count++] = (struct bpe_token){
+            .id = token.id, .start = (uint32_t)token.start, .end = (uint32_t)token.end};
+    return encoder_add(encoder, piece, token.id, token.start, token.end, err);
+}
+
+/* Add tokens for a range without an entry: its bytes if all have tokens, else the unknown token. */
+static int add_unknown_range(const struct subword *model, struct encoder *encoder,
+                             const struct text_piece *piece, struct text_range range,
+                             struct kept_tokens *kept, struct err *err)
+{
+    char shown[LABEL_EXCERPT_BYTES];
+    const char *bytes = piece->text->bytes + piece->range.start;
+    struct token token = {model->unknown, range.start, range.end};
+    bool all = true; /* true if every byte has a token */
+    for (size_t i = range.start; i < range.end; i++)
+        all = all && model->byte_ids[(unsigned char)bytes[i]] != BPE_NONE;
+    for (size_t i = range.start; all && i < range.end; i++) {
+        struct token byte = {model->byte_ids[(unsigned char)bytes[i]], i, i + 1};
+        if (add_kept(encoder, piece, kept, byte, err))
+            return -1;
+    }
+    if (all)
+        return 0;
+    if (token.id == BPE_NONE) {
+        struct text_range whole = {piece->range.start + range.start,
+                                   piece->range.start + range.end};
+        return err_set(err, "'%s' at byte %zu is not in the vocabulary, which has no unknown token",
+                       label_excerpt(shown, bytes + range.start, range.end - range.start),
+                       aligned_text_place(piece->text, whole, &encoder->hint).start);
+    }
+    return add_kept(encoder, piece, kept, token, err);
+}
+
+/* Collect the steps of the best path from the base to `end`, in order, at the end of `steps`.
+ * Returns the index of the first one. */
+static size_t gather(const struct subword *model, struct best_ways *ways, const char *bytes,
+                     size_t end)
+{
+    size_t first = end - ways->base + 1;
+    for (size_t at = end; at > ways->base;) {
+        uint32_t id = ways->steps[at - ways->base];
+        at = id == BPE_NONE ? utf8_before(bytes, at) : at - model->words->places[id].size;
+        ways->steps[--first] = id;
+    }
+    return first;
+}
+
+static size_t end_of(const struct subword *model, const char *bytes, size_t size, size_t at,
+                     uint32_t id)
+{
+    uint32_t c = 0;
+    return at + (id == BPE_NONE ? utf8_decode(&c, bytes + at, size - at)
+                                : model->words->places[id].size);
+}
+
+/* Add the tokens of the best path from the base to `to`, which becomes the base. They are also
+ * stored in `entry`, unless it is NULL. */
+static int add_steps(const struct subword *model, struct encoder *encoder,
+                     const struct text_piece *piece, size_t to, struct piece_entry *entry,
+                     struct err *err)
+{
+    struct kept_tokens kept = {.entry = entry};
+    const char *bytes = piece->text->bytes + piece->range.start;
+    const uint32_t *step = encoder->ways.steps + gather(model, &encoder->ways, bytes, to);
+    for (size_t at = encoder->ways.base, end; at < to; at = end) {
+        uint32_t id = *step++;
+        end = end_of(model, bytes, to, at, id);
+        while (id == BPE_NONE && model->fuses_unknown && end < to && *step == BPE_NONE)
+            end = end_of(model, bytes, to, end, *step++);
+        struct text_range range = {at, end};
+        struct token token = {id, at, end};
+        if (id == BPE_NONE ? add_unknown_range(model, encoder, piece, range, &kept, err)
+                           : add_kept(encoder, piece, &kept, token, err))
+            return -1;
+    }
+    if (entry)
+        piece_entry_set(entry, bytes, to, kept.tokens, kept.count);
+    encoder->ways.base = to;
+    return 0;
+}
+
+static int encode_unigram(const struct subword *model, struct encoder *encoder,
+                          const struct text_piece *piece, struct err *err)
+{
+    struct best_ways *ways = &encoder->ways;
+    const char *bytes = piece->text->bytes + piece->range.start;
+    size_t size = piece->range.end - piece->range.start;
+    struct piece_entry *entry = piece_cache_at(&encoder->cache, bytes, size);
+    if (entry && piece_entry_is(entry, bytes, size))
+        return encoder_add_known(encoder, piece, entry, err);
+    if (begin_ways(model, ways, size, err))
+        return -1;
+    for (size_t at = 0; at < size;) {
+        at = take_steps(model, ways, bytes, size, at);
+        /* all paths lead through here, and the last step is not part of an unknown token */
+        if (at - ways->base >= PORTION_BYTES && ways->reach == at &&
+            ways->steps[at - ways->base] != BPE_NONE &&
+            add_steps(model, encoder, piece, at, NULL, err))
+            return -1;
+    }
+    return ways->base < size ? add_steps(model, encoder, piece, size, entry, err) : 0;
+}
+
+/* --- all models ------------------------------------------------------------------------------- */
+
+const struct subword_row subword_rows[SUBWORD_COUNT] = {
+    [SUBWORD_BPE] = {"BPE", encode_bpe},
+    [SUBWORD_UNIGRAM] = {"Unigram", encode_unigram},
+    [SUBWORD_WORD_PIECE] = {"WordPiece", encode_word_piece},
+    [SUBWORD_WORD_LEVEL] = {"WordLevel", encode_word_level},
+    [SUBWORD_WORDS] = {"words", subword_encode_words},
+};

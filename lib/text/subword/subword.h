@@ -56,16 +56,7 @@ void subword_init(struct subword *model, const struct subword_row *row,
                   const struct word_table *words);
 void subword_release(struct subword *model);
 
-/* Add the tokens of a piece: subword_bpe.c, subword_unigram.c, subword.c, words.c. */
-int subword_encode_bpe(const struct subword *model, struct encoder *encoder,
-                       const struct text_piece *piece, struct err *err);
-int subword_encode_unigram(const struct subword *model, struct encoder *encoder,
-                           const struct text_piece *piece, struct err *err);
-int subword_encode_word_piece(const struct subword *model, struct encoder *encoder,
-                              const struct text_piece *piece, struct err *err);
-int subword_encode_word_level(const struct subword *model, struct encoder *encoder,
-                              const struct text_piece *piece, struct err *err);
-
+/* Split a text into the words of a vocab.json: words.c. */
 int subword_encode_words(const struct subword *model, struct encoder *encoder,
                          const struct text_piece *piece, struct err *err);
 
