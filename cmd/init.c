@@ -13,9 +13,9 @@
 #include "items.h"
 #include "model/model.h"
 #include "progress.h"
-#include "text/word_list.h"
 #include "train/bpe_learn.h"
 #include "train/weight_init.h"
+#include "train/word_list.h"
 
 WORDS(draws, NULL, {"rand", "torch.rand, head by head"}, {"linear", "nn.Linear"})
 

@@ -1,4 +1,4 @@
-#include "text/word_list.h"
+#include "train/word_list.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

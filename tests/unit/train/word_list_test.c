@@ -1,5 +1,5 @@
 #include "base/buf.h"
-#include "text/word_list.h"
+#include "train/word_list.h"
 
 #include <string.h>
 

@@ -11,8 +11,8 @@
  *     word_list_json(&out, &list);                         {"Life": 0, "dessert": 1, …}
  *     word_list_release(&list);
  */
-#ifndef ATTN_TEXT_WORD_LIST_H
-#define ATTN_TEXT_WORD_LIST_H
+#ifndef ATTN_TRAIN_WORD_LIST_H
+#define ATTN_TRAIN_WORD_LIST_H
 
 #include "text/word_table.h"
 
