@@ -8,7 +8,7 @@
 /* --- the cache of pieces ---------------------------------------------------------------------- */
 
 enum {
-    ENTRIES_MIN = 256, /* a text that fills fewer is not worth it */
+    ENTRIES_MIN = 256, /* a text with fewer gets no cache */
     BYTES_PER_ENTRY = 32,
 };
 
@@ -35,7 +35,7 @@ struct piece_entry *piece_cache_at(struct piece_cache *cache, const char *bytes,
 
 bool piece_entry_is(const struct piece_entry *entry, const char *bytes, size_t size)
 {
-    return entry->size == size && entry->bytes[0] == bytes[0] && /* most often they are others */
+    return entry->size == size && entry->bytes[0] == bytes[0] && /* usually false */
            (size == 1 || memcmp(entry->bytes, bytes, size) == 0);
 }
 
@@ -79,13 +79,13 @@ void encoder_drop(struct encoder *encoder, const struct text_piece *piece, struc
     struct text_range range = {piece->range.start + first.start, piece->range.start + first.end};
     struct text_range place = aligned_text_place(piece->text, range, &encoder->hint);
     if (count == 1 && place.start == place.end)
-        return; /* a step put it in: nothing of the text is left out */
+        return; /* inserted by a step: no character of the text is lost */
     if (!encoder->list->dropped_count)
         encoder->list->dropped_first = (struct token){0, place.start, place.end};
     encoder->list->dropped_count += count;
 }
 
-/* What lies between added tokens of both kinds is a piece. */
+/* Encode the text between added tokens of both kinds. */
 static int encode_piece(void *context, const struct aligned_text *text, struct text_range range,
                         struct err *err)
 {
@@ -94,15 +94,15 @@ static int encode_piece(void *context, const struct aligned_text *text, struct t
     return encoder_pass(encoder, encoder->tokenizer->pre_tokenizers, &piece, err);
 }
 
-/* What lies between added tokens that are looked for in the text as it is: it is normalized, and
- * then the others are looked for. */
-static int encode_stretch(void *context, const struct aligned_text *text, struct text_range range,
+/* Encode the text between added tokens of the original text: normalize it, then search for the
+ * added tokens of normalized texts. */
+static int encode_segment(void *context, const struct aligned_text *text, struct text_range range,
                           struct err *err)
 {
     struct encoder *encoder = context;
     struct text_rewriter rewriters[2] = {0};
     struct aligned_text normal;
-    struct aligned_text stretch = {
+    struct aligned_text segment = {
         .bytes = text->bytes + range.start,
         .size = range.end - range.start,
         .start = range.start,
@@ -115,7 +115,7 @@ static int encode_stretch(void *context, const struct aligned_text *text, struct
         .between = encode_piece,
         .context = encoder,
     };
-    int failed = normalize(encoder->tokenizer->normalizers, &normal, &stretch, rewriters,
+    int failed = normalize(encoder->tokenizer->normalizers, &normal, &segment, rewriters,
                            &encoder->limits, err) ||
                  added_tokens_walk(&encoder->tokenizer->set.added, &walk, err);
     text_rewriter_release(&rewriters[0]);
@@ -130,7 +130,7 @@ int encoder_run(struct encoder *encoder, const struct token_text *text, struct e
         .text = &given,
         .plain = text->plain,
         .list = encoder->list,
-        .between = encode_stretch,
+        .between = encode_segment,
         .context = encoder,
     };
     encoder->plain = text->plain;

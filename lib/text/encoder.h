@@ -1,7 +1,7 @@
-/* encoder.h: one text on its way through the stages of a tokenizer.json: added tokens are cut out
- * of it, what lies between them is normalized (normalizer.h), those among them that are looked for
- * after that are cut out, the rest is cut into pieces (pre_tokenizer.h), and the model makes tokens
- * of a piece (subword.h). Each stage hands on what it makes, so that no list of pieces is kept.
+/* encoder.h: encodes a text: added tokens are split off, the text between them is normalized
+ * (normalizer.h), added tokens that are searched for in normalized text are split off, the rest is
+ * split into pieces (pre_tokenizer.h), and the model encodes each piece (subword.h). Each stage
+ * calls the next for each of its results, so no list of pieces is stored.
  *
  *     struct encoder encoder = {.tokenizer = tokenizer, .list = list};
  *     if (encoder_run(&encoder, &text, err)) ...
@@ -12,7 +12,7 @@
 
 #include "text/builder.h"
 
-/* The tokens of short pieces that a text repeats: a cache for each text, in proportion to it. */
+/* A cache of the tokens of short pieces; each text has its own, with a size in proportion. */
 enum {
     PIECE_ENTRY_BYTES = 22,
     PIECE_ENTRY_TOKENS = 8,
@@ -28,53 +28,53 @@ struct piece_entry { /* 64 bytes, a cache line */
 };
 
 struct piece_cache {
-    struct piece_entry *entries; /* NULL: no memory for a cache, or no use for one */
+    struct piece_entry *entries; /* NULL: no cache, for a short text or for lack of memory */
     size_t mask;
-    struct piece_entry *last; /* that was asked for; NULL: none */
+    struct piece_entry *last; /* the last one returned, or NULL */
 };
 
-/* The entry on which a piece falls, or NULL when it is too long to be kept; whether the piece is
- * there; and to keep its tokens, unless they are too many. */
+/* piece_cache_at returns the entry for a piece, or NULL if it is too long for the cache.
+ * piece_entry_is returns true if the entry has this piece; piece_entry_set stores a piece with its
+ * tokens, unless there are too many. */
 struct piece_entry *piece_cache_at(struct piece_cache *cache, const char *bytes, size_t size);
 bool piece_entry_is(const struct piece_entry *entry, const char *bytes, size_t size);
 void piece_entry_set(struct piece_entry *entry, const char *bytes, size_t size,
                      const struct bpe_token *tokens, size_t count);
 
-/* Unigram's best ways to the places of a piece: their sums, of the last places alone, and the last
- * step of each, from a place on through which all of them lead. */
+/* Unigram: the best path to each position of a piece. Only the last positions have sums; steps
+ * begin at `base`, a position on every best path. */
 struct best_ways {
-    double *sums; /* [mask + 1] by the low bits of a place; not a number: none leads there */
+    double *sums; /* [mask + 1] by the low bits of a position; NaN: no path */
     size_t mask;
-    uint32_t *steps; /* [room] by place from `base` on: an entry, or BPE_NONE, a character that is
-                      * none */
+    uint32_t *steps; /* [room] by position - base: the last entry of the path, or BPE_NONE for a
+                      * character without an entry */
     size_t room;
-    size_t base, reach; /* so far a step led */
+    size_t base, reach; /* reach: the last position with a path */
 };
 
 struct encoder {
     const struct tokenizer *tokenizer;
-    struct token_list *list; /* gets the tokens */
+    struct token_list *list; /* receives the tokens */
     struct text_limits limits;
     bool plain; /* special tokens in a text are text */
 
     struct bpe_piece piece;
     struct piece_cache cache;
     struct buf scratch;
-    struct token_list found; /* tokens of a piece that may turn out to be unknown */
+    struct token_list found; /* WordPiece: tokens of a piece that may still be unknown */
     struct best_ways ways;
-    struct text_rewriter spare; /* of a step that changes pieces, while it has none */
-    size_t hint;                /* where the last token stood in its text */
+    struct text_rewriter spare; /* memory for the next step that changes a piece */
+    size_t hint;                /* for aligned_text_place */
 };
 
 int encoder_run(struct encoder *encoder, const struct token_text *text, struct err *err);
 void encoder_release(struct encoder *encoder);
 
-/* Hand a piece to a step, or to the model after the last one. */
+/* Pass a piece to a step; after the last one, `next` is NULL, to the model. */
 int encoder_pass(struct encoder *encoder, const struct pre_tokenizer *next,
                  const struct text_piece *piece, struct err *err);
 
-/* Add a token of a piece, whose bytes [start, end) it stands for; count characters that have none,
- * the first of which stands in `first`. */
+/* Add the token of the bytes [start, end) of a piece. */
 static inline int encoder_add(struct encoder *encoder, const struct text_piece *piece, uint32_t id,
                               size_t start, size_t end, struct err *err)
 {
@@ -85,10 +85,11 @@ static inline int encoder_add(struct encoder *encoder, const struct text_piece *
     return token_list_add(encoder->list, (struct token){id, place.start, place.end}, err);
 }
 
-/* Add the tokens of a piece that a cache knows. */
+/* Add the tokens of a piece from the cache. */
 int encoder_add_known(struct encoder *encoder, const struct text_piece *piece,
                       const struct piece_entry *entry, struct err *err);
 
+/* Count characters without a token; `first` is the range of the first one in the piece. */
 void encoder_drop(struct encoder *encoder, const struct text_piece *piece, struct text_range first,
                   size_t count);
 

@@ -96,7 +96,7 @@ static int fields_find(struct field *fields, size_t count, struct json_cursor *o
 
 static bool field_is_given(const struct field *field)
 {
-    return field->value.bytes && *field->value.bytes != 'n'; /* null is as good as nothing */
+    return field->value.bytes && *field->value.bytes != 'n'; /* null counts as absent */
 }
 
 static int field_parse(struct field *field, struct err *err)
@@ -240,7 +240,7 @@ static int read_bpe(struct reader *reader, struct subword *model, struct err *er
     char shown[LABEL_EXCERPT_BYTES];
     struct json_span dropout = fields[MODEL_DROPOUT].value;
     struct json_cursor vocab;
-    /* merges that are left to chance are for training */
+    /* random merges are for training */
     if (field_is_given(&fields[MODEL_DROPOUT]) && !json_span_is(dropout, "0") &&
         !json_span_is(dropout, "0.0"))
         return err_unsupported(err, "'dropout': %s is not supported",
@@ -262,7 +262,7 @@ static int read_bpe(struct reader *reader, struct subword *model, struct err *er
 
 static int read_unigram(struct reader *reader, struct subword *model, struct err *err)
 {
-    enum { PENALTY = 10 }; /* an unknown character is so far below the least score */
+    enum { PENALTY = 10 }; /* of an unknown character, below the smallest score */
     struct field *fields = reader->model;
     const struct word_table *words = model->words;
     double least = DBL_MAX;
@@ -318,7 +318,7 @@ static int read_word_piece(struct reader *reader, struct subword *model, struct 
     return 0;
 }
 
-/* Files of old versions do not name the model: other fields tell. */
+/* Files of old versions do not name the model; other fields identify it. */
 static const char *guess_type(const struct field *fields)
 {
     return field_is_given(&fields[MODEL_MERGES])            ? "BPE"
