@@ -380,7 +380,8 @@ static int read_work(struct driver *driver, size_t job, struct work *work, struc
                    !session_read_item(&driver->session, &work->item, &work->pair, arena, why);
     if (is_read && !task->read(driver->state, driver, work, arena, why))
         return 0;
-    if (task->way_out && (why->about == ERR_ABOUT_LENGTH || why->about == ERR_ABOUT_CONTEXT)) {
+    if (task->way_out && driver->session.viewer.mask < 0 &&
+        (why->about == ERR_ABOUT_LENGTH || why->about == ERR_ABOUT_CONTEXT)) {
         err_append(why, ": %s", task->way_out);
         why->about = ERR_ABOUT_ANYTHING;
     }

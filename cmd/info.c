@@ -123,7 +123,9 @@ static void tell_roles(struct info *info)
 {
     static const struct {
         const char *name, *fact;
-    } roles[TOKEN_ROLES] = {[ROLE_BOS] = {"bos", "bos_id"}, [ROLE_EOS] = {"eos", "eos_id"}};
+    } roles[TOKEN_ROLES] = {[ROLE_BOS] = {"bos", "bos_id"},
+                            [ROLE_EOS] = {"eos", "eos_id"},
+                            [ROLE_MASK] = {"mask", "mask_id"}};
     struct buf row = {0};
     for (enum token_role role = 0; role < TOKEN_ROLES; role++) {
         uint32_t id = 0;

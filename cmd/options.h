@@ -94,7 +94,7 @@ struct score_options {
     struct texts continuations;
     long long best, stride;
     const char *per;
-    bool bits, total, begin_word;
+    bool bits, total, begin_word, within_word;
 };
 
 struct batch_options {

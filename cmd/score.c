@@ -27,12 +27,16 @@ static const struct option_row own_options[] = {
     FLAG("begin-word", 0, IN(score.begin_word),
          "count the probability that a word ends as part of that word, not of the next one "
          "(Pimentel and Meister, 2024)"),
+    FLAG("within-word", 0, IN(score.within_word),
+         "masked models: with a token, also mask the later tokens of its word (Kauf and Ivanova, "
+         "2023)"),
     FLAG("bits", 0, IN(score.bits), "print surprisal and entropy in bits (default: nats)"),
     INTEGER("stride", 0, "N", IN(score.stride), 1, 100000000,
             "read long texts in windows that advance by N tokens; each token then has at least the "
             "context minus N tokens before it (half the context doubles the time)"),
     INTEGER("top", 0, "N", IN(score.best), 0, 1000,
-            "likeliest tokens shown at each position (default: 3)", .preset = 3),
+            "likeliest tokens shown at each position, or for each [MASK] (default: 3)",
+            .preset = 3),
     FLAG("words", 0, IN(select.words),
          "print words (split at white space; Chinese: tokens or characters) instead of tokens, "
          "with summed surprisals; as with --total, --per and pairs, a beginning token comes before "
@@ -54,6 +58,7 @@ const struct command command_score = {
         "attn-cli score -f stimuli.csv --words --bits -o words.csv\n"
         "attn-cli score -f stimuli.csv --words --bits --per condition -o results/\n"
         "attn-cli score -f pairs.csv --per phenomenon\n"
+        "attn-cli score -m bert-base-uncased \"The capital of France is [MASK].\" --top 5\n"
         "printf 'Life is short\\neat dessert\\n' | attn-cli score --total\n"
         "attn-cli score \"Life is short, eat dessert first\" -o surprisal.svg\n",
     .task = &score_task,
@@ -75,6 +80,7 @@ struct state {
     const char *totals;    /* reason why only totals are reported: "--per"; NULL: all tokens are */
     const char *per;       /* --per, or `of_suite`; NULL: a row is a text or a model */
     enum totals_kind kind; /* of a single item: a text, continuations or a minimal pair */
+    bool asks;             /* the first text was read, and says whether `view.fills` */
     size_t unscored;       /* texts whose first token has no score */
     size_t blank;          /* texts without tokens */
     size_t first_blank;    /* index of the first blank text */
@@ -239,7 +245,10 @@ static int open(void *state, struct driver *driver, struct err *err)
                                     .words = words,
                                     .for_people = for_people,
                                     .has_regions = driver->items.marks > 0};
-    own->scoring = (struct scoring){.viewer = viewer, .stride = (size_t)score->stride};
+    own->scoring = (struct scoring){.viewer = viewer,
+                                    .fill_count = (size_t)score->best,
+                                    .within_word = score->within_word,
+                                    .stride = (size_t)score->stride};
     if (score->stride > 0 && options->input.any_length)
         return err_usage(err, "--stride and --long cannot be combined");
     if (of_words && !viewer->tokenizer)
@@ -264,9 +273,10 @@ static int open(void *state, struct driver *driver, struct err *err)
 /* Memory for the pass, and for logits a few rows at a time. */
 static void expect(void *state, struct driver *driver, size_t tokens)
 {
+    struct viewer *viewer = &driver->session.viewer;
     (void)state;
-    viewer_expect(&driver->session.viewer, tokens);
-    viewer_expect_steps(&driver->session.viewer, tokens);
+    viewer_expect(viewer, viewer->mask < 0 ? tokens : tokens * driver->survey.longest);
+    viewer_expect_steps(viewer, tokens);
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */
@@ -278,26 +288,26 @@ static int read_continued(struct text_pair *pair, const struct text_pair *alone,
     const struct tokenized *sentence = &alone->sentence;
     const struct tokenized *read = &pair->sentence;
     struct buf text = {0};
-    size_t same = 0;
+    size_t kept = sentence->count - sentence->added_after, same = 0;
     buf_bytes(&text, sentence->text, sentence->size);
     buf_text(&text, more);
     struct input whole = {.size = text.size};
     whole.text = buf_keep(&text, arena, err);
     if (!whole.text || viewer_read(viewer, pair, &whole, NULL, arena, err))
         return -1;
-    while (same < sentence->count && same < read->count && sentence->ids[same] == read->ids[same])
+    while (same < kept && same < read->count && sentence->ids[same] == read->ids[same])
         same++;
-    if (same < sentence->count)
+    if (same < kept)
         return err_usage(
             err,
             "--continue '%s': expected the text's %zu tokens unchanged, found another one at %zu: "
             "begin the continuation at a token boundary, for example with a space",
-            more, sentence->count, same);
-    if (read->count == same)
+            more, kept, same);
+    if (read->count - read->added_after == kept)
         return err_usage(err, "--continue '%s': expected at least one token, found none", more);
     note_missing_space(viewer, sentence, "--continue", more, arena);
     pair->source = alone->source;
-    pair->prompt_count = sentence->count;
+    pair->prompt_count = kept;
     return 0;
 }
 
@@ -318,10 +328,37 @@ static int find_words(struct tokenized *sentence, const struct viewer *viewer, s
     return 0;
 }
 
+/* A text with mask tokens has no scores, and its rows are likely tokens: in one table, all texts
+ * have masks, or none has. */
+static int check_masks(struct state *own, const struct tokenized *sentence, size_t continuations,
+                       struct err *err)
+{
+    const struct viewer *viewer = own->scoring.viewer;
+    bool fills = text_has_mask(sentence, viewer), first = !own->asks;
+    const char *other = own->totals                             ? own->totals
+                        : own->view.words                       ? "--words"
+                        : continuations                         ? "--continue"
+                        : own->driver->derivation.mean_of_texts ? "--mean"
+                        : own->title                            ? "several models"
+                                                                : NULL;
+    own->view.fills = first ? fills : own->view.fills;
+    own->asks = true;
+    if (fills && other)
+        return err_usage(err,
+                         "expected a text to score with %s, found a mask token, which only "
+                         "'score TEXT --top N' fills in",
+                         other);
+    return fills == own->view.fills
+               ? 0
+               : err_set(err, "expected a text %s like the first, found one %s",
+                         fills ? "without a mask token" : "with a mask token",
+                         fills ? "with one" : "without");
+}
+
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
                 struct err *err)
 {
-    const struct state *task = state;
+    struct state *task = state;
     const struct viewer *viewer = &driver->session.viewer;
     const struct item *item = &work->item;
     const struct texts *continuations = &item->options.score.continuations;
@@ -335,9 +372,11 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
                          task->totals ? task->totals : "--words");
     if (continuations->count && !work->pair.sentence.text)
         return err_usage(err, "--continue: expected a text, found ids");
-    if (continuations->count && work->pair.sentence.added_after)
+    if (continuations->count && work->pair.sentence.added_after && viewer->mask < 0)
         return err_usage(err, "--continue: expected no token after a text, found one that the "
                               "tokenizer adds: --special none or bos leaves it out");
+    if (check_masks(task, &work->pair.sentence, continuations->count, err))
+        return -1;
     if (kind != task->kind)
         return err_set(err, "expected an item with '%s' like others, found one with '%s'",
                        labels[task->kind], labels[kind]);
@@ -383,6 +422,7 @@ static int report_item(const struct state *task, struct work *work, struct arena
     bool continues = task->kind == TOTALS_OF_CONTINUATIONS;
     bool has_column = item->text_count && format_is(task->driver->output.format, "csv");
     bool names_text = continues && !has_column && !task->driver->derivation.mean_of_texts;
+    size_t kept = sentence->count - sentence->added_after;
     size_t count = regions ? item->region_count : continues ? own->count : 1;
     struct score_view view = task->view;
     struct score_total *total = &own->total;
@@ -410,7 +450,7 @@ static int report_item(const struct state *task, struct work *work, struct arena
             row.number = regions[i].number;
             name = regions[i].name;
         } else if (continues) {
-            row = score_total_of(&scored[i], sentence->count, scored[i].count - sentence->count);
+            row = score_total_of(&scored[i], kept, scored[i].count - kept);
             name = item->options.score.continuations.items[i];
         }
         row.keys = names_text ? (const char *[]){text, name} : &name;
@@ -562,7 +602,8 @@ static int add(void *state, struct work *work, struct err *err)
     const struct scored_item *item = work->own;
     if (!item->count && !own->blank++)
         own->first_blank = work->index;
-    own->unscored += item->count && !work->pair.sentence.added_before;
+    own->unscored +=
+        item->count && !work->pair.sentence.added_before && driver->session.viewer.mask < 0;
     if (driver->derivation.mean_of_texts)
         report->facts = NULL; /* the perplexity of all texts is not the mean of theirs */
     if (driver->is_batch)

@@ -7,6 +7,7 @@
 
 #include "base/num.h"
 #include "lens/viewer.h"
+#include "math/portable_math.h"
 
 static const struct config *config_of(const struct continuation *text)
 {
@@ -279,11 +280,16 @@ int likely_frame(struct frame *frame, const struct likely_table *table, struct a
         rows_integer(&rows, "rank", COLUMN_KEY, (long long)rank + 1);
         rows_integer(&rows, "id", COLUMN_KEY, likely->id);
         rows_label(&rows, "text", COLUMN_KEY, label);
-        rows_float(&rows, (struct column){"logprob"}, likely->logprob); /* unit: see other table */
+        if (table->alone)
+            rows_float(&rows, (struct column){"probability", .digits = 4},
+                       exp_float(likely->logprob));
+        rows_float(&rows, /* unit: see other table */
+                   (struct column){"logprob", .unit = table->alone ? "nats" : NULL, .digits = 4},
+                   likely->logprob);
         rows_next(&rows);
     }
     int failed = rows_finish(frame, &rows, table->name, "choice");
-    frame->flags = COLUMN_DATA_ONLY;
+    frame->flags = table->alone ? 0 : COLUMN_DATA_ONLY;
     return failed;
 }
 

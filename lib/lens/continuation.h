@@ -127,6 +127,7 @@ struct likely_table {
     const struct likely *const *lists; /* [positions] lists of `each` tokens; NULL: none */
     size_t each;
     const struct tokenizer *tokenizer; /* NULL: label tokens by their ids */
+    bool alone;                        /* the only table: for people too, with probabilities */
 };
 
 int likely_frame(struct frame *frame, const struct likely_table *table, struct arena *arena,

@@ -23,8 +23,11 @@ enum {
 static int open_rest(struct viewer *viewer, size_t threads, struct err *err)
 {
     const struct model *opened = &viewer->model;
+    viewer->mask = -1;
     if (!tokenizer_open_if_known(&viewer->tokenizer, &opened->folder, viewer->why, err) &&
         !tokenizer_check_ids(viewer->tokenizer, &opened->folder, opened->config.vocab_size, err) &&
+        (opened->config.causal || !viewer->tokenizer ||
+         !tokenizer_find_mask(&viewer->mask, viewer->tokenizer, err)) &&
         !machine_open(&viewer->machine, threads, err))
         return 0;
     viewer_release(viewer);
@@ -277,6 +280,15 @@ int capture_lend(void *context, struct attention_map_room *room, struct err *err
     return list->rows ? 0 : -1;
 }
 
+struct text viewer_text(const struct text_pair *pair)
+{
+    return (struct text){.ids = pair->sentence.ids,
+                         .count = pair->sentence.count,
+                         .source_ids = pair->source.count ? pair->source.ids : NULL,
+                         .source_count = pair->source.count,
+                         .prompt_count = pair->prompt_count};
+}
+
 /* Run the pairs of a look as one ragged batch, and capture the selected tensors. */
 static int capture_pairs(struct capture *capture, struct viewer *viewer, const struct look *look,
                          struct arena *arena, struct err *err)
@@ -285,12 +297,7 @@ static int capture_pairs(struct capture *capture, struct viewer *viewer, const s
     struct text *items = arena_alloc(&viewer->scratch, look->count, sizeof *items, err);
     struct text_list texts = {items, look->count, look->first, look->start};
     for (size_t i = 0; items && i < look->count; i++) {
-        const struct text_pair *pair = &look->pairs[i];
-        items[i] = (struct text){.ids = pair->sentence.ids,
-                                 .count = pair->sentence.count,
-                                 .source_ids = pair->source.count ? pair->source.ids : NULL,
-                                 .source_count = pair->source.count,
-                                 .prompt_count = pair->prompt_count};
+        items[i] = viewer_text(&look->pairs[i]);
     }
     return err_if(
         !items ||

@@ -21,6 +21,8 @@ struct viewer {
     struct model model;
     struct tokenizer *tokenizer;   /* NULL: only ids are accepted */
     char why[TOKENIZER_WHY_BYTES]; /* why the tokenizer is not supported; "": none */
+    long long mask;                /* id of the token that hides words from a model of both sides
+                                      of the text; -1: none, or a causal model */
     bool reads_any_length;         /* texts longer than the context are run in windows */
     struct machine machine;
     const struct chat *chat;   /* chat template around each text; NULL: none */
@@ -88,6 +90,9 @@ void viewer_pack(struct viewer *viewer, size_t most_bytes);
  * beginning token. */
 int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struct input *input,
                 const struct input *source, struct arena *arena, struct err *err);
+
+/* A pair as a text of a pass, which borrows its ids. */
+struct text viewer_text(const struct text_pair *pair);
 
 /* Run texts as one ragged batch; the tap receives the selected tensors. The texts may be in the
  * viewer's scratch memory, which is cleared after the pass. */

@@ -170,7 +170,7 @@ static int add_best(struct frame *frame, const struct score_view *view, const st
     for (size_t i = 0; lists && i < scored->count; i++)
         lists[i] = scored->tokens[i].best;
     const struct likely_table best = {
-        "best", scores, 1, lists, scored->best_count, view->origin.viewer->tokenizer};
+        "best", scores, 1, lists, scored->best_count, view->origin.viewer->tokenizer, view->fills};
     return lists ? likely_frame(frame, &best, arena, err) : -1;
 }
 
@@ -181,15 +181,16 @@ int score_report(struct report *report, const struct score_view *view,
     struct score_total total = score_total_of(scored, 0, scored->count);
     struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
     struct facts *facts = facts_new(arena, err);
-    bool with_best = scored->best_count && !view->for_people;
+    bool with_best = view->fills || (scored->best_count && !view->for_people);
     if (!frames || !facts || add_scores(frames, view, sentence, scored, arena, err) ||
         (with_best && add_best(&frames[1], view, frames, scored, arena, err)))
         return -1;
-    put_facts(facts, view, &total);
+    if (!view->fills)
+        put_facts(facts, view, &total);
     frames->note = score_summary(view, &total, arena, err);
     *report = text_origin_report(&view->origin, sentence);
-    report->frames = frames;
-    report->frame_count = with_best ? 2 : 1;
+    report->frames = view->fills ? &frames[1] : frames;
+    report->frame_count = with_best && !view->fills ? 2 : 1;
     report->facts = &facts->frame;
     return frames->note ? 0 : -1;
 }

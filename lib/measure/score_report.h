@@ -19,6 +19,7 @@ struct score_view {
     bool bits;                  /* surprisal, entropy and differences in bits, not nats */
     bool words;                 /* a row for each word, not for each token */
     bool for_people;            /* the most likely tokens are a column, not a second table */
+    bool fills;                 /* texts have mask tokens: only the most likely tokens */
     bool has_regions;           /* some text has regions */
     const struct score_region { /* [region_count] of this text */
         const char *name;
@@ -29,7 +30,8 @@ struct score_view {
 };
 
 /* Report the scores of a text, with known words if the view shows words. A word has no score (NaN)
- * if one of its tokens has none, and the entropy of its first token. A blank text has one row. */
+ * if one of its tokens has none, and the entropy of its first token. A blank text has one row. With
+ * `fills`, there is a row for each likely token of each mask. */
 int score_report(struct report *report, const struct score_view *view,
                  const struct tokenized *sentence, const struct scored *scored, struct arena *arena,
                  struct err *err);

@@ -26,7 +26,9 @@ int model_check(const struct model *model, unsigned needs, struct err *err)
             model->name);
     if (needs & NEEDS_CAUSAL && !c->causal)
         return err_unsupported(
-            err, "'%s': expected a causal model, found one that attends to later tokens",
+            err,
+            "'%s': expected a causal model, or a tokenizer with a mask token, found a model that "
+            "attends to later tokens",
             model->name);
     return 0;
 }

@@ -29,7 +29,7 @@ int text_origin_check(const struct viewer *viewer, unsigned needs, struct err *e
 
 /* The logit of a token at a position of a text, or the difference of two logits. */
 struct question {
-    size_t position;           /* of the token before the answer */
+    size_t position;           /* of the token before the answer, or of the mask in its place */
     long long answer, against; /* ids; answer -1: the most likely token; against -1: none */
 };
 

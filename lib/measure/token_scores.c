@@ -10,6 +10,7 @@
 #include "math/rows.h"
 #include "model/forward.h"
 #include "measure/text_origin.h"
+#include "text/post_processor.h"
 
 /* --- logits of kept rows ---------------------------------------------------------------------- */
 
@@ -89,12 +90,27 @@ int logits_of_rows(const struct logits_work *work, struct err *err)
 int scoring_check(const struct scoring *scoring, struct err *err)
 {
     const struct edits *edits = scoring->viewer->edits;
-    if (text_origin_check(scoring->viewer, NEEDS_CAUSAL, err))
+    bool masks = scoring->viewer->mask >= 0;
+    if (text_origin_check(scoring->viewer, masks ? 0 : NEEDS_CAUSAL, err))
         return -1;
+    if (masks && (scoring->stride || scoring->begins))
+        return err_usage(err,
+                         "%s: expected a causal model, found a masked one, which scores each "
+                         "token given all others",
+                         scoring->stride ? "--stride" : "--begin-word");
+    if (!masks && scoring->within_word)
+        return err_usage(err, "--within-word: expected a masked model, found a causal one, which "
+                              "scores each token given those before it");
     if (scoring->context && scoring->stride >= scoring->context)
         return err_usage(err,
                          "--stride: expected a number below the window's %zu tokens, found %zu",
                          scoring->context, scoring->stride);
+    for (size_t i = 0; edits && i < edits->count && masks; i++)
+        if (edits->items[i].source && edits->items[i].source->count > 1)
+            return err_usage(err,
+                             "%s: expected the same values for all copies of a text, found "
+                             "'= resample', which draws a text for each: use '= mean'",
+                             edits->items[i].words);
     for (size_t i = 0; edits && i < edits->count && scoring->stride; i++) {
         const struct edit *edit = &edits->items[i];
         if (edit->tokens.count || edit->columns.count || edit->source)
@@ -105,7 +121,8 @@ int scoring_check(const struct scoring *scoring, struct err *err)
     return 0;
 }
 
-/* A token to score. Its logits come from the row before it in its window. */
+/* A token to score. Its logits come from the row before it in its window, or from its own, which is
+ * masked. */
 struct score_target {
     size_t window, row;
     uint32_t id;
@@ -119,12 +136,14 @@ struct reading {
     struct scored *scored;
     size_t text, first, next; /* the next window's text, first token and first token to score */
     struct text *windows;     /* [count] */
-    size_t count;
+    size_t count, tokens;
     struct score_target *targets; /* [target_count] in the order of their windows */
     size_t target_count;
-    struct matrix rows;  /* [target_count, C] */
-    size_t filled;       /* rows */
-    struct likely *best; /* [target_count, best_count]; it outlives the pass */
+    struct matrix rows;         /* [target_count, C] */
+    size_t filled;              /* rows */
+    struct special_ids special; /* of a masked model */
+    size_t best_count;          /* of any text */
+    struct likely *best;        /* [target_count, best_count]; it outlives the pass */
     struct arena pass;
 };
 
@@ -160,19 +179,78 @@ static void score_row(void *context, size_t row, const float *logits, size_t cou
 {
     struct reading *reading = context;
     const struct score_target *target = &reading->targets[row];
-    size_t best_count = reading->scored->best_count;
-    struct likely *best = reading->best + row * best_count;
+    struct likely *best = reading->best + row * reading->best_count;
     const bool *begins = reading->scoring->begins;
     double entropy = 0;
     double total = logsumexp_entropy(&entropy, logits, count);
-    topk(best, best_count, logits, count, total);
+    topk(best, reading->best_count, logits, count, total);
+    bool is_mask = (long long)target->id == reading->scoring->viewer->mask;
     *target->score = (struct token_score){
-        .logprob = (float)((double)logits[target->id] - total),
+        .logprob = is_mask ? NAN : (float)((double)logits[target->id] - total),
         .entropy = (float)entropy,
         .begin = begins ? (float)log_share(begins, logits, count, total) : 0,
-        .rank = likelier(logits, count, target->id) + 1,
+        .rank = is_mask ? 0 : likelier(logits, count, target->id) + 1,
         .best = best,
     };
+}
+
+static int add_target(struct reading *reading, size_t token, size_t row, uint32_t id,
+                      struct err *err)
+{
+    reading->targets = arena_grow(&reading->pass, reading->targets, reading->target_count,
+                                  sizeof *reading->targets, err);
+    if (!reading->targets)
+        return -1;
+    reading->targets[reading->target_count++] = (struct score_target){
+        reading->count, row, id, &reading->scored[reading->text].tokens[token]};
+    return 0;
+}
+
+static bool is_special(const struct special_ids *special, uint32_t id)
+{
+    bool found = false;
+    for (size_t i = 0; i < special->before_count; i++)
+        found |= special->before[i] == id;
+    for (size_t i = 0; i < special->after_count; i++)
+        found |= special->after[i] == id;
+    for (size_t i = 0; i < special->pair.count; i++)
+        found |= special->pair.parts[i].kind == PAIR_SPECIAL && special->pair.parts[i].id == id;
+    return found;
+}
+
+/* Add the next copy of a text to the pass, with a masked token; or the text with its own masks. */
+static int add_copy(struct reading *reading, struct err *err)
+{
+    const struct text_pair *pair = &reading->look->pairs[reading->text];
+    const struct tokenized *sentence = &pair->sentence;
+    uint32_t mask = (uint32_t)reading->scoring->viewer->mask;
+    bool fills = reading->scored[reading->text].fills;
+    size_t token = num_max(reading->next, pair->prompt_count);
+    while (token < sentence->count && !fills && is_special(&reading->special, sentence->ids[token]))
+        token++;
+    if (token < sentence->count) {
+        uint32_t *ids = arena_alloc(&reading->pass, sentence->count, sizeof *ids, err);
+        reading->windows =
+            arena_grow(&reading->pass, reading->windows, reading->count, sizeof(struct text), err);
+        if (!ids || !reading->windows)
+            return -1;
+        memcpy(ids, sentence->ids, sentence->count * sizeof *ids);
+        for (size_t i = fills ? 0 : token; i < (fills ? sentence->count : token + 1); i++)
+            if ((!fills || ids[i] == mask) && add_target(reading, i, i, ids[i], err))
+                return -1;
+        for (size_t i = token; !fills && i < sentence->count; i++)
+            if (i == token || (reading->scoring->within_word && sentence->tokens[i].joins))
+                ids[i] = mask;
+            else
+                break;
+        reading->windows[reading->count] = viewer_text(pair);
+        reading->windows[reading->count++].ids = ids;
+        reading->tokens += sentence->count;
+    }
+    bool is_last = fills || token + 1 >= sentence->count;
+    reading->next = is_last ? 0 : token + 1;
+    reading->text += is_last;
+    return 0;
 }
 
 /* Add the next window to the pass. With `begins` the last window of a text scores one more token:
@@ -189,21 +267,14 @@ static int add_window(struct reading *reading, struct err *err)
         arena_grow(&reading->pass, reading->windows, reading->count, sizeof(struct text), err);
     if (!reading->windows)
         return -1;
-    for (size_t i = reading->next; i < end + (is_last && scoring->begins); i++) {
-        reading->targets = arena_grow(&reading->pass, reading->targets, reading->target_count,
-                                      sizeof(struct score_target), err);
-        if (!reading->targets)
+    for (size_t i = reading->next; i < end + (is_last && scoring->begins); i++)
+        if (add_target(reading, i, i - 1 - first, i < tokens ? ids[i] : 0, err))
             return -1;
-        reading->targets[reading->target_count++] =
-            (struct score_target){reading->count, i - 1 - first, i < tokens ? ids[i] : 0,
-                                  &reading->scored[reading->text].tokens[i]};
-    }
-    reading->windows[reading->count++] =
-        (struct text){.ids = ids + first,
-                      .count = end - first,
-                      .source_ids = pair->source.count ? pair->source.ids : NULL,
-                      .source_count = pair->source.count,
-                      .prompt_count = pair->prompt_count};
+    struct text *window = &reading->windows[reading->count++];
+    *window = viewer_text(pair);
+    window->ids += first;
+    window->count = end - first;
+    reading->tokens += window->count;
     reading->next = is_last ? 1 : end;
     reading->first = is_last ? 0 : first + scoring->stride;
     reading->text += is_last;
@@ -218,19 +289,17 @@ static int read_windows(struct reading *reading, struct arena *arena, struct err
     struct selection selection = {.sites = SITE_SET(site_of_logits(config))};
     struct text_list list = {.first = reading->look->first + reading->text};
     struct tap tap = {.sink = keep_rows, .context = reading};
-    size_t channels = config->n_embd, best_count = reading->scored->best_count;
-    reading->count = reading->target_count = reading->filled = 0;
-    for (size_t tokens = 0; tokens < PASS_TOKENS && reading->text < reading->look->count;) {
-        if (add_window(reading, err))
+    size_t channels = config->n_embd;
+    reading->count = reading->tokens = reading->target_count = reading->filled = 0;
+    while (reading->tokens < PASS_TOKENS && reading->text < reading->look->count)
+        if (viewer->mask < 0 ? add_window(reading, err) : add_copy(reading, err))
             return -1;
-        tokens += reading->windows[reading->count - 1].count;
-    }
     size_t rows = reading->target_count;
     if (!rows)
         return 0;
     list.items = reading->windows;
     list.count = reading->count;
-    reading->best = arena_room(arena, rows, best_count * sizeof *reading->best, err);
+    reading->best = arena_room(arena, rows, reading->best_count * sizeof *reading->best, err);
     reading->rows = (struct matrix){NULL, rows, channels, channels};
     reading->rows.data = arena_room(&reading->pass, rows, channels * sizeof(float), err);
     struct logits_work work = {viewer, reading->rows, true, score_row, reading};
@@ -251,25 +320,41 @@ static void move_ends(struct scored *scored, const uint32_t *ids, const bool *be
     }
 }
 
+bool text_has_mask(const struct tokenized *text, const struct viewer *viewer)
+{
+    for (size_t i = 0; i < text->count; i++)
+        if ((long long)text->ids[i] == viewer->mask)
+            return true;
+    return false;
+}
+
 int scoring_run(struct scored *scored, const struct scoring *scoring, const struct look *look,
                 struct arena *arena, struct err *err)
 {
     struct machine *machine = &scoring->viewer->machine;
     const struct progress_sink *sink = machine->progress; /* it counts tokens, not layers */
-    size_t best_count = num_min(scoring->best_count, scoring->viewer->model.config.vocab_size);
-    struct reading reading = {.scoring = scoring, .look = look, .scored = scored, .next = 1};
+    const struct viewer *viewer = scoring->viewer;
+    size_t words = viewer->model.config.vocab_size;
+    struct reading reading = {
+        .scoring = scoring, .look = look, .scored = scored, .next = viewer->mask < 0};
     size_t tokens = 0, done = 0;
-    int failed = 0;
+    if (viewer->mask >= 0 && tokenizer_special(&reading.special, viewer->tokenizer, err))
+        return -1;
     for (size_t i = 0; i < look->count; i++) {
         size_t count = look->pairs[i].sentence.count;
         struct token_score *scores =
             arena_room(arena, count + (scoring->begins != NULL), sizeof *scores, err);
         if (!scores)
             return -1;
-        scores[0] = (struct token_score){.logprob = NAN, .entropy = NAN};
-        scored[i] = (struct scored){scores, count, best_count};
+        bool fills = text_has_mask(&look->pairs[i].sentence, viewer);
+        size_t best_count = num_min(fills ? scoring->fill_count : scoring->best_count, words);
+        for (size_t k = 0; k < count; k++)
+            scores[k] = (struct token_score){.logprob = NAN, .entropy = NAN};
+        scored[i] = (struct scored){scores, count, best_count, fills};
+        reading.best_count = num_max(reading.best_count, best_count);
         tokens += count;
     }
+    int failed = 0;
     machine->progress = NULL;
     while (reading.text < look->count && !failed) {
         failed = read_windows(&reading, arena, err);
@@ -290,11 +375,15 @@ void scoring_add_memory(struct memory *memory, const struct scoring *scoring,
     const struct config *config = &viewer->model.config;
     const struct selection selection = {.sites = SITE_SET(site_of_logits(config))};
     size_t tokens = pair->sentence.count;
-    size_t most = scoring->context ? PASS_TOKENS + scoring->context : tokens;
+    bool masks = viewer->mask >= 0;
+    size_t most = scoring->context ? PASS_TOKENS + scoring->context
+                  : masks          ? PASS_TOKENS + tokens
+                                   : tokens;
     size_t row = config->n_embd * sizeof(float) + sizeof(struct score_target);
-    size_t best = num_min(scoring->best_count, config->vocab_size) * sizeof(struct likely);
+    size_t best = num_min(num_max(scoring->best_count, scoring->fill_count), config->vocab_size) *
+                  sizeof(struct likely);
     struct text_pair pass = *pair;
-    pass.sentence.count = num_min(tokens, most);
+    pass.sentence.count = num_min(masks ? tokens * tokens : tokens, most); /* copies share passes */
     viewer_add_memory(memory, viewer, &selection, &pass, LOOK_RUN);
     memory->during = fmax(memory->during, logits_piece_bytes(viewer, pass.sentence.count)) +
                      (double)(pass.sentence.count * row);

@@ -1,4 +1,5 @@
-/* token_scores.h: log-probability, rank and entropy of each token given those before it.
+/* token_scores.h: log-probability, rank and entropy of each token given those before it; in a
+ * masked model, given all others.
  *
  *     struct scoring scoring = {.viewer = &viewer, .best_count = 5};
  *     if (scoring_check(&scoring, err) || scoring_run(&scored, &scoring, &look, &arena, err)) ...
@@ -7,6 +8,10 @@
  * Texts share passes; logits are computed for a few rows at a time. A text longer than the context
  * is read in windows that advance by `stride` tokens: each token is scored in the first window that
  * has it, after context - stride tokens or more.
+ *
+ * A masked model reads a copy of the text for each token, in which that token is masked
+ * (pseudo-log-likelihood; Salazar et al., 2020). Special tokens have no score. A text that has mask
+ * tokens is read once: these have no log-probability, but an entropy and the most likely tokens.
  */
 #ifndef ATTN_MEASURE_TOKEN_SCORES_H
 #define ATTN_MEASURE_TOKEN_SCORES_H
@@ -27,11 +32,14 @@ struct scored {
     struct token_score *tokens; /* [count] */
     size_t count;
     size_t best_count; /* of every token */
+    bool fills;        /* of a text with mask tokens, only these have results */
 };
 
 struct scoring {
     struct viewer *viewer;
     size_t best_count; /* most likely tokens to keep for each; fewer in a small vocabulary */
+    bool within_word;  /* also mask the later tokens of its word (Kauf and Ivanova, 2023) */
+    size_t fill_count; /* the same for each mask token of a text */
     size_t context;    /* tokens of a window, at most; 0: texts are read whole */
     size_t stride;
     const bool *begins; /* [V] tokens that begin a word; NULL: none. A word ends where one of these
@@ -39,8 +47,12 @@ struct scoring {
                          * to the last token of the word before */
 };
 
-/* Refuse, as not supported, models without logits or with attention to later tokens; as usage, a
- * stride of the whole context or more, and edits of single tokens with a stride. */
+/* Whether a text has tokens that a masked model is to fill in. */
+bool text_has_mask(const struct tokenized *text, const struct viewer *viewer);
+
+/* Refuse, as not supported, models as text_origin_check does; as usage, a stride of the whole
+ * context or more, edits of single tokens with a stride, `= resample` in a masked model, and
+ * options for the other kind of model. */
 int scoring_check(const struct scoring *scoring, struct err *err);
 
 /* Score the pairs of `look` into scored [look->count]; the arena holds the tokens. */

@@ -29,7 +29,7 @@ enum { NAMED_TOKENS = 7 };
 
 /* tokenizer_config.json. A member that is null counts as absent. */
 struct tokenizer_config {
-    const char *tokens[TOKEN_ROLES]; /* bos_token, eos_token: a text, or an object's `content` */
+    const char *tokens[TOKEN_ROLES]; /* bos_token, …: a text, or an object's `content` */
     enum answer adds[TOKEN_ROLES];   /* add_bos_token, add_eos_token */
     enum answer prefixes;            /* add_prefix_space */
     enum answer legacy;

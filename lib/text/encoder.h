@@ -82,7 +82,8 @@ static inline int encoder_add(struct encoder *encoder, const struct text_piece *
     struct text_range place = {0};
     if (!encoder->list->only_ids)
         place = aligned_text_place(piece->text, range, &encoder->hint);
-    return token_list_add(encoder->list, (struct token){id, place.start, place.end}, err);
+    return token_list_add(encoder->list, (struct token){id, place.start, place.end, start > 0},
+                          err);
 }
 
 /* Add the tokens of a piece from the cache. */

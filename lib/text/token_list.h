@@ -9,6 +9,7 @@
 #ifndef ATTN_TEXT_TOKEN_LIST_H
 #define ATTN_TEXT_TOKEN_LIST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/memory.h"
@@ -17,6 +18,7 @@ struct token {
     uint32_t id;
     size_t start; /* byte offsets into the text: [start, end) */
     size_t end;
+    bool joins; /* not the first token of its piece, which is a word or a punctuation mark */
 };
 
 struct tokens {

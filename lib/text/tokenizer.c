@@ -318,7 +318,7 @@ static int check_special(const struct tokenizer *tokenizer, const uint32_t *ids,
 
 int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err)
 {
-    static const char *const names[TOKEN_ROLES] = {"bos_token", "eos_token"};
+    static const char *const names[TOKEN_ROLES] = {"bos_token", "eos_token", "mask_token"};
     char shown[LABEL_EXCERPT_BYTES];
     struct special_ids ids;
     for (enum token_role role = 0; role < TOKEN_ROLES; role++) {
@@ -476,6 +476,18 @@ bool tokenizer_decode(const struct tokenizer *tokenizer, struct token_decoder *d
     if (bytes)
         token_decoder_put(decoder, bytes, size);
     return bytes;
+}
+
+int tokenizer_find_mask(long long *mask, const struct tokenizer *tokenizer, struct err *err)
+{
+    static const char *const names[] = {"[MASK]", "<mask>"};
+    bool found = false;
+    uint32_t id = 0;
+    int failed = tokenizer_role(tokenizer, ROLE_MASK, &id, &found, err);
+    for (size_t i = 0; !failed && !found && i < sizeof names / sizeof *names; i++)
+        failed = token_set_find(&tokenizer->set, names[i], strlen(names[i]), &id, &found, err);
+    *mask = found ? (long long)id : -1;
+    return failed;
 }
 
 /* --- facts ------------------------------------------------------------------------------------ */

@@ -21,7 +21,7 @@ struct token_bytes;   /* text/label.h */
 struct token_decoder; /* text/decoder.h */
 struct tokenizer;
 
-enum token_role { ROLE_BOS, ROLE_EOS, TOKEN_ROLES }; /* of tokenizer_config.json */
+enum token_role { ROLE_BOS, ROLE_EOS, ROLE_MASK, TOKEN_ROLES }; /* of tokenizer_config.json */
 
 /* The names of all files that make a folder's tokenizer, here and in other programs, in the order
  * in which they are looked for. */
@@ -110,6 +110,10 @@ void tokenizer_decode_begin(const struct tokenizer *tokenizer, struct token_deco
                             struct buf *out);
 bool tokenizer_decode(const struct tokenizer *tokenizer, struct token_decoder *decoder,
                       uint32_t id);
+
+/* The token that hides a word of a text from a model that predicts it: `mask_token` of the folder's
+ * tokenizer_config.json, else [MASK] or <mask> of the vocabulary; -1: none. */
+int tokenizer_find_mask(long long *mask, const struct tokenizer *tokenizer, struct err *err);
 
 /* What `info` says of it: the file it was opened from (vocab.json stands for merges.txt, too);
  * the stages that a text goes through, "" of words alone; the id of `bos_token` or `eos_token`; and

@@ -110,6 +110,7 @@ static int read_config(void *context, const struct json *root, struct err *err)
         return err_set(err, "expected an object");
     if (read_token(&config->tokens[ROLE_BOS], root, "bos_token", reader->arena, err) ||
         read_token(&config->tokens[ROLE_EOS], root, "eos_token", reader->arena, err) ||
+        read_token(&config->tokens[ROLE_MASK], root, "mask_token", reader->arena, err) ||
         read_answer(&config->adds[ROLE_BOS], root, "add_bos_token", err) ||
         read_answer(&config->adds[ROLE_EOS], root, "add_eos_token", err) ||
         read_answer(&config->prefixes, root, "add_prefix_space", err) ||
