@@ -3,7 +3,7 @@
 
 const CHINESE = {
     // the lesson (lesson.js, commands.js); its steps are in the data of the page
-    'Attention in eleven steps': '十一步学会注意力机制',
+    'Attention in twelve steps': '十二步学会注意力机制',
     '← ~': '← ~',
     '~ →': '~ →',
     'Look: ': '看点：',
