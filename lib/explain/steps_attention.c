@@ -223,7 +223,8 @@ void step_key_norm(struct builder *builder, const struct trace *trace)
 static void draw_rotation(struct builder *builder)
 {
     builder_formula(builder, "(a', b') = %s(a · cos θ_i - b · sin θ_i, b · cos θ_i + a · sin θ_i)",
-                    rotary_amplitude(builder->trace->rotary) != 1 ? "m · " : "");
+                    rotary_amplitude(builder->trace->rotary, builder->trace->keys) != 1 ? "m · "
+                                                                                        : "");
 }
 
 /* Write θ_i = 1 · f_i, f_i = 10000^(-2i / 64), and how the frequencies are scaled. */
@@ -251,15 +252,15 @@ static void draw_frequency(struct builder *builder)
         builder_add(builder, " / %g", r->factor);
     builder_formula(builder, r->scaling == ROTARY_LONGROPE ? " / c_i" : "");
     buf_text(&builder->note, notes[r->scaling]);
-    if (rotary_amplitude(r) != 1)
-        builder_note(builder, "m = %g.", rotary_amplitude(r));
+    if (rotary_amplitude(r, builder->trace->keys) != 1)
+        builder_note(builder, "m = %g.", rotary_amplitude(r, builder->trace->keys));
 }
 
 /* Work out pair 0 of a rotated vector: 0.52 · 0.28 - 0.31 · 0.96 = -0.15. */
 static void work_rotation(struct builder *builder, const float *from, const float *to)
 {
     const struct rotary *r = builder->trace->rotary;
-    float amplitude = (float)rotary_amplitude(r);
+    float amplitude = (float)rotary_amplitude(r, builder->trace->keys);
     const float *cos_sin = builder->trace->cos_sin + builder->trace->query * r->components;
     float cosine = cos_sin[0] / amplitude;
     float sine = cos_sin[r->components / 2] / amplitude;
@@ -305,7 +306,7 @@ static void show_rotation(struct builder *builder)
     builder->table->corner = "pair";
     give_vector(builder, "frequencies", rows[FREQUENCY_ROW].values, pairs);
     give_number(builder, "pair_distance", (float)apart);
-    give_number(builder, "amplitude", (float)rotary_amplitude(r));
+    give_number(builder, "amplitude", (float)rotary_amplitude(r, trace->keys));
 }
 
 void step_query_rotary(struct builder *builder, const struct trace *trace)

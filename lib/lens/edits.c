@@ -108,6 +108,7 @@ static int choose_axis(struct edit_axis *axis, struct reader *reader, struct pie
     size_t columns = 0;
     bool is_map = site_row(edit->site)->axes == AXES_HEAD_QUERY_KEY;
     bool of_keys = site_row(edit->site)->axes == AXES_GROUP_TOKEN_DIM;
+    bool experts = site_row(edit->site)->axes == AXES_TOKEN_EXPERT;
     const char *head = head_word(of_keys ? config_shared_by(reader->config) : 0);
     site_size(&columns, reader->config, edit->site, 1, 1, 1);
     if (site_row(edit->site)->in_layer)
@@ -116,8 +117,9 @@ static int choose_axis(struct edit_axis *axis, struct reader *reader, struct pie
         axes[count++] =
             (struct edit_axis){head, heads_of_site(reader->config, edit->site), &edit->heads};
     axes[count++] = (struct edit_axis){is_map ? "query" : "token", 0, &edit->tokens};
-    axes[count++] = is_map ? (struct edit_axis){"key", 0, &edit->columns}
-                           : (struct edit_axis){"channel", columns, &edit->columns};
+    axes[count++] =
+        is_map ? (struct edit_axis){"key", 0, &edit->columns}
+               : (struct edit_axis){experts ? "expert" : "channel", columns, &edit->columns};
     if (is_map && is_word(name, "token"))
         name = (struct piece){"query", 5};
     if (of_keys && is_word(name, "kv_head"))

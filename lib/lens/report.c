@@ -20,6 +20,7 @@ struct axis_row {
 static const struct axis_row axis_rows[][2] = {
     [AXES_TOKEN_CHANNEL] = {{"token", OF_QUERIES}, {"channel", OF_NUMBERS}},
     [AXES_FIRST_CHANNEL] = {{"token", OF_FIRST}, {"channel", OF_NUMBERS}},
+    [AXES_TOKEN_EXPERT] = {{"token", OF_QUERIES}, {"expert", OF_NUMBERS}},
     [AXES_TOKEN_WORD] = {{"token", OF_QUERIES}, {"word", OF_WORDS}},
     [AXES_HEAD_TOKEN_DIM] = {{"token", OF_QUERIES}, {"dim", OF_NUMBERS}},
     [AXES_GROUP_TOKEN_DIM] = {{"token", OF_KEYS}, {"dim", OF_NUMBERS}},

@@ -219,6 +219,12 @@ void activate(struct matrix y, struct matrix x, const float *bias, enum activati
     activation_rows[activation].rows(y, x, bias);
 }
 
+void logistic_row(float *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        x[i] = logistic(x[i]);
+}
+
 void activate_xielu(struct matrix x, const struct xielu *p)
 {
     double beta = (double)p->beta, epsilon = (double)p->epsilon;

@@ -3,6 +3,7 @@
 #define ATTN_MATH_ACTIVATION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "math/tensor.h"
 
@@ -30,6 +31,9 @@ const char *activation_formula(enum activation activation);
 
 /* y = activation(x + bias), element by element; y may be x. bias [columns], or NULL: none. */
 void activate(struct matrix y, struct matrix x, const float *bias, enum activation activation);
+
+/* x = 1 / (1 + e^-x) */
+void logistic_row(float *x, size_t count);
 
 /* x = xIELU(x), with a = softplus(positive) and b = beta + softplus(negative): a x² + beta x where
  * x > 0, else (e^min(x, epsilon) - 1 - x) b + beta x. */

@@ -84,11 +84,13 @@ double rotary_frequency(const struct rotary *rotary, size_t pair, size_t length)
     return share * frequency + (1 - share) * (frequency / rotary->factor);
 }
 
-double rotary_amplitude(const struct rotary *rotary)
+double rotary_amplitude(const struct rotary *rotary, size_t length)
 {
     double growth = rotary->positions / rotary->trained_positions;
     if (rotary->scaling != ROTARY_YARN && rotary->scaling != ROTARY_LONGROPE)
         return 1;
+    if (rotary->long_amplitude > 0 && (double)length > rotary->trained_positions)
+        return rotary->long_amplitude;
     if (rotary->amplitude > 0)
         return rotary->amplitude;
     if (rotary->scaling == ROTARY_YARN)
@@ -107,7 +109,7 @@ bool rotary_depends(const struct rotary *rotary, size_t before, size_t length)
 void rotary_fill(struct matrix cos_sin, const struct rotary *rotary, size_t first, size_t length)
 {
     size_t pairs = rotary->components / 2;
-    double amplitude = rotary_amplitude(rotary);
+    double amplitude = rotary_amplitude(rotary, length);
     for (size_t pair = 0; pair < pairs; pair++) {
         double frequency = rotary_frequency(rotary, pair, length);
         for (size_t row = 0; row < cos_sin.rows; row++) {

@@ -35,8 +35,9 @@ struct rotary {
     double factor;
     double low_frequency, high_frequency; /* llama3 */
     double fast, slow;                    /* yarn's beta */
-    double amplitude; /* yarn, longrope: factor of rotated vectors; 0: the scaling's own */
-    double positions; /* dynamic, longrope: the longest text */
+    double amplitude;      /* yarn, longrope: factor of rotated vectors; 0: the scaling's own */
+    double long_amplitude; /* longrope: of texts longer than trained_positions; 0: the same */
+    double positions;      /* dynamic, longrope: the longest text */
     double trained_positions;
     float short_factors[ROTARY_PAIRS_MAX],
         long_factors
@@ -46,7 +47,7 @@ struct rotary {
 /* The angle between two positions for pair `pair` of a text of `length` tokens; and the factor of
  * all cosines and sines. */
 double rotary_frequency(const struct rotary *rotary, size_t pair, size_t length);
-double rotary_amplitude(const struct rotary *rotary);
+double rotary_amplitude(const struct rotary *rotary, size_t length);
 
 /* Are angles in a text of `length` tokens different from those in a text of `before` >= 1
  * tokens? */

@@ -187,8 +187,9 @@ static int check_entry(const struct safetensors_entry *entry, const struct famil
     char expected[PARAMETER_SHAPE_BYTES];
     char found[PARAMETER_SHAPE_BYTES];
     bool one = entry->count == 1 && entry->rank <= 1 && place->rank == 1 && place->shape[0] == 1;
-    if (!one && (entry->rank != place->rank ||
-                 memcmp(entry->shape, place->shape, place->rank * sizeof *place->shape) != 0))
+    size_t more = place->rank == 1 && entry->rank == 2 && entry->shape[0] == 1; /* [1, E] as [E] */
+    if (!one && (entry->rank != place->rank + more ||
+                 memcmp(entry->shape + more, place->shape, place->rank * sizeof *place->shape)))
         return err_set(err, "expected %s, found %s",
                        parameter_shape_text(expected, place->rank, place->shape),
                        parameter_shape_text(found, entry->rank, entry->shape));

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/names.h"
+#include "base/num.h"
 #include "format/json.h"
 #include "format/json_writer.h"
 #include "model/family/family.h"
@@ -95,6 +96,17 @@ unsigned config_flags(const struct config *config)
 size_t config_window(const struct config *config, size_t layer)
 {
     return config_layer_flags(config, layer) & LAYER_WINDOW ? config->window : 0;
+}
+
+size_t config_chosen(const struct config *config, size_t layer)
+{
+    return layer < CONFIG_FLAGS_MAX ? config->mixture.chosen[layer] : 0;
+}
+
+size_t config_widest_mlp(const struct config *config)
+{
+    const struct mixture *m = &config->mixture;
+    return num_max(config->n_inner, num_max(m->inner, m->shared_inner));
 }
 
 bool config_ties(const struct config *config)

@@ -22,6 +22,7 @@ enum {
     CONFIG_FLAGS_MAX = 512,    /* layers of a model in which layers differ */
     CONFIG_UNREAD_BYTES = 256, /* of a list of keys */
     CONFIG_ENDS_MAX = 8,       /* end-of-text tokens */
+    EXPERTS_MAX = 1024,        /* of a layer */
 };
 
 /* Which linear layers have a bias. */
@@ -83,6 +84,30 @@ enum block_style {
     STYLE_TO_NORMED,   /* norm(x) + f(norm(x)) (an option of BLOOM) */
 };
 
+/* From the logits z of a router to the weights of experts. */
+enum router {
+    ROUTER_OF_ALL,    /* softmax of z; the best are chosen */
+    ROUTER_OF_CHOSEN, /* the best of z are chosen; softmax of these */
+    ROUTER_SIGMOID,
+    ROUTER_ONE_BY_ONE, /* the best of those left, with its softmax among those near it (phimoe) */
+};
+
+/* A mixture of experts, in layers that choose some of them. */
+struct mixture {
+    size_t experts;                          /* E; 0: no mixture */
+    unsigned short chosen[CONFIG_FLAGS_MAX]; /* in each layer; 0: it has a plain MLP */
+    size_t inner, shared_inner;   /* hidden channels of an expert; of one that all tokens have */
+    size_t groups, chosen_groups; /* neighbours, of which only the best groups are chosen from */
+    enum router router;
+    float factor;      /* of the weights; 0: none */
+    float near;        /* ROUTER_ONE_BY_ONE: the largest distance, relative to the best */
+    bool renormalised; /* weights are divided by their sum */
+    bool corrected;    /* a vector is added before experts are chosen, but not to their weights */
+    bool two_best;     /* the score of a group is the sum of its two best, else its best */
+    bool shared_gate;  /* a number for each token multiplies the output of the shared expert */
+    bool router_bias;
+};
+
 /* Each field has a row in features.h. */
 struct config {
     enum model_kind kind;
@@ -127,6 +152,8 @@ struct config {
     bool norm_shift;              /* norms have a shift */
     bool norm_plain;              /* norms have neither scales nor a shift */
     bool gated;                   /* the MLP is act(gate(x)) · up(x) */
+    float clamp, up_offset;       /* of gate and up, before their product; 0: none */
+    struct mixture mixture;
     struct head_norm head_norm;
     float clip; /* of queries, keys and values to [-clip, clip]; 0: none */
     enum score_bias score_bias;
@@ -199,6 +226,11 @@ static inline size_t config_out_width(const struct config *config)
 
 /* Flags of any layer. */
 unsigned config_flags(const struct config *config);
+
+/* The number of experts that a token has in a layer; 0: it has a plain MLP, as some layers do. The
+ * hidden channels of the widest MLP of any layer. */
+size_t config_chosen(const struct config *config, size_t layer);
+size_t config_widest_mlp(const struct config *config);
 
 unsigned config_layer_flags(const struct config *config, size_t layer);
 

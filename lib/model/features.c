@@ -65,7 +65,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(norm_shift, FEATURE(c->style != STYLE_BARE && !c->rms && !c->norm_shift, \
                               "layer norms without a shift", ANALYSIS)) \
     FIELD(norm_plain, FEATURE(c->norm_plain, "norms without scales", ANALYSIS)) \
-    FIELD(gated, NONE) FIELD(head_norm, NONE) FIELD(clip, NONE) FIELD(score_bias, NONE) \
+    FIELD(gated, NONE) FIELD(clamp, NONE) FIELD(up_offset, NONE) FIELD(mixture, NONE) \
+    FIELD(head_norm, NONE) FIELD(clip, NONE) FIELD(score_bias, NONE) \
     FIELD(bias_buckets, NONE) FIELD(bias_reach, NONE) FIELD(bias_by_layer, NONE) \
     FIELD(rotary, NONE) \
     FIELD(rotary_local, NONE) FIELD(window, NONE) FIELD(score_cap, NONE) FIELD(logit_cap, NONE) \
@@ -189,12 +190,9 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(activation, NONE) FIELD(gated, FEATURE(s->mlp.gated, "gated MLPs", ALL)) \
     FIELD(xielu, FEATURE(s->mlp.xielu, "an activation with parameters", \
                          RUN | ATTRIBUTE | PATCH | CIRCUITS)) \
-    FIELD(clamp, FEATURE(s->mlp.clamp != 0 || s->mlp.up_offset != 0, "clamped MLPs", NOTHING)) \
+    FIELD(clamp, FEATURE(s->mlp.clamp != 0 || s->mlp.up_offset != 0, "clamped MLPs", RUN)) \
     FIELD(up_offset, NONE) FIELD(inner, NONE) \
-    FIELD(experts, FEATURE(s->mlp.experts, "experts", NOTHING)) \
-    FIELD(chosen, NONE) FIELD(groups, NONE) FIELD(chosen_groups, NONE) FIELD(shared_inner, NONE) \
-    FIELD(expert_factor, NONE) FIELD(router, NONE) FIELD(renormalised, NONE) \
-    FIELD(corrected, NONE) FIELD(two_best, NONE) FIELD(shared_gate, NONE)
+    FIELD(mixture, FEATURE(s->mlp.mixture, "experts", RUN)) FIELD(chosen, NONE)
 
 #define ALL_FEATURES(FIELD, ARRAY, FEATURE) \
     CONFIG_FEATURES(FIELD, ARRAY, FEATURE) SUBLAYER_FEATURES(FIELD, ARRAY, FEATURE) \

@@ -311,27 +311,29 @@ static enum pass_state project(struct pass *pass, const struct head_rule *rule, 
     struct weight part = weight_columns(&w, columns.first, columns.count);
     y = matrix_columns(y, columns.first, part.out);
     linear(pass->machine, y, x, &part, ACTIVATION_NONE);
-    if (rule->clip > 0)
+    bool is_normed = site == SITE_Q ? rule->norm.q : site == SITE_K && rule->norm.k;
+    if (rule->clip > 0 && !is_normed)
         clip_rows(y, rule->clip);
     return PASS_ON;
 }
 
-/* Norm queries or keys, if they are, head by head or as a whole. */
+/* Norm queries or keys, if they are, head by head or as a whole, and clip them then. */
 static enum pass_state norm_heads(struct pass *pass, const struct head_rule *rule, int id,
                                   size_t layer, struct matrix y)
 {
     struct norm norm;
     size_t width = rule->norm.whole ? y.columns : rule->d_k;
     bool is_normed = id == SLOT_Q_NORM ? rule->norm.q : rule->norm.k;
-    if (!is_normed || mechanism_lacks(&pass->config->mechanism, PART_NORM))
-        return PASS_ON;
+    bool lacks = mechanism_lacks(&pass->config->mechanism, PART_NORM);
     struct slot slot = slot_of((int)pass->part, id, layer);
-    for (size_t first = 0; first < y.columns; first += width) {
+    for (size_t first = 0; is_normed && !lacks && first < y.columns; first += width) {
         slot.expert = (short)(rule->norm.own ? (int)(first / width) : -1);
         if ((!first || rule->norm.own) && weights_norm(pass->weights, slot, &norm, pass->err))
             return PASS_FAILED;
         norm_rows(matrix_columns(y, first, width), matrix_columns(y, first, width), &norm);
     }
+    if (is_normed && rule->clip > 0)
+        clip_rows(y, rule->clip);
     return PASS_ON;
 }
 
@@ -418,29 +420,32 @@ static enum pass_state apply_xielu(struct pass *pass, size_t layer, struct matri
 static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                            struct matrix y)
 {
-    struct scratch *s = &pass->scratch;
     const enum activation activation = rule->activation;
-    bool apart = pass_watches(pass, SITE_MLP_GATE, layer) || pass_edits(pass, SITE_MLP_GATE, layer);
+    struct matrix hidden = matrix_columns(pass->scratch.hidden, 0, rule->inner);
+    struct matrix up = matrix_columns(pass->scratch.up, 0, rule->inner);
+    bool apart = rule->clamp > 0 || pass_watches(pass, SITE_MLP_GATE, layer) ||
+                 pass_edits(pass, SITE_MLP_GATE, layer);
+    if (rule->mixture)
+        return mixture(pass, rule, layer, y);
     if (!rule->gated) {
-        PASS_TRY(product(pass, SLOT_UP, layer, s->hidden, y, activation));
+        PASS_TRY(product(pass, SLOT_UP, layer, hidden, y, activation));
         if (rule->xielu)
-            PASS_TRY(apply_xielu(pass, layer, s->hidden));
-        return tap_rows(pass, SITE_MLP_ACT, layer, s->hidden);
+            PASS_TRY(apply_xielu(pass, layer, hidden));
+        return tap_rows(pass, SITE_MLP_ACT, layer, hidden);
     }
-    PASS_TRY(product(pass, SLOT_GATE, layer, s->hidden, y, apart ? ACTIVATION_NONE : activation));
-    PASS_TRY(tap_rows(pass, SITE_MLP_GATE, layer, s->hidden));
-    if (apart)
-        activate(s->hidden, s->hidden, NULL, activation);
-    PASS_TRY(product(pass, SLOT_UP, layer, s->up, y, ACTIVATION_NONE));
-    PASS_TRY(tap_rows(pass, SITE_MLP_UP, layer, s->up));
-    multiply_rows(s->hidden, s->up);
-    return tap_rows(pass, SITE_MLP_ACT, layer, s->hidden);
+    PASS_TRY(product(pass, SLOT_GATE, layer, hidden, y, apart ? ACTIVATION_NONE : activation));
+    PASS_TRY(tap_rows(pass, SITE_MLP_GATE, layer, hidden));
+    PASS_TRY(product(pass, SLOT_UP, layer, up, y, ACTIVATION_NONE));
+    PASS_TRY(tap_rows(pass, SITE_MLP_UP, layer, up));
+    mlp_combine(rule, hidden, up, !apart);
+    return tap_rows(pass, SITE_MLP_ACT, layer, hidden);
 }
 
 /* --- a layer ---------------------------------------------------------------------------------- */
 
-/* The output of a sublayer: `from` [T, H·dv or I] times its last matrix, normed and added to the
- * stream x, or x = the output. If only the stream needs the product, it is not stored. */
+/* The output of a sublayer: `from` [T, H·dv or I] times its last matrix (or `from` itself), normed
+ * and added to the stream x, or x = the output. If only the stream needs the product, it is not
+ * stored. */
 static enum pass_state write_out(struct pass *pass, const struct sublayer *s, size_t layer,
                                  struct matrix from)
 {
@@ -448,15 +453,17 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
     struct matrix x = scratch->x, out = scratch->out; /* [T, C] */
     struct weight w;
     bool is_mlp = s->kind == SUBLAYER_MLP;
-    if (!s->head.no_out)
+    bool is_out = s->head.no_out || s->mlp.mixture;
+    if (!is_out)
         PASS_TRY(fetch(pass, is_mlp ? SLOT_DOWN : SLOT_O, layer, &w));
-    if (!s->norm_out && !s->replaces && s->factor == 1 && !pass_edits(pass, s->at_out, layer)) {
+    if (!is_out && !s->norm_out && !s->replaces && s->factor == 1 &&
+        !pass_edits(pass, s->at_out, layer)) {
         if (!pass_watches(pass, s->at_out, layer))
             out.data = NULL;
         linear_add(pass->machine, x, out, from, &w);
         return tap_rows(pass, s->at_out, layer, out);
     }
-    if (s->head.no_out)
+    if (is_out)
         out = from;
     else
         linear(pass->machine, out, from, &w, ACTIVATION_NONE);
@@ -478,6 +485,15 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
             add_scaled_row(sum, added, x.columns, s->factor, out.data);
     }
     return PASS_ON;
+}
+
+/* What write_out reads after a sublayer. */
+static struct matrix result_of(const struct pass *pass, const struct sublayer *s)
+{
+    const struct scratch *scratch = &pass->scratch;
+    return s->kind != SUBLAYER_MLP ? scratch->context
+           : s->mlp.mixture        ? scratch->out
+                                   : matrix_columns(scratch->hidden, 0, s->mlp.inner);
 }
 
 /* Announce the stream x as each of these sites. The block's end is the text's, in every part. */
@@ -518,7 +534,7 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
         PASS_TRY(is_mlp ? mlp(p, &s->mlp, layer, y) : attend(p, s, layer, y));
         if (s[1].reads == READS_BLOCK_INPUT)
             PASS_TRY(read_stream(p, s + 1, layer, &y)); /* before x changes */
-        PASS_TRY(write_out(p, s, layer, is_mlp ? p->scratch.hidden : p->scratch.context));
+        PASS_TRY(write_out(p, s, layer, result_of(p, s)));
         PASS_TRY(tap_stream(pass, p, s->at_sum, layer));
         if (s->norm_after)
             PASS_TRY(norm(p, s->norm, layer, x, x));

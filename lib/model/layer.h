@@ -50,12 +50,10 @@ struct head_rule {
 struct mlp_rule {
     enum activation activation;
     bool gated, xielu;
-    float clamp, up_offset; /* of the gate and up; 0: none */
+    float clamp, up_offset; /* act(min(gate, clamp)) · (up within ±clamp + up_offset); 0: none */
     size_t inner;
-    size_t experts, chosen, groups, chosen_groups, shared_inner; /* experts 0: no mixture */
-    float expert_factor;
-    enum { ROUTER_OF_ALL, ROUTER_OF_CHOSEN, ROUTER_SIGMOID, ROUTER_ONE_BY_ONE } router;
-    bool renormalised, corrected, two_best, shared_gate;
+    const struct mixture *mixture; /* NULL: one MLP */
+    size_t chosen;                 /* experts of each token */
 };
 
 enum sublayer_kind { SUBLAYER_ATTEND, SUBLAYER_ATTEND_SOURCE, SUBLAYER_MLP };

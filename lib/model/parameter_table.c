@@ -22,7 +22,9 @@
     PROPERTY(EMBEDDING_NORM, c->embedding_norm) PROPERTY(PROJECTED, c->n_word) \
     PROPERTY(PROJECTED_LAST, c->projects_last) PROPERTY(OF_TRANSFORM, c->biases & BIAS_TRANSFORM) \
     PROPERTY(OF_QKV, c->biases & BIAS_QKV) PROPERTY(OF_OUT, c->biases & BIAS_OUT) \
-    PROPERTY(OF_MLP, c->biases & BIAS_MLP) PROPERTY(OF_LOGITS, c->biases & BIAS_LOGITS)
+    PROPERTY(OF_MLP, c->biases & BIAS_MLP) PROPERTY(OF_LOGITS, c->biases & BIAS_LOGITS) \
+    PROPERTY(PLAIN, !config_chosen(c, layer)) PROPERTY(MIXTURE, config_chosen(c, layer)) \
+    PROPERTY(ROUTER_BIAS, c->mixture.router_bias)
 /* clang-format on */
 
 #define INDEX(name, has) INDEX_##name,
@@ -33,7 +35,7 @@ enum { PROPERTIES(INDEX) PROPERTY_COUNT };
 /* ALONE: a bias that does not need what its matrix needs. */
 enum { ANY = 0, PROPERTIES(BIT) NEVER = 1 << PROPERTY_COUNT, ALONE = NEVER << 1 };
 
-static int properties_of(const struct config *c)
+static int properties_of(const struct config *c, size_t layer)
 {
     return 0 PROPERTIES(VALUE);
 }
@@ -67,11 +69,17 @@ enum axis {
     AXIS_VALUES,
     AXIS_CONTEXT,
     AXIS_OUT, /* of the output of attention */
+    AXIS_EXPERTS,
+    AXIS_CORRECTION, /* the experts; 0: none */
+    AXIS_EXPERT,     /* hidden channels of one */
+    AXIS_SHARED,     /* of the shared one; 0: none */
+    AXIS_SWITCH,     /* 0: none */
 };
 
 static size_t axis_size(enum axis axis, const struct config *c)
 {
     bool whole = c->head_norm.whole;
+    const struct mixture *m = &c->mixture;
     const size_t sizes[] = {
         [AXIS_NONE] = 1,
         [AXIS_ONE] = 1,
@@ -100,12 +108,17 @@ static size_t axis_size(enum axis axis, const struct config *c)
         [AXIS_VALUES] = c->n_kv_head * c->d_v,
         [AXIS_CONTEXT] = c->n_head * c->d_v,
         [AXIS_OUT] = config_out_width(c),
+        [AXIS_EXPERTS] = m->experts,
+        [AXIS_CORRECTION] = m->corrected ? m->experts : 0,
+        [AXIS_EXPERT] = m->inner,
+        [AXIS_SHARED] = m->shared_inner,
+        [AXIS_SWITCH] = m->shared_gate,
     };
     return sizes[axis];
 }
 
 /* A kind of parameter: its shape, what it needs, and what its bias or shift needs besides. `each`:
- * there is one for each of so many. */
+ * there is one for each of so many. A shape with an axis of size 0 does not exist. */
 static const struct parameter_row {
     enum axis shape[SLOT_RANK_MAX];
     int needs, bias_needs;
@@ -136,13 +149,22 @@ static const struct parameter_row {
     [SLOT_K_NORM / 2] = {{AXIS_K_NORM}, K_NORMED, HEAD_SHIFT, AXIS_K_OWN},
     [SLOT_NORM_1_POST / 2] = {{AXIS_CHANNELS}, NORMS_OUT | SCALE, SHIFT},
     [SLOT_NORM_2 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORMS_IN | SECOND_NORM | SCALE, SHIFT},
-    [SLOT_GATE / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, GATED, OF_MLP},
-    [SLOT_UP / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, BLOCKS, OF_MLP},
-    [SLOT_DOWN / 2] = {{AXIS_CHANNELS, AXIS_HIDDEN}, BLOCKS, OF_MLP},
+    [SLOT_GATE / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, GATED | PLAIN, OF_MLP},
+    [SLOT_UP / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, BLOCKS | PLAIN, OF_MLP},
+    [SLOT_DOWN / 2] = {{AXIS_CHANNELS, AXIS_HIDDEN}, BLOCKS | PLAIN, OF_MLP},
     [SLOT_XIELU_POSITIVE / 2] = {{AXIS_ONE}, XIELU, NEVER},
     [SLOT_XIELU_NEGATIVE / 2] = {{AXIS_ONE}, XIELU, NEVER},
     [SLOT_XIELU_BETA / 2] = {{AXIS_ONE}, XIELU, NEVER},
     [SLOT_XIELU_EPSILON / 2] = {{AXIS_ONE}, XIELU, NEVER},
+    [SLOT_ROUTER / 2] = {{AXIS_EXPERTS, AXIS_CHANNELS}, MIXTURE, ROUTER_BIAS},
+    [SLOT_CORRECTION / 2] = {{AXIS_CORRECTION}, MIXTURE, NEVER},
+    [SLOT_EXPERT_GATE / 2] = {{AXIS_EXPERT, AXIS_CHANNELS}, MIXTURE, OF_MLP, AXIS_EXPERTS},
+    [SLOT_EXPERT_UP / 2] = {{AXIS_EXPERT, AXIS_CHANNELS}, MIXTURE, OF_MLP, AXIS_EXPERTS},
+    [SLOT_EXPERT_DOWN / 2] = {{AXIS_CHANNELS, AXIS_EXPERT}, MIXTURE, OF_MLP, AXIS_EXPERTS},
+    [SLOT_SHARED_GATE / 2] = {{AXIS_SHARED, AXIS_CHANNELS}, MIXTURE, OF_MLP},
+    [SLOT_SHARED_UP / 2] = {{AXIS_SHARED, AXIS_CHANNELS}, MIXTURE, OF_MLP},
+    [SLOT_SHARED_DOWN / 2] = {{AXIS_CHANNELS, AXIS_SHARED}, MIXTURE, OF_MLP},
+    [SLOT_SHARED_SWITCH / 2] = {{AXIS_SWITCH, AXIS_CHANNELS}, MIXTURE, NEVER},
     [SLOT_NORM_2_POST / 2] = {{AXIS_CHANNELS}, NORMS_OUT | SCALE, SHIFT},
 };
 
@@ -181,11 +203,14 @@ size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct co
     long long count = (long long)slot_count(slot.id, config);
     if (slot.expert >= count || (slot.expert < 0) != !count)
         return 0;
-    if (needs & ~properties_of(config) || !is_of_part(slot, config))
+    size_t layer = slot.layer < 0 || slot.part != PART_SENTENCE ? SIZE_MAX : (size_t)slot.layer;
+    if (needs & ~properties_of(config, layer) || !is_of_part(slot, config))
         return 0;
     shape[0] = axis_size(row->shape[0], config);
     shape[1] = axis_size(is_bias ? AXIS_NONE : row->shape[1], config);
-    return !shape[0] ? 0 : is_bias || row->shape[1] == AXIS_NONE ? 1 : 2;
+    if (!shape[0] || !shape[1])
+        return 0; /* an axis that the config does not have */
+    return is_bias || row->shape[1] == AXIS_NONE ? 1 : 2;
 }
 
 bool slot_exists(struct slot slot, const struct config *config)

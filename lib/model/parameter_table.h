@@ -49,6 +49,15 @@ enum slot_id {
     SLOT(XIELU_NEGATIVE),
     SLOT(XIELU_BETA),
     SLOT(XIELU_EPSILON),
+    SLOT(ROUTER),     /* of a mixture, in place of GATE, UP and DOWN */
+    SLOT(CORRECTION), /* of the router's choice */
+    SLOT(EXPERT_GATE),
+    SLOT(EXPERT_UP),
+    SLOT(EXPERT_DOWN),
+    SLOT(SHARED_GATE),
+    SLOT(SHARED_UP),
+    SLOT(SHARED_DOWN),
+    SLOT(SHARED_SWITCH), /* the factor of the shared expert */
     SLOT(NORM_2_POST),
     SLOTS,
     SLOTS_OF_ENDS = SLOT_NORM_1, /* ids below this are not of a layer */

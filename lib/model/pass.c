@@ -33,7 +33,7 @@ static int take_matrix(struct pass *pass, const struct buffer *buffer, size_t st
     return 0;
 }
 
-enum { BUFFERS_MAX = 12 };
+enum { BUFFERS_MAX = 16 };
 
 /* List the matrices of keys and values [S, Hkv·d]. */
 static size_t list_keys(struct buffer list[2], struct scratch *s, const struct config *c,
@@ -61,10 +61,16 @@ static size_t list_buffers(struct buffer list[BUFFERS_MAX], struct scratch *s,
     list[count++] = (struct buffer){&s->context, rows, c->n_head * c->d_v, 0};
     if (c->kind != MODEL_ATTENTION) {
         list[count++] = (struct buffer){&s->norm, rows, c->n_embd, 0};
-        list[count++] = (struct buffer){&s->hidden, rows, c->n_inner, 0};
+        list[count++] = (struct buffer){&s->hidden, rows, config_widest_mlp(c), 0};
     }
     if (c->gated)
-        list[count++] = (struct buffer){&s->up, rows, c->n_inner, 0};
+        list[count++] = (struct buffer){&s->up, rows, config_widest_mlp(c), 0};
+    if (c->mixture.experts) {
+        list[count++] = (struct buffer){&s->router, rows, c->mixture.experts, 0};
+        list[count++] = (struct buffer){&s->experts, rows, c->mixture.experts, 0};
+        list[count++] = (struct buffer){&s->gathered, rows, c->n_embd, 0};
+        list[count++] = (struct buffer){&s->expert_out, rows, c->n_embd, 0};
+    }
     if (config_rotates(c))
         list[count++] = (struct buffer){&s->rotations, rows, c->rotary.components, 0};
     if (c->rotary_local.components)
@@ -185,7 +191,7 @@ int pass_hold_rounded(struct pass *pass)
     const struct batch *batch = pass->batch;
     size_t rows = num_max(batch->tokens, batch->source_tokens);
     size_t columns =
-        num_max(num_max(c->n_head * c->d_v, c->n_embd), num_max(c->n_inner, c->n_word));
+        num_max(num_max(c->n_head * c->d_v, c->n_embd), num_max(config_widest_mlp(c), c->n_word));
     if (pass->weights->precision != PRECISION_BF16)
         return 0;
     pass->weights->widens = kernels_pair_way(pass->machine->kernels) == PAIRS_NONE;

@@ -35,17 +35,21 @@ struct attention_maps {
 };
 
 struct scratch {
-    struct matrix x;         /* [T, C] the residual stream */
-    struct matrix source;    /* [S, C] cross-attention: the encoded sources */
-    struct matrix norm;      /* [T, C] */
-    struct matrix q;         /* [T, H·dk] */
-    struct matrix k;         /* [S, Hkv·dk] */
-    struct matrix v;         /* [S, Hkv·dv] */
-    struct matrix joined;    /* [1, 3C] q, k and v of one token */
-    struct matrix context;   /* [T, H·dv] */
-    struct matrix out;       /* [T, C] of attention, then of the MLP */
-    struct matrix hidden;    /* [T, I] */
-    struct matrix up;        /* [T, I] of a gated MLP */
+    struct matrix x;        /* [T, C] the residual stream */
+    struct matrix source;   /* [S, C] cross-attention: the encoded sources */
+    struct matrix norm;     /* [T, C] */
+    struct matrix q;        /* [T, H·dk] */
+    struct matrix k;        /* [S, Hkv·dk] */
+    struct matrix v;        /* [S, Hkv·dv] */
+    struct matrix joined;   /* [1, 3C] q, k and v of one token */
+    struct matrix context;  /* [T, H·dv] */
+    struct matrix out;      /* [T, C] of attention, then of the MLP */
+    struct matrix hidden;   /* [T, I] */
+    struct matrix up;       /* [T, I] of a gated MLP */
+    struct matrix router;   /* [T, E] logits of the experts */
+    struct matrix experts;  /* [T, E] their weights */
+    struct matrix gathered; /* [T, C] what one expert reads, and what it gives */
+    struct matrix expert_out;
     struct matrix rotations; /* [T, rotated channels] cosines and sines of the rotary embedding */
     struct matrix local;     /* the same for layers with a rotary embedding of their own */
     struct matrix logits;    /* [T, V], or [texts, V] if only the last are watched */
@@ -167,6 +171,17 @@ struct cache *pass_cache(const struct pass *pass, size_t text);
 
 /* The precision of attention in this pass: float32 unless it is dense. */
 enum precision pass_attention_precision(const struct pass *pass);
+
+/* --- mixtures --------------------------------------------------------------------------------- */
+
+/* out [T, C], in scratch, = the weighted outputs of the experts that are chosen for each row of x
+ * [T, C], and of the shared one. Other experts are not read. Announces router, expert_weights and
+ * shared_out. */
+enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t layer,
+                        struct matrix x);
+
+/* gate = act(gate) · up, within the limits of a rule; active: it is act(gate) already. */
+void mlp_combine(const struct mlp_rule *rule, struct matrix gate, struct matrix up, bool active);
 
 /* --- attention ------------------------------------------------------------------------------- */
 

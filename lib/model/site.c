@@ -73,11 +73,11 @@ const struct site_row site_rows[SITE_IDS] = {
                  ALSO_ENCODER("residual stream after attention"),
                  "residual stream after cross-attention"),
     OF_LAYERS(LN_2, "ln_2", TOKEN_CHANNEL, HOOK("ln2.hook_out"), ALSO_ENCODER("second layer norm")),
-    RESERVED(ROUTER, "router", TOKEN_CHANNEL, true,
-             "logits of the experts, before they are chosen"),
-    RESERVED(EXPERT_WEIGHTS, "expert_weights", TOKEN_CHANNEL, true,
-             "weights of the experts, 0 if not chosen"),
-    RESERVED(SHARED_OUT, "shared_out", TOKEN_CHANNEL, true, "output of the shared experts"),
+    OF_LAYERS(ROUTER, "router", TOKEN_EXPERT, NULL, "logits of the experts, before any is chosen"),
+    OF_LAYERS(EXPERT_WEIGHTS, "expert_weights", TOKEN_EXPERT, NULL,
+              "factors of the experts' outputs, 0 for those that are not chosen"),
+    OF_LAYERS(SHARED_OUT, "shared_out", TOKEN_CHANNEL, NULL,
+              "output of the shared expert, which all tokens have"),
     OF_LAYERS(MLP_GATE, "mlp_gate", TOKEN_CHANNEL, HOOK("mlp.hook_pre"),
               "gate of the MLP, before the activation"),
     OF_LAYERS(MLP_UP, "mlp_up", TOKEN_CHANNEL, HOOK("mlp.hook_pre_linear"),
@@ -140,6 +140,7 @@ const char *site_axis_name(enum site site, size_t axis)
     static const char *const names[][3] = {
         [AXES_TOKEN_CHANNEL] = {"token", "channel"},
         [AXES_FIRST_CHANNEL] = {"token", "channel"},
+        [AXES_TOKEN_EXPERT] = {"token", "expert"},
         [AXES_TOKEN_WORD] = {"token", "word"},
         [AXES_HEAD_TOKEN_DIM] = {"head", "token", "dim"},
         [AXES_GROUP_TOKEN_DIM] = {"kv_head", "token", "dim"},
@@ -202,11 +203,16 @@ static bool sublayer_has(const struct sublayer *s, const struct mechanism *mecha
     for (size_t i = 0; i < sizeof around / sizeof *around; i++)
         if (around[i] == id)
             return true;
+    if (s->kind == SUBLAYER_MLP && s->mlp.mixture)
+        return id == SITE_ROUTER || id == SITE_EXPERT_WEIGHTS ||
+               (id == SITE_SHARED_OUT && s->mlp.mixture->shared_inner);
     if (s->kind == SUBLAYER_MLP)
         return id == SITE_MLP_ACT || ((id == SITE_MLP_GATE || id == SITE_MLP_UP) && s->mlp.gated);
     if (id == SITE_Q_PRE || id == SITE_K_PRE)
         return s->head.rotary;
-    return id == SITE_SOFTMAX ? mechanism->renormalise : id >= SITE_Q && id <= SITE_CONTEXT;
+    return id == SITE_SOFTMAX ? mechanism->renormalise
+           : id == SITE_SINK  ? s->score.sink
+                              : id >= SITE_Q && id <= SITE_CONTEXT;
 }
 
 bool site_is_in_layer(const struct config *config, enum site site, size_t layer)
@@ -287,6 +293,9 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
     size_t keys = at_itself || !config->cross ? tokens : source;
     size_t sizes[] = {1, queries, 1}; /* heads, rows, columns */
     switch (site_row(site)->axes) {
+    case AXES_TOKEN_EXPERT:
+        sizes[2] = config->mixture.experts;
+        break;
     case AXES_TOKEN_WORD:
         sizes[2] = config->vocab_size;
         break;

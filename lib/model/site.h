@@ -112,6 +112,7 @@ enum site site_next(enum site site);
 enum site_axes {
     AXES_TOKEN_CHANNEL,   /* [T, C] */
     AXES_FIRST_CHANNEL,   /* [1, C]: of the first token */
+    AXES_TOKEN_EXPERT,    /* [T, E] */
     AXES_TOKEN_WORD,      /* [T, V]: a column for each entry of the vocabulary */
     AXES_HEAD_TOKEN_DIM,  /* [H, T, D]: query heads */
     AXES_GROUP_TOKEN_DIM, /* [Hkv, S, D]: key/value heads, tokens of the keys */

@@ -14,13 +14,14 @@
 struct parameter {
     struct slot slot; /* first, for slot_find */
     struct family_place place;
-    size_t first;              /* index of the first slot of the tensor, which has `data` … */
-    struct found_tensor found; /* … and `halves` for all */
-    const float *data;         /* NULL until it is used as float32 */
-    const char *halves;        /* NULL until it is rounded to bf16, in the order of the file, */
-    const uint32_t *pairs;     /* or in pairs */
-    const float *panels;       /* NULL until it is packed; of a bias: its numbers side by side;
-                                * of biases by distance: those of all distances */
+    size_t first;  /* index of the first slot of the tensor; of that part of it which */
+    size_t holder; /* holds a slot or a few, which has `data` and `halves` for all */
+    struct found_tensor found;
+    const float *data;     /* NULL until it is used as float32 */
+    const char *halves;    /* NULL until it is rounded to bf16, in the order of the file, */
+    const uint32_t *pairs; /* or in pairs */
+    const float *panels;   /* NULL until it is packed; of a bias: its numbers side by side;
+                            * of biases by distance: those of all distances */
 };
 
 static struct parameter *parameter_at(const struct weights *weights, struct slot slot)
@@ -53,7 +54,10 @@ static int find_tensors(struct weights *weights, struct map *wanted, struct err 
     for (size_t i = 0; i < count; i++) {
         struct parameter *p = &all[i];
         family_place(&p->place, p->slot, config);
+        struct slot holder = p->place.first;
+        holder.expert = p->slot.expert;
         p->first = slot_find(all, count, sizeof *p, p->place.first);
+        p->holder = slot_find(all, count, sizeof *p, holder);
         if (checkpoint_find(&p->found, &weights->checkpoint, config, p->slot, &p->place, err))
             return -1;
         const struct safetensors_entry *entry = p->found.entry;
@@ -105,22 +109,31 @@ int weights_share(struct weights *shared, const struct weights *weights,
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* All numbers of a parameter's tensor as float32: in place, or converted. */
+/* The part of a tensor that has a parameter. */
+static const char *part_of(const struct parameter *p)
+{
+    const struct safetensors_entry *entry = p->found.entry;
+    return (const char *)entry->data + dtype_bytes(entry->dtype, p->place.skipped);
+}
+
+/* All numbers of that part as float32: in place, or converted. */
 static int load_floats(struct weights *weights, const struct parameter *p, const float **data,
                        struct err *err)
 {
-    struct parameter *first = &weights->parameters[p->first];
-    const struct safetensors_entry *entry = first->found.entry;
-    if (entry && !first->data)
-        first->data = safetensors_floats(entry);
-    if (entry && !first->data) {
-        float *copy = arena_alloc(&weights->arena, entry->count, sizeof *copy, err);
+    struct parameter *holder = &weights->parameters[p->holder];
+    const struct safetensors_entry *entry = holder->found.entry;
+    const struct family_place *place = &holder->place;
+    const float *floats = entry ? safetensors_floats(entry) : NULL;
+    if (floats && !holder->data)
+        holder->data = floats + place->skipped;
+    if (entry && !holder->data) {
+        float *copy = arena_alloc(&weights->arena, place->count, sizeof *copy, err);
         if (!copy)
             return -1;
-        dtype_to_float(copy, entry->data, entry->dtype, entry->count);
-        first->data = copy;
+        dtype_to_float(copy, part_of(holder), entry->dtype, place->count);
+        holder->data = copy;
     }
-    *data = first->data;
+    *data = holder->data;
     return 0;
 }
 
@@ -130,22 +143,23 @@ static int load_halves(struct weights *weights, const struct parameter *p, const
 {
     enum { PART = DTYPE_BLOCK_MAX };
     float part[PART];
-    struct parameter *first_slot = &weights->parameters[p->first];
-    const struct safetensors_entry *entry = first_slot->found.entry;
-    if (!first_slot->halves && entry->dtype == DTYPE_BF16)
-        first_slot->halves = entry->data;
-    if (!first_slot->halves) {
-        uint16_t *numbers = arena_room(&weights->arena, entry->count, sizeof *numbers, err);
-        for (size_t first = 0; numbers && first < entry->count; first += PART) {
-            size_t count = num_min(entry->count - first, PART);
-            dtype_to_float(part, (const char *)entry->data + dtype_bytes(entry->dtype, first),
-                           entry->dtype, count);
+    struct parameter *holder = &weights->parameters[p->holder];
+    const struct safetensors_entry *entry = holder->found.entry;
+    if (!holder->halves && entry->dtype == DTYPE_BF16)
+        holder->halves = part_of(holder);
+    if (!holder->halves) {
+        size_t all = holder->place.count;
+        uint16_t *numbers = arena_room(&weights->arena, all, sizeof *numbers, err);
+        for (size_t first = 0; numbers && first < all; first += PART) {
+            size_t count = num_min(all - first, PART);
+            dtype_to_float(part, part_of(holder) + dtype_bytes(entry->dtype, first), entry->dtype,
+                           count);
             for (size_t i = 0; i < count; i++)
                 numbers[first + i] = bf16_round(part[i]);
         }
-        first_slot->halves = (const char *)numbers;
+        holder->halves = (const char *)numbers;
     }
-    *halves = first_slot->halves;
+    *halves = holder->halves;
     return *halves ? 0 : -1;
 }
 
@@ -164,14 +178,29 @@ static void pack(struct weights *weights, struct parameter *p, struct weight *we
     weight->panels = p->panels;
 }
 
-/* A row as floats: where it lies, or in `room`. */
-static const float *floats_of_row(const struct safetensors_entry *entry, size_t row, float *room)
+/* The length of a row of a parameter's tensor. */
+static size_t row_length(const struct parameter *p)
 {
+    return p->place.shape[p->place.rank - 1];
+}
+
+/* A row as floats: where it lies, or in `room`; of a tensor [in, out] the slot's part of it, which
+ * is copied if it does not lie side by side. */
+static const float *floats_of_row(const struct parameter *p, size_t row, float *room)
+{
+    const struct safetensors_entry *entry = p->found.entry;
+    const struct row_view *view = &p->place.view;
+    size_t length = row_length(p);
     const float *floats = safetensors_floats(entry);
     if (floats)
-        return floats + row * entry->shape[1];
-    dtype_to_float(room, safetensors_row(entry, row), entry->dtype, entry->shape[1]);
-    return room;
+        floats += p->place.skipped + row * length;
+    else
+        dtype_to_float(room, part_of(p) + row * dtype_bytes(entry->dtype, length), entry->dtype,
+                       length);
+    floats = floats ? floats : room;
+    for (size_t i = 0; p->place.transposed && view->stride && i < p->place.out; i++)
+        room[i] = floats[row_view_at(view, i)]; /* never after its place: nothing is lost */
+    return !p->place.transposed ? floats : view->stride ? room : floats + view->first;
 }
 
 /* Round a slot's part of a tensor [in, out], two rows at a time, or [out, in], whose rows are the
@@ -179,18 +208,15 @@ static const float *floats_of_row(const struct safetensors_entry *entry, size_t 
 static void fill_pairs(uint32_t *pairs, const struct parameter *p, const struct weight *weight,
                        float *room, uint32_t *rounded)
 {
-    const struct safetensors_entry *entry = p->found.entry;
     const struct row_view *view = &p->place.view;
-    size_t columns = entry->shape[1];
     for (size_t row = 0; p->place.transposed && row < weight->in; row += 2) {
-        const float *first = floats_of_row(entry, row, room);
+        const float *first = floats_of_row(p, row, room);
         const float *second =
-            row + 1 < weight->in ? floats_of_row(entry, row + 1, room + columns) : NULL;
-        pairs_fill_rows(pairs, weight, row, first + view->first,
-                        second ? second + view->first : NULL);
+            row + 1 < weight->in ? floats_of_row(p, row + 1, room + row_length(p)) : NULL;
+        pairs_fill_rows(pairs, weight, row, first, second);
     }
     for (size_t column = 0; !p->place.transposed && column < weight->out; column++) {
-        bf16_pair_row(rounded, floats_of_row(entry, row_view_at(view, column), room), weight->in);
+        bf16_pair_row(rounded, floats_of_row(p, row_view_at(view, column), room), weight->in);
         pairs_fill_column(pairs, weight, column, rounded);
     }
 }
@@ -200,7 +226,7 @@ static int load_pairs(struct weights *weights, struct parameter *p, struct weigh
 {
     struct arena scratch = {0};
     if (!p->pairs) {
-        float *room = arena_alloc(&scratch, 2 * p->found.entry->shape[1], sizeof *room, err);
+        float *room = arena_alloc(&scratch, 2 * row_length(p), sizeof *room, err);
         uint32_t *rounded = arena_alloc(&scratch, bf16_pairs(weight->in), sizeof *rounded, err);
         uint32_t *pairs = room && rounded
                               ? arena_alloc(&weights->arena, pairs_size(weight), sizeof *pairs, err)
@@ -220,16 +246,16 @@ static int load_pairs(struct weights *weights, struct parameter *p, struct weigh
 static int load_whole(struct weights *weights, const struct parameter *p, struct weight *whole,
                       struct err *err)
 {
-    struct parameter *first = &weights->parameters[p->first];
+    struct parameter *first = &weights->parameters[p->holder];
     bool widened = first->found.entry->dtype == DTYPE_BF16;
-    *whole = (struct weight){.in = p->place.shape[0],
-                             .out = p->place.shape[1],
-                             .stride = p->place.shape[1],
+    *whole = (struct weight){.in = p->place.in,
+                             .out = row_length(p),
+                             .stride = row_length(p),
                              .rounded = weights->precision == PRECISION_BF16};
     if (whole->rounded)
         return load_halves(weights, first, &whole->halves, err);
     if (widened)
-        whole->halves = first->found.entry->data;
+        whole->halves = part_of(first);
     else if (load_floats(weights, first, &whole->data, err))
         return -1;
     if (weights->packing && (!widened || weights->packing_widened))
@@ -251,7 +277,7 @@ static int load_rows(struct weights *weights, struct parameter *p, bool packing,
     }
     bool quantised = dtype_is_quantised(entry->dtype);
     bool widened = quantised || entry->dtype == DTYPE_BF16;
-    rows->data = entry->data;
+    rows->data = part_of(p);
     rows->bytes = quantised ? 0 : dtype_size_bytes(entry->dtype);
     rows->quantised = entry->dtype;
     if (!widened && entry->dtype != DTYPE_F32) {
@@ -266,6 +292,29 @@ static int load_rows(struct weights *weights, struct parameter *p, bool packing,
     return 0;
 }
 
+/* Columns of a tensor [in, out] that do not lie side by side, as panels. */
+static int load_panels(struct weights *weights, struct parameter *p, struct weight *weight,
+                       struct err *err)
+{
+    struct arena scratch = {0};
+    if (!p->panels) {
+        float *room = arena_alloc(&scratch, row_length(p), sizeof *room, err);
+        float *panels =
+            room ? arena_alloc(&weights->arena, panels_size(weight), sizeof *panels, err) : NULL;
+        for (size_t row = 0; panels && row < weight->in; row++) {
+            const float *numbers = floats_of_row(p, row, room);
+            for (size_t i = 0; i < weight->out; i++)
+                panels[i / PANEL_COLUMNS * PANEL_COLUMNS * weight->in + row * PANEL_COLUMNS +
+                       i % PANEL_COLUMNS] =
+                    weight->rounded ? bf16_value(bf16_round(numbers[i])) : numbers[i];
+        }
+        arena_release(&scratch);
+        p->panels = panels;
+    }
+    weight->panels = p->panels;
+    return weight->panels ? 0 : -1;
+}
+
 static int load_matrix(struct weights *weights, struct parameter *p, bool packing,
                        struct weight *weight, struct err *err)
 {
@@ -278,6 +327,8 @@ static int load_matrix(struct weights *weights, struct parameter *p, bool packin
         return load_pairs(weights, p, weight, err);
     if (!p->place.transposed)
         return load_rows(weights, p, packing, weight, err);
+    if (p->place.view.stride)
+        return load_panels(weights, p, weight, err);
     if (load_whole(weights, p, &whole, err))
         return -1;
     *weight = weight_columns(&whole, p->place.view.first, p->place.out);
@@ -321,7 +372,7 @@ int weights_joined(struct weights *weights, struct slot q, struct weight *joined
 {
     const struct parameter *p = parameter_at(weights, q);
     *joined = (struct weight){0};
-    if (!p || !p->place.transposed || p->place.shape[1] == p->place.out ||
+    if (!p || !p->place.transposed || row_length(p) == p->place.out ||
         weights->precision != PRECISION_FP32)
         return 0;
     return err_if(load_whole(weights, p, joined, err) ||
@@ -510,7 +561,7 @@ int weights_check_finite(struct weights *weights, int layer, struct err *err)
         const struct parameter *p = &weights->parameters[i];
         int before =
             p->slot.part == PART_SOURCE && p->slot.layer >= 0 ? (int)weights->config->n_layer : 0;
-        if (p->slot.layer + before == layer &&
+        if (p->slot.layer + before == layer && p->first == i &&
             checkpoint_check_finite(&weights->checkpoint, p->found, err))
             return -1;
     }

@@ -7,7 +7,8 @@
 
 const struct family *family_at(size_t index)
 {
-    static const struct family *const lists[] = {family_own, family_decoders, family_encoders};
+    static const struct family *const lists[] = {family_own, family_decoders, family_encoders,
+                                                 family_experts};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (const struct family *family = lists[i]; family->name; family++)
             if (index-- == 0)
@@ -63,13 +64,16 @@ const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct con
     char numbered[NUMBERED_BYTES], grouped[NUMBERED_BYTES];
     const struct family_names *names = config->family->names;
     const struct family_row *row = family_row(config->family, slot);
-    const char *ending = row && row->bare ? "" : slot.id & 1 ? ".bias" : ".weight";
+    bool is_bias = slot.id & 1;
+    const char *ending = row && row->bare ? (is_bias ? "_bias" : "")
+                         : is_bias        ? ".bias"
+                                          : ".weight";
     bool of_end = slot.id >= SLOT_TRANSFORM && slot.id <= SLOT_HEAD_BIAS;
     const char *prefix = of_end ? "" : names->prefix;
     const char *text = with_number(numbered, row ? row->name : "?", "{e}", slot.expert);
     const char *layers = slot.part == PART_SOURCE ? names->source_layers : names->layers;
     int members = (int)config->group_layers;
-    if (row && row->bias && slot.id & 1)
+    if (row && row->bias && is_bias)
         snprintf(name, PARAMETER_NAME_BYTES, "%s", row->bias);
     else if (slot.layer < 0)
         snprintf(name, PARAMETER_NAME_BYTES, "%s%s%s", prefix, text, ending);
@@ -104,7 +108,10 @@ void family_place(struct family_place *place, struct slot slot, const struct con
     place->in = place->shape[1];
     bool is_bias = slot.id & 1;
     bool is_grouped = row->groups != GROUPS_ONE;
-    size_t groups = row->groups == GROUPS_FOUR ? 4 : is_grouped ? config->n_kv_head : 1;
+    size_t groups = row->groups == GROUPS_FOUR      ? 4
+                    : row->groups == GROUPS_IN_TURN ? place->out
+                    : is_grouped                    ? config->n_kv_head
+                                                    : 1;
     for (size_t i = 0; i < FAMILY_MEMBERS_MAX && row->members[i]; i++) {
         struct slot member = slot;
         member.id = (unsigned char)(row->members[i] + is_bias);
@@ -120,16 +127,17 @@ void family_place(struct family_place *place, struct slot slot, const struct con
         place->view.stride = all / groups;
     if (row->name)
         place->shape[0] = all;
-    if (row->stacked) {
-        place->first.expert = 0;
-        place->view.first += (size_t)slot.expert * all;
-        place->shape[1] = all;
-        place->shape[0] = slot_count(slot.id, config);
-        place->rank++;
-    }
+    place->count = place->shape[0] * (place->rank == 2 ? place->in : 1);
     place->transposed = row->transposed && place->rank == 2;
     if (place->transposed) {
         place->shape[0] = place->shape[1];
         place->shape[1] = all;
+    }
+    if (row->stacked) {
+        place->first.expert = 0;
+        place->skipped = (size_t)slot.expert * place->count;
+        memmove(place->shape + 1, place->shape, SLOT_RANK_MAX * sizeof *place->shape);
+        place->shape[0] = slot_count(slot.id, config);
+        place->rank++;
     }
 }

@@ -30,9 +30,10 @@ struct family_row {
         GROUPS_ONE,     /* all rows of the first member, all of the second, … */
         GROUPS_KV_HEAD, /* for each key/value head: its part of each member */
         GROUPS_FOUR,    /* for each quarter of the heads */
+        GROUPS_IN_TURN, /* a row of each member in turn */
     } groups;
     bool transposed; /* a matrix is [in, out] */
-    bool bare;       /* the name is whole: nothing comes after it */
+    bool bare;       /* the name is whole: nothing comes after it, of a bias "_bias" */
     bool stacked;    /* the tensor has all experts or heads, one after the other: the first axis */
     unsigned char part;
     const char *bias; /* the whole name of its bias, if it has another; NULL: it has not */
@@ -62,12 +63,12 @@ struct family {
     const char *theta_key, *share_key; /* other names of rope_theta and the share, or NULL */
     const char *width_key;             /* key with the number of rotated channels, or NULL */
     bool wrapped;                      /* the keys are in "text_config" */
-    const char *reads; /* a key that a model of another family may not have, or NULL */
+    const char *reads; /* " key key ": keys that a model of another family may not have, or NULL */
 };
 
 /* Lists of families; each ends with one without a name. The rows of the first have the order of
  * enum model_kind. */
-extern const struct family family_own[], family_decoders[], family_encoders[];
+extern const struct family family_own[], family_decoders[], family_encoders[], family_experts[];
 
 /* A family of any list; NULL: there are no more. */
 const struct family *family_at(size_t index);
@@ -101,10 +102,11 @@ long family_layer_of(const char *prefix, const char *layers, const char *name);
 /* The size of a slot's matrix, and where its numbers are in the tensor of a file. */
 struct family_place {
     size_t out, in;
-    size_t rank, shape[SLOT_RANK_MAX]; /* of the tensor, which may have other slots, too */
+    size_t rank, shape[SLOT_RANK_MAX + 1]; /* of the tensor, which may have other slots, too */
     bool transposed;
-    struct row_view view; /* the slot's rows; its columns, if the tensor is transposed */
-    struct slot first;    /* the first slot of the tensor */
+    size_t skipped, count; /* the part of the tensor with the slot: numbers before it, and of it */
+    struct row_view view;  /* its rows there; its columns, if the tensor is transposed */
+    struct slot first;     /* the first slot of the tensor */
 };
 
 void family_place(struct family_place *place, struct slot slot, const struct config *config);

@@ -20,7 +20,7 @@ static const struct family_names olmo2_names = NAMES(
     "model.", "layers.", &family_llama_names, {"post_attention_layernorm", {SLOT_NORM_1_POST}},
     {"post_feedforward_layernorm", {SLOT_NORM_2_POST}});
 
-static const struct family_names hunyuan_names =
+const struct family_names family_hunyuan_names =
     NAMES("model.", "layers.", &family_llama_names, {"self_attn.query_layernorm", {SLOT_Q_NORM}},
           {"self_attn.key_layernorm", {SLOT_K_NORM}});
 
@@ -131,7 +131,7 @@ void family_settle_llama(struct reading *r)
     family_bias(r, "mlp_bias", BIAS_MLP);
 }
 
-static void settle_qkv_bias(struct reading *r)
+void family_settle_qkv_bias(struct reading *r)
 {
     family_bias(r, "attention_bias", BIAS_QKV);
     family_bias(r, "mlp_bias", BIAS_MLP);
@@ -150,11 +150,11 @@ static void settle_apertus(struct reading *r)
 
 static void settle_seed(struct reading *r)
 {
-    settle_qkv_bias(r);
+    family_settle_qkv_bias(r);
     family_bias(r, "attention_out_bias", BIAS_OUT);
 }
 
-static void settle_ernie(struct reading *r)
+void family_settle_ernie(struct reading *r)
 {
     family_bias(r, "use_bias", BIAS_ALL);
 }
@@ -216,7 +216,7 @@ static void settle_cohere2(struct reading *r)
     settle_exaone4(r);
 }
 
-static void settle_window(struct reading *r)
+void family_settle_window(struct reading *r)
 {
     struct config *c = r->config;
     family_window(r, "sliding_window");
@@ -225,7 +225,7 @@ static void settle_window(struct reading *r)
 }
 
 /* A window of "layer_types", or from a layer on, if it is switched on. */
-static void settle_switched_window(struct reading *r)
+void family_settle_switched_window(struct reading *r)
 {
     struct config *c = r->config;
     bool used = family_flag(r, "use_sliding_window", false);
@@ -238,13 +238,13 @@ static void settle_switched_window(struct reading *r)
         c->layer_flags[i] |= LAYER_WINDOW;
 }
 
-static void settle_qwen3(struct reading *r)
+void family_settle_qwen3(struct reading *r)
 {
     family_settle_llama(r);
-    settle_switched_window(r);
+    family_settle_switched_window(r);
 }
 
-static void settle_granite(struct reading *r)
+void family_settle_granite(struct reading *r)
 {
     struct config *c = r->config;
     family_settle_llama(r);
@@ -346,7 +346,7 @@ static void settle_gemma3(struct reading *r)
 /* The head is tied in files that have none; "tie_word_embeddings" does not say it. */
 static void settle_mistral3(struct reading *r)
 {
-    settle_window(r);
+    family_settle_window(r);
     r->config->tied = false;
 }
 
@@ -427,7 +427,7 @@ static void settle_stablelm(struct reading *r)
 static void settle_starcoder2(struct reading *r)
 {
     family_bias(r, "use_bias", BIAS_ALL);
-    settle_window(r);
+    family_settle_window(r);
 }
 
 static void settle_bloom(struct reading *r)
@@ -539,45 +539,46 @@ static void settle_opt(struct reading *r)
 
 const struct family family_decoders[] = {
     {"llama", &family_llama_names, family_settle_llama, WITH(LLAMA), SILU},
-    {"mistral", &family_llama_names, settle_window, WITH(LLAMA, .n_kv_head = 8, .window = 4096),
-     SILU},
-    {"qwen2", &family_llama_names, settle_switched_window,
+    {"mistral", &family_llama_names, family_settle_window,
+     WITH(LLAMA, .n_kv_head = 8, .window = 4096), SILU},
+    {"qwen2", &family_llama_names, family_settle_switched_window,
      WITH(LLAMA, .biases = BIAS_QKV, .window = 4096), SILU},
-    {"qwen3", &family_llama_names, settle_qwen3,
+    {"qwen3", &family_llama_names, family_settle_qwen3,
      WITH(LLAMA, .d_k = 128, .head_norm = {.q = true, .k = true}, .window = 4096), SILU},
     {"arcee", &family_llama_names, family_settle_llama,
      WITH(DECODER, .rms = true, .style = STYLE_PRE, .epsilon = 1e-5f), "hidden_act", "relu2", 1,
      1e4},
     {"seed_oss", &family_llama_names, settle_seed, WITH(LLAMA, .d_k = 128, .biases = BIAS_QKV),
      SILU},
-    {"helium", &family_llama_names, settle_qkv_bias,
+    {"helium", &family_llama_names, family_settle_qkv_bias,
      WITH(RMS, .style = STYLE_PRE, .d_k = 128, .n_kv_head = 20, .epsilon = 1e-8f, NEIGHBOURS),
      "hidden_act", "silu", 1, 1e5},
-    {"ernie4_5", &family_llama_names, settle_ernie,
+    {"ernie4_5", &family_llama_names, family_settle_ernie,
      WITH(RMS, .style = STYLE_PRE, .d_k = 128, .n_kv_head = 2, .epsilon = 1e-5f, .tied = true,
           NEIGHBOURS),
      "hidden_act", "silu", 1, 5e5},
-    {"hunyuan_v1_dense", &hunyuan_names, family_settle_llama,
+    {"hunyuan_v1_dense", &family_hunyuan_names, family_settle_llama,
      WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f,
           .head_norm = {.q = true, .k = true, .after_rotary = true}),
-     SILU, .reads = "num_experts"},
+     SILU, .reads = " num_experts "},
     {"apertus", &apertus_names, settle_apertus,
      WITH(DECODER, .rms = true, .style = STYLE_PRE, .epsilon = 1e-5f,
           .head_norm = {.q = true, .k = true}),
      "hidden_act", "xielu", 1, 1.2e7},
-    {"glm", &glm_names, settle_qkv_bias, WITH(GLM, .style = STYLE_PRE), "hidden_act", "silu", 0.5,
-     1e4},
-    {"glm4", &glm_names, settle_qkv_bias, WITH(GLM, .style = STYLE_SANDWICH), "hidden_act", "silu",
+    {"glm", &glm_names, family_settle_qkv_bias, WITH(GLM, .style = STYLE_PRE), "hidden_act", "silu",
      0.5, 1e4},
+    {"glm4", &glm_names, family_settle_qkv_bias, WITH(GLM, .style = STYLE_SANDWICH), "hidden_act",
+     "silu", 0.5, 1e4},
     {"cohere", &cohere_names, settle_cohere, WITH(COHERE), SILU},
     {"cohere2", &family_llama_names, settle_cohere2, WITH(COHERE, .window = 4096), SILU},
-    {"granite", &family_llama_names, settle_granite, WITH(LLAMA), SILU},
+    {"granite", &family_llama_names, family_settle_granite, WITH(LLAMA), SILU},
     {"smollm3", &family_llama_names, settle_smollm3, WITH(LLAMA, .tied = true), "hidden_act",
      "silu", 1, 2e6},
-    {"phi3", &phi3_names, settle_window, WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f), SILU},
+    {"phi3", &phi3_names, family_settle_window, WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f),
+     SILU},
     {"olmo", &family_llama_names, settle_olmo,
      WITH(DECODER, .style = STYLE_PRE, .norm_plain = true, .gated = true), SILU,
-     .reads = "clip_qkv"},
+     .reads = " clip_qkv "},
     {"olmo2", &olmo2_names, family_settle_llama,
      WITH(RMS, .style = STYLE_AFTER, .epsilon = 1e-5f,
           .head_norm = {.q = true, .k = true, .whole = true}),
@@ -641,7 +642,7 @@ const struct family family_decoders[] = {
     {"mpt", &mpt_names, settle_mpt,
      WITH(DECODER, .style = STYLE_PRE, .epsilon = 1e-5f, .tied = true, .n_positions = 2048,
           .score_bias = BIAS_ALIBI_FROM_END),
-     NULL, "gelu", 0, 0, .reads = "clip_qkv"},
+     NULL, "gelu", 0, 0, .reads = " clip_qkv "},
     {"openai-gpt", &openai_names, settle_openai,
      WITH(SHIFTED, .style = STYLE_POST_STREAM, .tied = true, .biases = BIAS_ALL,
           .n_positions = 512),

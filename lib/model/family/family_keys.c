@@ -123,10 +123,10 @@ void family_check_undone(struct reading *r, const struct json *object)
         const struct json *member = json_given(object, keys[i]);
         double number = 1;
         bool flag = true;
-        char found[64];
+        char found[64], word[64];
         const char *read = r->config->family->reads;
-        if (!member || (read && strcmp(read, keys[i]) == 0) ||
-            (json_get_bool(member, &flag) && !flag) ||
+        snprintf(word, sizeof word, " %s ", keys[i]);
+        if (!member || (read && strstr(read, word)) || (json_get_bool(member, &flag) && !flag) ||
             (json_get_number(member, &number) && number == 0))
             continue;
         err_unsupported(family_fail(r), "field '%s': expected a model without it, found %s",
@@ -277,6 +277,10 @@ void family_rotary(struct reading *r, const struct json *scaling, struct rotary 
     rotary->fast = family_number(r, "beta_fast", 0, 1e6, 32);
     rotary->slow = family_number(r, "beta_slow", 0, 1e6, 1);
     rotary->amplitude = family_number(r, "attention_factor", 0, 1e6, rotary->amplitude);
+    if (rotary->scaling == ROTARY_LONGROPE) {
+        rotary->amplitude = family_number(r, "short_mscale", 0, 1e6, rotary->amplitude);
+        rotary->long_amplitude = family_number(r, "long_mscale", 0, 1e6, 0);
+    }
     double mscale = family_number(r, "mscale", 0, 1e6, 0);
     double of_all = family_number(r, "mscale_all_dim", 0, 1e6, 0);
     if (mscale > 0 && of_all > 0 && rotary->amplitude == 0 && rotary->factor > 1)
@@ -285,8 +289,9 @@ void family_rotary(struct reading *r, const struct json *scaling, struct rotary 
     family_expect(r, "truncate", true, true); /* yarn's ramp begins and ends at whole pairs */
     long long trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX, 0);
     r->root = root;
-    if (!trained && rotary->scaling == ROTARY_LONGROPE)
-        trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX, 4096);
+    if (rotary->scaling == ROTARY_LONGROPE)
+        trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX,
+                                 trained ? trained : 4096);
     r->root = scaling;
     if (trained)
         rotary->trained_positions = (double)trained;

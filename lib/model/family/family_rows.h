@@ -43,7 +43,13 @@
     }
 
 /* Llama's names and GPT-2's; keys of Llama. */
-extern const struct family_names family_llama_names, family_gpt2_names;
+extern const struct family_names family_llama_names, family_gpt2_names, family_hunyuan_names;
 void family_settle_llama(struct reading *reading);
+void family_settle_qkv_bias(struct reading *reading);
+void family_settle_ernie(struct reading *reading);
+void family_settle_window(struct reading *reading);
+void family_settle_switched_window(struct reading *reading);
+void family_settle_qwen3(struct reading *reading);
+void family_settle_granite(struct reading *reading);
 
 #endif

@@ -61,7 +61,7 @@ static const size_t lengths[] = {1, 16, 17, 100, 101, 4096, 32768};
 TEST_LOOP(frequencies_agree_with_the_formula, COUNT(kinds))
 {
     const struct rotary *rotary = &kinds[_i].rotary;
-    ck_assert_double_eq_tol(rotary_amplitude(rotary), kinds[_i].amplitude, 1e-14);
+    ck_assert_double_eq_tol(rotary_amplitude(rotary, 1), kinds[_i].amplitude, 1e-14);
     ck_assert_double_eq_tol((double)reference_amplitude(rotary), kinds[_i].amplitude, 1e-14);
     for (size_t l = 0; l < COUNT(lengths); l++)
         for (size_t pair = 0; pair < rotary->components / 2; pair++) {

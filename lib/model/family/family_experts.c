@@ -1,0 +1,284 @@
+/* family_experts.c: decoders with experts: names of tensors, keys that a row cannot express, and a
+ * row for each family.
+ */
+#include <math.h>
+#include <stdint.h>
+
+#include "model/family/family_rows.h"
+
+/* --- names of tensors, and how slots lie in them ---------------------------------------------- */
+
+static const struct family_names experts_names =
+    NAMES("model.", "layers.", &family_llama_names, {"mlp.gate", {SLOT_ROUTER}},
+          {"mlp.gate.e_score_correction_bias", {SLOT_CORRECTION}, .bare = true},
+          {"mlp.experts.{e}.gate_proj", {SLOT_EXPERT_GATE}},
+          {"mlp.experts.{e}.up_proj", {SLOT_EXPERT_UP}},
+          {"mlp.experts.{e}.down_proj", {SLOT_EXPERT_DOWN}},
+          {"mlp.shared_experts.gate_proj", {SLOT_SHARED_GATE}},
+          {"mlp.shared_experts.up_proj", {SLOT_SHARED_UP}},
+          {"mlp.shared_experts.down_proj", {SLOT_SHARED_DOWN}});
+
+static const struct family_names qwen2_names =
+    NAMES("model.", "layers.", &experts_names, {"mlp.shared_expert.gate_proj", {SLOT_SHARED_GATE}},
+          {"mlp.shared_expert.up_proj", {SLOT_SHARED_UP}},
+          {"mlp.shared_expert.down_proj", {SLOT_SHARED_DOWN}},
+          {"mlp.shared_expert_gate", {SLOT_SHARED_SWITCH}});
+
+static const struct family_names mixtral_names =
+    NAMES("model.", "layers.", &family_llama_names, {"block_sparse_moe.gate", {SLOT_ROUTER}},
+          {"block_sparse_moe.experts.{e}.w1", {SLOT_EXPERT_GATE}},
+          {"block_sparse_moe.experts.{e}.w3", {SLOT_EXPERT_UP}},
+          {"block_sparse_moe.experts.{e}.w2", {SLOT_EXPERT_DOWN}});
+
+static const struct family_names granite_names = NAMES(
+    "model.", "layers.", &family_llama_names, {"block_sparse_moe.router.layer", {SLOT_ROUTER}},
+    {"block_sparse_moe.input_linear", {SLOT_EXPERT_GATE, SLOT_EXPERT_UP}, .stacked = true},
+    {"block_sparse_moe.output_linear", {SLOT_EXPERT_DOWN}, .stacked = true},
+    {"shared_mlp.input_linear", {SLOT_SHARED_GATE, SLOT_SHARED_UP}},
+    {"shared_mlp.output_linear", {SLOT_SHARED_DOWN}});
+
+static const struct family_names hunyuan_names = NAMES(
+    "model.", "layers.", &experts_names, {"self_attn.query_layernorm", {SLOT_Q_NORM}},
+    {"self_attn.key_layernorm", {SLOT_K_NORM}}, {"mlp.gate.wg", {SLOT_ROUTER}},
+    {"mlp.shared_mlp.gate_proj", {SLOT_SHARED_GATE}}, {"mlp.shared_mlp.up_proj", {SLOT_SHARED_UP}},
+    {"mlp.shared_mlp.down_proj", {SLOT_SHARED_DOWN}});
+
+static const struct family_names ernie_names =
+    NAMES("model.", "layers.", &experts_names,
+          {"mlp.moe_statics.e_score_correction_bias", {SLOT_CORRECTION}, .bare = true});
+
+/* --- keys that a row cannot express ----------------------------------------------------------- */
+
+/* Read how many experts there are, how many a token has, and the channels of one (NULL: those of a
+ * plain MLP). All layers have them. */
+static void read_experts(struct reading *r, const char *experts, const char *chosen, size_t usual,
+                         const char *inner)
+{
+    struct config *c = r->config;
+    struct mixture *m = &c->mixture;
+    m->experts = (size_t)family_integer(r, experts, 1, EXPERTS_MAX, (long long)c->mixture.experts);
+    usual = chosen ? family_size(r, chosen, usual) : usual;
+    m->inner = inner ? family_size(r, inner, m->inner) : c->n_inner;
+    if (usual > m->experts)
+        err_set(family_fail(r), "field '%s': expected at most %s = %zu, found %zu",
+                chosen ? chosen : experts, experts, m->experts, usual);
+    for (size_t i = 0; i < c->n_layer && i < CONFIG_FLAGS_MAX; i++)
+        m->chosen[i] = (unsigned short)usual;
+}
+
+/* Layers before one have plain MLPs. */
+static void set_plain(struct config *c, size_t count)
+{
+    for (size_t i = 0; i < count && i < c->n_layer; i++)
+        c->mixture.chosen[i] = 0;
+}
+
+static void settle_mixtral(struct reading *r)
+{
+    read_experts(r, "num_local_experts", "num_experts_per_tok", 2, NULL);
+    family_settle_window(r);
+}
+
+/* "mlp_only_layers" lists layers with plain MLPs; of "decoder_sparse_step" one has experts. */
+static void read_qwen(struct reading *r, size_t usual)
+{
+    struct config *c = r->config;
+    read_experts(r, "num_experts", "num_experts_per_tok", usual, "moe_intermediate_size");
+    c->mixture.renormalised = family_flag(r, "norm_topk_prob", false);
+    size_t step = family_size(r, "decoder_sparse_step", 1);
+    const struct json *list = family_list(r, "mlp_only_layers");
+    for (size_t i = 0; i < c->n_layer && !r->failed; i++)
+        if ((i + 1) % step)
+            c->mixture.chosen[i] = 0;
+    for (const struct json *item = list ? json_first(list) : NULL; item && !r->failed;
+         item = json_next(item)) {
+        long long layer = 0;
+        if (json_get_integer(item, 0, (long long)c->n_layer - 1, &layer))
+            c->mixture.chosen[layer] = 0;
+        else
+            err_set(family_fail(r), "field 'mlp_only_layers': expected layers below %zu",
+                    c->n_layer);
+    }
+}
+
+static void settle_qwen2_moe(struct reading *r)
+{
+    struct mixture *m = &r->config->mixture;
+    read_qwen(r, 4);
+    family_bias(r, "qkv_bias", BIAS_QKV);
+    m->shared_inner = family_size(r, "shared_expert_intermediate_size", m->shared_inner);
+    family_settle_switched_window(r);
+}
+
+static void settle_qwen3_moe(struct reading *r)
+{
+    read_qwen(r, 8);
+    family_settle_qwen3(r);
+}
+
+static void settle_olmoe(struct reading *r)
+{
+    read_experts(r, "num_experts", "num_experts_per_tok", 8, NULL);
+    r->config->mixture.renormalised = family_flag(r, "norm_topk_prob", false);
+    family_settle_llama(r);
+    r->config->clip = family_limit(r, "clip_qkv", 0);
+}
+
+static void settle_granitemoe(struct reading *r)
+{
+    read_experts(r, "num_local_experts", "num_experts_per_tok", 2, NULL);
+    family_settle_granite(r);
+    r->config->mixture.shared_inner =
+        (size_t)family_integer(r, "shared_intermediate_size", 0, DIMENSION_MAX,
+                               (long long)r->config->mixture.shared_inner);
+}
+
+static void settle_phimoe(struct reading *r)
+{
+    struct config *c = r->config;
+    c->epsilon = (float)family_number(r, "rms_norm_eps", 0, 1, 1e-5);
+    read_experts(r, "num_local_experts", NULL, 2, NULL);
+    json_given(r->root, "num_experts_per_tok"); /* it is always 2 */
+    c->mixture.near = (float)(2 * family_number(r, "router_jitter_noise", 0, 1e6, 0.01));
+    family_settle_llama(r);
+    family_bias(r, "lm_head_bias", BIAS_LOGITS);
+    family_settle_window(r);
+}
+
+/* "moe_topk" is a number, or a list with one for each layer. */
+static void settle_hunyuan(struct reading *r)
+{
+    static const char key[] = "moe_topk";
+    struct config *c = r->config;
+    const struct json *list = json_given(r->root, key);
+    bool is_list = list && json_is_array(list);
+    read_experts(r, "num_experts", is_list ? NULL : key, 1, NULL);
+    c->mixture.shared_inner = c->n_inner;
+    family_settle_llama(r);
+    if (!is_list)
+        return;
+    const struct json *item = json_first(list);
+    for (size_t i = 0; i < c->n_layer; i++, item = item ? json_next(item) : NULL) {
+        long long chosen = 0;
+        if (!item || !json_get_integer(item, 1, (long long)c->mixture.experts, &chosen))
+            err_set(family_fail(r), "field '%s': expected %zu numbers from 1 to num_experts = %zu",
+                    key, c->n_layer, c->mixture.experts);
+        c->mixture.chosen[i] = (unsigned short)chosen;
+    }
+}
+
+static void settle_ernie_moe(struct reading *r)
+{
+    struct config *c = r->config;
+    struct mixture *m = &c->mixture;
+    read_experts(r, "moe_num_experts", "moe_k", 6, "moe_intermediate_size");
+    m->shared_inner =
+        m->inner * (size_t)family_integer(r, "moe_num_shared_experts", 0, EXPERTS_MAX, 2);
+    long long first = family_integer(r, "moe_layer_start_index", 0, LAYERS_MAX, 1);
+    long long last = family_integer(r, "moe_layer_end_index", -1, LAYERS_MAX, -1);
+    size_t interval = family_size(r, "moe_layer_interval", 1);
+    for (size_t i = 0; i < c->n_layer; i++)
+        if ((long long)i < first || (last >= 0 && (long long)i > last) || (i + 1) % interval)
+            m->chosen[i] = 0;
+    family_settle_ernie(r);
+}
+
+/* What DeepSeek and its relatives have: groups of experts, a shared one, first layers without. */
+static void read_grouped(struct reading *r, long long plain)
+{
+    struct config *c = r->config;
+    struct mixture *m = &c->mixture;
+    read_experts(r, "n_routed_experts", "num_experts_per_tok", 8, "moe_intermediate_size");
+    set_plain(c, (size_t)family_integer(r, "first_k_dense_replace", 0, LAYERS_MAX, plain));
+    m->groups = family_size(r, "n_group", m->groups);
+    m->chosen_groups = family_size(r, "topk_group", m->chosen_groups);
+    m->shared_inner =
+        m->inner * (family_is_null(r, "n_shared_experts")
+                        ? 0
+                        : (size_t)family_integer(r, "n_shared_experts", 0, EXPERTS_MAX, 1));
+    m->factor = (float)family_positive(r, "routed_scaling_factor", (double)m->factor);
+    m->renormalised = family_flag(r, "norm_topk_prob", m->renormalised);
+    if (m->experts % m->groups || m->chosen_groups > m->groups ||
+        (m->two_best && m->groups > 1 && m->experts / m->groups < 2))
+        err_set(family_fail(r),
+                "field 'n_group': expected groups of as many experts, at least topk_group = %zu "
+                "groups, found %zu of %zu experts",
+                m->chosen_groups, m->groups, m->experts);
+}
+
+static void settle_dots1(struct reading *r)
+{
+    struct config *c = r->config;
+    read_grouped(r, 0);
+    family_settle_llama(r);
+    family_window(r, "sliding_window");
+    bool given = family_layer_types(r);
+    size_t first = (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 62);
+    for (size_t i = first; c->window && i < c->n_layer && !given; i++)
+        c->layer_flags[i] |= LAYER_WINDOW;
+}
+
+static void settle_glm4_moe(struct reading *r)
+{
+    bool normed = family_flag(r, "use_qk_norm", false);
+    read_grouped(r, 1);
+    family_settle_qkv_bias(r);
+    r->config->head_norm = (struct head_norm){.q = normed, .k = normed};
+}
+
+/* --- families --------------------------------------------------------------------------------- */
+
+#define EXPERTS(...) .mixture = {.experts = __VA_ARGS__}
+#define GROUPED                                                                              \
+    EXPERTS(128, .router = ROUTER_SIGMOID, .corrected = true, .two_best = true, .factor = 1, \
+            .groups = 1, .chosen_groups = 1, .inner = 1408, .renormalised = true)
+#define NORMED_HEADS .head_norm = {.q = true, .k = true}
+
+const struct family family_experts[] = {
+    {"mixtral", &mixtral_names, settle_mixtral,
+     WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, .n_kv_head = 8,
+          EXPERTS(8, .renormalised = true)),
+     "hidden_act", "silu", 1, 1e6, .reads = " num_local_experts "},
+    {"qwen2_moe", &qwen2_names, settle_qwen2_moe,
+     WITH(LLAMA, .biases = BIAS_QKV, .window = 4096,
+          EXPERTS(60, .shared_inner = 5632, .inner = 1408, .shared_gate = true)),
+     SILU, .reads = " num_experts "},
+    {"qwen3_moe", &experts_names, settle_qwen3_moe,
+     WITH(LLAMA, NORMED_HEADS, .n_kv_head = 4, .window = 4096, EXPERTS(128, .inner = 768)), SILU,
+     .reads = " num_experts "},
+    {"olmoe", &experts_names, settle_olmoe,
+     WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, EXPERTS(64),
+          .head_norm = {.q = true, .k = true, .whole = true}),
+     SILU, .reads = " num_experts clip_qkv "},
+    {"granitemoe", &granite_names, settle_granitemoe,
+     WITH(LLAMA, EXPERTS(8, .router = ROUTER_OF_CHOSEN)), SILU, .reads = " num_local_experts "},
+    {"granitemoeshared", &granite_names, settle_granitemoe,
+     WITH(LLAMA, EXPERTS(8, .router = ROUTER_OF_CHOSEN)), SILU, .reads = " num_local_experts "},
+    {"phimoe", &mixtral_names, settle_phimoe,
+     WITH(SHIFTED, .style = STYLE_PRE, .gated = true, .n_kv_head = 8,
+          EXPERTS(16, .router = ROUTER_ONE_BY_ONE)),
+     "hidden_act", "silu", 1, 1e6, .reads = " num_local_experts short_mscale long_mscale "},
+    {"hunyuan_v1_moe", &hunyuan_names, settle_hunyuan,
+     WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, EXPERTS(1, .renormalised = true),
+          .head_norm = {.q = true, .k = true, .after_rotary = true}),
+     SILU, .reads = " num_experts "},
+    {"ernie4_5_moe", &ernie_names, settle_ernie_moe,
+     WITH(RMS, .style = STYLE_PRE, .n_kv_head = 4, .epsilon = 1e-5f, .tied = true, NEIGHBOURS,
+          EXPERTS(64, .inner = 1536, .corrected = true, .renormalised = true)),
+     "hidden_act", "silu", 1, 5e5},
+    {"dots1", &experts_names, settle_dots1,
+     WITH(LLAMA, NORMED_HEADS, .window = 4096,
+          .mixture = {.experts = 128,
+                      .router = ROUTER_SIGMOID,
+                      .corrected = true,
+                      .two_best = true,
+                      .factor = 1,
+                      .groups = 1,
+                      .chosen_groups = 1,
+                      .inner = 1408}),
+     SILU, .reads = " n_routed_experts "},
+    {"glm4_moe", &experts_names, settle_glm4_moe,
+     WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, .d_k = 128, GROUPED), "hidden_act", "silu",
+     0.5, 1e4, .reads = " n_routed_experts "},
+    {NULL},
+};

@@ -1,0 +1,241 @@
+/* mixture.c: MLPs with experts: a router gives each token the weights of a few, and only those are
+ * read. The rows of an expert are multiplied together; the bits of a row are those that it has
+ * alone, and its experts are added in their order. */
+#include <math.h>
+#include <string.h>
+
+#include "math/gemm.h"
+#include "math/rows.h"
+#include "model/pass.h"
+
+/* --- the router ------------------------------------------------------------------------------- */
+
+/* Set each number of a group that is not among its `count` largest to -infinity; of equal ones the
+ * first are larger. */
+static void keep_best(float *numbers, size_t size, size_t count)
+{
+    float lowest = INFINITY; /* of the kept ones, and its index */
+    size_t last = 0;
+    for (size_t kept = 0; kept < count; kept++) {
+        float best = -INFINITY;
+        size_t at = SIZE_MAX;
+        for (size_t i = 0; i < size; i++) {
+            bool after = kept == 0 || numbers[i] < lowest || (numbers[i] == lowest && i > last);
+            if (after && (at == SIZE_MAX || numbers[i] > best))
+                best = numbers[at = i];
+        }
+        if (at == SIZE_MAX)
+            break; /* NaN, which the caller reports */
+        lowest = best;
+        last = at;
+    }
+    for (size_t i = 0; i < size; i++)
+        if (!(numbers[i] > lowest || (numbers[i] == lowest && i <= last)))
+            numbers[i] = -INFINITY;
+}
+
+/* Leave the experts of the best groups. */
+static void keep_groups(const struct mixture *m, float *picks)
+{
+    size_t size = m->experts / m->groups;
+    float scores[EXPERTS_MAX];
+    float sorted[EXPERTS_MAX];
+    for (size_t g = 0; g < m->groups; g++) {
+        memcpy(sorted, picks + g * size, size * sizeof *sorted);
+        scores[g] = max_row(sorted, size);
+        if (!m->two_best)
+            continue;
+        keep_best(sorted, size, 2);
+        scores[g] = 0;
+        for (size_t i = 0; i < size; i++)
+            scores[g] += sorted[i] > -INFINITY ? sorted[i] : 0;
+    }
+    keep_best(scores, m->groups, m->chosen_groups);
+    for (size_t i = 0; i < m->experts; i++)
+        if (scores[i / size] == -INFINITY)
+            picks[i] = -INFINITY;
+}
+
+/* Choose the best of those left, with its softmax among those near it, `count` times. */
+static void choose_one_by_one(const struct mixture *m, float *weights, const float *logits,
+                              size_t count)
+{
+    float left[EXPERTS_MAX], near[EXPERTS_MAX];
+    memcpy(left, logits, m->experts * sizeof *left);
+    memset(weights, 0, m->experts * sizeof *weights);
+    for (; count > 0; count--) {
+        float top = max_row(left, m->experts);
+        size_t best = 0;
+        while (best + 1 < m->experts && left[best] != top)
+            best++;
+        for (size_t i = 0; i < m->experts; i++) {
+            float distance = (top - left[i]) / fmaxf(fabsf(logits[i]), top);
+            near[i] = distance > m->near ? -INFINITY : left[i];
+        }
+        softmax_row(near, m->experts);
+        weights[best] = near[best];
+        left[best] = -INFINITY;
+    }
+}
+
+/* From logits [E] to the weights [E] of `count` experts; the others have 0. */
+static void choose(const struct mixture *m, float *weights, const float *logits,
+                   const float *correction, size_t count)
+{
+    float picks[EXPERTS_MAX];
+    if (m->router == ROUTER_ONE_BY_ONE) {
+        choose_one_by_one(m, weights, logits, count);
+        return;
+    }
+    memcpy(weights, logits, m->experts * sizeof *weights);
+    if (m->router == ROUTER_OF_ALL)
+        softmax_row(weights, m->experts);
+    if (m->router == ROUTER_SIGMOID)
+        logistic_row(weights, m->experts);
+    for (size_t i = 0; i < m->experts; i++)
+        picks[i] = weights[i] + (correction ? correction[i] : 0);
+    if (m->groups > 1)
+        keep_groups(m, picks);
+    keep_best(picks, m->experts, count);
+    for (size_t i = 0; i < m->experts; i++)
+        if (picks[i] == -INFINITY)
+            weights[i] = m->router == ROUTER_OF_CHOSEN ? -INFINITY : 0;
+    if (m->router == ROUTER_OF_CHOSEN)
+        softmax_row(weights, m->experts);
+    if (m->renormalised)
+        normalise_row(weights, m->experts);
+    if (m->factor > 0)
+        scale_row(weights, weights, m->experts, m->factor);
+}
+
+/* The router's logits and weights for all rows of x. */
+static enum pass_state route(struct pass *pass, const struct mlp_rule *rule, size_t layer,
+                             struct matrix x)
+{
+    struct scratch *s = &pass->scratch;
+    struct slot slot = slot_of((int)pass->part, SLOT_ROUTER, layer);
+    const float *correction = NULL;
+    struct weight w;
+    if (weights_matrix(pass->weights, slot, &w, pass->err))
+        return PASS_FAILED;
+    slot.id = SLOT_CORRECTION;
+    if (weights_vector(pass->weights, slot, &correction, pass->err))
+        return PASS_FAILED;
+    linear(pass->machine, s->router, x, &w, ACTIVATION_NONE);
+    PASS_TRY(pass_check_rows(pass, SITE_ROUTER, layer, s->router));
+    PASS_TRY(tap_rows(pass, SITE_ROUTER, layer, s->router));
+    for (size_t row = 0; row < x.rows; row++)
+        choose(rule->mixture, s->experts.data + row * s->experts.stride,
+               s->router.data + row * s->router.stride, correction, rule->chosen);
+    return tap_rows(pass, SITE_EXPERT_WEIGHTS, layer, s->experts);
+}
+
+/* --- experts ---------------------------------------------------------------------------------- */
+
+/* gate = min(gate, clamp), up = up within ±clamp, + offset. */
+static void limit(const struct mlp_rule *rule, struct matrix gate, struct matrix up)
+{
+    for (size_t row = 0; row < up.rows; row++) {
+        float *g = gate.data + row * gate.stride, *u = up.data + row * up.stride;
+        for (size_t i = 0; i < up.columns; i++) {
+            g[i] = g[i] > rule->clamp ? rule->clamp : g[i];
+            u[i] = u[i] > rule->clamp ? rule->clamp : u[i] < -rule->clamp ? -rule->clamp : u[i];
+            u[i] += rule->up_offset;
+        }
+    }
+}
+
+void mlp_combine(const struct mlp_rule *rule, struct matrix gate, struct matrix up, bool active)
+{
+    if (rule->clamp > 0)
+        limit(rule, gate, up);
+    if (!active)
+        activate(gate, gate, NULL, rule->activation);
+    multiply_rows(gate, up);
+}
+
+/* y = a whole gated MLP, the shared one or an expert, whose gate has the slot `gate`. */
+static int feed(struct pass *pass, const struct mlp_rule *rule, struct slot gate, struct matrix y,
+                struct matrix x)
+{
+    struct weight w[3];
+    for (size_t i = 0; i < 3; i++) {
+        struct slot slot = gate;
+        slot.id = (unsigned char)(gate.id + 2 * i);
+        if (weights_matrix(pass->weights, slot, &w[i], pass->err))
+            return -1;
+    }
+    struct scratch *s = &pass->scratch;
+    struct matrix hidden = matrix_rows(matrix_columns(s->hidden, 0, w[0].out), 0, x.rows);
+    struct matrix up = matrix_rows(matrix_columns(s->up, 0, w[0].out), 0, x.rows);
+    bool apart = rule->clamp > 0;
+    linear(pass->machine, hidden, x, &w[0], apart ? ACTIVATION_NONE : rule->activation);
+    linear(pass->machine, up, x, &w[1], ACTIVATION_NONE);
+    mlp_combine(rule, hidden, up, !apart);
+    linear(pass->machine, y, hidden, &w[2], ACTIVATION_NONE);
+    return 0;
+}
+
+/* out += the outputs of an expert, for the rows that it is chosen for. */
+static int add_expert(struct pass *pass, const struct mlp_rule *rule, struct slot gate,
+                      struct matrix x)
+{
+    struct scratch *s = &pass->scratch;
+    const float *weights = s->experts.data + gate.expert;
+    struct matrix rows = matrix_rows(s->gathered, 0, 0), y = s->expert_out;
+    for (size_t row = 0; row < x.rows; row++)
+        if (weights[row * s->experts.stride] != 0)
+            copy_rows(matrix_rows(s->gathered, rows.rows++, 1), matrix_rows(x, row, 1));
+    y.rows = rows.rows;
+    if (!rows.rows)
+        return 0;
+    if (feed(pass, rule, gate, y, rows))
+        return -1;
+    for (size_t row = 0; row < x.rows; row++) {
+        float weight = weights[row * s->experts.stride];
+        if (weight == 0)
+            continue;
+        add_scaled_row(s->out.data + row * s->out.stride, y.data, y.columns, weight, y.data);
+        y.data += y.stride;
+    }
+    return 0;
+}
+
+/* out += the shared expert, which may have a gate for each token. */
+static enum pass_state add_shared(struct pass *pass, const struct mlp_rule *rule, size_t layer,
+                                  struct matrix x)
+{
+    struct scratch *s = &pass->scratch;
+    struct matrix y = s->expert_out, gate = matrix_columns(s->gathered, 0, 1);
+    struct weight w;
+    if (feed(pass, rule, slot_of((int)pass->part, SLOT_SHARED_GATE, layer), y, x) ||
+        weights_matrix(pass->weights, slot_of((int)pass->part, SLOT_SHARED_SWITCH, layer), &w,
+                       pass->err))
+        return PASS_FAILED;
+    if (weight_exists(&w))
+        linear(pass->machine, gate, x, &w, ACTIVATION_NONE);
+    for (size_t row = 0; weight_exists(&w) && row < y.rows; row++) {
+        float *at = y.data + row * y.stride, *factor = gate.data + row * gate.stride;
+        logistic_row(factor, 1);
+        scale_row(at, at, y.columns, *factor);
+    }
+    PASS_TRY(tap_rows(pass, SITE_SHARED_OUT, layer, y));
+    add_rows(s->out, y);
+    return PASS_ON;
+}
+
+enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t layer,
+                        struct matrix x)
+{
+    struct slot gate = slot_of((int)pass->part, SLOT_EXPERT_GATE, layer);
+    struct matrix out = pass->scratch.out;
+    PASS_TRY(route(pass, rule, layer, x));
+    for (size_t row = 0; row < out.rows; row++)
+        memset(out.data + row * out.stride, 0, out.columns * sizeof *out.data);
+    for (size_t e = 0; e < rule->mixture->experts; e++) {
+        gate.expert = (short)e;
+        if (add_expert(pass, rule, gate, x))
+            return PASS_FAILED;
+    }
+    return rule->mixture->shared_inner ? add_shared(pass, rule, layer, x) : PASS_ON;
+}
