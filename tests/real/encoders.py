@@ -1,5 +1,5 @@
 """Compare the encoders all-MiniLM-L6-v2 (BERT) and all-mpnet-base-v2 with transformers in float64:
-ids of texts and pairs, every site, sentence vectors.
+ids, and every site.
 
     python encoders.py FOLDER MODEL      FOLDER of models.py; MODEL: minilm or mpnet
 
@@ -8,14 +8,10 @@ The last line is `N passed, N failed`.
 import sys
 
 import torch
-from program import attn, ids_of, rows_of, tensors_of
 from same_numbers import compare_ids, compare_sites
-from sentences import TEXTS, sentences
+from sentences import TEXTS
 from tally import Tally
 from transformers import AutoModel, AutoTokenizer
-
-BOUND = 1e-5  # of elements of a sentence vector of length 1
-BUCKETS = "encoder.relative_attention_bias.weight"  # only mpnet has them
 
 
 class Oracle:
@@ -75,18 +71,6 @@ class Oracle:
             if hasattr(self.model.encoder, "compute_position_bias"):
                 found[f"{at}masked"] += self.model.encoder.compute_position_bias(q[:1])[0]
         return found
-
-    @torch.no_grad()
-    def vector(self, ids):
-        """The mean over tokens, of length 1: what sentence-transformers computes."""
-        mean = self.model(torch.tensor([ids])).last_hidden_state[0].mean(0)
-        return mean / mean.norm()
-
-
-def compare_vectors(tally, model, oracle, tokenizer, texts):
-    given = [part for text in texts for part in ("-s", text)]
-    rows = rows_of("run", "-q", "-m", model, "--pool", "mean", "--format", "csv", *given)
-    print(rows[:1])
 
 
 def main():
