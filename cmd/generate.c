@@ -60,7 +60,7 @@ const struct command command_generate = {
     .options = own_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, select_options,
                output_options, terminal_options, figure_options, running_options},
-    .without = "document",
+    .without = "document pair",
     .reads_texts = true,
 };
 
@@ -172,6 +172,8 @@ static int read_item(void *state, struct driver *driver, struct work *work, stru
     const struct model *model = &viewer->model;
     const struct input_options *input = &work->item.options.input;
     struct text_pair whole = work->pair;
+    if (whole.sentence.pair.bytes)
+        return err_usage(err, "expected one text to continue, found a pair");
     (void)arena;
     whole.sentence.count = continuation_room(viewer, &own->generation, work->pair.sentence.count);
     continuation_add_memory(&work->memory, viewer, &own->generation, &work->pair, own->beams);

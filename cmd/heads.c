@@ -399,8 +399,8 @@ static int run_needle(struct state *own, struct viewer *viewer, const struct ite
     size_t end = 0;
     struct text_pair pair;
     const char *query = item_column(item, "query");
-    if (!item->input.text)
-        return err_set(err, "expected 'text', found 'ids'");
+    if (!item->input.text || item->input.pair.bytes)
+        return err_set(err, "expected 'text', found '%s'", item->input.text ? "pair" : "ids");
     const char *text = arena_text(arena, item->input.text, item->input.size, err);
     const char *whole = text ? arena_format(arena, err, "%s%s", text, query ? query : "") : NULL;
     struct input input = {.text = whole, .size = whole ? strlen(whole) : 0};
@@ -411,8 +411,11 @@ static int run_needle(struct state *own, struct viewer *viewer, const struct ite
     bool *marked = arena_alloc(arena, read->count, sizeof *marked, err);
     for (size_t i = 0; marked && i < read->count; i++)
         marked[i] = read->tokens[i].start < end && read->tokens[i].end > first;
-    const struct head_text one = {read->ids, read->count, marked, own->sums.counts[OF_NEEDLES],
-                                  &own->sums};
+    const struct head_text one = {.ids = read->ids,
+                                  .count = read->count,
+                                  .marked = marked,
+                                  .number = own->sums.counts[OF_NEEDLES],
+                                  .sums = &own->sums};
     return marked ? head_survey_run(&own->survey, viewer, OF_NEEDLES, &one, 1, err) : -1;
 }
 
@@ -525,9 +528,12 @@ static int run(void *state, const struct group *group, struct err *err)
         struct work *work = group->works[i];
         const struct tokenized *sentence = &work->pair.sentence;
         work->own = &sums[i];
-        texts[i] =
-            (struct head_text){sentence->ids, sentence->count, NULL,
-                               work->index,   &sums[i],        head_copies(sentence, arena, err)};
+        texts[i] = (struct head_text){.ids = sentence->ids,
+                                      .count = sentence->count,
+                                      .number = work->index,
+                                      .sums = &sums[i],
+                                      .before = head_copies(sentence, arena, err),
+                                      .segments = sentence->segments};
         if (!texts[i].before || head_sums_init(&sums[i], &own->survey, arena, err))
             return -1;
     }

@@ -429,8 +429,8 @@ static int read_corrupt(struct inquiry *inquiry, struct arena *arena, struct err
 {
     const struct options *options = inquiry->options;
     const char *text = options->patch.corrupt;
-    struct input input = {
-        .text = options->input.ids ? NULL : text, .size = text ? strlen(text) : 0, .ids = text};
+    struct input input =
+        options->input.ids ? (struct input){.ids = text} : input_of(text, options->input.pair);
     struct text_pair corrupt;
     if (!text)
         return err_usage(err, "expected --corrupt TEXT or a column 'corrupt', found none");

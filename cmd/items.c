@@ -17,9 +17,9 @@
 #include "stimuli.h"
 
 enum {
-    COLUMNS_MAX = 256,                                          /* columns to copy */
-    COLUMN_NAME_BYTES_MAX = 256,                                /* bytes of a column's name */
-    OF_ALL = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_SOURCE, /* fields of all commands */
+    COLUMNS_MAX = 256,             /* columns to copy */
+    COLUMN_NAME_BYTES_MAX = 256,   /* bytes of a column's name */
+    OF_ALL = (2 << ITEM_PAIR) - 1, /* fields of all commands */
     OF_TEXTS = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_CLEAN | 1 << ITEM_GOOD | 1 << ITEM_BAD,
 };
 
@@ -31,7 +31,7 @@ static const struct {
 } known_columns[] = {{"text", ITEM_TEXT, 0},
                      {"ids", ITEM_IDS, IN(input.ids)},
                      {"source", ITEM_SOURCE, IN(input.source)},
-                     {"pair", ITEM_PAIR, 0},
+                     {"pair", ITEM_PAIR, IN(input.pair)},
                      {"answer", ITEM_ANSWER, IN(attribute.answer)},
                      {"target", ITEM_TARGET, IN(lens.target)},
                      {"continue", ITEM_CONTINUE, 0},
@@ -83,6 +83,8 @@ static int check_operands(const struct input_options *options, struct err *err)
 
 static int check_ids(const struct input_options *options, struct err *err)
 {
+    if (options->ids && options->pair)
+        return err_usage(err, "--pair: expected texts, found --ids");
     if (!options->ids || !options->special || strcmp(options->special, "none") == 0)
         return 0;
     return err_usage(err, "--special %s: expected texts, found --ids: add the special tokens there",
@@ -592,6 +594,13 @@ static int read_fields(const struct items *items, struct item *item, const struc
     return check_ids(&item->options.input, err);
 }
 
+struct input input_of(const char *text, const char *pair)
+{
+    return (struct input){.text = text,
+                          .size = text ? strlen(text) : 0,
+                          .pair = {.bytes = pair, .size = pair ? strlen(pair) : 0}};
+}
+
 int items_read(const struct items *items, struct item *item, size_t index, struct arena *arena,
                struct err *err)
 {
@@ -613,6 +622,8 @@ int items_read(const struct items *items, struct item *item, size_t index, struc
     else if (read_fields(items, item, start, arena, err))
         return items_blame(items, index, err);
     const char *text = item->input.text;
+    if (text)
+        item->input.pair = input_of(NULL, item->options.input.pair).pair;
     item->is_blank = start->line && items->fields & ITEMS_KEEP_BLANK && text &&
                      json_blanks_end(text, text + item->input.size) == text + item->input.size;
     return 0;

@@ -28,8 +28,8 @@
 enum item_field {
     ITEM_TEXT, /* also read from a column "sentence", its name in our own results */
     ITEM_IDS,
-    ITEM_SOURCE, /* the fields up to here belong to every command that reads texts */
-    ITEM_PAIR,
+    ITEM_SOURCE,
+    ITEM_PAIR, /* the fields up to here belong to every command that reads texts */
     ITEM_ANSWER,
     ITEM_TARGET,
     ITEM_CONTINUE,
@@ -98,6 +98,9 @@ void items_release(struct items *items);
  * item's number is set even on failure. */
 int items_read(const struct items *items, struct item *item, size_t index, struct arena *arena,
                struct err *err);
+
+/* A text, or two as a pair; either may be NULL. */
+struct input input_of(const char *text, const char *pair);
 
 /* The value of a column to copy; NULL: none. */
 const char *item_column(const struct item *item, const char *name);

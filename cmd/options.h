@@ -39,7 +39,7 @@ int texts_add(struct texts *texts, const char *text, struct arena *arena, struct
 struct input_options {
     struct texts operands; /* texts, or a model, a file, a step */
     struct texts sentences;
-    const char *file, *ids, *source, *special;
+    const char *file, *ids, *source, *pair, *special;
     bool literal_special, any_length, document, chat;
     bool begins_texts; /* without --special: prepend the model's beginning-of-text token */
 };
@@ -155,7 +155,6 @@ struct options {
     } patch;
     struct { /* patch uses only_ids, too */
         bool only_ids, decode;
-        const char *pair;
     } tokens;
     _Alignas(max_align_t) unsigned char own[OWN_BYTES]; /* struct own_options of a command */
 };

@@ -224,7 +224,10 @@ static int measure_scores(struct sheet *scores, const struct page_source *source
     struct head_result result;
     struct report report;
     const struct head_results results = {.scores = &list, .items = &result, .count = 1};
-    const struct head_text text = {sentence->ids, sentence->count, .sums = &sums};
+    const struct head_text text = {.ids = sentence->ids,
+                                   .count = sentence->count,
+                                   .sums = &sums,
+                                   .segments = sentence->segments};
     for (size_t i = 0; i < score_row_count; i++)
         if (score_rows[i].usual && !score_choose(&list, "--scores", score_rows[i].name, err))
             return -1;

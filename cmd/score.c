@@ -372,6 +372,8 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
                          task->totals ? task->totals : "--words");
     if (continuations->count && !work->pair.sentence.text)
         return err_usage(err, "--continue: expected a text, found ids");
+    if (continuations->count && work->pair.sentence.pair.bytes)
+        return err_usage(err, "--continue: expected one text, found a pair");
     if (continuations->count && work->pair.sentence.added_after && viewer->mask < 0)
         return err_usage(err, "--continue: expected no token after a text, found one that the "
                               "tokenizer adds: --special none or bos leaves it out");
@@ -390,7 +392,7 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     for (size_t i = 0; i < continuations->count && !err->kind; i++)
         read_continued(&own->pairs[i], &work->pair, continuations->items[i], viewer, arena, err);
     if (bad && !err->kind) {
-        const struct input input = {.text = bad, .size = strlen(bad)};
+        const struct input input = input_of(bad, item->options.input.pair);
         if (viewer_read(viewer, &own->pairs[1], &input, NULL, arena, err))
             return err_prefix(err, "column 'bad'");
         own->pairs[1].source = work->pair.source;

@@ -63,10 +63,10 @@ int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
 /* --- edits and the texts that supply their values --------------------------------------------- */
 
 /* Read a text, in the template of --chat, and its source (NULL: none) as tokens. */
-static int read_pair(struct text_pair *pair, const struct viewer *viewer, struct input input,
-                     const char *source, struct arena *arena, struct err *err)
+static int read_texts(struct text_pair *pair, const struct viewer *viewer, struct input input,
+                      const char *source, struct arena *arena, struct err *err)
 {
-    const struct input other = {.text = source, .size = source ? strlen(source) : 0};
+    const struct input other = input_of(source, NULL);
     return err_if(input_wrap(&input, viewer->chat, arena, err) ||
                   viewer_read(viewer, pair, input.text || input.ids ? &input : NULL,
                               source ? &other : NULL, arena, err));
@@ -82,14 +82,15 @@ static int read_edit_text(struct session *session, struct text_pair *pair, struc
         if (!input.ids)
             return -1;
     }
-    return read_pair(pair, &session->viewer, input, session->options->input.source, arena, err);
+    return read_texts(pair, &session->viewer, input, session->options->input.source, arena, err);
 }
 
 /* Read the texts of --reference, which point into `items`. */
 static int read_reference(struct session *session, struct edit_texts *texts, struct items *items,
                           struct err *err)
 {
-    const struct options file = {.input.file = session->options->edit.reference};
+    const struct options file = {
+        .input = {.file = session->options->edit.reference, .pair = session->options->input.pair}};
     int failed = items_open(items, &file, 0, ITEMS_SOME, err);
     struct text_pair *pairs =
         failed ? NULL : arena_alloc(&session->arena, items->count, sizeof *pairs, err);
@@ -126,7 +127,7 @@ static int fill_edits(struct session *session, struct err *err)
     int failed = has_reference && read_reference(session, &texts, &items, err);
     if (!failed && text) {
         texts.from = &from;
-        if (read_edit_text(session, &from, (struct input){.text = text, .size = strlen(text)}, err))
+        if (read_edit_text(session, &from, input_of(text, session->options->input.pair), err))
             failed = err_prefix(err, "--from");
     }
     failed = failed || edit_list_fill(list, &session->viewer, &texts, err);
@@ -206,7 +207,7 @@ int session_read_item(struct session *session, const struct item *item, struct t
     if (item->fields[ITEM_SOURCE] && edits_by_texts)
         return err_unsupported(err, "--%s: expected one --source for all texts, found a column",
                                item->options.edit.from ? "from" : "reference");
-    return err_if(read_pair(pair, viewer, item->input, item->options.input.source, arena, err) ||
+    return err_if(read_texts(pair, viewer, item->input, item->options.input.source, arena, err) ||
                   edits_check_text(viewer->edits, &viewer->model.config, pair->sentence.count,
                                    pair->source.count, err));
 }
@@ -265,6 +266,8 @@ void session_release(struct session *session)
 int session_check_source(const struct input_options *options, const struct model *model,
                          struct err *err)
 {
+    if (options->source && options->pair)
+        return err_usage(err, "--pair and --source cannot be combined");
     if (options->source && !model->config.cross)
         return err_usage(err, "--source: expected none, since '%s' has no cross-attention",
                          model->name);
@@ -278,12 +281,14 @@ int session_check_source(const struct input_options *options, const struct model
 void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, size_t index)
 {
     const struct token *first = &tokenized->dropped_first;
+    bool in_pair = tokenized->pair.bytes && first->id == 1;
+    const char *text = in_pair ? tokenized->pair.bytes : tokenized->text;
     if (!tokenized->dropped_count)
         return;
     if (!dropped->count) {
-        dropped->input = index;
+        dropped->input = in_pair ? DROPPED_IN_PAIR : index;
         dropped->at = first->start;
-        label_excerpt(dropped->first, tokenized->text + first->start, first->end - first->start);
+        label_excerpt(dropped->first, text + first->start, first->end - first->start);
     }
     dropped->count += tokenized->dropped_count;
 }
@@ -348,6 +353,8 @@ int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
 
 int input_wrap(struct input *input, const struct chat *chat, struct arena *arena, struct err *err)
 {
+    if (chat && input->pair.bytes)
+        return err_usage(err, "--chat: expected one text, found a pair");
     return chat && input->text ? chat_wrap(chat, &input->text, &input->size, arena, err) : 0;
 }
 

@@ -29,6 +29,10 @@ const struct option_row text_options[] = {
     STRING("source", 0, "TEXT", IN(input.source),
            "text for the encoder (encoder-decoder and cross-attention models)",
            .flags = OPTION_FIXED),
+    STRING(
+        "pair", 0, "TEXT", IN(input.pair),
+        "second text of a pair, joined to each text as the tokenizer joins pairs (BERT, RoBERTa)",
+        .flags = OPTION_FIXED),
     STRING("special", 0, "WHEN", IN(input.special),
            "special tokens to add: auto (default: as in Hugging Face), none, or bos (a "
            "beginning-of-text token, even if the tokenizer adds none)",

@@ -56,7 +56,8 @@ const struct score_region *regions_find(const struct tokenized *sentence, const 
                                         size_t start, struct arena *arena, struct err *err)
 {
     size_t count = item->region_count, token = sentence->added_before;
-    size_t end = sentence->count - sentence->added_after;
+    size_t end = sentence->pair.bytes ? sentence->second - sentence->added_between
+                                      : sentence->count - sentence->added_after;
     struct score_region *found = count ? arena_alloc(arena, count, sizeof *found, err) : NULL;
     for (size_t i = 0; found && i < count; i++) {
         const struct score_region *bytes = &item->regions[i];

@@ -19,7 +19,6 @@ static const struct option_row own_options[] = {
     FLAG("only-ids", 0, IN(tokens.only_ids), "print only token ids, separated by spaces",
          .heading = "Tokens"),
     FLAG("decode", 0, IN(tokens.decode), "decode token ids into text"),
-    STRING("pair", 0, "TEXT", IN(tokens.pair), "second text of a pair: adds a column \"segment\""),
     STRING("file", 'f', "FILE", IN(input.file),
            "file with one text, or a table (.csv, .tsv, .jsonl) with a column \"text\"; - is "
            "standard input",
@@ -72,15 +71,14 @@ static int take_ids(void *context, const struct token *tokens, size_t count, str
 static int encode(const struct job *job, struct tokens *tokens, const struct input *input,
                   struct arena *arena, struct err *err)
 {
-    const char *second = job->options->tokens.pair;
-    const struct token_bytes texts[] = {{input->text, input->size},
-                                        {second, second ? strlen(second) : 0}};
-    return second ? tokenizer_encode_pair(job->tokenizer, tokens, texts, arena, err)
-                  : tokenizer_encode(job->tokenizer, tokens, input->text, input->size, arena, err);
+    const struct token_bytes texts[] = {{input->text, input->size}, input->pair};
+    return input->pair.bytes
+               ? tokenizer_encode_pair(job->tokenizer, tokens, texts, arena, err)
+               : tokenizer_encode(job->tokenizer, tokens, input->text, input->size, arena, err);
 }
 
-static int read_pair(struct job *job, struct token_list *list, bool *in_second,
-                     const struct input *input, struct arena *arena, struct err *err)
+static int read_pair(struct job *job, struct token_list *list, const struct input *input,
+                     struct arena *arena, struct err *err)
 {
     struct tokens tokens = {0};
     if (encode(job, &tokens, input, arena, err))
@@ -88,7 +86,6 @@ static int read_pair(struct job *job, struct token_list *list, bool *in_second,
     list->dropped_count = tokens.dropped_count;
     if (tokens.dropped_first)
         list->dropped_first = *tokens.dropped_first;
-    *in_second = list->dropped_first.id == 1;
     return take_ids(job, tokens.items, tokens.count, err);
 }
 
@@ -99,24 +96,23 @@ static int read_text(struct job *job, size_t index, struct dropped *dropped, str
     struct arena arena = {0};
     const struct token_sink sink = {take_ids, job};
     struct token_list list = {.sink = &sink, .only_ids = true};
-    const char *second = job->options->tokens.pair;
-    bool in_second = false;
     job->count = 0;
     bool is_read = !items_read(&job->items, &item, index, &arena, err);
     int failed = !is_read;
     if (is_read && !item.input.text)
         failed = err_usage(err, "expected a text, found ids: --decode prints the text of ids");
-    failed =
-        failed || input_wrap(&item.input, job->chat, &arena, err) ||
-        (second ? read_pair(job, &list, &in_second, &item.input, &arena, err)
-                : tokenizer_stream(job->tokenizer, &list, item.input.text, item.input.size, err));
+    failed = failed || input_wrap(&item.input, job->chat, &arena, err) ||
+             (item.input.pair.bytes
+                  ? read_pair(job, &list, &item.input, &arena, err)
+                  : tokenizer_stream(job->tokenizer, &list, item.input.text, item.input.size, err));
     if (!failed) {
-        const struct tokenized text = {.text = in_second ? second : item.input.text,
+        const struct tokenized text = {.text = item.input.text,
                                        .size = item.input.size,
+                                       .pair = item.input.pair,
                                        .count = job->count,
                                        .dropped_count = list.dropped_count,
                                        .dropped_first = list.dropped_first};
-        dropped_add(dropped, &text, in_second ? DROPPED_IN_PAIR : index);
+        dropped_add(dropped, &text, index);
         failed = tokenized_check(&text, err);
     }
     token_list_release(&list);
@@ -163,6 +159,7 @@ static int print_table(struct job *job, struct place *place, struct arena *arena
         return items_blame(&job->items, place->index, err);
     text.text = report.sentence.text = item.input.text;
     text.size = report.sentence.size = item.input.size;
+    text.pair = report.sentence.pair = item.input.pair;
     place->blank = item.number - place->index;
     place->extras = item.columns;
     place->extra_count = item.column_count;
@@ -243,7 +240,7 @@ static int check_options(struct job *job, struct err *err)
     if (options_exclude(options, "decode", "only-ids format sentence special chat literal-special",
                         err) ||
         options_exclude(options, "only-ids", "format", err) ||
-        options_exclude(options, "pair", "decode chat file", err))
+        options_exclude(options, "pair", "decode", err))
         return -1;
     if (options->tokens.decode || options->tokens.only_ids)
         return 0;

@@ -117,7 +117,10 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
             err_set(err, "the model has no tokenizer (tokenizer.json or vocab.json)");
         return err_about(err, ERR_ABOUT_TOKENIZER);
     }
-    if (tokenizer_encode(limits->tokenizer, tokens, input->text, input->size, arena, err))
+    const struct token_bytes texts[] = {{input->text, input->size}, input->pair};
+    if (input->pair.bytes
+            ? tokenizer_encode_pair(limits->tokenizer, tokens, texts, arena, err)
+            : tokenizer_encode(limits->tokenizer, tokens, input->text, input->size, arena, err))
         return -1;
     const struct tokenized text = {
         .size = input->size, .count = tokens->count, .dropped_count = tokens->dropped_count};
@@ -179,6 +182,7 @@ int tokenized_make(struct tokenized *tokenized, const struct input *input,
         return -1;
     tokenized->text = input->text;
     tokenized->size = input->text ? input->size : 0;
+    tokenized->pair = input->pair;
     if (input->text && !tokens.segments)
         tokenizer_adds(limits->tokenizer, &tokenized->added_before, &tokenized->added_after);
     return 0;
@@ -461,6 +465,17 @@ size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t
  * character is several tokens.
  */
 
+/* The text that a token of a pair is in; the same if there is one text. */
+static struct tokenized text_of(const struct tokenized *text, size_t token)
+{
+    struct tokenized own = *text;
+    if (text->pair.bytes && token >= text->second) {
+        own.text = text->pair.bytes;
+        own.size = text->pair.size;
+    }
+    return own;
+}
+
 /* Is byte `at` part of a white-space character? */
 static bool is_blank(const struct tokenized *text, size_t at)
 {
@@ -525,16 +540,24 @@ static size_t split(struct word_span *spans, const struct tokenized *text,
     size_t count = text->count;
     struct text_range character = {0, 0};
     bool was_special = false;
+    struct tokenized here = *text;
     for (size_t i = 0; i < count; i++) {
         const struct token *token = &text->tokens[i];
-        struct text_range own = trim(text, token->start, token->end);
-        bool special = is_special(text, tokenizer, i, own);
+        if (text->pair.bytes && i == text->second) {
+            here = text_of(text, i);
+            character = (struct text_range){0, 0};
+            end = 0;
+            next = i;
+            was_special = true;
+        }
+        struct text_range own = trim(&here, token->start, token->end);
+        bool special = is_special(&here, tokenizer, i, own);
         if (own.start == own.end && !special)
             continue;
         bool parted = found == 0 || special || was_special;
         for (; end < own.start && !parted; end++)
-            parted = is_blank(text, end);
-        if (parted || (end <= own.start && splits_script(text, own.start, &character))) {
+            parted = is_blank(&here, end);
+        if (parted || (end <= own.start && splits_script(&here, own.start, &character))) {
             spans[found].first = special && found ? i : next;
             found++;
         }
@@ -554,9 +577,12 @@ struct text_range word_range(const struct tokenized *text, size_t word)
 {
     const struct word_span *span = &text->words[word];
     const struct token *first = &text->tokens[span->first];
-    struct text_range own = trim(text, first->start, first[span->count - 1].end);
-    size_t limit = word + 1 < text->word_count ? text->tokens[span[1].first].start : text->size;
-    while (own.start < own.end && own.end < limit && !is_blank(text, own.end))
+    const struct tokenized here = text_of(text, span->first);
+    size_t next = span->first + span->count;
+    bool goes_on = next < text->count && text_of(text, next).text == here.text;
+    size_t limit = goes_on ? text->tokens[next].start : here.size;
+    struct text_range own = trim(&here, first->start, first[span->count - 1].end);
+    while (own.start < own.end && own.end < limit && !is_blank(&here, own.end))
         own.end++;
     return own;
 }
@@ -578,7 +604,8 @@ static int find(struct tokenized *tokenized, struct tokenized text,
     for (size_t i = 0; i < text.word_count; i++) {
         struct text_range own = word_range(&text, i);
         bool is_in_text = own.start < own.end;
-        const char *word = is_in_text ? text.text + own.start : text.labels[spans[i].first].plain;
+        const char *word = is_in_text ? text_of(&text, spans[i].first).text + own.start
+                                      : text.labels[spans[i].first].plain;
         size_t size = is_in_text ? own.end - own.start : strlen(word);
         if (label_of_text(&labels[i], i - text.words_before, word, size, arena, err))
             return -1;

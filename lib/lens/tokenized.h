@@ -20,7 +20,8 @@ struct frame;
 struct input {
     const char *text; /* without final NUL; NULL: ids */
     size_t size;
-    const char *ids; /* "3,1,4" */
+    const char *ids;         /* "3,1,4" */
+    struct token_bytes pair; /* second text of a pair; NULL bytes: none */
 };
 
 /* Limits of the model for texts. */
@@ -43,9 +44,10 @@ struct tokenized {
     const uint32_t *ids;             /* [count] token ids */
     const struct label *labels;      /* [count] */
     const struct token_bytes *bytes; /* [count] owned by the tokenizer; NULL: unknown */
-    const uint32_t *segments;        /* [count] of a pair of texts; NULL: one text */
+    const unsigned char *segments;   /* [count] of a pair of texts; NULL: one text */
     size_t count;
-    size_t second;                    /* first token of a pair's second text; 0: one text */
+    struct token_bytes pair;          /* the second text; NULL bytes: none */
+    size_t second;                    /* its first token; 0: one text */
     size_t added_before, added_after; /* special tokens added by the tokenizer */
     size_t added_between;             /* of a pair: those before token `second` */
     size_t dropped_count;             /* characters missing in the vocabulary */
@@ -138,7 +140,7 @@ size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t
 int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
                     struct arena *arena, struct err *err);
 
-/* The bytes of a word in the text, without surrounding white space. */
+/* The bytes of a word in its text, without surrounding white space. */
 struct text_range word_range(const struct tokenized *tokenized, size_t word);
 
 /* Find which of the first `count` ids begin a new word: tokens with a leading space or, if the

@@ -284,6 +284,7 @@ struct text viewer_text(const struct text_pair *pair)
 {
     return (struct text){.ids = pair->sentence.ids,
                          .count = pair->sentence.count,
+                         .segments = pair->sentence.segments,
                          .source_ids = pair->source.count ? pair->source.ids : NULL,
                          .source_count = pair->source.count,
                          .prompt_count = pair->prompt_count};

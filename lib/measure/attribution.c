@@ -73,13 +73,16 @@ static int keep(void *context, const struct announcement *seen, struct err *err)
     return 0;
 }
 
-static int run(struct way *way, const uint32_t *ids)
+static int run(struct way *way, const struct tokenized *sentence)
 {
     const struct config *c = way->config;
     bool last = way->position + 1 == way->tokens;
     struct selection selection = {.last_logits = last, .head_count = c->n_head};
-    struct text text = {
-        .ids = ids, .count = way->tokens, .whole_count = way->whole, .prompt_count = way->whole};
+    struct text text = {.ids = sentence->ids,
+                        .count = way->tokens,
+                        .segments = sentence->segments,
+                        .whole_count = way->whole,
+                        .prompt_count = way->whole};
     struct text_list one = {&text, 1, way->plan->number, NULL};
     for (size_t i = 0; i < CAPTURED_SITES; i++) {
         bool of_source = captured_sites[i] == SITE_V || captured_sites[i] == SITE_WEIGHTS;
@@ -539,13 +542,15 @@ int attribution_make(struct attribution *attribution, struct report *report,
     if (text_origin_check(viewer, NEEDS_ONE_TEXT, err) || features_expect(TO_ATTRIBUTE, c, err))
         return -1;
     sentence->count = way.tokens;
-    if (sentence->text)
+    if (sentence->pair.bytes && sentence->second < way.tokens)
+        sentence->pair.size = sentence->tokens[way.tokens - 1].end;
+    else if (sentence->text)
         sentence->size = sentence->tokens[way.tokens - 1].end;
     way.cells = add_sheets(report, plan, arena, err);
     way.u = arena_alloc(&way.scratch, c->n_embd, sizeof *way.u, err);
     way.added = arena_alloc(&way.scratch, c->n_embd, sizeof *way.added, err);
     way.inner = arena_alloc(&way.scratch, inner, sizeof *way.inner, err);
-    int failed = !way.cells || !way.u || !way.added || !way.inner || run(&way, sentence->ids) ||
+    int failed = !way.cells || !way.u || !way.added || !way.inner || run(&way, sentence) ||
                  logits_back(&way);
     for (size_t layer = way.config->n_layer; layer-- > 0 && !failed;)
         failed = layer_back(&way, layer);

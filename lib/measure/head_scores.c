@@ -447,7 +447,8 @@ static int run(struct count *count, struct viewer *viewer, struct arena *arena, 
     count->values = arena_alloc(arena, count->text_count, sizeof *count->values, err);
     for (size_t i = 0; items && count->values && i < count->text_count; i++) {
         const struct head_text *text = &count->texts[i];
-        items[i] = (struct text){.ids = text->ids, .count = text->count};
+        items[i] =
+            (struct text){.ids = text->ids, .count = text->count, .segments = text->segments};
         if ((count->random && !(items[i].ids = random_ids(count, text, arena, err))) ||
             !(count->values[i] = arena_room(arena, text->count, measured * sizeof(double), err)))
             return -1;

@@ -101,6 +101,7 @@ struct head_text {
     size_t number;          /* among texts of this material */
     struct head_sums *sums; /* receives the results */
     const uint32_t *before; /* [count] head_copies, for roles; NULL: copies have the same id */
+    const unsigned char *segments; /* [count] of a pair; NULL: all 0 */
 };
 
 #define HEAD_NO_COPY UINT32_MAX

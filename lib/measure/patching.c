@@ -31,9 +31,10 @@ const struct patch_over_row patch_overs[PATCH_OVERS] = {
 /* The unpatched run of one text. */
 struct side {
     const uint32_t *ids;
-    const float **streams; /* [L] resid_pre, [T, C] */
-    struct tensor *values; /* [L] of the patched site; rank 0: not in this layer */
-    const float *logits;   /* [V] after the position */
+    const unsigned char *segments; /* of a pair; else NULL */
+    const float **streams;         /* [L] resid_pre, [T, C] */
+    struct tensor *values;         /* [L] of the patched site; rank 0: not in this layer */
+    const float *logits;           /* [V] after the position */
 };
 
 struct sweep {
@@ -63,8 +64,10 @@ struct sweep {
 
 static struct text text_of(const struct sweep *s, const struct side *side)
 {
-    return (struct text){
-        .ids = side->ids, .count = s->tokens, .whole_count = s->plan->clean->count};
+    return (struct text){.ids = side->ids,
+                         .count = s->tokens,
+                         .segments = side->segments,
+                         .whole_count = s->plan->clean->count};
 }
 
 static double answer_of(const struct sweep *s, const float *logits)
@@ -101,6 +104,7 @@ static int run_from(struct sweep *s, const size_t *firsts, size_t layer,
         streams[i] = s->base.streams[layer] + firsts[i] * s->config->n_embd;
         texts[i] = text_of(s, &s->base);
         texts[i].ids += firsts[i];
+        texts[i].segments += texts[i].segments ? firsts[i] : 0;
         texts[i].count -= firsts[i];
         if (s->whole)
             continue;
@@ -439,8 +443,8 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         .found = patching,
         .site = patch_overs[plan->over].site,
         .tokens = plan->question->position + 1,
-        .base.ids = base->ids,
-        .other.ids = other->ids,
+        .base = {.ids = base->ids, .segments = base->segments},
+        .other = {.ids = other->ids, .segments = other->segments},
         .edits = viewer->edits,
         .cache.config = &viewer->model.config,
         .err = err,

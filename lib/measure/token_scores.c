@@ -273,6 +273,7 @@ static int add_window(struct reading *reading, struct err *err)
     struct text *window = &reading->windows[reading->count++];
     *window = viewer_text(pair);
     window->ids += first;
+    window->segments += window->segments ? first : 0;
     window->count = end - first;
     reading->tokens += window->count;
     reading->next = is_last ? 1 : end;

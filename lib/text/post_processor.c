@@ -164,7 +164,7 @@ static int read_part(struct pair_part *out, const char **special, const struct j
     if (!json_is_object(inner))
         return json_refuse(inner, "an object", err);
     if (json_text(inner, "id", &id, err) ||
-        json_integer(inner, "type_id", 0, UINT32_MAX, &type_id, err))
+        json_integer(inner, "type_id", 0, UINT8_MAX, &type_id, err))
         return -1;
     if (!id || (!token && strcmp(id, "A") != 0 && strcmp(id, "B") != 0))
         return refuse("id", token ? "a text" : "\"A\" or \"B\"", json_member(inner, "id"), err);
@@ -172,7 +172,7 @@ static int read_part(struct pair_part *out, const char **special, const struct j
     *out = (struct pair_part){.kind = token                  ? PAIR_SPECIAL
                                       : strcmp(id, "A") == 0 ? PAIR_FIRST
                                                              : PAIR_SECOND,
-                              .segment = (uint32_t)type_id};
+                              .segment = (unsigned char)type_id};
     return 0;
 }
 

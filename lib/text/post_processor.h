@@ -19,8 +19,8 @@ enum pair_kind { PAIR_FIRST, PAIR_SECOND, PAIR_SPECIAL };
 /* A text of a pair, or a special token. */
 struct pair_part {
     enum pair_kind kind;
-    uint32_t id;      /* of a special token */
-    uint32_t segment; /* of its tokens: the type id */
+    uint32_t id;           /* of a special token */
+    unsigned char segment; /* of its tokens: the type id */
 };
 
 struct pair_template {

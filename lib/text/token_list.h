@@ -26,7 +26,7 @@ struct tokens {
     size_t count;
     size_t dropped_count;        /* number of characters that are not in the vocabulary */
     struct token *dropped_first; /* the position of the first one, or NULL; its id is not used */
-    uint32_t *segments;          /* [count] of a pair of texts, or NULL */
+    unsigned char *segments;     /* [count] of a pair of texts, or NULL */
     size_t second;               /* of a pair: index of the first token of the second text */
     size_t added[3];             /* of a pair: special tokens before, between and after the texts */
 };

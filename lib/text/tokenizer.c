@@ -395,11 +395,26 @@ int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, c
     return failed ? -1 : 0;
 }
 
+/* True if special tokens belong to pairs, or no text has any. */
+static bool has_template(const struct tokenizer *tokenizer)
+{
+    const struct pair_template *pairs[] = {&tokenizer->template.pair, &tokenizer->special.pair};
+    for (size_t i = 0; i < 2; i++)
+        for (size_t part = 0; part < pairs[i]->count; part++)
+            if (pairs[i]->parts[part].kind == PAIR_SPECIAL)
+                return true;
+    return is_words(tokenizer);
+}
+
 int tokenizer_encode_pair(const struct tokenizer *tokenizer, struct tokens *tokens,
                           const struct token_bytes *texts, struct arena *arena, struct err *err)
 {
     const struct pair_template *pair = &tokenizer->special.pair;
     struct token_list list = {0};
+    if (!has_template(tokenizer))
+        return err_usage(err,
+                         "--pair: the tokenizer has no template for two texts: write both into "
+                         "one text, or use --special bos");
     size_t ends[PAIR_PARTS_MAX];
     size_t place = 0, second = 0, texts_before = 0;
     size_t added[3] = {0};

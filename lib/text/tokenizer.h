@@ -81,7 +81,7 @@ int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, c
 
 /* Cut two texts into tokens with segments, joined as the post_processor joins a pair. Offsets count
  * in a token's own text; added special tokens are at the end of the text before them. The id of
- * `dropped_first` is the index of its text. */
+ * `dropped_first` is the index of its text. Refused if the tokenizer has no template for pairs. */
 int tokenizer_encode_pair(const struct tokenizer *tokenizer, struct tokens *tokens,
                           const struct token_bytes *texts, struct arena *arena, struct err *err);
 

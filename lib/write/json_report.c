@@ -163,6 +163,8 @@ void json_report_origin(struct json_writer *json, const struct report *report,
         json_put_text(json, "\n mechanism", report->mechanism);
     if (report->sentence.text || report->sentence.count)
         put_reading(json, &report->sentence, sentence);
+    if (report->sentence.pair.bytes)
+        json_put_bytes(json, "\n pair", report->sentence.pair.bytes, report->sentence.pair.size);
     if (report->source.count)
         put_reading(json, &report->source, source);
     if (report->corrupt)
