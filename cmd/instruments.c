@@ -89,6 +89,9 @@ static int read_position(struct inquiry *inquiry, struct err *err)
     size_t count = inquiry->work->pair.sentence.count;
     size_t *index = &inquiry->question.position;
     *index = count - 1;
+    for (size_t i = 0; !position && i < count; i++) /* the last mask */
+        if (inquiry->work->pair.sentence.ids[i] == inquiry->viewer->mask)
+            *index = i;
     if (!position || selection_index(index, position, strlen(position), count))
         return 0;
     return err_usage(
@@ -217,7 +220,7 @@ static const struct option_row attribute_options[] = {
            "John' (default: the most likely token)",
            .heading = "Attribution"),
     STRING("position", 0, "N", IN(attribute.position),
-           "position whose logit is split (default: -1, the last)"),
+           "position whose logit is split (default: the last [MASK], else -1, the last token)"),
     STRING("by", 0, "part|source|neuron", IN(attribute.by),
            "split by component (default), source token or neuron", .values = &values_attributions),
     STRING("mean", 0, "texts", IN(select.mean), "average over texts", .flags = OPTION_FIXED),
