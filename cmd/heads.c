@@ -12,6 +12,7 @@
 #include "base/num.h"
 #include "command.h"
 #include "driver.h"
+#include "text/post_processor.h"
 #include "format/csv_read.h"
 #include "measure/head_circuits.h"
 
@@ -120,7 +121,8 @@ static int choose_rows(struct state *own, const struct options *options, bool al
         const struct score_row *row = &score_rows[i];
         bool of_file = row->material == OF_PAIRS || row->material == OF_NEEDLES;
         bool has_file = row->material == OF_PAIRS ? options->heads.pairs : options->heads.needles;
-        bool wanted = of_file ? has_file : row->usual || (all && !row->takes_offset);
+        bool wanted =
+            of_file ? has_file : row->usual || (all && !row->takes_offset && !row->is_named);
         if (wanted && !score_choose(&own->scores, "--score", row->name, err))
             return -1;
     }
@@ -286,6 +288,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     struct head_survey *survey = &own->survey;
     uint32_t bos = 0;
     bool has_bos = false;
+    struct special_ids special = {.after_count = 0};
     *survey = (struct head_survey){.viewer = viewer,
                                    .scores = &own->scores,
                                    .seed = (uint64_t)driver->current.mechanism.seed,
@@ -297,8 +300,10 @@ static int open(void *state, struct driver *driver, struct err *err)
         return circuits_check(&viewer->model, false, err);
     if (check_circuits(own, driver, err) ||
         (viewer->tokenizer &&
-         tokenizer_find_begin(&bos, &has_bos, viewer->tokenizer, &viewer->model.folder, err)))
+         tokenizer_find_begin(&bos, &has_bos, viewer->tokenizer, &viewer->model.folder, err)) ||
+        (viewer->tokenizer && tokenizer_special(&special, viewer->tokenizer, err)))
         return -1;
+    survey->sep = special.after_count ? (long long)special.after[0] : -1;
     /* The beginning-of-text token: that of the tokenizer, else that of the config. */
     survey->bos = has_bos ? (long long)bos : viewer->tokenizer ? -1 : viewer->model.config.bos_id;
     return head_survey_open(survey, &driver->session.arena, err);

@@ -26,7 +26,7 @@ struct attention_row {
     size_t keys;
     size_t query;           /* position in the text, at least 1 */
     const uint32_t *ids;    /* [keys] token ids */
-    long long bos;          /* beginning token of texts; -1: none */
+    long long bos, sep;     /* tokens at the beginning and end of texts; -1: none */
     long long offset;       /* of a key, relative to the query or to a copy of its token */
     const bool *marked;     /* [keys] true for tokens of the needle; NULL: none */
     const uint32_t *before; /* [keys] head_copies; NULL: copies have the same id */
@@ -74,8 +74,8 @@ static double distance(const struct attention_row *row)
 
 static double at_offset(const struct attention_row *row)
 {
-    size_t back = (size_t)-row->offset;
-    return back > row->query ? (double)NAN : weight_on(row, row->query - back);
+    size_t key = row->query + (size_t)row->offset; /* wraps around before the first key */
+    return key >= row->keys ? (double)NAN : weight_on(row, key);
 }
 
 /* Weight on earlier copies of the token (offset 0), or on tokens after them (1); NaN: no copy. */
@@ -104,6 +104,15 @@ static double sink(const struct attention_row *row)
         if (row->ids[key] == row->bos)
             sum += (double)row->weights[key];
     return sum;
+}
+
+/* Weight on the token that the tokenizer adds to the end of texts. */
+static double separator(const struct attention_row *row)
+{
+    double sum = 0;
+    for (size_t key = 0; key < row->keys; key++)
+        sum += row->ids[key] == row->sep ? (double)row->weights[key] : 0;
+    return row->sep < 0 ? (double)NAN : sum;
 }
 
 static double needle(const struct attention_row *row)
@@ -146,6 +155,10 @@ const struct score_row score_rows[] = {
      "sink", NULL, OF_TEXTS, sink},
     {"offset", "weight on the token at an offset from the query: offset:-2 is two tokens back",
      "offset", "off.", NULL, OF_TEXTS, at_offset, .takes_offset = true},
+    {"next-token", "weight on the next token, in models that attend to it", "next", "next", NULL,
+     OF_TEXTS, at_offset, .is_named = true, .offset = 1},
+    {"separator", "weight on the token that ends texts, such as [SEP]", "separator", "sep.", NULL,
+     OF_TEXTS, separator, .is_named = true},
     {"copying", "fraction of words whose own logit is raised most by W_E·W_V·W_O·W_U", "copying",
      "copy", "copying", OF_WORDS},
     {"successor",
@@ -235,7 +248,7 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
     survey->heads = config->n_layer * config->n_head;
     survey->selection =
         (struct selection){.sites = SITE_SET(SITE_WEIGHTS), .head_count = config->n_head};
-    return err_if(model_check(&survey->viewer->model, NEEDS_ONE_TEXT | NEEDS_CAUSAL, err) ||
+    return err_if(model_check(&survey->viewer->model, NEEDS_ONE_TEXT, err) ||
                   selection_layers(&survey->selection, NULL, config, arena, err));
 }
 
@@ -353,10 +366,11 @@ static double measure(const struct count *count, const struct head_text *text,
 {
     return score->row->measure(&(struct attention_row){
         .weights = weights,
-        .keys = query + 1,
+        .keys = count->survey->viewer->model.config.causal ? query + 1 : text->count,
         .query = query,
         .ids = text->ids,
         .bos = count->survey->bos,
+        .sep = count->survey->sep,
         .offset = score->offset,
         .marked = text->marked,
         .before = score->name ? NULL : text->before,

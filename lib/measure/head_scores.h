@@ -32,6 +32,7 @@ struct score_row {
     double (*measure)(const struct attention_row *); /* NaN: no value; NULL: uses only weights */
     const char *unit;                                /* NULL: a fraction */
     bool usual;                                      /* included by default */
+    bool is_named;                                   /* not included in `all` */
     bool takes_offset;
     long long offset; /* argument of `measure` */
 };
@@ -78,7 +79,7 @@ struct head_survey {
     const struct viewer *viewer;
     const struct score_list *scores;
     uint64_t seed;              /* of random tokens */
-    long long bos;              /* beginning token; -1: none */
+    long long bos, sep;         /* tokens at the beginning and end of texts; -1: none */
     bool on_texts;              /* texts were given */
     bool with_baseline;         /* also measure on random input */
     bool lacks_logits;          /* scores on words and pairs are missing */
@@ -110,7 +111,7 @@ struct head_text {
  * HEAD_NO_COPY; NULL with `err`. */
 const uint32_t *head_copies(const struct tokenized *text, struct arena *arena, struct err *err);
 
-/* Refuse, as not supported, models that are not causal or that read a second text. */
+/* Refuse, as not supported, models that read a second text. */
 int head_survey_open(struct head_survey *survey, struct arena *arena, struct err *err);
 
 bool head_survey_needs(const struct head_survey *survey, enum score_material material);
