@@ -66,10 +66,18 @@ MPT = GPT2 | {
     "attn.Wqkv": "attn_qkv", "attn.out_proj": "attn_output",
     "ffn.up_proj": "ffn_up", "ffn.down_proj": "ffn_down",
 }
+BERT = {
+    "embeddings.word_embeddings": "token_embd", "embeddings.position_embeddings": "position_embd",
+    "embeddings.token_type_embeddings": "token_types", "embeddings.LayerNorm": "token_embd_norm",
+    "attention.self.query": "attn_q", "attention.self.key": "attn_k",
+    "attention.self.value": "attn_v", "attention.output.dense": "attn_output",
+    "attention.output.LayerNorm": "attn_output_norm", "intermediate.dense": "ffn_up",
+    "output.dense": "ffn_down", "output.LayerNorm": "layer_output_norm",
+}
 FAMILIES = {  # architecture, names, prefix of layers
     "gpt2": ("gpt2", GPT2, "h."), "gpt_bigcode": ("starcoder", GPT2, "h."),
     "gpt_neox": ("gptneox", NEOX, "gpt_neox.layers."),
-    "mpt": ("mpt", MPT, "blocks."), "bloom": ("bloom", BLOOM, "h."), "falcon": ("falcon", BLOOM, "h."),
+    "bert": ("bert", BERT, "encoder.layer."), "mpt": ("mpt", MPT, "blocks."), "bloom": ("bloom", BLOOM, "h."), "falcon": ("falcon", BLOOM, "h."),
 } | {kind: (name, names, "model.layers.") for kind, name, names in (
     ("llama", "llama", LLAMA), ("qwen2", "qwen2", LLAMA), ("qwen3", "qwen3", LLAMA),
     ("granite", "granite", LLAMA), ("smollm3", "smollm3", LLAMA), ("olmo2", "olmo2", AFTER),
@@ -119,6 +127,8 @@ def read_tensors(path):
     data = numpy.memmap(path, numpy.uint8, "r", 8 + size)
     for name, entry in header.items():
         if name == "__metadata__" or entry["dtype"] not in ("F32", "F16", "BF16"):
+            continue
+        if name.startswith("pooler."):
             continue
         if name.endswith((".masked_bias", ".inv_freq", ".attn.bias")):
             continue
@@ -281,7 +291,7 @@ def rotary_values(name, config):
         ratio = config["max_position_embeddings"] / old
         yield value(f"{name}.rope.scaling.attn_factor", F32,
                     numpy.sqrt(1 + numpy.log(ratio) / numpy.log(old)))
-    if name not in ("gpt2", "starcoder", "bloom", "mpt", "falcon", "phi2"):
+    if name not in ("gpt2", "starcoder", "bert", "bloom", "mpt", "falcon", "phi2"):
         yield value(f"{name}.rope.freq_base", F32, rotary_base(config, scaling))
 
 
@@ -300,10 +310,10 @@ def sizes_of(config):
              "feed_forward_length": next(filter(None, map(config.get, inner)), 4 * hidden)}
     if kind not in ("gpt2", "gpt_neox"):
         sizes["attention.head_count_kv"] = key_heads(config)
-    if kind not in ("gpt2", "gpt_neox", "gpt_bigcode", "bloom", "mpt", "falcon", "phi", "phi3",
+    if kind not in ("gpt2", "gpt_neox", "gpt_bigcode", "bert", "bloom", "mpt", "falcon", "phi", "phi3",
                     "stablelm"):
         sizes |= {"attention.key_length": width, "attention.value_length": width}
-    if kind not in ("gpt2", "gpt_bigcode", "bloom", "mpt", "falcon"):
+    if kind not in ("gpt2", "gpt_bigcode", "bert", "bloom", "mpt", "falcon"):
         sizes["rope.dimension_count"] = int(width * share)
     if kind in WINDOWED:
         sizes["attention.sliding_window"] = config["sliding_window"] or 0
@@ -325,7 +335,7 @@ def config_values(config):
         yield value(f"{name}.{key}", U32, size)
     ours = next((key for key in EPSILONS if key in config), "layer_norm_epsilon")
     yield value(f"{name}.attention.layer_norm_{EPSILONS[ours]}epsilon", F32,
-                config.get(ours, 1e-5))
+                config.get(ours, 1e-12 if kind == "bert" else 1e-5))
     for key in "bos_token_id", "eos_token_id":
         if isinstance(config.get(key), int):
             yield value(f"tokenizer.ggml.{key}", U32, config[key])
@@ -344,6 +354,21 @@ def byte_level_values(document, pre, count):
     yield array_of("tokenizer.ggml.token_type", I32, [kind for _, kind in listed])
     yield array_of("tokenizer.ggml.merges", STRING,
                    [m if isinstance(m, str) else " ".join(m) for m in model["merges"]])
+
+
+def wordpiece_values(document, count):
+    """BERT's: ▁ before tokens that begin a word, and no ## before the others."""
+    special = {token["id"]: token["content"] for token in document["added_tokens"]}
+    words = {number: word for word, number in document["model"]["vocab"].items()} | special
+    listed = [words.get(i, f"[PAD{i}]") for i in range(max(count, max(words) + 1))]
+    yield value("tokenizer.ggml.model", STRING, "bert")
+    yield array_of("tokenizer.ggml.tokens", STRING,
+                   [word if i in special or i not in words else word.removeprefix("##")
+                    if word.startswith("##") else "▁" + word for i, word in enumerate(listed)])
+    yield array_of("tokenizer.ggml.token_type", I32,
+                   [3 if i in special else 1 if i in words else 5 for i in range(len(listed))])
+    for key, name in (("unknown", "[UNK]"), ("cls", "[CLS]"), ("seperator", "[SEP]")):
+        yield value(f"tokenizer.ggml.{key}_token_id", U32, listed.index(name))
 
 
 def varint(data, at):
@@ -393,7 +418,10 @@ def tokenizer_values(folder, pre, count):
             return sentencepiece_values(file.read())
     if os.path.exists(f"{folder}/tokenizer.json"):
         with open(f"{folder}/tokenizer.json", encoding="utf-8") as file:
-            return byte_level_values(json.load(file), pre, count)
+            document = json.load(file)
+        if document["model"]["type"] == "WordPiece":
+            return wordpiece_values(document, count)
+        return byte_level_values(document, pre, count)
     if os.path.exists(f"{folder}/merges.txt"):
         with open(f"{folder}/vocab.json", encoding="utf-8") as file:
             vocab = json.load(file)

@@ -57,6 +57,7 @@ static const struct gguf_architecture architectures[] = {
     {"mpt", "mpt",
      .keys = {{"context_length", "max_seq_len", KEY_SIZE},
               {"attention.clamp_kqv", "clip_qkv", KEY_REAL}}},
+    {"bert", "bert"},
     {"falcon", "falcon", .marker = "blk.0.attn_norm_2.weight", .variant = "falcon with two norms",
      .names = {{"attn_norm_2", SLOT_NORM_1}, {"attn_norm", SLOT_NORM_2}},
      .keys = {{"true", "new_decoder_architecture", KEY_VALUE}}},

@@ -396,6 +396,9 @@ static void put_tensors(struct writer *w)
     const char *bias_key = w->architecture->bias_key;
     bool has_qkv = gguf_find(gguf, "blk.0.attn_q.bias") || gguf_find(gguf, "blk.0.attn_qkv.bias");
     json_put_bool(&w->json, "tie_word_embeddings", !gguf_find(gguf, "output.weight"));
+    const struct gguf_tensor *segments = gguf_find(gguf, "token_types.weight");
+    if (segments && segments->rank == 2)
+        json_put_integer(&w->json, "type_vocab_size", (long long)segments->sizes[1]);
     if (has_qkv != (bool)(biases & BIAS_QKV))
         json_put_bool(&w->json, bias_key ? bias_key : "attention_bias", has_qkv);
     if (gguf_find(gguf, "blk.0.ffn_up.bias") && !(biases & BIAS_MLP))
@@ -428,6 +431,7 @@ static const struct gguf_tensor_name tensor_names[] = {
     {"token_embd", SLOT_TOKENS},
     {"token_embd_norm", SLOT_EMBED_NORM},
     {"position_embd", SLOT_POSITIONS},
+    {"token_types", SLOT_SEGMENTS},
     {"output_norm", SLOT_FINAL_NORM},
     {"output", SLOT_HEAD},
     {"attn_norm", SLOT_NORM_1},
@@ -439,6 +443,8 @@ static const struct gguf_tensor_name tensor_names[] = {
     {"attn_q_norm", SLOT_Q_NORM},
     {"attn_k_norm", SLOT_K_NORM},
     {"post_attention_norm", SLOT_NORM_1_POST},
+    {"attn_output_norm", SLOT_NORM_1}, /* of sums */
+    {"layer_output_norm", SLOT_NORM_2},
     {"ffn_norm", SLOT_NORM_2},
     {"ffn_gate", SLOT_GATE},
     {"ffn_up", SLOT_GATE, true},

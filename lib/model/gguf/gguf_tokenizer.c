@@ -1,7 +1,7 @@
 /* gguf_tokenizer.c: the tokenizer in the keys of a GGUF file, as the file it was made of: of a
- * byte-level BPE a tokenizer.json, of SentencePiece's BPE its tokenizer.model, of any a
- * tokenizer_config.json. What is not supported is written, too: whoever reads it refuses it by its
- * name, and ids do without.
+ * byte-level BPE and of BERT's WordPiece a tokenizer.json, of SentencePiece's BPE its
+ * tokenizer.model, of any a tokenizer_config.json. What is not supported is written, too: whoever
+ * reads it refuses it by its name, and ids do without.
  */
 #include <limits.h>
 #include <stdint.h>
@@ -221,13 +221,98 @@ static int put_bpe(struct json_writer *json, const struct vocabulary *vocabulary
     return 0;
 }
 
+/* --- BERT's WordPiece ------------------------------------------------------------------------- */
+
+/* A token as BERT writes it: llama.cpp has ▁ before those that begin a word, nothing before the
+ * others, which begin with ## here; control tokens are the same. Returns whether a token of words
+ * has a capital letter. */
+static bool spell(struct buf *out, struct gguf_text token, unsigned kind)
+{
+    static const char sign[] = "▁";
+    size_t signs = strlen(sign);
+    bool begins = token.size >= signs && memcmp(token.bytes, sign, signs) == 0;
+    bool whole = kind == PIECE_CONTROL ||
+                 (token.size > 1 && token.bytes[0] == '[' && token.bytes[token.size - 1] == ']');
+    bool capital = false;
+    size_t first = !whole && begins ? signs : 0;
+    buf_clear(out);
+    buf_text(out, whole || begins ? "" : "##");
+    buf_bytes(out, token.bytes + first, token.size - first);
+    for (size_t i = first; i < token.size && !whole; i++)
+        capital = capital || (token.bytes[i] >= 'A' && token.bytes[i] <= 'Z');
+    return capital;
+}
+
+/* The name of the token of a role, and its id. */
+static int read_role(struct buf *name, long long *id, const char *key,
+                     const struct vocabulary *vocabulary, struct err *err)
+{
+    struct gguf_value rest = *vocabulary->tokens;
+    struct gguf_text token = {"", 0};
+    if (gguf_integer(vocabulary->gguf, key, 0, (long long)rest.count - 1, id, err))
+        return -1;
+    for (long long i = 0; i <= *id; i++)
+        gguf_take_text(&rest, &token);
+    spell(name, token, PIECE_CONTROL);
+    return 0;
+}
+
+/* A vocabulary with a capital letter is of texts as they are, else of texts in small letters. */
+static int put_wordpiece(struct json_writer *json, const struct vocabulary *vocabulary,
+                         struct err *err)
+{
+    static const char *const keys[] = {"tokenizer.ggml.unknown_token_id",
+                                       "tokenizer.ggml.cls_token_id",
+                                       "tokenizer.ggml.seperator_token_id"}; /* so spelt */
+    struct gguf_value rest = *vocabulary->tokens;
+    struct gguf_text token;
+    struct buf name = {0};
+    long long ids[] = {100, 101, 102}; /* as in llama.cpp */
+    bool cased = false;
+    json_put_open(json, "model", '{');
+    json_put_text(json, "type", "WordPiece");
+    json_put_text(json, "continuing_subword_prefix", "##");
+    json_put_integer(json, "max_input_chars_per_word", 100);
+    int failed = read_role(&name, &ids[0], keys[0], vocabulary, err);
+    json_put_bytes(json, "unk_token", name.bytes, name.size);
+    json_put_open(json, "vocab", '{');
+    for (size_t id = 0; gguf_take_text(&rest, &token); id++) {
+        cased = spell(&name, token, kind_of(vocabulary, id)) || cased;
+        json_put_name(json, name.bytes, name.size);
+        json_put_integer(json, NULL, (long long)id);
+    }
+    json_put_close(json, '}');
+    json_put_close(json, '}');
+    json_put_raw(json, "normalizer",
+                 cased ? "{\"type\": \"BertNormalizer\", \"lowercase\": false}"
+                       : "{\"type\": \"BertNormalizer\", \"lowercase\": true}");
+    json_put_raw(json, "pre_tokenizer", "{\"type\": \"BertPreTokenizer\"}");
+    json_put_raw(json, "decoder",
+                 "{\"type\": \"WordPiece\", \"prefix\": \"##\", \"cleanup\": true}");
+    json_put_open(json, "post_processor", '{');
+    json_put_text(json, "type", "BertProcessing");
+    for (int i = 1; i < 3 && !failed; i++) {
+        failed = read_role(&name, &ids[i], keys[i], vocabulary, err);
+        json_put_open(json, i == 1 ? "cls" : "sep", '[');
+        json_put_bytes(json, NULL, name.bytes, name.size);
+        json_put_integer(json, NULL, ids[i]);
+        json_put_close(json, ']');
+    }
+    json_put_close(json, '}');
+    put_added(json, vocabulary);
+    failed = failed || buf_check(&name, err);
+    buf_release(&name);
+    return err_if(failed);
+}
+
 static int write_json(struct buf *out, const struct vocabulary *vocabulary, struct gguf_text model,
                       struct err *err)
 {
     struct json_writer json = {.buf = out};
     json_put_open(&json, NULL, '{');
-    if (gguf_is(model, "gpt2") ? put_bpe(&json, vocabulary, err)
-                               : put_unknown(&json, "model", "", model, err))
+    if (gguf_is(model, "gpt2")   ? put_bpe(&json, vocabulary, err)
+        : gguf_is(model, "bert") ? put_wordpiece(&json, vocabulary, err)
+                                 : put_unknown(&json, "model", "", model, err))
         return -1;
     json_put_close(&json, '}');
     return buf_check(out, err);

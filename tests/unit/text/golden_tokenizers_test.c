@@ -40,6 +40,7 @@ static const struct {
     {"smollm2-like", "smollm", "starcoder"},
     {"smollm2-like", "smollm", "refact"},
     {"falcon-like"},
+    {"bert-like"},
 };
 
 /* A tokenizer without and with the special tokens that its file adds to texts. */
