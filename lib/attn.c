@@ -152,6 +152,7 @@ static int host_call_end(const struct host_call *call, int failed, struct err *e
 struct attn_model {
     struct host_object object;
     struct viewer viewer;
+    struct tokenizer *special; /* adds special tokens; opened when it is needed */
     size_t runs, packing_bytes;
     size_t begin, adds_begin; /* as in attn_counts */
     char name[];              /* a copy of the caller's, for messages */
@@ -205,6 +206,7 @@ static int end_call(const struct host_call *call, int failed, struct err *err,
 static void free_model(struct host_object *object)
 {
     struct attn_model *model = (struct attn_model *)object;
+    tokenizer_free(model->special);
     viewer_release(&model->viewer);
     heap_free(model);
 }
@@ -299,32 +301,60 @@ static int copy_ids(struct attn_ids *ids, const struct tokenized *tokenized, str
         ids->starts[i] = tokenized->tokens[i].start;
         ids->ends[i] = tokenized->tokens[i].end;
     }
+    if (tokenized->segments) {
+        ids->segments = heap_alloc(ids->count, 1, err);
+        if (!ids->segments)
+            return -1;
+        memcpy(ids->segments, tokenized->segments, ids->count);
+    }
     for (size_t w = 0; w < tokenized->word_count; w++)
         for (size_t i = 0; i < tokenized->words[w].count; i++)
             ids->words[tokenized->words[w].first + i] = w;
     return 0;
 }
 
-int attn_encode(const struct attn_model *model, const char *text, size_t size, struct attn_ids *ids,
-                struct attn_error *error)
+/* Tokenize with special tokens, by a tokenizer of its own, or without. */
+static int encode(struct attn_model *special, const struct attn_model *model,
+                  const struct input *input, struct attn_ids *ids, struct attn_error *error)
 {
     struct err err = {0};
     struct host_call call;
     struct arena arena = {0};
     struct text_pair pair;
-    struct input input = {.text = text ? text : "", .size = text ? size : 0};
     if (ids)
         *ids = (struct attn_ids){0};
     if (check_given(ids, "a buffer for ids", &err) || begin_call(&call, model, &err))
         return give_error(error, &err);
-    int failed = viewer_read(&model->viewer, &pair, &input, NULL, &arena, &err) ||
-                 word_spans_find(&pair.sentence, model->viewer.tokenizer, &arena, &err) ||
-                 copy_ids(ids, &pair.sentence, &err);
+    struct viewer viewer = model->viewer;
+    int failed = 0;
+    if (special && !special->special && viewer.tokenizer)
+        failed = tokenizer_open(&special->special, &viewer.model.folder, &err) ||
+                 tokenizer_add_special(special->special, &err);
+    if (special && viewer.tokenizer)
+        viewer.tokenizer = special->special;
+    failed = failed || viewer_read(&viewer, &pair, input, NULL, &arena, &err) ||
+             word_spans_find(&pair.sentence, viewer.tokenizer, &arena, &err) ||
+             copy_ids(ids, &pair.sentence, &err);
     arena_release(&arena);
     failed = end_call(&call, failed, &err, error);
     if (failed)
         attn_ids_free(ids);
     return failed;
+}
+
+int attn_encode(const struct attn_model *model, const char *text, size_t size, struct attn_ids *ids,
+                struct attn_error *error)
+{
+    const struct input input = {.text = text ? text : "", .size = text ? size : 0};
+    return encode(NULL, model, &input, ids, error);
+}
+
+int attn_encode_special(struct attn_model *model, const char *text, size_t size, const char *pair,
+                        size_t pair_size, struct attn_ids *ids, struct attn_error *error)
+{
+    const struct input input = {
+        .text = text ? text : "", .size = text ? size : 0, .pair = {pair, pair_size}};
+    return encode(model, model, &input, ids, error);
 }
 
 void attn_ids_free(struct attn_ids *ids)
@@ -335,6 +365,7 @@ void attn_ids_free(struct attn_ids *ids)
     heap_free(ids->starts);
     heap_free(ids->ends);
     heap_free(ids->words);
+    heap_free(ids->segments);
     *ids = (struct attn_ids){0};
 }
 
@@ -506,7 +537,8 @@ static struct text *make_texts(const struct attn_ids *ids, size_t count,
 {
     struct text *texts = arena_alloc(arena, count, sizeof *texts, err);
     for (size_t i = 0; texts && i < count; i++) {
-        texts[i] = (struct text){.ids = ids[i].ids, .count = ids[i].count, .cache = cache};
+        texts[i] = (struct text){
+            .ids = ids[i].ids, .count = ids[i].count, .segments = ids[i].segments, .cache = cache};
         if (request->source) {
             texts[i].source_ids = request->source[i].ids;
             texts[i].source_count = request->source[i].count;

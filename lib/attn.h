@@ -68,18 +68,26 @@ void attn_close(struct attn_model *model);
  * as the file has them. To be called before the second run. Returns 0, or -1 with `error`. */
 int attn_set_packing(struct attn_model *model, size_t bytes, struct attn_error *error);
 
-/* The ids of a text's tokens, and their bytes [starts, ends). Only `ids` and `count` are read. */
+/* The ids of a text's tokens, and their bytes [starts, ends). `starts`, `ends` and `words` are not
+ * read. */
 struct attn_ids {
     uint32_t *ids; /* [count] */
     size_t *starts, *ends;
     size_t count;
     size_t *words; /* [count] index of the word of each token, as in attn-cli score --words */
+    unsigned char *segments; /* [count] of a pair of texts; NULL: all 0 */
 };
 
 /* Tokenize a text of any length with the model's own tokenizer, without special tokens. Returns 0,
  * and `ids` to be freed; or -1 with `error`. A NULL text is empty. */
 int attn_encode(const struct attn_model *model, const char *text, size_t size, struct attn_ids *ids,
                 struct attn_error *error);
+
+/* Tokenize a text, or a pair of texts (`pair` NULL: one), with the special tokens that attn-cli
+ * adds: those of the tokenizer's own program, [CLS] A [SEP] B [SEP] for BERT. Offsets of a pair
+ * count in the token's own text. To be freed as above. */
+int attn_encode_special(struct attn_model *model, const char *text, size_t size, const char *pair,
+                        size_t pair_size, struct attn_ids *ids, struct attn_error *error);
 void attn_ids_free(struct attn_ids *ids);
 
 /* The bytes of a token, including a blank before it, not 0-terminated, valid as long as the model.

@@ -94,6 +94,21 @@ edited = model.run([1, 2], show="attn_out", layers=0, edits="attn_out = 2")
 assert (edited["h.0.attn_out"] == 2).all()
 assert model.run([1, 2, 3], attention="window:1")["h.0.weights"][0, 2].tolist() == [0, 0, 1]
 END
+"$build/attn-cli" run -q -m cloze 'the dog' --pair 'a cat' --show all --format json \
+    -o "$scratch/pair.json"
+check 'a pair agrees with the program' "$python" - "$scratch" <<'END'
+import json, sys
+import attn, numpy
+program = json.load(open(sys.argv[1] + "/pair.json"))
+model = attn.Model("cloze")
+pair = model.encode("the dog", pair="a cat")
+run = model.run(pair, show="all")
+assert list(run.ids) == [token["id"] for token in program["tokens"]]
+assert list(pair.segments) == [token["segment"] for token in program["tokens"]]
+for name, values in run.items():
+    assert numpy.array_equal(values, numpy.array(program["tensors"][name], numpy.float32)), name
+assert list(model.encode("the dog", special=True)) == [2, *model.encode("the dog"), 3]
+END
 check 'steps give the bits of one pass' "$python" - <<'END'
 import attn, numpy
 model = attn.Model("tiny")

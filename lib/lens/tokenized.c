@@ -318,6 +318,10 @@ void tokenized_visible(struct buf *out, const struct tokenized *tokenized)
 {
     if (tokenized->text) {
         label_line(out, tokenized->text, tokenized->size);
+        if (tokenized->pair.bytes) {
+            buf_text(out, " │ ");
+            label_line(out, tokenized->pair.bytes, tokenized->pair.size);
+        }
         return;
     }
     for (size_t i = 0; i < tokenized->count; i++)

@@ -83,7 +83,8 @@ int tokenized_check(const struct tokenized *tokenized, struct err *err);
 int tokenized_frame(struct frame *frame, const struct tokenized *tokenized, const char *title,
                     struct arena *arena, struct err *err);
 
-/* Append the text on one line as label.h displays it, but with plain spaces; or `ids 3,1,4`. */
+/* Append the text on one line as label.h displays it, but with plain spaces, or `ids 3,1,4`; of a
+ * pair both texts, `the dog │ a cat`. */
 void tokenized_visible(struct buf *out, const struct tokenized *tokenized);
 
 /* The name of a token in a text:

@@ -88,6 +88,40 @@ TEST(the_sink_gets_effective_attention)
     attn_close(model);
 }
 
+TEST(a_pair_has_special_tokens_and_segments)
+{
+    static const uint32_t expected[] = {2, 273, 89, 3, 10, 67, 3};
+    struct attn_error error = {0};
+    struct seen with = {0}, without = {0};
+    struct attn_ids ids = {0};
+    struct attn_request request = {
+        .show = "resid_pre", .layers = "0", .sink = look, .context = &with};
+    struct attn_model *model = attn_open("cloze", 1, &error);
+    ck_assert_msg(!attn_encode_special(model, "the dog", 7, "a cat", 5, &ids, &error), "%s",
+                  error.text);
+    ck_assert_uint_eq(ids.count, 7);
+    for (size_t i = 0; i < 7; i++) {
+        ck_assert_uint_eq(ids.ids[i], expected[i]);
+        ck_assert_uint_eq(ids.segments[i], i >= 4);
+    }
+    struct attn_ids one = ids; /* all in segment 0 */
+    one.segments = (unsigned char[7]){0};
+    ck_assert_int_eq(attn_run(model, &ids, &request, &error), 0);
+    one.segments[0] = 1;
+    request.context = &without;
+    ck_assert_int_eq(attn_run(model, &one, &request, &error), 0);
+    ck_assert_float_ne(with.row_sum, without.row_sum);
+    one.segments[0] = 2;
+    ck_assert_int_eq(attn_run(model, &one, &request, &error), -1);
+    ck_assert_ptr_nonnull(strstr(error.text, "expected a segment below"));
+    attn_ids_free(&ids);
+    ck_assert_int_eq(attn_encode_special(model, "the dog", 7, NULL, 0, &ids, &error), 0);
+    ck_assert_uint_eq(ids.count, 4);
+    ck_assert_ptr_null(ids.segments);
+    attn_ids_free(&ids);
+    attn_close(model);
+}
+
 TEST(cross_attention_needs_a_source)
 {
     struct attn_error error = {0};

@@ -57,7 +57,8 @@ class _Error(Structure):
 
 class _Ids(Structure):
     _fields_ = [("ids", POINTER(c_uint32)), ("starts", POINTER(c_size_t)),
-                ("ends", POINTER(c_size_t)), ("count", c_size_t), ("words", POINTER(c_size_t))]
+                ("ends", POINTER(c_size_t)), ("count", c_size_t), ("words", POINTER(c_size_t)),
+                ("segments", POINTER(ctypes.c_ubyte))]
 
 
 class _Tensor(Structure):
@@ -103,6 +104,8 @@ _FUNCTIONS = {
     "attn_close": (None, c_void_p),
     "attn_set_packing": (c_int, c_void_p, c_size_t, POINTER(_Error)),
     "attn_encode": (c_int, c_void_p, c_char_p, c_size_t, POINTER(_Ids), POINTER(_Error)),
+    "attn_encode_special": (c_int, c_void_p, c_char_p, c_size_t, c_char_p, c_size_t, POINTER(_Ids),
+                            POINTER(_Error)),
     "attn_ids_free": (None, POINTER(_Ids)),
     "attn_token_text": (c_void_p, c_void_p, c_uint32, POINTER(c_size_t)),
     "attn_count": (Counts, c_void_p),
@@ -163,6 +166,13 @@ def _whole(name, number, end):
     return whole
 
 
+class Ids(numpy.ndarray):
+    """The ids of a pair of texts, as Model.encode returns them: `segments` are those of the
+    tokens. Run them as they are: a part of them has no segments."""
+
+    segments = None
+
+
 def _ids(numbers):
     given = numpy.atleast_1d(numbers)
     if given.ndim > 1:
@@ -174,7 +184,11 @@ def _ids(numbers):
         _whole("an id", given.min(), 2**32)
         _whole("an id", given.max(), 2**32)
     numbers = numpy.array(given, dtype=numpy.uint32, order="C")  # a copy: labels are read later
-    return numbers, _Ids(numbers.ctypes.data_as(POINTER(c_uint32)), None, None, numbers.size)
+    segments = getattr(given, "segments", None)
+    if segments is not None:
+        segments = segments.ctypes.data_as(POINTER(ctypes.c_ubyte))
+    return numbers, _Ids(numbers.ctypes.data_as(POINTER(c_uint32)), None, None, numbers.size, None,
+                         segments)
 
 
 def _several(texts):
@@ -404,19 +418,25 @@ class Model(_Closing):
                 run._labels  # read once
             super().close()
 
-    def encode(self, text: str) -> numpy.ndarray:
-        """The ids of a text, by the model's tokenizer, without special tokens."""
-        return self._encode(text)[0]
+    def encode(self, text: str, special: bool = False, pair: "str | None" = None) -> numpy.ndarray:
+        """The ids of a text, by the model's tokenizer; with `special`, also of the special tokens
+        that attn-cli adds. Or of a pair of texts, which has these tokens, and segments (Ids)."""
+        return self._encode(text, special, pair)[0]
 
-    def _encode(self, text):
+    def _encode(self, text, special=False, pair=None):
         """The ids of a text, and the index of the word of each."""
         if not isinstance(text, str):
             raise TypeError("a text: expected str, found %s" % type(text).__name__)
         error, ids, text = _Error(), _Ids(), text.encode()
+        pair = _words("pair", pair)
+        more = [pair, len(pair or b"")] if special or pair is not None else []
+        call = _library.attn_encode_special if more else _library.attn_encode
         with self._lock:
-            _check(_library.attn_encode(self._opened(), text, len(text), byref(ids), byref(error)),
-                   error)
+            _check(call(self._opened(), text, len(text), *more, byref(ids), byref(error)), error)
         numbers = numpy.array(ids.ids[:ids.count], dtype=numpy.uint32)
+        if ids.segments:
+            numbers = numbers.view(Ids)
+            numbers.segments = numpy.array(ids.segments[:ids.count], dtype=numpy.uint8)
         words = numpy.array(ids.words[:ids.count], dtype=int)
         _library.attn_ids_free(byref(ids))
         return numbers, words
