@@ -227,9 +227,10 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
     if (mechanism_lacks(&config->mechanism, PART_POSITIONS) || !placed)
         return 0;
     for (size_t i = 0; i < text->count && !config->sinusoids; i++)
-        weights_add_position(weights, positions + i * channels, i);
+        weights_add_position(weights, (int)trace->part, positions + i * channels, i);
     if (config->sinusoids)
-        add_sinusoids((struct matrix){positions, text->count, channels, channels}, 0, false);
+        add_sinusoids((struct matrix){positions, text->count, channels, channels}, 0,
+                      SINES_IN_TURN);
     trace->positions = positions;
     return 0;
 }

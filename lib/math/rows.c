@@ -154,12 +154,14 @@ size_t first_nonfinite(const float *x, size_t count)
     return i;
 }
 
-void add_sinusoids(struct matrix x, size_t first, bool sines_first)
+void add_sinusoids(struct matrix x, size_t first, enum sines order)
 {
+    bool sines_first = order != SINES_IN_TURN;
     size_t half = x.columns / 2;
     size_t pairs = sines_first ? half : x.columns - half;
     size_t step = sines_first ? 1 : 2;
-    double last = sines_first ? (double)half - 1 : (double)x.columns;
+    double last =
+        order == SINES_OFFSET ? (double)half - 1 : (double)(sines_first ? half : x.columns);
     for (size_t sine_at = 0; sine_at < pairs * step; sine_at += step) {
         size_t cosine_at = sines_first ? sine_at + half : sine_at + 1;
         double rate = last > 0 ? exp_double(-LN_10000 * (double)sine_at / last) : 1;

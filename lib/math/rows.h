@@ -37,10 +37,16 @@ void sum_columns(float *sum, struct matrix x);
 void add_scaled_row(float *restrict y, const float *restrict x, size_t count, float factor,
                     const float *later);
 
+enum sines {
+    SINES_IN_TURN, /* sine, cosine, sine, … ("Attention is all you need") */
+    SINES_HALVES,  /* all sines, then all cosines (Marian) */
+    SINES_OFFSET,  /* the same with other angles (M2M-100) */
+};
+
 /* x[row][2i] += sin((first + row) / 10000^(2i / C)), x[row][2i + 1] += cos(…): the position
  * encoding of "Attention is all you need". With sines_first M2M-100's: the sines of
  * (first + row) / 10000^(i / (C/2 - 1)) come before the cosines. */
-void add_sinusoids(struct matrix x, size_t first, bool sines_first);
+void add_sinusoids(struct matrix x, size_t first, enum sines order);
 
 /* y = y · x, and y = c · tanh(y / c), element by element. */
 void multiply_rows(struct matrix y, struct matrix x);

@@ -425,11 +425,11 @@ static int begin_back(struct way *way, const uint32_t *ids)
         return -1;
     weights_embed_token(way->weights, token, ids[way->position]);
     scale_row(token, token, width, c->embedding_scale);
-    weights_add_position(way->weights, place, place_of(way, ids));
+    weights_add_position(way->weights, PART_SENTENCE, place, place_of(way, ids));
     weights_add_segment(way->weights, place, 0);
     if (c->sinusoids)
         add_sinusoids((struct matrix){place, 1, c->n_embd, c->n_embd},
-                      c->position_offset + way->position, c->sines_first);
+                      c->position_offset + way->position, c->sines);
     if (c->n_word &&
         weights_matrix(way->weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, way->err))
         return -1;

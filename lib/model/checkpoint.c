@@ -269,8 +269,9 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
     family_tensor_name(name, config, slot);
     if (!found->entry)
         *found = find_tensor(checkpoint, name, config->family->names);
-    bool may_lack =
-        slot.id == SLOT_HEAD || slot.id == SLOT_XIELU_BETA || slot.id == SLOT_XIELU_EPSILON;
+    bool may_lack = slot.id == SLOT_HEAD ||
+                    (slot.id == SLOT_HEAD_BIAS && config->n_encoder_layer) ||
+                    slot.id == SLOT_XIELU_BETA || slot.id == SLOT_XIELU_EPSILON;
     if (!found->entry && may_lack)
         return 0;
     if (!found->entry)
@@ -308,7 +309,13 @@ static bool is_no_parameter(const char *name, const struct config *config)
     static const char *const of_images[] = {"vision_tower.", "multi_modal_projector."};
     static const char *const of_encoders[] = {"pooler.", "cls.seq_relationship.",
                                               "sop_classifier."};
+    static const char *const of_translators[] = {"embed_tokens.weight",
+                                                 "embed_positions.weight", /* copies */
+                                                 "EncDecAttention.relative_attention_bias.weight"};
     char head[PARAMETER_NAME_BYTES];
+    for (size_t i = 0; i < sizeof of_translators / sizeof *of_translators; i++)
+        if (config->n_encoder_layer && name_ends_in(name, of_translators[i]))
+            return true;
     for (size_t i = 0; i < sizeof of_images / sizeof *of_images; i++) {
         const char *found = strstr(name, of_images[i]);
         if (found && (found == name || strncmp(name, "model.", (size_t)(found - name)) == 0))

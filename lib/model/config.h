@@ -9,6 +9,7 @@
 
 #include "math/activation.h"
 #include "math/rotary.h"
+#include "math/rows.h"
 #include "model/mechanism.h"
 
 struct arena;
@@ -121,11 +122,12 @@ struct config {
     size_t d_k, d_v;        /* of one head */
     size_t d_out;           /* of attention alone: columns of W_O */
     size_t n_inner;         /* hidden channels of the MLP */
+    size_t n_encoder_inner; /* of the encoder; 0: the same */
     enum activation activation;
     bool xielu;            /* instead: xIELU, which has parameters in each layer */
     float embedding_scale; /* factor of token embeddings */
     bool sinusoids;        /* sinusoidal positions; else learned ones, if any */
-    bool sines_first;      /* all sines, then all cosines, with M2M-100's angles */
+    enum sines sines;      /* their order */
     float epsilon;         /* of the layer norms */
     enum block_style style;
     bool final_norm;              /* after the last layer */
@@ -147,6 +149,7 @@ struct config {
     size_t n_segments;            /* rows of the table of segments; 0: none */
     size_t n_group, group_layers; /* of so many layers that share parameters; 0: each has its own */
     bool embedding_norm;          /* a norm of the embedding */
+    bool own_tables; /* an encoder has tables of positions and norms of embeddings of its own */
     bool rms;                     /* RMS norms, else layer norms */
     bool norm_offset;             /* scales of norms are 1 + w */
     bool norm_shift;              /* norms have a shift */
@@ -209,6 +212,12 @@ static inline bool config_adds_positions(const struct config *config)
     bool biased = config->score_bias != NO_BIAS &&
                   (config->score_bias != BIAS_BUCKETS || !config->n_positions);
     return !config_rotates(config) && !biased;
+}
+
+/* Hidden channels of the MLPs of a stack. */
+static inline size_t config_inner(const struct config *config, bool of_encoder)
+{
+    return of_encoder && config->n_encoder_inner ? config->n_encoder_inner : config->n_inner;
 }
 
 /* Channels of token embeddings and of the input of the unembedding. */

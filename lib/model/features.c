@@ -44,9 +44,10 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(n_encoder_layer, \
           FEATURE(c->n_encoder_layer > 0, "an encoder", RUN | EXPLAIN | CIRCUITS)) \
     FIELD(n_head, NONE) FIELD(n_kv_head, NONE) FIELD(d_k, NONE) FIELD(d_v, NONE) \
-    FIELD(d_out, NONE) FIELD(n_inner, NONE) FIELD(activation, NONE) FIELD(xielu, NONE) \
+    FIELD(d_out, NONE) FIELD(n_inner, NONE) FIELD(n_encoder_inner, NONE) \
+    FIELD(activation, NONE) FIELD(xielu, NONE) \
     FIELD(embedding_scale, NONE) \
-    FIELD(sinusoids, NONE) FIELD(sines_first, NONE) FIELD(epsilon, NONE) FIELD(style, NONE) \
+    FIELD(sinusoids, NONE) FIELD(sines, NONE) FIELD(epsilon, NONE) FIELD(style, NONE) \
     FIELD(final_norm, NONE) \
     FIELD(scale, NONE) \
     FIELD(scale_by_layer, \
@@ -59,7 +60,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(n_segments, NONE) \
     FIELD(n_group, FEATURE(c->n_group, "layers that share parameters", RUN | ATTRIBUTE)) \
     FIELD(group_layers, NONE) \
-    FIELD(embedding_norm, NONE) \
+    FIELD(embedding_norm, NONE) FIELD(own_tables, NONE) \
     FIELD(rms, FEATURE(c->rms, "RMS norms", ALL)) \
     FIELD(norm_offset, FEATURE(c->norm_offset, "scales of norms that are 1 + w", ALL)) \
     FIELD(norm_shift, FEATURE(c->style != STYLE_BARE && !c->rms && !c->norm_shift, \
@@ -105,8 +106,8 @@ static bool sublayer_has_other(const struct sublayer *s)
                   RUN | EXPLAIN | CIRCUITS) \
           FEATURE(e->positions == POSITIONS_SINES_OFFSET, "sines before cosines", \
                   RUN | ATTRIBUTE | PATCH) \
-          FEATURE(e->positions == POSITIONS_SINES_HALVES || \
-                  e->positions > POSITIONS_SINES_OFFSET, \
+          FEATURE(e->positions == POSITIONS_SINES_HALVES, "sines before cosines of Marian", RUN) \
+          FEATURE(e->positions > POSITIONS_SINES_OFFSET, \
                   "another kind of positions", NOTHING)) \
     FIELD(first, FEATURE(e->first > 0, "positions that begin later", ALL)) \
     FIELD(counted, FEATURE(e->counted, "positions without padding", RUN | ATTRIBUTE)) \
@@ -177,7 +178,7 @@ static bool sublayer_has_other(const struct sublayer *s)
           FEATURE(s->score.bias == BIAS_ALIBI_FROM_END, "ALiBi from the last key", \
                   RUN | ATTRIBUTE | PATCH) \
           FEATURE(s->score.bias == BIAS_BUCKETS, "biases of distances", \
-                  RUN | ATTRIBUTE | PATCH | CIRCUITS)) \
+                  RUN | EXPLAIN | CIRCUITS)) \
     FIELD(heads, NONE) FIELD(bias_layer, NONE) FIELD(buckets, NONE) FIELD(reach, NONE) \
     FIELD(back, FEATURE(s->score.back != SIZE_MAX, "sliding windows", ALL)) \
     FIELD(ahead, FEATURE(s->score.ahead > 0 && \

@@ -166,11 +166,12 @@ static void add_places(struct pass *pass, const struct embed_rule *rule, size_t 
         if (rule->segments)
             weights_add_segment(pass->weights, row, text->segments ? text->segments[i] : 0);
         if (placed && rule->positions == POSITIONS_TABLE)
-            weights_add_position(pass->weights, row, counts ? next : SIZE_MAX);
+            weights_add_position(pass->weights, (int)pass->part, row, counts ? next : SIZE_MAX);
+        if (placed && rule->positions >= POSITIONS_SINES && counts)
+            add_sinusoids(matrix_rows(rows, i, 1), rule->first + next,
+                          (enum sines)(rule->positions - POSITIONS_SINES));
         next += counts;
     }
-    if (placed && (rule->positions == POSITIONS_SINES || rule->positions == POSITIONS_SINES_OFFSET))
-        add_sinusoids(rows, rule->first + past, rule->positions == POSITIONS_SINES_OFFSET);
 }
 
 static enum pass_state embed(struct pass *pass)
@@ -203,7 +204,8 @@ static enum pass_state embed(struct pass *pass)
         add_places(pass, rule, s,
                    matrix_rows(sum, batch->queries[s].first, batch->queries[s].count));
     if (rule->norm) {
-        if (weights_norm(pass->weights, slot_of_text(SLOT_EMBED_NORM), &norm, pass->err))
+        int part = pass->config->own_tables ? (int)pass->part : PART_SENTENCE;
+        if (weights_norm(pass->weights, slot_of_end(part, SLOT_EMBED_NORM), &norm, pass->err))
             return PASS_FAILED;
         pass_norm(pass, sum, sum, &norm);
     }

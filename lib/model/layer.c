@@ -139,7 +139,7 @@ size_t layer_read(struct sublayer list[SUBLAYERS_MAX], const struct config *conf
                                         .xielu = config->xielu,
                                         .clamp = config->clamp,
                                         .up_offset = config->up_offset,
-                                        .inner = chosen ? config->mixture.inner : config->n_inner,
+                                        .inner = chosen ? config->mixture.inner : config_inner(config, stack == PART_SOURCE),
                                         .mixture = chosen ? &config->mixture : NULL,
                                         .chosen = chosen};
     return count + 1;
@@ -205,10 +205,9 @@ struct stack stack_read(const struct config *c, enum site_part part)
         .embed = {.width = config_word_width(c),
                   .rows = c->vocab_size,
                   .scale = c->embedding_scale,
-                  .positions = !positions ? POSITIONS_NONE
-                               : c->sinusoids
-                                   ? (c->sines_first ? POSITIONS_SINES_OFFSET : POSITIONS_SINES)
-                                   : POSITIONS_TABLE,
+                  .positions = !positions     ? POSITIONS_NONE
+                               : c->sinusoids ? POSITIONS_SINES + c->sines
+                                              : POSITIONS_TABLE,
                   .first = c->position_offset,
                   .counted = c->counted,
                   .padding = c->padding_id,

@@ -76,7 +76,7 @@ enum axis {
     AXIS_SWITCH,     /* 0: none */
 };
 
-static size_t axis_size(enum axis axis, const struct config *c)
+static size_t axis_size(enum axis axis, const struct config *c, int part)
 {
     bool whole = c->head_norm.whole;
     const struct mixture *m = &c->mixture;
@@ -99,7 +99,7 @@ static size_t axis_size(enum axis axis, const struct config *c)
         [AXIS_K_NORM] = (whole ? c->n_kv_head : 1) * c->d_k,
         [AXIS_Q_OWN] = c->head_norm.own ? c->n_head : 0,
         [AXIS_K_OWN] = c->head_norm.own ? c->n_kv_head : 0,
-        [AXIS_HIDDEN] = c->n_inner,
+        [AXIS_HIDDEN] = config_inner(c, part == PART_SOURCE),
         [AXIS_BUCKETS] = c->bias_by_layer ? 0 : c->bias_buckets,
         [AXIS_LAYER_BUCKETS] = c->bias_by_layer ? c->bias_buckets : 0,
         [AXIS_HEADS] = c->n_head,
@@ -182,7 +182,9 @@ static bool is_of_part(struct slot slot, const struct config *c)
         return slot.layer < 0 &&
                (slot.part == PART_SENTENCE ||
                 (slot.part == PART_SOURCE &&
-                 ((slot.id | 1) == SLOT_FINAL_NORM_BIAS || slot.id == SLOT_BIASES)));
+                 ((slot.id | 1) == SLOT_FINAL_NORM_BIAS || slot.id == SLOT_BIASES ||
+                  (c->own_tables &&
+                   (slot.id == SLOT_POSITIONS || (slot.id | 1) == SLOT_EMBED_NORM_BIAS)))));
     return slot.layer >= 0 && (size_t)slot.layer < layers &&
            (slot.part != PART_CROSS ||
             (slot.id < SLOTS_OF_ATTENTION && slot.id != SLOT_LAYER_BIASES));
@@ -191,7 +193,7 @@ static bool is_of_part(struct slot slot, const struct config *c)
 size_t slot_count(int id, const struct config *config)
 {
     enum axis each = rows[id / 2].each;
-    return each == AXIS_NONE ? 0 : axis_size(each, config);
+    return each == AXIS_NONE ? 0 : axis_size(each, config, PART_SENTENCE);
 }
 
 size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct config *config)
@@ -206,8 +208,8 @@ size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct co
     size_t layer = slot.layer < 0 || slot.part != PART_SENTENCE ? SIZE_MAX : (size_t)slot.layer;
     if (needs & ~properties_of(config, layer) || !is_of_part(slot, config))
         return 0;
-    shape[0] = axis_size(row->shape[0], config);
-    shape[1] = axis_size(is_bias ? AXIS_NONE : row->shape[1], config);
+    shape[0] = axis_size(row->shape[0], config, slot.part);
+    shape[1] = axis_size(is_bias ? AXIS_NONE : row->shape[1], config, slot.part);
     if (!shape[0] || !shape[1])
         return 0; /* an axis that the config does not have */
     return is_bias || row->shape[1] == AXIS_NONE ? 1 : 2;

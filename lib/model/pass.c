@@ -49,7 +49,7 @@ static size_t list_keys(struct buffer list[2], struct scratch *s, const struct c
 /* List the matrices of a pass over `rows` tokens that attend to `keys` tokens. The first is that of
  * the embedding, the only one that a pass without layers needs. */
 static size_t list_buffers(struct buffer list[BUFFERS_MAX], struct scratch *s,
-                           const struct config *c, size_t rows, size_t keys)
+                           const struct config *c, size_t rows, size_t keys, size_t inner)
 {
     size_t count = 0;
     size_t spare = c->projections ? 0 : SPARE_ROWS; /* the stream is queries and values, too */
@@ -61,10 +61,10 @@ static size_t list_buffers(struct buffer list[BUFFERS_MAX], struct scratch *s,
     list[count++] = (struct buffer){&s->context, rows, c->n_head * c->d_v, 0};
     if (c->kind != MODEL_ATTENTION) {
         list[count++] = (struct buffer){&s->norm, rows, c->n_embd, 0};
-        list[count++] = (struct buffer){&s->hidden, rows, config_widest_mlp(c), 0};
+        list[count++] = (struct buffer){&s->hidden, rows, inner, 0};
     }
     if (c->gated)
-        list[count++] = (struct buffer){&s->up, rows, config_widest_mlp(c), 0};
+        list[count++] = (struct buffer){&s->up, rows, inner, 0};
     if (c->mixture.experts) {
         list[count++] = (struct buffer){&s->router, rows, c->mixture.experts, 0};
         list[count++] = (struct buffer){&s->experts, rows, c->mixture.experts, 0};
@@ -93,7 +93,8 @@ size_t pass_memory_bytes(const struct config *config, size_t tokens)
 {
     struct scratch none;
     struct buffer list[BUFFERS_MAX];
-    size_t count = list_buffers(list, &none, config, tokens, tokens);
+    size_t count = list_buffers(list, &none, config, tokens, tokens,
+                                num_max(config_widest_mlp(config), config->n_encoder_inner));
     size_t bytes = bytes_of(list, count);
     if (config->n_encoder_layer) /* the encoder has its own pass; keys and values of its output */
         return 2 * bytes + bytes_of(list, list_keys(list, &none, config, tokens));
@@ -113,7 +114,10 @@ int pass_memory_take(struct pass *pass, bool stream_alone)
     const struct batch *batch = pass->batch;
     struct buffer list[BUFFERS_MAX];
     size_t count =
-        list_buffers(list, &pass->scratch, pass->config, batch->tokens, batch->key_tokens);
+        list_buffers(list, &pass->scratch, pass->config, batch->tokens, batch->key_tokens,
+                     pass->part == PART_SOURCE && pass->config->n_encoder_inner
+                         ? pass->config->n_encoder_inner
+                         : config_widest_mlp(pass->config));
     return take_buffers(pass, list, stream_alone ? 1 : count);
 }
 
@@ -191,7 +195,7 @@ int pass_hold_rounded(struct pass *pass)
     const struct batch *batch = pass->batch;
     size_t rows = num_max(batch->tokens, batch->source_tokens);
     size_t columns =
-        num_max(num_max(c->n_head * c->d_v, c->n_embd), num_max(config_widest_mlp(c), c->n_word));
+        num_max(num_max(c->n_head * c->d_v, c->n_embd), num_max(num_max(config_widest_mlp(c), c->n_encoder_inner), c->n_word));
     if (pass->weights->precision != PRECISION_BF16)
         return 0;
     pass->weights->widens = kernels_pair_way(pass->machine->kernels) == PAIRS_NONE;

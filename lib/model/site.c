@@ -79,9 +79,9 @@ const struct site_row site_rows[SITE_IDS] = {
     OF_LAYERS(SHARED_OUT, "shared_out", TOKEN_CHANNEL, NULL,
               "output of the shared expert, which all tokens have"),
     OF_LAYERS(MLP_GATE, "mlp_gate", TOKEN_CHANNEL, HOOK("mlp.hook_pre"),
-              "gate of the MLP, before the activation"),
+              ALSO_ENCODER("gate of the MLP, before the activation")),
     OF_LAYERS(MLP_UP, "mlp_up", TOKEN_CHANNEL, HOOK("mlp.hook_pre_linear"),
-              "input that the gate multiplies"),
+              ALSO_ENCODER("input that the gate multiplies")),
     OF_LAYERS(MLP_ACT, "mlp_act", TOKEN_CHANNEL, HOOK("mlp.hook_post"),
               ALSO_ENCODER("hidden channels of the MLP, after the activation")),
     OF_LAYERS(MLP_OUT, "mlp_out", TOKEN_CHANNEL, HOOK("hook_mlp_out"),
@@ -275,7 +275,7 @@ static size_t channels(const struct config *c, enum site site)
 {
     enum site id = site_id(site);
     if (id == SITE_MLP_ACT || id == SITE_MLP_GATE || id == SITE_MLP_UP)
-        return c->n_inner;
+        return config_inner(c, site_part(site) == PART_SOURCE);
     if (id == SITE_DISCRIMINATOR)
         return 1;
     return id == SITE_TRANSFORM    ? config_word_width(c)

@@ -523,11 +523,11 @@ void weights_embed_token(const struct weights *weights, float *y, uint32_t id)
 }
 
 /* Add a row of the table of a slot, if there is one. */
-static void add_row(const struct weights *weights, float *y, int id, size_t index)
+static void add_row(const struct weights *weights, float *y, struct slot slot, size_t index)
 {
     enum { PART = 256 };
     float part[PART];
-    const struct parameter *p = parameter_at(weights, slot_of_text(id));
+    const struct parameter *p = parameter_at(weights, slot);
     if (!p)
         return;
     const struct safetensors_entry *table = p->found.entry;
@@ -541,14 +541,16 @@ static void add_row(const struct weights *weights, float *y, int id, size_t inde
     }
 }
 
-void weights_add_position(const struct weights *weights, float *y, size_t position)
+void weights_add_position(const struct weights *weights, int part, float *y, size_t position)
 {
-    add_row(weights, y, SLOT_POSITIONS, position + weights->config->position_offset);
+    bool own = weights->config->own_tables;
+    add_row(weights, y, slot_of_end(own ? part : PART_SENTENCE, SLOT_POSITIONS),
+            position + weights->config->position_offset);
 }
 
 void weights_add_segment(const struct weights *weights, float *y, size_t segment)
 {
-    add_row(weights, y, SLOT_SEGMENTS, segment);
+    add_row(weights, y, slot_of_text(SLOT_SEGMENTS), segment);
 }
 
 /* --- facts ------------------------------------------------------------------------------------ */

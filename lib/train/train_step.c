@@ -131,7 +131,8 @@ static void embed_block(const struct row_operation *block)
         float *row = y.data + i * y.stride;
         weights_embed_token(&step->model, row, step->batch->ids[block->first + i]);
         scale_row(row, row, y.columns, step->config->embedding_scale);
-        weights_add_position(&step->model, row, (block->first + i) % step->plan.tokens);
+        weights_add_position(&step->model, PART_SENTENCE, row,
+                             (block->first + i) % step->plan.tokens);
     }
     drop_rows(block, y);
 }

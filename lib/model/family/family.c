@@ -8,7 +8,7 @@
 const struct family *family_at(size_t index)
 {
     static const struct family *const lists[] = {family_own, family_decoders, family_encoders,
-                                                 family_experts};
+                                                 family_experts, family_translators};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (const struct family *family = lists[i]; family->name; family++)
             if (index-- == 0)

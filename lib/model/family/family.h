@@ -68,7 +68,8 @@ struct family {
 
 /* Lists of families; each ends with one without a name. The rows of the first have the order of
  * enum model_kind. */
-extern const struct family family_own[], family_decoders[], family_encoders[], family_experts[];
+extern const struct family family_own[], family_decoders[], family_encoders[], family_experts[],
+    family_translators[];
 
 /* A family of any list; NULL: there are no more. */
 const struct family *family_at(size_t index);

@@ -637,7 +637,7 @@ const struct family family_decoders[] = {
      "gelu", 0, 0},
     {"xglm", &xglm_names, settle_biogpt,
      WITH(TIED, .biases = BIAS_ALL, .n_positions = 2048, .position_offset = 2, .sinusoids = true,
-          .sines_first = true),
+          .sines = SINES_OFFSET),
      "activation_function", "gelu", 0, 0},
     {"mpt", &mpt_names, settle_mpt,
      WITH(DECODER, .style = STYLE_PRE, .epsilon = 1e-5f, .tied = true, .n_positions = 2048,

@@ -220,7 +220,7 @@ TEST(sinusoids_agree_with_the_formula)
         size_t width = widths[i % COUNT(widths)];
         size_t position = positions[i / COUNT(widths)];
         memset(y, 0, sizeof y);
-        add_sinusoids((struct matrix){y, 1, width, width}, position, false);
+        add_sinusoids((struct matrix){y, 1, width, width}, position, SINES_IN_TURN);
         for (size_t k = 0; k < width; k++) {
             double angle = (double)position / pow(10000, (double)(k / 2 * 2) / (double)width);
             ck_assert_double_eq_tol((double)y[k], k % 2 ? cos(angle) : sin(angle), 3.1e-8);

@@ -1,0 +1,161 @@
+/* family_translators.c: encoders with a decoder: names of tensors, keys that a row cannot
+ * express, and a row for each family.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "model/family/family_rows.h"
+
+/* --- names of tensors ------------------------------------------------------------------------- */
+
+#define TRANSLATOR_NAMES(prefix, layers, base, ...)                      \
+    {                                                                    \
+        prefix, "decoder." layers, "encoder." layers, NULL, base, false, \
+        {                                                                \
+            __VA_ARGS__                                                  \
+        }                                                                \
+    }
+#define CROSS(name, id)                \
+    {                                  \
+        name, {id}, .part = PART_CROSS \
+    }
+#define SOURCE(name, id)                \
+    {                                   \
+        name, {id}, .part = PART_SOURCE \
+    }
+
+static const struct family_names t5_names = TRANSLATOR_NAMES(
+    "", "block.", NULL, {"shared", {SLOT_TOKENS}}, {"lm_head", {SLOT_HEAD}},
+    {"decoder.block.0.layer.0.SelfAttention.relative_attention_bias", {SLOT_BIASES}},
+    SOURCE("encoder.block.0.layer.0.SelfAttention.relative_attention_bias", SLOT_BIASES),
+    {"decoder.final_layer_norm", {SLOT_FINAL_NORM}},
+    SOURCE("encoder.final_layer_norm", SLOT_FINAL_NORM), {"layer.0.layer_norm", {SLOT_NORM_1}},
+    {"layer.0.SelfAttention.q", {SLOT_Q}}, {"layer.0.SelfAttention.k", {SLOT_K}},
+    {"layer.0.SelfAttention.v", {SLOT_V}}, {"layer.0.SelfAttention.o", {SLOT_O}},
+    {"layer.0.SelfAttention.relative_attention_bias", {SLOT_LAYER_BIASES}},
+    CROSS("layer.1.layer_norm", SLOT_NORM_1), CROSS("layer.1.EncDecAttention.q", SLOT_Q),
+    CROSS("layer.1.EncDecAttention.k", SLOT_K), CROSS("layer.1.EncDecAttention.v", SLOT_V),
+    CROSS("layer.1.EncDecAttention.o", SLOT_O), {"layer.2.layer_norm", {SLOT_NORM_2}},
+    SOURCE("layer.1.layer_norm", SLOT_NORM_2));
+
+static const struct family_names t5_plain_names = TRANSLATOR_NAMES(
+    "", "block.", &t5_names, {"layer.2.DenseReluDense.wi", {SLOT_UP}},
+    SOURCE("layer.1.DenseReluDense.wi", SLOT_UP), {"layer.2.DenseReluDense.wo", {SLOT_DOWN}},
+    SOURCE("layer.1.DenseReluDense.wo", SLOT_DOWN));
+
+static const struct family_names t5_gated_names = TRANSLATOR_NAMES(
+    "", "block.", &t5_plain_names, {"layer.2.DenseReluDense.wi_0", {SLOT_GATE}},
+    SOURCE("layer.1.DenseReluDense.wi_0", SLOT_GATE), {"layer.2.DenseReluDense.wi_1", {SLOT_UP}},
+    SOURCE("layer.1.DenseReluDense.wi_1", SLOT_UP));
+
+static const struct family_names bart_names = TRANSLATOR_NAMES(
+    "model.", "layers.", NULL, {"shared", {SLOT_TOKENS}},
+    {"lm_head", {SLOT_HEAD}, .bias = "final_logits_bias"},
+    {"decoder.embed_positions", {SLOT_POSITIONS}},
+    SOURCE("encoder.embed_positions", SLOT_POSITIONS),
+    {"decoder.layernorm_embedding", {SLOT_EMBED_NORM}},
+    SOURCE("encoder.layernorm_embedding", SLOT_EMBED_NORM),
+    {"decoder.layer_norm", {SLOT_FINAL_NORM}}, SOURCE("encoder.layer_norm", SLOT_FINAL_NORM),
+    {"self_attn_layer_norm", {SLOT_NORM_1}}, {"self_attn.q_proj", {SLOT_Q}},
+    {"self_attn.k_proj", {SLOT_K}}, {"self_attn.v_proj", {SLOT_V}},
+    {"self_attn.out_proj", {SLOT_O}}, CROSS("encoder_attn_layer_norm", SLOT_NORM_1),
+    CROSS("encoder_attn.q_proj", SLOT_Q), CROSS("encoder_attn.k_proj", SLOT_K),
+    CROSS("encoder_attn.v_proj", SLOT_V), CROSS("encoder_attn.out_proj", SLOT_O),
+    {"final_layer_norm", {SLOT_NORM_2}}, {"fc1", {SLOT_UP}}, {"fc2", {SLOT_DOWN}});
+
+/* --- keys that a row cannot express ----------------------------------------------------------- */
+
+/* Models of T5 have one of two MLPs, whose tensors have other names: the second of two rows is that
+ * of the gated one. */
+static void settle_t5(struct reading *r)
+{
+    static const char key[] = "feed_forward_proj";
+    struct config *c = r->config;
+    const char *kind = family_text(r, key, c->gated ? "gated-gelu" : "relu");
+    c->gated = strncmp(kind, "gated-", 6) == 0;
+    if (strcmp(kind, "gated-gelu") == 0)
+        c->activation = ACTIVATION_GELU_NEW;
+    else
+        family_activation(r, key, kind + (c->gated ? 6 : 0));
+    if (c->gated)
+        c->family++;
+    family_text(r, "dense_act_fn", ""); /* it follows from the kind, as is_gated_act does */
+    c->n_encoder_layer = c->n_layer;
+    c->n_layer = family_size(r, "num_decoder_layers", c->n_layer);
+    c->n_inner = family_size(r, "d_ff", 2048);
+    c->d_k = c->d_v = family_size(r, "d_kv", 64);
+    c->bias_buckets =
+        (unsigned short)family_integer(r, "relative_attention_num_buckets", 4, 4096, 32);
+    c->bias_reach =
+        (unsigned short)family_integer(r, "relative_attention_max_distance", 1, 1 << 14, 128);
+    if (!r->failed && c->bias_reach <= c->bias_buckets / 2)
+        err_set(family_fail(r),
+                "field 'relative_attention_max_distance': expected more than half of "
+                "relative_attention_num_buckets = %d, found %d",
+                c->bias_buckets, c->bias_reach);
+    c->epsilon = (float)family_number(r, "layer_norm_epsilon", 0, 1, 1e-6);
+    c->n_positions = 0; /* distances have no limit */
+    c->logit_divisor = c->tied ? sqrtf((float)c->n_embd) : 0;
+    c->bos_id = family_integer(r, "decoder_start_token_id", 0, DIMENSION_MAX, 0);
+}
+
+static void settle_bart(struct reading *r)
+{
+    struct config *c = r->config;
+    c->n_layer = family_size(r, "decoder_layers", 12);
+    c->n_encoder_layer = family_size(r, "encoder_layers", 12);
+    c->n_head = c->n_kv_head = family_size(r, "decoder_attention_heads", 16);
+    size_t heads = family_size(r, "encoder_attention_heads", 16);
+    if (!r->failed && (c->n_embd % c->n_head || heads != c->n_head))
+        err_unsupported(family_fail(r),
+                        "field 'decoder_attention_heads': expected a divisor of d_model = %zu, and "
+                        "encoder_attention_heads = %zu, found %zu",
+                        c->n_embd, heads, c->n_head);
+    c->final_norm = c->style == STYLE_PRE;
+    c->d_k = c->d_v = c->n_embd / c->n_head;
+    c->scale = 1.0f / sqrtf((float)c->d_k);
+    c->n_inner = family_size(r, "decoder_ffn_dim", 4096);
+    c->n_encoder_inner = family_size(r, "encoder_ffn_dim", 4096);
+    if (family_flag(r, "scale_embedding", c->counted))
+        c->embedding_scale = sqrtf((float)c->n_embd);
+    family_expect(r, "share_encoder_decoder_embeddings", true, true);
+    c->bos_id = family_integer(r, "decoder_start_token_id", 0, DIMENSION_MAX, c->bos_id);
+    if (c->counted) {
+        c->padding_id = family_integer(r, "pad_token_id", 0, DIMENSION_MAX, 1);
+        c->position_offset = (size_t)c->padding_id + 1;
+    }
+}
+
+/* --- families --------------------------------------------------------------------------------- */
+
+#define TRANSLATOR DECODER, .cross = true, .own_tables = true
+#define T5                                                                                    \
+    TRANSLATOR, .rms = true, .style = STYLE_PRE, .epsilon = 1e-6f, .n_layer = 6, .n_head = 8, \
+                .d_k = 64, .scale = 1, .score_bias = BIAS_BUCKETS
+#define BART                                                                                    \
+    TRANSLATOR, .norm_shift = true, .tied = true, .epsilon = 1e-5f, .n_layer = 12, .n_head = 1, \
+                .biases = BIAS_ALL | BIAS_LOGITS, .n_positions = 1024
+#define FAMILY(name, names, settle, activation_key, activation, ...)              \
+    {                                                                             \
+        name, names, settle, WITH(__VA_ARGS__), activation_key, activation, 0, 0, \
+            .reads = "is_encoder_decoder"                                         \
+    }
+#define OF_T5(name, ...)                                                     \
+    FAMILY(name, &t5_plain_names, settle_t5, NULL, "relu", T5, __VA_ARGS__), \
+        FAMILY(name, &t5_gated_names, settle_t5, NULL, "relu", T5, __VA_ARGS__)
+#define OF_BART(name, activation, ...) \
+    FAMILY(name, &bart_names, settle_bart, "activation_function", activation, BART, __VA_ARGS__)
+
+const struct family family_translators[] = {
+    OF_T5("t5", .tied = true),
+    OF_T5("mt5", .gated = true),
+    OF_T5("umt5", .gated = true, .tied = true, .bias_by_layer = true),
+    OF_BART("bart", "gelu", .style = STYLE_POST_STREAM, .position_offset = 2,
+            .embedding_norm = true),
+    OF_BART("mbart", "gelu", .style = STYLE_PRE, .position_offset = 2, .embedding_norm = true),
+    OF_BART("pegasus", "gelu", .style = STYLE_PRE, .sinusoids = true, .sines = SINES_HALVES),
+    OF_BART("marian", "gelu", .style = STYLE_POST_STREAM, .sinusoids = true, .sines = SINES_HALVES),
+    OF_BART("m2m_100", "relu", .style = STYLE_PRE, .sinusoids = true, .sines = SINES_OFFSET,
+            .counted = true),
+    {NULL},
+};
