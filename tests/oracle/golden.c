@@ -172,6 +172,9 @@ static int take_notes(struct golden *golden, const struct file *file, struct err
         notes ? take_ids(&golden->ids, &golden->id_count, notes, "ids", &golden->arena, err) ||
                     take_ids(&golden->greedy, &golden->greedy_count, notes, "greedy",
                              &golden->arena, err) ||
+                    (json_member(notes, "source_ids") &&
+                     take_ids(&golden->source_ids, &golden->source_id_count, notes, "source_ids",
+                              &golden->arena, err)) ||
                     (json_member(notes, "segments") &&
                      take_ids(&golden->segments, &golden->segment_count, notes, "segments",
                               &golden->arena, err))
