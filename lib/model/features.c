@@ -178,7 +178,7 @@ static bool sublayer_has_other(const struct sublayer *s)
           FEATURE(s->score.bias == BIAS_ALIBI_FROM_END, "ALiBi from the last key", \
                   RUN | ATTRIBUTE | PATCH) \
           FEATURE(s->score.bias == BIAS_BUCKETS, "biases of distances", \
-                  RUN | EXPLAIN | CIRCUITS)) \
+                  ANALYSIS)) \
     FIELD(heads, NONE) FIELD(bias_layer, NONE) FIELD(buckets, NONE) FIELD(reach, NONE) \
     FIELD(back, FEATURE(s->score.back != SIZE_MAX, "sliding windows", ALL)) \
     FIELD(ahead, FEATURE(s->score.ahead > 0 && \

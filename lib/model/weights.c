@@ -543,8 +543,8 @@ static void add_row(const struct weights *weights, float *y, struct slot slot, s
 
 void weights_add_position(const struct weights *weights, int part, float *y, size_t position)
 {
-    bool own = weights->config->own_tables;
-    add_row(weights, y, slot_of_end(own ? part : PART_SENTENCE, SLOT_POSITIONS),
+    bool own = part == PART_SOURCE && weights->config->own_tables;
+    add_row(weights, y, slot_of_end(own ? PART_SOURCE : PART_SENTENCE, SLOT_POSITIONS),
             position + weights->config->position_offset);
 }
 
