@@ -149,13 +149,13 @@ struct config {
     size_t n_segments;            /* rows of the table of segments; 0: none */
     size_t n_group, group_layers; /* of so many layers that share parameters; 0: each has its own */
     bool embedding_norm;          /* a norm of the embedding */
-    bool own_tables; /* an encoder has tables of positions and norms of embeddings of its own */
-    bool rms;                     /* RMS norms, else layer norms */
-    bool norm_offset;             /* scales of norms are 1 + w */
-    bool norm_shift;              /* norms have a shift */
-    bool norm_plain;              /* norms have neither scales nor a shift */
-    bool gated;                   /* the MLP is act(gate(x)) · up(x) */
-    float clamp, up_offset;       /* of gate and up, before their product; 0: none */
+    bool own_tables;  /* an encoder has tables of positions and norms of embeddings of its own */
+    bool rms;         /* RMS norms, else layer norms */
+    bool norm_offset; /* scales of norms are 1 + w */
+    bool norm_shift;  /* norms have a shift */
+    bool norm_plain;  /* norms have neither scales nor a shift */
+    bool gated;       /* the MLP is act(gate(x)) · up(x) */
+    float clamp, up_offset; /* of gate and up, before their product; 0: none */
     struct mixture mixture;
     struct head_norm head_norm;
     float clip; /* of queries, keys and values to [-clip, clip]; 0: none */

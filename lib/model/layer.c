@@ -134,14 +134,15 @@ size_t layer_read(struct sublayer list[SUBLAYERS_MAX], const struct config *conf
     }
     list[count] = read_sublayer(config, SUBLAYER_MLP, stack, layer);
     size_t chosen = stack == PART_SENTENCE ? config_chosen(config, layer) : 0;
-    list[count].mlp = (struct mlp_rule){.activation = config->activation,
-                                        .gated = config->gated,
-                                        .xielu = config->xielu,
-                                        .clamp = config->clamp,
-                                        .up_offset = config->up_offset,
-                                        .inner = chosen ? config->mixture.inner : config_inner(config, stack == PART_SOURCE),
-                                        .mixture = chosen ? &config->mixture : NULL,
-                                        .chosen = chosen};
+    list[count].mlp = (struct mlp_rule){
+        .activation = config->activation,
+        .gated = config->gated,
+        .xielu = config->xielu,
+        .clamp = config->clamp,
+        .up_offset = config->up_offset,
+        .inner = chosen ? config->mixture.inner : config_inner(config, stack == PART_SOURCE),
+        .mixture = chosen ? &config->mixture : NULL,
+        .chosen = chosen};
     return count + 1;
 }
 

@@ -194,8 +194,8 @@ int pass_hold_rounded(struct pass *pass)
     const struct config *c = pass->config;
     const struct batch *batch = pass->batch;
     size_t rows = num_max(batch->tokens, batch->source_tokens);
-    size_t columns =
-        num_max(num_max(c->n_head * c->d_v, c->n_embd), num_max(num_max(config_widest_mlp(c), c->n_encoder_inner), c->n_word));
+    size_t columns = num_max(num_max(c->n_head * c->d_v, c->n_embd),
+                             num_max(num_max(config_widest_mlp(c), c->n_encoder_inner), c->n_word));
     if (pass->weights->precision != PRECISION_BF16)
         return 0;
     pass->weights->widens = kernels_pair_way(pass->machine->kernels) == PAIRS_NONE;

@@ -13,8 +13,8 @@
 #include "path_check.h"
 #include "walk_check.h"
 
-/* Check `run` and `generate`; in float32 also the explanations. A pair of texts, or a text with a source,
- * has no command line as ids. */
+/* Check `run` and `generate`; in float32 also the explanations. A pair of texts, or a text with a
+ * source, has no command line as ids. */
 static void check_folder(struct tally *tally, const struct question *question,
                          const struct golden *golden)
 {

@@ -138,7 +138,7 @@ static void settle_bart(struct reading *r)
 #define FAMILY(name, names, settle, activation_key, activation, ...)              \
     {                                                                             \
         name, names, settle, WITH(__VA_ARGS__), activation_key, activation, 0, 0, \
-            .reads = "is_encoder_decoder"                                         \
+            .reads = " is_encoder_decoder "                                       \
     }
 #define OF_T5(name, ...)                                                     \
     FAMILY(name, &t5_plain_names, settle_t5, NULL, "relu", T5, __VA_ARGS__), \
