@@ -411,7 +411,7 @@ static size_t place_of(const struct way *way, const uint32_t *ids)
 }
 
 /* Compute the contributions of the token's embedding, and of the position's and segment's. */
-static int begin_back(struct way *way, const uint32_t *ids)
+static int begin_back(struct way *way, const uint32_t *ids, const unsigned char *segments)
 {
     const struct config *c = way->config;
     size_t width = config_word_width(c), sum = c->projects_last ? width : c->n_embd;
@@ -426,7 +426,7 @@ static int begin_back(struct way *way, const uint32_t *ids)
     weights_embed_token(way->weights, token, ids[way->position]);
     scale_row(token, token, width, c->embedding_scale);
     weights_add_position(way->weights, PART_SENTENCE, place, place_of(way, ids));
-    weights_add_segment(way->weights, place, 0);
+    weights_add_segment(way->weights, place, segments ? segments[way->position] : 0);
     if (c->sinusoids)
         add_sinusoids((struct matrix){place, 1, c->n_embd, c->n_embd},
                       c->position_offset + way->position, c->sines);
@@ -554,7 +554,7 @@ int attribution_make(struct attribution *attribution, struct report *report,
                  logits_back(&way);
     for (size_t layer = way.config->n_layer; layer-- > 0 && !failed;)
         failed = layer_back(&way, layer);
-    failed = failed || begin_back(&way, sentence->ids) ||
+    failed = failed || begin_back(&way, sentence->ids, sentence->segments) ||
              report_add_strongest(report, report->tensors->made->tensor, 0, arena, err);
     arena_release(&way.scratch);
     return err_if(failed);

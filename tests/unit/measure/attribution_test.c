@@ -98,6 +98,15 @@ TEST_LOOP(an_earlier_position_is_that_of_the_whole_text, 5)
     ck_assert(fabs(attribution.sum - logit) < 1e-5);
 }
 
+TEST(the_second_text_of_a_pair_has_the_embedding_of_its_segment)
+{
+    static const unsigned char segments[] = {0, 0, 1, 1};
+    open("tests/golden-families/bert", "1,5,9,3");
+    pair.sentence.segments = segments;
+    ask(BY_PART);
+    ck_assert(fabs(attribution.logit - attribution.sum) < 1e-5);
+}
+
 /* --- under edits ------------------------------------------------------------------------------ */
 
 static double logit_of_pass(void)
