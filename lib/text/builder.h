@@ -25,7 +25,16 @@ struct folder;
 enum answer { ANSWER_NONE, ANSWER_NO, ANSWER_YES };
 
 /* Keys of tokenizer_config.json and special_tokens_map.json that name a token by its use. */
-enum { NAMED_TOKENS = 7 };
+enum named_token {
+    NAMED_BOS,
+    NAMED_EOS,
+    NAMED_UNK,
+    NAMED_SEP,
+    NAMED_PAD,
+    NAMED_CLS,
+    NAMED_MASK,
+    NAMED_TOKENS
+};
 
 /* tokenizer_config.json. A member that is null counts as absent. */
 struct tokenizer_config {
@@ -33,8 +42,9 @@ struct tokenizer_config {
     enum answer adds[TOKEN_ROLES];   /* add_bos_token, add_eos_token */
     enum answer prefixes;            /* add_prefix_space */
     enum answer legacy;
-    enum answer splits_special; /* split_special_tokens: special tokens are text */
-    const char *class;          /* tokenizer_class; "": none */
+    enum answer lowers, spaces, strips; /* do_lower_case, tokenize_chinese_chars, strip_accents */
+    enum answer splits_special;         /* split_special_tokens: special tokens are text */
+    const char *class;                  /* tokenizer_class; "": none */
     struct added_token *listed; /* [listed_count] added_tokens_decoder, in the file's order */
     size_t listed_count;
     struct added_token named[NAMED_TOKENS]; /* NULL bytes: not named; "": there is none */
@@ -74,7 +84,8 @@ void tokenizer_release(struct tokenizer *tokenizer);
 /* One kind of file each: tokenizer_json.c, sentencepiece.c, vocab_files.c. */
 typedef int tokenizer_filler(struct tokenizer *tokenizer, const struct folder *folder,
                              const char *name, struct err *err);
-tokenizer_filler tokenizer_fill_json, tokenizer_fill_sentencepiece, tokenizer_fill_vocab;
+tokenizer_filler tokenizer_fill_json, tokenizer_fill_sentencepiece, tokenizer_fill_vocab,
+    tokenizer_fill_bert;
 
 /* The types of pieces in SentencePiece's models, and of tokens in GGUF files. */
 enum sentencepiece_kind {

@@ -79,6 +79,7 @@ static const struct source {
     {"tokenizer.spm", tokenizer_fill_sentencepiece},
     {"vocab.json", tokenizer_fill_vocab},
     {"merges.txt", tokenizer_fill_vocab},
+    {"vocab.txt", tokenizer_fill_bert},
     {"added_tokens.json", NULL},
     {"special_tokens_map.json", NULL},
 };

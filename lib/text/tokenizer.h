@@ -1,6 +1,7 @@
 /* tokenizer.h: from a text to ids and back, by the first of these files in a model's folder:
  * `tokenizer.json`; `tokenizer.model`, SentencePiece's; `merges.txt` with `vocab.json`
- * (pipeline.h); `vocab.json` alone, words (words.c). A folder without any is served by ids.
+ * (pipeline.h); `vocab.json` alone, words (words.c); `vocab.txt`, BERT's. A folder without any is
+ * served by ids.
  *
  *     struct tokenizer *tokenizer = NULL;
  *     if (tokenizer_open(&tokenizer, folder, err)) ...
@@ -24,7 +25,7 @@ struct tokenizer;
 enum token_role { ROLE_BOS, ROLE_EOS, ROLE_MASK, TOKEN_ROLES }; /* of tokenizer_config.json */
 
 /* The names of all files of a tokenizer, here and in other programs, in the order of search. */
-enum { TOKENIZER_FILES = 8 };
+enum { TOKENIZER_FILES = 9 };
 
 const char *tokenizer_file_name(size_t index);
 

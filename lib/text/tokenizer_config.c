@@ -115,6 +115,9 @@ static int read_config(void *context, const struct json *root, struct err *err)
         read_answer(&config->adds[ROLE_EOS], root, "add_eos_token", err) ||
         read_answer(&config->prefixes, root, "add_prefix_space", err) ||
         read_answer(&config->legacy, root, "legacy", err) ||
+        read_answer(&config->lowers, root, "do_lower_case", err) ||
+        read_answer(&config->spaces, root, "tokenize_chinese_chars", err) ||
+        read_answer(&config->strips, root, "strip_accents", err) ||
         read_answer(&config->splits_special, root, "split_special_tokens", err) ||
         keep_text(&config->class, root, "tokenizer_class", reader->arena, err) ||
         (reader->parts & CONFIG_LISTED && read_listed(reader, root, err)))

@@ -305,17 +305,10 @@ static int read_word_piece(struct reader *reader, struct subword *model, struct 
 {
     struct field *fields = reader->model;
     const char *prefix = "##";
-    model->most_characters = 100;
     if (read_word_level(reader, model, err) || field_text(&fields[MODEL_PREFIX], &prefix, err) ||
-        field_integer(&fields[MODEL_MOST_CHARACTERS], 0, INT32_MAX, &model->most_characters, err) ||
-        word_trie_init(&model->trie, model->words, err))
+        field_integer(&fields[MODEL_MOST_CHARACTERS], 0, INT32_MAX, &model->most_characters, err))
         return -1;
-    model->has_rests = true;
-    for (; *prefix && model->has_rests; prefix++) {
-        model->rest = word_trie_step(&model->trie, model->rest, (unsigned char)*prefix);
-        model->has_rests = model->rest;
-    }
-    return 0;
+    return subword_find_rests(model, prefix, err);
 }
 
 /* Files of old versions do not name the model; other fields identify it. */

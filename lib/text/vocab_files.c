@@ -1,10 +1,13 @@
 /* vocab_files.c: vocab.json with merges.txt, for which the class of tokenizer_config.json selects
- * the stages; and vocab.json alone, whose words are found in a text (words.c). */
+ * the stages; vocab.json alone, whose words are found in a text (words.c); and vocab.txt, BERT's. */
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/names.h"
+#include "base/utf8.h"
+#include "format/json.h"
 #include "text/builder.h"
 #include "text/label.h"
 
@@ -116,4 +119,125 @@ int tokenizer_fill_vocab(struct tokenizer *tokenizer, const struct folder *folde
                    tokenizer_add_named(tokenizer, folder, err)
                ? -1
                : 0;
+}
+
+/* --- vocab.txt -------------------------------------------------------------------------------- */
+
+/* Classes of transformers that read it, without `Fast`; the last one has RoBERTa's tokens. */
+static const char *const bert_classes[] = {
+    "",
+    "BertTokenizer",
+    "PreTrainedTokenizer",
+    "TokenizersBackend",
+    "ConvBertTokenizer",
+    "DistilBertTokenizer",
+    "ElectraTokenizer",
+    "MobileBertTokenizer",
+    "MPNetTokenizer",
+};
+
+enum { BERT_CLASSES = sizeof bert_classes / sizeof *bert_classes };
+
+/* A word on each line. */
+static int read_lines(void *context, const struct file *file, struct err *err)
+{
+    struct word_table *words = &((struct tokenizer *)context)->set.words;
+    const char *at = file->bytes, *end = at + file->size;
+    size_t most = 1;
+    for (const char *byte = at; byte < end; byte++)
+        most += *byte == '\n';
+    words->form = WORD_TEXT;
+    if (word_table_begin(words, most, file->size, err))
+        return -1;
+    for (size_t line = 1; at < end; line++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        struct word word = {at, (size_t)((newline ? newline : end) - at)};
+        word.size -= word.size && at[word.size - 1] == '\r';
+        at = newline ? newline + 1 : end;
+        if (word.size && utf8_invalid_at(word.bytes, word.size) < word.size)
+            return err_set(err, "line %zu: expected a word in UTF-8", line);
+        if (word.size && word_table_add(words, word, line - 1, err))
+            return err_prefix(err, "line %zu", line);
+    }
+    return 0;
+}
+
+static int find_named(uint32_t *id, const struct tokenizer *tokenizer, enum named_token token,
+                      const char *path, struct err *err)
+{
+    const struct added_token *named = &tokenizer->config.named[token];
+    char shown[LABEL_EXCERPT_BYTES];
+    bool found = false;
+    if (token_set_find(&tokenizer->set, named->bytes, named->size, id, &found, err))
+        return -1;
+    return found ? 0
+                 : err_set(err, "'%s/vocab.txt': expected the special token '%s', found none", path,
+                           label_excerpt(shown, named->bytes, named->size));
+}
+
+/* Read the stages of BertTokenizer, as a tokenizer.json has them. */
+static int add_bert_stages(struct tokenizer *tokenizer, bool as_roberta, const char *path,
+                           struct err *err)
+{
+    static const char *const words[] = {
+        [ANSWER_NONE] = "null", [ANSWER_NO] = "false", [ANSWER_YES] = "true"};
+    const struct tokenizer_config *config = &tokenizer->config;
+    struct arena *arena = &tokenizer->arena;
+    struct json *stages = NULL;
+    struct buf text = {0};
+    uint32_t first = 0, last = 0;
+    if (find_named(&tokenizer->model.unknown, tokenizer, NAMED_UNK, path, err) ||
+        find_named(&first, tokenizer, NAMED_CLS, path, err) ||
+        find_named(&last, tokenizer, NAMED_SEP, path, err))
+        return -1;
+    buf_format(&text,
+               "{\"normalizer\": {\"type\": \"BertNormalizer\", \"lowercase\": %s, "
+               "\"handle_chinese_chars\": %s, \"strip_accents\": %s}, \"pre_tokenizer\": "
+               "{\"type\": \"BertPreTokenizer\"}, \"post_processor\": {\"type\": \"%s\", "
+               "\"cls\": [\"\", %u], \"sep\": [\"\", %u]}, \"decoder\": {\"type\": \"WordPiece\"}}",
+               words[config->lowers], words[config->spaces], words[config->strips],
+               as_roberta ? "RobertaProcessing" : "BertProcessing", first, last);
+    int failed =
+        buf_check(&text, err) || json_parse(&stages, text.bytes, text.size, err) ||
+        normalizers_read(&tokenizer->normalizers, json_member(stages, "normalizer"), arena, err) ||
+        pre_tokenizers_read(&tokenizer->pre_tokenizers, json_member(stages, "pre_tokenizer"), arena,
+                            err) ||
+        post_processor_read(&tokenizer->template, json_member(stages, "post_processor"), err) ||
+        decoders_read(&tokenizer->decoders, json_member(stages, "decoder"), arena, err);
+    json_free(stages);
+    buf_release(&text);
+    return err_if(failed || subword_find_rests(&tokenizer->model, "##", err));
+}
+
+int tokenizer_fill_bert(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
+                        struct err *err)
+{
+    static const char *const usual[][NAMED_TOKENS] = {
+        {"", "", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"},
+        {"<s>", "</s>", "[UNK]", "</s>", "<pad>", "<s>", "<mask>"}};
+    static const char fast[] = "Fast";
+    struct tokenizer_config *config = &tokenizer->config;
+    char shown[LABEL_EXCERPT_BYTES];
+    size_t index = 0;
+    subword_init(&tokenizer->model, &subword_rows[SUBWORD_WORD_PIECE], &tokenizer->set.words);
+    if (tokenizer_config_read(tokenizer, folder, CONFIG_LISTED | CONFIG_NAMED, err))
+        return -1;
+    size_t size = strlen(config->class);
+    size -= name_ends_in(config->class, fast) ? sizeof fast - 1 : 0;
+    if (!names_find(&index, NAMES_LIST(bert_classes), config->class, size))
+        return err_unsupported(err,
+                               "'%s/tokenizer_config.json': tokenizer_class: expected a class with "
+                               "vocab.txt, such as BertTokenizer or MPNetTokenizer, found '%s'",
+                               folder->path,
+                               label_excerpt(shown, config->class, strlen(config->class)));
+    bool as_roberta = index + 1 == BERT_CLASSES;
+    for (enum named_token i = 0; i < NAMED_TOKENS; i++)
+        if (!config->named[i].bytes)
+            config->named[i] = (struct added_token){.bytes = usual[as_roberta][i],
+                                                    .size = strlen(usual[as_roberta][i]),
+                                                    .left_strip = as_roberta && i == NAMED_MASK};
+    return err_if(folder_read(folder, name, read_lines, tokenizer, err) ||
+                  tokenizer_add_listed(tokenizer, folder, err) ||
+                  tokenizer_add_named(tokenizer, folder, err) ||
+                  add_bert_stages(tokenizer, as_roberta, folder->path, err));
 }

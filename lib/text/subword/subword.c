@@ -13,13 +13,26 @@ enum { BYTE_NAME_BYTES = 8 };
 void subword_init(struct subword *model, const struct subword_row *row,
                   const struct word_table *words)
 {
-    *model = (struct subword){.row = row, .words = words, .unknown = BPE_NONE};
+    *model =
+        (struct subword){.row = row, .words = words, .unknown = BPE_NONE, .most_characters = 100};
 }
 
 void subword_release(struct subword *model)
 {
     bpe_release(&model->bpe);
     word_trie_release(&model->trie);
+}
+
+int subword_find_rests(struct subword *model, const char *prefix, struct err *err)
+{
+    if (word_trie_init(&model->trie, model->words, err))
+        return -1;
+    model->has_rests = true;
+    for (; *prefix && model->has_rests; prefix++) {
+        model->rest = word_trie_step(&model->trie, model->rest, (unsigned char)*prefix);
+        model->has_rests = model->rest;
+    }
+    return 0;
 }
 
 void subword_find_bytes(uint32_t ids[256], const struct word_table *words)

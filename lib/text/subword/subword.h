@@ -60,6 +60,9 @@ void subword_release(struct subword *model);
 int subword_encode_words(const struct subword *model, struct encoder *encoder,
                          const struct text_piece *piece, struct err *err);
 
+/* WordPiece: make the trie of the words, and find the node of the prefix of rests (##). */
+int subword_find_rests(struct subword *model, const char *prefix, struct err *err);
+
 /* Set the ids of <0x00> to <0xFF>, BPE_NONE for those that are not in the vocabulary. */
 void subword_find_bytes(uint32_t ids[256], const struct word_table *words);
 
