@@ -634,7 +634,7 @@ int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokeniz
     for (size_t i = 0; tokens && i < tokenized->count; i++) { /* text of the ids */
         uint32_t id = tokenized->tokens[i].id;
         size_t start = wording_add(&text, tokenizer, id);
-        tokens[i] = (struct token){id, start, text.size};
+        tokens[i] = (struct token){id, false, start, text.size};
     }
     whole.text = text.bytes;
     whole.size = text.size;

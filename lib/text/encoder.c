@@ -81,7 +81,7 @@ void encoder_drop(struct encoder *encoder, const struct text_piece *piece, struc
     if (count == 1 && place.start == place.end)
         return; /* inserted by a step: no character of the text is lost */
     if (!encoder->list->dropped_count)
-        encoder->list->dropped_first = (struct token){0, place.start, place.end};
+        encoder->list->dropped_first = (struct token){0, false, place.start, place.end};
     encoder->list->dropped_count += count;
 }
 

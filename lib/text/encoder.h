@@ -82,7 +82,7 @@ static inline int encoder_add(struct encoder *encoder, const struct text_piece *
     struct text_range place = {0};
     if (!encoder->list->only_ids)
         place = aligned_text_place(piece->text, range, &encoder->hint);
-    return token_list_add(encoder->list, (struct token){id, place.start, place.end, start > 0},
+    return token_list_add(encoder->list, (struct token){id, start > 0, place.start, place.end},
                           err);
 }
 

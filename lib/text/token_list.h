@@ -2,7 +2,7 @@
  * to a sink in portions, so that a text of any size needs little memory.
  *
  *     struct token_list list = {.sink = sink};     (NULL: keep them)
- *     if (token_list_add(&list, (struct token){id, start, end}, err)) ...
+ *     if (token_list_add(&list, (struct token){id, false, start, end}, err)) ...
  *     if (sink ? token_list_flush(&list, err) : token_list_keep(&list, &tokens, &arena, err)) ...
  *     token_list_release(&list);
  */
@@ -16,9 +16,9 @@
 
 struct token {
     uint32_t id;
+    bool joins;   /* not the first token of its piece, which is a word or a punctuation mark */
     size_t start; /* byte offsets into the text: [start, end) */
     size_t end;
-    bool joins; /* not the first token of its piece, which is a word or a punctuation mark */
 };
 
 struct tokens {

@@ -349,7 +349,7 @@ static int add_ids(struct token_list *list, const uint32_t *ids, size_t count, s
                    struct err *err)
 {
     for (size_t i = 0; i < count; i++)
-        if (token_list_add(list, (struct token){ids[i], place, place}, err))
+        if (token_list_add(list, (struct token){ids[i], false, place, place}, err))
             return -1;
     return 0;
 }

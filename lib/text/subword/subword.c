@@ -116,7 +116,7 @@ static int find_all(const struct subword *model, struct token_list *found, const
             found->count = 0;
         if (!end)
             return 0;
-        if (token_list_add(found, (struct token){id, at, end}, err))
+        if (token_list_add(found, (struct token){id, false, at, end}, err))
             return -1;
     }
     return 0;
@@ -405,12 +405,12 @@ static int add_unknown_range(const struct subword *model, struct encoder *encode
 {
     char shown[LABEL_EXCERPT_BYTES];
     const char *bytes = piece->text->bytes + piece->range.start;
-    struct token token = {model->unknown, range.start, range.end};
+    struct token token = {model->unknown, false, range.start, range.end};
     bool all = true; /* true if every byte has a token */
     for (size_t i = range.start; i < range.end; i++)
         all = all && model->byte_ids[(unsigned char)bytes[i]] != BPE_NONE;
     for (size_t i = range.start; all && i < range.end; i++) {
-        struct token byte = {model->byte_ids[(unsigned char)bytes[i]], i, i + 1};
+        struct token byte = {model->byte_ids[(unsigned char)bytes[i]], false, i, i + 1};
         if (add_kept(encoder, piece, kept, byte, err))
             return -1;
     }
@@ -463,7 +463,7 @@ static int add_steps(const struct subword *model, struct encoder *encoder,
         while (id == BPE_NONE && model->fuses_unknown && end < to && *step == BPE_NONE)
             end = end_of(model, bytes, to, end, *step++);
         struct text_range range = {at, end};
-        struct token token = {id, at, end};
+        struct token token = {id, false, at, end};
         if (id == BPE_NONE ? add_unknown_range(model, encoder, piece, range, &kept, err)
                            : add_kept(encoder, piece, &kept, token, err))
             return -1;

@@ -109,7 +109,8 @@ TEST(axes_name_their_labels)
 
 TEST(texts_cannot_end_their_element)
 {
-    static const struct token tokens[] = {{0, 0, 12}, {1, 12, 15}, {2, 15, 16}};
+    static const struct token tokens[] = {
+        {0, false, 0, 12}, {1, false, 12, 15}, {2, false, 15, 16}};
     static const struct label labels[] = {{"</script><b>", "0", "</script><b>"},
                                           {"\xe2\x80\xa8", "1", "\xe2\x80\xa8"},
                                           {"é\xe2\x80\xa9", "2", "é\xe2\x80\xa9"}};

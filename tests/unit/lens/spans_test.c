@@ -30,7 +30,7 @@ static struct tokenized read_cut(const char *cut, bool own)
     for (const char *part = cut; *part;) {
         size_t size = strcspn(part, "|");
         size_t blank = !own && *part == ' ';
-        tokens[count] = (struct token){0, text.size + blank, text.size + size};
+        tokens[count] = (struct token){0, false, text.size + blank, text.size + size};
         labels[count++] = (struct label){"token", "token", "token"};
         buf_bytes(&text, part, size);
         part += size + (part[size] == '|');
@@ -97,7 +97,8 @@ TEST(subwords_of_a_word_are_merged)
 TEST(tokens_with_the_same_span_are_one_word)
 {
     struct tokenized tokenized = read_cut("!|s\xcc\xa3\xcc\x87|?| b", true);
-    static const struct token tokens[] = {{0, 0, 1}, {0, 1, 6}, {0, 1, 6}, {0, 6, 7}, {0, 7, 9}};
+    static const struct token tokens[] = {
+        {0, false, 0, 1}, {0, false, 1, 6}, {0, false, 1, 6}, {0, false, 6, 7}, {0, false, 7, 9}};
     static const struct label labels[COUNT(tokens)] = {
         {"!", "!", "!"}, {"", "", ""}, {"", "", ""}, {"?", "?", "?"}, {"b", "b", "b"}};
     tokenized.tokens = tokens;
@@ -110,7 +111,8 @@ TEST(tokens_with_the_same_span_are_one_word)
 TEST(tokens_with_the_same_span_in_a_script_without_spaces_are_one_word)
 {
     struct tokenized tokenized = read_cut("我|㌀|爱", true);
-    static const struct token tokens[] = {{0, 0, 3}, {0, 3, 6}, {0, 3, 6}, {0, 6, 9}};
+    static const struct token tokens[] = {
+        {0, false, 0, 3}, {0, false, 3, 6}, {0, false, 3, 6}, {0, false, 6, 9}};
     static const struct label labels[COUNT(tokens)] = {
         {"", "", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}};
     tokenized.tokens = tokens;
@@ -123,7 +125,8 @@ TEST(tokens_with_the_same_span_in_a_script_without_spaces_are_one_word)
 TEST(a_blank_that_replaces_a_joiner_does_not_split_a_character)
 {
     struct tokenized tokenized = read_cut("🏳️‍|🌈|!", true);
-    static const struct token tokens[] = {{0, 0, 7}, {0, 10, 10}, {0, 10, 14}, {0, 14, 15}};
+    static const struct token tokens[] = {
+        {0, false, 0, 7}, {0, false, 10, 10}, {0, false, 10, 14}, {0, false, 14, 15}};
     static const struct label labels[COUNT(tokens)] = {
         {"", "", ""}, {"␣", "␣", " "}, {"", "", ""}, {"!", "!", "!"}};
     tokenized.tokens = tokens;

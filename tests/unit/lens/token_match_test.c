@@ -73,7 +73,7 @@ TEST(a_token_is_found_by_text_label_or_index)
 
 TEST(a_table_has_the_bytes_of_tokens_that_are_not_text)
 {
-    static const struct token tokens[] = {{7, 0, 3}, {8, 3, 4}, {9, 4, 5}};
+    static const struct token tokens[] = {{7, false, 0, 3}, {8, false, 3, 4}, {9, false, 4, 5}};
     static const struct token_bytes bytes[] = {{" is", 3}, {"\xc3", 1}, {"\0", 1}};
     const struct tokenized own = {.text = " is\xc3",
                                   .size = 5,

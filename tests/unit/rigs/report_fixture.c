@@ -22,7 +22,7 @@ static const struct label numbers[NUMBERS] = {
 /* Life is Life */
 
 static const char life_text[] = "Life is Life";
-static const struct token life_tokens[] = {{0, 0, 4}, {1, 5, 7}, {0, 8, 12}};
+static const struct token life_tokens[] = {{0, false, 0, 4}, {1, false, 5, 7}, {0, false, 8, 12}};
 static const struct label life_labels[] = {
     {"Life", "0:Life", "Life"}, {"is", "1:is", "is"}, {"Life", "2:Life", "Life"}};
 
@@ -80,9 +80,9 @@ const struct report fixture_selected = {.model = "life",
 /* Tokens with special characters; é is two tokens of one byte. */
 
 static const char odd_text[] = "the,\"\n爱🍰theé";
-static const struct token odd_tokens[] = {{7, 0, 3},   {1, 3, 4},   {2, 4, 5},
-                                          {3, 5, 6},   {4, 6, 9},   {5, 9, 13},
-                                          {7, 13, 16}, {8, 16, 17}, {9, 17, 18}};
+static const struct token odd_tokens[] = {
+    {7, false, 0, 3},  {1, false, 3, 4},   {2, false, 4, 5},   {3, false, 5, 6},  {4, false, 6, 9},
+    {5, false, 9, 13}, {7, false, 13, 16}, {8, false, 16, 17}, {9, false, 17, 18}};
 static const struct label odd_labels[] = {{"the", "0:the", "the"},     {",", "1:,", ","},
                                           {"\"", "2:\"", "\""},        {"↵", "3:↵", "\n"},
                                           {"爱", "4:爱", "爱"},        {"🍰", "5:🍰", "🍰"},
@@ -113,7 +113,7 @@ const struct report fixture_odd = {.model = "o\"dd",
 
 /* Weights of two ids over three words */
 
-static const struct token id_tokens[] = {{3, 0, 0}, {11, 0, 0}};
+static const struct token id_tokens[] = {{3, false, 0, 0}, {11, false, 0, 0}};
 static const struct label id_labels[] = {{"3", "0:3", "3"}, {"11", "1:11", "11"}};
 static const float cross_weights[1][2][3] = {{{0.5f, 0.25f, 0.25f}, {0, 0, 1}}};
 static const float cross_keys[1][3][1] = {{{1}, {-2}, {1}}};

@@ -29,7 +29,7 @@ static int take(void *context, const struct token *tokens, size_t count, struct 
 static int add(struct token_list *list, size_t count, struct err *err)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (token_list_add(list, (struct token){i, i, i + 1}, err))
+        if (token_list_add(list, (struct token){i, false, i, i + 1}, err))
             return -1;
     return 0;
 }

@@ -62,8 +62,9 @@ static void expect_cutting(const struct cutting *cutting)
 TEST(tokens_have_ids_and_positions)
 {
     static const char text[] = "Life is short, eat dessert first";
-    static const struct token expected[] = {{0, 0, 4},   {4, 5, 7},   {5, 8, 13},
-                                            {2, 15, 18}, {1, 19, 26}, {3, 27, 32}};
+    static const struct token expected[] = {{0, false, 0, 4},   {4, false, 5, 7},
+                                            {5, false, 8, 13},  {2, false, 15, 18},
+                                            {1, false, 19, 26}, {3, false, 27, 32}};
     struct tokenizer vocabulary = {0};
     struct arena arena = {0};
     struct tokens tokens = {0};
