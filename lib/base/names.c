@@ -105,7 +105,8 @@ void nearest_offer_bytes(struct nearest *nearest, const char *name, size_t name_
     steps = prefix ? num_min(steps, 1) : longer ? num_min(steps, nearest->limit) : steps;
     if (steps > nearest->steps)
         return;
-    size_t exactly = distance(nearest->word, nearest->size, characters, count, true);
+    size_t exactly = 2 * distance(nearest->word, nearest->size, characters, count, true);
+    exactly -= exactly && begins(word, nearest->size, characters, count, 1); /* --pairx: --pair */
     if (steps == nearest->steps && exactly >= nearest->exactly)
         return;
     nearest->name = name;
