@@ -122,13 +122,13 @@ struct config {
     size_t d_k, d_v;        /* of one head */
     size_t d_out;           /* of attention alone: columns of W_O */
     size_t n_inner;         /* hidden channels of the MLP */
-    size_t n_encoder_inner; /* of the encoder; 0: the same */
     enum activation activation;
-    bool xielu;            /* instead: xIELU, which has parameters in each layer */
-    float embedding_scale; /* factor of token embeddings */
-    bool sinusoids;        /* sinusoidal positions; else learned ones, if any */
-    enum sines sines;      /* their order */
-    float epsilon;         /* of the layer norms */
+    size_t n_encoder_inner; /* of the encoder; 0: the same */
+    bool xielu;             /* instead: xIELU, which has parameters in each layer */
+    float embedding_scale;  /* factor of token embeddings */
+    bool sinusoids;         /* sinusoidal positions; else learned ones, if any */
+    enum sines sines;       /* their order */
+    float epsilon;          /* of the layer norms */
     enum block_style style;
     bool final_norm;              /* after the last layer */
     float scale;                  /* of the scores */

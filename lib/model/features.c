@@ -44,8 +44,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(n_encoder_layer, \
           FEATURE(c->n_encoder_layer > 0, "an encoder", RUN | EXPLAIN | CIRCUITS)) \
     FIELD(n_head, NONE) FIELD(n_kv_head, NONE) FIELD(d_k, NONE) FIELD(d_v, NONE) \
-    FIELD(d_out, NONE) FIELD(n_inner, NONE) FIELD(n_encoder_inner, NONE) \
-    FIELD(activation, NONE) FIELD(xielu, NONE) \
+    FIELD(d_out, NONE) FIELD(n_inner, NONE) \
+    FIELD(activation, NONE) FIELD(n_encoder_inner, NONE) FIELD(xielu, NONE) \
     FIELD(embedding_scale, NONE) \
     FIELD(sinusoids, NONE) FIELD(sines, NONE) FIELD(epsilon, NONE) FIELD(style, NONE) \
     FIELD(final_norm, NONE) \

@@ -1,5 +1,6 @@
 /* vocab_files.c: vocab.json with merges.txt, for which the class of tokenizer_config.json selects
- * the stages; vocab.json alone, whose words are found in a text (words.c); and vocab.txt, BERT's. */
+ * the stages; vocab.json alone, whose words are found in a text; and vocab.txt, BERT's.
+ */
 
 #include <string.h>
 

@@ -11,8 +11,8 @@
 static const char *const names[] = {
     "embedding", "source_embedding",
     "enc.resid_pre", "enc.ln_1", "enc.q", "enc.k", "enc.v", "enc.scores", "enc.masked",
-    "enc.weights", "enc.context", "enc.attn_out", "enc.resid_mid", "enc.ln_2", "enc.mlp_act",
-    "enc.mlp_out", "enc.resid_post", "enc.ln_f",
+    "enc.weights", "enc.context", "enc.attn_out", "enc.resid_mid", "enc.ln_2", "enc.mlp_gate",
+    "enc.mlp_up", "enc.mlp_act", "enc.mlp_out", "enc.resid_post", "enc.ln_f",
     "resid_pre", "ln_1", "q_pre", "k_pre", "q", "k", "v", "scores", "softmax", "masked", "weights",
     "context", "attn_out", "ln_1_post", "resid_mid", "ln_cross", "cross_q", "cross_k", "cross_v",
     "cross_scores", "cross_masked", "cross_weights", "cross_context", "cross_out", "resid_cross",

@@ -99,11 +99,12 @@ static void expect_decoded(const struct tokenizer *tokenizer, const struct json 
 }
 
 /* Texts with user-defined tokens of sentencepiece-bpe that GGUF finds and SentencePiece does not,
- * because it has already replaced blanks with ▁. */
-static bool has_defined_blanks(const char *text)
+ * because it has already replaced blanks with ▁; and one whose words are too long for bert-like, a
+ * limit that GGUF does not have. */
+static bool differs_in_gguf(const char *text)
 {
-    return text[0] == 'x' || strstr(text, "a b") || strstr(text, " x") || strstr(text, "▁x") ||
-           strstr(text, "a▁b");
+    return strstr(text, "aaaaaaaaaaaaaaaaaaaaa") || text[0] == 'x' || strstr(text, "a b") ||
+           strstr(text, " x") || strstr(text, "▁x") || strstr(text, "a▁b");
 }
 
 static void expect_case(const struct pair *pair, const char *line, size_t size)
@@ -113,7 +114,7 @@ static void expect_case(const struct pair *pair, const char *line, size_t size)
     const char *text = NULL;
     ck_assert_msg(!json_parse(&json, line, size, &err), "%s", err.text);
     ck_assert(json_get_text(json_member(json, "text"), &text));
-    if (pair->in_gguf && has_defined_blanks(text)) {
+    if (pair->in_gguf && differs_in_gguf(text)) {
         json_free(json);
         return;
     }
