@@ -40,7 +40,7 @@ static int properties_of(const struct config *c, size_t layer)
     return 0 PROPERTIES(VALUE);
 }
 
-/* An axis of a shape. If the first has no elements, there is no such parameter. */
+/* The axes of shapes. A model lacks a parameter whose first axis has the size 0. */
 enum axis {
     AXIS_NONE,
     AXIS_ONE,
