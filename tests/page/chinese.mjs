@@ -164,7 +164,7 @@ await test('a lesson has both languages, whichever it was written in', async () 
         await withPage(path, async (page) => {
             const open = await page.evaluate(() => location.hash);
             same('', open);
-            for (const step of [0, 3, 8, 11]) {
+            for (const step of [0, 3, 8, 11, 12]) {
                 await go(page, `sentence=${step}&lang=${lang}`);
                 words.push(await page.title(), await page.innerText('#lesson'));
             }

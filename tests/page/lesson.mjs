@@ -44,7 +44,7 @@ function numbersOf(tensors, name) {
 
 await test('every step has the text of the command `lesson`', () =>
     withPage(path, async (page) => {
-        same(12, await page.locator('#sentence option').count());
+        same(lines.length + 1, await page.locator('#sentence option').count()); // the last is the walk
         for (let step = 1; step <= lines.length; step++) {
             await page.selectOption('#sentence', String(step - 1));
             const text = said(String(step));
@@ -133,7 +133,7 @@ async function walk(page) {
 
 await test('the walk visits every tensor that a forward pass announces, in order', () =>
     withPage(path, async (page) => {
-        await page.selectOption('#sentence', '11');
+        await page.selectOption('#sentence', String(lines.length));
         const { tensors } = json('-s', LIFE, '--show', 'all');
         const expected = Object.keys(tensors).map((name) =>
             name.replace(/^h\.(\d+)\.(.*)$/, '$2 · layer $1'),
@@ -157,7 +157,7 @@ await test('the walk of a lesson accepts any model and text', async () => {
     const other = join(scratch, 'other.html');
     execFileSync(attn, ['lesson', '-m', 'life-4-heads', '-s', 'Life is short', '-o', other]);
     await withPage(other, async (page) => {
-        await page.selectOption('#sentence', '11');
+        await page.selectOption('#sentence', String(lines.length));
         same('“Life is short”', await page.locator('.told > .quiet').innerText());
         yes((await walk(page)).includes('attn_out · layer 0'), 'no attention');
     });
@@ -215,7 +215,7 @@ const wordsOf = (page) =>
 const numbersShown = (page) =>
     page.evaluate(() => [
         ...window.drawn,
-        ...[...document.querySelectorAll('.arithmetic td')].map((one) => one.textContent),
+        ...[...document.querySelectorAll('.arithmetic td, .marked b')].map((one) => one.textContent),
     ]);
 
 await test('each step shows every number of its text, with its decimals', () =>

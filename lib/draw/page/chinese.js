@@ -84,6 +84,8 @@ const CHINESE = {
     'encoder: output of the attention layer': '编码器：注意力层的输出',
     'encoder: residual stream after attention': '编码器：注意力之后的残差流',
     'encoder: second layer norm': '编码器：第二个层归一化',
+    'encoder: gate of the MLP, before the activation': '编码器：激活函数之前的 MLP 门',
+    'encoder: input that the gate multiplies': '编码器：与门相乘的输入',
     'encoder: hidden channels of the MLP, after the activation': '编码器：激活函数之后的 MLP 隐藏通道',
     'encoder: output of the MLP': '编码器：MLP 的输出',
     'encoder: residual stream after the block': '编码器：本层之后的残差流',
@@ -120,6 +122,10 @@ const CHINESE = {
     'output of the cross-attention layer': '交叉注意力层的输出',
     'residual stream after cross-attention': '交叉注意力之后的残差流',
     'second layer norm': '第二个层归一化',
+    'logits of the experts, before any is chosen': '选择之前各专家的 logits',
+    "factors of the experts' outputs, 0 for those that are not chosen":
+        '各专家输出的系数，未被选中的为 0',
+    'output of the shared expert, which all tokens have': '所有词元共用的专家的输出',
     'gate of the MLP, before the activation': '激活函数之前的 MLP 门',
     'input that the gate multiplies': '与门相乘的输入',
     'hidden channels of the MLP, after the activation': '激活函数之后的 MLP 隐藏通道',
@@ -127,7 +133,12 @@ const CHINESE = {
     'norm of mlp_out': 'mlp_out 的归一化',
     'residual stream after the block': '本层之后的残差流',
     'final layer norm': '最后的层归一化',
-    'logits of the next token': '下一个词元的 logits',
+    'input of the unembedding of a masked model: a dense layer and its norm':
+        '掩码语言模型的解嵌入的输入：全连接层及其归一化',
+    'dense layer of the first token': '第一个词元的全连接层',
+    'logit of each token: whether it was replaced': '每个词元的 logit：它是否被替换过',
+    'logits of the next token (of a masked model: of the token itself)':
+        '下一个词元的 logits（掩码语言模型：该词元本身的 logits）',
 
     // the head of the page (main.js, body.html)
     '# layer': '# 层',
