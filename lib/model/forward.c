@@ -422,19 +422,19 @@ static enum pass_state apply_xielu(struct pass *pass, size_t layer, struct matri
 static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                            struct matrix y)
 {
-    const enum activation activation = rule->activation;
-    struct matrix hidden = matrix_columns(pass->scratch.hidden, 0, rule->inner);
-    struct matrix up = matrix_columns(pass->scratch.up, 0, rule->inner);
-    bool apart = rule->clamp > 0 || pass_watches(pass, SITE_MLP_GATE, layer) ||
-                 pass_edits(pass, SITE_MLP_GATE, layer);
     if (rule->mixture)
         return mixture(pass, rule, layer, y);
+    const enum activation activation = rule->activation;
+    struct matrix hidden = matrix_columns(pass->scratch.hidden, 0, rule->inner);
+    bool apart = rule->clamp > 0 || pass_watches(pass, SITE_MLP_GATE, layer) ||
+                 pass_edits(pass, SITE_MLP_GATE, layer);
     if (!rule->gated) {
         PASS_TRY(product(pass, SLOT_UP, layer, hidden, y, activation));
         if (rule->xielu)
             PASS_TRY(apply_xielu(pass, layer, hidden));
         return tap_rows(pass, SITE_MLP_ACT, layer, hidden);
     }
+    struct matrix up = matrix_columns(pass->scratch.up, 0, rule->inner);
     PASS_TRY(product(pass, SLOT_GATE, layer, hidden, y, apart ? ACTIVATION_NONE : activation));
     PASS_TRY(tap_rows(pass, SITE_MLP_GATE, layer, hidden));
     PASS_TRY(product(pass, SLOT_UP, layer, up, y, ACTIVATION_NONE));
