@@ -62,11 +62,13 @@ int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
 
 /* --- edits and the texts that supply their values --------------------------------------------- */
 
-/* Read a text, in the template of --chat, and its source (NULL: none) as tokens. */
+/* Read a text, in the template of --chat, and its source (NULL: none) as tokens. If the model has
+ * no tokenizer, the source is a list of ids. */
 static int read_texts(struct text_pair *pair, const struct viewer *viewer, struct input input,
                       const char *source, struct arena *arena, struct err *err)
 {
-    const struct input other = input_of(source, NULL);
+    const struct input other =
+        viewer->tokenizer ? input_of(source, NULL) : (struct input){.ids = source};
     return err_if(input_wrap(&input, viewer->chat, arena, err) ||
                   viewer_read(viewer, pair, input.text || input.ids ? &input : NULL,
                               source ? &other : NULL, arena, err));

@@ -79,8 +79,9 @@ stage() { # WHAT COMMAND...
 }
 
 # The arm64 program and the program for this processor write the same tensors. LIBXSMM_TARGET=skx:
-# without bf16 instructions, which add in another order.
+# without bf16 instructions, which add in another order. An encoder reads ids, too.
 same_bits() { # MODEL OPTION...
+    ! grep -qs '"is_encoder_decoder": true' "$1/config.json" || set -- "$@" --source 4,3,2,1
     for program in "$native" "$build/run/attn-cli"; do
         LIBXSMM_TARGET=skx "$program" run -m "$@" --show all --force \
             -o "$scratch/bits.safetensors" || return

@@ -43,6 +43,13 @@ def models(name):
     return found
 
 
+def options(model):
+    """The model, and ids for the encoder of a decoder."""
+    path = os.path.join(ROOT, model or "", "config.json")
+    two = model and os.path.exists(path) and json.load(open(path)).get("is_encoder_decoder")
+    return (["-m", model] if model else []) + (["--source", "3,1,4,2"] if two else [])
+
+
 def cases():
     """(name, format, arguments) of every line of cases.txt, for each of its models."""
     for line in open(os.path.join(HERE, "cases.txt"), encoding="utf-8"):
@@ -50,7 +57,7 @@ def cases():
             name, which, form, arguments = (part.strip() for part in line.split("|", 3))
             for model in models(which):
                 suffix = "/" + os.path.basename(model) if which in MODELS else ""
-                yield name + suffix, form, shlex.split(arguments) + (["-m", model] if model else [])
+                yield name + suffix, form, shlex.split(arguments) + options(model)
 
 
 def number(text):
