@@ -288,7 +288,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     struct head_survey *survey = &own->survey;
     uint32_t bos = 0;
     bool has_bos = false;
-    struct special_ids special = {.after_count = 0};
+    struct text_templates special = {0};
     *survey = (struct head_survey){.viewer = viewer,
                                    .scores = &own->scores,
                                    .seed = (uint64_t)driver->current.mechanism.seed,
@@ -303,7 +303,8 @@ static int open(void *state, struct driver *driver, struct err *err)
          tokenizer_find_begin(&bos, &has_bos, viewer->tokenizer, &viewer->model.folder, err)) ||
         (viewer->tokenizer && tokenizer_special(&special, viewer->tokenizer, err)))
         return -1;
-    survey->sep = special.after_count ? (long long)special.after[0] : -1;
+    size_t sep = text_template_before(&special.single) + 1; /* the token after a text */
+    survey->sep = sep < special.single.count ? (long long)special.single.parts[sep].id : -1;
     /* The beginning-of-text token: that of the tokenizer, else that of the config. */
     survey->bos = has_bos ? (long long)bos : viewer->tokenizer ? -1 : viewer->model.config.bos_id;
     return head_survey_open(survey, &driver->session.arena, err);

@@ -144,17 +144,15 @@ static void tell_roles(struct info *info)
 /* Add the tokens that the tokenizer adds before and after a text. */
 static void tell_around(struct info *info)
 {
-    struct special_ids special = {0};
+    struct text_templates special = {0};
     struct buf row = {0};
     tokenizer_special(&special, info->tokenizer, info->err);
-    for (size_t i = 0; i < special.before_count; i++) {
-        add_token(info, &row, special.before[i]);
-        buf_char(&row, ' ');
-    }
-    buf_text(&row, special.before_count || special.after_count ? "TEXT" : "nothing");
-    for (size_t i = 0; i < special.after_count; i++) {
-        buf_char(&row, ' ');
-        add_token(info, &row, special.after[i]);
+    for (size_t i = 0; i < special.single.count; i++) {
+        buf_text(&row, i ? " " : "");
+        if (special.single.parts[i].kind == TEMPLATE_SPECIAL)
+            add_token(info, &row, special.single.parts[i].id);
+        else
+            buf_text(&row, special.single.count > 1 ? "TEXT" : "nothing");
     }
     tell_buf(info, "added to text", "add_special", &row);
 }

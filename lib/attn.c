@@ -216,7 +216,7 @@ static void find_begin(struct attn_model *model)
     const struct tokenizer *tokenizer = model->viewer.tokenizer;
     uint32_t begin = 0;
     bool found = false;
-    struct special_ids special = {.before_count = 0};
+    struct text_templates special = {0};
     struct err none = {0};
     model->begin = SIZE_MAX;
     model->viewer.reads_any_length = true; /* of attn_encode; runs check the length */
@@ -225,7 +225,8 @@ static void find_begin(struct attn_model *model)
         tokenizer_special(&special, tokenizer, &none) || !found)
         return;
     model->begin = begin;
-    model->adds_begin = special.before_count && special.before[0] == begin;
+    model->adds_begin =
+        special.single.parts[0].kind == TEMPLATE_SPECIAL && special.single.parts[0].id == begin;
 }
 
 struct attn_model *attn_open(const char *name, size_t threads, struct attn_error *error)

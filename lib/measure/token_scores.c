@@ -139,11 +139,11 @@ struct reading {
     size_t count, tokens;
     struct score_target *targets; /* [target_count] in the order of their windows */
     size_t target_count;
-    struct matrix rows;         /* [target_count, C] */
-    size_t filled;              /* rows */
-    struct special_ids special; /* of a masked model */
-    size_t best_count;          /* of any text */
-    struct likely *best;        /* [target_count, best_count]; it outlives the pass */
+    struct matrix rows;            /* [target_count, C] */
+    size_t filled;                 /* rows */
+    struct text_templates special; /* of a masked model */
+    size_t best_count;             /* of any text */
+    struct likely *best;           /* [target_count, best_count]; it outlives the pass */
     struct arena pass;
 };
 
@@ -206,15 +206,14 @@ static int add_target(struct reading *reading, size_t token, size_t row, uint32_
     return 0;
 }
 
-static bool is_special(const struct special_ids *special, uint32_t id)
+static bool is_special(const struct text_templates *special, uint32_t id)
 {
+    const struct text_template *templates[] = {&special->single, &special->pair};
     bool found = false;
-    for (size_t i = 0; i < special->before_count; i++)
-        found |= special->before[i] == id;
-    for (size_t i = 0; i < special->after_count; i++)
-        found |= special->after[i] == id;
-    for (size_t i = 0; i < special->pair.count; i++)
-        found |= special->pair.parts[i].kind == PAIR_SPECIAL && special->pair.parts[i].id == id;
+    for (size_t t = 0; t < 2; t++)
+        for (size_t i = 0; i < templates[t]->count; i++)
+            found |=
+                templates[t]->parts[i].kind == TEMPLATE_SPECIAL && templates[t]->parts[i].id == id;
     return found;
 }
 

@@ -64,7 +64,7 @@ struct tokenizer {
     struct normalizer *normalizers;
     struct pre_tokenizer *pre_tokenizers;
     struct subword model;
-    struct special_ids template; /* post-processor: ids around a text and a pair */
+    struct text_templates templates; /* of the post-processor */
     struct decoder_step *decoders;
     bool is_spelt;        /* pieces come in GPT-2's alphabet, because a step follows ByteLevel */
     long long truncation; /* number of tokens to which other programs cut a text; 0: no limit */
@@ -74,7 +74,7 @@ struct tokenizer {
     struct arena arena;
 
     bool spells_special;        /* set by users: special tokens in a text are text, */
-    struct special_ids special; /* and these ids are put around texts */
+    struct text_templates used; /* and tokens around texts */
 };
 
 /* Fill a tokenizer from the first supported file of the folder. On failure nothing is held. */

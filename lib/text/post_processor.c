@@ -30,16 +30,6 @@ static int read_id(uint32_t *id, const char *field, const struct json *value, st
     return 0;
 }
 
-/* Flags change positions of tokens, which are known here anyway. */
-static int read_flags(struct special_ids *ids, const struct json *value, struct err *err)
-{
-    bool flag;
-    (void)ids;
-    return err_if(json_bool(value, "add_prefix_space", &flag, err) ||
-                  json_bool(value, "trim_offsets", &flag, err) ||
-                  json_bool(value, "use_regex", &flag, err));
-}
-
 /* "cls": ["<s>", 0] */
 static int read_token(uint32_t *id, const struct json *value, const char *field, struct err *err)
 {
@@ -50,52 +40,63 @@ static int read_token(uint32_t *id, const struct json *value, const char *field,
     return read_id(id, field, json_next(json_first(pair)), err);
 }
 
-const struct special_ids special_ids_none = {
-    .pair = {.parts = {{PAIR_FIRST, 0, 0}, {PAIR_SECOND, 0, 1}}, .count = 2}};
+const struct text_templates text_templates_plain = {
+    .single = {.parts = {{TEMPLATE_FIRST, 0, 0}}, .count = 1},
+    .pair = {.parts = {{TEMPLATE_FIRST, 0, 0}, {TEMPLATE_SECOND, 0, 1}}, .count = 2}};
 
-struct special_ids special_ids_without(const struct special_ids *ids)
+struct text_templates text_templates_without(const struct text_templates *templates)
 {
-    struct special_ids without = {.pair = {.count = 0}};
-    for (size_t i = 0; i < ids->pair.count; i++)
-        if (ids->pair.parts[i].kind != PAIR_SPECIAL)
-            without.pair.parts[without.pair.count++] = ids->pair.parts[i];
+    struct text_templates without = {.single = text_templates_plain.single};
+    for (size_t i = 0; i < templates->pair.count; i++)
+        if (templates->pair.parts[i].kind != TEMPLATE_SPECIAL)
+            without.pair.parts[without.pair.count++] = templates->pair.parts[i];
     return without;
 }
 
-static int read_around(struct special_ids *ids, const struct json *value, struct err *err)
+size_t text_template_before(const struct text_template *single)
 {
-    ids->before_count = ids->after_count = 1;
-    return err_if(read_token(ids->before, value, "cls", err) ||
-                  read_token(ids->after, value, "sep", err));
+    size_t before = 0;
+    while (before + 1 < single->count && single->parts[before].kind == TEMPLATE_SPECIAL)
+        before++;
+    return before;
 }
 
-/* [CLS] A [SEP] B [SEP] */
-static int read_bert(struct special_ids *ids, const struct json *value, struct err *err)
+/* Flags change positions of tokens, which are known here anyway. */
+static int read_flags(struct text_templates *templates, const char *pair, const struct json *value,
+                      struct err *err)
 {
-    if (read_around(ids, value, err))
-        return -1;
-    ids->pair = (struct pair_template){.parts = {{PAIR_SPECIAL, ids->before[0], 0},
-                                                 {PAIR_FIRST, 0, 0},
-                                                 {PAIR_SPECIAL, ids->after[0], 0},
-                                                 {PAIR_SECOND, 0, 1},
-                                                 {PAIR_SPECIAL, ids->after[0], 1}},
-                                       .count = 5};
-    return 0;
+    bool flag;
+    (void)templates, (void)pair;
+    return err_if(json_bool(value, "add_prefix_space", &flag, err) ||
+                  json_bool(value, "trim_offsets", &flag, err) ||
+                  json_bool(value, "use_regex", &flag, err));
 }
 
-/* <s> A </s></s> B </s>, all in segment 0 */
-static int read_roberta(struct special_ids *ids, const struct json *value, struct err *err)
+/* Make a template of letters: c and s are the tokens cls and sep, a and b the texts; capitals are
+ * in segment 1. */
+static void set_template(struct text_template *template, const char *letters, uint32_t cls,
+                         uint32_t sep)
 {
-    if (read_around(ids, value, err) || read_flags(ids, value, err))
+    for (; *letters; letters++) {
+        bool second = *letters < 'a';
+        char c = (char)(second ? *letters - 'A' + 'a' : *letters);
+        template->parts[template->count++] = (struct template_part){c == 'a'   ? TEMPLATE_FIRST
+                                                                    : c == 'b' ? TEMPLATE_SECOND
+                                                                               : TEMPLATE_SPECIAL,
+                                                                    c == 'c' ? cls : sep, second};
+    }
+}
+
+/* BertProcessing and RobertaProcessing */
+static int read_around(struct text_templates *templates, const char *pair, const struct json *value,
+                       struct err *err)
+{
+    uint32_t cls, sep;
+    if (read_token(&cls, value, "cls", err) || read_token(&sep, value, "sep", err))
         return -1;
-    ids->pair = (struct pair_template){.parts = {{PAIR_SPECIAL, ids->before[0], 0},
-                                                 {PAIR_FIRST, 0, 0},
-                                                 {PAIR_SPECIAL, ids->after[0], 0},
-                                                 {PAIR_SPECIAL, ids->after[0], 0},
-                                                 {PAIR_SECOND, 0, 0},
-                                                 {PAIR_SPECIAL, ids->after[0], 0}},
-                                       .count = 6};
-    return 0;
+    set_template(&templates->single, "cas", cls, sep);
+    set_template(&templates->pair, pair, cls, sep);
+    return read_flags(templates, pair, value, err);
 }
 
 /* --- TemplateProcessing ----------------------------------------------------------------------- */
@@ -132,27 +133,9 @@ static int check_specials(const struct json *specials, struct err *err)
     return 0;
 }
 
-/* Append the ids of a token in special_tokens. */
-static int add_special(uint32_t *ids, size_t *count, const char *name, const struct json *specials,
-                       struct err *err)
-{
-    char shown[LABEL_EXCERPT_BYTES];
-    const struct json *list = json_given(json_member(specials, name), "ids");
-    if (!list)
-        return err_set(err, "special_tokens: expected '%s' with its ids",
-                       label_excerpt(shown, name, strlen(name)));
-    if (*count + json_count(list) > SPECIAL_IDS_MAX)
-        return err_set(err, "expected at most %d tokens on each side of a text, found more",
-                       SPECIAL_IDS_MAX);
-    for (const struct json *at = json_first(list); at; at = json_next(at))
-        if (read_id(&ids[(*count)++], "ids", at, err))
-            return -1;
-    return 0;
-}
-
-/* A part of a template: {"SpecialToken": {"id": "<s>", "type_id": 0}}, or {"Sequence": {"id": "A",
- * "type_id": 0}} for a text, whose `*special` is NULL. */
-static int read_part(struct pair_part *out, const char **special, const struct json *part,
+/* Read a part of a template: {"SpecialToken": {"id": "<s>", "type_id": 0}}, or {"Sequence": {"id":
+ * "A", "type_id": 0}} for a text. `*special` is the name of the token, or NULL. */
+static int read_part(struct template_part *out, const char **special, const struct json *part,
                      struct err *err)
 {
     const struct json *token = json_member(part, "SpecialToken");
@@ -169,147 +152,136 @@ static int read_part(struct pair_part *out, const char **special, const struct j
     if (!id || (!token && strcmp(id, "A") != 0 && strcmp(id, "B") != 0))
         return refuse("id", token ? "a text" : "\"A\" or \"B\"", json_member(inner, "id"), err);
     *special = token ? id : NULL;
-    *out = (struct pair_part){.kind = token                  ? PAIR_SPECIAL
-                                      : strcmp(id, "A") == 0 ? PAIR_FIRST
-                                                             : PAIR_SECOND,
-                              .segment = (unsigned char)type_id};
+    *out = (struct template_part){.kind = token                  ? TEMPLATE_SPECIAL
+                                          : strcmp(id, "A") == 0 ? TEMPLATE_FIRST
+                                                                 : TEMPLATE_SECOND,
+                                  .id = TEMPLATE_UNLISTED,
+                                  .segment = (unsigned char)type_id};
     return 0;
 }
 
-static int read_single(struct special_ids *ids, const struct json *list,
-                       const struct json *specials, struct err *err)
+/* Read the parts of a template. Tokens of a pair that are not listed are refused when one is
+ * encoded. */
+static int read_parts(struct text_template *template, bool is_pair, const struct json *list,
+                      const struct json *specials, struct err *err)
 {
-    struct pair_part part;
-    const char *special = NULL;
-    size_t texts = 0;
+    char shown[LABEL_EXCERPT_BYTES];
     for (const struct json *at = json_first(list); at; at = json_next(at)) {
-        if (read_part(&part, &special, at, err))
+        struct template_part part;
+        const char *name = NULL;
+        if (read_part(&part, &name, at, err))
             return -1;
-        texts += !special;
-        if (special &&
-            (texts ? add_special(ids->after, &ids->after_count, special, specials, err)
-                   : add_special(ids->before, &ids->before_count, special, specials, err)))
-            return -1;
-    }
-    return texts == 1 ? 0
-                      : err_unsupported(err, "expected the text once, found it %zu times", texts);
-}
-
-/* Tokens of a pair that are not listed are refused when one is encoded. */
-static int read_pair(struct special_ids *ids, const struct json *list, const struct json *specials,
-                     struct err *err)
-{
-    for (const struct json *at = json_first(list); at; at = json_next(at)) {
-        struct pair_part part;
-        const char *special = NULL;
-        uint32_t found[SPECIAL_IDS_MAX] = {PAIR_UNLISTED};
-        size_t count = 0;
-        if (read_part(&part, &special, at, err))
-            return -1;
-        if (!special || !json_given(json_member(specials, special), "ids"))
-            count = 1;
-        else if (add_special(found, &count, special, specials, err))
-            return -1;
-        if (ids->pair.count + count > PAIR_PARTS_MAX)
-            return err_set(err, "expected at most %d parts, found more", PAIR_PARTS_MAX);
-        for (size_t i = 0; i < count; i++) {
-            part.id = found[i];
-            ids->pair.parts[ids->pair.count++] = part;
+        const struct json *ids = name ? json_given(json_member(specials, name), "ids") : NULL;
+        const struct json *id = json_first(ids);
+        if (name && !ids && !is_pair)
+            return err_set(err, "special_tokens: expected '%s' with its ids",
+                           label_excerpt(shown, name, strlen(name)));
+        size_t count = ids ? json_count(ids) : 1;
+        if (template->count + count > TEMPLATE_PARTS_MAX)
+            return err_set(err, "expected at most %d parts, found more", TEMPLATE_PARTS_MAX);
+        for (; count; count--, id = id ? json_next(id) : NULL) {
+            if (id && read_id(&part.id, "ids", id, err))
+                return -1;
+            template->parts[template->count++] = part;
         }
     }
     return 0;
 }
 
-static int read_template(struct special_ids *ids, const struct json *value, struct err *err)
+static int read_single(struct text_template *single, const struct json *list,
+                       const struct json *specials, struct err *err)
+{
+    size_t texts = 0;
+    if (read_parts(single, false, list, specials, err))
+        return -1;
+    for (size_t i = 0; i < single->count; i++) {
+        bool is_text = single->parts[i].kind != TEMPLATE_SPECIAL;
+        single->parts[i].kind = is_text ? TEMPLATE_FIRST : TEMPLATE_SPECIAL;
+        texts += is_text;
+    }
+    return texts == 1 ? 0
+                      : err_unsupported(err, "expected the text once, found it %zu times", texts);
+}
+
+static int read_template(struct text_templates *templates, const char *letters,
+                         const struct json *value, struct err *err)
 {
     const struct json *single, *pair;
     const struct json *specials = json_given(value, "special_tokens");
+    (void)letters;
     if (check_specials(specials, err) || json_list(value, "single", &single, err) ||
         json_list(value, "pair", &pair, err))
         return -1;
     if (!single)
         return err_set(err, "expected a field 'single'");
-    if (read_single(ids, single, specials, err))
+    if (read_single(&templates->single, single, specials, err))
         return err_prefix(err, "single");
-    return read_pair(ids, pair, specials, err) ? err_prefix(err, "pair") : 0;
+    return read_parts(&templates->pair, true, pair, specials, err) ? err_prefix(err, "pair") : 0;
 }
 
 static const struct row {
     const char *name;
-    int (*read)(struct special_ids *ids, const struct json *value, struct err *err);
+    int (*read)(struct text_templates *templates, const char *pair, const struct json *value,
+                struct err *err);
+    const char *pair; /* its template of a pair, in letters */
 } rows[] = {
-    {"TemplateProcessing", read_template},
-    {"ByteLevel", read_flags},
-    {"BertProcessing", read_bert},
-    {"RobertaProcessing", read_roberta},
+    {"TemplateProcessing", read_template, NULL},
+    {"ByteLevel", read_flags, NULL},
+    {"BertProcessing", read_around, "casBS"},
+    {"RobertaProcessing", read_around, "cassbs"},
 };
 
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
 static int add(void *context, size_t type, const struct json *value, struct err *err)
 {
-    struct special_ids one = {0}, *ids = context;
-    if (rows[type].read(&one, value, err))
+    struct text_templates one = {0}, *templates = context;
+    if (rows[type].read(&one, rows[type].pair, value, err))
         return -1;
-    bool adds = one.before_count || one.after_count;
-    if (adds && (ids->before_count || ids->after_count))
+    bool adds = one.single.count > 1;
+    if (adds && templates->single.count > 1)
         return err_unsupported(err, "a second step that adds tokens is not supported");
-    if (!one.pair.count)
-        one.pair = ids->pair;
     if (adds)
-        *ids = one;
-    else
-        ids->pair = one.pair;
+        templates->single = one.single;
+    if (one.pair.count)
+        templates->pair = one.pair;
     return 0;
 }
 
-int post_processor_read(struct special_ids *ids, const struct json *value, struct err *err)
+int post_processor_read(struct text_templates *templates, const struct json *value, struct err *err)
 {
-    struct stage_list list = {"processors", NAMES(rows, ROW_COUNT), add, ids};
-    *ids = special_ids_none;
+    struct stage_list list = {"processors", NAMES(rows, ROW_COUNT), add, templates};
+    *templates = text_templates_plain;
     return stages_read(&list, value, err);
 }
 
-/* Put a token next to each text of a pair, or take it away: before it, or after it. */
-static void set_beside(struct special_ids *ids, uint32_t id, bool wanted, bool after)
-{
-    struct pair_part *parts = ids->pair.parts;
-    for (size_t i = ids->pair.count; i-- > 0;) {
-        size_t beside = after ? i + 1 : i - 1; /* SIZE_MAX before the first */
-        size_t count = ids->pair.count;
-        if (parts[i].kind == PAIR_SPECIAL)
-            continue;
-        bool there = beside < count && parts[beside].kind == PAIR_SPECIAL && parts[beside].id == id;
-        if (there == wanted || (wanted && count == PAIR_PARTS_MAX))
-            continue;
-        size_t at = wanted ? i + after : beside;
-        struct pair_part part = {PAIR_SPECIAL, id, parts[i].segment};
-        memmove(parts + at + wanted, parts + at + there, (count - at - there) * sizeof *parts);
-        if (wanted)
-            parts[at] = part;
-        ids->pair.count = count + wanted - there;
-    }
-}
+/* --- add_bos_token and add_eos_token ---------------------------------------------------------- */
 
-void special_ids_set_first(struct special_ids *ids, uint32_t id, bool wanted)
+/* Put a token at `at` if it is not at `present`, or remove it there. */
+static void set_token(struct text_template *template, size_t at, size_t present,
+                      struct template_part token, bool wanted)
 {
-    bool there = ids->before_count && ids->before[0] == id;
-    set_beside(ids, id, wanted, false);
-    if (there == wanted || (wanted && ids->before_count == SPECIAL_IDS_MAX))
+    struct template_part *parts = template->parts;
+    bool there = present < template->count && parts[present].kind == TEMPLATE_SPECIAL &&
+                 parts[present].id == token.id;
+    if (there == wanted || (wanted && template->count == TEMPLATE_PARTS_MAX))
         return;
-    size_t rest = there ? ids->before_count - 1 : ids->before_count;
-    memmove(ids->before + wanted, ids->before + there, rest * sizeof *ids->before);
-    ids->before[0] = wanted ? id : ids->before[0];
-    ids->before_count = rest + wanted;
-}
-
-void special_ids_set_last(struct special_ids *ids, uint32_t id, bool wanted)
-{
-    bool there = ids->after_count && ids->after[ids->after_count - 1] == id;
-    set_beside(ids, id, wanted, true);
-    if (there == wanted || (wanted && ids->after_count == SPECIAL_IDS_MAX))
-        return;
-    ids->after_count -= there;
+    at = wanted ? at : present;
+    memmove(parts + at + wanted, parts + at + there,
+            (template->count - at - there) * sizeof *parts);
     if (wanted)
-        ids->after[ids->after_count++] = id;
+        parts[at] = token;
+    template->count = template->count + wanted - there;
+}
+
+void text_templates_set(struct text_templates *templates, uint32_t id, bool wanted, bool last)
+{
+    struct text_template *single = &templates->single, *pair = &templates->pair;
+    struct template_part token = {TEMPLATE_SPECIAL, id, 0};
+    set_token(single, last ? single->count : 0, last ? single->count - 1 : 0, token, wanted);
+    for (size_t i = pair->count; i-- > 0;) {
+        token.segment = pair->parts[i].segment;
+        if (pair->parts[i].kind != TEMPLATE_SPECIAL) /* i - 1 is no index before the first part */
+            set_token(pair, i + last, last ? i + 1 : i - 1, token, wanted);
+    }
 }

@@ -1,53 +1,49 @@
 /* post_processor.h: the tokens that a tokenizer's own program puts around a text, and around the
- * two texts of a pair: those of the templates, or of RobertaProcessing and BertProcessing.
- */
+ * two texts of a pair: `post_processor` of a tokenizer.json. */
 #ifndef ATTN_TEXT_POST_PROCESSOR_H
 #define ATTN_TEXT_POST_PROCESSOR_H
 
 #include <stdint.h>
 
-#include "base/memory.h"
-
-enum { SPECIAL_IDS_MAX = 8 }; /* on each side */
-enum { PAIR_PARTS_MAX = 32 };
-#define PAIR_UNLISTED UINT32_MAX /* the id of a token that special_tokens lacks */
+#include "base/err.h"
 
 struct json;
 
-enum pair_kind { PAIR_FIRST, PAIR_SECOND, PAIR_SPECIAL };
+enum { TEMPLATE_PARTS_MAX = 32 };
 
-/* A text of a pair, or a special token. */
-struct pair_part {
-    enum pair_kind kind;
+#define TEMPLATE_UNLISTED UINT32_MAX /* the id of a token that special_tokens lacks */
+
+/* A text, or a special token. */
+struct template_part {
+    enum template_kind { TEMPLATE_FIRST, TEMPLATE_SECOND, TEMPLATE_SPECIAL } kind;
     uint32_t id;           /* of a special token */
-    unsigned char segment; /* of its tokens: the type id */
+    unsigned char segment; /* of its tokens in a pair: the type id */
 };
 
-struct pair_template {
-    struct pair_part parts[PAIR_PARTS_MAX];
+struct text_template {
+    struct template_part parts[TEMPLATE_PARTS_MAX];
     size_t count;
 };
 
-/* Ids before a text, and after it; and how two texts are joined. */
-struct special_ids {
-    uint32_t before[SPECIAL_IDS_MAX];
-    uint32_t after[SPECIAL_IDS_MAX];
-    size_t before_count, after_count;
-    struct pair_template pair;
+struct text_templates {
+    struct text_template single, pair; /* of one text, and of two */
 };
 
-/* No special tokens: a pair is its two texts, in segments 0 and 1. */
-extern const struct special_ids special_ids_none;
+/* Without special tokens; a pair has the segments 0 and 1. */
+extern const struct text_templates text_templates_plain;
 
 /* The same without special tokens; texts of a pair keep their segments. */
-struct special_ids special_ids_without(const struct special_ids *ids);
+struct text_templates text_templates_without(const struct text_templates *templates);
 
-/* Read the value of `post_processor`, a Sequence or one; NULL and null: no tokens. */
-int post_processor_read(struct special_ids *ids, const struct json *value, struct err *err);
+/* The number of tokens before the text of a template; the text is the next part. */
+size_t text_template_before(const struct text_template *single);
 
-/* What `add_bos_token` and `add_eos_token` of a tokenizer_config.json make of them: the token is
- * there, or it is not; in a pair, next to each text. */
-void special_ids_set_first(struct special_ids *ids, uint32_t id, bool wanted);
-void special_ids_set_last(struct special_ids *ids, uint32_t id, bool wanted);
+/* Read the value of `post_processor`, a Sequence or one step; NULL and null: no tokens. */
+int post_processor_read(struct text_templates *templates, const struct json *value,
+                        struct err *err);
+
+/* Make a token first or last, or remove it there, as `add_bos_token` and `add_eos_token` of a
+ * tokenizer_config.json say; in a pair, next to each text. */
+void text_templates_set(struct text_templates *templates, uint32_t id, bool wanted, bool last);
 
 #endif

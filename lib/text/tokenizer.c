@@ -126,7 +126,7 @@ static bool is_words(const struct tokenizer *tokenizer)
 int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
     size_t i = 0;
-    *tokenizer = (struct tokenizer){.template = special_ids_none};
+    *tokenizer = (struct tokenizer){.templates = text_templates_plain};
     while (i < TOKENIZER_FILES && (!sources[i].fill || !folder_has(folder, sources[i].name)))
         i++;
     if (i == TOKENIZER_FILES)
@@ -139,7 +139,7 @@ int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, str
         return -1;
     }
     tokenizer->spells_special = tokenizer->config.splits_special == ANSWER_YES;
-    tokenizer->special = special_ids_without(&tokenizer->template);
+    tokenizer->used = text_templates_without(&tokenizer->templates);
     return 0;
 }
 
@@ -272,19 +272,16 @@ int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *fold
                        "'%s': expected a beginning-of-text token (<|endoftext|>, <s>, …) in the "
                        "vocabulary, found none",
                        folder->path);
-    special_ids_set_first(&tokenizer->special, begin, true);
+    text_templates_set(&tokenizer->used, begin, true, false);
     return 0;
 }
 
 /* --- what goes around texts ------------------------------------------------------------------- */
 
-int tokenizer_special(struct special_ids *ids, const struct tokenizer *tokenizer, struct err *err)
+int tokenizer_special(struct text_templates *templates, const struct tokenizer *tokenizer,
+                      struct err *err)
 {
-    static void (*const set[TOKEN_ROLES])(struct special_ids *, uint32_t, bool) = {
-        [ROLE_BOS] = special_ids_set_first,
-        [ROLE_EOS] = special_ids_set_last,
-    };
-    *ids = tokenizer->template;
+    *templates = tokenizer->templates;
     for (enum token_role role = 0; role < TOKEN_ROLES; role++) {
         enum answer adds = tokenizer->config.adds[role];
         bool found = false;
@@ -296,32 +293,30 @@ int tokenizer_special(struct special_ids *ids, const struct tokenizer *tokenizer
         if (tokenizer_role(tokenizer, role, &id, &found, err))
             return -1;
         if (found && adds != ANSWER_NONE)
-            set[role](ids, id, adds == ANSWER_YES);
+            text_templates_set(templates, id, adds == ANSWER_YES, role == ROLE_EOS);
     }
     return 0;
 }
 
-static int check_special(const struct tokenizer *tokenizer, const uint32_t *ids, size_t count,
-                         struct err *err)
+static int check_special(const struct tokenizer *tokenizer, uint32_t id, struct err *err)
 {
     size_t size;
-    for (size_t i = 0; i < count; i++)
-        if (ids[i] == PAIR_UNLISTED)
-            return err_set(err, "post_processor: pair: a token is not in special_tokens: "
-                                "--special none adds no token");
-        else if (!tokenizer_token(tokenizer, ids[i], &size))
-            return err_set(err,
-                           "post_processor: id %u is not in the vocabulary: --special none adds no "
-                           "token",
-                           ids[i]);
-    return 0;
+    if (id == TEMPLATE_UNLISTED)
+        return err_set(err, "post_processor: pair: a token is not in special_tokens: --special "
+                            "none adds no token");
+    return tokenizer_token(tokenizer, id, &size)
+               ? 0
+               : err_set(err,
+                         "post_processor: id %u is not in the vocabulary: --special none adds no "
+                         "token",
+                         id);
 }
 
 int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err)
 {
     static const char *const names[TOKEN_ROLES] = {"bos_token", "eos_token", "mask_token"};
     char shown[LABEL_EXCERPT_BYTES];
-    struct special_ids ids;
+    struct text_templates templates;
     for (enum token_role role = 0; role < TOKEN_ROLES; role++) {
         const char *text = tokenizer->config.tokens[role];
         bool found = false;
@@ -334,30 +329,22 @@ int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err)
                            "--special none adds no token",
                            names[role], label_excerpt(shown, text, strlen(text)));
     }
-    if (tokenizer_special(&ids, tokenizer, err) ||
-        check_special(tokenizer, ids.before, ids.before_count, err) ||
-        check_special(tokenizer, ids.after, ids.after_count, err))
+    if (tokenizer_special(&templates, tokenizer, err))
         return -1;
-    tokenizer->special = ids;
+    for (size_t i = 0; i < templates.single.count; i++)
+        if (templates.single.parts[i].kind == TEMPLATE_SPECIAL &&
+            check_special(tokenizer, templates.single.parts[i].id, err))
+            return -1;
+    tokenizer->used = templates;
     return 0;
 }
 
 /* --- texts and ids ---------------------------------------------------------------------------- */
 
-/* Tokens of no bytes, at one place. */
-static int add_ids(struct token_list *list, const uint32_t *ids, size_t count, size_t place,
-                   struct err *err)
-{
-    for (size_t i = 0; i < count; i++)
-        if (token_list_add(list, (struct token){ids[i], false, place, place}, err))
-            return -1;
-    return 0;
-}
-
 void tokenizer_adds(const struct tokenizer *tokenizer, size_t *before, size_t *after)
 {
-    *before = tokenizer->special.before_count;
-    *after = tokenizer->special.after_count;
+    *before = text_template_before(&tokenizer->used.single);
+    *after = tokenizer->used.single.count - *before - 1;
 }
 
 /* Add the tokens of a text, and none around it. */
@@ -376,33 +363,53 @@ static int encode_text(const struct tokenizer *tokenizer, struct token_list *lis
     return failed;
 }
 
+/* Add the tokens of texts that a template joins, [count of its parts] `ends`: how many there are
+ * after each part. Special tokens have no bytes; they are at the end of the text before them. */
 static int encode(const struct tokenizer *tokenizer, struct token_list *list,
-                  const struct token_text *text, struct err *err)
+                  const struct text_template *template, const struct token_bytes *texts,
+                  size_t ends[TEMPLATE_PARTS_MAX], struct err *err)
 {
-    const struct special_ids *special = &tokenizer->special;
-    return err_if(add_ids(list, special->before, special->before_count, 0, err) ||
-                  encode_text(tokenizer, list, text, err) ||
-                  add_ids(list, special->after, special->after_count, text->size, err));
+    size_t at = 0;
+    for (size_t i = 0; i < template->count; i++) {
+        const struct template_part *part = &template->parts[i];
+        if (part->kind == TEMPLATE_SPECIAL) {
+            if (check_special(tokenizer, part->id, err) ||
+                token_list_add(list, (struct token){part->id, false, at, at}, err))
+                return -1;
+        } else {
+            struct token_text text = {texts[part->kind].bytes, texts[part->kind].size,
+                                      tokenizer->spells_special};
+            bool dropped = list->dropped_count;
+            if (encode_text(tokenizer, list, &text, err))
+                return part->kind == TEMPLATE_SECOND ? err_prefix(err, "the second text") : -1;
+            if (!dropped)
+                list->dropped_first.id = part->kind;
+            at = text.size;
+        }
+        ends[i] = list->count;
+    }
+    return 0;
 }
 
 int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, const char *text,
                      size_t size, struct arena *arena, struct err *err)
 {
     struct token_list list = {0};
-    struct token_text input = {text, size, tokenizer->spells_special};
-    int failed =
-        encode(tokenizer, &list, &input, err) || token_list_keep(&list, tokens, arena, err);
+    size_t ends[TEMPLATE_PARTS_MAX];
+    int failed = encode(tokenizer, &list, &tokenizer->used.single,
+                        &(struct token_bytes){text, size}, ends, err) ||
+                 token_list_keep(&list, tokens, arena, err);
     token_list_release(&list);
     return failed ? -1 : 0;
 }
 
 /* True if special tokens belong to pairs, or no text has any. */
-static bool has_template(const struct tokenizer *tokenizer)
+static bool has_pair(const struct tokenizer *tokenizer)
 {
-    const struct pair_template *pairs[] = {&tokenizer->template.pair, &tokenizer->special.pair};
+    const struct text_template *pairs[] = {&tokenizer->templates.pair, &tokenizer->used.pair};
     for (size_t i = 0; i < 2; i++)
         for (size_t part = 0; part < pairs[i]->count; part++)
-            if (pairs[i]->parts[part].kind == PAIR_SPECIAL)
+            if (pairs[i]->parts[part].kind == TEMPLATE_SPECIAL)
                 return true;
     return is_words(tokenizer);
 }
@@ -410,47 +417,25 @@ static bool has_template(const struct tokenizer *tokenizer)
 int tokenizer_encode_pair(const struct tokenizer *tokenizer, struct tokens *tokens,
                           const struct token_bytes *texts, struct arena *arena, struct err *err)
 {
-    const struct pair_template *pair = &tokenizer->special.pair;
+    const struct text_template *pair = &tokenizer->used.pair;
     struct token_list list = {0};
-    if (!has_template(tokenizer))
+    size_t ends[TEMPLATE_PARTS_MAX];
+    size_t start = 0, texts_before = 0;
+    if (!has_pair(tokenizer))
         return err_usage(err,
                          "--pair: the tokenizer has no template for two texts: write both into "
                          "one text, or use --special bos");
-    size_t ends[PAIR_PARTS_MAX];
-    size_t place = 0, second = 0, texts_before = 0;
-    size_t added[3] = {0};
-    int failed = 0;
-    for (size_t i = 0; i < pair->count && !failed; i++) {
-        const struct pair_part *part = &pair->parts[i];
-        if (part->kind == PAIR_SPECIAL) {
-            added[texts_before]++;
-            failed = check_special(tokenizer, &part->id, 1, err) ||
-                     add_ids(&list, &part->id, 1, place, err);
-        } else {
-            const struct token_bytes *own = &texts[part->kind];
-            struct token_text text = {own->bytes, own->size, tokenizer->spells_special};
-            bool dropped = list.dropped_count;
-            second = list.count;
-            texts_before++;
-            failed = encode_text(tokenizer, &list, &text, err);
-            if (failed && part->kind == PAIR_SECOND)
-                err_prefix(err, "the second text");
-            if (!dropped)
-                list.dropped_first.id = part->kind;
-            place = own->size;
-        }
-        ends[i] = list.count;
-    }
-    failed = failed || token_list_keep(&list, tokens, arena, err);
+    int failed = encode(tokenizer, &list, pair, texts, ends, err) ||
+                 token_list_keep(&list, tokens, arena, err);
     token_list_release(&list);
-    tokens->second = second;
-    memcpy(tokens->added, added, sizeof added);
     tokens->segments =
         failed ? NULL : arena_alloc(arena, tokens->count, sizeof *tokens->segments, err);
-    for (size_t i = 0, part = 0; tokens->segments && i < tokens->count; i++) {
-        while (i >= ends[part])
-            part++;
-        tokens->segments[i] = pair->parts[part].segment;
+    for (size_t i = 0; tokens->segments && i < pair->count; start = ends[i++]) {
+        const struct template_part *part = &pair->parts[i];
+        memset(tokens->segments + start, part->segment, ends[i] - start);
+        tokens->second = part->kind == TEMPLATE_SECOND ? start : tokens->second;
+        tokens->added[texts_before] += part->kind == TEMPLATE_SPECIAL;
+        texts_before += part->kind != TEMPLATE_SPECIAL && texts_before < 2;
     }
     return tokens->segments ? 0 : -1;
 }
@@ -459,15 +444,19 @@ int tokenizer_encode_alone(const struct tokenizer *tokenizer, struct tokens *tok
                            const char *text, size_t size, struct arena *arena, struct err *err)
 {
     struct tokenizer bare = *tokenizer;
-    bare.special = (struct special_ids){0};
+    bare.used = text_templates_plain;
     return tokenizer_encode(&bare, tokens, text, size, arena, err);
 }
 
 int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list, const char *text,
                      size_t size, struct err *err)
 {
-    struct token_text input = {text, size, tokenizer->spells_special};
-    return encode(tokenizer, list, &input, err) || token_list_flush(list, err) ? -1 : 0;
+    size_t ends[TEMPLATE_PARTS_MAX];
+    return encode(tokenizer, list, &tokenizer->used.single, &(struct token_bytes){text, size}, ends,
+                  err) ||
+                   token_list_flush(list, err)
+               ? -1
+               : 0;
 }
 
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size)

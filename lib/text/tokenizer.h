@@ -16,10 +16,10 @@
 
 struct buf;
 struct folder;
-struct added_tokens;  /* text/token_set.h */
-struct special_ids;   /* text/post_processor.h */
-struct token_bytes;   /* text/label.h */
-struct token_decoder; /* text/decoder.h */
+struct added_tokens;   /* text/token_set.h */
+struct token_bytes;    /* text/label.h */
+struct token_decoder;  /* text/decoder.h */
+struct text_templates; /* text/post_processor.h */
 struct tokenizer;
 
 enum token_role { ROLE_BOS, ROLE_EOS, ROLE_MASK, TOKEN_ROLES }; /* of tokenizer_config.json */
@@ -67,9 +67,10 @@ int tokenizer_find_begin(uint32_t *begin, bool *found, const struct tokenizer *t
 /* Put around every text, from now on, the tokens that the tokenizer's own program adds: those of
  * the post_processor, with or without BOS and EOS as `add_bos_token` and `add_eos_token` of
  * tokenizer_config.json say, or BOS for a tokenizer.model with a class like Llama's.
- * tokenizer_special returns these ids. */
+ * tokenizer_special returns their templates. */
 int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err);
-int tokenizer_special(struct special_ids *ids, const struct tokenizer *tokenizer, struct err *err);
+int tokenizer_special(struct text_templates *templates, const struct tokenizer *tokenizer,
+                      struct err *err);
 
 /* How many special tokens are added to each text, at its start and at its end. */
 void tokenizer_adds(const struct tokenizer *tokenizer, size_t *before, size_t *after);

@@ -396,7 +396,7 @@ static int read_stage(struct reader *reader, enum root_field field, const struct
     case ROOT_PRE_TOKENIZER:
         return pre_tokenizers_read(&tokenizer->pre_tokenizers, value, arena, err);
     case ROOT_POST_PROCESSOR:
-        return post_processor_read(&tokenizer->template, value, err);
+        return post_processor_read(&tokenizer->templates, value, err);
     case ROOT_DECODER:
         return decoders_read(&tokenizer->decoders, value, arena, err);
     case ROOT_TRUNCATION: /* any other value does not matter */

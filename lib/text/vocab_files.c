@@ -203,7 +203,7 @@ static int add_bert_stages(struct tokenizer *tokenizer, bool as_roberta, const c
         normalizers_read(&tokenizer->normalizers, json_member(stages, "normalizer"), arena, err) ||
         pre_tokenizers_read(&tokenizer->pre_tokenizers, json_member(stages, "pre_tokenizer"), arena,
                             err) ||
-        post_processor_read(&tokenizer->template, json_member(stages, "post_processor"), err) ||
+        post_processor_read(&tokenizer->templates, json_member(stages, "post_processor"), err) ||
         decoders_read(&tokenizer->decoders, json_member(stages, "decoder"), arena, err);
     json_free(stages);
     buf_release(&text);
