@@ -1,7 +1,5 @@
-/* tokenizer_json.c: Hugging Face's tokenizer.json: members of the document and of its model, found
- * in one walk because its tables are too large for a tree. */
+/* tokenizer_json.c: Hugging Face's tokenizer.json: a tree of all but the tables of its model. */
 #include <float.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -11,206 +9,101 @@
 #include "text/builder.h"
 #include "text/label.h"
 
-/* --- fields ----------------------------------------------------------------------------------- */
-
-/* A member of an object. */
-struct field {
-    const char *name;
-    struct json_span value; /* NULL bytes: it is not there */
-    struct json *tree;      /* of a small value, once it was parsed */
-    struct field *inner;    /* [inner_count] members to look for in its value */
-    size_t inner_count;
-};
-
-/* Members of the document, in the order in which they are read, and of its model. */
-enum root_field {
-    ROOT_NORMALIZER,
-    ROOT_PRE_TOKENIZER,
-    ROOT_POST_PROCESSOR,
-    ROOT_DECODER,
-    ROOT_TRUNCATION,
-    ROOT_MODEL,
-    ROOT_ADDED_TOKENS,
-    ROOT_PADDING, /* after all that are read in this order */
-    ROOT_FIELDS
-};
-
-enum model_field {
-    MODEL_TYPE,
-    MODEL_VOCAB,
-    MODEL_MERGES,
-    MODEL_DROPOUT,
-    MODEL_UNK_TOKEN,
-    MODEL_UNK_ID,
-    MODEL_PREFIX,
-    MODEL_SUFFIX,
-    MODEL_FUSE_UNK,
-    MODEL_BYTE_FALLBACK,
-    MODEL_IGNORE_MERGES,
-    MODEL_MOST_CHARACTERS,
-    MODEL_FIELDS
-};
-
-enum { DESCRIPTION_BYTES = 80 };
-
-static int fields_find(struct field *fields, size_t count, struct json_cursor *object,
-                       struct err *err);
-
-/* Pass the value of a field, or of none that is wanted. The large ones are passed only once. */
-static int pass_value(struct field *field, struct json_cursor *object, struct err *err)
-{
-    const char *start = object->at;
-    if (!field) {
-        json_cursor_value(object);
-        return 0;
-    }
-    if (field->value.bytes)
-        return err_set(err, "field '%s': expected once, found twice", field->name);
-    if (!field->inner || json_cursor_kind(object) != '{') {
-        field->value = json_cursor_value(object);
-        return 0;
-    }
-    if (fields_find(field->inner, field->inner_count, object, err))
-        return err_prefix(err, "%s", field->name);
-    field->value = (struct json_span){start, (size_t)(object->at - start)};
-    return 0;
-}
-
-static int fields_find(struct field *fields, size_t count, struct json_cursor *object,
-                       struct err *err)
-{
-    if (json_cursor_kind(object) != '{')
-        return err_set(err, "expected an object");
-    json_cursor_enter(object);
-    while (json_cursor_next(object)) {
-        struct json_span name = json_cursor_name(object);
-        struct field *field = NULL;
-        for (size_t i = 0; i < count; i++)
-            if (json_span_is(name, fields[i].name))
-                field = &fields[i];
-        if (pass_value(field, object, err))
-            return -1;
-    }
-    return 0;
-}
-
-static bool field_is_given(const struct field *field)
-{
-    return field->value.bytes && *field->value.bytes != 'n'; /* null counts as absent */
-}
-
-static int field_parse(struct field *field, struct err *err)
-{
-    if (!field_is_given(field) || field->tree)
-        return 0;
-    return json_parse(&field->tree, field->value.bytes, field->value.size, err);
-}
-
-static void fields_free(struct field *fields, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        json_free(fields[i].tree);
-}
-
-static int field_need(struct json_cursor *value, const struct field *field, const char *kinds,
-                      struct err *err)
-{
-    if (!field_is_given(field))
-        return err_set(err, "expected a field '%s'", field->name);
-    *value = json_cursor_at(field->value);
-    if (!strchr(kinds, json_cursor_kind(value)))
-        return err_set(err, "field '%s': expected an %s", field->name,
-                       *kinds == '{' ? "object" : "array");
-    return 0;
-}
-
-static int refuse(const struct field *field, const char *expected, struct err *err)
-{
-    char found[DESCRIPTION_BYTES];
-    return err_set(err, "field '%s': expected %s, found %s", field->name, expected,
-                   json_describe(field->tree, found, sizeof found));
-}
-
-static int field_text(struct field *field, const char **out, struct err *err)
-{
-    if (!field_is_given(field))
-        return 0;
-    if (field_parse(field, err))
-        return err_prefix(err, "%s", field->name);
-    return json_get_text(field->tree, out) ? 0 : refuse(field, "a text", err);
-}
-
-static int field_bool(struct field *field, bool *out, struct err *err)
-{
-    if (!field_is_given(field))
-        return 0;
-    if (field_parse(field, err))
-        return err_prefix(err, "%s", field->name);
-    return json_get_bool(field->tree, out) ? 0 : refuse(field, "true or false", err);
-}
-
-static int field_integer(struct field *field, long long min, long long max, long long *out,
-                         struct err *err)
-{
-    char expected[DESCRIPTION_BYTES];
-    if (!field_is_given(field))
-        return 0;
-    if (field_parse(field, err))
-        return err_prefix(err, "%s", field->name);
-    if (json_get_integer(field->tree, min, max, out))
-        return 0;
-    snprintf(expected, sizeof expected, "a whole number from %lld to %lld", min, max);
-    return refuse(field, expected, err);
-}
-
 struct reader {
     struct tokenizer *tokenizer;
     size_t file_bytes;
-    struct field model[MODEL_FIELDS];
-    struct field root[ROOT_FIELDS];
+    struct json_extent extent;
+    struct json_span vocab, merges; /* NULL bytes: absent */
+    struct json *root;              /* the document; these two are null in it */
+    const struct json *model;
 };
+
+/* --- the document ----------------------------------------------------------------------------- */
+
+/* Find vocab and merges, which are too large for a tree, and parse the rest of the document. */
+static int parse_rest(struct reader *reader, struct json_cursor at, struct err *err)
+{
+    const char *copied = at.at; /* all before it is in `rest` */
+    struct buf rest = {0};
+    for (json_cursor_enter(&at); json_cursor_next(&at);) {
+        bool is_model = json_span_is(json_cursor_name(&at), "model");
+        if (!is_model || json_cursor_kind(&at) != '{') {
+            json_cursor_value(&at);
+            continue;
+        }
+        for (json_cursor_enter(&at); json_cursor_next(&at);) {
+            struct json_span name = json_cursor_name(&at);
+            struct json_span value = json_cursor_value(&at);
+            bool is_vocab = json_span_is(name, "vocab");
+            if (!is_vocab && !json_span_is(name, "merges"))
+                continue;
+            *(is_vocab ? &reader->vocab : &reader->merges) = value;
+            buf_bytes(&rest, copied, (size_t)(value.bytes - copied));
+            buf_text(&rest, "null");
+            copied = at.at;
+        }
+    }
+    buf_bytes(&rest, copied, (size_t)(at.end - copied));
+    int failed = buf_check(&rest, err) || json_parse(&reader->root, rest.bytes, rest.size, err);
+    if (failed)
+        err_prefix(err, "without vocab and merges");
+    buf_release(&rest);
+    reader->model = json_member(reader->root, "model");
+    return failed || json_unique_keys(reader->root, err) ? -1 : 0;
+}
+
+/* A table of the model, of the kind '{' or '['. */
+static int need_table(struct json_cursor *cursor, struct json_span table, const char *name,
+                      char kind, struct err *err)
+{
+    if (!table.bytes || *table.bytes == 'n')
+        return err_set(err, "expected a field '%s'", name);
+    *cursor = json_cursor_at(table);
+    if (json_cursor_kind(cursor) != kind)
+        return err_set(err, "field '%s': expected an %s", name, kind == '{' ? "object" : "array");
+    return 0;
+}
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-/* Read the words, an object or an array as `kind` says. */
-static int read_words(struct reader *reader, const char *kind, enum word_form form, struct err *err)
+static int read_words(struct reader *reader, char kind, enum word_form form, struct err *err)
 {
     struct json_cursor vocab;
     struct word_table *words = &reader->tokenizer->set.words;
-    if (field_need(&vocab, &reader->model[MODEL_VOCAB], kind, err))
+    if (need_table(&vocab, reader->vocab, "vocab", kind, err))
         return -1;
     return word_table_read(words, vocab, form, reader->file_bytes, err) ? err_prefix(err, "vocab")
                                                                         : 0;
 }
 
-static int read_affix(struct word *affix, struct field *field, struct arena *arena, struct err *err)
+static int read_affix(struct word *affix, struct reader *reader, const char *name, struct err *err)
 {
     const char *text = "";
-    if (field_text(field, &text, err))
+    if (json_text(reader->model, name, &text, err))
         return -1;
     affix->size = strlen(text);
-    affix->bytes = arena_text(arena, text, affix->size, err);
+    affix->bytes = arena_text(&reader->tokenizer->arena, text, affix->size, err);
     return affix->bytes ? 0 : -1;
 }
 
 static int read_bpe_settings(struct reader *reader, struct bpe *bpe, struct err *err)
 {
-    struct field *fields = reader->model;
+    const struct json *fields = reader->model;
     char shown[LABEL_EXCERPT_BYTES];
     const char *unknown = "";
     bool found = true;
     bool falls_back = false;
-    if (read_affix(&bpe->suffix, &fields[MODEL_SUFFIX], &reader->tokenizer->arena, err) ||
-        field_text(&fields[MODEL_UNK_TOKEN], &unknown, err) ||
+    if (read_affix(&bpe->suffix, reader, "end_of_word_suffix", err) ||
+        json_text(fields, "unk_token", &unknown, err) ||
         (*unknown && token_set_find_word(&reader->tokenizer->set, unknown, strlen(unknown),
                                          &bpe->unknown, &found, err)))
         return -1;
     if (!found)
         return err_set(err, "unk_token: '%s' is not in the vocabulary",
                        label_excerpt(shown, unknown, strlen(unknown)));
-    if (field_bool(&fields[MODEL_FUSE_UNK], &bpe->fuses_unknown, err) ||
-        field_bool(&fields[MODEL_IGNORE_MERGES], &bpe->takes_whole, err) ||
-        field_bool(&fields[MODEL_BYTE_FALLBACK], &falls_back, err))
+    if (json_bool(fields, "fuse_unk", &bpe->fuses_unknown, err) ||
+        json_bool(fields, "ignore_merges", &bpe->takes_whole, err) ||
+        json_bool(fields, "byte_fallback", &falls_back, err))
         return -1;
     if (falls_back)
         subword_find_bytes(bpe->fallback_ids, bpe->words);
@@ -234,21 +127,17 @@ static enum word_form find_form(struct tokenizer *tokenizer)
 
 static int read_bpe(struct reader *reader, struct subword *model, struct err *err)
 {
-    struct field *fields = reader->model;
-    struct json_cursor merges;
+    struct json_cursor vocab, merges;
     struct word prefix = {0};
-    char shown[LABEL_EXCERPT_BYTES];
-    struct json_span dropout = fields[MODEL_DROPOUT].value;
-    struct json_cursor vocab;
-    /* random merges are for training */
-    if (field_is_given(&fields[MODEL_DROPOUT]) && !json_span_is(dropout, "0") &&
-        !json_span_is(dropout, "0.0"))
-        return err_unsupported(err, "'dropout': %s is not supported",
-                               label_excerpt(shown, dropout.bytes, dropout.size));
-    if (field_need(&vocab, &fields[MODEL_VOCAB], "{", err) ||
-        field_need(&merges, &fields[MODEL_MERGES], "[", err) ||
-        read_words(reader, "{", find_form(reader->tokenizer), err) ||
-        read_affix(&prefix, &fields[MODEL_PREFIX], &reader->tokenizer->arena, err))
+    double dropout = 0;
+    if (json_double(reader->model, "dropout", 0, 1, &dropout, err))
+        return -1;
+    if (dropout != 0) /* random merges are for training */
+        return err_unsupported(err, "'dropout': %g is not supported", dropout);
+    if (need_table(&vocab, reader->vocab, "vocab", '{', err) ||
+        need_table(&merges, reader->merges, "merges", '[', err) ||
+        read_words(reader, '{', find_form(reader->tokenizer), err) ||
+        read_affix(&prefix, reader, "continuing_subword_prefix", err))
         return -1;
     bpe_init(&model->bpe, model->words);
     if (merges_read_json(&model->bpe, merges, prefix.size, err))
@@ -263,20 +152,20 @@ static int read_bpe(struct reader *reader, struct subword *model, struct err *er
 static int read_unigram(struct reader *reader, struct subword *model, struct err *err)
 {
     enum { PENALTY = 10 }; /* of an unknown character, below the smallest score */
-    struct field *fields = reader->model;
+    const struct json *fields = reader->model;
     const struct word_table *words = model->words;
     double least = DBL_MAX;
     long long unknown = -1;
     bool falls_back = false;
     model->fuses_unknown = true;
-    if (read_words(reader, "[", WORD_TEXT, err))
+    if (read_words(reader, '[', WORD_TEXT, err))
         return -1;
     model->scores = words->scores;
     if (!model->scores)
         return err_set(err, "vocab: expected items [\"▁a\", -3.5], found words without scores");
-    if (field_integer(&fields[MODEL_UNK_ID], 0, (long long)words->size - 1, &unknown, err) ||
-        field_bool(&fields[MODEL_BYTE_FALLBACK], &falls_back, err) ||
-        field_bool(&fields[MODEL_FUSE_UNK], &model->fuses_unknown, err))
+    if (json_integer(fields, "unk_id", 0, (long long)words->size - 1, &unknown, err) ||
+        json_bool(fields, "byte_fallback", &falls_back, err) ||
+        json_bool(fields, "fuse_unk", &model->fuses_unknown, err))
         return -1;
     for (size_t id = 0; id < words->size; id++)
         if (words->places[id].form != WORD_ABSENT && model->scores[id] < least)
@@ -294,8 +183,8 @@ static int read_unigram(struct reader *reader, struct subword *model, struct err
 static int read_word_level(struct reader *reader, struct subword *model, struct err *err)
 {
     const char *text = "";
-    if (read_words(reader, "{", WORD_TEXT, err) ||
-        field_text(&reader->model[MODEL_UNK_TOKEN], &text, err))
+    if (read_words(reader, '{', WORD_TEXT, err) ||
+        json_text(reader->model, "unk_token", &text, err))
         return -1;
     word_table_find(model->words, text, strlen(text), WORD_TEXT, &model->unknown);
     return 0;
@@ -303,21 +192,22 @@ static int read_word_level(struct reader *reader, struct subword *model, struct 
 
 static int read_word_piece(struct reader *reader, struct subword *model, struct err *err)
 {
-    struct field *fields = reader->model;
     const char *prefix = "##";
-    if (read_word_level(reader, model, err) || field_text(&fields[MODEL_PREFIX], &prefix, err) ||
-        field_integer(&fields[MODEL_MOST_CHARACTERS], 0, INT32_MAX, &model->most_characters, err))
+    if (read_word_level(reader, model, err) ||
+        json_text(reader->model, "continuing_subword_prefix", &prefix, err) ||
+        json_integer(reader->model, "max_input_chars_per_word", 0, INT32_MAX,
+                     &model->most_characters, err))
         return -1;
     return subword_find_rests(model, prefix, err);
 }
 
 /* Files of old versions do not name the model; other fields identify it. */
-static const char *guess_type(const struct field *fields)
+static const char *guess_type(const struct reader *reader)
 {
-    return field_is_given(&fields[MODEL_MERGES])            ? "BPE"
-           : field_is_given(&fields[MODEL_UNK_ID])          ? "Unigram"
-           : field_is_given(&fields[MODEL_MOST_CHARACTERS]) ? "WordPiece"
-                                                            : NULL;
+    return reader->merges.bytes && *reader->merges.bytes != 'n'    ? "BPE"
+           : json_given(reader->model, "unk_id")                   ? "Unigram"
+           : json_given(reader->model, "max_input_chars_per_word") ? "WordPiece"
+                                                                   : NULL;
 }
 
 static int read_model(struct reader *reader, struct err *err)
@@ -332,9 +222,9 @@ static int read_model(struct reader *reader, struct err *err)
     const char *type = NULL;
     size_t row = 0;
     struct tokenizer *tokenizer = reader->tokenizer;
-    if (field_text(&reader->model[MODEL_TYPE], &type, err))
+    if (json_unique_keys(reader->model, err) || json_text(reader->model, "type", &type, err))
         return -1;
-    type = type ? type : guess_type(reader->model);
+    type = type ? type : guess_type(reader);
     if (!type)
         return err_set(err, "expected a field 'type'");
     if (!names_find(&row, NAMES(subword_rows, SUBWORD_WORDS), type, strlen(type)))
@@ -385,82 +275,51 @@ static int read_added_tokens(struct tokenizer *tokenizer, const struct json *lis
     return token_set_add(&tokenizer->set, items, count, err);
 }
 
-static int read_stage(struct reader *reader, enum root_field field, const struct json *value,
-                      struct err *err)
+static int read_stages(struct tokenizer *tokenizer, const struct json *root, struct err *err)
 {
-    struct tokenizer *tokenizer = reader->tokenizer;
     struct arena *arena = &tokenizer->arena;
-    switch (field) {
-    case ROOT_NORMALIZER:
-        return normalizers_read(&tokenizer->normalizers, value, arena, err);
-    case ROOT_PRE_TOKENIZER:
-        return pre_tokenizers_read(&tokenizer->pre_tokenizers, value, arena, err);
-    case ROOT_POST_PROCESSOR:
-        return post_processor_read(&tokenizer->templates, value, err);
-    case ROOT_DECODER:
-        return decoders_read(&tokenizer->decoders, value, arena, err);
-    case ROOT_TRUNCATION: /* any other value does not matter */
-        json_get_integer(json_member(value, "max_length"), 1, 1000000000000000,
-                         &tokenizer->truncation);
-        return 0;
-    case ROOT_MODEL:
-        return read_model(reader, err);
-    case ROOT_ADDED_TOKENS:
-        return read_added_tokens(tokenizer, value, err);
-    default:
-        return 0;
-    }
+    if (normalizers_read(&tokenizer->normalizers, json_member(root, "normalizer"), arena, err))
+        return err_prefix(err, "normalizer");
+    if (pre_tokenizers_read(&tokenizer->pre_tokenizers, json_member(root, "pre_tokenizer"), arena,
+                            err))
+        return err_prefix(err, "pre_tokenizer");
+    if (post_processor_read(&tokenizer->templates, json_member(root, "post_processor"), err))
+        return err_prefix(err, "post_processor");
+    if (decoders_read(&tokenizer->decoders, json_member(root, "decoder"), arena, err))
+        return err_prefix(err, "decoder");
+    tokenizer->pads = json_given(root, "padding");
+    json_get_integer(json_member(json_member(root, "truncation"), "max_length"), 1,
+                     1000000000000000, &tokenizer->truncation); /* other values do not matter */
+    return 0;
 }
 
-static int read_root(struct reader *reader, struct json_cursor root, struct err *err)
+static int read_root(struct reader *reader, struct json_cursor cursor, struct err *err)
 {
-    struct json_cursor model;
-    if (fields_find(reader->root, ROOT_FIELDS, &root, err) ||
-        field_need(&model, &reader->root[ROOT_MODEL], "{", err))
+    struct tokenizer *tokenizer = reader->tokenizer;
+    if (json_cursor_kind(&cursor) != '{')
+        return err_set(err, "expected an object");
+    if (parse_rest(reader, cursor, err))
         return -1;
-    reader->tokenizer->pads = field_is_given(&reader->root[ROOT_PADDING]);
-    for (enum root_field i = 0; i < ROOT_PADDING; i++) {
-        struct field *field = &reader->root[i];
-        if ((i != ROOT_MODEL && field_parse(field, err)) || read_stage(reader, i, field->tree, err))
-            return err_prefix(err, "%s", field->name);
-    }
-    return 0;
+    if (!json_given(reader->root, "model"))
+        return err_set(err, "expected a field 'model'");
+    if (!json_is_object(reader->model))
+        return err_set(err, "field 'model': expected an object");
+    if (read_stages(tokenizer, reader->root, err))
+        return -1;
+    if (read_model(reader, err))
+        return err_prefix(err, "model");
+    return read_added_tokens(tokenizer, json_given(reader->root, "added_tokens"), err)
+               ? err_prefix(err, "added_tokens")
+               : 0;
 }
 
 static int read_file(void *tokenizer, const struct file *file, struct err *err)
 {
     struct json_cursor root;
-    struct json_extent extent = {0};
-    struct reader reader = {
-        .tokenizer = tokenizer,
-        .file_bytes = file->size,
-        .root = {[ROOT_ADDED_TOKENS] = {.name = "added_tokens"},
-                 [ROOT_NORMALIZER] = {.name = "normalizer"},
-                 [ROOT_PRE_TOKENIZER] = {.name = "pre_tokenizer"},
-                 [ROOT_POST_PROCESSOR] = {.name = "post_processor"},
-                 [ROOT_DECODER] = {.name = "decoder"},
-                 [ROOT_TRUNCATION] = {.name = "truncation"},
-                 [ROOT_PADDING] = {.name = "padding"},
-                 [ROOT_MODEL] = {.name = "model",
-                                 .inner = reader.model,
-                                 .inner_count = MODEL_FIELDS}},
-        .model = {[MODEL_TYPE] = {.name = "type"},
-                  [MODEL_VOCAB] = {.name = "vocab"},
-                  [MODEL_MERGES] = {.name = "merges"},
-                  [MODEL_DROPOUT] = {.name = "dropout"},
-                  [MODEL_UNK_TOKEN] = {.name = "unk_token"},
-                  [MODEL_UNK_ID] = {.name = "unk_id"},
-                  [MODEL_PREFIX] = {.name = "continuing_subword_prefix"},
-                  [MODEL_SUFFIX] = {.name = "end_of_word_suffix"},
-                  [MODEL_FUSE_UNK] = {.name = "fuse_unk"},
-                  [MODEL_BYTE_FALLBACK] = {.name = "byte_fallback"},
-                  [MODEL_IGNORE_MERGES] = {.name = "ignore_merges"},
-                  [MODEL_MOST_CHARACTERS] = {.name = "max_input_chars_per_word"}},
-    };
-    int failed = json_cursor_open(&root, &extent, file->bytes, file->size, err) ||
+    struct reader reader = {.tokenizer = tokenizer, .file_bytes = file->size};
+    int failed = json_cursor_open(&root, &reader.extent, file->bytes, file->size, err) ||
                  read_root(&reader, root, err);
-    fields_free(reader.root, ROOT_FIELDS);
-    fields_free(reader.model, MODEL_FIELDS);
+    json_free(reader.root);
     return failed ? -1 : 0;
 }
 

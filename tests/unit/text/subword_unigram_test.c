@@ -170,9 +170,9 @@ TEST(an_invalid_model_is_refused)
         {VOCAB("[[\"a\", 1], [\"a\", 2]]"),
          "model: vocab: word 'a' occurs twice, with the ids 0 and 1"},
         {UNIGRAM(", \"unk_id\": 9"),
-         "model: field 'unk_id': expected a whole number from 0 to 8, found 9"},
+         "model: field 'unk_id': expected an integer from 0 to 8, found 9"},
         {UNIGRAM(", \"unk_id\": \"<unk>\""),
-         "model: field 'unk_id': expected a whole number from 0 to 8, found \"<unk>\""},
+         "model: field 'unk_id': expected an integer from 0 to 8, found \"<unk>\""},
         {UNIGRAM(", \"byte_fallback\": 1"),
          "model: field 'byte_fallback': expected true or false, found 1"},
     };

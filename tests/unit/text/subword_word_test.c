@@ -107,10 +107,10 @@ TEST(settings_of_a_wrong_type_are_refused)
 {
     static const struct pipeline_refusal refusals[] = {
         {PIECES(", \"max_input_chars_per_word\": -1"),
-         "model: field 'max_input_chars_per_word': expected a whole number from 0 to 2147483647, "
+         "model: field 'max_input_chars_per_word': expected an integer from 0 to 2147483647, "
          "found -1"},
         {PIECES(", \"max_input_chars_per_word\": \"x\""),
-         "model: field 'max_input_chars_per_word': expected a whole number from 0 to 2147483647, "
+         "model: field 'max_input_chars_per_word': expected an integer from 0 to 2147483647, "
          "found \"x\""},
         {PIECES(", \"continuing_subword_prefix\": 3"),
          "model: field 'continuing_subword_prefix': expected a text, found 3"},
