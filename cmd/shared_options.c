@@ -27,7 +27,8 @@ const struct option_row text_options[] = {
     STRING("ids", 0, "LIST", IN(input.ids), "token ids instead of text: 0,4,5",
            .flags = OPTION_FIXED),
     STRING("source", 0, "TEXT", IN(input.source),
-           "text for the encoder (encoder-decoder and cross-attention models)",
+           "text for the encoder (encoder-decoder and cross-attention models); ids, if the model "
+           "has no tokenizer",
            .flags = OPTION_FIXED),
     STRING(
         "pair", 0, "TEXT", IN(input.pair),

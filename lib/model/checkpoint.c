@@ -309,9 +309,9 @@ static bool is_no_parameter(const char *name, const struct config *config)
     static const char *const of_images[] = {"vision_tower.", "multi_modal_projector."};
     static const char *const of_encoders[] = {"pooler.", "cls.seq_relationship.",
                                               "sop_classifier."};
-    static const char *const of_translators[] = {"embed_tokens.weight",
-                                                 "embed_positions.weight", /* copies */
-                                                 "EncDecAttention.relative_attention_bias.weight"};
+    static const char *const of_translators[] = {
+        "embed_tokens.weight", "embed_positions.weight", /* copies */
+        "EncDecAttention.relative_attention_bias.weight", "cross_attn_rel_b.weight"};
     char head[PARAMETER_NAME_BYTES];
     for (size_t i = 0; i < sizeof of_translators / sizeof *of_translators; i++)
         if (config->n_encoder_layer && name_ends_in(name, of_translators[i]))

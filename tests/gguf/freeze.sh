@@ -21,7 +21,7 @@ for family in llama llama-rope-linear llama-rope-llama3 qwen2 qwen3 gemma gpt_ne
     smollm3 phi3 phi3-longrope olmo2 gemma2 gemma3_text phi stablelm starcoder2 bloom falcon \
     falcon-7b-style olmo olmo-no-clip olmo3 exaone4 exaone4-no-window seed_oss arcee \
     hunyuan_v1_dense ernie4_5 ernie4_5-biases glm glm-no-bias glm4 cohere-qk-norm cohere2 nemotron \
-    nemotron-biases gpt_bigcode mpt mpt-clip bert-base-model; do
+    nemotron-biases gpt_bigcode mpt mpt-clip bert-base-model t5 t5-gated-untied umt5; do
     freeze tests/golden-families/$family $family
 done
 freeze tests/golden-families/llama-bf16-tied-biases llama-bf16 BF16
@@ -34,5 +34,6 @@ freeze tests/tokenizers/gpt-neox-like gpt-neox-like F16 olmo
 freeze tests/tokenizers/bert-like bert-like F16
 freeze tests/tokenizers/splits splits F16 gpt-2
 freeze tests/tokenizers/sentencepiece-bpe sentencepiece-bpe F16
+freeze tests/tokenizers/sentencepiece-unigram sentencepiece-unigram F16
 mkdir -p tests/break/gguf
 /usr/bin/python3 tests/gguf/write.py tests/break/json tests/break/gguf/model.gguf F32 gpt-2

@@ -22,7 +22,7 @@ import transformers
 import write
 
 NAMES = ("llama", "qwen3", "gemma2", "phi3", "olmo2", "falcon", "granite", "starcoder2", "glm4",
-         "cohere2")
+         "cohere2", "t5", "t5-gated-untied", "mt5", "umt5")
 BOUND = 1e-5  # sums in another order
 ARCHITECTURES = {name: number for number, name in gguf.MODEL_ARCH_NAMES.items()}
 SETTERS = {  # methods of GGUFWriter for keys of write.py
@@ -37,6 +37,10 @@ SETTERS = {  # methods of GGUFWriter for keys of write.py
     "logit_scale": "logit_scale", "attn_logit_softcapping": "attn_logit_softcapping",
     "final_logit_softcapping": "final_logit_softcapping",
     "rope.scaling.original_context_length": "rope_scaling_orig_ctx_len",
+    "decoder_block_count": "decoder_block_count",
+    "decoder_start_token_id": "decoder_start_token_id",
+    "attention.relative_buckets_count": "relative_attn_buckets_count",
+    "attention.layer_norm_rms_epsilon": "layer_norm_rms_eps",
 }
 
 
@@ -47,6 +51,8 @@ def copy(folder, to):
         config["query_pre_attn_scalar"] = config["head_dim"]
     if config["model_type"] == "starcoder2":
         config["sliding_window"] = None
+    if "relative_attention_max_distance" in config:
+        config["relative_attention_max_distance"] = 128
     with open(f"{to}/config.json", "w", encoding="utf-8") as file:
         json.dump(config, file)
     shutil.copy(f"{folder}/model.safetensors", to)
@@ -63,7 +69,7 @@ def keys_of(config):
             yield SETTERS[key], config[ours]
     epsilon = next(key for key in write.EPSILONS if key in config)
     yield f"layer_norm_{write.EPSILONS[epsilon]}eps", config[epsilon]
-    if kind != "falcon":
+    if kind not in ("falcon", "t5", "mt5", "umt5"):
         yield "rope_freq_base", config.get("rope_theta", 10000.0)
 
 
@@ -92,12 +98,14 @@ def difference(program, folder, scratch):
     path = f"{scratch}/model.gguf"
     write_model(folder, config, path)
     ids = [(7 * i * i + 3 * i + 1) % config["vocab_size"] for i in range(16)]
+    source = ["--source", "7,3,5,2,9"] if config.get("is_encoder_decoder") else []
     subprocess.check_call([program, "run", "-m", path, "--ids", ",".join(map(str, ids)), "--show",
-                           "logits", "-o", f"{scratch}/logits.npy"])
-    model = transformers.AutoModelForCausalLM.from_pretrained(
-        scratch, dtype=torch.float64, attn_implementation="eager")
+                           "logits", "-o", f"{scratch}/logits.npy", *source])
+    kind = transformers.AutoModelForSeq2SeqLM if source else transformers.AutoModelForCausalLM
+    model = kind.from_pretrained(scratch, dtype=torch.float64, attn_implementation="eager")
     with torch.no_grad():
-        theirs = model(torch.tensor([ids])).logits[0].numpy()
+        theirs = (model(torch.tensor([[7, 3, 5, 2, 9]]), decoder_input_ids=torch.tensor([ids]))
+                  if source else model(torch.tensor([ids]))).logits[0].numpy()
     return numpy.abs(numpy.load(f"{scratch}/logits.npy") - theirs).max() / numpy.abs(theirs).max()
 
 

@@ -14,7 +14,7 @@ import sys
 
 import numpy
 
-U32, I32, F32, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9  # types of values
+U8, U32, I32, F32, BOOL, STRING, ARRAY = 0, 4, 5, 6, 7, 8, 9  # types of values
 TYPES = {"F32": 0, "F16": 1, "Q8_0": 8, "BF16": 30}  # types of tensors
 ALIGNMENT = 32
 
@@ -74,6 +74,21 @@ BERT = {
     "attention.output.LayerNorm": "attn_output_norm", "intermediate.dense": "ffn_up",
     "output.dense": "ffn_down", "output.LayerNorm": "layer_output_norm",
 }
+T5 = {
+    "shared": "token_embd", "lm_head": "output",
+    "encoder.final_layer_norm": "enc.output_norm", "decoder.final_layer_norm": "dec.output_norm",
+    "layer.0.layer_norm": "attn_norm", "layer.0.SelfAttention.q": "attn_q",
+    "layer.0.SelfAttention.k": "attn_k", "layer.0.SelfAttention.v": "attn_v",
+    "layer.0.SelfAttention.o": "attn_o",
+    "layer.0.SelfAttention.relative_attention_bias": "attn_rel_b",
+    "layer.1.layer_norm": "cross_attn_norm", "layer.1.EncDecAttention.q": "cross_attn_q",
+    "layer.1.EncDecAttention.k": "cross_attn_k", "layer.1.EncDecAttention.v": "cross_attn_v",
+    "layer.1.EncDecAttention.o": "cross_attn_o",
+    "layer.1.EncDecAttention.relative_attention_bias": "cross_attn_rel_b",
+    "layer.2.layer_norm": "ffn_norm", "layer.2.DenseReluDense.wi": "ffn_up",
+    "layer.2.DenseReluDense.wi_0": "ffn_gate", "layer.2.DenseReluDense.wi_1": "ffn_up",
+    "layer.2.DenseReluDense.wo": "ffn_down",
+}
 FAMILIES = {  # architecture, names, prefix of layers
     "gpt2": ("gpt2", GPT2, "h."), "gpt_bigcode": ("starcoder", GPT2, "h."),
     "gpt_neox": ("gptneox", NEOX, "gpt_neox.layers."),
@@ -88,8 +103,12 @@ FAMILIES = {  # architecture, names, prefix of layers
     ("hunyuan_v1_dense", "hunyuan-dense", HUNYUAN), ("ernie4_5", "ernie4_5", LLAMA),
     ("glm", "chatglm", GLM), ("glm4", "glm4", GLM), ("cohere", "command-r", LLAMA),
     ("cohere2", "cohere2", LLAMA), ("nemotron", "nemotron", LLAMA),
-)}
+)} | {kind: ("t5", T5, "") for kind in ("t5", "mt5", "umt5")}
 PAIRED = "llama", "granite", "smollm3", "olmo", "arcee"  # rows of queries and keys are in pairs
+KEYS_OF_T5 = [("decoder_block_count", "num_decoder_layers", U32),
+              ("attention.layer_norm_rms_epsilon", "layer_norm_epsilon", F32),
+              ("attention.relative_buckets_count", "relative_attention_num_buckets", U32),
+              ("decoder_start_token_id", "decoder_start_token_id", U32)]
 EPSILONS = {"rms_norm_eps": "rms_", "layer_norm_eps": "", "layer_norm_epsilon": "",
             "norm_epsilon": "", "norm_eps": ""}
 WINDOWED = "gemma2", "gemma3_text", "phi3", "olmo3", "exaone4", "cohere2"
@@ -112,6 +131,7 @@ KEYS = {
     "cohere2": [("logit_scale", "logit_scale", F32),
                 ("attention.sliding_window_pattern", "sliding_window_pattern", U32)],
     "phi3": [("rope.scaling.original_context_length", "original_max_position_embeddings", U32)],
+    "t5": KEYS_OF_T5, "mt5": KEYS_OF_T5, "umt5": KEYS_OF_T5,
 }
 YARN = [("factor", "factor", F32),
         ("original_context_length", "original_max_position_embeddings", U32),
@@ -147,12 +167,25 @@ def read_config(folder):
         config |= {"n_embd": config["d_model"], "n_head": config["n_heads"],
                    "n_layer": config["n_layers"], "n_positions": config["max_seq_len"],
                    "alibi_bias_max": 8, "clip_qkv": config["attn_config"].get("clip_qkv")}
+    if FAMILIES[config["model_type"]][1] is T5:
+        config |= {"hidden_size": config["d_model"], "num_attention_heads": config["num_heads"],
+                   "num_hidden_layers": config["num_layers"], "n_positions": 512,
+                   "head_dim": config["d_kv"], "intermediate_size": config["d_ff"]}
+        config.setdefault("layer_norm_epsilon", 1e-6)
     return config
 
 
 def rename(name, names, layers):
     name = name.removeprefix("transformer.")
     stem, ending = name.rsplit(".", 1)
+    stack, *rest = stem.split(".block.")
+    if rest:  # of T5, whose encoder has no cross-attention
+        layer, stem = rest[0].split(".", 1)
+        if stack == "encoder":
+            stem = stem.replace("layer.1.", "layer.2.")
+        return f"{stack[:3]}.blk.{layer}.{names[stem]}.{ending}"
+    if names is T5:
+        return f"{names[stem]}.{ending}"
     if not stem.startswith(layers):
         return f"{names[stem]}.{ending}"
     layer, stem = stem[len(layers):].split(".", 1)
@@ -237,7 +270,7 @@ def string(text):
 def pack(kind, what):
     if kind == STRING:
         return string(what)
-    return struct.pack({U32: "<I", I32: "<i", F32: "<f", BOOL: "<?"}[kind], what)
+    return struct.pack({U8: "<B", U32: "<I", I32: "<i", F32: "<f", BOOL: "<?"}[kind], what)
 
 
 def value(key, kind, what):
@@ -291,7 +324,7 @@ def rotary_values(name, config):
         ratio = config["max_position_embeddings"] / old
         yield value(f"{name}.rope.scaling.attn_factor", F32,
                     numpy.sqrt(1 + numpy.log(ratio) / numpy.log(old)))
-    if name not in ("gpt2", "starcoder", "bert", "bloom", "mpt", "falcon", "phi2"):
+    if name not in ("gpt2", "starcoder", "bert", "bloom", "mpt", "falcon", "phi2", "t5"):
         yield value(f"{name}.rope.freq_base", F32, rotary_base(config, scaling))
 
 
@@ -313,7 +346,7 @@ def sizes_of(config):
     if kind not in ("gpt2", "gpt_neox", "gpt_bigcode", "bert", "bloom", "mpt", "falcon", "phi", "phi3",
                     "stablelm"):
         sizes |= {"attention.key_length": width, "attention.value_length": width}
-    if kind not in ("gpt2", "gpt_bigcode", "bert", "bloom", "mpt", "falcon"):
+    if kind not in ("gpt2", "gpt_bigcode", "bert", "bloom", "mpt", "falcon", "t5", "mt5", "umt5"):
         sizes["rope.dimension_count"] = int(width * share)
     if kind in WINDOWED:
         sizes["attention.sliding_window"] = config["sliding_window"] or 0
@@ -394,17 +427,25 @@ def fields(data):
 
 
 def sentencepiece_values(data):
-    pieces, rules = [], {}
+    pieces, trainer, rules = [], {}, {}
     for number, what in fields(data):
         if number == 1:
             piece = dict(fields(what))
             text, kind = piece[1], piece.get(3, 1)
-            if kind == 4:  # user-defined: matched in the unchanged text
-                text = text.replace("▁".encode(), b" ")
             pieces.append((text, struct.unpack("<f", piece.get(2, bytes(4)))[0], kind))
+        if number == 2:
+            trainer = dict(fields(what))
         if number == 3:
             rules = dict(fields(what))
-    yield value("tokenizer.ggml.model", STRING, "llama")
+    if trainer.get(3, 1) == 2:  # BPE: user-defined tokens are matched in the unchanged text
+        pieces = [(text.replace("▁".encode(), b" ") if kind == 4 else text, score, kind)
+                  for text, score, kind in pieces]
+        yield value("tokenizer.ggml.model", STRING, "llama")
+    else:
+        yield value("tokenizer.ggml.model", STRING, "t5")
+        yield value("tokenizer.ggml.add_eos_token", BOOL, False)
+    if rules.get(2):
+        yield array_of("tokenizer.ggml.precompiled_charsmap", U8, rules[2])
     yield array_of("tokenizer.ggml.tokens", STRING, [text for text, _, _ in pieces])
     yield array_of("tokenizer.ggml.scores", F32, [score for _, score, _ in pieces])
     yield array_of("tokenizer.ggml.token_type", I32, [kind for _, _, kind in pieces])

@@ -82,8 +82,8 @@ static void settle_t5(struct reading *r)
     family_text(r, "dense_act_fn", ""); /* it follows from the kind, as is_gated_act does */
     c->n_encoder_layer = c->n_layer;
     c->n_layer = family_size(r, "num_decoder_layers", c->n_layer);
-    c->n_inner = family_size(r, "d_ff", 2048);
-    c->d_k = c->d_v = family_size(r, "d_kv", 64);
+    c->n_inner = family_size(r, "d_ff", c->n_inner);
+    c->d_k = c->d_v = family_size(r, "d_kv", c->d_k);
     c->bias_buckets =
         (unsigned short)family_integer(r, "relative_attention_num_buckets", 4, 4096, 32);
     c->bias_reach =
@@ -93,7 +93,7 @@ static void settle_t5(struct reading *r)
                 "field 'relative_attention_max_distance': expected more than half of "
                 "relative_attention_num_buckets = %d, found %d",
                 c->bias_buckets, c->bias_reach);
-    c->epsilon = (float)family_number(r, "layer_norm_epsilon", 0, 1, 1e-6);
+    c->epsilon = (float)family_number(r, "layer_norm_epsilon", 0, 1, (double)c->epsilon);
     c->n_positions = 0; /* distances have no limit */
     c->logit_divisor = c->tied ? sqrtf((float)c->n_embd) : 0;
     c->bos_id = family_integer(r, "decoder_start_token_id", 0, DIMENSION_MAX, 0);
@@ -131,7 +131,7 @@ static void settle_bart(struct reading *r)
 #define TRANSLATOR DECODER, .cross = true, .own_tables = true
 #define T5                                                                                    \
     TRANSLATOR, .rms = true, .style = STYLE_PRE, .epsilon = 1e-6f, .n_layer = 6, .n_head = 8, \
-                .d_k = 64, .scale = 1, .score_bias = BIAS_BUCKETS
+                .d_k = 64, .n_inner = 2048, .scale = 1, .score_bias = BIAS_BUCKETS
 #define BART                                                                                    \
     TRANSLATOR, .norm_shift = true, .tied = true, .epsilon = 1e-5f, .n_layer = 12, .n_head = 1, \
                 .biases = BIAS_ALL | BIAS_LOGITS, .n_positions = 1024

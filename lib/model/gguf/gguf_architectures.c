@@ -3,6 +3,19 @@
 
 #include "base/buf.h"
 
+#define KEYS_OF_T5                                                                              \
+    {"decoder_block_count", "num_decoder_layers", KEY_SIZE},                                    \
+        {"attention.key_length", "d_kv", KEY_SIZE, true},                                       \
+        {"attention.relative_buckets_count", "relative_attention_num_buckets", KEY_SIZE, true}, \
+    {                                                                                           \
+        "decoder_start_token_id", "decoder_start_token_id", KEY_REAL                            \
+    }
+#define GATED_T5                                         \
+    KEYS_OF_T5,                                          \
+    {                                                    \
+        "\"gated-gelu\"", "feed_forward_proj", KEY_VALUE \
+    }
+
 static const struct gguf_architecture architectures[] = {
     {"gpt2", "gpt2"},
     {"llama", "llama", .pairs = true}, /* Mistral, too */
@@ -58,6 +71,9 @@ static const struct gguf_architecture architectures[] = {
      .keys = {{"context_length", "max_seq_len", KEY_SIZE},
               {"attention.clamp_kqv", "clip_qkv", KEY_REAL}}},
     {"bert", "bert"},
+    {"t5", "umt5", .marker = "dec.blk.1.attn_rel_b.weight", .gated = true, .keys = {GATED_T5}},
+    {"t5", "t5", .marker = "dec.blk.0.ffn_gate.weight", .gated = true, .keys = {GATED_T5}},
+    {"t5", "t5", .keys = {KEYS_OF_T5}},
     {"falcon", "falcon", .marker = "blk.0.attn_norm_2.weight", .variant = "falcon with two norms",
      .names = {{"attn_norm_2", SLOT_NORM_1}, {"attn_norm", SLOT_NORM_2}},
      .keys = {{"true", "new_decoder_architecture", KEY_VALUE}}},

@@ -42,7 +42,8 @@ struct gguf_architecture {
     bool pairs; /* rows of queries and keys are in pairs that are rotated together */
     struct gguf_key keys[KEYS_MAX];           /* beyond those of all; ends with one of NULL */
     struct gguf_tensor_name names[NAMES_MAX]; /* that mean something else in this architecture */
-    const char *marker;                       /* tensor or key without which a later row is meant */
+    bool gated;            /* its names of tensors are those of the family's next row */
+    const char *marker;    /* tensor or key without which a later row is meant */
     const char *variant;   /* of the family, with other names of tensors; or NULL */
     const char *bias_key;  /* of config.json; NULL: attention_bias */
     long long wide_layers; /* of a model whose scores have another divisor; or 0 */

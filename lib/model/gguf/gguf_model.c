@@ -440,6 +440,8 @@ static const struct gguf_tensor_name tensor_names[] = {
     {"attn_k", SLOT_K},
     {"attn_v", SLOT_V},
     {"attn_output", SLOT_O},
+    {"attn_o", SLOT_O}, /* T5 */
+    {"attn_rel_b", SLOT_LAYER_BIASES},
     {"attn_q_norm", SLOT_Q_NORM},
     {"attn_k_norm", SLOT_K_NORM},
     {"post_attention_norm", SLOT_NORM_1_POST},
@@ -462,15 +464,21 @@ struct tensor_reading {
     struct err *err;
 };
 
-/* The slot of "blk.3.attn_q.weight", and its row; NULL: the family has no such slot. */
+/* The slot of "blk.3.attn_q.weight", and its row; NULL: the family has no such slot. An encoder and
+ * its decoder have "enc." and "dec." before, and the decoder "cross_attn" for "attn". */
 static const struct family_row *find_slot(struct slot *slot, const char *name,
                                           const struct tensor_reading *reading)
 {
+    static const char cross[] = "cross_";
+    bool of_source = strncmp(name, "enc.", 4) == 0;
+    name += of_source || strncmp(name, "dec.", 4) == 0 ? 4 : 0;
     char *stem = (char *)name;
     bool in_layer = strncmp(name, "blk.", 4) == 0 && name[4] >= '0' && name[4] <= '9';
     long layer = in_layer ? strtol(name + 4, &stem, 10) : -1;
     if (layer >= LAYERS_MAX || (in_layer && *stem++ != '.'))
         return NULL;
+    bool is_cross = strncmp(stem, cross, strlen(cross)) == 0;
+    stem += is_cross ? strlen(cross) : 0;
     size_t size = strcspn(stem, ".");
     bool is_bias = strcmp(stem + size, ".bias") == 0;
     if (!is_bias && strcmp(stem + size, ".weight") != 0)
@@ -481,7 +489,10 @@ static const struct family_row *find_slot(struct slot *slot, const char *name,
         if (!at->name || strlen(at->name) != size || memcmp(at->name, stem, size) != 0 ||
             (at->id >= SLOTS_OF_ENDS) != in_layer)
             continue;
-        *slot = slot_of_text(at->id + is_bias);
+        *slot = slot_of_end(is_cross    ? PART_CROSS
+                            : of_source ? PART_SOURCE
+                                        : PART_SENTENCE,
+                            at->id + is_bias);
         slot->layer = (short)layer;
         const struct family_row *row = family_row(reading->family, *slot);
         if (row && (row->members[1] != 0) == at->fused)
@@ -619,7 +630,8 @@ static int read_heads(struct tensor_reading *reading)
                      &reading->heads[0], reading->err))
         return -1;
     const char *variant = reading->architecture->variant;
-    reading->family = family_find(variant ? variant : reading->architecture->model_type);
+    reading->family = family_find(variant ? variant : reading->architecture->model_type) +
+                      reading->architecture->gated;
     reading->heads[1] = reading->heads[0];
     return whole_number(reading->gguf, reading->architecture, "attention.head_count_kv",
                         &reading->heads[1], reading->err);

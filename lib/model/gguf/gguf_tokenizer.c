@@ -1,5 +1,5 @@
 /* gguf_tokenizer.c: the tokenizer in the keys of a GGUF file, as the file it was made of: of a
- * byte-level BPE and of BERT's WordPiece a tokenizer.json, of SentencePiece's BPE its
+ * byte-level BPE and of BERT's WordPiece a tokenizer.json, of SentencePiece's models a
  * tokenizer.model, of any a tokenizer_config.json. What is not supported is written, too: whoever
  * reads it refuses it by its name, and ids do without.
  */
@@ -13,6 +13,8 @@
 #include "model/gguf/gguf_model.h"
 #include "text/label.h"
 #include "text/builder.h"
+
+#define CHARSMAP "tokenizer.ggml.precompiled_charsmap"
 
 struct vocabulary {
     const struct gguf *gguf;
@@ -318,7 +320,7 @@ static int write_json(struct buf *out, const struct vocabulary *vocabulary, stru
     return buf_check(out, err);
 }
 
-/* --- SentencePiece's BPE ---------------------------------------------------------------------- */
+/* --- SentencePiece's models ------------------------------------------------------------------- */
 
 /* Fields of protobuf: a number and how it is written, then the value. */
 enum {
@@ -330,6 +332,7 @@ enum {
     FIELD_KIND = 3 << 3,
     TRAINER_KIND = 3 << 3,
     TRAINER_FALLS_BACK = 35 << 3,
+    NORMALIZER_CHARSMAP = 2 << 3 | 2,
     NORMALIZER_PREFIXES = 3 << 3,
     NORMALIZER_COLLAPSES = 4 << 3,
     NORMALIZER_ESCAPES = 5 << 3,
@@ -357,12 +360,13 @@ static void put_message(struct buf *out, unsigned field, struct buf *message)
     buf_clear(message);
 }
 
-/* User-defined tokens have blanks in llama.cpp, and SentencePiece's sign for a blank here. */
-static void put_piece(struct buf *piece, struct gguf_text token, float score, unsigned kind)
+/* User-defined tokens of BPE have blanks in llama.cpp, SentencePiece's sign for a blank here. */
+static void put_piece(struct buf *piece, struct gguf_text token, float score, unsigned kind,
+                      bool unigram)
 {
     static const char sign[] = "▁";
     size_t blanks = 0;
-    for (size_t i = 0; kind == PIECE_USER_DEFINED && i < token.size; i++)
+    for (size_t i = 0; kind == PIECE_USER_DEFINED && !unigram && i < token.size; i++)
         blanks += token.bytes[i] == ' ';
     put_field(piece, FIELD_TEXT, token.size + blanks * (strlen(sign) - 1));
     for (size_t i = 0; i < token.size; i++)
@@ -375,15 +379,18 @@ static void put_piece(struct buf *piece, struct gguf_text token, float score, un
     put_field(piece, FIELD_KIND, kind);
 }
 
-static int write_sentencepiece(struct buf *out, const struct vocabulary *vocabulary,
+static int write_sentencepiece(struct buf *out, const struct vocabulary *vocabulary, bool unigram,
                                struct err *err)
 {
+    const struct gguf_value *map = gguf_value(vocabulary->gguf, CHARSMAP);
     struct gguf_value rest = *vocabulary->tokens;
     struct gguf_text token;
     struct buf message = {0};
     bool falls_back = false;
     bool prefixes = true;
     bool collapses = false;
+    if (map && (map->kind != GGUF_ARRAY || map->size != map->count))
+        return err_set(err, "key '" CHARSMAP "': expected an array of bytes, found another kind");
     if (!vocabulary->scores)
         return err_set(err, "key 'tokenizer.ggml.scores': expected an array, found nothing");
     if (gguf_bool(vocabulary->gguf, "tokenizer.ggml.add_space_prefix", &prefixes, err) ||
@@ -392,12 +399,16 @@ static int write_sentencepiece(struct buf *out, const struct vocabulary *vocabul
     for (size_t id = 0; gguf_take_text(&rest, &token); id++) {
         unsigned kind = kind_of(vocabulary, id);
         falls_back = falls_back || kind == PIECE_BYTE;
-        put_piece(&message, token, (float)gguf_item(vocabulary->scores, id), kind);
+        put_piece(&message, token, (float)gguf_item(vocabulary->scores, id), kind, unigram);
         put_message(out, MODEL_PIECE, &message);
     }
-    put_field(&message, TRAINER_KIND, SENTENCEPIECE_BPE);
+    put_field(&message, TRAINER_KIND, unigram ? SENTENCEPIECE_UNIGRAM : SENTENCEPIECE_BPE);
     put_field(&message, TRAINER_FALLS_BACK, falls_back);
     put_message(out, MODEL_TRAINER, &message);
+    if (map) {
+        put_field(&message, NORMALIZER_CHARSMAP, map->size);
+        buf_bytes(&message, map->bytes, map->size);
+    }
     put_field(&message, NORMALIZER_PREFIXES, prefixes);
     put_field(&message, NORMALIZER_COLLAPSES, collapses);
     put_field(&message, NORMALIZER_ESCAPES, true);
@@ -470,17 +481,16 @@ static int put_role(struct json_writer *json, const char *name, const char *key,
     return 0;
 }
 
-static int write_roles(struct buf *out, const struct vocabulary *vocabulary, bool sentencepiece,
+static int write_roles(struct buf *out, const struct vocabulary *vocabulary, bool begins, bool ends,
                        struct err *err)
 {
     const struct gguf *gguf = vocabulary->gguf;
     const struct gguf_pre *row = NULL;
     struct gguf_text name;
     struct json_writer json = {.buf = out};
-    bool ends = false;
     if (read_pre(&row, &name, gguf, err))
         return -1;
-    bool begins = sentencepiece || (row && row->begins);
+    begins = begins || (row && row->begins);
     struct gguf_text template = {0};
     if (gguf_text(gguf, "tokenizer.chat_template", &template, err) ||
         gguf_bool(gguf, "tokenizer.ggml.add_bos_token", &begins, err) ||
@@ -506,11 +516,11 @@ int gguf_write_tokenizer(struct gguf_tokenizer *out, const struct gguf *gguf, st
         return -1;
     if (gguf_is(model, "none") || gguf_is(model, "no_vocab"))
         return 0;
-    bool sentencepiece = gguf_is(model, "llama");
-    out->name = sentencepiece ? "tokenizer.model" : "tokenizer.json";
+    bool bpe = gguf_is(model, "llama"), unigram = gguf_is(model, "t5");
+    out->name = bpe || unigram ? "tokenizer.model" : "tokenizer.json";
     if (read_vocabulary(&vocabulary, gguf, err) ||
-        (sentencepiece ? write_sentencepiece(&out->file, &vocabulary, err)
-                       : write_json(&out->file, &vocabulary, model, err)))
+        (bpe || unigram ? write_sentencepiece(&out->file, &vocabulary, unigram, err)
+                        : write_json(&out->file, &vocabulary, model, err)))
         return -1;
-    return write_roles(&out->config, &vocabulary, sentencepiece, err);
+    return write_roles(&out->config, &vocabulary, bpe, unigram, err);
 }

@@ -54,6 +54,9 @@ static const struct twin {
     {"cohere2", "golden-families/cohere2"},
     {"gpt_bigcode", "golden-families/gpt_bigcode"},
     {"mpt-clip", "golden-families/mpt-clip"},
+    {"t5", "golden-families/t5"},
+    {"t5-gated-untied", "golden-families/t5-gated-untied"},
+    {"umt5", "golden-families/umt5"},
 };
 
 TEST_LOOP(names_shapes_and_numbers_are_those_of_the_original_model, COUNT(twins))

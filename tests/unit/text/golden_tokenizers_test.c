@@ -36,6 +36,7 @@ static const struct {
     {"qwen2-like"},
     {"qwen2-like", "qwen2", "stablelm2"},
     {"sentencepiece-bpe"},
+    {"sentencepiece-unigram"},
     {"smollm2-like"},
     {"smollm2-like", "smollm", "starcoder"},
     {"smollm2-like", "smollm", "refact"},
