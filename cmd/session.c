@@ -440,6 +440,8 @@ int request_make(struct request *request, struct session *session, const struct 
         selection_heads(selection, options->head, config, &session->arena, err))
         return -1;
     selection->queries = options->query;
+    if (!format->arrays && config->sinks && site_set_has(selection->sites, SITE_WEIGHTS))
+        site_set_add(&selection->sites, SITE_SINK);
     return derive_check(how, selection, viewer->tokenizer, err);
 }
 

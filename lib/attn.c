@@ -509,7 +509,7 @@ static int pass_on(void *context, const struct announcement *seen, struct err *e
         .name = site_tensor_name(name, seen->site, seen->layer),
         .layer = seen->layer,
         .data = values.data,
-        .rank = values.rank,
+        .rank = values.rank - (site_row(seen->site)->axes == AXES_HEAD_TOKEN),
         .heads = heads,
         .text = showing->first + seen->text,
     };

@@ -22,6 +22,7 @@ static const struct axis_row axis_rows[][2] = {
     [AXES_FIRST_CHANNEL] = {{"token", OF_FIRST}, {"channel", OF_NUMBERS}},
     [AXES_TOKEN_EXPERT] = {{"token", OF_QUERIES}, {"expert", OF_NUMBERS}},
     [AXES_TOKEN_WORD] = {{"token", OF_QUERIES}, {"word", OF_WORDS}},
+    [AXES_HEAD_TOKEN] = {{"token", OF_QUERIES}, {"sink", OF_NUMBERS}},
     [AXES_HEAD_TOKEN_DIM] = {{"token", OF_QUERIES}, {"dim", OF_NUMBERS}},
     [AXES_GROUP_TOKEN_DIM] = {{"token", OF_KEYS}, {"dim", OF_NUMBERS}},
     [AXES_HEAD_QUERY_KEY] = {{"query", OF_QUERIES}, {"key", OF_KEYS}},
@@ -167,6 +168,11 @@ const struct kept *report_find(const struct report *report, enum site site, size
     return NULL;
 }
 
+size_t kept_rank(const struct kept *kept)
+{
+    return kept->rank - (!kept->made && site_row(kept->site)->axes == AXES_HEAD_TOKEN);
+}
+
 size_t kept_cells(const struct kept *kept)
 {
     size_t cells = 1;
@@ -216,7 +222,7 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
         .head = kept->heads ? (int)kept->heads[index] : -1,
         .shared_by = kept->shared_by,
         .rows = make_axis(report, kept, &axes[0], rows),
-        .columns = make_axis(report, kept, &axes[1], columns),
+        .columns = kept->keys ? *kept->keys : make_axis(report, kept, &axes[1], columns),
         .values = kept->data ? kept->data + index * rows * columns : NULL,
         .fraction = site_set_has(fractions, site_id(kept->site)),
         .whole = site_id(kept->site) >= SITE_MASK && !kept_is_mean_of_layers(kept) &&
@@ -226,6 +232,70 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
         .mean_of_layers = kept_is_mean_of_layers(kept),
         .mean_of_heads = kept_is_mean_of_heads(kept),
     };
+}
+
+/* Rows of a matrix with one more column, which has `more` or 1. */
+static float *with_column(const float *cells, const float *more, size_t rows, size_t columns,
+                          struct arena *arena, struct err *err)
+{
+    float *data = arena_room(arena, rows * (columns + 1), sizeof *data, err);
+    for (size_t row = 0; data && row < rows; row++) {
+        memcpy(data + row * (columns + 1), cells + row * columns, columns * sizeof *data);
+        data[row * (columns + 1) + columns] = more ? more[row] : 1;
+    }
+    return data;
+}
+
+/* The keys of a sheet, and the sink, which has no number. */
+static struct axis *keys_with_sink(const struct axis *keys, struct arena *arena, struct err *err)
+{
+    struct axis *axis = arena_alloc(arena, 1, sizeof *axis, err);
+    struct label *labels = arena_alloc(arena, keys->size + 1, sizeof *labels, err);
+    size_t *numbers = arena_alloc(arena, keys->size + 1, sizeof *numbers, err);
+    if (!axis || !labels || !numbers)
+        return NULL;
+    memcpy(labels, keys->labels, keys->size * sizeof *labels);
+    labels[keys->size] = (struct label){"sink", "sink", "sink"};
+    for (size_t i = 0; i <= keys->size; i++)
+        numbers[i] = i < keys->size ? (size_t)axis_number(keys, i) : SIZE_MAX;
+    *axis = *keys;
+    axis->size++;
+    axis->labels = labels;
+    axis->numbers = numbers;
+    return axis;
+}
+
+int report_join_sinks(struct report *report, struct arena *arena, struct err *err)
+{
+    struct kept *tensors = report_copy_tensors(report, arena, err);
+    size_t count = 0;
+    for (size_t i = 0; tensors && i < report->tensor_count; i++) {
+        struct kept kept = report->tensors[i];
+        size_t *shape = &kept.shape[kept.rank - 2];
+        const struct kept *other = report_find(
+            report, kept.site == SITE_SINK ? SITE_WEIGHTS : SITE_SINK, (size_t)kept.layer);
+        bool joins = !kept.made && other && kept.data;
+        if (joins && kept.site == SITE_SINK)
+            continue;
+        if (joins && kept.site == SITE_WEIGHTS) {
+            struct sheet sheet = kept_sheet(report, &kept, 0);
+            size_t maps = kept.visible_step ? kept_sheet_count(&kept) : 1;
+            kept.data = with_column(kept.data, other->data, kept_sheet_count(&kept) * shape[0],
+                                    shape[1], arena, err);
+            kept.keys = keys_with_sink(&sheet.columns, arena, err);
+            if (kept.visible)
+                kept.visible =
+                    with_column(kept.visible, NULL, maps * shape[0], shape[1], arena, err);
+            if (!kept.data || !kept.keys || (sheet.visible && !kept.visible))
+                return -1;
+            shape[1]++;
+            kept.visible_step = kept.visible_step ? shape[0] * shape[1] : 0;
+        }
+        tensors[count++] = kept;
+    }
+    report->tensors = tensors;
+    report->tensor_count = count;
+    return tensors ? 0 : -1;
 }
 
 bool report_has_tables(const struct report *report)

@@ -31,7 +31,8 @@ struct kept {
     size_t visible_step;      /* offset between heads; 0: shared */
     const size_t *queries;    /* token of each row; NULL: all tokens */
     const struct label *query_labels;
-    size_t shared_by; /* as in a sheet */
+    size_t shared_by;        /* as in a sheet */
+    const struct axis *keys; /* of weights with a column for the sink; NULL: all are tokens */
 };
 
 struct report {
@@ -81,6 +82,10 @@ const struct tokenized *report_text_of(const struct report *report, const struct
 /* Find the tensor of a site (in `layer`, if the site is in layers); NULL: none. */
 const struct kept *report_find(const struct report *report, enum site site, size_t layer);
 
+/* The axes of a tensor in arrays: those in memory without the last one of a number of each token.
+ */
+size_t kept_rank(const struct kept *kept);
+
 /* The number of values of a tensor. */
 size_t kept_cells(const struct kept *kept);
 
@@ -113,6 +118,10 @@ struct kept *report_copy_tensors(const struct report *report, struct arena *aren
 size_t kept_sheet_count(const struct kept *kept);
 struct kept kept_head(const struct kept *kept, size_t index);
 struct sheet kept_sheet(const struct report *report, const struct kept *kept, size_t index);
+
+/* Append to attention weights a column for the sinks of their heads, which then are no tensors of
+ * their own: rows sum to 1. */
+int report_join_sinks(struct report *report, struct arena *arena, struct err *err);
 
 /* True if data formats write tables instead of tensors: some table is not only for people. */
 bool report_has_tables(const struct report *report);

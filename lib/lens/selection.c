@@ -7,17 +7,22 @@
 #include "base/num.h"
 #include "model/model.h"
 
+/* Whether a site can be named: effective ones and sinks cannot be edited, only shown. */
+static bool is_named(enum site site, const struct site_word *word)
+{
+    return word->of_list || (!site_is_effective(site) && site_id(site) != SITE_SINK);
+}
+
 int selection_site(enum site *site, const struct site_word *word, const struct config *config,
                    struct err *err)
 {
     const char *known[SITE_COUNT + 2] = {"tokens"};
     struct names names = {known, word->of_list, sizeof *known};
-    enum site end = word->of_list ? SITE_END : SITE_PASS_END; /* effective ones cannot be edited */
     struct config whole = *config;
     whole.mechanism.without = 0;
-    if (!site_find(word->name, word->size, site) || (site_is_effective(*site) && !word->of_list)) {
-        for (enum site other = 0; other != end; other = site_next(other))
-            if (site_exists(config, other))
+    if (!site_find(word->name, word->size, site) || !is_named(*site, word)) {
+        for (enum site other = 0; other != SITE_END; other = site_next(other))
+            if (is_named(other, word) && site_exists(config, other))
                 known[names.count++] = site_name(other);
         if (word->of_list)
             known[names.count++] = "all";

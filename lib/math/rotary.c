@@ -51,9 +51,11 @@ static double yarn_pair(const struct rotary *rotary, double turns)
 
 static double yarn_share(const struct rotary *rotary, size_t pair)
 {
-    double low = floor(yarn_pair(rotary, rotary->fast));
-    double high = ceil(yarn_pair(rotary, rotary->slow));
+    double low = yarn_pair(rotary, rotary->fast);
+    double high = yarn_pair(rotary, rotary->slow);
     double last = (double)rotary->components - 1;
+    if (!rotary->exact)
+        low = floor(low), high = ceil(high);
     low = low > 0 ? low : 0;
     high = high < last ? high : last;
     return 1 - clamp(((double)pair - low) / (high > low || high < low ? high - low : 0.001));

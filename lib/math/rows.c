@@ -310,13 +310,20 @@ bool softmax_range_apply(struct matrix rows, struct softmax_range *ranges)
         struct softmax_range *range = &ranges[row];
         struct steps steps = steps_of(range);
         float *x = rows.data + row * rows.stride + steps.first;
+        if (range->sink && *range->sink > range->largest)
+            range->largest = *range->sink;
         range->sum = exp_row(x, steps.end - steps.first, range->largest);
+        if (range->sink) {
+            range->rest = *range->sink;
+            range->sum += exp_row(&range->rest, 1, range->largest);
+        }
         sound &= isfinite(range->largest) && range->sum >= 1.0f && !isinf(range->sum);
     }
     for (size_t row = 0; sound && row < rows.rows; row++) {
         struct steps steps = steps_of(&ranges[row]);
         float *x = rows.data + row * rows.stride;
         divide_row(x + steps.first, steps.end - steps.first, ranges[row].sum);
+        ranges[row].rest /= ranges[row].sum;
         for (size_t i = 0; i < steps.first; i++)
             x[i] = 0.0f;
         for (size_t i = steps.end; i < rows.columns; i++)

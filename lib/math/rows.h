@@ -88,6 +88,8 @@ enum { SOFTMAX_RANGE_STEP = 16 }; /* the number of columns is a multiple of this
 struct softmax_range {
     size_t low, first, end;
     float largest, sum; /* the largest scaled element, and the divisor of the softmax */
+    const float *sink;  /* an element that no column has; NULL: none */
+    float rest;         /* its part of the softmax */
 };
 
 /* x · scale in the range of each row; the rest of the row is undefined until

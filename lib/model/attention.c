@@ -289,6 +289,10 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
         .dropout_key = dropout_key(layer, head),
         .bias = score_head_bias(&layer->rule, layer->biases, head),
     };
+    if (layer->sinks) {
+        job.sink = layer->sinks + head;
+        job.rests = head_part(s->sinks, queries, head, 1);
+    }
     if (s->maps.lent)
         job.lent = s->maps.lent[text];
     job.scores = map_of(&job, SITE_SCORES - SITE_SCORES);
@@ -308,7 +312,8 @@ static void compute_head(void *context, size_t round, size_t thread)
         return;
     struct attention_head job =
         head_of(layer, round / pass->config->n_head, head, &pass->scratch.attention[thread]);
-    if (!layer->wants_context && !job.scores && !job.softmax && !job.masked && !job.weights)
+    bool wanted = layer->wants_context || pass_watches(pass, SITE_SINK, layer->layer);
+    if (!wanted && !job.scores && !job.softmax && !job.masked && !job.weights)
         return;
     enum head_fault fault = methods[layer->rule.kind]->compute(&job);
     nontemporal_fence();
@@ -369,7 +374,9 @@ enum pass_state attention(struct pass *pass, const struct score_rule *rule, size
     size_t rounds = pass->batch->count * heads;
     for (int i = 0; i < ATTENTION_MAPS; i++)
         job.edits |= (unsigned)pass_edits(pass, (enum site)(SITE_SCORES + i), layer) << i;
+    struct slot sinks = slot_of((int)pass->part, SLOT_SINKS, layer);
     if (weights_biases(pass->weights, (int)pass->part, rule, &job.biases, pass->err) ||
+        weights_vector(pass->weights, sinks, &job.sinks, pass->err) ||
         (!pass->scratch.attention && take_memory(pass)) || begin_maps(pass, layer))
         return PASS_FAILED;
     if (methods[rule->kind]->prepare)
@@ -381,6 +388,8 @@ enum pass_state attention(struct pass *pass, const struct score_rule *rule, size
     size_t round = fault / HEAD_FAULTS;
     for (size_t map = 0; round == rounds && map < ATTENTION_MAPS; map++)
         PASS_TRY(announce_map(pass, map, layer));
+    if (round == rounds && rule->sink)
+        PASS_TRY(tap_rows(pass, SITE_SINK, layer, pass->scratch.sinks));
     if (round == rounds)
         return tap_rows(pass, SITE_CONTEXT, layer, pass->scratch.context);
     struct place_in_pass place = {SITE_SCORES, layer, round / heads, round % heads};

@@ -103,7 +103,8 @@ static enum head_fault mask_before(const struct attention_head *head, struct mat
     const struct score_rule *rule = &head->layer->rule;
     for (size_t row = 0; row < rows.rows; row++) {
         struct key_range keys = strip_visible(head, query + row);
-        ranges[row] = (struct softmax_range){.first = keys.first, .end = keys.end};
+        ranges[row] =
+            (struct softmax_range){.first = keys.first, .end = keys.end, .sink = head->sink};
         if (score_bends(rule))
             score_apply(rule, &head->bias, head->past + query + row,
                         rows.data + row * rows.stride + keys.first, keys, head->keys);
@@ -115,7 +116,10 @@ static enum head_fault mask_before(const struct attention_head *head, struct mat
     for (size_t row = 0; head->masked && row < rows.rows; row++)
         strip_put_range(head, head->masked, query + row, rows.data + row * rows.stride,
                         (struct key_range){ranges[row].first, ranges[row].end}, -INFINITY);
-    return softmax_range_apply(rows, ranges) ? HEAD_SOUND : HEAD_NO_NUMBER;
+    bool sound = softmax_range_apply(rows, ranges);
+    for (size_t row = 0; head->sink && row < rows.rows; row++)
+        head->rests.data[(query + row) * head->rests.stride] = ranges[row].rest;
+    return sound ? HEAD_SOUND : HEAD_NO_NUMBER;
 }
 
 /* Softmax over all keys; then masked ones are set to 0 and the others divided by their sum. */
@@ -316,6 +320,11 @@ static enum head_fault finish(const struct attention_head *head, const struct st
             return HEAD_NO_NUMBER;
         divide_row(context, head->v.columns, so_far.sum[i]);
         finish_maps(head, strip->first + i, so_far.largest[i], so_far.sum[i]);
+        if (!head->sink)
+            continue;
+        float rest = *head->sink;
+        exp_row(&rest, 1, so_far.largest[i]);
+        head->rests.data[(strip->first + i) * head->rests.stride] = rest / so_far.sum[i];
     }
     if (head->layer->wants_context)
         strip_write_context(head, strip);
@@ -333,8 +342,8 @@ static enum head_fault compute_blocks(const struct attention_head *head, const s
     size_t rows = strip_rows_of_size(strip_row_size(strip->rows));
     memset(head->memory->context, 0, rows * head->memory->context_stride * sizeof(float));
     for (size_t i = 0; i < strip->rows; i++) {
-        so_far.largest[i] = -INFINITY;
-        so_far.sum[i] = 0.0f;
+        so_far.largest[i] = head->sink ? *head->sink : -INFINITY;
+        so_far.sum[i] = head->sink ? 1.0f : 0.0f;
     }
     size_t first = strip_visible(head, strip->first).first / block * block;
     for (; first < keys; first += block)

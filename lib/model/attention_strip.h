@@ -85,6 +85,7 @@ struct attention_layer {
     size_t layer;
     struct score_rule rule;
     const float *biases; /* of all distances, if the rule has any */
+    const float *sinks;  /* [H] their scores; NULL: none */
     bool wants_context;
     bool bf16;      /* products are made of pairs of rounded numbers */
     unsigned edits; /* a bit for each edited map, from SITE_SCORES on; dense attention only */
@@ -105,6 +106,8 @@ struct attention_head {
     float *scores, *softmax, *masked, *weights; /* [T, S] if watched, else NULL */
     struct lent_maps lent;                      /* rows of these maps (site.h) */
     uint64_t dropout_key;                       /* key of the head's random numbers */
+    const float *sink;                          /* its score; NULL: none */
+    struct matrix rests;                        /* [T, 1] the sink's parts of the softmax */
     struct head_bias bias;
 };
 

@@ -164,6 +164,7 @@ struct config {
     bool bias_by_layer;                      /* each layer has a table; else one is for all */
     struct rotary rotary, rotary_local;
     size_t window;
+    bool sinks;                                  /* each head has a score that no key has */
     float score_cap, logit_cap;                  /* c · tanh(x / c); 0: none */
     float residual_scale;                        /* factor of sublayers' outputs; 0: none */
     float logit_divisor;                         /* 0: none */

@@ -70,7 +70,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(head_norm, NONE) FIELD(clip, NONE) FIELD(score_bias, NONE) \
     FIELD(bias_buckets, NONE) FIELD(bias_reach, NONE) FIELD(bias_by_layer, NONE) \
     FIELD(rotary, NONE) \
-    FIELD(rotary_local, NONE) FIELD(window, NONE) FIELD(score_cap, NONE) FIELD(logit_cap, NONE) \
+    FIELD(rotary_local, NONE) FIELD(window, NONE) FIELD(sinks, NONE) FIELD(score_cap, NONE) \
+    FIELD(logit_cap, NONE) \
     FIELD(residual_scale, NONE) FIELD(logit_divisor, NONE) ARRAY(layer_flags, NONE) \
     FIELD(bos_id, NONE) FIELD(eos_id, NONE) ARRAY(more_ends, NONE) FIELD(more_end_count, NONE) \
     FIELD(end, NONE) FIELD(end_activation, NONE) \
@@ -184,7 +185,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(ahead, FEATURE(s->score.ahead > 0 && \
                          (s->score.ahead < SIZE_MAX || s->score.back < SIZE_MAX), \
                          "windows with later tokens", RUN | ATTRIBUTE)) \
-    FIELD(sink, FEATURE(s->score.sink, "attention sinks of the softmax", NOTHING)) \
+    FIELD(sink, FEATURE(s->score.sink, "attention sinks of the softmax", \
+                        RUN | ATTRIBUTE | PATCH | CIRCUITS)) \
     FIELD(mask_after, NONE) FIELD(kind, NONE) FIELD(pattern, NONE)
 
 #define MLP_FEATURES(FIELD, ARRAY, FEATURE) \

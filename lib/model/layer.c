@@ -60,6 +60,7 @@ struct score_rule score_rule_read(const struct config *c, enum site_part part, s
         .ahead = masked   ? 0
                  : window ? window - 1
                           : SIZE_MAX,
+        .sink = c->sinks,
         .mask_after = m->renormalise && masked,
         .kind = m->kind,
     };

@@ -14,7 +14,7 @@
  *         x = s->norm_after ? norm(x) : x;
  *     }
  *
- * The rules also describe what no family has yet (latent attention, clip, experts, sinks …).
+ * The rules also describe what no family has yet (latent attention).
  * layer_read does not set these fields, the pass does not compute them, and features.h refuses them
  * by name.
  */

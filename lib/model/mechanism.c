@@ -299,6 +299,12 @@ static int check_linear(const struct mechanism *m, struct err *err)
 static int check_family(const struct mechanism *m, const struct config *config, struct err *err)
 {
     bool alibi = config->score_bias && !mechanism_lacks(m, PART_POSITIONS);
+    bool is_dense = m->kind == ATTENTION_DENSE || m->kind == ATTENTION_BLOCKED;
+    if (config->sinks && (!is_dense || m->renormalise))
+        return err_unsupported(err,
+                               "%s: expected a model without attention sinks, found one of type "
+                               "\"%s\": use --attention dense or blocked:B",
+                               is_dense ? "--mask-after" : "--attention", config_kind_name(config));
     if (m->kind == ATTENTION_LINEAR && (alibi || config->score_cap > 0))
         return err_unsupported(err,
                                "--attention linear: expected a model without %s, found one of type "

@@ -64,6 +64,7 @@ enum axis {
     AXIS_BUCKETS,
     AXIS_LAYER_BUCKETS,
     AXIS_HEADS,
+    AXIS_SINKS, /* the heads; 0: none */
     AXIS_QUERIES,
     AXIS_KEYS,
     AXIS_VALUES,
@@ -103,6 +104,7 @@ static size_t axis_size(enum axis axis, const struct config *c, int part)
         [AXIS_BUCKETS] = c->bias_by_layer ? 0 : c->bias_buckets,
         [AXIS_LAYER_BUCKETS] = c->bias_by_layer ? c->bias_buckets : 0,
         [AXIS_HEADS] = c->n_head,
+        [AXIS_SINKS] = c->sinks ? c->n_head : 0,
         [AXIS_QUERIES] = c->n_head * c->d_k,
         [AXIS_KEYS] = c->n_kv_head * c->d_k,
         [AXIS_VALUES] = c->n_kv_head * c->d_v,
@@ -147,6 +149,7 @@ static const struct parameter_row {
     [SLOT_LAYER_BIASES / 2] = {{AXIS_LAYER_BUCKETS, AXIS_HEADS}, ANY, NEVER},
     [SLOT_Q_NORM / 2] = {{AXIS_Q_NORM}, Q_NORMED, HEAD_SHIFT, AXIS_Q_OWN},
     [SLOT_K_NORM / 2] = {{AXIS_K_NORM}, K_NORMED, HEAD_SHIFT, AXIS_K_OWN},
+    [SLOT_SINKS / 2] = {{AXIS_SINKS}, ANY, NEVER},
     [SLOT_NORM_1_POST / 2] = {{AXIS_CHANNELS}, NORMS_OUT | SCALE, SHIFT},
     [SLOT_NORM_2 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORMS_IN | SECOND_NORM | SCALE, SHIFT},
     [SLOT_GATE / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, GATED | PLAIN, OF_MLP},
@@ -210,7 +213,7 @@ size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct co
         return 0;
     shape[0] = axis_size(row->shape[0], config, slot.part);
     shape[1] = axis_size(is_bias ? AXIS_NONE : row->shape[1], config, slot.part);
-    if (!shape[0] || !shape[1])
+    if (!shape[0] || !axis_size(row->shape[1], config, slot.part))
         return 0; /* an axis that the config does not have */
     return is_bias || row->shape[1] == AXIS_NONE ? 1 : 2;
 }

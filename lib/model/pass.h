@@ -43,6 +43,7 @@ struct scratch {
     struct matrix v;        /* [S, Hkv·dv] */
     struct matrix joined;   /* [1, 3C] q, k and v of one token */
     struct matrix context;  /* [T, H·dv] */
+    struct matrix sinks;    /* [T, H] what the softmax leaves to the sinks of heads */
     struct matrix out;      /* [T, C] of attention, then of the MLP */
     struct matrix hidden;   /* [T, I] */
     struct matrix up;       /* [T, I] of a gated MLP */

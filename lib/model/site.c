@@ -15,17 +15,13 @@
 
 /* A site of layers. TransformerLens' name is followed by a line of help for each part that has the
  * site. OF_LAYERS_AS: cross-attention has another name. OF_MAPS: attention maps, with a mask. */
-#define ROW(id, name, cross, axes, in_layer, masked, reserved, alias, ...) \
-    [SITE_##id] = {                                                        \
-        {name, "enc." name, cross}, AXES_##axes, in_layer, masked, reserved, {__VA_ARGS__}, alias}
+#define ROW(id, name, cross, axes, in_layer, masked, alias, ...) \
+    [SITE_##id] = {{name, "enc." name, cross}, AXES_##axes, in_layer, masked, {__VA_ARGS__}, alias}
 #define OF_LAYERS_AS(id, name, cross, axes, ...) \
-    ROW(id, name, cross, axes, true, false, false, __VA_ARGS__)
+    ROW(id, name, cross, axes, true, false, __VA_ARGS__)
 #define OF_LAYERS(id, name, axes, ...) OF_LAYERS_AS(id, name, "cross_" name, axes, __VA_ARGS__)
-#define OF_MAPS(id, name, axes, ...) \
-    ROW(id, name, "cross_" name, axes, true, true, false, __VA_ARGS__)
-#define OF_MODEL(id, name, axes, ...) ROW(id, name, NULL, axes, false, false, false, __VA_ARGS__)
-#define RESERVED(id, name, axes, in_layer, about) \
-    ROW(id, name, NULL, axes, in_layer, false, true, NULL, about)
+#define OF_MAPS(id, name, axes, ...) ROW(id, name, "cross_" name, axes, true, true, __VA_ARGS__)
+#define OF_MODEL(id, name, axes, ...) ROW(id, name, NULL, axes, false, false, __VA_ARGS__)
 
 #define HOOK(name) "blocks.L." name
 
@@ -61,7 +57,8 @@ const struct site_row site_rows[SITE_IDS] = {
     OF_MAPS(WEIGHTS, "weights", HEAD_QUERY_KEY, HOOK("attn.hook_pattern"),
             "attention weights: softmax of masked (linear: masked / its sum); each row sums to 1",
             ENCODER "attention weights", "attention weights from the text to the source"),
-    RESERVED(SINK, "sink", HEAD_TOKEN_DIM, true, "weight of the head's attention sink"),
+    OF_LAYERS(SINK, "sink", HEAD_TOKEN, NULL,
+              "part of the softmax that no key has: it completes a row of weights to 1"),
     OF_LAYERS(CONTEXT, "context", HEAD_TOKEN_DIM, HOOK("attn.hook_z"),
               "weights · v: the output of each head, before the output projection",
               ENCODER "weights · v", "cross_weights · cross_v"),
@@ -142,6 +139,7 @@ const char *site_axis_name(enum site site, size_t axis)
         [AXES_FIRST_CHANNEL] = {"token", "channel"},
         [AXES_TOKEN_EXPERT] = {"token", "expert"},
         [AXES_TOKEN_WORD] = {"token", "word"},
+        [AXES_HEAD_TOKEN] = {"head", "token"},
         [AXES_HEAD_TOKEN_DIM] = {"head", "token", "dim"},
         [AXES_GROUP_TOKEN_DIM] = {"kv_head", "token", "dim"},
         [AXES_HEAD_QUERY_KEY] = {"head", "query", "key"},
@@ -153,7 +151,7 @@ const char *site_axis_name(enum site site, size_t axis)
 bool site_has_heads(enum site site)
 {
     enum site_axes axes = site_row(site)->axes;
-    return axes >= AXES_HEAD_TOKEN_DIM && axes != AXES_QUERY_KEY;
+    return axes >= AXES_HEAD_TOKEN && axes != AXES_QUERY_KEY;
 }
 
 bool site_find(const char *name, size_t size, enum site *site)
@@ -305,6 +303,9 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
         break;
     case AXES_QUERY_KEY:
         sizes[2] = keys;
+        break;
+    case AXES_HEAD_TOKEN:
+        sizes[0] = heads;
         break;
     case AXES_HEAD_TOKEN_DIM:
         sizes[0] = heads;

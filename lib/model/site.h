@@ -114,6 +114,7 @@ enum site_axes {
     AXES_FIRST_CHANNEL,   /* [1, C]: of the first token */
     AXES_TOKEN_EXPERT,    /* [T, E] */
     AXES_TOKEN_WORD,      /* [T, V]: a column for each entry of the vocabulary */
+    AXES_HEAD_TOKEN,      /* [H, T]: a number of each query head, in memory [H, T, 1] */
     AXES_HEAD_TOKEN_DIM,  /* [H, T, D]: query heads */
     AXES_GROUP_TOKEN_DIM, /* [Hkv, S, D]: key/value heads, tokens of the keys */
     AXES_HEAD_QUERY_KEY,  /* [H, T, S] */
@@ -125,7 +126,6 @@ struct site_row {
     enum site_axes axes;
     bool in_layer;                 /* one for each layer, else one in the model */
     bool masked;                   /* cells beyond the causal mask of a text are empty */
-    bool reserved;                 /* no model has it yet */
     const char *about[SITE_PARTS]; /* a line of help; NULL: the part lacks the site */
     const char *alias;             /* TransformerLens' name of a text's site, or NULL */
 };
@@ -145,7 +145,7 @@ static inline const char *site_name(enum site site)
 
 static inline const char *site_about(enum site site)
 {
-    return site_row(site)->reserved ? NULL : site_row(site)->about[site_part(site)];
+    return site_row(site)->about[site_part(site)];
 }
 
 /* Effective attention (Kobayashi et al., 2020; Abnar and Zuidema, 2020; Mohebbi et al., 2023) and

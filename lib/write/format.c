@@ -251,6 +251,11 @@ int report_write(const struct format *format, const struct target *target,
         failed = report_as_sheets(&sheets, report, format->looks & LOOKS_PICTURE, &arena, err);
         report = &sheets;
     }
+    if (!format->arrays && !failed) {
+        sheets = *report;
+        failed = report_join_sinks(&sheets, &arena, err);
+        report = &sheets;
+    }
     failed = failed || writer_begin(&writer, format, target, report, place, err);
     size_t tensors = failed || report_has_tables(report) ? 0 : report->tensor_count;
     for (size_t i = 0; i < tensors; i++)

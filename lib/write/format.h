@@ -110,6 +110,7 @@ struct format {
     bool one_sentence; /* at most one text per stream */
     bool has_tables;   /* false: the numbers of tables are written as sheets */
     bool has_tokens;   /* writes tokens even without tensors */
+    bool arrays;       /* tensors have the shapes of their sites */
     bool can_show_all; /* readers can show and hide the first token */
     bool has_origin;   /* writes provenance */
     int cell_bytes;    /* bytes of a number in a large matrix, about */

@@ -306,9 +306,15 @@ void json_report_metadata(struct buf *out, const struct report *report, const st
     json_put_close(&json, '}');
 }
 
-static void put_matrix(struct json_writer *json, const char *name, const struct sheet *sheet)
+/* Write a matrix, or the only column of one as a row. */
+static void put_matrix(struct json_writer *json, const char *name, const struct sheet *sheet,
+                       bool column)
 {
     size_t columns = sheet->columns.size;
+    if (column) {
+        json_put_floats(json, name, sheet->values, sheet->rows.size);
+        return;
+    }
     json_put_open(json, name, '[');
     for (size_t i = 0; i < sheet->rows.size; i++)
         json_put_floats(json, i ? "\n " : NULL, sheet->values + i * columns, columns);
@@ -340,16 +346,17 @@ int json_sheet(struct writer *writer, const struct sheet *sheet, struct err *err
     const struct kept *kept = &writer->report->tensors[writer->tensor];
     bool first = writer->sheet == 0;
     (void)err;
+    bool column = kept_rank(kept) < kept->rank;
     kept_name(name, kept);
     if (first && writer->tensor > 0)
         json_put_gap(json, "\n ");
     if (kept->rank == 2) {
-        put_matrix(json, name, sheet);
+        put_matrix(json, name, sheet, column);
         return 0;
     }
     if (first)
         json_put_open(json, name, '[');
-    put_matrix(json, first ? NULL : "\n ", sheet);
+    put_matrix(json, first ? NULL : "\n ", sheet, column);
     if (writer_at_last(writer))
         json_put_close(json, ']');
     return 0;

@@ -18,7 +18,7 @@ static struct safetensors_tensor *name_tensors(const struct report *report, stru
         if (!name)
             return NULL;
         tensors[i] = (struct safetensors_tensor){
-            .name = kept_name(name, kept), .rank = kept->rank, .shape = kept->shape};
+            .name = kept_name(name, kept), .rank = kept_rank(kept), .shape = kept->shape};
     }
     return tensors;
 }
@@ -48,7 +48,7 @@ int array_begin(struct writer *writer, struct err *err)
                          report->tensor_count,
                          of_site ? "choose one with --show and --layer, or use a folder"
                                  : "use a folder");
-    npy_begin(writer->out, report->tensors[0].rank, report->tensors[0].shape);
+    npy_begin(writer->out, kept_rank(report->tensors), report->tensors[0].shape);
     return 0;
 }
 

@@ -47,6 +47,21 @@ static const struct family_names ernie_names =
     NAMES("model.", "layers.", &experts_names,
           {"mlp.moe_statics.e_score_correction_bias", {SLOT_CORRECTION}, .bare = true});
 
+static const struct family_names gpt_oss_names =
+    NAMES("model.", "layers.", &family_llama_names, {"mlp.router", {SLOT_ROUTER}},
+          {"self_attn.sinks", {SLOT_SINKS}, .bare = true},
+          {"mlp.experts.gate_up_proj",
+           {SLOT_EXPERT_GATE, SLOT_EXPERT_UP},
+           .groups = GROUPS_IN_TURN,
+           .transposed = true,
+           .bare = true,
+           .stacked = true},
+          {"mlp.experts.down_proj",
+           {SLOT_EXPERT_DOWN},
+           .transposed = true,
+           .bare = true,
+           .stacked = true});
+
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
 /* Read how many experts there are, how many a token has, and the channels of one (NULL: those of a
@@ -183,6 +198,20 @@ static void settle_ernie_moe(struct reading *r)
     family_settle_ernie(r);
 }
 
+/* Without "layer_types", each second layer has a window, the first one, too. */
+static void settle_gpt_oss(struct reading *r)
+{
+    struct config *c = r->config;
+    read_experts(r, "num_local_experts", "num_experts_per_tok", 4, NULL);
+    json_given(r->root, "hidden_act"); /* "silu" is not what the experts have */
+    family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
+    c->clamp = (float)family_positive(r, "swiglu_limit", (double)c->clamp);
+    family_window(r, "sliding_window");
+    bool given = family_layer_types(r);
+    for (size_t i = 0; c->window && i < c->n_layer && !given; i += 2)
+        c->layer_flags[i] |= LAYER_WINDOW;
+}
+
 /* What DeepSeek and its relatives have: groups of experts, a shared one, first layers without. */
 static void read_grouped(struct reading *r, long long plain)
 {
@@ -258,6 +287,11 @@ const struct family family_experts[] = {
      WITH(SHIFTED, .style = STYLE_PRE, .gated = true, .n_kv_head = 8,
           EXPERTS(16, .router = ROUTER_ONE_BY_ONE)),
      "hidden_act", "silu", 1, 1e6, .reads = " num_local_experts short_mscale long_mscale "},
+    {"gpt_oss", &gpt_oss_names, settle_gpt_oss,
+     WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, .d_k = 64, .n_kv_head = 8, .window = 128,
+          .biases = BIAS_ALL, .sinks = true, .clamp = 7, .up_offset = 1,
+          EXPERTS(128, .router = ROUTER_OF_CHOSEN, .router_bias = true)),
+     NULL, "quick_gelu", 1, 150000, .reads = " num_local_experts "},
     {"hunyuan_v1_moe", &hunyuan_names, settle_hunyuan,
      WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, EXPERTS(1, .renormalised = true),
           .head_norm = {.q = true, .k = true, .after_rotary = true}),

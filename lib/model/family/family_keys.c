@@ -286,7 +286,7 @@ void family_rotary(struct reading *r, const struct json *scaling, struct rotary 
     if (mscale > 0 && of_all > 0 && rotary->amplitude == 0 && rotary->factor > 1)
         rotary->amplitude =
             (0.1 * mscale * log(rotary->factor) + 1) / (0.1 * of_all * log(rotary->factor) + 1);
-    family_expect(r, "truncate", true, true); /* yarn's ramp begins and ends at whole pairs */
+    rotary->exact = !family_flag(r, "truncate", true);
     long long trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX, 0);
     r->root = root;
     if (rotary->scaling == ROTARY_LONGROPE)

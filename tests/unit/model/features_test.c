@@ -139,6 +139,7 @@ static const struct planted {
     {SET("sums with the normed stream", style, STYLE_TO_NORMED)},
     {SET("a normed stream", style, STYLE_POST_STREAM)},
     {SET("gated MLPs", gated, true)},
+    {SET("attention sinks of the softmax", sinks, true)},
     {SET("clamped MLPs", clamp, 7)},
     {SET("clamped MLPs", up_offset, 1)},
     {SET("experts", mixture, {.experts = 4, .chosen = {2}})},
@@ -196,7 +197,6 @@ static const struct ruled {
 } ruled[] = {
     {RULE("latent attention", head.by, SUBLAYER_ATTEND, HEADS_LATENT)},
     {RULE("rotary embeddings of the last channels", head.rotary_first, SUBLAYER_ATTEND, 2)},
-    {RULE("attention sinks of the softmax", score.sink, SUBLAYER_ATTEND, true)},
     {RULE("another kind of sublayer", kind, SUBLAYER_ATTEND,
           (enum sublayer_kind)(SUBLAYER_MLP + 1))},
     {RULE("another kind of sublayer", reads, SUBLAYER_ATTEND,
