@@ -38,7 +38,7 @@ const struct command command_compare = {
     .options = own_options,
     .shared = {text_options, model_options, edit_options, select_options, output_options,
                running_options},
-    .without = "words precision show query mean hide-first verbose",
+    .without = "words precision show query key mean hide-first verbose",
     .reads_texts = true,
 };
 

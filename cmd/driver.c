@@ -569,7 +569,8 @@ static void round_clear(struct round *round)
 static int read_round(struct driver *driver, struct round *round, size_t limit, struct err *err)
 {
     size_t left = end_of_setting(driver, driver->setting) - driver->next;
-    size_t most = driver->task->alone ? 1 : num_min(left, GROUP_TEXTS);
+    bool alone = driver->task->alone || driver->session.edits_by_name;
+    size_t most = alone ? 1 : num_min(left, GROUP_TEXTS);
     struct err why = {0};
     round_clear(round);
     round->works = arena_alloc(&round->arena, most, sizeof *round->works, err);
@@ -595,7 +596,12 @@ static int run_works(struct driver *driver, const struct group *group, struct er
 {
     struct err why = {0};
     struct group alone = *group;
-    if (!group->count || !driver->task->run(driver->state, group, &why))
+    const struct edits *edits = group->viewer->edits;
+    if (group->count && driver->session.edits_by_name)
+        group->viewer->edits = group->works[0]->pair.edits;
+    int failed = group->count && driver->task->run(driver->state, group, &why);
+    group->viewer->edits = edits;
+    if (!failed)
         return 0;
     if (!driver->is_batch || why.out_of_memory)
         return err_adopt(err, &why);

@@ -126,7 +126,7 @@ static int unknown_token(struct job *job, const char *name, struct err *err)
 static int choose_query(struct job *job, struct err *err)
 {
     const struct tokenized *tokenized = job->text;
-    const char *name = job->options->explain.token;
+    const char *name = job->session.token;
     struct token_match match = {.index = tokenized->count - 1};
     job->several = name && strcmp(name, "all") == 0;
     job->request.query_count = job->several ? tokenized->count : 1;

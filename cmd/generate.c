@@ -106,7 +106,8 @@ static int check_output(const struct driver *driver, const struct options *optio
 /* Refuse options that only modify another option, if that is missing. */
 static int check_options(const struct options *options, struct err *err)
 {
-    const char *selecting = options_are_given(options, "layer head query mean words hide-first");
+    const char *selecting =
+        options_are_given(options, "layer head query key mean words hide-first");
     const char *drawn = options->generate.top_k > 0   ? "top-k"
                         : options->generate.top_p < 1 ? "top-p"
                                                       : NULL;

@@ -65,7 +65,7 @@ struct edit_options {
 };
 
 struct select_options {
-    const char *show, *layer, *head, *query, *mean;
+    const char *show, *layer, *head, *query, *key, *mean;
     bool words, hide_first, stats;
 };
 

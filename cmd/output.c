@@ -171,8 +171,6 @@ int output_choose(struct output *output, const struct output_options *options, s
 int output_check_selection(const struct output *output, const struct selection *selection,
                            struct err *err)
 {
-    if (selection->queries && format_is(output->format, "html"))
-        return err_usage(err, "--query: a page always shows all tokens: choose another format");
     if (!site_set_is_empty(selection->sites) || output->format->has_tokens)
         return 0;
     return err_usage(err, "--show tokens: --format %s cannot hold them: show a tensor as well",

@@ -61,8 +61,6 @@ static int open(void *state, struct driver *driver, struct err *err)
     if (request->derivation.mean_of_texts != driver->accumulates)
         return err_usage(err, "--mean: texts is for all settings: use --mean texts without --sweep "
                               "mean");
-    if (request->derivation.mean_of_texts && request->selection.queries)
-        return err_usage(err, "--mean texts and --query cannot be combined");
     if (request->derivation.mean_of_texts && request->derivation.stats)
         return err_usage(err, "--mean texts and --stats cannot be combined");
     if (request->derivation.mean_of_texts && request->selection.tokens)
@@ -150,12 +148,12 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     struct report report = {.sentence = work->pair.sentence, .source = work->pair.source};
     const size_t *queries = NULL;
     size_t count = 0;
-    if (selection_queries(&queries, &count, &request->selection, work->pair.sentence.count, arena,
-                          err))
-        return -1;
-    return request->derivation.hide_first
-               ? derive(&report, &request->derivation, driver->session.viewer.tokenizer, arena, err)
-               : 0;
+    return err_if(
+        selection_positions(&queries, &count, "--query",
+                            selection_queries(&request->selection, &work->pair.sentence),
+                            work->pair.sentence.count, arena, err) ||
+        (request->derivation.hide_first &&
+         derive(&report, &request->derivation, driver->session.viewer.tokenizer, arena, err)));
 }
 
 static int run(void *state, const struct group *group, struct err *err)
@@ -237,6 +235,6 @@ int run_command(const struct options *options, struct err *err)
         return -1;
     const struct select_options *select = &options->select;
     bool is_page = format_is(output.format, "html") && !output.to_folder && !select->query &&
-                   !(select->mean && strstr(select->mean, "texts"));
+                   !select->key && !(select->mean && strstr(select->mean, "texts"));
     return is_page ? page_command(options, err) : driver_do(&run_task, options, err);
 }

@@ -30,6 +30,9 @@ static const struct option_row own_options[] = {
     FLAG("within-word", 0, IN(score.within_word),
          "masked models: with a token, also mask the later tokens of its word (Kauf and Ivanova, "
          "2023)"),
+    STRING("at", 0, "LIST", IN(select.query),
+           "print only these tokens (with --words: words): 0,3-5, -1, or @NAME, a column of the "
+           "table (indices or words) or a word of the text"),
     FLAG("bits", 0, IN(score.bits), "print surprisal and entropy in bits (default: nats)"),
     INTEGER("stride", 0, "N", IN(score.stride), 1, 100000000,
             "read long texts in windows that advance by N tokens; each token then has at least the "
@@ -56,6 +59,7 @@ const struct command command_score = {
         "attn-cli score \"Life is short\" --bits --words --format csv\n"
         "attn-cli score \"The keys to the cabinet\" --continue \" are\" --continue \" is\"\n"
         "attn-cli score -f stimuli.csv --words --bits -o words.csv\n"
+        "attn-cli score -f stimuli.csv --words --bits --at @verb -o verbs.csv\n"
         "attn-cli score -f stimuli.csv --words --bits --per condition -o results/\n"
         "attn-cli score -f pairs.csv --per phenomenon\n"
         "attn-cli score -m bert-base-uncased \"The capital of France is [MASK].\" --top 5\n"
@@ -364,6 +368,8 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     const struct texts *continuations = &item->options.score.continuations;
     const char *bad = item->fields[ITEM_BAD];
     enum totals_kind kind = kind_of(bad, continuations->count);
+    const size_t *at = NULL;
+    size_t at_count = 0;
     struct scored_item *own = work->own = arena_alloc(arena, 1, sizeof *own, err);
     if (!own || item->is_blank)
         return own ? 0 : -1;
@@ -382,9 +388,17 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     if (kind != task->kind)
         return err_set(err, "expected an item with '%s' like others, found one with '%s'",
                        labels[task->kind], labels[kind]);
+    if (options_are_given(&item->options, "at") && (task->totals || continuations->count))
+        return err_usage(err, "--at selects rows of tokens or words; %s does not apply",
+                         task->totals ? task->totals : "--continue");
     own->count = bad ? 2 : num_max(continuations->count, 1);
     own->pairs = arena_alloc(arena, own->count, sizeof *own->pairs, err);
     if (!own->pairs || (task->view.words && find_words(&work->pair.sentence, viewer, arena, err)))
+        return -1;
+    if (selection_positions(&at, &at_count, "--at", work->pair.sentence.queries,
+                            task->view.words ? work->pair.sentence.word_count
+                                             : work->pair.sentence.count,
+                            arena, err))
         return -1;
     own->regions = regions_find(&work->pair.sentence, item,
                                 viewer->chat ? strlen(viewer->chat->before) : 0, arena, err);

@@ -142,27 +142,48 @@ bool edit_options_are_given(const struct edit_options *options)
     return options->edits.count || options->ablations.count || options->knockouts.count;
 }
 
-/* Read --edit, --ablate and --knockout, and get their values from --from and --reference by runs
- * with the mechanism of the viewer. */
-static int read_edits(struct session *session, struct err *err)
+/* Read --edit, --ablate and --knockout. */
+static int add_edits(struct edit_list *list, const struct edit_options *options, struct err *err)
 {
-    const struct edit_options *options = &session->options->edit;
     const struct texts *const texts[] = {
         [EDIT_WORDS] = &options->edits,
         [EDIT_ABLATION] = &options->ablations,
         [EDIT_KNOCKOUT] = &options->knockouts,
     };
-    const struct config *config = &session->viewer.model.config;
-    struct edit_list *list = &session->edits;
-    *list = (struct edit_list){.config = config, .arena = &session->arena};
     for (int form = EDIT_WORDS; form <= EDIT_KNOCKOUT; form++)
         for (size_t i = 0; i < texts[form]->count; i++)
             if (edit_list_add(list, (enum edit_form)form, texts[form]->items[i], err))
                 return -1;
-    if (edits_check(&list->edits, config, err) || fill_edits(session, err))
+    return edits_check(&list->edits, list->config, err);
+}
+
+/* Get the values of edits from --from and --reference by runs with the mechanism of the viewer. */
+static int read_edits(struct session *session, struct err *err)
+{
+    const struct edit_options *options = &session->options->edit;
+    struct edit_list *list = &session->edits;
+    *list = (struct edit_list){.config = &session->viewer.model.config, .arena = &session->arena};
+    for (size_t i = 0; i < options->edits.count; i++)
+        session->edits_by_name |= position_is_named(options->edits.items[i]);
+    for (size_t i = 0; i < options->knockouts.count; i++)
+        session->edits_by_name |= position_is_named(options->knockouts.items[i]);
+    if (add_edits(list, options, err) || fill_edits(session, err))
         return -1;
     session->viewer.edits = list->edits.count ? &list->edits : NULL;
     return 0;
+}
+
+/* Read the edits again with the positions of an item, and the values that were read. */
+static int read_own_edits(struct text_pair *pair, const struct session *session,
+                          const struct item *item, struct arena *arena, struct err *err)
+{
+    struct edit_list *list = arena_alloc(arena, 1, sizeof *list, err);
+    if (!list)
+        return -1;
+    *list = (struct edit_list){
+        .config = &session->viewer.model.config, .arena = arena, .like = &session->edits};
+    pair->edits = &list->edits;
+    return add_edits(list, &item->options.edit, err);
 }
 
 /* --- a model and its texts -------------------------------------------------------------------- */
@@ -201,7 +222,7 @@ int session_begin(struct session *session, struct err *err)
                   read_edits(session, err));
 }
 
-int session_read_item(struct session *session, const struct item *item, struct text_pair *pair,
+int session_read_item(struct session *session, struct item *item, struct text_pair *pair,
                       struct arena *arena, struct err *err)
 {
     struct viewer *viewer = &session->viewer;
@@ -209,8 +230,12 @@ int session_read_item(struct session *session, const struct item *item, struct t
     if (item->fields[ITEM_SOURCE] && edits_by_texts)
         return err_unsupported(err, "--%s: expected one --source for all texts, found a column",
                                item->options.edit.from ? "from" : "reference");
-    return err_if(read_texts(pair, viewer, item->input, item->options.input.source, arena, err) ||
-                  edits_check_text(viewer->edits, &viewer->model.config, pair->sentence.count,
+    if (read_texts(pair, viewer, item->input, item->options.input.source, arena, err) ||
+        positions_resolve(item, pair, viewer->tokenizer, arena, err))
+        return -1;
+    pair->edits = viewer->edits;
+    return err_if((session->edits_by_name && read_own_edits(pair, session, item, arena, err)) ||
+                  edits_check_text(pair->edits, &viewer->model.config, pair->sentence.count,
                                    pair->source.count, err));
 }
 
@@ -230,6 +255,13 @@ struct text_pair *session_read_items(struct session *session, const struct items
                 items_blame(items, i, err);
             return NULL;
         }
+        if (session->edits_by_name && items->count > 1) {
+            err_unsupported(err, "positions by name in edits: expected one text, found %zu",
+                            items->count);
+            return NULL;
+        }
+        session->viewer.edits = pairs[i].edits;
+        session->token = item.options.explain.token;
         dropped_add(&dropped, &pairs[i].sentence, i);
         if (i == 0) /* the same for all */
             dropped_add(&dropped, &pairs[i].source, DROPPED_IN_SOURCE);
@@ -439,9 +471,12 @@ int request_make(struct request *request, struct session *session, const struct 
         selection_layers(selection, layer, config, &session->arena, err) ||
         selection_heads(selection, options->head, config, &session->arena, err))
         return -1;
-    selection->queries = options->query;
     if (!format->arrays && config->sinks && site_set_has(selection->sites, SITE_WEIGHTS))
         site_set_add(&selection->sites, SITE_SINK);
+    if ((options->query || options->key) && format_is(format, "html"))
+        return err_usage(err, "--%s: a page always shows all tokens: choose another format",
+                         options->query ? "query" : "key");
+    selection->queries = options->words ? NULL : options->query;
     return derive_check(how, selection, viewer->tokenizer, err);
 }
 

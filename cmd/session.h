@@ -66,6 +66,8 @@ struct session {
     struct mechanism mechanism; /* from the options */
     struct viewer viewer;
     struct edit_list edits;
+    const char *token;  /* --token in the last text that session_read_items read */
+    bool edits_by_name; /* each text has its own: see text_pair */
     struct arena arena;
 };
 
@@ -76,8 +78,17 @@ int session_read_options(struct session *session, struct err *err);
 int session_begin(struct session *session, struct err *err);
 void session_release(struct session *session);
 
-/* Read the text and the source of an item as tokens, and check them against the edits. */
-int session_read_item(struct session *session, const struct item *item, struct text_pair *pair,
+/* True if an option has a position by name, such as @verb. */
+bool position_is_named(const char *text);
+
+/* Replace names in the options of an item by positions in its texts, and select the queries and
+ * keys of the pair. With --words, positions of queries and keys count words. */
+int positions_resolve(struct item *item, struct text_pair *pair, const struct tokenizer *tokenizer,
+                      struct arena *arena, struct err *err);
+
+/* Read the text and the source of an item as tokens, and check them against the edits; with
+ * positions by name the item's options and the pair's edits are its own. */
+int session_read_item(struct session *session, struct item *item, struct text_pair *pair,
                       struct arena *arena, struct err *err);
 
 /* Read all texts into the session's memory, and print a note on characters that were left out.

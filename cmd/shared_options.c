@@ -90,11 +90,11 @@ const struct option_row edit_options[] = {
             "last token",
             .heading = "Intervene"),
     STRINGS("ablate", 0, "L.H,...", IN(edit.ablations),
-            "set the output of heads to 0: 0.1,0.2 are heads 1 and 2 of layer 0; 0.1=mean sets it "
-            "to its mean over the texts of --reference"),
+            "set the output of heads to 0: 0.1,0.2 are heads 1 and 2 of layer 0, 3 all of layer 3; "
+            "0.1=mean sets it to its mean over the texts of --reference"),
     STRINGS("knockout", 0, "Q:K,...", IN(edit.knockouts),
             "stop the token at position Q from attending to position K in all heads; 0:4:2 in "
-            "layer 0, 0.1:4:2 in one head"),
+            "layer 0, 0.1:4:2 in one head; @NAME is a position as for --query"),
     STRING(
         "from", 0, "TEXT", IN(edit.from),
         "text whose run supplies the values for '= from'; it must have the same number of tokens"),
@@ -113,7 +113,12 @@ const struct option_row select_options[] = {
         "head", 0, "LIST", IN(select.head),
         "query heads: 0,3-5, -1 for the last, or all (default); keys and values are those of the "
         "selected heads"),
-    STRING("query", 0, "LIST", IN(select.query), "query positions: 0,3-5, -1 (last); default: all"),
+    STRING("query", 0, "LIST", IN(select.query),
+           "query positions: 0,3-5, 1-, -1 (last), or @NAME, a column of the texts' table (indices "
+           "or words) or a word of the text (@the/2 is the second); with --words positions count "
+           "words; default: all"),
+    STRING("key", 0, "LIST", IN(select.key),
+           "output only these key positions, likewise; the numbers do not change"),
     STRING("mean", 0, "AXES", IN(select.mean),
            "average over heads, layers, texts, or several of these", .values = &values_means,
            .joints = ","),

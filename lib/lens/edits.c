@@ -59,9 +59,10 @@ static struct piece next_piece(const char **at, const char *end)
 static int add_range(const struct reader *reader, const struct edit_axis *axis, struct piece piece)
 {
     struct edit_places *places = axis->places;
-    struct edit_range range;
+    struct edit_range range = {0, 0};
     size_t count = axis->count;
-    if (!selection_range(&range.first, &range.last, piece.at, piece.size, count)) {
+    bool named = piece.size > 1 && *piece.at == '@' && !count; /* known for each text */
+    if (!named && !selection_range(&range.first, &range.last, piece.at, piece.size, count)) {
         if (!count)
             return err_usage(reader->err,
                              "%s: %s: expected positions such as 2, -1 or 0-3, found '%.*s'",
@@ -243,6 +244,8 @@ static int read_value(struct reader *reader, char sign, struct piece value)
         return -1;
     if (name_ends_in(text, ".npy") && sign != '*') {
         edit->op = sign == '+' ? EDIT_ADD : EDIT_TAKE;
+        if (reader->list->like)
+            return 0;
         return open_file(reader, text) ? err_prefix(reader->err, "%s", reader->words) : 0;
     }
     if (sign != '+' && num_parse_double(text, -(double)FLT_MAX, (double)FLT_MAX, &number)) {
@@ -279,6 +282,8 @@ static int append(struct reader *reader)
     if (!list->items || !list->sources)
         return -1;
     reader->edit.words = reader->words;
+    if (list->like)
+        reader->edit.source = list->like->items[count].source;
     list->items[count] = reader->edit;
     list->sources[count] = reader->source;
     list->origins |= 1u << reader->source.origin;
@@ -331,7 +336,7 @@ static int read_words(struct reader *reader, const char *text)
                   read_value(reader, *sign, trim(sign + 1, end)) || append(reader));
 }
 
-/* Parse `9.6`, or `9` where no head is needed. */
+/* Parse `9.6`, or `9`: all heads. */
 static int read_heads(struct reader *reader, struct piece piece)
 {
     const struct edit_axis layers = layer_axis(reader);
@@ -354,9 +359,6 @@ static int read_ablation(struct reader *reader, const char *text)
     for (const char *at = text; at <= end;) {
         struct piece piece = next_piece(&at, end);
         reader->edit.layers = reader->edit.heads = (struct edit_places){NULL, 0};
-        if (!memchr(piece.at, '.', piece.size))
-            return err_usage(reader->err, "%s: expected LAYER.HEAD such as 9.6, found '%.*s'",
-                             reader->words, (int)piece.size, piece.at);
         if (read_heads(reader, piece) || append(reader))
             return -1;
     }

@@ -39,7 +39,8 @@ struct edit_list {
     struct edits edits;
     struct edit *items;
     struct value_source *sources;
-    unsigned origins; /* one bit per origin used by edits */
+    unsigned origins;             /* one bit per origin used by edits */
+    const struct edit_list *like; /* has the same edits, with values; NULL: read the values */
 };
 
 /* Parse the value of an option. EDIT_WORDS accepts several edits separated by `;`. Numpy files have

@@ -412,6 +412,10 @@ static int begin_tensor(struct mean_sums *sums, const struct kept *kept, size_t 
 {
     size_t sheets = kept_sheet_count(kept);
     *sums = (struct mean_sums){.kept = *kept, .rows = kept->made ? rows_of(kept) : longest};
+    if (kept->queries) /* of each text its own: row 0 is the first selected one */
+        sums->kept.queries = NULL;
+    if (kept->keys)
+        sums->kept.keys = NULL;
     sums->columns = grows(kept) ? longest : columns_of(kept);
     size_t cells = sums->rows * sums->columns;
     size_t *heads = arena_alloc(arena, sheets, sizeof *heads, err);
@@ -464,6 +468,8 @@ static int begin(struct text_mean *mean, const struct report *report, struct err
 {
     const char *mechanism = report->mechanism;
     mean->first = *report;
+    for (size_t i = 0; i < report->tensor_count; i++)
+        mean->first.causal &= !report->tensors[i].queries && !report->tensors[i].keys;
     mean->tables = arena_alloc(&mean->arena, report->frame_count, sizeof *mean->tables, err);
     mean->sums = arena_alloc(&mean->arena, report->tensor_count, sizeof *mean->sums, err);
     for (size_t i = 0; mean->sums && i < report->tensor_count; i++)

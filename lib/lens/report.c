@@ -78,8 +78,8 @@ size_t report_second(const struct tokenized *text, const size_t *queries, size_t
 {
     size_t second = 0;
     for (size_t i = 0; i < size && text->second; i++) {
-        size_t index = queries ? queries[i] : first + i;
-        second += (text->words && !queries ? text->words[index].first : index) < text->second;
+        size_t index = queries ? queries[i] + (text->words ? text->words_before : 0) : first + i;
+        second += (text->words ? text->words[index].first : index) < text->second;
     }
     return second < size ? second : 0;
 }
@@ -398,6 +398,20 @@ static int group_matrices(const float **matrices, size_t count, const size_t sha
     return data ? 0 : -1;
 }
 
+static int group_matrix(struct kept *kept, const struct groups axes[2], struct arena *arena,
+                        struct err *err)
+{
+    size_t *shape = &kept->shape[kept->rank - 2];
+    size_t matrices = kept_sheet_count(kept);
+    if (group_matrices(&kept->data, matrices, shape, axes, arena, err) ||
+        group_matrices(&kept->visible, kept->visible_step ? matrices : 1, shape, axes, arena, err))
+        return -1;
+    shape[0] = axes[0].count;
+    shape[1] = axes[1].count;
+    kept->visible_step = kept->visible_step ? shape[0] * shape[1] : 0;
+    return 0;
+}
+
 static int group_tensor(struct kept *kept, const struct report *report, enum grouping how,
                         struct arena *arena, struct err *err)
 {
@@ -419,14 +433,7 @@ static int group_tensor(struct kept *kept, const struct report *report, enum gro
     }
     if (kept_has_key_columns(kept))
         axes[1] = group_axis(keys, shape[1], how);
-    size_t matrices = kept_sheet_count(kept);
-    if (group_matrices(&kept->data, matrices, shape, axes, arena, err) ||
-        group_matrices(&kept->visible, kept->visible_step ? matrices : 1, shape, axes, arena, err))
-        return -1;
-    shape[0] = axes[0].count;
-    shape[1] = axes[1].count;
-    kept->visible_step = kept->visible_step ? shape[0] * shape[1] : 0;
-    return 0;
+    return group_matrix(kept, axes, arena, err);
 }
 
 static int group_all(struct report *report, enum grouping how, struct arena *arena, struct err *err)
@@ -436,6 +443,66 @@ static int group_all(struct report *report, enum grouping how, struct arena *are
         if (group_tensor(&tensors[i], report, how, arena, err))
             return -1;
     report->tensors = tensors;
+    return tensors ? 0 : -1;
+}
+
+/* Keep the positions of an axis that are in a list. */
+static struct axis *select_axis(struct groups *groups, const struct axis *from, const char *list,
+                                struct arena *arena, struct err *err)
+{
+    size_t end = (size_t)axis_number(from, from->size - 1) + 1, count = 0;
+    const size_t *wanted = NULL;
+    struct axis *axis = arena_alloc(arena, 1, sizeof *axis, err);
+    if (!axis || selection_positions(&wanted, &count, from->name, list, end, arena, err))
+        return NULL;
+    struct word_span *spans = arena_alloc(arena, count, sizeof *spans, err);
+    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
+    size_t *numbers = arena_alloc(arena, count, sizeof *numbers, err);
+    *groups = (struct groups){.words = spans};
+    for (size_t i = 0; i < count && spans && labels && numbers; i++) {
+        size_t index = axis_index(from, wanted ? wanted[i] : i);
+        if (index >= from->size) /* hidden */
+            continue;
+        spans[groups->count] = (struct word_span){index, 1};
+        labels[groups->count] = from->labels[index];
+        numbers[groups->count++] = wanted ? wanted[i] : i;
+    }
+    *axis = (struct axis){from->name, groups->count, labels, 0, numbers, 0};
+    while (axis->second < axis->size && spans[axis->second].first < from->second)
+        axis->second++;
+    axis->second = axis->second < axis->size ? axis->second : 0;
+    if (!groups->count && !err->kind)
+        err_usage(err, "--%s selects only the token that is hidden", from->name);
+    return err->kind ? NULL : axis;
+}
+
+/* Leave only the selected keys and, of words, queries; the pass computed only selected tokens. */
+static int select_cells(struct report *report, struct arena *arena, struct err *err)
+{
+    struct kept *tensors = report_copy_tensors(report, arena, err);
+    report->tensors = tensors;
+    for (size_t i = 0; tensors && i < report->tensor_count; i++) {
+        struct kept *kept = &tensors[i];
+        if (kept->made)
+            continue;
+        enum site_part part = site_part(kept->site);
+        const struct sheet sheet = kept_sheet(report, kept, 0);
+        const struct tokenized *rows = report_queries(report, part);
+        const char *keys = kept_has_key_columns(kept) ? report_keys(report, part)->keys : NULL;
+        enum site_axes axes = site_row(kept->site)->axes;
+        const char *queries =
+            rows->words && axis_rows[axes][0].things == OF_QUERIES ? rows->queries : NULL;
+        struct groups groups[] = {{.count = sheet.rows.size}, {.count = sheet.columns.size}};
+        struct axis *rows_left =
+            queries ? select_axis(&groups[0], &sheet.rows, queries, arena, err) : NULL;
+        kept->keys = keys ? select_axis(&groups[1], &sheet.columns, keys, arena, err) : kept->keys;
+        if (rows_left) {
+            kept->queries = rows_left->numbers;
+            kept->query_labels = rows_left->labels;
+        }
+        if (err->kind || ((queries || keys) && group_matrix(kept, groups, arena, err)))
+            return -1;
+    }
     return tensors ? 0 : -1;
 }
 
@@ -531,8 +598,6 @@ int derive_check(const struct derivation *how, const struct selection *selection
 {
     if (!how->words)
         return 0;
-    if (selection->queries)
-        return err_usage(err, "--query and --words cannot be combined");
     if (!tokenizer)
         return err_usage(
             err, "--words: expected a model with a tokenizer, found one that takes only ids");
@@ -563,7 +628,7 @@ int derive(struct report *report, const struct derivation *how, const struct tok
           !(report->next = labels_with_next(report->sentence.word_labels,
                                             report->sentence.word_count, arena, err)))))
         return -1;
-    if (how->hide_first && hide_first(report, arena, err))
+    if ((how->hide_first && hide_first(report, arena, err)) || select_cells(report, arena, err))
         return -1;
     return how->stats ? describe(report, arena, err) : 0;
 }

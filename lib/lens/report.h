@@ -32,7 +32,7 @@ struct kept {
     const size_t *queries;    /* token of each row; NULL: all tokens */
     const struct label *query_labels;
     size_t shared_by;        /* as in a sheet */
-    const struct axis *keys; /* of weights with a column for the sink; NULL: all are tokens */
+    const struct axis *keys; /* of weights: selected keys, or with the sink; NULL: all tokens */
 };
 
 struct report {
@@ -161,7 +161,7 @@ int derive_check(const struct derivation *how, const struct selection *selection
 /* Change the report; the arena owns new memory. The mean over layers replaces the first layer; rows
  * of tables that differ only in averaged heads or layers are joined. hide_first removes the first
  * token (or word) from all axes, and is refused if none is left. Tensors without values get their
- * new sizes; they have no means. */
+ * new sizes; they have no means. Last, only the selected keys (and queries of words) are left. */
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err);
 

@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "base/num.h"
+#include "lens/tokenized.h"
 #include "model/model.h"
 
 /* Whether a site can be named: effective ones and sinks cannot be edited, only shown. */
@@ -99,7 +100,9 @@ bool selection_range(ptrdiff_t *first, ptrdiff_t *last, const char *text, size_t
     if (!read_number(first, text, head))
         return false;
     *last = *first;
-    if (dash && !read_number(last, dash + 1, size - head - 1))
+    if (dash && dash + 1 == text + size)
+        *last = -1;
+    else if (dash && !read_number(last, dash + 1, size - head - 1))
         return false;
     if (!count)
         return (*first < 0) != (*last < 0) || *first <= *last;
@@ -220,25 +223,30 @@ bool selection_is_of_queries(const struct selection *selection, enum site site)
            site_row(site)->axes != AXES_FIRST_CHANNEL && site_part(site) != PART_SOURCE;
 }
 
-int selection_queries(const size_t **queries, size_t *count, const struct selection *selection,
-                      size_t tokens, struct arena *arena, struct err *err)
+int selection_positions(const size_t **positions, size_t *count, const char *option,
+                        const char *list, size_t size, struct arena *arena, struct err *err)
 {
-    const struct range range = {"--query", "text", "token", tokens};
-    *queries = NULL;
-    *count = tokens;
-    return selection->queries && strcmp(selection->queries, "all") != 0
-               ? parse_list(selection->queries, &range, queries, count, arena, err)
-               : 0;
+    const struct range range = {option, "text", "token", size};
+    *positions = NULL;
+    *count = size;
+    return list && strcmp(list, "all") != 0 ? parse_list(list, &range, positions, count, arena, err)
+                                            : 0;
 }
 
-size_t selection_query_count(const struct selection *selection, size_t tokens)
+const char *selection_queries(const struct selection *selection, const struct tokenized *text)
+{
+    return selection->queries && text->queries ? text->queries : selection->queries;
+}
+
+size_t selection_query_count(const struct selection *selection, const struct tokenized *text)
 {
     struct arena arena = {0};
     const size_t *queries = NULL;
     size_t count = 0;
-    bool failed = selection_queries(&queries, &count, selection, tokens, &arena, NULL);
+    bool failed = selection_positions(&queries, &count, "", selection_queries(selection, text),
+                                      text->count, &arena, NULL);
     arena_release(&arena);
-    return failed ? tokens : count;
+    return failed ? text->count : count;
 }
 
 struct layers selection_layers_of(const struct selection *selection, enum site site)

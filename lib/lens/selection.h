@@ -16,6 +16,7 @@
 #include "model/site.h"
 
 struct config;
+struct tokenized;
 
 /* Layers in ascending order, each once. */
 struct layers {
@@ -57,16 +58,19 @@ int selection_layers(struct selection *selection, const char *list, const struct
 int selection_heads(struct selection *selection, const char *list, const struct config *config,
                     struct arena *arena, struct err *err);
 
-/* The selected queries of a text in ascending order (NULL: all), and their number. */
-int selection_queries(const size_t **queries, size_t *count, const struct selection *selection,
-                      size_t tokens, struct arena *arena, struct err *err);
-size_t selection_query_count(const struct selection *selection, size_t tokens);
+/* Parse a list of the `size` positions of a text, "0,3-5", in ascending order; NULL: all. */
+int selection_positions(const size_t **positions, size_t *count, const char *option,
+                        const char *list, size_t size, struct arena *arena, struct err *err);
+
+/* The list of the selected queries of a text (NULL: all), and their number. */
+const char *selection_queries(const struct selection *selection, const struct tokenized *text);
+size_t selection_query_count(const struct selection *selection, const struct tokenized *text);
 
 /* True if rows of a site are queries, of which the selected ones are captured; false for keys,
  * values and encoder tensors. */
 bool selection_is_of_queries(const struct selection *selection, enum site site);
 
-/* Parse `3`, `-1` or `0-2` of `count` positions. If `count` is 0, it is unknown and negative
+/* Parse `3`, `-1`, `0-2` or `1-` of `count` positions. If `count` is 0, it is unknown and negative
  * numbers are kept. Returns false for anything else. */
 bool selection_range(ptrdiff_t *first, ptrdiff_t *last, const char *text, size_t size,
                      size_t count);

@@ -56,6 +56,9 @@ struct tokenized {
     const struct label *word_labels;
     size_t word_count;
     size_t words_before; /* special tokens before word 0, which have no number */
+    const char *queries; /* selected rows of its tensors, "0,3-5": tokens or words; NULL: all, or
+                          * those of the selection */
+    const char *keys;    /* selected columns of attention; NULL: all */
 };
 
 /* Tokenize and label; the arena owns all memory. Refuses an empty text, more tokens than the model

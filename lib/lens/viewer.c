@@ -195,6 +195,7 @@ int capture_init(struct capture *capture, const struct selection *selection,
     capture->keys.items = keys;
     for (size_t i = 0; i < texts; i++) {
         struct kept **items = &capture->lists[i].items;
+        capture->lists[i].wanted = selection->queries;
         if (!(*items = arena_alloc(arena, capture->room, sizeof **items, err)))
             return -1;
     }
@@ -221,8 +222,8 @@ static struct kept *add_item(struct capture *capture, size_t text, struct kept i
     }
     if (capture->selection->queries && selection_is_of_queries(capture->selection, item.site)) {
         size_t *rows = &item.shape[item.rank - 2];
-        if (!list->queries && selection_queries(&list->queries, &list->query_count,
-                                                capture->selection, *rows, capture->arena, err))
+        if (!list->queries && selection_positions(&list->queries, &list->query_count, "--query",
+                                                  list->wanted, *rows, capture->arena, err))
             return NULL;
         item.queries = list->queries;
         *rows = list->query_count;
@@ -300,10 +301,12 @@ static int capture_pairs(struct capture *capture, struct viewer *viewer, const s
     for (size_t i = 0; items && i < look->count; i++) {
         items[i] = viewer_text(&look->pairs[i]);
     }
-    return err_if(
-        !items ||
-        capture_init(capture, look->selection, &viewer->model.config, look->count, arena, err) ||
-        viewer_run(viewer, look->selection, &texts, tap, err));
+    if (!items ||
+        capture_init(capture, look->selection, &viewer->model.config, look->count, arena, err))
+        return -1;
+    for (size_t i = 0; i < look->count; i++)
+        capture->lists[i].wanted = selection_queries(look->selection, &look->pairs[i].sentence);
+    return viewer_run(viewer, look->selection, &texts, tap, err);
 }
 
 /* --- visible keys --------------------------------------------------------------------------------
@@ -506,7 +509,8 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
     }
     if (look->count != 1 || config->cross || config->n_encoder_layer ||
         !site_exists(config, SITE_RESID_PRE) ||
-        heads < FLOATS_AT_ONCE / tokens / selection_query_count(selection, tokens))
+        heads <
+            FLOATS_AT_ONCE / tokens / selection_query_count(selection, &look->pairs[0].sentence))
         return false;
     for (size_t i = 0; viewer->edits && i < selection->layers.count; i++)
         if (edits_have(viewer->edits, SITE_RESID_PRE, selection->layers.items[i]))
@@ -532,6 +536,7 @@ static int plan_maps(struct capture *plan, const struct look *look, const struct
     size_t tokens = look->pairs[0].sentence.count;
     if (capture_init(plan, selection, config, 1, arena, err))
         return -1;
+    plan->lists->wanted = selection_queries(selection, &look->pairs[0].sentence);
     for (size_t i = 0; i < selection->layers.count; i++)
         for (enum site site = first_map; site <= last_map; site++) {
             struct kept map = {.site = site,
@@ -632,7 +637,8 @@ static double site_floats(const struct viewer *viewer, const struct selection *s
         return (double)config->vocab_size;
     if (all || !selection_is_of_queries(selection, site) || !tokens)
         return (double)count;
-    return (double)count / (double)tokens * (double)selection_query_count(selection, tokens);
+    return (double)count / (double)tokens *
+           (double)selection_query_count(selection, &pair->sentence);
 }
 
 double viewer_captured_bytes(const struct viewer *viewer, const struct selection *selection,

@@ -34,7 +34,8 @@ struct viewer {
 struct text_pair {
     struct tokenized sentence;
     struct tokenized source;
-    size_t prompt_count; /* number of prompt tokens, as in forward.h; 0: all */
+    size_t prompt_count;       /* number of prompt tokens, as in forward.h; 0: all */
+    const struct edits *edits; /* of this text alone (see edits.h); NULL: those of the viewer */
 };
 
 /* The texts of one pass. */
@@ -160,6 +161,7 @@ double viewer_captured_bytes(const struct viewer *viewer, const struct selection
 struct kept_list {
     struct kept *items;
     size_t count;
+    const char *wanted;    /* the list of the selected queries */
     const size_t *queries; /* [query_count] selected queries; NULL: all, or not yet known */
     size_t query_count;
     size_t *rows; /* [queries of the text] row of each query in maps, or ATTENTION_NO_ROW */

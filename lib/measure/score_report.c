@@ -100,14 +100,13 @@ static void put_float(struct frame_rows *rows, const char *name, unsigned flags,
 
 /* The row of a token or word; a word has the entropy of its first token. Integers of a blank text
  * are 0 here; add_scores makes them missing. */
-static void put_score(struct frame_rows *rows, const struct score_view *view,
+static void put_score(struct frame_rows *rows, size_t row, const struct score_view *view,
                       const struct tokenized *sentence, const struct scored *scored, bool is_blank)
 {
     enum { KEY = COLUMN_KEY | COLUMN_DATA_ONLY };
     static const struct token_score no_score = {.logprob = NAN, .entropy = NAN};
     static const struct label no_label = {"", "", ""};
     bool words = view->words;
-    size_t row = rows->row;
     const char *region = NULL;
     const struct label *labels = words ? sentence->word_labels : sentence->labels;
     struct word_span span = words && !is_blank ? sentence->words[row] : (struct word_span){row, 1};
@@ -149,16 +148,20 @@ static int add_scores(struct frame *frame, const struct score_view *view,
                       struct arena *arena, struct err *err)
 {
     size_t count = view->words ? sentence->word_count : sentence->count;
+    const size_t *at = NULL;
+    if (selection_positions(&at, &count, "--at", count ? sentence->queries : NULL, count, arena,
+                            err))
+        return -1;
     struct frame_rows rows = {.most = num_max(count, 1), .arena = arena, .err = err};
     for (; rows.row < rows.most && !err->kind; rows_next(&rows))
-        put_score(&rows, view, sentence, scored, !count);
+        put_score(&rows, at ? at[rows.row] : rows.row, view, sentence, scored, !count);
     if (rows_finish(frame, &rows, "scores", view->words ? "word" : "token"))
         return -1;
     rows.columns->title = frame->rows.name;
     for (struct column *column = rows.columns; column < rows.columns + rows.count; column++)
         if (!count && column->kind == COLUMN_INTEGER)
             *(long long *)column->values = COLUMN_MISSING;
-    frame->running = true;
+    frame->running = !at;
     return 0;
 }
 
@@ -167,8 +170,8 @@ static int add_best(struct frame *frame, const struct score_view *view, const st
                     const struct scored *scored, struct arena *arena, struct err *err)
 {
     const struct likely **lists = arena_alloc(arena, scored->count, sizeof *lists, err);
-    for (size_t i = 0; lists && i < scored->count; i++)
-        lists[i] = scored->tokens[i].best;
+    for (size_t i = 0; lists && i < scores->rows.size && scored->count; i++)
+        lists[i] = scored->tokens[column_integer(scores->columns, i)].best; /* its position */
     const struct likely_table best = {
         "best", scores, 1, lists, scored->best_count, view->origin.viewer->tokenizer, view->fills};
     return lists ? likely_frame(frame, &best, arena, err) : -1;

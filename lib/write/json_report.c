@@ -185,6 +185,13 @@ void json_report_origin(struct json_writer *json, const struct report *report,
             break;
         }
     }
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        const struct kept *kept = &report->tensors[i];
+        if (kept->keys) {
+            json_put_integers(json, "\n keys", kept->keys->numbers, kept->shape[kept->rank - 1]);
+            break;
+        }
+    }
     put_means(json, report);
     if (report->first_shown)
         json_put_integer(json, "\n first_shown", report->first_shown);

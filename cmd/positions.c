@@ -1,0 +1,218 @@
+/* positions.c: positions by name. @verb is the column `verb` of the item: indices, or words that
+ * occur once in its text; without such a column, it is the word `verb` of the text. */
+#include <string.h>
+
+#include "base/num.h"
+#include "base/utf8.h"
+#include "items.h"
+#include "session.h"
+#include "text/aligned_text.h"
+
+/* Where names are looked up. */
+struct scope {
+    const struct item *item;
+    const struct tokenized *text;
+    const char *option; /* in messages */
+    bool one;           /* of several tokens, the last */
+    struct arena *arena;
+    struct err *err;
+};
+
+bool position_is_named(const char *text)
+{
+    const char *at = text ? strchr(text, '@') : NULL;
+    for (; at; at = strchr(at + 1, '@'))
+        if (at == text || strchr(",:=", at[-1]))
+            return true;
+    return false;
+}
+
+/* True if no word goes on across a byte: there is a space, a sign, or a script without spaces. */
+static bool is_edge(const char *text, size_t size, size_t at)
+{
+    uint32_t before = 0, after = 0;
+    size_t start = at;
+    if (at == 0 || at == size)
+        return true;
+    while (--start > 0 && (text[start] & 0xC0) == 0x80)
+        ;
+    utf8_decode(&before, text + start, at - start);
+    utf8_decode(&after, text + at, size - at);
+    return !unicode_is_word(unicode_kind(before)) || !unicode_is_word(unicode_kind(after)) ||
+           unicode_is_unspaced(before) || unicode_is_unspaced(after);
+}
+
+/* The tokens or words that share bytes with a range of the first or second text. */
+static struct word_span span_of(const struct tokenized *text, struct text_range range, bool second)
+{
+    struct word_span span = {0};
+    size_t end = text->words ? text->word_count : text->count;
+    for (size_t i = 0; i < end; i++) {
+        size_t token = text->words ? text->words[i].first : i;
+        struct text_range own = {text->tokens[token].start, text->tokens[token].end};
+        if (text->words)
+            own = word_range(text, i);
+        bool is_here = (text->second && token >= text->second) == second;
+        if (!is_here || tokenized_is_added(text, token) || own.start >= range.end ||
+            own.end <= range.start)
+            continue;
+        span.first = span.count ? span.first : i - (text->words ? text->words_before : 0);
+        span.count++;
+    }
+    return span;
+}
+
+/* Find a word that occurs once, or its occurrence number `nth` from 1 (0: the only one). */
+static int find_word(struct word_span *found, const struct scope *scope, const char *word,
+                     size_t size, size_t nth)
+{
+    const struct tokenized *text = scope->text;
+    const struct token_bytes texts[] = {{text->text, text->size}, text->pair};
+    struct buf places = {0};
+    size_t count = 0;
+    for (size_t k = 0; k < 2; k++) {
+        const char *bytes = texts[k].bytes;
+        for (size_t at = 0; bytes && at + size <= texts[k].size; at++) {
+            if (memcmp(bytes + at, word, size) != 0 || !is_edge(bytes, texts[k].size, at) ||
+                !is_edge(bytes, texts[k].size, at + size))
+                continue;
+            struct word_span span = span_of(text, (struct text_range){at, at + size}, k);
+            if (!span.count)
+                continue;
+            if (++count == (nth ? nth : 1))
+                *found = span;
+            buf_format(&places, "%s%zu", count > 1 ? ", " : "", span.first + span.count - 1);
+        }
+    }
+    int failed = buf_check(&places, scope->err);
+    if (!failed && count == 0)
+        failed = err_set(scope->err,
+                         "%s: expected a column or a word of the text, found '@%.*s', which is "
+                         "neither",
+                         scope->option, (int)size, word);
+    else if (!failed && nth > count)
+        failed = err_set(scope->err, "%s: expected occurrence 1 to %zu of '%.*s', found %zu",
+                         scope->option, count, (int)size, word, nth);
+    else if (!failed && !nth && count > 1)
+        failed = err_set(scope->err,
+                         "%s: expected a word that occurs once, found '%.*s' at %s: '@%.*s/2' is "
+                         "the second",
+                         scope->option, (int)size, word, places.bytes, (int)size, word);
+    buf_release(&places);
+    return failed;
+}
+
+/* Append the positions of a name, "4" or "4-5". */
+static int put_name(struct buf *out, const struct scope *scope, const char *name, size_t size,
+                    size_t nth)
+{
+    const struct item *item = scope->item;
+    struct word_span span = {0};
+    const char *word = name;
+    for (size_t i = 0; i < item->column_count + item->text_count; i++) {
+        const struct place_column *column = &item->columns[i];
+        if (strlen(column->name) != size || memcmp(column->name, name, size) != 0)
+            continue;
+        word = column->value;
+        if (!word)
+            return err_set(scope->err, "%s: '@%.*s': expected a value in this column, found none",
+                           scope->option, (int)size, name);
+        size = strlen(word);
+        if (strspn(word, "0123456789,-") == size) {
+            buf_text(out, word);
+            return 0;
+        }
+        break;
+    }
+    if (find_word(&span, scope, word, size, nth))
+        return -1;
+    size_t last = span.first + span.count - 1;
+    if (scope->one || span.count == 1)
+        buf_format(out, "%zu", last);
+    else
+        buf_format(out, "%zu-%zu", span.first, last);
+    return 0;
+}
+
+/* Replace the names in the value of an option by positions. */
+static int resolve(const char **value, const struct scope *scope)
+{
+    struct buf out = {0};
+    int failed = 0;
+    if (!position_is_named(*value))
+        return 0;
+    for (const char *at = *value; *at && !failed;) {
+        const char *name = at + 1;
+        size_t size = strcspn(name, ":,]/; ");
+        long long nth = 0;
+        if (*at != '@' || (at > *value && !strchr(",:=", at[-1]))) {
+            buf_char(&out, *at++);
+            continue;
+        }
+        at = name + size;
+        if (*at == '/') {
+            size_t digits = strspn(++at, "0123456789");
+            if (!num_parse_part(at, digits, 1, 1 << 20, &nth))
+                failed = err_usage(scope->err, "%s: expected a number after '@%.*s/', such as 2",
+                                   scope->option, (int)size, name);
+            at += digits;
+        }
+        failed = failed || put_name(&out, scope, name, size, (size_t)nth);
+    }
+    const char *found = failed ? NULL : buf_keep(&out, scope->arena, scope->err);
+    buf_release(&out);
+    *value = found;
+    return found ? 0 : -1;
+}
+
+static int resolve_all(struct texts *texts, const struct scope *scope)
+{
+    const char **items = arena_alloc(scope->arena, texts->count, sizeof *items, scope->err);
+    for (size_t i = 0; items && i < texts->count; i++) {
+        items[i] = texts->items[i];
+        if (resolve(&items[i], scope))
+            return -1;
+    }
+    texts->items = items;
+    return items ? 0 : -1;
+}
+
+int positions_resolve(struct item *item, struct text_pair *pair, const struct tokenizer *tokenizer,
+                      struct arena *arena, struct err *err)
+{
+    struct options *options = &item->options;
+    struct select_options *select = &options->select;
+    struct tokenized *sentence = &pair->sentence,
+                     *keys = pair->source.count ? &pair->source : sentence;
+    struct tokenized worded[2] = {*sentence, *keys};
+    struct scope scope = {.item = item, .arena = arena, .err = err};
+    for (size_t i = 0; i < 2 && select->words && tokenizer && (select->query || select->key); i++)
+        if (word_spans_find(&worded[i], tokenizer, arena, err))
+            return -1;
+    struct {
+        const char *option;
+        const char **value;
+        const struct tokenized *text;
+        bool one;
+    } rows[] = {
+        {options_are_given(options, "at") ? "--at" : "--query", &select->query, &worded[0], false},
+        {"--key", &select->key, &worded[1], false},
+        {"--position", &options->attribute.position, sentence, true},
+        {"--token", &options->explain.token, sentence, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        scope.option = rows[i].option;
+        scope.text = rows[i].text;
+        scope.one = rows[i].one;
+        if (resolve(rows[i].value, &scope))
+            return -1;
+    }
+    scope.text = sentence;
+    scope.one = false;
+    scope.option = "--edit";
+    sentence->queries = select->query;
+    keys->keys = select->key;
+    if (resolve_all(&options->edit.edits, &scope))
+        return -1;
+    scope.option = "--knockout";
+    return resolve_all(&options->edit.knockouts, &scope);
+}
