@@ -45,6 +45,7 @@ struct tokenizer_config {
     enum answer lowers, spaces, strips; /* do_lower_case, tokenize_chinese_chars, strip_accents */
     enum answer splits_special;         /* split_special_tokens: special tokens are text */
     const char *class;                  /* tokenizer_class; "": none */
+    const char *chat_template;          /* NULL: none */
     struct added_token *listed; /* [listed_count] added_tokens_decoder, in the file's order */
     size_t listed_count;
     struct added_token named[NAMED_TOKENS]; /* NULL bytes: not named; "": there is none */

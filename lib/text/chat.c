@@ -4,8 +4,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "format/json.h"
-#include "text/tokenizer.h"
+#include "text/builder.h"
 
 /* A form is recognised by markers that its template has, and one that it must not have. In the
  * texts around a message, \1 is the end-of-text token and \2 the default system message; the
@@ -37,43 +36,22 @@ static const struct chat_form {
 
 /* --- the template ----------------------------------------------------------------------------- */
 
-struct template_reading {
-    char *template; /* the template; NULL: there is none */
-    struct arena *arena;
-};
-
-/* Read the template from a text, or from the item named "default" of a list. */
-static int read_member(void *context, const struct json *root, struct err *err)
-{
-    struct template_reading *reading = context;
-    const struct json *member = json_member(root, "chat_template");
-    const char *text = NULL;
-    const char *name = NULL;
-    bool is_list = json_is_array(member);
-    for (const struct json *row = json_first(member); is_list && row; row = json_next(row))
-        if (json_get_text(json_member(row, "name"), &name) && strcmp(name, "default") == 0)
-            json_get_text(json_member(row, "template"), &text);
-    json_get_text(member, &text);
-    if (text && !(reading->template = arena_text(reading->arena, text, strlen(text), err)))
-        return -1;
-    return 0;
-}
-
-static int read_template(struct template_reading *reading, const struct folder *folder,
-                         struct err *err)
+/* Copy the template; NULL if there is none. */
+static int read_template(char **template, const struct folder *folder,
+                         const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {
     static const char jinja[] = "chat_template.jinja";
-    static const char config[] = "tokenizer_config.json";
+    const char *text = tokenizer->config.chat_template;
     struct file file = {0};
-    if (!folder_has(folder, jinja))
-        return folder_has(folder, config)
-                   ? json_read_file(folder, config, read_member, reading, err)
-                   : 0;
-    if (folder_open(&file, folder, jinja, err))
+    bool in_file = folder_has(folder, jinja);
+    *template = NULL;
+    if (in_file && folder_open(&file, folder, jinja, err))
         return -1;
-    reading->template = arena_text(reading->arena, file.bytes, file.size, err);
+    if (in_file || text)
+        *template =
+            arena_text(arena, in_file ? file.bytes : text, in_file ? file.size : strlen(text), err);
     file_release(&file);
-    return reading->template ? 0 : -1;
+    return (in_file || text) && !*template ? -1 : 0;
 }
 
 /* Replace the escapes \n of literals in a template. */
@@ -162,10 +140,9 @@ static const char *fill(const char *text, bool begins, const char *template,
 int chat_open(struct chat *chat, const struct folder *folder, const struct tokenizer *tokenizer,
               bool begins, struct arena *arena, struct err *err)
 {
-    struct template_reading reading = {.arena = arena};
-    if (read_template(&reading, folder, err))
+    char *template = NULL;
+    if (read_template(&template, folder, tokenizer, arena, err))
         return -1;
-    char *template = reading.template;
     if (!template)
         return err_unsupported(err,
                                "'%s': --chat: expected a chat template (chat_template.jinja, "

@@ -102,6 +102,22 @@ static int read_listed(const struct config_reader *reader, const struct json *ro
     return 0;
 }
 
+/* chat_template: a text, or the one named "default" of a list */
+static int read_chat_template(const struct config_reader *reader, const struct json *root,
+                              struct err *err)
+{
+    const struct json *member = json_member(root, "chat_template");
+    const char *text = NULL, *name;
+    json_get_text(member, &text);
+    for (const struct json *at = json_is_array(member) ? json_first(member) : NULL; at;
+         at = json_next(at))
+        if (json_get_text(json_member(at, "name"), &name) && strcmp(name, "default") == 0)
+            json_get_text(json_member(at, "template"), &text);
+    if (text)
+        reader->config->chat_template = arena_text(reader->arena, text, strlen(text), err);
+    return text && !reader->config->chat_template ? -1 : 0;
+}
+
 static int read_config(void *context, const struct json *root, struct err *err)
 {
     struct config_reader *reader = context;
@@ -120,6 +136,7 @@ static int read_config(void *context, const struct json *root, struct err *err)
         read_answer(&config->strips, root, "strip_accents", err) ||
         read_answer(&config->splits_special, root, "split_special_tokens", err) ||
         keep_text(&config->class, root, "tokenizer_class", reader->arena, err) ||
+        read_chat_template(reader, root, err) ||
         (reader->parts & CONFIG_LISTED && read_listed(reader, root, err)))
         return -1;
     return reader->parts & CONFIG_NAMED ? read_named(reader, root, err) : 0;
