@@ -24,33 +24,44 @@ static void piece_cache_init(struct piece_cache *cache, size_t text_size)
     cache->mask = count - 1;
 }
 
-struct piece_entry *piece_cache_at(struct piece_cache *cache, const char *bytes, size_t size)
-{
-    if (!cache->entries || size > PIECE_ENTRY_BYTES)
-        return NULL;
-    if (!cache->last || !piece_entry_is(cache->last, bytes, size))
-        cache->last = &cache->entries[(hash_bytes(bytes, size) >> 32) & cache->mask];
-    return cache->last;
-}
-
-bool piece_entry_is(const struct piece_entry *entry, const char *bytes, size_t size)
+static bool entry_is(const struct piece_entry *entry, const char *bytes, size_t size)
 {
     return entry->size == size && entry->bytes[0] == bytes[0] && /* usually false */
            (size == 1 || memcmp(entry->bytes, bytes, size) == 0);
 }
 
-void piece_entry_set(struct piece_entry *entry, const char *bytes, size_t size,
-                     const struct bpe_token *tokens, size_t count)
+int encoder_add_known(struct encoder *encoder, const struct text_piece *piece,
+                      struct text_range part, struct err *err)
 {
-    if (count > PIECE_ENTRY_TOKENS)
-        return;
-    for (size_t i = 0; i < count; i++) {
-        entry->ids[i] = tokens[i].id;
-        entry->ends[i] = (uint8_t)tokens[i].end;
+    struct piece_cache *cache = &encoder->cache;
+    const char *bytes = piece->text->bytes + piece->range.start + part.start;
+    size_t size = part.end - part.start;
+    size_t start = part.start;
+    cache->entry = NULL;
+    if (!cache->entries || size > PIECE_ENTRY_BYTES)
+        return 0;
+    if (!cache->last || !entry_is(cache->last, bytes, size))
+        cache->last = &cache->entries[(hash_bytes(bytes, size) >> 32) & cache->mask];
+    struct piece_entry *entry = cache->last;
+    if (!entry_is(entry, bytes, size)) {
+        entry->count = entry->size = 0;
+        memcpy(entry->bytes, bytes, size);
+        cache->entry = entry;
+        cache->part = part;
+        return 0;
     }
-    entry->count = (uint8_t)count;
-    entry->size = (uint8_t)size;
-    memcpy(entry->bytes, bytes, size);
+    for (size_t i = 0; i < entry->count; start = part.start + entry->ends[i++])
+        if (encoder_add(encoder, piece, entry->ids[i], start, part.start + entry->ends[i], err))
+            return -1;
+    return 1;
+}
+
+void encoder_store(struct encoder *encoder)
+{
+    struct piece_cache *cache = &encoder->cache;
+    if (cache->entry && cache->entry->count <= PIECE_ENTRY_TOKENS)
+        cache->entry->size = (uint8_t)(cache->part.end - cache->part.start);
+    cache->entry = NULL;
 }
 
 /* --- the stages ------------------------------------------------------------------------------- */
@@ -61,16 +72,6 @@ int encoder_pass(struct encoder *encoder, const struct pre_tokenizer *next,
     const struct subword *model = &encoder->tokenizer->model;
     return next ? next->cut(next, encoder, piece, err)
                 : model->row->encode(model, encoder, piece, err);
-}
-
-int encoder_add_known(struct encoder *encoder, const struct text_piece *piece,
-                      const struct piece_entry *entry, struct err *err)
-{
-    size_t start = 0;
-    for (size_t i = 0; i < entry->count; start = entry->ends[i++])
-        if (encoder_add(encoder, piece, entry->ids[i], start, entry->ends[i], err))
-            return -1;
-    return 0;
 }
 
 void encoder_drop(struct encoder *encoder, const struct text_piece *piece, struct text_range first,

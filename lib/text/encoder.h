@@ -22,24 +22,18 @@ enum {
 struct piece_entry { /* 64 bytes, a cache line */
     uint32_t ids[PIECE_ENTRY_TOKENS];
     uint8_t ends[PIECE_ENTRY_TOKENS];
-    uint8_t count;
-    uint8_t size; /* 0: free */
+    uint8_t count; /* of tokens; more than PIECE_ENTRY_TOKENS: too many */
+    uint8_t size;  /* 0: free */
     char bytes[PIECE_ENTRY_BYTES];
 };
 
 struct piece_cache {
     struct piece_entry *entries; /* NULL: no cache, for a short text or for lack of memory */
     size_t mask;
-    struct piece_entry *last; /* the last one returned, or NULL */
+    struct piece_entry *last;  /* the last one used, or NULL */
+    struct piece_entry *entry; /* gets the tokens that are added; NULL: none does */
+    struct text_range part;    /* the bytes of that entry in its piece */
 };
-
-/* piece_cache_at returns the entry for a piece, or NULL if it is too long for the cache.
- * piece_entry_is returns true if the entry has this piece; piece_entry_set stores a piece with its
- * tokens, unless there are too many. */
-struct piece_entry *piece_cache_at(struct piece_cache *cache, const char *bytes, size_t size);
-bool piece_entry_is(const struct piece_entry *entry, const char *bytes, size_t size);
-void piece_entry_set(struct piece_entry *entry, const char *bytes, size_t size,
-                     const struct bpe_token *tokens, size_t count);
 
 /* Unigram: the best path to each position of a piece. Only the last positions have sums; steps
  * begin at `base`, a position on every best path. */
@@ -78,17 +72,26 @@ int encoder_pass(struct encoder *encoder, const struct pre_tokenizer *next,
 static inline int encoder_add(struct encoder *encoder, const struct text_piece *piece, uint32_t id,
                               size_t start, size_t end, struct err *err)
 {
+    struct piece_entry *entry = encoder->cache.entry;
     struct text_range range = {piece->range.start + start, piece->range.start + end};
     struct text_range place = {0};
+    if (entry && entry->count < PIECE_ENTRY_TOKENS) {
+        entry->ids[entry->count] = id;
+        entry->ends[entry->count] = (uint8_t)(end - encoder->cache.part.start);
+    }
+    if (entry && entry->count <= PIECE_ENTRY_TOKENS)
+        entry->count++;
     if (!encoder->list->only_ids)
         place = aligned_text_place(piece->text, range, &encoder->hint);
     return token_list_add(encoder->list, (struct token){id, start > 0, place.start, place.end},
                           err);
 }
 
-/* Add the tokens of a piece from the cache. */
+/* Add the tokens of a part of a piece from the cache and return 1; return 0 if they are not there,
+ * and -1 with `err`. After 0, encoder_store stores the tokens that were added since. */
 int encoder_add_known(struct encoder *encoder, const struct text_piece *piece,
-                      const struct piece_entry *entry, struct err *err);
+                      struct text_range part, struct err *err);
+void encoder_store(struct encoder *encoder);
 
 /* Count characters without a token; `first` is the range of the first one in the piece. */
 void encoder_drop(struct encoder *encoder, const struct text_piece *piece, struct text_range first,

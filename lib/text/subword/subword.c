@@ -128,24 +128,19 @@ static int encode_word_piece(const struct subword *model, struct encoder *encode
     const char *bytes = piece->text->bytes + piece->range.start;
     size_t size = piece->range.end - piece->range.start;
     struct token_list *found = &encoder->found;
-    struct piece_entry *entry = piece_cache_at(&encoder->cache, bytes, size);
-    struct bpe_token tokens[PIECE_ENTRY_BYTES];
-    if (entry && piece_entry_is(entry, bytes, size))
-        return encoder_add_known(encoder, piece, entry, err);
+    int known = encoder_add_known(encoder, piece, (struct text_range){0, size}, err);
+    if (known)
+        return err_if(known < 0);
     if (find_all(model, found, bytes, size, err))
         return -1;
     if (!found->count)
         return add_unknown(model, encoder, piece, err);
     for (size_t i = 0; i < found->count; i++) {
         struct token token = found->items[i];
-        if (entry)
-            tokens[i] = (struct bpe_token){
-                .id = token.id, .start = (uint32_t)token.start, .end = (uint32_t)token.end};
         if (encoder_add(encoder, piece, token.id, token.start, token.end, err))
             return -1;
     }
-    if (entry)
-        piece_entry_set(entry, bytes, size, tokens, found->count);
+    encoder_store(encoder);
     return 0;
 }
 
@@ -204,7 +199,6 @@ bool bpe_cuts_at_signs(const struct bpe *bpe)
 
 /* A part of a piece: maps offsets of decoded bytes to offsets in the piece. */
 struct part {
-    const struct text_piece *piece;
     const char *text; /* the text in GPT-2's alphabet; NULL: offsets are the same */
     size_t start;
     size_t text_at, byte_at; /* the last pair of equal positions found */
@@ -225,67 +219,44 @@ static inline size_t position_of(struct part *part, size_t byte)
     return part->text ? find_position(part, byte) : part->start + byte;
 }
 
-static int add_at(struct encoder *encoder, struct part *part, struct bpe_token token,
-                  struct err *err)
+/* Encode a part of a piece, which is written in GPT-2's alphabet if `encoded`. */
+static int encode_part(const struct bpe *bpe, struct encoder *encoder,
+                       const struct text_piece *piece, struct text_range range, bool encoded,
+                       struct err *err)
 {
-    size_t start = 0;
-    size_t end = 0;
-    if (!encoder->list->only_ids) {
-        start = position_of(part, token.start);
-        end = position_of(part, token.end);
-    }
-    return encoder_add(encoder, part->piece, token.id, start, end, err);
-}
-
-static int add_known(struct encoder *encoder, struct part *part, const struct piece_entry *entry,
-                     struct err *err)
-{
-    uint32_t start = 0;
-    for (size_t i = 0; i < entry->count; i++) {
-        struct bpe_token token = {.id = entry->ids[i], .start = start, .end = entry->ends[i]};
-        if (add_at(encoder, part, token, err))
+    struct bpe_piece *found = &encoder->piece;
+    const char *bytes = piece->text->bytes + piece->range.start + range.start;
+    size_t size = range.end - range.start;
+    struct part part = {.text = encoded ? bytes : NULL, .start = range.start};
+    struct buf *decoded = &encoder->scratch;
+    int known = encoder_add_known(encoder, piece, range, err);
+    if (known)
+        return err_if(known < 0);
+    if (encoded) {
+        buf_clear(decoded);
+        buf_bytes(decoded, bytes, size);
+        if (buf_check(decoded, err))
             return -1;
-        start = entry->ends[i];
+        bytes = decoded->bytes;
+        byte_alphabet_decode(decoded->bytes, &size, bytes, size);
     }
-    return 0;
-}
-
-static int encode_part(const struct bpe *bpe, struct encoder *encoder, struct part *part,
-                       const char *bytes, size_t size, struct err *err)
-{
-    struct bpe_piece *piece = &encoder->piece;
-    struct piece_entry *entry = piece_cache_at(&encoder->cache, bytes, size);
-    if (entry && piece_entry_is(entry, bytes, size))
-        return add_known(encoder, part, entry, err);
-    if (bpe_encode(bpe, piece, bytes, size, err))
+    if (bpe_encode(bpe, found, bytes, size, err))
         return -1;
-    if (entry && !piece->dropped)
-        piece_entry_set(entry, bytes, size, piece->tokens, piece->count);
-    if (piece->dropped) {
-        size_t start = position_of(part, piece->dropped_first.start);
-        struct text_range range = {start, position_of(part, piece->dropped_first.end)};
-        encoder_drop(encoder, part->piece, range, piece->dropped);
-    }
-    for (size_t i = 0; i < piece->count; i++)
-        if (add_at(encoder, part, piece->tokens[i], err))
+    for (size_t i = 0; i < found->count; i++) {
+        struct bpe_token token = found->tokens[i];
+        size_t start = encoder->list->only_ids ? 0 : position_of(&part, token.start);
+        size_t end = encoder->list->only_ids ? 0 : position_of(&part, token.end);
+        if (encoder_add(encoder, piece, token.id, start, end, err))
             return -1;
+    }
+    if (!found->dropped) {
+        encoder_store(encoder);
+        return 0;
+    }
+    size_t start = position_of(&part, found->dropped_first.start);
+    struct text_range dropped = {start, position_of(&part, found->dropped_first.end)};
+    encoder_drop(encoder, piece, dropped, found->dropped);
     return 0;
-}
-
-/* Encode a piece that is written in GPT-2's alphabet. */
-static int encode_byte_level(const struct bpe *bpe, struct encoder *encoder,
-                             const struct text_piece *piece, struct err *err)
-{
-    size_t size = piece->range.end - piece->range.start;
-    size_t decoded = 0;
-    struct part part = {.piece = piece, .text = piece->text->bytes + piece->range.start};
-    struct buf *bytes = &encoder->scratch;
-    buf_clear(bytes);
-    buf_bytes(bytes, part.text, size);
-    if (buf_check(bytes, err))
-        return -1;
-    byte_alphabet_decode(bytes->bytes, &decoded, bytes->bytes, size);
-    return encode_part(bpe, encoder, &part, bytes->bytes, decoded, err);
 }
 
 static int encode_bpe(const struct subword *model, struct encoder *encoder,
@@ -293,12 +264,10 @@ static int encode_bpe(const struct subword *model, struct encoder *encoder,
 {
     const char *bytes = piece->text->bytes + piece->range.start;
     size_t size = piece->range.end - piece->range.start;
-    if (encoder->tokenizer->is_spelt)
-        return encode_byte_level(&model->bpe, encoder, piece, err);
+    bool encoded = encoder->tokenizer->is_spelt;
     for (size_t at = 0, end; at < size; at = end) {
-        struct part part = {.piece = piece, .start = at};
-        end = model->cuts_at_signs ? next_front(bytes, size, at) : size;
-        if (encode_part(&model->bpe, encoder, &part, bytes + at, end - at, err))
+        end = model->cuts_at_signs && !encoded ? next_front(bytes, size, at) : size;
+        if (encode_part(&model->bpe, encoder, piece, (struct text_range){at, end}, encoded, err))
             return -1;
     }
     return 0;
@@ -382,48 +351,29 @@ static int begin_ways(const struct subword *model, struct best_ways *ways, size_
     return 0;
 }
 
-/* The tokens of a piece, collected for its entry in the cache. */
-struct kept_tokens {
-    struct piece_entry *entry; /* NULL: none */
-    struct bpe_token tokens[PIECE_ENTRY_BYTES];
-    size_t count;
-};
-
-static inline int add_kept(struct encoder *encoder, const struct text_piece *piece,
-                           struct kept_tokens *kept, struct token token, struct err *err)
-{
-    if (kept->entry)
-        kept->tokens[kept->count++] = (struct bpe_token){
-            .id = token.id, .start = (uint32_t)token.start, .end = (uint32_t)token.end};
-    return encoder_add(encoder, piece, token.id, token.start, token.end, err);
-}
-
 /* Add tokens for a range without an entry: its bytes if all have tokens, else the unknown token. */
 static int add_unknown_range(const struct subword *model, struct encoder *encoder,
                              const struct text_piece *piece, struct text_range range,
-                             struct kept_tokens *kept, struct err *err)
+                             struct err *err)
 {
     char shown[LABEL_EXCERPT_BYTES];
     const char *bytes = piece->text->bytes + piece->range.start;
-    struct token token = {model->unknown, false, range.start, range.end};
     bool all = true; /* true if every byte has a token */
     for (size_t i = range.start; i < range.end; i++)
         all = all && model->byte_ids[(unsigned char)bytes[i]] != BPE_NONE;
-    for (size_t i = range.start; all && i < range.end; i++) {
-        struct token byte = {model->byte_ids[(unsigned char)bytes[i]], false, i, i + 1};
-        if (add_kept(encoder, piece, kept, byte, err))
+    for (size_t i = range.start; all && i < range.end; i++)
+        if (encoder_add(encoder, piece, model->byte_ids[(unsigned char)bytes[i]], i, i + 1, err))
             return -1;
-    }
     if (all)
         return 0;
-    if (token.id == BPE_NONE) {
+    if (model->unknown == BPE_NONE) {
         struct text_range whole = {piece->range.start + range.start,
                                    piece->range.start + range.end};
         return err_set(err, "'%s' at byte %zu is not in the vocabulary, which has no unknown token",
                        label_excerpt(shown, bytes + range.start, range.end - range.start),
                        aligned_text_place(piece->text, whole, &encoder->hint).start);
     }
-    return add_kept(encoder, piece, kept, token, err);
+    return encoder_add(encoder, piece, model->unknown, range.start, range.end, err);
 }
 
 /* Collect the steps of the best path from the base to `end`, in order, at the end of `steps`.
@@ -448,13 +398,10 @@ static size_t end_of(const struct subword *model, const char *bytes, size_t size
                                 : model->words->places[id].size);
 }
 
-/* Add the tokens of the best path from the base to `to`, which becomes the base. They are also
- * stored in `entry`, unless it is NULL. */
+/* Add the tokens of the best path from the base to `to`, which becomes the base. */
 static int add_steps(const struct subword *model, struct encoder *encoder,
-                     const struct text_piece *piece, size_t to, struct piece_entry *entry,
-                     struct err *err)
+                     const struct text_piece *piece, size_t to, struct err *err)
 {
-    struct kept_tokens kept = {.entry = entry};
     const char *bytes = piece->text->bytes + piece->range.start;
     const uint32_t *step = encoder->ways.steps + gather(model, &encoder->ways, bytes, to);
     for (size_t at = encoder->ways.base, end; at < to; at = end) {
@@ -463,13 +410,10 @@ static int add_steps(const struct subword *model, struct encoder *encoder,
         while (id == BPE_NONE && model->fuses_unknown && end < to && *step == BPE_NONE)
             end = end_of(model, bytes, to, end, *step++);
         struct text_range range = {at, end};
-        struct token token = {id, false, at, end};
-        if (id == BPE_NONE ? add_unknown_range(model, encoder, piece, range, &kept, err)
-                           : add_kept(encoder, piece, &kept, token, err))
+        if (id == BPE_NONE ? add_unknown_range(model, encoder, piece, range, err)
+                           : encoder_add(encoder, piece, id, at, end, err))
             return -1;
     }
-    if (entry)
-        piece_entry_set(entry, bytes, to, kept.tokens, kept.count);
     encoder->ways.base = to;
     return 0;
 }
@@ -480,20 +424,22 @@ static int encode_unigram(const struct subword *model, struct encoder *encoder,
     struct best_ways *ways = &encoder->ways;
     const char *bytes = piece->text->bytes + piece->range.start;
     size_t size = piece->range.end - piece->range.start;
-    struct piece_entry *entry = piece_cache_at(&encoder->cache, bytes, size);
-    if (entry && piece_entry_is(entry, bytes, size))
-        return encoder_add_known(encoder, piece, entry, err);
+    int known = encoder_add_known(encoder, piece, (struct text_range){0, size}, err);
+    if (known)
+        return err_if(known < 0);
     if (begin_ways(model, ways, size, err))
         return -1;
     for (size_t at = 0; at < size;) {
         at = take_steps(model, ways, bytes, size, at);
         /* all paths lead through here, and the last step is not part of an unknown token */
         if (at - ways->base >= PORTION_BYTES && ways->reach == at &&
-            ways->steps[at - ways->base] != BPE_NONE &&
-            add_steps(model, encoder, piece, at, NULL, err))
+            ways->steps[at - ways->base] != BPE_NONE && add_steps(model, encoder, piece, at, err))
             return -1;
     }
-    return ways->base < size ? add_steps(model, encoder, piece, size, entry, err) : 0;
+    if (ways->base < size && add_steps(model, encoder, piece, size, err))
+        return -1;
+    encoder_store(encoder);
+    return 0;
 }
 
 /* --- all models ------------------------------------------------------------------------------- */
