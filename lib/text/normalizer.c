@@ -320,16 +320,11 @@ static const char *find(const struct charsmap *map, const char *bytes, size_t si
     return found;
 }
 
-static uint32_t little_endian(const unsigned char *bytes)
-{
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-           (uint32_t)bytes[3] << 24;
-}
-
 static int read_trie(struct charsmap *map, const unsigned char *bytes, size_t size,
                      struct arena *arena, struct err *err)
 {
-    size_t trie_bytes = size < SIZE_BYTES ? SIZE_MAX : little_endian(bytes);
+    size_t trie_bytes =
+        size < SIZE_BYTES ? SIZE_MAX : num_of_bytes((const char *)bytes, SIZE_BYTES);
     if (size < SIZE_BYTES || trie_bytes > size - SIZE_BYTES || trie_bytes % sizeof(uint32_t))
         return err_set(err,
                        "field 'precompiled_charsmap': expected the size of a trie, then the trie, "
@@ -340,7 +335,8 @@ static int read_trie(struct charsmap *map, const unsigned char *bytes, size_t si
     if (!units)
         return -1;
     for (size_t i = 0; i < map->unit_count; i++)
-        units[i] = little_endian(bytes + SIZE_BYTES + i * sizeof(uint32_t));
+        units[i] = (uint32_t)num_of_bytes((const char *)bytes + SIZE_BYTES + i * sizeof(uint32_t),
+                                          sizeof(uint32_t));
     map->units = units;
     map->text_bytes = size - SIZE_BYTES - trie_bytes;
     map->texts =

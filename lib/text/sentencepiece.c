@@ -23,12 +23,11 @@ struct sentencepiece_piece {
 struct sentencepiece {
     struct sentencepiece_piece *pieces; /* [count] by id */
     size_t count;
-    size_t bytes; /* total size of all words */
-    uint64_t kind;
-    bool falls_back, suffix;
+    size_t bytes;                          /* total size of all words */
+    uint64_t kind, falls_back, suffix;     /* of the trainer */
+    uint64_t prefixes, collapses, escapes; /* of the normalizer */
     const unsigned char *charsmap;
     size_t charsmap_size;
-    bool prefixes, collapses, escapes;
 };
 
 /* --- protobuf --------------------------------------------------------------------------------- */
@@ -74,8 +73,8 @@ static int next_field(struct message *message, struct wire_field *field)
         size_t size = field->wire == WIRE_FIXED64 ? 8 : 4;
         if ((size_t)(message->end - message->at) < size)
             return -1;
-        for (size_t i = 0; i < size; i++)
-            field->value |= (uint64_t)*message->at++ << 8 * i;
+        field->value = num_of_bytes((const char *)message->at, size);
+        message->at += size;
         return 1;
     }
     if (field->wire != WIRE_BYTES || !read_varint(message, &field->value) ||
@@ -113,36 +112,25 @@ static int read_piece(struct sentencepiece_piece *piece, struct message message,
     return 0;
 }
 
-static int read_trainer(struct sentencepiece *model, struct message message)
+/* Read the settings of the trainer, field 2 of a model, or of the normalizer, field 3. */
+static int read_settings(struct sentencepiece *model, uint64_t part, struct message message)
 {
+    const struct {
+        uint64_t part, number, *value;
+    } settings[] = {
+        {2, 3, &model->kind},     {2, 24, &model->suffix},   {2, 35, &model->falls_back},
+        {3, 3, &model->prefixes}, {3, 4, &model->collapses}, {3, 5, &model->escapes},
+    };
     struct wire_field field;
     int found = 0;
     while ((found = next_field(&message, &field)) > 0) {
-        if (field.number == 3)
-            model->kind = field.value;
-        if (field.number == 24)
-            model->suffix = field.value;
-        if (field.number == 35)
-            model->falls_back = field.value;
-    }
-    return found;
-}
-
-static int read_normalizer(struct sentencepiece *model, struct message message)
-{
-    struct wire_field field;
-    int found = 0;
-    while ((found = next_field(&message, &field)) > 0) {
-        if (field.number == 2 && field.wire == WIRE_BYTES) {
+        for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+            if (part == settings[i].part && field.number == settings[i].number)
+                *settings[i].value = field.value;
+        if (part == 3 && field.number == 2 && field.wire == WIRE_BYTES) {
             model->charsmap = field.bytes.at;
             model->charsmap_size = (size_t)field.value;
         }
-        if (field.number == 3)
-            model->prefixes = field.value;
-        if (field.number == 4)
-            model->collapses = field.value;
-        if (field.number == 5)
-            model->escapes = field.value;
     }
     return found;
 }
@@ -179,8 +167,8 @@ static int sentencepiece_read(struct sentencepiece *model, const struct file *fi
             model->bytes += piece->word.size;
             model->count++;
         }
-        if ((field.number == 2 && read_trainer(model, field.bytes) < 0) ||
-            (field.number == 3 && read_normalizer(model, field.bytes) < 0))
+        if ((field.number == 2 || field.number == 3) &&
+            read_settings(model, field.number, field.bytes) < 0)
             return refuse(err);
     }
     return found < 0 || !model->count ? refuse(err) : 0;
@@ -281,8 +269,7 @@ static int add_bpe(struct tokenizer *tokenizer, const struct sentencepiece *mode
         return -1;
     subword->bpe.fuses_unknown = true;
     subword->bpe.unknown = subword->unknown;
-    if (model->falls_back)
-        subword_find_bytes(subword->bpe.fallback_ids, subword->words);
+    subword_find_bytes(subword->bpe.fallback_ids, subword->words, model->falls_back);
     subword->cuts_at_signs = bpe_cuts_at_signs(&subword->bpe);
     return 0;
 }
@@ -313,9 +300,7 @@ static int add_unigram(struct tokenizer *tokenizer, const struct sentencepiece *
     for (size_t id = 0; id < model->count; id++)
         if (model->pieces[id].kind == PIECE_USER_DEFINED)
             scores[id] = defined_score(&model->pieces[id], most);
-    memset(subword->byte_ids, 0xFF, sizeof subword->byte_ids);
-    if (model->falls_back)
-        subword_find_bytes(subword->byte_ids, subword->words);
+    subword_find_bytes(subword->byte_ids, subword->words, model->falls_back);
     subword->scores = scores;
     subword->unknown_score = least - 10.0F;
     subword->fuses_unknown = true;

@@ -105,8 +105,7 @@ static int read_bpe_settings(struct reader *reader, struct bpe *bpe, struct err 
         json_bool(fields, "ignore_merges", &bpe->takes_whole, err) ||
         json_bool(fields, "byte_fallback", &falls_back, err))
         return -1;
-    if (falls_back)
-        subword_find_bytes(bpe->fallback_ids, bpe->words);
+    subword_find_bytes(bpe->fallback_ids, bpe->words, falls_back);
     return 0;
 }
 
@@ -174,9 +173,7 @@ static int read_unigram(struct reader *reader, struct subword *model, struct err
         return err_set(err, "vocab: expected scores, found none");
     model->unknown_score = least - PENALTY;
     model->unknown = unknown < 0 ? BPE_NONE : (uint32_t)unknown;
-    memset(model->byte_ids, 0xFF, sizeof model->byte_ids);
-    if (falls_back)
-        subword_find_bytes(model->byte_ids, words);
+    subword_find_bytes(model->byte_ids, words, falls_back);
     return word_trie_init(&model->trie, words, err);
 }
 

@@ -14,25 +14,16 @@
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static int read_bytes(void *context, const struct file *file, struct err *err)
+static int read_vocab(void *context, const struct file *file, struct err *err)
 {
     struct tokenizer *tokenizer = context;
+    struct subword *model = &tokenizer->model;
+    bool is_bpe = model->row == &subword_rows[SUBWORD_BPE];
     struct json_cursor words;
-    return json_cursor_open(&words, NULL, file->bytes, file->size, err) ||
-                   word_table_read(&tokenizer->set.words, words, WORD_BYTES, file->size, err)
-               ? -1
-               : 0;
-}
-
-static int read_words(void *context, const struct file *file, struct err *err)
-{
-    struct tokenizer *tokenizer = context;
-    struct json_cursor words;
-    return json_cursor_open(&words, NULL, file->bytes, file->size, err) ||
-                   word_table_read(&tokenizer->set.words, words, WORD_TEXT, file->size, err) ||
-                   word_trie_init(&tokenizer->model.trie, &tokenizer->set.words, err)
-               ? -1
-               : 0;
+    return err_if(json_cursor_open(&words, NULL, file->bytes, file->size, err) ||
+                  word_table_read(&tokenizer->set.words, words, is_bpe ? WORD_BYTES : WORD_TEXT,
+                                  file->size, err) ||
+                  (!is_bpe && word_trie_init(&model->trie, &tokenizer->set.words, err)));
 }
 
 static int read_merges(void *context, const struct file *file, struct err *err)
@@ -42,10 +33,28 @@ static int read_merges(void *context, const struct file *file, struct err *err)
     return merges_read_lines(&tokenizer->model.bpe, file->bytes, file->size, err);
 }
 
-/* --- what the two files leave unsaid ---------------------------------------------------------- */
+/* Find the class of tokenizer_config.json, which may end with `Fast`, among those that read a file.
+ */
+static int find_class(size_t *index, const struct tokenizer *tokenizer, struct names classes,
+                      const char *expected, const struct folder *folder, struct err *err)
+{
+    static const char fast[] = "Fast";
+    const char *class = tokenizer->config.class;
+    char shown[LABEL_EXCERPT_BYTES];
+    size_t size = strlen(class);
+    size -= name_ends_in(class, fast) ? sizeof fast - 1 : 0;
+    if (names_find(index, classes, class, size))
+        return 0;
+    return err_unsupported(err,
+                           "'%s/tokenizer_config.json': tokenizer_class: expected a class with %s, "
+                           "found '%s'",
+                           folder->path, expected, label_excerpt(shown, class, strlen(class)));
+}
 
-/* Classes of transformers that read them, without the `Fast` that a name may end with, and how they
- * cut texts. Those that say nothing of it, and none, stand for GPT-2's. */
+/* --- vocab.json and merges.txt ---------------------------------------------------------------- */
+
+/* Classes of transformers that read them, without `Fast`, and how they split texts; those that do
+ * not say, and none, mean GPT-2's. */
 static const struct merges_class {
     const char *name;
     int pattern;
@@ -71,32 +80,15 @@ static const struct merges_class {
 
 enum { CLASS_COUNT = sizeof classes / sizeof *classes };
 
-static int choose_class(const struct merges_class **chosen, const char *class,
-                        const struct folder *folder, struct err *err)
-{
-    static const char fast[] = "Fast";
-    char shown[LABEL_EXCERPT_BYTES];
-    size_t size = strlen(class);
-    size_t index = 0;
-    if (name_ends_in(class, fast))
-        size -= sizeof fast - 1;
-    if (!names_find(&index, NAMES(classes, CLASS_COUNT), class, size))
-        return err_unsupported(err,
-                               "'%s/tokenizer_config.json': tokenizer_class: expected a class "
-                               "with merges, such as GPT2Tokenizer or Qwen2Tokenizer, found '%s'",
-                               folder->path, label_excerpt(shown, class, strlen(class)));
-    *chosen = &classes[index];
-    return 0;
-}
-
 static int add_stages(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
     struct arena *arena = &tokenizer->arena;
-    const struct merges_class *class = classes;
-    if (choose_class(&class, tokenizer->config.class, folder, err) ||
-        (class->composes && normalizers_compose(&tokenizer->normalizers, arena, err)) ||
+    size_t class = 0;
+    if (find_class(&class, tokenizer, NAMES(classes, CLASS_COUNT),
+                   "merges, such as GPT2Tokenizer or Qwen2Tokenizer", folder, err) ||
+        (classes[class].composes && normalizers_compose(&tokenizer->normalizers, arena, err)) ||
         pre_tokenizers_byte_level(&tokenizer->pre_tokenizers,
-                                  splitter_patterns[class->pattern].pattern, arena, err))
+                                  splitter_patterns[classes[class].pattern].pattern, arena, err))
         return -1;
     return decoders_byte_level(&tokenizer->decoders, arena, err);
 }
@@ -107,19 +99,13 @@ int tokenizer_fill_vocab(struct tokenizer *tokenizer, const struct folder *folde
     bool merges = folder_has(folder, "merges.txt");
     subword_init(&tokenizer->model, &subword_rows[merges ? SUBWORD_BPE : SUBWORD_WORDS],
                  &tokenizer->set.words);
-    if (!merges)
-        return tokenizer_config_read(tokenizer, folder, 0, err) ||
-                       folder_read(folder, name, read_words, tokenizer, err)
-                   ? -1
-                   : 0;
-    return tokenizer_config_read(tokenizer, folder, CONFIG_LISTED | CONFIG_NAMED, err) ||
-                   folder_read(folder, "vocab.json", read_bytes, tokenizer, err) ||
-                   folder_read(folder, "merges.txt", read_merges, tokenizer, err) ||
-                   add_stages(tokenizer, folder, err) ||
-                   tokenizer_add_listed(tokenizer, folder, err) ||
-                   tokenizer_add_named(tokenizer, folder, err)
-               ? -1
-               : 0;
+    return err_if(
+        tokenizer_config_read(tokenizer, folder, merges ? CONFIG_LISTED | CONFIG_NAMED : 0, err) ||
+        folder_read(folder, merges ? "vocab.json" : name, read_vocab, tokenizer, err) ||
+        (merges &&
+         (folder_read(folder, "merges.txt", read_merges, tokenizer, err) ||
+          add_stages(tokenizer, folder, err) || tokenizer_add_listed(tokenizer, folder, err) ||
+          tokenizer_add_named(tokenizer, folder, err))));
 }
 
 /* --- vocab.txt -------------------------------------------------------------------------------- */
@@ -216,21 +202,13 @@ int tokenizer_fill_bert(struct tokenizer *tokenizer, const struct folder *folder
     static const char *const usual[][NAMED_TOKENS] = {
         {"", "", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"},
         {"<s>", "</s>", "[UNK]", "</s>", "<pad>", "<s>", "<mask>"}};
-    static const char fast[] = "Fast";
     struct tokenizer_config *config = &tokenizer->config;
-    char shown[LABEL_EXCERPT_BYTES];
     size_t index = 0;
     subword_init(&tokenizer->model, &subword_rows[SUBWORD_WORD_PIECE], &tokenizer->set.words);
-    if (tokenizer_config_read(tokenizer, folder, CONFIG_LISTED | CONFIG_NAMED, err))
+    if (tokenizer_config_read(tokenizer, folder, CONFIG_LISTED | CONFIG_NAMED, err) ||
+        find_class(&index, tokenizer, NAMES_LIST(bert_classes),
+                   "vocab.txt, such as BertTokenizer or MPNetTokenizer", folder, err))
         return -1;
-    size_t size = strlen(config->class);
-    size -= name_ends_in(config->class, fast) ? sizeof fast - 1 : 0;
-    if (!names_find(&index, NAMES_LIST(bert_classes), config->class, size))
-        return err_unsupported(err,
-                               "'%s/tokenizer_config.json': tokenizer_class: expected a class with "
-                               "vocab.txt, such as BertTokenizer or MPNetTokenizer, found '%s'",
-                               folder->path,
-                               label_excerpt(shown, config->class, strlen(config->class)));
     bool as_roberta = index + 1 == BERT_CLASSES;
     for (enum named_token i = 0; i < NAMED_TOKENS; i++)
         if (!config->named[i].bytes)

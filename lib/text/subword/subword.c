@@ -35,13 +35,14 @@ int subword_find_rests(struct subword *model, const char *prefix, struct err *er
     return 0;
 }
 
-void subword_find_bytes(uint32_t ids[256], const struct word_table *words)
+void subword_find_bytes(uint32_t ids[256], const struct word_table *words, bool falls_back)
 {
     char name[BYTE_NAME_BYTES];
     for (unsigned byte = 0; byte < 256; byte++) {
         ids[byte] = BPE_NONE;
         int size = snprintf(name, sizeof name, "<0x%02X>", byte);
-        word_table_find(words, name, (size_t)size, WORD_TEXT, &ids[byte]);
+        if (falls_back)
+            word_table_find(words, name, (size_t)size, WORD_TEXT, &ids[byte]);
     }
 }
 
