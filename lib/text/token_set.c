@@ -81,7 +81,7 @@ static int compare_texts(const void *a, const void *b)
     return memcmp(one.bytes, two.bytes, one.size);
 }
 
-static int compare_ids(const void *a, const void *b)
+int added_token_compare_ids(const void *a, const void *b)
 {
     const struct added_token *one = a;
     const struct added_token *two = b;
@@ -135,7 +135,7 @@ int added_tokens_init(struct added_tokens *tokens, const struct added_token *ite
     if (!tokens->items || !tokens->by_id || copy(tokens, items, arena, err))
         return -1;
     qsort(tokens->items, count, sizeof *tokens->items, compare_texts);
-    qsort(tokens->by_id, count, sizeof *tokens->by_id, compare_ids);
+    qsort(tokens->by_id, count, sizeof *tokens->by_id, added_token_compare_ids);
     for (size_t i = 0; i < count; i++) {
         tokens->first[first_byte(&tokens->items[i]) + 1] = i + 1;
         tokens->count_of[tokens->items[i].normalized]++;
@@ -273,7 +273,7 @@ const struct added_token *added_tokens_of_id(const struct added_tokens *tokens, 
     const struct added_token wanted = {.id = id};
     if (!tokens->count)
         return NULL;
-    return bsearch(&wanted, tokens->by_id, tokens->count, sizeof wanted, compare_ids);
+    return bsearch(&wanted, tokens->by_id, tokens->count, sizeof wanted, added_token_compare_ids);
 }
 
 /* --- the set ---------------------------------------------------------------------------------- */

@@ -75,6 +75,9 @@ const struct added_token *added_tokens_at(const struct added_tokens *tokens, con
                                           size_t size);
 const struct added_token *added_tokens_of_id(const struct added_tokens *tokens, uint32_t id);
 
+/* Compare two tokens by id, as qsort needs it. */
+int added_token_compare_ids(const void *a, const void *b);
+
 /* Read an added token, {"id": 50256, "content": "<|endoftext|>", "lstrip": false, …}.
  * added_token_read reads an item of `added_tokens` of a tokenizer.json; added_token_read_member a
  * member of `added_tokens_decoder` of a tokenizer_config.json, whose key is the id;

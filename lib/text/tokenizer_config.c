@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "format/json.h"
 #include "text/builder.h"
 #include "text/label.h"
@@ -246,50 +247,21 @@ int tokenizer_add_listed(struct tokenizer *tokenizer, const struct folder *folde
 
 /* --- next to a tokenizer.json ----------------------------------------------------------------- */
 
-static int by_id(const void *a, const void *b)
+/* Find the present token with the text of a listed one, or the listed one's word, or the next free
+ * id, and set its id; `*at` is its index among the items. */
+static int find_listed(struct added_token *token, uint32_t *at, const struct token_set *set,
+                       const struct map *present, uint32_t *next_id, struct err *err)
 {
-    const struct added_token *one = a;
-    const struct added_token *other = b;
-    return (one->id > other->id) - (one->id < other->id);
-}
-
-static int by_text(const void *a, const void *b)
-{
-    const struct added_token *one = a;
-    const struct added_token *other = b;
-    struct word words[] = {{one->bytes, one->size}, {other->bytes, other->size}};
-    return word_compare(&words[0], &words[1]);
-}
-
-struct merging {
-    struct tokenizer *tokenizer;
-    struct added_token *present; /* by text */
-    struct added_token *items;   /* [count] present tokens by id, then others */
-    size_t count;
-    uint32_t next_id; /* free */
-};
-
-static int merge_token(struct merging *merging, struct added_token token, struct err *err)
-{
-    const struct token_set *set = &merging->tokenizer->set;
-    const struct added_tokens *added = &set->added;
-    struct added_token *place = &merging->items[merging->count];
-    const struct added_token *same =
-        added->count ? bsearch(&token, merging->present, added->count, sizeof token, by_text)
-                     : NULL;
     bool found = false;
-    if (same) {
-        place = merging->items + (added_tokens_of_id(added, same->id) - added->by_id);
-        token.id = same->id;
-        token.special |= same->special;
-    } else {
-        merging->count++;
-        if (token_set_find_word(set, token.bytes, token.size, &token.id, &found, err))
-            return -1;
-        token.id = found ? token.id : merging->next_id++;
+    if (map_get(present, token->bytes, token->size, at)) {
+        token->id = set->added.by_id[*at].id;
+        token->special |= set->added.by_id[*at].special;
+        return 0;
     }
-    *place = token;
-    return tokenizer_normalize_token(merging->tokenizer, place, err);
+    if (token_set_find_word(set, token->bytes, token->size, &token->id, &found, err))
+        return -1;
+    token->id = found ? token->id : (*next_id)++;
+    return 0;
 }
 
 static int merge_listed(struct tokenizer *tokenizer, struct err *err)
@@ -297,23 +269,28 @@ static int merge_listed(struct tokenizer *tokenizer, struct err *err)
     struct tokenizer_config *config = &tokenizer->config;
     struct token_set *set = &tokenizer->set;
     size_t count = set->added.count;
-    struct merging merging = {
-        .tokenizer = tokenizer,
-        .present = arena_alloc(&set->arena, count, sizeof *merging.present, err),
-        .items = arena_alloc(&set->arena, count + config->listed_count, sizeof *merging.items, err),
-        .count = count,
-        .next_id = (uint32_t)token_set_size(set),
-    };
-    if (!merging.present || !merging.items)
-        return -1;
-    for (size_t i = 0; i < count; i++)
-        merging.present[i] = merging.items[i] = set->added.by_id[i];
-    qsort(merging.present, count, sizeof *merging.present, by_text);
-    qsort(config->listed, config->listed_count, sizeof *config->listed, by_id);
-    for (size_t i = 0; i < config->listed_count; i++)
-        if (config->listed[i].size && merge_token(&merging, config->listed[i], err))
-            return -1;
-    return token_set_add(set, merging.items, merging.count, err);
+    uint32_t next_id = (uint32_t)token_set_size(set);
+    struct map present = {0}; /* indices by text */
+    struct added_token *items =
+        arena_alloc(&set->arena, count + config->listed_count, sizeof *items, err);
+    int failed = !items || map_reserve(&present, count, err);
+    for (uint32_t i = 0; i < set->added.count && !failed; i++) {
+        items[i] = set->added.by_id[i];
+        failed = map_put(&present, items[i].bytes, items[i].size, i, err);
+    }
+    qsort(config->listed, config->listed_count, sizeof *config->listed, added_token_compare_ids);
+    for (size_t i = 0; i < config->listed_count && !failed; i++) {
+        struct added_token token = config->listed[i];
+        uint32_t at = (uint32_t)count;
+        if (!token.size)
+            continue;
+        failed = find_listed(&token, &at, set, &present, &next_id, err);
+        items[at] = token;
+        count += at == count;
+        failed = failed || tokenizer_normalize_token(tokenizer, &items[at], err);
+    }
+    map_release(&present);
+    return failed || token_set_add(set, items, count, err) ? -1 : 0;
 }
 
 int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *folder,
