@@ -142,12 +142,12 @@ void print_note(const char *format, ...)
 
 void print_note_of_tokenizer(const struct tokenizer *tokenizer)
 {
-    long long most = tokenizer ? tokenizer_truncation(tokenizer) : 0;
+    long long most = tokenizer ? tokenizer_facts(tokenizer)->truncation : 0;
     if (most > 0)
         print_note("tokenizer.json: 'truncation' to %lld tokens is ignored: texts keep all of "
                    "their tokens",
                    most);
-    if (tokenizer && tokenizer_pads(tokenizer))
+    if (tokenizer && tokenizer_facts(tokenizer)->pads)
         print_note("tokenizer.json: 'padding' is ignored");
 }
 

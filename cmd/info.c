@@ -159,7 +159,7 @@ static void tell_around(struct info *info)
 
 static void list_added(struct info *info)
 {
-    const struct added_tokens *added = tokenizer_added(info->tokenizer);
+    const struct added_tokens *added = tokenizer_facts(info->tokenizer)->added;
     struct frame_rows rows = {.most = added->count, .arena = &info->arena, .err = info->err};
     for (size_t i = 0; i < added->count; i++, rows_next(&rows)) {
         struct label label = {0};
@@ -193,14 +193,14 @@ static void tell_tokenizer(struct info *info)
 {
     const struct tokenizer *tokenizer = info->tokenizer;
     const char *gguf = gguf_file_name(info->folder);
-    const char *kind = tokenizer ? tokenizer_kind(tokenizer) : NULL;
+    const char *kind = tokenizer ? tokenizer_facts(tokenizer)->kind : NULL;
     struct buf stages = {0};
     tell(info, NULL, "tokenizer", kind);
     tell(info, "tokenizer", NULL, kind ? kind : "none: --ids only");
     tell(info, "read from", "tokenizer_files",
          !tokenizer ? NULL
          : gguf     ? gguf
-                    : tokenizer_file(tokenizer));
+                    : tokenizer_facts(tokenizer)->file);
     if (!tokenizer)
         return;
     tokenizer_stages(tokenizer, &stages);
@@ -409,7 +409,8 @@ static void list_tensors(struct info *info, const struct weights *weights)
 
 static int write_report(struct info *info, const char *model)
 {
-    if (info->tokenizer && *tokenizer_gap(info->tokenizer)) /* the vocabulary is a list of words */
+    if (info->tokenizer &&
+        *tokenizer_facts(info->tokenizer)->gap) /* the vocabulary is a list of words */
         list_words(info);
     info->report.model = model;
     info->report.untitled = true;

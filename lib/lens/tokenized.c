@@ -432,7 +432,7 @@ static bool needs_blank(const struct buf *text, const char *word, size_t size)
 /* Length of WordPiece's continuation prefix ("##") at the start of a token; 0: none. */
 static size_t prefix_of(const struct tokenizer *tokenizer, const char *bytes, size_t size)
 {
-    const char *prefix = tokenizer_prefix(tokenizer);
+    const char *prefix = tokenizer_facts(tokenizer)->prefix;
     size_t length = prefix ? strlen(prefix) : 0;
     return size > length && memcmp(bytes, prefix ? prefix : "", length) == 0 ? length : 0;
 }
@@ -440,7 +440,7 @@ static size_t prefix_of(const struct tokenizer *tokenizer, const char *bytes, si
 /* True if tokens contain no spaces. */
 static bool needs_blanks(const struct tokenizer *tokenizer)
 {
-    return tokenizer_prefix(tokenizer) || *tokenizer_gap(tokenizer);
+    return tokenizer_facts(tokenizer)->prefix || *tokenizer_facts(tokenizer)->gap;
 }
 
 size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t id)
@@ -511,7 +511,7 @@ static bool is_special(const struct tokenized *text, const struct tokenizer *tok
     if (token->start == token->end)
         return strcmp(text->labels[index].plain, " ") != 0;
     if (tokenizer)
-        added = added_tokens_of_id(tokenizer_added(tokenizer), token->id);
+        added = added_tokens_of_id(tokenizer_facts(tokenizer)->added, token->id);
     return added && added->special && added->size == own.end - own.start &&
            memcmp(added->bytes, text->text + own.start, added->size) == 0;
 }

@@ -60,16 +60,14 @@ struct display_tokens {
 };
 
 struct tokenizer {
-    const char *file; /* that has the words; NULL: the folder has no tokenizer */
+    struct tokenizer_facts facts; /* `file` is NULL if the folder has no tokenizer */
     struct token_set set;
     struct normalizer *normalizers;
     struct pre_tokenizer *pre_tokenizers;
     struct subword model;
     struct text_templates templates; /* of the post-processor */
     struct decoder_step *decoders;
-    bool is_spelt;        /* pieces come in GPT-2's alphabet, because a step follows ByteLevel */
-    long long truncation; /* number of tokens to which other programs cut a text; 0: no limit */
-    bool pads;            /* other programs put tokens after short texts */
+    bool is_spelt; /* pieces come in GPT-2's alphabet, because a step follows ByteLevel */
     struct tokenizer_config config;
     struct display_tokens display;
     struct arena arena;
@@ -87,6 +85,9 @@ typedef int tokenizer_filler(struct tokenizer *tokenizer, const struct folder *f
                              const char *name, struct err *err);
 tokenizer_filler tokenizer_fill_json, tokenizer_fill_sentencepiece, tokenizer_fill_vocab,
     tokenizer_fill_bert;
+
+/* Read the stages of a tokenizer.json without a model from `text`, which is released. */
+int tokenizer_parse_stages(struct tokenizer *tokenizer, struct buf *text, struct err *err);
 
 /* The types of pieces in SentencePiece's models, and of tokens in GGUF files. */
 enum sentencepiece_kind {

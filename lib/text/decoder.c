@@ -317,30 +317,6 @@ int decoders_read(struct decoder_step **steps, const struct json *value, struct 
     return stages_read(&list, value, err);
 }
 
-int decoders_byte_level(struct decoder_step **steps, struct arena *arena, struct err *err)
-{
-    struct stage_list list = {.arena = arena, .step_bytes = sizeof **steps, .head = steps};
-    return add_step(&list, ROW_BYTE_LEVEL, err) ? 0 : -1;
-}
-
-int decoders_sentencepiece(struct decoder_step **steps, bool prefixed, struct arena *arena,
-                           struct err *err)
-{
-    static const size_t wanted[] = {ROW_REPLACE, ROW_BYTES, ROW_STRIP};
-    struct stage_list list = {.arena = arena, .step_bytes = sizeof **steps, .head = steps};
-    for (size_t i = 0; i < (prefixed ? 3 : 2); i++) {
-        struct decoder_step *step = add_step(&list, wanted[i], err);
-        if (!step)
-            return -1;
-        step->matcher = (struct matcher){.literal = "▁", .literal_size = sizeof "▁" - 1};
-        step->content = " ";
-        step->content_size = 1;
-        step->start = 1;
-        step->fused = true;
-    }
-    return 0;
-}
-
 void decoders_keep_front(struct decoder_step *steps)
 {
     for (; steps && steps->next; steps = steps->next)

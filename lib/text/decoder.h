@@ -36,14 +36,6 @@ int decoders_read(struct decoder_step **steps, const struct json *value, struct 
                   struct err *err);
 void decoders_release(struct decoder_step *steps);
 
-/* Make a list with ByteLevel only. */
-int decoders_byte_level(struct decoder_step **steps, struct arena *arena, struct err *err);
-
-/* The steps of a SentencePiece model: ▁ becomes a space, byte tokens are joined, and the space
- * before the text is removed if encoding puts it there. */
-int decoders_sentencepiece(struct decoder_step **steps, bool prefixed, struct arena *arena,
-                           struct err *err);
-
 /* Remove the step that strips the space before the text. */
 void decoders_keep_front(struct decoder_step *steps);
 

@@ -662,13 +662,6 @@ int normalizers_read(struct normalizer **steps, const struct json *value, struct
     return stages_read(&list, value, err);
 }
 
-int normalizers_compose(struct normalizer **steps, struct arena *arena, struct err *err)
-{
-    struct stage_list list = {.arena = arena, .step_bytes = sizeof **steps, .head = steps};
-    *steps = NULL;
-    return add_step(&list, ROW_NFC, err) ? 0 : -1;
-}
-
 void normalizers_release(struct normalizer *steps)
 {
     for (; steps; steps = steps->next)

@@ -34,9 +34,6 @@ int normalizers_read(struct normalizer **steps, const struct json *value, struct
                      struct err *err);
 void normalizers_release(struct normalizer *steps);
 
-/* Make a list with NFC only. */
-int normalizers_compose(struct normalizer **steps, struct arena *arena, struct err *err);
-
 /* The settings of the normalizer of a SentencePiece model. */
 struct sentencepiece_rules {
     const struct added_tokens *kept; /* tokens that are not normalized */

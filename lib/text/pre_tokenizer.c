@@ -391,19 +391,6 @@ void pre_tokenizers_release(struct pre_tokenizer *steps)
         matcher_release(&steps->matcher);
 }
 
-int pre_tokenizers_byte_level(struct pre_tokenizer **steps, const char *pattern,
-                              struct arena *arena, struct err *err)
-{
-    struct stage_list list = {.arena = arena, .step_bytes = sizeof **steps, .head = steps};
-    struct pre_tokenizer *step = NULL;
-    *steps = NULL;
-    if (!(step = add_step(&list, err)) || set_byte_level(&list, step, false, pattern, err))
-        return -1;
-    step->name = "Split";
-    step->next->name = "ByteLevel";
-    return 0;
-}
-
 int pre_tokenizers_set_prefix(struct pre_tokenizer **steps, bool wanted, struct arena *arena,
                               struct err *err)
 {

@@ -49,11 +49,6 @@ int pre_tokenizers_read(struct pre_tokenizer **steps, const struct json *value, 
                         struct err *err);
 void pre_tokenizers_release(struct pre_tokenizer *steps);
 
-/* Split by a regular expression, then ByteLevel: for byte-level vocabularies without a
- * tokenizer.json. */
-int pre_tokenizers_byte_level(struct pre_tokenizer **steps, const char *pattern,
-                              struct arena *arena, struct err *err);
-
 /* If ByteLevel is the only type of step, add the space before texts or remove it. */
 int pre_tokenizers_set_prefix(struct pre_tokenizer **steps, bool wanted, struct arena *arena,
                               struct err *err);

@@ -332,13 +332,17 @@ static int add_stages(struct tokenizer *tokenizer, const struct sentencepiece *m
         .prefixes = model->prefixes,
         .escapes = model->escapes,
     };
-    return (bpe ? add_bpe : add_unigram)(tokenizer, model, err) ||
-                   normalizers_sentencepiece(&tokenizer->normalizers, &rules, &tokenizer->arena,
-                                             err) ||
-                   decoders_sentencepiece(&tokenizer->decoders, model->prefixes, &tokenizer->arena,
-                                          err)
-               ? -1
-               : 0;
+    struct buf text = {0};
+    buf_format(
+        &text,
+        "{\"decoder\": {\"type\": \"Sequence\", \"decoders\": [{\"type\": \"Replace\", "
+        "\"pattern\": {\"String\": \"▁\"}, \"content\": \" \"}, {\"type\": \"ByteFallback\"}, "
+        "{\"type\": \"Fuse\"}%s]}}",
+        model->prefixes ? ", {\"type\": \"Strip\", \"content\": \" \", \"start\": 1}" : "");
+    return err_if(
+        tokenizer_parse_stages(tokenizer, &text, err) ||
+        (bpe ? add_bpe : add_unigram)(tokenizer, model, err) ||
+        normalizers_sentencepiece(&tokenizer->normalizers, &rules, &tokenizer->arena, err));
 }
 
 /* Add control symbols as special tokens, and user-defined pieces as tokens: BPE splits a text at

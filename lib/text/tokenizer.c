@@ -123,6 +123,19 @@ static bool is_words(const struct tokenizer *tokenizer)
     return tokenizer->model.row == &subword_rows[SUBWORD_WORDS];
 }
 
+static void set_facts(struct tokenizer *tokenizer)
+{
+    const struct subword *model = &tokenizer->model;
+    struct tokenizer_facts *facts = &tokenizer->facts;
+    bool whole = model->row == &subword_rows[SUBWORD_WORD_LEVEL];
+    facts->kind = whole ? "whole words" : model->row->name;
+    if (model->row == &subword_rows[SUBWORD_BPE])
+        facts->kind = model->bpe.by_characters ? "BPE" : "byte-level BPE";
+    facts->gap = whole || is_words(tokenizer) ? " " : "";
+    facts->prefix = decoders_prefix(tokenizer->decoders);
+    facts->added = &tokenizer->set.added;
+}
+
 int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
     size_t i = 0;
@@ -131,13 +144,14 @@ int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, str
         i++;
     if (i == TOKENIZER_FILES)
         return refuse_others(folder, err);
-    tokenizer->file = sources[i].name;
+    tokenizer->facts.file = sources[i].name;
     if (sources[i].fill(tokenizer, folder, sources[i].name, err) ||
         (!is_words(tokenizer) && tokenizer_config_apply(tokenizer, err)) ||
         display_tokens_init(tokenizer, err)) {
         tokenizer_release(tokenizer);
         return -1;
     }
+    set_facts(tokenizer);
     tokenizer->spells_special = tokenizer->config.splits_special == ANSWER_YES;
     tokenizer->used = text_templates_without(&tokenizer->templates);
     return 0;
@@ -161,7 +175,7 @@ int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, st
     if (!opened)
         return -1;
     int failed = tokenizer_fill(opened, folder, err);
-    if (failed || !opened->file)
+    if (failed || !opened->facts.file)
         heap_free(opened);
     else
         *tokenizer = opened;
@@ -201,7 +215,7 @@ int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *
     return err_set(err,
                    "'%s/%s': word '%s': expected an id below vocab_size = %zu of config.json, "
                    "found %u",
-                   folder->path, tokenizer->file,
+                   folder->path, tokenizer->facts.file,
                    label_excerpt(word, bytes ? bytes : "", bytes ? size : 0), vocab_size, id);
 }
 
@@ -288,7 +302,7 @@ int tokenizer_special(struct text_templates *templates, const struct tokenizer *
         uint32_t id = 0;
         if (adds == ANSWER_NONE && role == ROLE_BOS &&
             tokenizer_config_begins(&tokenizer->config) &&
-            strcmp(tokenizer->file, "tokenizer.model") == 0)
+            strcmp(tokenizer->facts.file, "tokenizer.model") == 0)
             adds = ANSWER_YES;
         if (tokenizer_role(tokenizer, role, &id, &found, err))
             return -1;
@@ -502,38 +516,9 @@ size_t tokenizer_size(const struct tokenizer *tokenizer)
     return token_set_size(&tokenizer->set);
 }
 
-long long tokenizer_truncation(const struct tokenizer *tokenizer)
+const struct tokenizer_facts *tokenizer_facts(const struct tokenizer *tokenizer)
 {
-    return tokenizer->truncation;
-}
-
-bool tokenizer_pads(const struct tokenizer *tokenizer)
-{
-    return tokenizer->pads;
-}
-
-const char *tokenizer_gap(const struct tokenizer *tokenizer)
-{
-    return is_words(tokenizer) || tokenizer->model.row == &subword_rows[SUBWORD_WORD_LEVEL] ? " "
-                                                                                            : "";
-}
-
-const char *tokenizer_prefix(const struct tokenizer *tokenizer)
-{
-    return decoders_prefix(tokenizer->decoders);
-}
-
-const char *tokenizer_kind(const struct tokenizer *tokenizer)
-{
-    const struct subword *model = &tokenizer->model;
-    if (model->row == &subword_rows[SUBWORD_BPE])
-        return model->bpe.by_characters ? "BPE" : "byte-level BPE";
-    return model->row == &subword_rows[SUBWORD_WORD_LEVEL] ? "whole words" : model->row->name;
-}
-
-const char *tokenizer_file(const struct tokenizer *tokenizer)
-{
-    return tokenizer->file;
+    return &tokenizer->facts;
 }
 
 void tokenizer_stages(const struct tokenizer *tokenizer, struct buf *out)
@@ -550,9 +535,4 @@ void tokenizer_stages(const struct tokenizer *tokenizer, struct buf *out)
     }
     if (!is_words(tokenizer))
         buf_text(out, tokenizer->model.row->name);
-}
-
-const struct added_tokens *tokenizer_added(const struct tokenizer *tokenizer)
-{
-    return &tokenizer->set.added;
 }

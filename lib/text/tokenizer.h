@@ -101,11 +101,6 @@ int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list,
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size);
 size_t tokenizer_size(const struct tokenizer *tokenizer);
 
-/* The number of tokens to which other programs truncate a text, 0: no limit; and whether they pad
- * short texts. This program does neither. */
-long long tokenizer_truncation(const struct tokenizer *tokenizer);
-bool tokenizer_pads(const struct tokenizer *tokenizer);
-
 /* From ids to a text: begin, decode each id, and call token_decoder_end. tokenizer_decode returns
  * false for an unknown id. */
 void tokenizer_decode_begin(const struct tokenizer *tokenizer, struct token_decoder *decoder,
@@ -117,18 +112,22 @@ bool tokenizer_decode(const struct tokenizer *tokenizer, struct token_decoder *d
  * tokenizer_config.json, else [MASK] or <mask> of the vocabulary; -1: none. */
 int tokenizer_find_mask(long long *mask, const struct tokenizer *tokenizer, struct err *err);
 
-/* For `info`: the file it was opened from (vocab.json also for merges.txt); the stages of encoding,
- * "" for words alone; the id of `bos_token` or `eos_token`; and the added tokens by id. */
-const char *tokenizer_file(const struct tokenizer *tokenizer);
+/* The stages of encoding for `info`, "" for words alone; the id of `bos_token` or `eos_token`. */
 void tokenizer_stages(const struct tokenizer *tokenizer, struct buf *out);
 int tokenizer_role(const struct tokenizer *tokenizer, enum token_role role, uint32_t *id,
                    bool *found, struct err *err);
-const struct added_tokens *tokenizer_added(const struct tokenizer *tokenizer);
 
-/* The text between two tokens when they are joined, "" or a space; the prefix of WordPiece's tokens
- * that continue a word, "##", or NULL; and the kind for `info`: "words", "byte-level BPE". */
-const char *tokenizer_gap(const struct tokenizer *tokenizer);
-const char *tokenizer_prefix(const struct tokenizer *tokenizer);
-const char *tokenizer_kind(const struct tokenizer *tokenizer);
+struct tokenizer_facts {
+    const char *file;   /* from which it was opened; vocab.json also for merges.txt */
+    const char *kind;   /* "words", "byte-level BPE", … */
+    const char *gap;    /* between two tokens when they are joined: "" or a space */
+    const char *prefix; /* of WordPiece's tokens that continue a word, "##"; or NULL */
+    long long
+        truncation; /* number of tokens to which other programs truncate a text; 0: no limit */
+    bool pads;      /* other programs pad short texts; this one never truncates nor pads */
+    const struct added_tokens *added;
+};
+
+const struct tokenizer_facts *tokenizer_facts(const struct tokenizer *tokenizer);
 
 #endif

@@ -284,10 +284,21 @@ static int read_stages(struct tokenizer *tokenizer, const struct json *root, str
         return err_prefix(err, "post_processor");
     if (decoders_read(&tokenizer->decoders, json_member(root, "decoder"), arena, err))
         return err_prefix(err, "decoder");
-    tokenizer->pads = json_given(root, "padding");
+    tokenizer->facts.pads = json_given(root, "padding");
     json_get_integer(json_member(json_member(root, "truncation"), "max_length"), 1,
-                     1000000000000000, &tokenizer->truncation); /* other values do not matter */
+                     1000000000000000,
+                     &tokenizer->facts.truncation); /* other values do not matter */
     return 0;
+}
+
+int tokenizer_parse_stages(struct tokenizer *tokenizer, struct buf *text, struct err *err)
+{
+    struct json *root = NULL;
+    int failed = buf_check(text, err) || json_parse(&root, text->bytes, text->size, err) ||
+                 read_stages(tokenizer, root, err);
+    json_free(root);
+    buf_release(text);
+    return err_if(failed);
 }
 
 static int read_root(struct reader *reader, struct json_cursor cursor, struct err *err)

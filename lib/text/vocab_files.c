@@ -9,6 +9,7 @@
 #include "base/names.h"
 #include "base/utf8.h"
 #include "format/json.h"
+#include "format/json_writer.h"
 #include "text/builder.h"
 #include "text/label.h"
 
@@ -82,15 +83,20 @@ enum { CLASS_COUNT = sizeof classes / sizeof *classes };
 
 static int add_stages(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
-    struct arena *arena = &tokenizer->arena;
     size_t class = 0;
+    struct buf text = {0};
     if (find_class(&class, tokenizer, NAMES(classes, CLASS_COUNT),
-                   "merges, such as GPT2Tokenizer or Qwen2Tokenizer", folder, err) ||
-        (classes[class].composes && normalizers_compose(&tokenizer->normalizers, arena, err)) ||
-        pre_tokenizers_byte_level(&tokenizer->pre_tokenizers,
-                                  splitter_patterns[classes[class].pattern].pattern, arena, err))
+                   "merges, such as GPT2Tokenizer or Qwen2Tokenizer", folder, err))
         return -1;
-    return decoders_byte_level(&tokenizer->decoders, arena, err);
+    const char *pattern = splitter_patterns[classes[class].pattern].pattern;
+    buf_format(&text,
+               "{\"normalizer\": %s, \"pre_tokenizer\": {\"type\": \"Sequence\", "
+               "\"pretokenizers\": [{\"type\": \"Split\", \"pattern\": {\"Regex\": ",
+               classes[class].composes ? "{\"type\": \"NFC\"}" : "null");
+    json_append_text(&text, pattern, strlen(pattern));
+    buf_text(&text, "}}, {\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"use_regex\": "
+                    "false}]}, \"decoder\": {\"type\": \"ByteLevel\"}}");
+    return tokenizer_parse_stages(tokenizer, &text, err);
 }
 
 int tokenizer_fill_vocab(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
@@ -162,15 +168,12 @@ static int find_named(uint32_t *id, const struct tokenizer *tokenizer, enum name
                            label_excerpt(shown, named->bytes, named->size));
 }
 
-/* Read the stages of BertTokenizer, as a tokenizer.json has them. */
 static int add_bert_stages(struct tokenizer *tokenizer, bool as_roberta, const char *path,
                            struct err *err)
 {
     static const char *const words[] = {
         [ANSWER_NONE] = "null", [ANSWER_NO] = "false", [ANSWER_YES] = "true"};
     const struct tokenizer_config *config = &tokenizer->config;
-    struct arena *arena = &tokenizer->arena;
-    struct json *stages = NULL;
     struct buf text = {0};
     uint32_t first = 0, last = 0;
     if (find_named(&tokenizer->model.unknown, tokenizer, NAMED_UNK, path, err) ||
@@ -184,16 +187,8 @@ static int add_bert_stages(struct tokenizer *tokenizer, bool as_roberta, const c
                "\"cls\": [\"\", %u], \"sep\": [\"\", %u]}, \"decoder\": {\"type\": \"WordPiece\"}}",
                words[config->lowers], words[config->spaces], words[config->strips],
                as_roberta ? "RobertaProcessing" : "BertProcessing", first, last);
-    int failed =
-        buf_check(&text, err) || json_parse(&stages, text.bytes, text.size, err) ||
-        normalizers_read(&tokenizer->normalizers, json_member(stages, "normalizer"), arena, err) ||
-        pre_tokenizers_read(&tokenizer->pre_tokenizers, json_member(stages, "pre_tokenizer"), arena,
-                            err) ||
-        post_processor_read(&tokenizer->templates, json_member(stages, "post_processor"), err) ||
-        decoders_read(&tokenizer->decoders, json_member(stages, "decoder"), arena, err);
-    json_free(stages);
-    buf_release(&text);
-    return err_if(failed || subword_find_rests(&tokenizer->model, "##", err));
+    return err_if(tokenizer_parse_stages(tokenizer, &text, err) ||
+                  subword_find_rests(&tokenizer->model, "##", err));
 }
 
 int tokenizer_fill_bert(struct tokenizer *tokenizer, const struct folder *folder, const char *name,

@@ -48,7 +48,8 @@ void fuzz_encode(const struct tokenizer *tokenizer, const char *text, size_t siz
 {
     struct tokens tokens = {0};
     size_t before = 0;
-    bool apart = strcmp(tokenizer_kind(tokenizer), "words") == 0; /* others may share a character */
+    bool apart =
+        strcmp(tokenizer_facts(tokenizer)->kind, "words") == 0; /* others may share a character */
     arena_clear(&arena);
     if (tokenizer_encode(tokenizer, &tokens, text, size, &arena, &fuzz_err)) {
         fuzz_refused();

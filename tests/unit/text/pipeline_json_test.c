@@ -168,7 +168,7 @@ TEST(the_length_of_truncation_is_read)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct tokenizer pipeline;
         ck_assert_int_eq(pipeline_rig_open(&pipeline, cases[i].json, NULL), 0);
-        ck_assert_int_eq(pipeline.truncation, cases[i].truncation);
+        ck_assert_int_eq(pipeline.facts.truncation, cases[i].truncation);
         tokenizer_release(&pipeline);
     }
 }

@@ -75,8 +75,8 @@ TEST(the_first_existing_file_is_used)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct tokenizer *tokenizer = open_files(cases[i].files, cases[i].count);
-        ck_assert_str_eq(tokenizer_kind(tokenizer), cases[i].kind);
-        ck_assert_str_eq(tokenizer_gap(tokenizer), cases[i].gap);
+        ck_assert_str_eq(tokenizer_facts(tokenizer)->kind, cases[i].kind);
+        ck_assert_str_eq(tokenizer_facts(tokenizer)->gap, cases[i].gap);
         ck_assert_uint_eq(tokenizer_size(tokenizer), cases[i].size);
         if (cases[i].ids)
             expect_ids(tokenizer, "hi", cases[i].ids);

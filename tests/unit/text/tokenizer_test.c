@@ -25,7 +25,7 @@ static struct tokenizer *opened(void)
 TEST(a_folder_with_only_a_vocabulary_has_words)
 {
     struct tokenizer *tokenizer = opened();
-    ck_assert_str_eq(tokenizer_kind(tokenizer), "words");
+    ck_assert_str_eq(tokenizer_facts(tokenizer)->kind, "words");
     ck_assert_uint_eq(tokenizer_size(tokenizer), 4);
     tokenizer_free(tokenizer);
     tokenizer_free(NULL);
