@@ -272,15 +272,22 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
     const char *dtype = NULL;
     size_t parameters = 0; /* a tied matrix counts once */
     size_t bytes = 0;
+    size_t idle = 0, idle_bytes = 0; /* of experts that a token does not have, times experts */
     size_t converted = weights_heap_bytes(weights);
     for (size_t i = 0; i < weights->parameter_count; i++) {
-        const struct safetensors_entry *entry = weights_parameter(weights, i).entry;
+        struct parameter_info own = weights_parameter(weights, i);
+        const struct safetensors_entry *entry = own.entry;
+        bool of_expert = own.slot.id >= SLOT_EXPERT_GATE && own.slot.id < SLOT_SHARED_GATE;
         if (!entry)
             continue;
-        const char *own = dtype_name(entry->dtype);
+        const char *type = dtype_name(entry->dtype);
+        size_t others =
+            of_expert ? c->mixture.experts - config_chosen(c, (size_t)own.slot.layer) : 0;
         parameters += entry->count;
+        idle += entry->count * others;
         bytes += entry->end - entry->begin;
-        dtype = !dtype || dtype == own ? own : "mixed";
+        idle_bytes += (entry->end - entry->begin) * others;
+        dtype = !dtype || dtype == type ? type : "mixed";
     }
     size_t logits = site_exists(c, SITE_LOGITS) ? pass_memory_logits_bytes(c, tokens) : 0;
     tell(info, "data type", "dtype", dtype);
@@ -290,7 +297,12 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
         tell(info, "hash", "weights_sha256", info->hash);
     }
     tell_number(info, "parameters", "parameters", parameters);
+    if (idle)
+        tell_number(info, "  per token", "active_parameters",
+                    parameters - idle / c->mixture.experts);
     tell_bytes(info, "weights", "weight_bytes", bytes);
+    if (idle)
+        tell_bytes(info, "  per token", "active_bytes", bytes - idle_bytes / c->mixture.experts);
     tell_number(info, "run length", "run_tokens", tokens);
     tell_bytes(info, "memory", "run_bytes", pass_memory_bytes(c, tokens));
     tell_bytes(info, "+ per thread", "thread_bytes", attention_bytes(c, tokens, tokens));

@@ -174,18 +174,25 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
     const struct scoring scoring = {.viewer = inquiry->viewer};
     struct selection selection = {0};
     struct lens_plan *plan = &inquiry->lens;
+    size_t *layers = NULL;
     bool of_texts = inquiry->driver->derivation.mean_of_texts;
     bool mean = of_texts || inquiry->driver->derivation.mean_of_layers;
     if (scoring_check(&scoring, err) ||
         lens_find_site(&plan->site, options->lens.site, config, err) ||
-        read_numbers(inquiry, NAMES_LIST(lens_numbers), err) ||
-        selection_layers(&selection, options->select.layer, config, arena, err))
+        read_numbers(inquiry, NAMES_LIST(lens_numbers), err))
         return -1;
+    site_set_add(&selection.sites, plan->site);
+    if (selection_layers(&selection, options->select.layer, config, arena, err) ||
+        !(layers = arena_alloc(arena, selection.layers.count, sizeof *layers, err)))
+        return -1;
+    plan->layers = (struct layers){layers, 0};
+    for (size_t i = 0; i < selection.layers.count; i++) /* some lack a shared expert */
+        if (site_is_in_layer(config, plan->site, selection.layers.items[i]))
+            layers[plan->layers.count++] = selection.layers.items[i];
     if (mean && inquiry->numbers == 1u << LENS_ID)
         return err_usage(err, "--mean: ids have no mean: leave id out of --show");
     if (mean)
         inquiry->numbers &= ~(1u << LENS_ID);
-    plan->layers = selection.layers;
     plan->best_count = mean ? 1 : (size_t)options->lens.best;
     plan->is_mean = of_texts;
     plan->is_last = of_texts && inquiry->question.answer >= 0;
@@ -221,8 +228,9 @@ static const struct option_row attribute_options[] = {
            .heading = "Attribution"),
     STRING("position", 0, "N", IN(attribute.position),
            "position whose logit is split (default: the last [MASK], else -1, the last token)"),
-    STRING("by", 0, "part|source|neuron", IN(attribute.by),
-           "split by component (default), source token or neuron", .values = &values_attributions),
+    STRING("by", 0, "part|source|neuron|expert", IN(attribute.by),
+           "split by component (default), source token, neuron or expert",
+           .values = &values_attributions),
     STRING("mean", 0, "texts", IN(select.mean), "average over texts", .flags = OPTION_FIXED),
     {0},
 };

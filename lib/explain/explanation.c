@@ -342,6 +342,7 @@ enum way {
     MLP_NORMED = 1 << 12, /* a norm before the MLP */
     ADDS = 1 << 13,       /* any sublayer, if the explanation continues to the end of the layer */
     LAST = 1 << 14,       /* after the last layer */
+    OF_EXPERTS = 1 << 15,
 };
 
 /* All steps in the order of the pass. A row applies to a sublayer that has one of `ways`; if it has
@@ -383,7 +384,10 @@ static const struct step_row {
     {MLP_NORMED, SITE_LN_2, "ln_2", "Norm before the MLP", step_norm},
     {OF_MLP, 0, "hidden", "MLP: hidden channels", step_hidden},
     {OF_MLP, SITE_MLP_ACT, "mlp_act", "MLP: activation", step_activation},
-    {OF_MLP, SITE_MLP_OUT, "mlp_out", "MLP: output", step_mlp_out},
+    {OF_EXPERTS, SITE_ROUTER, "router", "Router: logits of the experts", step_router},
+    {OF_EXPERTS, SITE_EXPERT_WEIGHTS, "expert_weights", "Chosen experts", step_chosen},
+    {OF_EXPERTS, SITE_SHARED_OUT, "shared_out", "Shared expert", step_shared},
+    {OF_MLP | OF_EXPERTS, SITE_MLP_OUT, "mlp_out", "MLP: output", step_mlp_out},
     {ADDS, SITE_LN_2_POST, "ln_2_post", "Norm of the MLP output", step_norm},
     {ADDS, SITE_RESID_POST, "resid_post", "Residual stream after the layer", step_sum},
     {ADDS, SITE_LN_2, "ln_2", "Norm of the sum", step_norm},
@@ -414,7 +418,8 @@ static int ways_of(const struct trace *trace, size_t index)
     if (!is_decoder(trace->config))
         return ways;
     ways |= index + 1 == trace->count && trace->layer + 1 == trace->config->n_layer ? LAST : 0;
-    ways |= s->kind == SUBLAYER_MLP ? OF_MLP | (s->norm_before ? MLP_NORMED : 0) : 0;
+    if (s->kind == SUBLAYER_MLP)
+        ways |= (s->mlp.mixture ? OF_EXPERTS : OF_MLP) | (s->norm_before ? MLP_NORMED : 0);
     return ways | ADDS;
 }
 

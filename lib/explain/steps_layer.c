@@ -5,6 +5,7 @@
 
 #include "explain/steps.h"
 #include "math/rows.h"
+#include "model/forward.h"
 #include "model/mechanism.h"
 #include "model/sampler.h"
 
@@ -254,8 +255,172 @@ void step_activation(struct builder *builder, const struct trace *trace)
     builder_work(builder, " = %n", *act.values);
 }
 
+/* --- experts ---------------------------------------------------------------------------------- */
+
+static const struct mixture *mixture_of(const struct builder *builder)
+{
+    return builder->trace->list[builder->sublayer].mlp.mixture;
+}
+
+/* Fetch a matrix of the layer's MLP. */
+static int fetch(struct builder *builder, int id, struct weight *w)
+{
+    const struct trace *trace = builder->trace;
+    return weights_matrix(&trace->viewer->model.weights,
+                          slot_of((int)trace->part, id, trace->layer), w, builder->err);
+}
+
+void step_router(struct builder *builder, const struct trace *trace)
+{
+    const struct named_vector y = input_of(trace, builder->sublayer);
+    const struct named_vector router = row_of(trace, SITE_ROUTER);
+    struct weight w;
+    if (fetch(builder, SLOT_ROUTER, &w))
+        return;
+    give_whole(builder, "W_router", &w);
+    builder_projection(builder, router.name, y.name, "router", &w);
+    builder_vector(builder, router, w.out);
+    builder_dot(builder, router.name, y.values, &w, 0, *router.values);
+}
+
+/* Write how router logits become weights of experts. */
+static void write_choice(struct builder *builder, const struct mlp_rule *rule)
+{
+    static const char *const scores[] = {
+        [ROUTER_OF_ALL] = "p = softmax(router)",
+        [ROUTER_OF_CHOSEN] = "w = softmax(router of the chosen experts)",
+        [ROUTER_SIGMOID] = "p = sigmoid(router)",
+        [ROUTER_ONE_BY_ONE] = "w_e = softmax(router of the experts near router_e)_e",
+    };
+    const struct mixture *m = rule->mixture;
+    builder_formula(builder, "%s", scores[m->router]);
+    if (m->router == ROUTER_OF_ALL || m->router == ROUTER_SIGMOID) {
+        builder_add(builder, m->renormalised ? "w_e = p_e / Σ_chosen p" : "w_e = p_e");
+        if (m->factor > 0 && m->factor != 1)
+            builder_add(builder, " · %n", m->factor);
+        builder_formula(builder, "");
+    }
+    builder_note(builder,
+                 "The %z of %z experts with the largest %s are chosen%s; the others are 0.",
+                 rule->chosen, m->experts,
+                 m->corrected                     ? "p + correction"
+                 : m->router == ROUTER_OF_CHOSEN  ? "logits"
+                 : m->router == ROUTER_ONE_BY_ONE ? "logits, one after the other,"
+                                                  : "p",
+                 m->groups > 1 ? ", from the best groups" : "");
+}
+
+/* The experts with a weight in `rows`, ascending; returns their number. */
+static size_t list_chosen(struct builder *builder, size_t chosen[EXPERTS_MAX])
+{
+    const float *weights = trace_row(builder->trace, SITE_EXPERT_WEIGHTS);
+    size_t count = 0;
+    for (size_t e = 0; e < mixture_of(builder)->experts; e++)
+        if (weights[e] != 0)
+            chosen[count++] = e;
+    return count;
+}
+
+/* Add a row for each chosen expert, and `more` rows after them. */
+static struct label *take_experts(struct builder *builder, const size_t *chosen, size_t count,
+                                  size_t more)
+{
+    struct label *rows = builder_rows(builder, count + more);
+    builder->table->corner = "expert";
+    for (size_t i = 0; rows && i < count; i++)
+        rows[i] = builder_label(arena_format(builder->arena, builder->err, "%zu", chosen[i]));
+    return rows;
+}
+
+/* Show the chosen experts with their logits, what the router makes of these, and weights. */
+void step_chosen(struct builder *builder, const struct trace *trace)
+{
+    const struct mlp_rule *rule = &trace->list[builder->sublayer].mlp;
+    const struct mixture *m = rule->mixture;
+    const float *router = trace_row(trace, SITE_ROUTER);
+    const float *weights = trace_row(trace, SITE_EXPERT_WEIGHTS), *correction = NULL;
+    size_t chosen[EXPERTS_MAX], count = list_chosen(builder, chosen);
+    float *score = builder_floats(builder, m->experts),
+          *columns = builder_floats(builder, 4 * count);
+    if (weights_vector(&trace->viewer->model.weights,
+                       slot_of((int)trace->part, SLOT_CORRECTION, trace->layer), &correction,
+                       builder->err) ||
+        builder->err->kind)
+        return;
+    bool scored = m->router == ROUTER_OF_ALL || m->router == ROUTER_SIGMOID;
+    memcpy(score, router, m->experts * sizeof *score);
+    if (m->router == ROUTER_SIGMOID)
+        logistic_row(score, m->experts);
+    else
+        softmax_row(score, m->experts);
+    for (size_t i = 0; i < count; i++) {
+        columns[i] = router[chosen[i]];
+        columns[count + i] = score[chosen[i]];
+        columns[2 * count + i] = correction ? correction[chosen[i]] : 0;
+        columns[3 * count + i] = weights[chosen[i]];
+    }
+    write_choice(builder, rule);
+    take_experts(builder, chosen, count, 0);
+    builder_column(builder, "router", "router_e", columns);
+    if (scored)
+        builder_column(builder, "p", "p_e", columns + count);
+    if (correction)
+        builder_column(builder, "correction", "correction_e", columns + 2 * count);
+    builder_column(builder, "weight", "w_e", columns + 3 * count)->is_share = true;
+}
+
+void step_shared(struct builder *builder, const struct trace *trace)
+{
+    const struct named_vector y = input_of(trace, builder->sublayer);
+    const struct named_vector out = row_of(trace, SITE_SHARED_OUT);
+    struct weight w;
+    if (fetch(builder, SLOT_SHARED_SWITCH, &w))
+        return;
+    builder_formula(builder, "shared_out = mlp_shared(%s)%s", y.name,
+                    weight_exists(&w) ? " · g" : "");
+    if (weight_exists(&w))
+        builder_formula(builder, "g = sigmoid(%s · w_g)", y.name);
+    builder_note(builder, "All tokens have this expert.");
+    builder_vector(builder, out, trace->input_size);
+}
+
+/* Show the weighted outputs of the chosen experts, and that of the shared one, with their sum. */
+static void show_experts(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct named_vector y = input_of(trace, builder->sublayer);
+    const struct run run = {
+        &trace->viewer->machine, trace->config, &trace->viewer->model.weights, NULL, NULL, NULL};
+    const float *shared = trace_row(trace, SITE_SHARED_OUT);
+    const float *weights = trace_row(trace, SITE_EXPERT_WEIGHTS);
+    size_t chosen[EXPERTS_MAX], count = list_chosen(builder, chosen), width = trace->input_size;
+    struct label *rows = take_experts(builder, chosen, count, shared != NULL);
+    float *shares = builder_floats(builder, (count + 1) * width);
+    for (size_t i = 0; i < count && !builder->err->kind; i++) {
+        const float *out =
+            forward_expert(&run, y.values, trace->layer, chosen[i], builder->arena, builder->err);
+        for (size_t c = 0; out && c < width; c++)
+            shares[i * width + c] = weights[chosen[i]] * out[c];
+    }
+    if (builder->err->kind)
+        return;
+    if (shared) {
+        rows[count] = builder_label("shared");
+        memcpy(shares + count * width, shared, width * sizeof *shares);
+    }
+    builder_formula(builder, "mlp_out = Σ_e w_e · mlp_e(%s)%s", y.name,
+                    shared ? " + shared_out" : "");
+    builder->table->total = "mlp_out";
+    builder_vectors(builder, "share", "w_e · mlp_e", shares, width)->total =
+        trace_row(trace, SITE_MLP_OUT);
+}
+
 void step_mlp_out(struct builder *builder, const struct trace *trace)
 {
+    if (mixture_of(builder)) {
+        show_experts(builder);
+        return;
+    }
     const struct named_vector out = row_of(trace, SITE_MLP_OUT);
     const struct named_vector act = row_of(trace, SITE_MLP_ACT);
     give_whole(builder, "W_down", &trace->mlp.proj);

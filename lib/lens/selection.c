@@ -175,13 +175,17 @@ static int check_layers(const struct selection *selection, const struct config *
 {
     const struct layers *layers = &selection->layers;
     struct site_set all = all_sites(config);
-    for (enum site site = SITE_Q_PRE; site <= SITE_K_PRE; site++) {
+    for (enum site site = SITE_RESID_PRE; site < SITE_LN_F; site++) {
+        bool of_experts = site >= SITE_ROUTER && site <= SITE_SHARED_OUT;
         bool found = memcmp(&selection->sites, &all, sizeof all) == 0;
         for (size_t i = 0; i < layers->count; i++)
             found |= site_is_in_layer(config, site, layers->items[i]);
         if (site_set_has(selection->sites, site) && !found)
-            return err_usage(err, "--show: layer %zu has no '%s': it has no rotary embedding",
-                             layers->items[0], site_name(site));
+            return err_usage(err, "--show: layer %zu has no '%s'%s", layers->items[0],
+                             site_name(site),
+                             site <= SITE_K_PRE ? ": it has no rotary embedding"
+                             : of_experts       ? ": it has no experts"
+                                                : "");
     }
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "lens/sheet.h"
 #include "model/features.h"
+#include "model/forward.h"
 #include "model/layer.h"
 #include "model/sampler.h"
 
@@ -15,13 +16,14 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
     [BY_PART] = {"part", "heads, MLPs, biases and embeddings; they sum to the logit (default)"},
     [BY_SOURCE] = {"source", "heads, split by the source token"},
     [BY_NEURON] = {"neuron", "neurons (hidden channels) of the MLPs"},
+    [BY_EXPERT] = {"expert", "experts of mixtures; those of a layer sum to its MLP"},
 };
 
 /* Sites that are captured: the row of the position, of values all rows. */
-static const enum site captured_sites[] = {SITE_RESID_PRE, SITE_V,    SITE_WEIGHTS,    SITE_CONTEXT,
-                                           SITE_ATTN_OUT,  SITE_LN_1, SITE_RESID_MID,  SITE_MLP_ACT,
-                                           SITE_MLP_OUT,   SITE_LN_2, SITE_RESID_POST, SITE_LN_F,
-                                           SITE_LOGITS};
+static const enum site captured_sites[] = {
+    SITE_RESID_PRE,      SITE_V,          SITE_WEIGHTS,    SITE_CONTEXT, SITE_ATTN_OUT,
+    SITE_LN_1,           SITE_RESID_MID,  SITE_MLP_ACT,    SITE_MLP_OUT, SITE_LN_2,
+    SITE_EXPERT_WEIGHTS, SITE_SHARED_OUT, SITE_RESID_POST, SITE_LN_F,    SITE_LOGITS};
 
 enum { CAPTURED_SITES = sizeof captured_sites / sizeof *captured_sites };
 
@@ -168,10 +170,12 @@ static int site_back(struct way *way, double *u, enum site site, size_t layer, c
     return 0;
 }
 
-/* to [in] = W · u [out]. The matrix's bias counts as a bias. */
+/* to [in] = W · u [out]. The matrix's bias counts as a bias. A mixture has no last matrix. */
 static int matrix_back(struct way *way, double *to, const struct weight *w, const double *u)
 {
     struct arena arena = {0};
+    if (!weight_exists(w))
+        return 0;
     float *rows = arena_alloc(&arena, ROWS_AT_ONCE * w->out, sizeof *rows, way->err);
     for (size_t first = 0; rows && first < w->in; first += ROWS_AT_ONCE) {
         size_t count = num_min(w->in - first, ROWS_AT_ONCE);
@@ -253,6 +257,41 @@ static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
     return 0;
 }
 
+/* The columns of a sheet of experts. */
+static size_t expert_columns(const struct config *c)
+{
+    return c->mixture.experts + (c->mixture.shared_inner > 0);
+}
+
+/* The experts of a token are independent of each other, given their weights: a contribution is that
+ * of weight · output. A bias of an expert is a part of its output. */
+static int experts_back(struct way *way, size_t layer, const struct sublayer *s)
+{
+    const struct config *c = way->config;
+    const float *const *rows = way->rows[layer];
+    const struct run run = {
+        .machine = &way->plan->viewer->machine, .config = c, .weights = way->weights};
+    const float *x = rows[s->at_input                    ? s->at_input
+                          : s->reads == READS_LAST_INPUT ? s[-1].at_input
+                                                         : sublayer_end(s - 1)];
+    double sum = 0, part = 0;
+    for (size_t e = 0; e < expert_columns(c); e++, sum += part) {
+        bool shared = e == c->mixture.experts;
+        float weight = shared ? 1 : rows[SITE_EXPERT_WEIGHTS][e];
+        const float *out = shared ? rows[SITE_SHARED_OUT] : NULL;
+        part = 0;
+        if (weight == 0)
+            continue;
+        if (!shared && !(out = forward_expert(&run, x, layer, e, &way->scratch, way->err)))
+            return -1;
+        part = (double)weight * product(way->added, out, c->n_embd);
+        if (way->plan->by == BY_EXPERT)
+            way->cells[layer * expert_columns(c) + e] = (float)part;
+    }
+    put(way, layer + 1, c->n_head + PART_OF_MLP, sum);
+    return 0;
+}
+
 static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
                     const struct mlp_weights *w)
 {
@@ -260,6 +299,8 @@ static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
     const float *const *rows = way->rows[layer];
     if (output_back(way, layer, s, &w->post, &w->proj))
         return -1;
+    if (s->mlp.mixture)
+        return experts_back(way, layer, s);
     put(way, layer + 1, c->n_head + PART_OF_MLP,
         product(way->inner, rows[SITE_MLP_ACT], c->n_inner));
     for (size_t i = 0; way->plan->by == BY_NEURON && i < c->n_inner; i++)
@@ -493,6 +534,14 @@ static int make_frame(struct sheet *frame, const struct attribution_plan *plan, 
         return err_if(axis_of_numbers(&frame->rows, "layer", c->n_layer, arena, err) ||
                       axis_of_numbers(&frame->columns, "neuron", c->n_inner, arena, err));
     }
+    if (plan->by == BY_EXPERT) {
+        static const char *const shared[] = {"shared"};
+        frame->tensor = "attribution_by_expert";
+        frame->columns = (struct axis){"expert", c->mixture.experts, NULL, 0};
+        return err_if(
+            axis_of_numbers(&frame->rows, "layer", c->n_layer, arena, err) ||
+            make_axis(&frame->columns, shared, 0, c->mixture.shared_inner > 0, arena, err));
+    }
     frame->tensor = "attribution";
     frame->rows = (struct axis){"layer", c->n_layer, NULL, 0};
     frame->columns = (struct axis){"part", c->n_head, NULL, 0};
@@ -541,6 +590,11 @@ int attribution_make(struct attribution *attribution, struct report *report,
     *attribution = (struct attribution){0};
     if (text_origin_check(viewer, NEEDS_ONE_TEXT, err) || features_expect(TO_ATTRIBUTE, c, err))
         return -1;
+    bool mixes = c->mixture.experts;
+    if (mixes ? plan->by == BY_NEURON : plan->by == BY_EXPERT)
+        return err_unsupported(err, "--by %s: expected a model with%s experts, found one with%s",
+                               attribution_ways[plan->by].name, mixes ? "out" : "",
+                               mixes ? ": use --by expert" : "out");
     sentence->count = way.tokens;
     if (sentence->pair.bytes && sentence->second < way.tokens)
         sentence->pair.size = sentence->tokens[way.tokens - 1].end;

@@ -15,7 +15,7 @@
 
 #include "measure/text_origin.h"
 
-enum attribution_by { BY_PART, BY_SOURCE, BY_NEURON, ATTRIBUTION_WAYS };
+enum attribution_by { BY_PART, BY_SOURCE, BY_NEURON, BY_EXPERT, ATTRIBUTION_WAYS };
 
 extern const struct attribution_way {
     const char *name;  /* value of --by */
@@ -35,9 +35,10 @@ struct attribution {
 };
 
 /* Run the report's text up to the position, and end its sentence there. Add a sheet, owned by the
- * arena, of all parts [L + 2, H + 4] (H + 5 with edits), of each layer's sources [H, T], or of
- * neurons [L, I]; and for people a table of the largest. Refused: as not supported, models that are
- * not decoders of a single text; as usage, edits of logits. */
+ * arena, of all parts [L + 2, H + 4] (H + 5 with edits), of each layer's sources [H, T], of neurons
+ * [L, I], or of experts [L, E] (E + 1 with a shared one; 0 in layers without); and for people a
+ * table of the largest. Refused: as not supported, models that are not decoders of a single text,
+ * neurons of models with experts, and experts of others; as usage, edits of logits. */
 int attribution_make(struct attribution *attribution, struct report *report,
                      const struct attribution_plan *plan, struct arena *arena, struct err *err);
 

@@ -195,7 +195,7 @@ static bool sublayer_has_other(const struct sublayer *s)
                          RUN | ATTRIBUTE | PATCH | CIRCUITS)) \
     FIELD(clamp, FEATURE(s->mlp.clamp != 0 || s->mlp.up_offset != 0, "clamped MLPs", RUN)) \
     FIELD(up_offset, NONE) FIELD(inner, NONE) \
-    FIELD(mixture, FEATURE(s->mlp.mixture, "experts", RUN)) FIELD(chosen, NONE)
+    FIELD(mixture, FEATURE(s->mlp.mixture, "experts", ANALYSIS)) FIELD(chosen, NONE)
 
 #define ALL_FEATURES(FIELD, ARRAY, FEATURE) \
     CONFIG_FEATURES(FIELD, ARRAY, FEATURE) SUBLAYER_FEATURES(FIELD, ARRAY, FEATURE) \

@@ -124,6 +124,11 @@ int forward_logits(const struct run *run, struct matrix logits, struct matrix st
                    struct arena *arena, struct err *err);
 int forward_logits_blame(const struct run *run, struct err *err);
 
+/* The output [C] of an expert of a layer for x [C], what its MLP reads, before its weight; in the
+ * arena. NULL with `err`. The run needs no batch. */
+const float *forward_expert(const struct run *run, const float *x, size_t layer, size_t expert,
+                            struct arena *arena, struct err *err);
+
 /* Rows of the residual stream before a layer, x [N, C], and its context vectors, [N, H·dv]. If all
  * rows belong to one token, the run's edits are applied: x already has those of resid_pre, context
  * has none yet. */

@@ -227,13 +227,13 @@ struct stack stack_read(const struct config *c, enum site_part part)
 
 /* --- in words --------------------------------------------------------------------------------- */
 
-/* " in layers 0-4, 6": those that have a flag; nothing where all have it. */
-static void write_layers(struct buf *out, const struct config *c, enum layer_flag flag)
+/* " in layers 0-4, 6": those that have a flag (0: experts); nothing where all have it. */
+static void write_layers(struct buf *out, const struct config *c, unsigned flag)
 {
     size_t count = 0;
     bool has[CONFIG_FLAGS_MAX + 1] = {false};
     for (size_t i = 0; i < c->n_layer && i < CONFIG_FLAGS_MAX; i++)
-        count += has[i] = c->layer_flags[i] & flag;
+        count += has[i] = flag ? c->layer_flags[i] & flag : c->mixture.chosen[i] > 0;
     if (count == c->n_layer)
         return;
     const char *mark = count == 1 ? " in layer " : " in layers ";
@@ -352,6 +352,25 @@ static void write_embedding(struct buf *out, const struct config *c)
                    (double)bf16_value(bf16_round(scale)));
 }
 
+/* "2 of 8 for each token, 14336 channels each, in layers 3-61; a shared one of 2048 channels". */
+static void write_experts(struct buf *out, const struct config *c)
+{
+    const struct mixture *m = &c->mixture;
+    size_t fewest = SIZE_MAX, most = 0;
+    for (size_t i = 0; i < c->n_layer; i++) {
+        size_t chosen = config_chosen(c, i);
+        fewest = chosen && chosen < fewest ? chosen : fewest;
+        most = chosen > most ? chosen : most;
+    }
+    if (!most)
+        return;
+    buf_format(out, fewest < most ? "%zu to " : "", fewest);
+    buf_format(out, "%zu of %zu for each token, %zu channels each", most, m->experts, m->inner);
+    write_layers(out, c, 0);
+    if (m->shared_inner)
+        buf_format(out, "; a shared one of %zu channels", m->shared_inner);
+}
+
 /* "x + attention(ln_1(x)), then x + mlp(ln_2(x))": the sublayers of layer 0. */
 static void write_layer(struct buf *out, const struct config *c)
 {
@@ -392,9 +411,9 @@ static void write_logits(struct buf *out, const struct config *c)
 }
 
 const struct architecture_row architecture_rows[] = {
-    {"norms", write_norms},   {"positions", write_positions}, {"window", write_window},
-    {"scores", write_scores}, {"embedding", write_embedding}, {"sublayers", write_layer},
-    {"logits", write_logits},
+    {"norms", write_norms},     {"positions", write_positions}, {"window", write_window},
+    {"scores", write_scores},   {"embedding", write_embedding}, {"sublayers", write_layer},
+    {"experts", write_experts}, {"logits", write_logits},
 };
 
 const size_t architecture_row_count = sizeof architecture_rows / sizeof *architecture_rows;

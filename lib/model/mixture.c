@@ -6,6 +6,7 @@
 
 #include "math/gemm.h"
 #include "math/rows.h"
+#include "model/forward.h"
 #include "model/pass.h"
 
 /* --- the router ------------------------------------------------------------------------------- */
@@ -238,4 +239,24 @@ enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t l
             return PASS_FAILED;
     }
     return rule->mixture->shared_inner ? add_shared(pass, rule, layer, x) : PASS_ON;
+}
+
+const float *forward_expert(const struct run *run, const float *x, size_t layer, size_t expert,
+                            struct arena *arena, struct err *err)
+{
+    struct pass pass = {
+        .machine = run->machine, .config = run->config, .weights = run->weights, .err = err};
+    struct sublayer list[SUBLAYERS_MAX];
+    const struct mlp_rule *rule =
+        &layer_mlp(list, layer_read(list, run->config, PART_SENTENCE, layer))->mlp;
+    struct slot gate = slot_of(PART_SENTENCE, SLOT_EXPERT_GATE, layer);
+    size_t width = run->config->n_embd;
+    float *y = arena_alloc(arena, width + 2 * rule->inner, sizeof *y, err);
+    if (!y)
+        return NULL;
+    gate.expert = (short)expert;
+    pass.scratch.hidden = (struct matrix){y + width, 1, rule->inner, rule->inner};
+    pass.scratch.up = (struct matrix){y + width + rule->inner, 1, rule->inner, rule->inner};
+    struct matrix from = {(float *)x, 1, width, width}; /* it is only read */
+    return feed(&pass, rule, gate, (struct matrix){y, 1, width, width}, from) ? NULL : y;
 }

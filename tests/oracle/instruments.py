@@ -133,8 +133,13 @@ class Way:
                            Id.TRANSFORM)
 
     def sublayer(self, s, g, layer):
-        """Contributions of heads by source token, or of neurons."""
+        """Contributions of heads by source token, or of neurons or experts."""
         tensors, at = self.p.tensors, f"h.{layer}."
+        if s.kind == Kind.MLP and s.mlp.experts:
+            x, weights = tensors[at + "ln_2"], tensors[at + "expert_weights"][-1]
+            outs = [self.p.feed(s, layer, x, "EXPERT_", e)[-1] for e in range(s.mlp.experts)]
+            shared = [g @ tensors[at + "shared_out"][-1]] if s.mlp.shared_inner else []
+            return np.array([w * (g @ out) for w, out in zip(weights, outs)] + shared)
         if s.kind == Kind.MLP:
             return tensors[at + "mlp_act"][-1] * self.linear(g, Id.DOWN, layer)
         v = tensors[at + "v"].repeat(s.head.heads // s.head.kv_heads, 0)
@@ -165,6 +170,16 @@ class Way:
         return e.scale * (g @ p.weight(TEXT, Id.TOKENS)[ids[-1]]), place
 
 
+def of_mlps(stack, found):
+    """Contributions of neurons; of experts, if there are any, with 0 in other layers."""
+    rules = [stack.read(layer)[-1].mlp for layer in range(stack.layers)]
+    widths = [m.experts + (m.shared_inner > 0) for m in rules if m.experts]
+    if not widths:
+        return {"attribution_by_neuron": np.array(found)}
+    return {"attribution_by_expert": np.array(
+        [x if m.experts else np.zeros(widths[0]) for m, x in zip(rules, found)])}
+
+
 def attribution(p, ids):
     stack, logits = p.model.stacks[TEXT], p.tensors["logits"][-1]
     answer, against = int(logits.argmax()), int(logits.argmin())
@@ -181,7 +196,7 @@ def attribution(p, ids):
         wanted = logits[answer] - logits[against]
         assert abs(np.sum(rows) - wanted) < 1e-9, (np.sum(rows), wanted)
     found = {"answer": np.array([answer, against]), "attribution": np.array(rows),
-             "attribution_by_neuron": np.array([neurons for _, neurons in layers])}
+             **of_mlps(stack, [mlp for _, mlp in layers])}
     for layer, (heads, _) in enumerate(layers):
         found[f"h.{layer}.attribution_by_source"] = heads
     return found
@@ -192,12 +207,9 @@ def attribution(p, ids):
 def lacks(model):
     """Why a model has no attribution, or None."""
     stack = model.stacks[TEXT]
-    sublayers = [s for layer in range(stack.layers) for s in stack.read(layer)]
     u = stack.unembed
     if len(model.stacks) > 1 or not u.head or (u.transform and not u.transform_norm.id):
         return "no logits of a text alone"
-    if any(s.mlp and s.mlp.experts for s in sublayers):
-        return "experts"
     return None
 
 

@@ -179,7 +179,7 @@ static int compare_vectors(struct traces *traces, const struct explanation *e, s
     for (size_t s = 0; s < e->step_count; s++) {
         const struct step *step = &e->steps[s];
         const struct block *block = step->table.blocks;
-        bool alone = strcmp(step->name, "mlp_out") == 0;
+        bool alone = step->table.block_count == 1 && strcmp(step->name, block->name) == 0;
         for (size_t row = 0; row < step->table.row_count && !step->table.of_keys; row++) {
             const char *name = step->table.rows[row].exact;
             enum site site = gated && strcmp(name, "gate") == 0 ? SITE_MLP_GATE
@@ -195,6 +195,23 @@ static int compare_vectors(struct traces *traces, const struct explanation *e, s
         }
     }
     return 0;
+}
+
+/* Compare the weights of the chosen experts (others have 0), and the sum of their outputs. */
+static int compare_experts(struct traces *traces, const struct explanation *e, struct err *err)
+{
+    float weights[EXPERTS_MAX] = {0};
+    const struct step *step = find_step(e, "expert_weights");
+    const float *chosen = find_block(step, "weight", false);
+    struct place place = {SITE_EXPERT_WEIGHTS, .layer = e->layer, .row = e->query, .rows = 1};
+    if (!step)
+        return 0;
+    for (size_t i = 0; i < step->table.row_count; i++)
+        weights[strtoul(step->table.rows[i].exact, NULL, 10)] = chosen[i];
+    if (compare(traces, &place, weights, err))
+        return -1;
+    place.site = SITE_MLP_OUT;
+    return compare(traces, &place, find_block(find_step(e, "mlp_out"), "share", true), err);
 }
 
 /* Compare the listed logits, and check that no other is larger. */
@@ -264,7 +281,8 @@ static int trace(struct traces *traces, const struct explain_request *request, s
     int failed =
         explanation_make(&explanation, traces->viewer, traces->pair, request, &arena, err) ||
         compare_head(traces, &explanation, err) || compare_ends(traces, &explanation, err) ||
-        compare_vectors(traces, &explanation, err) || compare_logits(traces, &explanation, err);
+        compare_vectors(traces, &explanation, err) || compare_experts(traces, &explanation, err) ||
+        compare_logits(traces, &explanation, err);
     arena_release(&arena);
     return failed ? -1 : 0;
 }
