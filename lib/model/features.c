@@ -193,7 +193,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(activation, NONE) FIELD(gated, FEATURE(s->mlp.gated, "gated MLPs", ALL)) \
     FIELD(xielu, FEATURE(s->mlp.xielu, "an activation with parameters", \
                          RUN | ATTRIBUTE | PATCH | CIRCUITS)) \
-    FIELD(clamp, FEATURE(s->mlp.clamp != 0 || s->mlp.up_offset != 0, "clamped MLPs", RUN)) \
+    FIELD(clamp, FEATURE((s->mlp.clamp != 0 || s->mlp.up_offset != 0) && !s->mlp.mixture, \
+                         "clamped MLPs", RUN)) \
     FIELD(up_offset, NONE) FIELD(inner, NONE) \
     FIELD(mixture, FEATURE(s->mlp.mixture, "experts", ANALYSIS)) FIELD(chosen, NONE)
 
