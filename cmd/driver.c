@@ -156,6 +156,8 @@ int driver_place(struct driver *driver, const struct work *work, struct place *p
     set_index(place, work, work->before);
     if (driver->is_batch)
         json_put_integer(&json, "job", (long long)work->job);
+    if (place->stacked)
+        json_put_integer(&json, "row", (long long)work->job);
     if (driver->is_batch && !driver->accumulates)
         json_put_integer(&json, "item", (long long)work->item.number);
     put_columns(&json, "settings", extras, settings);
@@ -233,6 +235,14 @@ static int write_line(struct driver *driver, struct stream *out, const struct wo
         json_put_raw(&json, NULL, place->item + job + sizeof ",");
     json_put_text(&json, "format",
                   work->fault ? JSON_FORMAT("batch-failure") : JSON_FORMAT("batch-item"));
+    if (place->stacked) {
+        struct buf about = {0};
+        json_report_metadata(&about, &work->report, place);
+        const char *text = buf_keep(&about, arena, err);
+        if (!text)
+            return -1;
+        json_put_raw(&json, "about", text);
+    }
     json_put_close(&json, '}');
     stream_char(out, '\n');
     return 0;
@@ -263,7 +273,8 @@ static int make_bytes(struct driver *driver, struct work *work, struct arena *ar
     bool is_page = output->draws_pages && format_is(output->format, "html");
     bool may_change = driver->task->add && driver->sweep.settings > 1;
     struct stream out = {0};
-    if (work->fault || driver->accumulates || output->to_folder || is_page || may_change)
+    if (work->fault || driver->accumulates || output->to_folder || is_page || may_change ||
+        output->beside)
         return 0;
     int failed =
         stream_to_memory(&out, &work->bytes, err) || write_result(driver, &out, work, arena, err);
@@ -355,7 +366,7 @@ static int fail_work(const struct driver *driver, struct work *work, struct err 
                      struct arena *arena, struct err *err)
 {
     if (!driver->is_batch || driver->options->batch.fail_fast || driver->accumulates ||
-        why->out_of_memory)
+        driver->place.stacked || why->out_of_memory)
         return err_adopt(err, why);
     work->fault = why->kind ? why->kind : ERR_INPUT;
     work->message = arena_text(arena, why->text, strlen(why->text), err);
@@ -861,7 +872,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
         return err_usage(err, "--format html: expected text, data or a figure: '%s' writes pages",
                          task->pages);
     if ((task->prepare && task->prepare(driver->state, driver, err)) ||
-        output_check_count(&driver->output, driver->place.count, err))
+        output_check_count(&driver->output, driver->place.stacked ? 1 : driver->place.count, err))
         return -1;
     looks_note(&options->looks, &driver->output);
     return 0;

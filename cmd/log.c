@@ -132,25 +132,27 @@ static int count_line(struct log *log, struct span line, struct span value, stru
 
 /* A result that is written from the lines of logs. */
 struct assembly {
-    struct stream out;
+    struct stream out, rows; /* rows: "about" of each line, if lines have it and `beside` is set */
+    const char *beside;
     bool is_lines, is_array; /* lines are results; they become an array */
     bool begun;              /* a result was written */
 };
 
 /* Add a line, or the bytes of a result if it has any: "output", or "next" after other results. */
-static void add_line(struct assembly *result, struct span line, struct span value)
+static int add_line(struct assembly *result, struct span line, struct span value, struct err *err)
 {
     static const char digits[] = "0123456789abcdef";
+    static const char about[] = ", \"about\": {";
     if (result->is_lines) {
         if (result->is_array)
             stream_text(&result->out, result->begun ? "," : "[");
         stream_bytes(&result->out, line.at, (size_t)(line.end - line.at));
         stream_char(&result->out, '\n');
         result->begun = true;
-        return;
+        return 0;
     }
     if (!skip(&value, "\"output\": \""))
-        return;
+        return 0;
     const char *quote = memchr(value.at, '"', (size_t)(value.end - value.at));
     struct span next = {quote ? quote : value.end, value.end};
     if (result->begun && skip(&next, "\", \"next\": \""))
@@ -162,6 +164,15 @@ static void add_line(struct assembly *result, struct span line, struct span valu
         stream_char(&result->out,
                     high && low ? (char)((high - digits) * 16 + (low - digits)) : '?');
     }
+    const char *row = memmem(value.at, (size_t)(value.end - value.at), about, sizeof about - 1);
+    if (!row || !result->beside)
+        return 0;
+    if (!result->rows.buffer && stream_open(&result->rows, result->beside, err))
+        return -1;
+    row += sizeof about - 2;
+    stream_bytes(&result->rows, row, (size_t)(value.end - row) - 1);
+    stream_char(&result->rows, '\n');
+    return 0;
 }
 
 /* Add the complete lines of NAME.part to a result or, if that is NULL, count them. In an unfinished
@@ -190,7 +201,7 @@ static int read_lines(struct log *log, struct assembly *result, struct err *err)
                              "--force starts over",
                              job);
         else if (result)
-            add_line(result, line, value);
+            failed = add_line(result, line, value, err);
         else
             failed = count_line(log, line, value, err);
         if (failed)
@@ -421,7 +432,8 @@ int log_write_results(struct log *const *logs, size_t count, const char *path, s
     const struct log *first = logs[0];
     const char *results = first->facts[LOG_RESULTS];
     struct assembly result = {.is_lines = first->is_folder || strncmp(results, "json", 4) == 0,
-                              .is_array = strcmp(results, "json") == 0};
+                              .is_array = strcmp(results, "json") == 0,
+                              .beside = output_beside(path, first->arena, err)};
     if (first->is_folder && (output_clear_folder(path, err) ||
                              !(path = arena_format(first->arena, err, "%s/%s", path, items_file))))
         return -1;
@@ -431,7 +443,8 @@ int log_write_results(struct log *const *logs, size_t count, const char *path, s
         failed = read_lines(logs[i], &result, err);
     if (!failed && result.is_array)
         stream_text(&result.out, result.begun ? "]\n" : "[]\n");
-    return stream_end(&result.out, failed, err);
+    failed = stream_end(&result.out, failed, err);
+    return result.rows.buffer ? stream_end(&result.rows, failed, err) : err_if(failed);
 }
 
 int log_finish(struct log *log, size_t failed, const char *failure, struct err *err)

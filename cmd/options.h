@@ -65,8 +65,8 @@ struct edit_options {
 };
 
 struct select_options {
-    const char *show, *layer, *head, *query, *key, *mean;
-    bool words, hide_first, stats;
+    const char *show, *layer, *head, *query, *key, *mean, *pool;
+    bool words, hide_first, stats, normalize, stack;
 };
 
 struct output_options {

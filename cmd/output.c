@@ -1,5 +1,6 @@
 #include "output.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -186,13 +187,23 @@ int output_check_count(const struct output *output, size_t texts, struct err *er
                      output->format->name, texts);
 }
 
+const char *output_beside(const char *path, struct arena *arena, struct err *err)
+{
+    if (output_is_standard(path))
+        return NULL;
+    bool has_ending = name_has_ending(path, ".npy") || name_has_ending(path, ".safetensors");
+    return arena_format(arena, err, "%.*s.jsonl",
+                        has_ending ? (int)(strrchr(path, '.') - path) : INT_MAX, path);
+}
+
 int output_open(struct output *output, struct err *err)
 {
     if (output->stream.buffer || (output->to_folder && output->folder.path))
         return 0;
     if (output->to_folder)
         return target_folder_open(&output->folder, output->path, output->replaces, err);
-    return output_to(&output->stream, output->path, err);
+    return err_if(output_to(&output->stream, output->path, err) ||
+                  (output->beside && stream_open(&output->rows, output->beside, err)));
 }
 
 struct target output_target(struct output *output)
@@ -206,17 +217,29 @@ int output_write(struct output *output, const struct report *report, const struc
     if (output->draws_pages && format_is(output->format, "html"))
         return figure_write_page(&output->stream, report, place, err);
     const struct target target = output_target(output);
+    if (output->rows.buffer) {
+        struct buf row = {0};
+        json_report_metadata(&row, report, place);
+        buf_char(&row, '\n');
+        stream_bytes(&output->rows, row.bytes, row.size);
+        if (buf_check(&row, err))
+            return -1;
+        buf_release(&row);
+    }
     return report_write(output->format, &target, report, place, err);
 }
 
 int output_commit(struct output *output, struct err *err)
 {
-    return output->to_folder ? 0 : stream_commit(&output->stream, err);
+    return output->to_folder ? 0
+                             : err_if(stream_commit(&output->stream, err) ||
+                                      (output->beside && stream_commit(&output->rows, err)));
 }
 
 void output_discard(struct output *output)
 {
     stream_discard(&output->stream);
+    stream_discard(&output->rows);
     target_folder_close(&output->folder);
 }
 

@@ -55,6 +55,8 @@ struct output {
     bool replaces;        /* existing files in a folder may be replaced */
     bool draws_pages;     /* html is a page of pictures, not the interactive page of tensors */
     struct stream stream; /* not for a folder */
+    const char *beside;   /* --stack: the file of `rows`, a line about each row; NULL: none */
+    struct stream rows;
     struct target_folder folder; /* also set for a file of a folder, by the task */
 };
 
@@ -68,6 +70,10 @@ int output_choose_table(struct output *output, const struct output_options *opti
 int output_check_selection(const struct output *output, const struct selection *selection,
                            struct err *err);
 int output_check_count(const struct output *output, size_t texts, struct err *err);
+
+/* The file of lines about the rows of an array: vectors.npy has vectors.jsonl. NULL: none, for
+ * standard output, or a failure. */
+const char *output_beside(const char *path, struct arena *arena, struct err *err);
 
 /* Open the output if it is not open; write reports; commit, or discard what was not committed. */
 int output_open(struct output *output, struct err *err);

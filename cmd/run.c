@@ -10,9 +10,20 @@
 
 static const struct task run_task;
 
+VALUES(pooling, NULL, POOL_MAX, pooling_names[index], NULL)
+
 static const struct option_row own_options[] = {
     FLAG("stats", 0, IN(select.stats),
          "mean, variance, minimum and maximum of each matrix (text: below it; data: instead)"),
+    STRING("pool", 0, "HOW", IN(select.pool),
+           "one vector for each text: the first or last of its tokens', or their mean or max "
+           "(default: of the last hidden layer)",
+           .values = &values_pooling),
+    FLAG("normalize", 0, IN(select.normalize), "scale the vectors of --pool to length 1"),
+    FLAG("stack", 0, IN(select.stack),
+         "one array for all texts, [texts, ...]: -o FILE.npy or FILE.safetensors, with the tokens "
+         "and columns of each text in FILE.jsonl",
+         .flags = OPTION_FIXED),
     {0},
 };
 
@@ -38,16 +49,32 @@ enum { HINT_BYTES = 160 };
 
 struct state {
     struct request request;
-    bool noted; /* a note about characters of several tokens was printed */
+    bool noted;       /* a note about characters of several tokens was printed */
+    double row_bytes; /* --stack: of the first text */
 };
 
 /* Words are those of score --words, in the same pass. */
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
+    const struct select_options *select = &driver->options->select;
+    struct output *output = &driver->output;
     (void)state;
-    (void)err;
-    driver->begins_texts = driver->options->select.words;
-    return 0;
+    driver->begins_texts = select->words;
+    if (select->pool && format_is(output->format, "html"))
+        return err_usage(err, "--pool: a page always shows all tokens: choose another format");
+    if (!select->stack)
+        return 0;
+    if (!format_is(output->format, "npy safetensors") || output->to_folder)
+        return err_usage(err,
+                         "--stack: expected --format npy or safetensors and a file, found %s%s",
+                         output->to_folder ? "a folder of " : "", output->format->name);
+    if (driver->accumulates)
+        return err_usage(err, "--stack and --mean texts cannot be combined");
+    driver->place.stacked = true;
+    driver->place.provenance = NULL; /* the same in all rows */
+    if (!driver->is_batch)           /* which has a log */
+        output->beside = output_beside(output->path, &driver->kept, err);
+    return err_if(err->kind);
 }
 
 static int open(void *state, struct driver *driver, struct err *err)
@@ -145,6 +172,12 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     }
     work->result_bytes = request_add_memory(&work->memory, request, &driver->session.viewer,
                                             &work->pair, is_streamed(driver, &look));
+    if (driver->place.stacked && !request->derivation.pool) {
+        own->row_bytes = own->row_bytes > 0 ? own->row_bytes : work->result_bytes;
+        if (request->derivation.words || own->row_bytes != work->result_bytes)
+            return err_usage(err, "--stack: expected tensors of one size for all texts: --pool or "
+                                  "--query -1 makes a vector of each text");
+    }
     struct report report = {.sentence = work->pair.sentence, .source = work->pair.source};
     const size_t *queries = NULL;
     size_t count = 0;
@@ -235,6 +268,7 @@ int run_command(const struct options *options, struct err *err)
         return -1;
     const struct select_options *select = &options->select;
     bool is_page = format_is(output.format, "html") && !output.to_folder && !select->query &&
-                   !select->key && !(select->mean && strstr(select->mean, "texts"));
+                   !select->key && !(select->mean && strstr(select->mean, "texts")) &&
+                   !select->pool;
     return is_page ? page_command(options, err) : driver_do(&run_task, options, err);
 }

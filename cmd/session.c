@@ -452,21 +452,32 @@ int request_make(struct request *request, struct session *session, const struct 
     const struct style_words *words = &session->options->looks.style;
     bool is_talk = words->preset && format->looks & LOOKS_CELLS && config->causal &&
                    !config->n_encoder_layer && !(words->tokens && *words->tokens == '0');
-    const char *show =
-        options->show ? options->show : format_show(format, config->n_encoder_layer > 0);
+    const char *show = options->show   ? options->show
+                       : options->pool ? site_name(site_of_logits(config))
+                                       : format_show(format, config->n_encoder_layer > 0);
+    size_t pool = 0;
     struct selection *selection = &request->selection;
     struct derivation *how = &request->derivation;
     *request = (struct request){
         .chosen = !format_is(format, "text") || options->show || options->layer || options->head ||
-                  options->query,
+                  options->query || options->pool,
         .derivation = {.words = options->words,
                        .hide_first = is_talk || (options->hide_first && !format->can_show_all),
+                       .normalize = options->normalize,
                        .stats = options->stats},
     };
+    if (options->pool &&
+        names_choose(&pool, NAMES_LIST(pooling_names), "--pool", options->pool, err))
+        return -1;
+    how->pool = options->pool ? POOL_FIRST + (enum pooling)pool : POOL_NONE;
+    if (how->normalize && !how->pool)
+        return err_usage(err, "--normalize: expected --pool, which makes a vector of each text");
     if (options->mean && derive_read_mean(how, options->mean, MEAN_AXES, err))
         return -1;
     const char *layer = options->layer; /* a mean over layers is over all by default */
-    layer = layer ? layer : format_layer(how->mean_of_layers ? NULL : format);
+    layer = layer                             ? layer
+            : options->pool && !options->show ? "-1"
+                                              : format_layer(how->mean_of_layers ? NULL : format);
     if (selection_sites(selection, show, config, err) ||
         selection_layers(selection, layer, config, &session->arena, err) ||
         selection_heads(selection, options->head, config, &session->arena, err))
@@ -490,7 +501,8 @@ double request_add_memory(struct memory *memory, const struct request *request,
     viewer_add_memory(&look, viewer, selection, pair, by_map ? LOOK_BY_MAP : LOOK_AT_ALL);
     double bytes = viewer_captured_bytes(viewer, selection, pair);
     double held = by_map ? look.held : bytes;
-    memory->held += look.held + derive_bytes(&request->derivation, &held, heads, layers);
+    memory->held +=
+        look.held + derive_bytes(&request->derivation, &held, heads, layers, pair->sentence.count);
     memory->during = fmax(memory->during, look.during);
     return by_map ? bytes : held;
 }

@@ -19,7 +19,7 @@ items=${BATCH_ITEMS:-4000}
 
 fables=$(pwd)/data/fables.txt agree=$(pwd)/tests/texts/agree.txt
 cd "$scratch" || exit 1
-total=49
+total=60
 
 # A GPT-2 with a vocabulary of words, so small that files and threads take most of the time.
 cp "$agree" texts
@@ -52,6 +52,7 @@ options() { # KIND
     lines) echo "all.txt --layer 0 --head 1" ;;
     table) echo "some.txt --layer 0 --head 1 --format tidy" ;;
     files) echo "some.txt --head 1 --format csv" ;;
+    stack) echo "all.txt --pool mean --stack" ;;
     esac
 }
 
@@ -59,6 +60,7 @@ place() { # KIND NAME: the argument of -o
     case $1 in
     files) echo "$2/" ;;
     table) echo "$2.tidy.csv" ;;
+    stack) echo "$2.npy" ;;
     *) echo "$2.jsonl" ;;
     esac
 }
@@ -83,11 +85,12 @@ shards() { # KIND N: joined to `joined`
 same() { # KIND NAME
     case $1 in
     files) diff -r whole "$2" ;;
+    stack) cmp whole.npy "$2.npy" && cmp whole.jsonl "$2.jsonl" ;;
     *) cmp "$(place "$1" whole)" "$(place "$1" "$2")" ;;
     esac
 }
 
-for kind in lines table files; do
+for kind in lines table files stack; do
     check "$kind: on one thread" run $kind whole -t 1
     check "$kind: on two" run $kind threads -t 2
     check "$kind: two threads give the same bytes" same $kind threads
@@ -109,15 +112,16 @@ cp -r model other
 can_trace=$(strace -o trace true 2>/dev/null && [ -z "${ASAN_OPTIONS-}" ] && echo yes)
 
 do_batch() { # COMMAND OUTPUT OPTION...: with twelve repetitions
-    task=$1 output=$2
+    task=$1 output=$2 format=csv
     shift 2
     case $task in
     mean) set -- --mean texts --layer 0 "$@" && task=run ;;
     run) set -- --show q --layer 0 "$@" ;;
+    stack) set -- --pool mean --stack "$@" && task=run format=npy ;;
     heads) set -- --score self "$@" ;;
     generate) set -- -n 2 --temperature 2 "$@" ;;
     esac
-    "$attn" batch "$(input_of "$task")" -m model --do "$task" --repeat 12 -q -t 1 --format csv \
+    "$attn" batch "$(input_of "$task")" -m model --do "$task" --repeat 12 -q -t 1 --format $format \
         -o "$output" "$@"
 }
 
@@ -145,7 +149,8 @@ killed() { # COMMAND OUTPUT: at each write of a dozen
 
 killed_anywhere() { # COMMAND
     rm -rf whole* part*
-    killed "$1" .csv && killed "$1" /
+    [ "$1" != stack ] || killed stack .npy || return 1
+    [ "$1" = stack ] || { killed "$1" .csv && killed "$1" /; }
 }
 
 refused() { # WORD COMMAND...: the message contains the word
@@ -157,24 +162,26 @@ refused() { # WORD COMMAND...: the message contains the word
 }
 
 other_is_refused() { # COMMAND
-    refused 'command: expected' do_batch "$1" whole.csv --resume --special none || return 1
-    refused 'command: expected' do_batch "$1" whole.csv --resume -m other || return 1
+    whole=whole.csv
+    [ "$1" != stack ] || whole=whole.npy
+    refused 'command: expected' do_batch "$1" $whole --resume --special none || return 1
+    refused 'command: expected' do_batch "$1" $whole --resume -m other || return 1
     mv model kept && mv other model
-    refused 'models: expected' do_batch "$1" whole.csv --resume
+    refused 'models: expected' do_batch "$1" $whole --resume
     status=$?
     mv model other && mv kept model
     cp "$(input_of "$1")" kept.txt && tail -n 1 kept.txt >>"$(input_of "$1")"
-    refused 'input: expected' do_batch "$1" whole.csv --resume || status=1
+    refused 'input: expected' do_batch "$1" $whole --resume || status=1
     mv kept.txt "$(input_of "$1")"
     return $status
 }
 
-for command in run mean heads score lens attribute patch generate; do
+for command in run mean stack heads score lens attribute patch generate; do
     if [ "$can_trace" ]; then
         check "$command: killed at any write and resumed" killed_anywhere $command
     else
         leave_out "$command: processes cannot be traced here"
-        do_batch $command whole.csv --force
+        do_batch $command $([ $command = stack ] && echo whole.npy || echo whole.csv) --force
     fi
     check "$command: another batch is refused" other_is_refused $command
 done

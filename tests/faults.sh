@@ -187,6 +187,7 @@ for format in csv tidy json jsonl npy safetensors svg tex html; do
 done
 try run -m life-cross -s "$life" --source 'short Life' --words --format json
 try run -m life-grouped -s "$life" --show q,k --stats --format json
+try run -m life -s "$life" -s is --show q --pool mean --normalize --stack -o here.npy
 for view in lines overlay bars; do
     try run -m life-cross -s "$life" --source 'short Life' --view $view --range 0:1 --format svg \
         -o here

@@ -43,6 +43,8 @@ LINES = [
     (["run", TEXT, "--hide-first", "--head", "0,2", "--attention", "window:2"], None),
     (["run", TEXT, "-s", "eat", "--mean", "heads,texts"], None),
     (["run", "-m", "life-cross", "Life is", "--source", "the cat", "--words"], None),
+    (["run", TEXT, "-s", "eat", "--pool", "mean", "--stack", "-o", "mean.npy"], "mean.jsonl"),
+    (["batch", "plain.txt", "--pool", "max", "--stack", "-o", "max.npy", "--shard", "1/1"], "max.npy.1-of-1.part"),
     (["run", "-m", "translate", "-s", "<s> le", "--source", "the cat", "--mean", "layers"], None),
     (["run", TEXT, "--format", "csv", "-o", "folder/"], "folder/manifest.json"),
     (["run", "-m", "life-grouped", TEXT, "--head", "1-3", "--show", "q,k"], None),

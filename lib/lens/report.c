@@ -88,6 +88,8 @@ static struct axis make_axis(const struct report *report, const struct kept *kep
                              const struct axis_row *row, size_t size)
 {
     enum site_part part = site_part(kept->site);
+    if (kept->pooled && row == axis_rows[site_row(kept->site)->axes])
+        return (struct axis){row->name, size, kept->pooled, -1};
     if (row->things == OF_WORDS || row->things == OF_NUMBERS) {
         bool words = row->things == OF_WORDS && report->words;
         return (struct axis){row->name, size, words ? report->words : report->numbers};
@@ -517,6 +519,56 @@ static int hide_first(struct report *report, struct arena *arena, struct err *er
     return group_all(report, WITHOUT_FIRST, arena, err);
 }
 
+const char *const pooling_names[POOL_MAX] = {"first", "last", "mean", "max"};
+
+/* Replace the rows of a matrix by one. */
+static void pool_rows(float *to, const float *from, size_t rows, size_t columns,
+                      const struct derivation *how)
+{
+    double squares = 0;
+    from += how->pool == POOL_LAST ? (rows - 1) * columns : 0;
+    for (size_t c = 0; c < columns; c++) {
+        double value = (double)from[c];
+        for (size_t r = 1; r < rows && how->pool >= POOL_MEAN; r++) {
+            double x = (double)from[r * columns + c];
+            bool is_more = how->pool == POOL_MAX && !isnan(value) && !(x <= value);
+            value = how->pool == POOL_MEAN ? value + x : is_more ? x : value;
+        }
+        value /= how->pool == POOL_MEAN ? (double)rows : 1;
+        squares += value * value;
+        to[c] = (float)value;
+    }
+    for (size_t c = 0; c < columns && how->normalize && squares > 0; c++)
+        to[c] = (float)((double)to[c] / sqrt(squares));
+}
+
+static int pool_all(struct report *report, const struct derivation *how, struct arena *arena,
+                    struct err *err)
+{
+    static const struct label labels[POOL_MAX] = {{"first", "first", "first"},
+                                                  {"last", "last", "last"},
+                                                  {"mean", "mean", "mean"},
+                                                  {"max", "max", "max"}};
+    struct kept *tensors = report_copy_tensors(report, arena, err);
+    for (size_t i = 0; tensors && i < report->tensor_count; i++) {
+        struct kept *kept = &tensors[i];
+        size_t matrices = kept_sheet_count(kept);
+        size_t *shape = &kept->shape[kept->rank - 2];
+        float *data = arena_alloc(arena, matrices * shape[1], sizeof *data, err);
+        if (!data)
+            return -1;
+        for (size_t k = 0; k < matrices; k++)
+            pool_rows(data + k * shape[1], kept->data + k * shape[0] * shape[1], shape[0], shape[1],
+                      how);
+        shape[0] = 1;
+        kept->data = data;
+        kept->pooled = &labels[how->pool - 1];
+        kept->queries = NULL;
+    }
+    report->tensors = tensors;
+    return tensors ? 0 : -1;
+}
+
 /* Of the visible, finite numbers of a sheet. */
 static void add_stats(struct frame_rows *rows, const struct sheet *sheet, bool shares)
 {
@@ -596,6 +648,15 @@ int derive_read_mean(struct derivation *how, const char *list, enum mean_axes ax
 int derive_check(const struct derivation *how, const struct selection *selection,
                  const struct tokenizer *tokenizer, struct err *err)
 {
+    for (enum site site = 0; how->pool && site != SITE_END; site = site_next(site)) {
+        enum site_axes axes = site_row(site)->axes;
+        if (site_set_has(selection->sites, site) &&
+            (axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY || axes == AXES_FIRST_CHANNEL))
+            return err_usage(err,
+                             "--pool: expected tensors with a vector for each token, found '%s': "
+                             "leave it out of --show",
+                             site_name(site));
+    }
     if (!how->words)
         return 0;
     if (!tokenizer)
@@ -628,17 +689,22 @@ int derive(struct report *report, const struct derivation *how, const struct tok
           !(report->next = labels_with_next(report->sentence.word_labels,
                                             report->sentence.word_count, arena, err)))))
         return -1;
-    if ((how->hide_first && hide_first(report, arena, err)) || select_cells(report, arena, err))
+    if ((how->hide_first && hide_first(report, arena, err)) || select_cells(report, arena, err) ||
+        (how->pool && pool_all(report, how, arena, err)))
         return -1;
     return how->stats ? describe(report, arena, err) : 0;
 }
 
-double derive_bytes(const struct derivation *how, double *bytes, size_t heads, size_t layers)
+double derive_bytes(const struct derivation *how, double *bytes, size_t heads, size_t layers,
+                    size_t rows)
 {
     double added = 0;
     if (how->mean_of_heads)
         added += *bytes /= (double)heads;
     if (how->mean_of_layers)
         added += *bytes /= (double)layers;
-    return added + *bytes * (how->words + how->hide_first);
+    added += *bytes * (how->words + how->hide_first);
+    if (how->pool)
+        added += *bytes /= (double)rows;
+    return added;
 }

@@ -31,8 +31,9 @@ struct kept {
     size_t visible_step;      /* offset between heads; 0: shared */
     const size_t *queries;    /* token of each row; NULL: all tokens */
     const struct label *query_labels;
-    size_t shared_by;        /* as in a sheet */
-    const struct axis *keys; /* of weights: selected keys, or with the sink; NULL: all tokens */
+    const struct label *pooled; /* label of the only row, of all tokens; NULL: not pooled */
+    size_t shared_by;           /* as in a sheet */
+    const struct axis *keys;    /* of weights: selected keys, or with the sink; NULL: all tokens */
 };
 
 struct report {
@@ -136,7 +137,11 @@ int report_as_sheets(struct report *copy, const struct report *report, bool for_
 int report_add_strongest(struct report *report, const char *tensor, float origin,
                          struct arena *arena, struct err *err);
 
-/* --- means, words and hidden tokens ----------------------------------------------------------- */
+/* --- means, words, hidden tokens and pooling -------------------------------------------------- */
+
+/* The row of a tensor that replaces the rows of its tokens. */
+enum pooling { POOL_NONE, POOL_FIRST, POOL_LAST, POOL_MEAN, POOL_MAX };
+extern const char *const pooling_names[POOL_MAX]; /* without POOL_NONE */
 
 struct derivation {
     bool mean_of_heads;
@@ -144,7 +149,9 @@ struct derivation {
     bool mean_of_texts; /* over several reports, after the others (mean.h) */
     bool words;
     bool hide_first;
-    bool stats; /* add a table of the sheets: mean, variance, minimum and maximum */
+    enum pooling pool;
+    bool normalize; /* pooled rows have length 1 */
+    bool stats;     /* add a table of the sheets: mean, variance, minimum and maximum */
 };
 
 /* Axes with means: texts; layers and texts; heads, layers and texts. */
@@ -161,12 +168,14 @@ int derive_check(const struct derivation *how, const struct selection *selection
 /* Change the report; the arena owns new memory. The mean over layers replaces the first layer; rows
  * of tables that differ only in averaged heads or layers are joined. hide_first removes the first
  * token (or word) from all axes, and is refused if none is left. Tensors without values get their
- * new sizes; they have no means. Last, only the selected keys (and queries of words) are left. */
+ * new sizes; they have no means and are not pooled. Then only the selected keys (and queries of
+ * words) are left. Pooling comes last. */
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err);
 
-/* Bytes that this adds to tensors of so many bytes, heads and layers, at most; `bytes` becomes the
- * size of the result. */
-double derive_bytes(const struct derivation *how, double *bytes, size_t heads, size_t layers);
+/* Bytes that this adds to tensors of so many bytes, heads, layers and rows, at most; `bytes`
+ * becomes the size of the result. */
+double derive_bytes(const struct derivation *how, double *bytes, size_t heads, size_t layers,
+                    size_t rows);
 
 #endif

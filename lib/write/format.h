@@ -54,6 +54,7 @@ struct place {
     bool is_piped;     /* text: no reader has this width; tables are as wide as they need */
     size_t lines;      /* text: limit of matrix rows, the middle is omitted; 0: none */
     bool show_tokens;  /* text: begin with the table of tokens */
+    bool stacked;      /* npy, safetensors: the reports are rows of one array */
     const struct place_column *extras; /* csv, tidy: leading columns; ours are renamed, not these */
     size_t extra_count;
     size_t text_count;                   /* csv: tables have so many more of them, the text: 0, 1 */

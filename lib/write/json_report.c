@@ -193,6 +193,8 @@ void json_report_origin(struct json_writer *json, const struct report *report,
         }
     }
     put_means(json, report);
+    if (report->tensor_count && report->tensors->pooled)
+        json_put_text(json, "\n pool", report->tensors->pooled->plain);
     if (report->first_shown)
         json_put_integer(json, "\n first_shown", report->first_shown);
 }

@@ -1,4 +1,5 @@
-/* tensors_report.c: safetensors (all tensors of a report in one file) and npy (one tensor).
+/* tensors_report.c: safetensors (all tensors of a report in one file) and npy (one tensor). A stack
+ * of reports has one tensor, [reports, …], without the axis of tokens if there is one.
  *
  * The metadata, a map of strings, has "format": "pt", which readers expect, and "result": the
  * object that json writes, without its tensors.
@@ -7,18 +8,34 @@
 #include "format/safetensors.h"
 #include "write/format.h"
 
-static struct safetensors_tensor *name_tensors(const struct report *report, struct arena *arena,
+static struct safetensors_tensor *name_tensors(const struct writer *writer, struct arena *arena,
                                                struct err *err)
 {
+    const struct report *report = writer->report;
     size_t count = report->tensor_count;
+    bool stacked = writer->place->stacked;
+    bool of_site = count && !report->tensors->made; /* of a command with --show */
+    if (count != 1 && (stacked || writer->format->unit == UNIT_TENSOR)) {
+        err_usage(err, "--format %s: one %s holds one tensor, found %zu: %s%s",
+                  writer->format->name, stacked ? "array" : "file", count,
+                  of_site ? "choose one with --show and --layer" : "use a folder (-o DIR/)",
+                  of_site && !stacked ? ", or use a folder (-o DIR/)" : "");
+        return NULL;
+    }
     struct safetensors_tensor *tensors = arena_alloc(arena, count, sizeof *tensors, err);
     for (size_t i = 0; i < count && tensors; i++) {
         const struct kept *kept = &report->tensors[i];
         char *name = arena_alloc(arena, SITE_NAME_BYTES, 1, err);
-        if (!name)
+        size_t *shape = arena_alloc(arena, kept->rank + 1, sizeof *shape, err);
+        size_t rank = 0;
+        if (!name || !shape)
             return NULL;
-        tensors[i] = (struct safetensors_tensor){
-            .name = kept_name(name, kept), .rank = kept_rank(kept), .shape = kept->shape};
+        if (stacked)
+            shape[rank++] = writer->place->count;
+        for (size_t axis = 0; axis < kept_rank(kept); axis++)
+            if (!stacked || axis + 2 != kept->rank || kept->shape[axis] > 1)
+                shape[rank++] = kept->shape[axis];
+        tensors[i] = (struct safetensors_tensor){kept_name(name, kept), rank, shape};
     }
     return tensors;
 }
@@ -26,14 +43,18 @@ static struct safetensors_tensor *name_tensors(const struct report *report, stru
 int tensors_begin(struct writer *writer, struct err *err)
 {
     const struct report *report = writer->report;
-    struct safetensors_tensor *tensors = name_tensors(report, &writer->arena, err);
-    json_report_metadata(&writer->columns, report, writer->place);
+    const struct place *place = writer->place;
+    struct safetensors_tensor *tensors = name_tensors(writer, &writer->arena, err);
+    json_report_metadata(&writer->columns, report, place);
     if (!tensors || buf_check(&writer->columns, err))
         return -1;
-    const struct safetensors_note notes[] = {{"format", "pt"}, {"result", writer->columns.bytes}};
-    if (safetensors_header(&writer->line, tensors, report->tensor_count, notes, 2, err))
-        return -1;
     stream_binary(writer->out);
+    if (place->stacked && place->index)
+        return 0;
+    const struct safetensors_note notes[] = {{"format", "pt"}, {"result", writer->columns.bytes}};
+    if (safetensors_header(&writer->line, tensors, report->tensor_count, notes,
+                           place->stacked ? 1 : 2, err))
+        return -1;
     stream_bytes(writer->out, writer->line.bytes, writer->line.size);
     return 0;
 }
@@ -41,15 +62,11 @@ int tensors_begin(struct writer *writer, struct err *err)
 /* An npy file cannot hold tokens or names: in a folder, its name and manifest.json supply them. */
 int array_begin(struct writer *writer, struct err *err)
 {
-    const struct report *report = writer->report;
-    bool of_site = report->tensor_count && !report->tensors->made; /* of a command with --show */
-    if (report->tensor_count != 1)
-        return err_usage(err, "--format npy: one file holds one tensor, found %zu: %s (-o DIR/)",
-                         report->tensor_count,
-                         of_site ? "choose one with --show and --layer, or use a folder"
-                                 : "use a folder");
-    npy_begin(writer->out, kept_rank(report->tensors), report->tensors[0].shape);
-    return 0;
+    struct safetensors_tensor *tensors = name_tensors(writer, &writer->arena, err);
+    stream_binary(writer->out);
+    if (tensors && !(writer->place->stacked && writer->place->index))
+        npy_begin(writer->out, tensors->rank, tensors->shape);
+    return tensors ? 0 : -1;
 }
 
 int array_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
