@@ -1,15 +1,21 @@
-"""Compare the encoders all-MiniLM-L6-v2 (BERT) and all-mpnet-base-v2 with transformers in float64:
-ids, and every site.
+"""Compare the encoders all-MiniLM-L6-v2 (BERT) and all-mpnet-base-v2 with transformers in float64
+(ids, and every site) and with sentence-transformers (vectors of sentences, as one array).
 
     python encoders.py FOLDER MODEL      FOLDER of models.py; MODEL: minilm or mpnet
 
 The last line is `N passed, N failed`.
 """
+import json
+import pathlib
 import sys
+import tempfile
 
+import numpy
 import torch
+from program import attn
 from same_numbers import compare_ids, compare_sites
-from sentences import TEXTS
+from sentence_transformers import SentenceTransformer
+from sentences import TEXTS, sentences
 from tally import Tally
 from transformers import AutoModel, AutoTokenizer
 
@@ -73,6 +79,23 @@ class Oracle:
         return found
 
 
+def compare_vectors(tally, model, tokenizer):
+    """Both read whole texts: sentence-transformers cuts longer ones, attn-cli does not."""
+    texts = [text for text in sentences() if 2 < len(tokenizer(text)["input_ids"]) <= 128]
+    judge = SentenceTransformer(model, device="cpu")
+    plain = SentenceTransformer(modules=[judge[0], judge[1]], device="cpu")
+    tally.check([type(module).__name__ for module in judge]
+                == ["Transformer", "Pooling", "Normalize"], "vectors are means of length 1")
+    with tempfile.TemporaryDirectory() as folder:
+        corpus, array = pathlib.Path(folder, "corpus.jsonl"), f"{folder}/vectors.npy"
+        corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+        for options, peer in (("--normalize",), judge), ((), plain):
+            attn("run", "-q", "-m", model, "-f", corpus, "--pool", "mean", "--stack", "-o", array,
+                 *options)
+            tally.near(peer.encode(texts), numpy.load(array), 1e-5,
+                       f"{' '.join(('vectors', *options))} of {len(texts)} sentences")
+
+
 def main():
     folder, name = sys.argv[1:]
     model = f"{folder}/{name}"
@@ -82,6 +105,7 @@ def main():
     oracle = Oracle(model)
     texts = [tokenizer(text)["input_ids"] for text in TEXTS]
     compare_sites(tally, {"safetensors": model}, (oracle, Oracle(model, torch.float32)), texts)
+    compare_vectors(tally, model, tokenizer)
     tally.close()
 
 

