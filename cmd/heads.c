@@ -39,7 +39,8 @@ struct own_options {
 static const struct option_row own_options[] = {
     STRING("score", 0, "LIST", OWN(score),
            "scores to compute, listed below: induction,copying,offset:-2, or all (default: "
-           "the first seven); NAME:texts measures on the texts, NAME:repeats on "
+           "the first seven, and with --source alignment and diagonal); NAME:texts measures on the "
+           "texts, NAME:repeats on "
            "repeated random tokens; (role): the table names the highest of these on the texts, if "
            "at least 0.5 and twice uniform attention; (label 0.5+): it names heads with at least "
            "0.5",
@@ -92,7 +93,7 @@ const struct command command_heads = {
     .options = own_options,
     .shared = {text_options, model_options, edit_options, output_options, terminal_options,
                figure_options, running_options},
-    .without = "source words precision view token-range verbose",
+    .without = "words precision view token-range verbose",
     .reads_texts = true,
 };
 
@@ -113,16 +114,20 @@ struct state {
 
 /* --- scores ----------------------------------------------------------------------------------- */
 
-/* Choose the usual scores, or `all` except "offset", which needs a number. Scores that read a file
- * are chosen if the file is given. */
-static int choose_rows(struct state *own, const struct options *options, bool all, struct err *err)
+/* Choose the usual scores, or `all` except "offset", which needs a number. Scores that read a file,
+ * or are of a source, are chosen if these are given. */
+static int choose_rows(struct state *own, const struct driver *driver, bool all, struct err *err)
 {
+    const struct options *options = driver->options;
+    bool has_source = options->input.source || driver->items.found & 1 << ITEM_SOURCE;
     for (size_t i = 0; i < score_row_count; i++) {
         const struct score_row *row = &score_rows[i];
         bool of_file = row->material == OF_PAIRS || row->material == OF_NEEDLES;
         bool has_file = row->material == OF_PAIRS ? options->heads.pairs : options->heads.needles;
-        bool wanted =
-            of_file ? has_file : row->usual || (all && !row->takes_offset && !row->is_named);
+        bool wanted = of_file ? has_file
+                      : row->of_source
+                          ? has_source
+                          : row->usual || (all && !row->takes_offset && !row->is_named);
         if (wanted && !score_choose(&own->scores, "--score", row->name, err))
             return -1;
     }
@@ -176,7 +181,7 @@ static int choose_scores(struct state *own, struct driver *driver, struct err *e
     return err_if(options_exclude(options, "map", "score", err) ||
                   (map && !(own->map = score_choose(&own->scores, "--map", map, err))) ||
                   (is_listed && choose_listed(own, list, &driver->kept, err)) ||
-                  (!map && !is_listed && choose_rows(own, options, list, err)) ||
+                  (!map && !is_listed && choose_rows(own, driver, list, err)) ||
                   (sort && !(own->sort = score_choose(&own->scores, "--sort", sort, err))) ||
                   check_materials(own, driver, err));
 }
@@ -534,12 +539,14 @@ static int run(void *state, const struct group *group, struct err *err)
         struct work *work = group->works[i];
         const struct tokenized *sentence = &work->pair.sentence;
         work->own = &sums[i];
-        texts[i] = (struct head_text){.ids = sentence->ids,
-                                      .count = sentence->count,
-                                      .number = work->index,
-                                      .sums = &sums[i],
-                                      .before = head_copies(sentence, arena, err),
-                                      .segments = sentence->segments};
+        texts[i] =
+            (struct head_text){.ids = sentence->ids,
+                               .count = sentence->count,
+                               .number = work->index,
+                               .sums = &sums[i],
+                               .before = head_copies(sentence, arena, err),
+                               .segments = sentence->segments,
+                               .source = work->pair.source.count ? &work->pair.source : NULL};
         if (!texts[i].before || head_sums_init(&sums[i], &own->survey, arena, err))
             return -1;
     }

@@ -66,7 +66,7 @@ struct edit_options {
 
 struct select_options {
     const char *show, *layer, *head, *query, *key, *mean, *pool;
-    bool words, hide_first, stats, normalize, stack;
+    bool words, hide_first, stats, normalize, stack, align;
 };
 
 struct output_options {

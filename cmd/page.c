@@ -231,7 +231,8 @@ static int measure_scores(struct sheet *scores, const struct page_source *source
     for (size_t i = 0; i < score_row_count; i++)
         if (score_rows[i].usual && !score_choose(&list, "--scores", score_rows[i].name, err))
             return -1;
-    if (head_survey_open(&survey, arena, err) || head_sums_init(&sums, &survey, arena, err) ||
+    if (model_check(&source->viewer->model, NEEDS_ONE_TEXT, err) ||
+        head_survey_open(&survey, arena, err) || head_sums_init(&sums, &survey, arena, err) ||
         head_survey_run_repeats(&survey, source->viewer, &sums, err) ||
         head_survey_run(&survey, source->viewer, OF_TEXTS, &text, 1, err) ||
         head_result_keep(&result, &survey, &sums, arena, err))

@@ -24,6 +24,9 @@ static const struct option_row own_options[] = {
          "one array for all texts, [texts, ...]: -o FILE.npy or FILE.safetensors, with the tokens "
          "and columns of each text in FILE.jsonl",
          .flags = OPTION_FIXED),
+    FLAG("align", 0, IN(select.align),
+         "encoder-decoders: instead, for each token of the text those of the source, by the mean "
+         "weight of the selected heads where they predict it"),
     {0},
 };
 
@@ -60,6 +63,8 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     struct output *output = &driver->output;
     (void)state;
     driver->begins_texts = select->words;
+    if (options_exclude(driver->options, "align", "show mean stats query key hide-first pool", err))
+        return -1;
     if (select->pool && format_is(output->format, "html"))
         return err_usage(err, "--pool: a page always shows all tokens: choose another format");
     if (!select->stack)
@@ -269,6 +274,6 @@ int run_command(const struct options *options, struct err *err)
     const struct select_options *select = &options->select;
     bool is_page = format_is(output.format, "html") && !output.to_folder && !select->query &&
                    !select->key && !(select->mean && strstr(select->mean, "texts")) &&
-                   !select->pool;
+                   !select->pool && !select->align;
     return is_page ? page_command(options, err) : driver_do(&run_task, options, err);
 }

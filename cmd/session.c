@@ -452,16 +452,20 @@ int request_make(struct request *request, struct session *session, const struct 
     const struct style_words *words = &session->options->looks.style;
     bool is_talk = words->preset && format->looks & LOOKS_CELLS && config->causal &&
                    !config->n_encoder_layer && !(words->tokens && *words->tokens == '0');
-    const char *show = options->show   ? options->show
-                       : options->pool ? site_name(site_of_logits(config))
-                                       : format_show(format, config->n_encoder_layer > 0);
+    const char *show = options->show    ? options->show
+                       : options->align ? "cross_weights"
+                       : options->pool  ? site_name(site_of_logits(config))
+                                        : format_show(format, config->n_encoder_layer > 0);
     size_t pool = 0;
     struct selection *selection = &request->selection;
     struct derivation *how = &request->derivation;
     *request = (struct request){
         .chosen = !format_is(format, "text") || options->show || options->layer || options->head ||
-                  options->query || options->pool,
-        .derivation = {.words = options->words,
+                  options->query || options->pool || options->align,
+        .derivation = {.mean_of_heads = options->align,
+                       .mean_of_layers = options->align,
+                       .align = options->align,
+                       .words = options->words,
                        .hide_first = is_talk || (options->hide_first && !format->can_show_all),
                        .normalize = options->normalize,
                        .stats = options->stats},
@@ -472,6 +476,9 @@ int request_make(struct request *request, struct session *session, const struct 
     how->pool = options->pool ? POOL_FIRST + (enum pooling)pool : POOL_NONE;
     if (how->normalize && !how->pool)
         return err_usage(err, "--normalize: expected --pool, which makes a vector of each text");
+    if (options->align && !config->n_encoder_layer)
+        return err_usage(err, "--align: expected an encoder-decoder, found '%s'",
+                         viewer->model.name);
     if (options->mean && derive_read_mean(how, options->mean, MEAN_AXES, err))
         return -1;
     const char *layer = options->layer; /* a mean over layers is over all by default */

@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "lens/mean.h"
+#include "model/sampler.h"
 
 /* The labels along an axis. */
 enum things { OF_QUERIES, OF_FIRST, OF_KEYS, OF_NUMBERS, OF_WORDS };
@@ -631,6 +632,65 @@ static int describe(struct report *report, struct arena *arena, struct err *err)
     return !frame || rows_finish(frame, &rows, "stats", "tensor") ? -1 : 0;
 }
 
+enum { ALIGNED_SHOWN = 3 }; /* keys of a token, for people */
+
+/* "dog 0.97  the 0.02": the first of a row. */
+static const char *aligned_words(const struct sheet *sheet, const struct likely *best,
+                                 struct arena *arena, struct err *err)
+{
+    struct buf text = {0};
+    for (size_t i = 0; i < ALIGNED_SHOWN && i < sheet->columns.size; i++)
+        buf_format(&text, "%s%s %.2f", i ? "  " : "", sheet->columns.labels[best[i].id].text,
+                   best[i].logprob);
+    return buf_keep(&text, arena, err);
+}
+
+static void add_aligned(struct frame_rows *rows, const struct sheet *sheet, size_t row,
+                        const struct label *label, const struct likely *best, bool for_people)
+{
+    size_t keys = for_people ? 1 : sheet->columns.size;
+    for (size_t i = 0; i < keys; i++, rows_next(rows)) {
+        size_t key = best[i].id;
+        rows_integer(rows, "token", COLUMN_KEY, axis_number(&sheet->rows, row) + 1);
+        rows_label(rows, "text", COLUMN_KEY, *label);
+        if (for_people) {
+            rows_text(rows, "source", 0, aligned_words(sheet, best, rows->arena, rows->err));
+            continue;
+        }
+        rows_integer(rows, "rank", COLUMN_KEY, (long long)i + 1);
+        rows_integer(rows, "source", 0, axis_number(&sheet->columns, key));
+        rows_label(rows, "source_text", 0, sheet->columns.labels[key]);
+        rows_float(rows, (struct column){"weight", .digits = 4}, best[i].logprob);
+    }
+}
+
+/* The token of a row is the next one, which it predicts; the last row has none. */
+static int align(struct report *report, struct arena *arena, struct err *err)
+{
+    const struct sheet sheet = kept_sheet(report, report->tensors, 0);
+    const struct tokenized *text = &report->sentence;
+    const struct label *labels = text->words ? text->word_labels : text->labels;
+    struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
+    struct likely *best = arena_alloc(arena, sheet.columns.size, sizeof *best, err);
+    if (!frames || !best)
+        return -1;
+    for (size_t i = 0; i < 2; i++) {
+        struct frame_rows rows = {
+            .most = sheet.rows.size * (i ? 1 : sheet.columns.size), .arena = arena, .err = err};
+        for (size_t row = 0; row + 1 < sheet.rows.size; row++) {
+            topk(best, sheet.columns.size, sheet.values + row * sheet.columns.size,
+                 sheet.columns.size, 0);
+            add_aligned(&rows, &sheet, row, &labels[row + 1], best, i);
+        }
+        if (rows_finish(&frames[i], &rows, "alignment", "token"))
+            return -1;
+        frames[i].flags = i ? COLUMN_TEXT_ONLY : COLUMN_DATA_ONLY;
+    }
+    report->frames = frames;
+    report->frame_count = 2;
+    return 0;
+}
+
 int derive_read_mean(struct derivation *how, const char *list, enum mean_axes axes, struct err *err)
 {
     static const char *const things[] = {"heads", "layers", "texts"};
@@ -692,7 +752,7 @@ int derive(struct report *report, const struct derivation *how, const struct tok
     if ((how->hide_first && hide_first(report, arena, err)) || select_cells(report, arena, err) ||
         (how->pool && pool_all(report, how, arena, err)))
         return -1;
-    return how->stats ? describe(report, arena, err) : 0;
+    return how->align ? align(report, arena, err) : how->stats ? describe(report, arena, err) : 0;
 }
 
 double derive_bytes(const struct derivation *how, double *bytes, size_t heads, size_t layers,

@@ -152,6 +152,7 @@ struct derivation {
     enum pooling pool;
     bool normalize; /* pooled rows have length 1 */
     bool stats;     /* add a table of the sheets: mean, variance, minimum and maximum */
+    bool align; /* add one of the first: for each token that its rows predict, its keys by weight */
 };
 
 /* Axes with means: texts; layers and texts; heads, layers and texts. */

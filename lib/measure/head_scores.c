@@ -23,8 +23,8 @@ static const double VERDICT_LEAST = 0.5;
 /* The attention of one query. */
 struct attention_row {
     const float *weights; /* [keys] on visible keys; NULL: uniform (first_token, at_...) */
-    size_t keys;
-    size_t query;           /* position in the text, at least 1 */
+    size_t keys, queries;
+    size_t query;           /* position in the text; of a text alone at least 1 */
     const uint32_t *ids;    /* [keys] token ids */
     long long bos, sep;     /* tokens at the beginning and end of texts; -1: none */
     long long offset;       /* of a key, relative to the query or to a copy of its token */
@@ -115,6 +115,22 @@ static double separator(const struct attention_row *row)
     return row->sep < 0 ? (double)NAN : sum;
 }
 
+/* The largest weight on a token of the source, without the one that ends it. */
+static double alignment(const struct attention_row *row)
+{
+    double most = 0;
+    for (size_t key = 0; key < row->keys; key++)
+        most = row->ids[key] == row->sep ? most : fmax(most, (double)row->weights[key]);
+    return most;
+}
+
+/* The weight on the token of the source that is as far along as the query. */
+static double diagonal(const struct attention_row *row)
+{
+    size_t steps = num_max(row->queries - 1, 1);
+    return weight_on(row, (2 * row->query * (row->keys - 1) + steps) / (2 * steps));
+}
+
 static double needle(const struct attention_row *row)
 {
     double sum = 0;
@@ -164,6 +180,10 @@ const struct score_row score_rows[] = {
     {"successor",
      "fraction of --pairs where the second word's logit is raised most among the words of the file",
      "successor", "succ.", "successor", OF_PAIRS},
+    {"alignment", "cross-attention: largest weight on a source token, without the one that ends it",
+     "alignment", "align", NULL, OF_TEXTS, alignment, .of_source = true},
+    {"diagonal", "cross-attention: weight on the source token at the same relative position",
+     "diagonal", "diag.", NULL, OF_TEXTS, diagonal, .of_source = true},
     {"needle", "weight from the last token to the needle", "needle", "ndl.", "retrieval",
      OF_NEEDLES, needle},
     {"needle-top", "fraction of texts where the key with the largest weight is in the needle",
@@ -229,9 +249,13 @@ static bool has_argument(const struct score *score)
 
 /* --- survey ----------------------------------------------------------------------------------- */
 
+/* Random tokens have no source: scores of an encoder-decoder are of texts. */
 static enum score_material material_of(const struct head_survey *survey, const struct score *score)
 {
-    return score->material == OF_TEXTS && !survey->on_texts ? OF_REPEATS : score->material;
+    bool on_rows = score->material == OF_TEXTS || score->material == OF_REPEATS;
+    return survey->viewer->model.config.cross && on_rows      ? OF_TEXTS
+           : score->material == OF_TEXTS && !survey->on_texts ? OF_REPEATS
+                                                              : score->material;
 }
 
 bool head_survey_needs(const struct head_survey *survey, enum score_material material)
@@ -245,11 +269,29 @@ bool head_survey_needs(const struct head_survey *survey, enum score_material mat
 int head_survey_open(struct head_survey *survey, struct arena *arena, struct err *err)
 {
     const struct config *config = &survey->viewer->model.config;
+    const char *name = survey->viewer->model.name;
     survey->heads = config->n_layer * config->n_head;
     survey->selection =
         (struct selection){.sites = SITE_SET(SITE_WEIGHTS), .head_count = config->n_head};
-    return err_if(model_check(&survey->viewer->model, NEEDS_ONE_TEXT, err) ||
-                  selection_layers(&survey->selection, NULL, config, arena, err));
+    for (size_t i = 0; i < survey->scores->count; i++) {
+        const struct score *score = &survey->scores->items[i];
+        if (config->n_encoder_layer && has_argument(score) && score->material == OF_REPEATS)
+            return err_usage(err,
+                             "score %s: expected a score of texts, since random tokens have no "
+                             "source: leave out ':repeats'",
+                             score->name);
+        if (score->row->of_source && !config->n_encoder_layer)
+            return err_unsupported(err, "score %s: expected an encoder-decoder, found '%s'",
+                                   score->name, name);
+        if (score->row->of_source)
+            site_set_add(&survey->selection.sites, SITE_OF(PART_CROSS, SITE_WEIGHTS));
+    }
+    if (config->n_encoder_layer && head_survey_needs(survey, OF_TEXTS) && !survey->on_texts)
+        return err_usage(
+            err, "expected a text and --source for the encoder-decoder '%s', found none", name);
+    return err_if(
+        (!config->n_encoder_layer && model_check(&survey->viewer->model, NEEDS_ONE_TEXT, err)) ||
+        selection_layers(&survey->selection, NULL, config, arena, err));
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */
@@ -338,6 +380,7 @@ struct count {
     size_t text_count;
     bool random;     /* run random tokens instead of the texts */
     int layer;       /* of the held values; -1: none */
+    bool of_source;  /* they are of cross-attention */
     double **values; /* [text] [score, head, query], those of roles last; NaN: no value */
 };
 
@@ -347,28 +390,34 @@ static bool find_measured(const struct count *count, size_t index, struct score 
     const struct score_list *scores = count->survey->scores;
     if (index < scores->count) {
         *score = scores->items[index];
-        return material_of(count->survey, score) == count->material;
+        return material_of(count->survey, score) == count->material &&
+               score->row->of_source == count->of_source;
     }
     const struct score_row *role = &score_rows[index - scores->count];
     *score = (struct score){role, .offset = role->offset};
-    return !count->random && count->material == role_material(count->survey);
+    return !count->random && !count->of_source && count->material == role_material(count->survey);
 }
 
-/* The first query that is measured: the second; with a needle only the last. */
-static size_t first_query(const struct head_text *text)
+/* The first query that is measured: the second, of cross-attention the first; with a needle only
+ * the last. */
+static size_t first_query(const struct count *count, const struct head_text *text)
 {
-    return text->marked ? text->count - 1 : 1;
+    return text->marked ? text->count - 1 : !count->of_source;
 }
 
 /* `weights` NULL: uniform attention. */
 static double measure(const struct count *count, const struct head_text *text,
                       const struct score *score, size_t query, const float *weights)
 {
+    const struct tokenized *source = count->of_source ? text->source : NULL;
     return score->row->measure(&(struct attention_row){
         .weights = weights,
-        .keys = count->survey->viewer->model.config.causal ? query + 1 : text->count,
+        .keys = source                                       ? source->count
+                : count->survey->viewer->model.config.causal ? query + 1
+                                                             : text->count,
+        .queries = text->count,
         .query = query,
-        .ids = text->ids,
+        .ids = source ? source->ids : text->ids,
         .bos = count->survey->bos,
         .sep = count->survey->sep,
         .offset = score->offset,
@@ -384,7 +433,8 @@ static void measure_row(void *context, const struct attention_map_row *seen)
     const struct head_text *text = &count->texts[seen->text];
     size_t heads = survey->viewer->model.config.n_head;
     struct score score;
-    for (size_t i = 0; i < survey->scores->count + ROLES && seen->query >= first_query(text); i++)
+    for (size_t i = 0; i < survey->scores->count + ROLES && seen->query >= first_query(count, text);
+         i++)
         if (find_measured(count, i, &score))
             count->values[seen->text][(i * heads + seen->head) * text->count + seen->query] =
                 measure(count, text, &score, seen->query, seen->values);
@@ -412,11 +462,11 @@ static void add_values(const struct count *count, size_t index)
                              : count->random ? text->sums->random + index * survey->heads
                                              : text->sums->found + index * survey->heads;
         for (size_t i = 0; i < heads; i++)
-            for (size_t query = first_query(text); query < text->count; query++)
+            for (size_t query = first_query(count, text); query < text->count; query++)
                 add_value(&means[(size_t)count->layer * heads + i],
                           count->values[t][(index * heads + i) * text->count + query]);
-        for (size_t query = first_query(text); is_role && !count->layer && query < text->count;
-             query++)
+        for (size_t query = first_query(count, text);
+             is_role && !count->layer && query < text->count; query++)
             add_value(&text->sums->uniform[role], measure(count, text, &score, query, NULL));
     }
 }
@@ -431,9 +481,11 @@ static int take_rows(void *context, struct attention_map_room *room, struct err 
 {
     struct count *count = context;
     (void)err;
-    if (count->layer != room->layer)
+    bool of_source = site_part(room->site) == PART_CROSS;
+    if (count->layer != room->layer || count->of_source != of_source)
         add_all(count);
     count->layer = room->layer;
+    count->of_source = of_source;
     room->take = measure_row;
     return 0;
 }
@@ -463,6 +515,10 @@ static int run(struct count *count, struct viewer *viewer, struct arena *arena, 
         const struct head_text *text = &count->texts[i];
         items[i] =
             (struct text){.ids = text->ids, .count = text->count, .segments = text->segments};
+        if (text->source) {
+            items[i].source_ids = text->source->ids;
+            items[i].source_count = text->source->count;
+        }
         if ((count->random && !(items[i].ids = random_ids(count, text, arena, err))) ||
             !(count->values[i] = arena_room(arena, text->count, measured * sizeof(double), err)))
             return -1;
@@ -480,7 +536,7 @@ int head_survey_run(const struct head_survey *survey, struct viewer *viewer,
     struct arena arena = {0};
     int failed = 0;
     for (int random = 0; random <= survey->with_baseline && !failed; random++) {
-        struct count pass = {survey, material, texts, count, random, -1, NULL};
+        struct count pass = {survey, material, texts, count, random, -1, false, NULL};
         failed = run(&pass, viewer, &arena, err);
         arena_clear(&arena);
     }

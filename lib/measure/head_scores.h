@@ -33,6 +33,7 @@ struct score_row {
     const char *unit;                                /* NULL: a fraction */
     bool usual;                                      /* included by default */
     bool is_named;                                   /* not included in `all` */
+    bool of_source; /* of cross-attention, whose keys are the source's tokens */
     bool takes_offset;
     long long offset; /* argument of `measure` */
 };
@@ -83,7 +84,7 @@ struct head_survey {
     bool on_texts;              /* texts were given */
     bool with_baseline;         /* also measure on random input */
     bool lacks_logits;          /* scores on words and pairs are missing */
-    struct selection selection; /* attention weights of every head */
+    struct selection selection; /* attention weights of every head, with a source of both kinds */
     size_t heads;               /* over all layers */
 };
 
@@ -102,7 +103,8 @@ struct head_text {
     size_t number;          /* among texts of this material */
     struct head_sums *sums; /* receives the results */
     const uint32_t *before; /* [count] head_copies, for roles; NULL: copies have the same id */
-    const unsigned char *segments; /* [count] of a pair; NULL: all 0 */
+    const unsigned char *segments;  /* [count] of a pair; NULL: all 0 */
+    const struct tokenized *source; /* of an encoder; NULL: none */
 };
 
 #define HEAD_NO_COPY UINT32_MAX
@@ -111,7 +113,8 @@ struct head_text {
  * HEAD_NO_COPY; NULL with `err`. */
 const uint32_t *head_copies(const struct tokenized *text, struct arena *arena, struct err *err);
 
-/* Refuse, as not supported, models that read a second text. */
+/* Refuse, as not supported, a single layer that reads a second text, and scores of cross-attention
+ * in a model without it; as usage, an encoder-decoder without texts. */
 int head_survey_open(struct head_survey *survey, struct arena *arena, struct err *err);
 
 bool head_survey_needs(const struct head_survey *survey, enum score_material material);
