@@ -237,6 +237,8 @@ static void tell_model(struct info *info, const struct model *model)
     tell_number(info, c->n_encoder_layer ? "encoder layers" : NULL, "n_encoder_layer",
                 c->n_encoder_layer);
     tell_number(info, "heads", "n_head", c->n_head);
+    if (c->n_encoder_head)
+        tell_number(info, "encoder heads", "n_encoder_head", c->n_encoder_head);
     tell_number(info, c->n_kv_head != c->n_head ? "KV heads" : NULL, "n_kv_head", c->n_kv_head);
     tell_number(info, c->d_v != c->d_k ? "key size" : "head size", "d_k", c->d_k);
     tell_number(info, c->d_v != c->d_k ? "value size" : NULL, "d_v", c->d_v);
@@ -245,6 +247,8 @@ static void tell_model(struct info *info, const struct model *model)
         tell_number(info, "output size", "d_out", c->d_out);
     tell_number(info, NULL, "n_inner", c->n_inner);
     tell_number(info, "vocabulary", "vocab_size", c->vocab_size);
+    if (c->n_encoder_vocab)
+        tell_number(info, "encoder vocabulary", "n_encoder_vocab", c->n_encoder_vocab);
     tell_number(info, c->n_positions ? "context" : NULL, "n_positions", c->n_positions);
     tell_number(info, NULL, "causal", c->causal);
     tell_number(info, NULL, "cross", c->cross);

@@ -93,6 +93,11 @@ static int read_explain(struct page_source *source, struct arena *arena, struct 
     const struct config *config = &source->viewer->model.config;
     const char *list = source->options->page.explain;
     size_t count = layers_of(config) * config->n_head;
+    if (config->n_encoder_head)
+        return err_unsupported(err,
+                               "a page: expected as many heads in the encoder, %zu, as in the "
+                               "decoder, %zu",
+                               config->n_encoder_head, config->n_head);
     source->usual = !list;
     if (list && strcmp(list, "all") == 0)
         return 0;

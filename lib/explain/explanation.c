@@ -57,11 +57,13 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
                     : request->layer + 1 == config->n_layer ? SITE_LN_F
                                                             : SITE_RESID_POST;
     size_t *numbers = arena_alloc(arena, 4, sizeof *numbers, err);
+    struct config *own = arena_alloc(arena, 1, sizeof *own, err);
     assert(request->layer < (in_encoder ? config->n_encoder_layer : config->n_layer));
-    assert(request->head < config->n_head);
-    if (!numbers)
+    if (!numbers || !own)
         return -1;
     *trace = (struct trace){.part = request->part, .layer = request->layer, .head = request->head};
+    trace->config = config_of_stack(config, in_encoder, own);
+    assert(request->head < trace->config->n_head);
     trace->count =
         layer_read(trace->list, config, in_encoder ? PART_SOURCE : PART_SENTENCE, request->layer);
     trace->rule = trace->list;
@@ -210,7 +212,7 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
     if (!tokens || !positions)
         return -1;
     for (size_t i = 0; i < text->count; i++)
-        weights_embed_token(weights, tokens + i * width, text->tokens[i].id);
+        weights_embed_token(weights, (int)trace->part, tokens + i * width, text->tokens[i].id);
     trace->tokens = tokens;
     if (config->n_word) {
         trace->word_rows = tokens;
@@ -261,12 +263,11 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
                        err))
         return -1;
     trace->report = report;
-    trace->config = config;
     trace->weights = block.self;
     trace->mlp = block.mlp;
     trace->has_norms = !mechanism_lacks(&config->mechanism, PART_NORM);
     trace->viewer = viewer;
-    trace->group = config_kv_head(config, request->head);
+    trace->group = config_kv_head(trace->config, request->head);
     trace->bias = score_head_bias(&trace->rule->score, biases, request->head);
     if (!mechanism_lacks(&config->mechanism, PART_POSITIONS))
         trace->rotary = trace->rule->head.rotary;

@@ -90,6 +90,8 @@ static struct edit_axis layer_axis(struct reader *reader)
 
 static size_t heads_of_site(const struct config *config, enum site site)
 {
+    struct config own;
+    config = config_of_stack(config, site_part(site) == PART_SOURCE, &own);
     return site_row(site)->axes == AXES_GROUP_TOKEN_DIM ? config->n_kv_head : config->n_head;
 }
 
@@ -340,7 +342,8 @@ static int read_words(struct reader *reader, const char *text)
 static int read_heads(struct reader *reader, struct piece piece)
 {
     const struct edit_axis layers = layer_axis(reader);
-    const struct edit_axis heads = {"head", reader->config->n_head, &reader->edit.heads};
+    const struct edit_axis heads = {"head", heads_of_site(reader->config, reader->edit.site),
+                                    &reader->edit.heads};
     const char *end = piece.at + piece.size;
     const char *dot = memchr(piece.at, '.', piece.size);
     if (add_range(reader, &layers,

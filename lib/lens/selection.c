@@ -212,9 +212,13 @@ int selection_layers(struct selection *selection, const char *list, const struct
 int selection_heads(struct selection *selection, const char *list, const struct config *config,
                     struct arena *arena, struct err *err)
 {
-    struct range range = {"--head", "model", "head", config->n_head};
+    struct range range = {"--head", "model", "head", config_most_heads(config)};
     selection->heads = NULL;
-    selection->head_count = config->n_head;
+    selection->head_count = range.count;
+    if (is_in_stack(selection, false))
+        range.count = config->n_head;
+    if (config->n_encoder_head && is_in_stack(selection, true))
+        range.count = num_min(range.count, config->n_encoder_head);
     if (!list || strcmp(list, "all") == 0)
         return 0;
     return parse_list(list, &range, &selection->heads, &selection->head_count, arena, err);

@@ -130,7 +130,7 @@ void viewer_release_shared(struct viewer *shared)
 int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struct input *input,
                 const struct input *source, struct arena *arena, struct err *err)
 {
-    struct config config = viewer->model.config;
+    struct config config = viewer->model.config, own;
     struct token_limits limits = {viewer->tokenizer, &config, viewer->why};
     if (viewer->reads_any_length)
         config.n_positions = 0;
@@ -139,6 +139,7 @@ int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struc
         return err_prefix(err, "'%s'", viewer->model.name);
     if (input && tokenized_make(&pair->sentence, input, &limits, arena, err))
         return -1;
+    limits.config = config_of_stack(&config, true, &own);
     if (source && tokenized_make(&pair->source, source, &limits, arena, err))
         return err_prefix(err, "source");
     return 0;
@@ -172,19 +173,22 @@ int viewer_run(struct viewer *viewer, const struct selection *selection,
 int capture_init(struct capture *capture, const struct selection *selection,
                  const struct config *config, size_t texts, struct arena *arena, struct err *err)
 {
-    size_t *all = arena_alloc(arena, config->n_head, sizeof *all, err);
-    size_t *keys = arena_alloc(arena, config->n_head, sizeof *keys, err);
-    *capture = (struct capture){
-        .selection = selection, .shared_by = config_shared_by(config), .arena = arena};
+    size_t heads = config_most_heads(config);
+    size_t *all = arena_alloc(arena, heads, sizeof *all, err);
+    size_t *keys = arena_alloc(arena, heads, sizeof *keys, err);
+    *capture = (struct capture){.selection = selection,
+                                .config = config,
+                                .shared_by = config_shared_by(config),
+                                .arena = arena};
     capture->lists = arena_alloc(arena, texts, sizeof *capture->lists, err);
     if (!all || !keys || !capture->lists)
         return -1;
     for (enum site site = 0; site != SITE_END; site = site_next(site))
         if (site_set_has(selection->sites, site))
             capture->room += selection_layers_of(selection, site).count;
-    for (size_t i = 0; i < config->n_head; i++)
+    for (size_t i = 0; i < heads; i++)
         all[i] = i;
-    capture->all = capture->queries = (struct capture_heads){all, config->n_head};
+    capture->all = capture->queries = (struct capture_heads){all, heads};
     if (selection->heads)
         capture->queries = (struct capture_heads){selection->heads, selection->head_count};
     for (size_t i = 0; i < capture->queries.count; i++) {
@@ -203,7 +207,8 @@ int capture_init(struct capture *capture, const struct selection *selection,
 }
 
 /* Append a tensor of this shape, reduced to the selected heads and queries, to the list of a text;
- * allocates its values if `has_values`. Returns NULL with `err`. */
+ * allocates its values if `has_values`. Returns NULL with `err`. (An encoder may lack heads that
+ * are selected.) */
 static struct kept *add_item(struct capture *capture, size_t text, struct kept item,
                              bool has_values, struct err *err)
 {
@@ -219,6 +224,11 @@ static struct kept *add_item(struct capture *capture, size_t text, struct kept i
             heads = &capture->all;
         item.heads = heads->items;
         item.shape[0] = heads->count;
+        struct config own;
+        size_t most =
+            config_of_stack(capture->config, site_part(item.site) == PART_SOURCE, &own)->n_head;
+        while (item.shape[0] && item.heads[item.shape[0] - 1] >= most)
+            item.shape[0]--;
     }
     if (capture->selection->queries && selection_is_of_queries(capture->selection, item.site)) {
         size_t *rows = &item.shape[item.rank - 2];
@@ -630,8 +640,8 @@ static double site_floats(const struct viewer *viewer, const struct selection *s
     const struct config *config = &viewer->model.config;
     size_t tokens = pair->sentence.count, count = 0;
     bool whole = all || !selection->heads || site_set_has(selection->whole, site);
-    if (!site_size(&count, config, site, whole ? config->n_head : selection->head_count, tokens,
-                   pair->source.count))
+    if (!site_size(&count, config, site, whole ? config_most_heads(config) : selection->head_count,
+                   tokens, pair->source.count))
         return (double)INFINITY;
     if (site == SITE_LOGITS && selection->last_logits && !selection->queries)
         return (double)config->vocab_size;

@@ -174,6 +174,7 @@ struct capture_heads {
 
 struct capture {
     const struct selection *selection;
+    const struct config *config;
     struct kept_list *lists;                 /* [text] */
     size_t room;                             /* capacity of each list */
     struct capture_heads queries, keys, all; /* selected query heads, their key/value heads, and all

@@ -464,7 +464,7 @@ static int begin_back(struct way *way, const uint32_t *ids, const unsigned char 
     struct norm norm;
     if (!token || !place || !x || edits_back(way, way->u, SITE_EMBEDDING, 0))
         return -1;
-    weights_embed_token(way->weights, token, ids[way->position]);
+    weights_embed_token(way->weights, PART_SENTENCE, token, ids[way->position]);
     scale_row(token, token, width, c->embedding_scale);
     weights_add_position(way->weights, PART_SENTENCE, place, place_of(way, ids));
     weights_add_segment(way->weights, place, segments ? segments[way->position] : 0);

@@ -77,7 +77,8 @@ static int embed(struct circuit *circuit)
     if (!tokens.data)
         return -1;
     for (size_t i = 0; i < words->count; i++)
-        weights_embed_token(circuit->weights, tokens.data + i * tokens.stride, words->from[i]);
+        weights_embed_token(circuit->weights, PART_SENTENCE, tokens.data + i * tokens.stride,
+                            words->from[i]);
     scale_row(tokens.data, tokens.data, tokens.rows * tokens.columns, c->embedding_scale);
     if (c->n_word) {
         stream = new_matrix(arena, words->count, c->n_embd, circuit->err);

@@ -39,14 +39,15 @@ static bool measure(struct attention_size *size, size_t *bytes,
 
 size_t attention_bytes(const struct config *config, size_t queries, size_t keys)
 {
-    struct attention_problem problem = {
-        .config = config, .queries = queries, .keys = keys, .fresh_keys = keys};
+    struct attention_problem problem = {.queries = queries, .keys = keys, .fresh_keys = keys};
     enum site_part last = config->n_encoder_layer ? PART_CROSS : PART_SENTENCE;
     size_t all = 0;
     for (enum site_part part = PART_SENTENCE; part <= last; part++) { /* one for each part */
         struct attention_size size;
         size_t bytes = 0;
-        problem.rule = score_rule_read(config, part, 0);
+        struct config own;
+        problem.config = config_of_stack(config, part == PART_SOURCE, &own);
+        problem.rule = score_rule_read(problem.config, part, 0);
         if (!measure(&size, &bytes, &problem) || !num_add(&all, all, bytes))
             return SIZE_MAX;
     }

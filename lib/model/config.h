@@ -124,6 +124,8 @@ struct config {
     size_t n_inner;         /* hidden channels of the MLP */
     enum activation activation;
     size_t n_encoder_inner; /* of the encoder; 0: the same */
+    size_t n_encoder_head;  /* 0: as many as the decoder has */
+    size_t n_encoder_vocab; /* rows of its own table of tokens; 0: it has that of the decoder */
     bool xielu;             /* instead: xIELU, which has parameters in each layer */
     float embedding_scale;  /* factor of token embeddings */
     bool sinusoids;         /* sinusoidal positions; else learned ones, if any */
@@ -183,7 +185,13 @@ struct config {
 int config_open(struct config *config, const struct folder *folder, struct err *err);
 int config_parse(struct config *config, const char *text, size_t size, struct err *err);
 
-/* The number of all layers. A layer's index counts those of the decoder, then the encoder's. */
+/* The config of a stack: that of an encoder whose sizes differ has them, and is made in `room`. */
+const struct config *config_of_stack(const struct config *config, bool of_encoder,
+                                     struct config *room);
+
+/* The most heads of a layer; the number of all layers. A layer's index counts those of the decoder,
+ * then the encoder's. */
+size_t config_most_heads(const struct config *config);
 size_t config_layers(const struct config *config);
 
 /* The number of query heads that share a key/value head; the key/value head of a query head. */
@@ -213,12 +221,6 @@ static inline bool config_adds_positions(const struct config *config)
     bool biased = config->score_bias != NO_BIAS &&
                   (config->score_bias != BIAS_BUCKETS || !config->n_positions);
     return !config_rotates(config) && !biased;
-}
-
-/* Hidden channels of the MLPs of a stack. */
-static inline size_t config_inner(const struct config *config, bool of_encoder)
-{
-    return of_encoder && config->n_encoder_inner ? config->n_encoder_inner : config->n_inner;
 }
 
 /* Channels of token embeddings and of the input of the unembedding. */

@@ -45,7 +45,12 @@ static bool sublayer_has_other(const struct sublayer *s)
           FEATURE(c->n_encoder_layer > 0, "an encoder", RUN | EXPLAIN | CIRCUITS)) \
     FIELD(n_head, NONE) FIELD(n_kv_head, NONE) FIELD(d_k, NONE) FIELD(d_v, NONE) \
     FIELD(d_out, NONE) FIELD(n_inner, NONE) \
-    FIELD(activation, NONE) FIELD(n_encoder_inner, NONE) FIELD(xielu, NONE) \
+    FIELD(activation, NONE) FIELD(n_encoder_inner, NONE) \
+    FIELD(n_encoder_head, \
+          FEATURE(c->n_encoder_head, "an encoder with other heads", RUN | EXPLAIN)) \
+    FIELD(n_encoder_vocab, \
+          FEATURE(c->n_encoder_vocab, "an encoder with another vocabulary", RUN | EXPLAIN)) \
+    FIELD(xielu, NONE) \
     FIELD(embedding_scale, NONE) \
     FIELD(sinusoids, NONE) FIELD(sines, NONE) FIELD(epsilon, NONE) FIELD(style, NONE) \
     FIELD(final_norm, NONE) \

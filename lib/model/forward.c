@@ -71,6 +71,8 @@ static int check_text(const struct config *config, const struct text *text, stru
                    : 0;
     if (!text->source_ids)
         return err_usage(err, "expected a second text (--source): the model has cross-attention");
+    struct config own;
+    config = config_of_stack(config, true, &own);
     return batch_check_ids(config, text->source_ids, text->source_count, 0, err)
                ? err_prefix(err, "source")
                : 0;
@@ -194,7 +196,7 @@ static enum pass_state embed(struct pass *pass)
     for (size_t s = 0; s < batch->count; s++)
         for (size_t i = 0; i < batch->queries[s].count; i++) {
             float *row = tokens.data + (batch->queries[s].first + i) * tokens.stride;
-            weights_embed_token(pass->weights, row, batch->texts[s].ids[i]);
+            weights_embed_token(pass->weights, (int)pass->part, row, batch->texts[s].ids[i]);
             scale_row(row, row, tokens.columns, rule->scale);
         }
     if (rule->project == PROJECT_TOKENS)
@@ -302,7 +304,7 @@ static enum pass_state project(struct pass *pass, const struct head_rule *rule, 
     struct span heads = pass_heads(pass, site, layer);
     bool needed =
         is_needed(pass, site, layer) || (site != SITE_V && pass_watches(pass, before, layer));
-    if (rule->by != HEADS_PROJECTED || !y.rows || !needed)
+    if (rule->by != HEADS_PROJECTED || !y.rows || !heads.count || !needed)
         return PASS_ON;
     PASS_TRY(fetch(pass, site == SITE_Q ? SLOT_Q : site == SITE_K ? SLOT_K : SLOT_V, layer, &w));
     if (rule->norm.whole && site != SITE_V)
@@ -732,11 +734,13 @@ static bool needs_sources(const struct pass *pass)
 static enum pass_state encode(struct pass *pass)
 {
     struct pass sources = *pass;
+    struct config own;
     struct batch batch;
     if (!needs_sources(pass))
         return PASS_ON;
     sources.batch = &batch;
     sources.part = PART_SOURCE;
+    sources.config = config_of_stack(pass->config, true, &own);
     sources.layers = pass->config->n_encoder_layer;
     sources.first_layer = pass->config->n_layer;
     sources.scratch = (struct scratch){0};

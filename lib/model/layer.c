@@ -115,8 +115,10 @@ static struct sublayer read_sublayer(const struct config *c, enum sublayer_kind 
 size_t layer_read(struct sublayer list[SUBLAYERS_MAX], const struct config *config,
                   enum site_part stack, size_t layer)
 {
+    struct config own;
     size_t count = 0;
     bool looks_back = stack == PART_SENTENCE && config->n_encoder_layer;
+    config = config_of_stack(config, stack == PART_SOURCE, &own);
     enum sublayer_kind kind = config_is_cross(config) ? SUBLAYER_ATTEND_SOURCE : SUBLAYER_ATTEND;
     list[count++] = read_sublayer(config, kind, stack, layer);
     if (looks_back)
@@ -135,15 +137,14 @@ size_t layer_read(struct sublayer list[SUBLAYERS_MAX], const struct config *conf
     }
     list[count] = read_sublayer(config, SUBLAYER_MLP, stack, layer);
     size_t chosen = stack == PART_SENTENCE ? config_chosen(config, layer) : 0;
-    list[count].mlp = (struct mlp_rule){
-        .activation = config->activation,
-        .gated = config->gated,
-        .xielu = config->xielu,
-        .clamp = config->clamp,
-        .up_offset = config->up_offset,
-        .inner = chosen ? config->mixture.inner : config_inner(config, stack == PART_SOURCE),
-        .mixture = chosen ? &config->mixture : NULL,
-        .chosen = chosen};
+    list[count].mlp = (struct mlp_rule){.activation = config->activation,
+                                        .gated = config->gated,
+                                        .xielu = config->xielu,
+                                        .clamp = config->clamp,
+                                        .up_offset = config->up_offset,
+                                        .inner = chosen ? config->mixture.inner : config->n_inner,
+                                        .mixture = chosen ? &config->mixture : NULL,
+                                        .chosen = chosen};
     return count + 1;
 }
 
@@ -198,7 +199,9 @@ static struct unembed_rule read_end(const struct config *c)
 
 struct stack stack_read(const struct config *c, enum site_part part)
 {
+    struct config own;
     bool of_text = part == PART_SENTENCE;
+    c = config_of_stack(c, part == PART_SOURCE, &own);
     bool positions = c->style != STYLE_BARE && config_adds_positions(c);
     struct stack stack = {
         .part = part,

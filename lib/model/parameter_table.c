@@ -79,6 +79,8 @@ enum axis {
 
 static size_t axis_size(enum axis axis, const struct config *c, int part)
 {
+    struct config own;
+    c = config_of_stack(c, part == PART_SOURCE, &own);
     bool whole = c->head_norm.whole;
     const struct mixture *m = &c->mixture;
     const size_t sizes[] = {
@@ -100,7 +102,7 @@ static size_t axis_size(enum axis axis, const struct config *c, int part)
         [AXIS_K_NORM] = (whole ? c->n_kv_head : 1) * c->d_k,
         [AXIS_Q_OWN] = c->head_norm.own ? c->n_head : 0,
         [AXIS_K_OWN] = c->head_norm.own ? c->n_kv_head : 0,
-        [AXIS_HIDDEN] = config_inner(c, part == PART_SOURCE),
+        [AXIS_HIDDEN] = c->n_inner,
         [AXIS_BUCKETS] = c->bias_by_layer ? 0 : c->bias_buckets,
         [AXIS_LAYER_BUCKETS] = c->bias_by_layer ? c->bias_buckets : 0,
         [AXIS_HEADS] = c->n_head,
@@ -186,6 +188,7 @@ static bool is_of_part(struct slot slot, const struct config *c)
                (slot.part == PART_SENTENCE ||
                 (slot.part == PART_SOURCE &&
                  ((slot.id | 1) == SLOT_FINAL_NORM_BIAS || slot.id == SLOT_BIASES ||
+                  (slot.id == SLOT_TOKENS && c->n_encoder_vocab) ||
                   (c->own_tables &&
                    (slot.id == SLOT_POSITIONS || (slot.id | 1) == SLOT_EMBED_NORM_BIAS)))));
     return slot.layer >= 0 && (size_t)slot.layer < layers &&

@@ -115,11 +115,8 @@ int pass_memory_take(struct pass *pass, bool stream_alone)
 {
     const struct batch *batch = pass->batch;
     struct buffer list[BUFFERS_MAX];
-    size_t count =
-        list_buffers(list, &pass->scratch, pass->config, batch->tokens, batch->key_tokens,
-                     pass->part == PART_SOURCE && pass->config->n_encoder_inner
-                         ? pass->config->n_encoder_inner
-                         : config_widest_mlp(pass->config));
+    size_t count = list_buffers(list, &pass->scratch, pass->config, batch->tokens,
+                                batch->key_tokens, config_widest_mlp(pass->config));
     return take_buffers(pass, list, stream_alone ? 1 : count);
 }
 
@@ -274,13 +271,13 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
     const struct watch *watch = pass->tap->watch;
     bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
     size_t heads = pass_heads_of(pass, site);
-    size_t group = pass->config->n_head / heads;
+    size_t group = pass->config->n_head / heads; /* an encoder may have fewer heads than chosen */
     if (watch->head_count == 0 || pass_goes_to(pass, SITE_ATTN_OUT, layer) ||
         (of_keys && pass->batch->cached))
         return (struct span){0, heads};
-    size_t first = watch->first_head / group;
-    size_t last = (watch->first_head + watch->head_count - 1) / group;
-    return (struct span){first, last + 1 - first};
+    size_t first = num_min(watch->first_head / group, heads);
+    size_t end = num_min((watch->first_head + watch->head_count - 1) / group + 1, heads);
+    return (struct span){first, end - first};
 }
 
 struct span pass_logit_rows(const struct pass *pass, size_t text)

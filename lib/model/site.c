@@ -273,7 +273,7 @@ static size_t channels(const struct config *c, enum site site)
 {
     enum site id = site_id(site);
     if (id == SITE_MLP_ACT || id == SITE_MLP_GATE || id == SITE_MLP_UP)
-        return config_inner(c, site_part(site) == PART_SOURCE);
+        return c->n_inner;
     if (id == SITE_DISCRIMINATOR)
         return 1;
     return id == SITE_TRANSFORM    ? config_word_width(c)
@@ -286,6 +286,9 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
 {
     enum site id = site_id(site);
     enum site_part part = site_part(site);
+    struct config own;
+    config = config_of_stack(config, part == PART_SOURCE, &own);
+    heads = num_min(heads, config->n_head);
     bool at_itself = config->n_encoder_layer && part == PART_SENTENCE;
     size_t queries = part == PART_SOURCE ? source : tokens;
     size_t keys = at_itself || !config->cross ? tokens : source;

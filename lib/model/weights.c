@@ -515,9 +515,10 @@ int weights_argmax(struct weights *weights, struct machine *machine, struct argm
     return 0;
 }
 
-void weights_embed_token(const struct weights *weights, float *y, uint32_t id)
+void weights_embed_token(const struct weights *weights, int part, float *y, uint32_t id)
 {
-    const struct parameter *p = parameter_at(weights, slot_of_text(SLOT_TOKENS));
+    const struct parameter *p = parameter_at(weights, slot_of_end(part, SLOT_TOKENS));
+    p = p ? p : parameter_at(weights, slot_of_text(SLOT_TOKENS));
     const struct safetensors_entry *wte = p->found.entry;
     dtype_to_float(y, safetensors_row(wte, id), wte->dtype, wte->shape[1]);
 }

@@ -129,7 +129,7 @@ static void embed_block(const struct row_operation *block)
     struct matrix y = block->y;
     for (size_t i = 0; i < y.rows; i++) {
         float *row = y.data + i * y.stride;
-        weights_embed_token(&step->model, row, step->batch->ids[block->first + i]);
+        weights_embed_token(&step->model, PART_SENTENCE, row, step->batch->ids[block->first + i]);
         scale_row(row, row, y.columns, step->config->embedding_scale);
         weights_add_position(&step->model, PART_SENTENCE, row,
                              (block->first + i) % step->plan.tokens);

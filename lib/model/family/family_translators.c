@@ -63,6 +63,10 @@ static const struct family_names bart_names = TRANSLATOR_NAMES(
     CROSS("encoder_attn.v_proj", SLOT_V), CROSS("encoder_attn.out_proj", SLOT_O),
     {"final_layer_norm", {SLOT_NORM_2}}, {"fc1", {SLOT_UP}}, {"fc2", {SLOT_DOWN}});
 
+static const struct family_names bart_apart_names =
+    TRANSLATOR_NAMES("model.", "layers.", &bart_names, {"decoder.embed_tokens", {SLOT_TOKENS}},
+                     SOURCE("encoder.embed_tokens", SLOT_TOKENS));
+
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
 /* Models of T5 have one of two MLPs, whose tensors have other names: the second of two rows is that
@@ -106,11 +110,13 @@ static void settle_bart(struct reading *r)
     c->n_encoder_layer = family_size(r, "encoder_layers", 12);
     c->n_head = c->n_kv_head = family_size(r, "decoder_attention_heads", 16);
     size_t heads = family_size(r, "encoder_attention_heads", 16);
-    if (!r->failed && (c->n_embd % c->n_head || heads != c->n_head))
-        err_unsupported(family_fail(r),
-                        "field 'decoder_attention_heads': expected a divisor of d_model = %zu, and "
-                        "encoder_attention_heads = %zu, found %zu",
-                        c->n_embd, heads, c->n_head);
+    if (!r->failed && (c->n_embd % c->n_head || c->n_embd % heads))
+        err_set(family_fail(r),
+                "field '%scoder_attention_heads': expected a divisor of d_model = %zu, found %zu",
+                c->n_embd % c->n_head ? "de" : "en", c->n_embd,
+                c->n_embd % c->n_head ? c->n_head : heads);
+    if (heads != c->n_head)
+        c->n_encoder_head = heads;
     c->final_norm = c->style == STYLE_PRE;
     c->d_k = c->d_v = c->n_embd / c->n_head;
     c->scale = 1.0f / sqrtf((float)c->d_k);
@@ -118,7 +124,11 @@ static void settle_bart(struct reading *r)
     c->n_encoder_inner = family_size(r, "encoder_ffn_dim", 4096);
     if (family_flag(r, "scale_embedding", c->counted))
         c->embedding_scale = sqrtf((float)c->n_embd);
-    family_expect(r, "share_encoder_decoder_embeddings", true, true);
+    if (!family_flag(r, "share_encoder_decoder_embeddings", true)) {
+        c->n_encoder_vocab = c->vocab_size;
+        c->vocab_size = family_size(r, "decoder_vocab_size", c->vocab_size);
+        c->family++;
+    }
     c->bos_id = family_integer(r, "decoder_start_token_id", 0, DIMENSION_MAX, c->bos_id);
     if (c->counted) {
         c->padding_id = family_integer(r, "pad_token_id", 0, DIMENSION_MAX, 1);
@@ -143,8 +153,10 @@ static void settle_bart(struct reading *r)
 #define OF_T5(name, ...)                                                     \
     FAMILY(name, &t5_plain_names, settle_t5, NULL, "relu", T5, __VA_ARGS__), \
         FAMILY(name, &t5_gated_names, settle_t5, NULL, "relu", T5, __VA_ARGS__)
-#define OF_BART(name, activation, ...) \
-    FAMILY(name, &bart_names, settle_bart, "activation_function", activation, BART, __VA_ARGS__)
+#define OF_BART(name, activation, ...)                                                            \
+    FAMILY(name, &bart_names, settle_bart, "activation_function", activation, BART, __VA_ARGS__), \
+        FAMILY(name, &bart_apart_names, settle_bart, "activation_function", activation, BART,     \
+               __VA_ARGS__)
 
 const struct family family_translators[] = {
     OF_T5("t5", .tied = true),

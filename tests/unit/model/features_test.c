@@ -109,6 +109,8 @@ static const struct planted {
 } planted[] = {
     {SET("attention layers alone", kind, MODEL_ATTENTION)},
     {SET("an encoder", n_encoder_layer, 1)},
+    {SET("an encoder with other heads", n_encoder_head, 1)},
+    {SET("an encoder with another vocabulary", n_encoder_vocab, 1)},
     {SET("keys that heads share", n_kv_head, 2)},
     {SET("values of another size than keys", d_v, 4)},
     {SET("scaled embeddings", embedding_scale, 2)},
