@@ -37,8 +37,8 @@ extern const size_t command_count;
 
 extern const struct command command_run, command_heads, command_explain, command_page,
     command_tokenize, command_info, command_score, command_lens, command_attribute, command_patch,
-    command_compare, command_generate, command_batch, command_bench, command_init, command_train,
-    command_lesson, command_help;
+    command_compare, command_generate, command_steer, command_batch, command_bench, command_init,
+    command_train, command_lesson, command_help;
 
 /* All options of a command; for batch, those without --do. */
 struct option_set command_set(const struct command *command);
@@ -52,7 +52,7 @@ int command_do(const char *name, char **arguments, struct arena *arena, struct e
 /* The `run` functions of the commands, each in its command's file. */
 extern command_verb run_command, explain_command, batch_command, page_command, tokenize_command,
     info_command, init_command, train_command, compare_command, patch_command, heads_command,
-    bench_command, lesson_command, help_command;
+    bench_command, lesson_command, help_command, steer_command;
 
 /* Print the help of a command, or the overview (NULL). */
 int help_of(const struct command *command, struct err *err);

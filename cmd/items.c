@@ -20,7 +20,8 @@ enum {
     COLUMNS_MAX = 256,             /* columns to copy */
     COLUMN_NAME_BYTES_MAX = 256,   /* bytes of a column's name */
     OF_ALL = (2 << ITEM_PAIR) - 1, /* fields of all commands */
-    OF_TEXTS = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_CLEAN | 1 << ITEM_GOOD | 1 << ITEM_BAD,
+    OF_TEXTS = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_CLEAN | 1 << ITEM_GOOD | 1 << ITEM_BAD |
+               1 << ITEM_POSITIVE,
 };
 
 /* Names of the fields in the order of the enum, then other names of them. */
@@ -40,6 +41,8 @@ static const struct {
                      {"corrupt", ITEM_CORRUPT, IN(patch.corrupt)},
                      {"good", ITEM_GOOD, 0},
                      {"bad", ITEM_BAD, 0},
+                     {"positive", ITEM_POSITIVE, 0},
+                     {"negative", ITEM_NEGATIVE, 0},
                      {"sentence", ITEM_TEXT, 0},
                      {"sentence_good", ITEM_GOOD, 0},
                      {"sentence_bad", ITEM_BAD, 0}};
@@ -477,7 +480,7 @@ static int set_value(struct item *item, size_t place, const char *value, struct 
     }
     if (place == ITEM_CONTINUE && !item->fields[place])
         *continuations = (struct texts){0};
-    if (place == ITEM_TEXT || place == ITEM_CLEAN || place == ITEM_GOOD)
+    if (place == ITEM_TEXT || place == ITEM_CLEAN || place == ITEM_GOOD || place == ITEM_POSITIVE)
         item->input = (struct input){.text = value, .size = size};
     if (place == ITEM_TEXT)
         item->columns[item->column_count].value = value;

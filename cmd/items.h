@@ -38,6 +38,8 @@ enum item_field {
     ITEM_CORRUPT,
     ITEM_GOOD, /* also the item's text; columns may be called sentence_good and sentence_bad */
     ITEM_BAD,
+    ITEM_POSITIVE, /* also the item's text */
+    ITEM_NEGATIVE,
     ITEM_FIELDS
 };
 

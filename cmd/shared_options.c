@@ -294,7 +294,13 @@ WORDS_(, edits, "Edits",
        {"SITE = mean", "set it to its mean over the texts of --reference, position by position"},
        {"SITE = resample:SEED", "set it to its value in a random text of --reference"},
        {"SITE = from", "set it to its value in a run on the text of --from"},
-       {"SITE + FILE.npy", "add an array from a NumPy file; = FILE.npy replaces the tensor"})
+       {"SITE + X", "add a number"},
+       {"SITE + X*FILE",
+        "add X times an array: .npy for all layers, .safetensors with h.L.SITE for "
+        "each, FILE.safetensors:NAME, or a control vector of llama.cpp (.gguf); "
+        "SITE = FILE replaces the tensor"},
+       {"token=prompt", "while generating, all of the prompt; token=-1 is each newest token"},
+       {"{NAME}", "in a batch, a value of --sweep NAME=0,2,4"})
 
 /* A test compares these with the output. */
 WORDS_(, defaults, "Default tensors and layers",

@@ -57,8 +57,49 @@ bool sweep_has(const struct sweep *sweep, const char *name)
     return names_find(&index, NAMES(sweep->items, sweep->count), name, strlen(name));
 }
 
+/* Where a name in braces, {strength}, begins in an edit; NULL: nowhere. */
+static const char *find_braces(const char *edit, const char *name)
+{
+    size_t size = strlen(name);
+    for (const char *at = strchr(edit, '{'); at; at = strchr(at + 1, '{'))
+        if (strncmp(at + 1, name, size) == 0 && at[1 + size] == '}')
+            return at;
+    return NULL;
+}
+
+/* True for a name that is no option, but in an edit. */
+static bool is_in_edits(const struct sweep *sweep, const char *name)
+{
+    const struct texts *edits = &sweep->options->edit.edits;
+    bool found = false;
+    for (size_t i = 0; i < edits->count; i++)
+        found |= find_braces(edits->items[i], name) != NULL;
+    return found && !option_find(sweep->options->set, name, strlen(name));
+}
+
+/* Replace {NAME} in edits by a value. */
+static int set_in_edits(struct texts *edits, const char *name, const char *value,
+                        struct arena *arena, struct err *err)
+{
+    const char **items = arena_alloc(arena, edits->count, sizeof *items, err);
+    for (size_t i = 0; items && i < edits->count; i++) {
+        items[i] = edits->items[i];
+        for (const char *at; items[i] && (at = find_braces(items[i], name));)
+            items[i] = arena_format(arena, err, "%.*s%s%s", (int)(at - items[i]), items[i], value,
+                                    at + strlen(name) + 2);
+        if (!items[i])
+            return -1;
+    }
+    edits->items = items;
+    return items ? 0 : -1;
+}
+
 static int check_name(const struct sweep *sweep, const char *name, struct err *err)
 {
+    if (is_in_edits(sweep, name))
+        return sweep_has(sweep, name)
+                   ? err_usage(err, "expected each name once, found '%s' twice", name)
+                   : 0;
     if (options_check_name(sweep->options->set, name, err))
         return -1;
     const struct option_row *row = option_find(sweep->options->set, name, strlen(name));
@@ -152,7 +193,10 @@ int sweep_set(struct sweep *sweep, size_t setting, struct options *options, stru
         const struct swept_option *swept = &sweep->items[i];
         if (!swept->values)
             options->mechanism.seed += strtoll(swept->value, NULL, 10);
-        else if (options_set(options, swept->name, swept->value, arena, err))
+        else if (is_in_edits(sweep, swept->name)) {
+            if (set_in_edits(&options->edit.edits, swept->name, swept->value, arena, err))
+                return -1;
+        } else if (options_set(options, swept->name, swept->value, arena, err))
             return err_prefix(err, "--sweep %s", swept->name);
     }
     return 0;

@@ -115,6 +115,20 @@ static bool count_numbers(size_t *count, const struct npy *array, const struct p
            bytes == (size_t)(parts->end - parts->data);
 }
 
+/* A copy of numbers whose first axis is the contiguous one. */
+static const float *to_c_order(const struct npy *array, const float *data, struct arena *arena,
+                               struct err *err)
+{
+    size_t size[NPY_RANK_MAX] = {1, 1, 1};
+    memcpy(size, array->shape, array->rank * sizeof *size);
+    float *copy = arena_room(arena, size[0] * size[1] * size[2], sizeof *copy, err);
+    for (size_t i = 0; copy && i < size[0]; i++)
+        for (size_t j = 0; j < size[1]; j++)
+            for (size_t k = 0; k < size[2]; k++)
+                copy[(i * size[1] + j) * size[2] + k] = data[i + size[0] * (j + size[1] * k)];
+    return copy;
+}
+
 int npy_read_bytes(struct npy *array, const struct file *file, struct arena *arena, struct err *err)
 {
     struct parts parts;
@@ -123,15 +137,16 @@ int npy_read_bytes(struct npy *array, const struct file *file, struct arena *are
     if (!find_parts(&parts, file))
         return err_set(err, "expected a NumPy array file (np.save), found something else");
     const char *type = find_value(&parts, "'descr'");
-    bool wide = begins(&parts, type, "'<f8'");
-    if (!wide && !begins(&parts, type, "'<f4'"))
-        return err_set(err, "expected float32 or float64 ('<f4', '<f8'), found another type");
-    if (!begins(&parts, find_value(&parts, "'fortran_order'"), "False"))
+    const char *order = find_value(&parts, "'fortran_order'");
+    enum dtype dtype = begins(&parts, type, "'<f8'")   ? DTYPE_F64
+                       : begins(&parts, type, "'<f2'") ? DTYPE_F16
+                                                       : DTYPE_F32;
+    if (dtype == DTYPE_F32 && !begins(&parts, type, "'<f4'"))
         return err_set(err,
-                       "expected C order, found Fortran order: np.ascontiguousarray converts it");
+                       "expected float16, float32 or float64 ('<f2', '<f4', '<f8'), found another "
+                       "type");
     if (!read_shape(array, &parts, find_value(&parts, "'shape'")))
         return err_set(err, "expected a shape of at most %d axes, found another", NPY_RANK_MAX);
-    enum dtype dtype = wide ? DTYPE_F64 : DTYPE_F32;
     if (!count_numbers(&count, array, &parts, dtype))
         return err_set(err, "expected as many numbers as its shape has, found %zu bytes",
                        (size_t)(parts.end - parts.data));
@@ -139,7 +154,9 @@ int npy_read_bytes(struct npy *array, const struct file *file, struct arena *are
     if (!data)
         return -1;
     dtype_to_float(data, parts.data, dtype, count);
-    array->data = data;
+    array->data = begins(&parts, order, "True") ? to_c_order(array, data, arena, err) : data;
+    if (!array->data)
+        return -1;
     for (size_t i = 0; i < count; i++)
         if (!isfinite(data[i]))
             return err_set(err, "expected finite numbers, found infinity or nan at %zu", i);

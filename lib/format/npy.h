@@ -1,5 +1,5 @@
 /* npy.h: NumPy's file of one array: writes version 1.0, float32, C order, with data aligned to 64
- * bytes; reads versions 1 to 3, float32 or float64.
+ * bytes; reads versions 1 to 3, float16, float32 or float64, C or Fortran order.
  *
  *     struct npy array;
  *     if (npy_read(&array, "steer.npy", &arena, err)) ...
@@ -20,11 +20,11 @@ enum { NPY_RANK_MAX = 3 };
 struct npy {
     size_t rank;
     size_t shape[NPY_RANK_MAX];
-    const float *data; /* in the arena, dense; float64 is rounded */
+    const float *data; /* in the arena, dense, in C order; float64 is rounded */
 };
 
-/* Read a file, whose errors name its path, or its bytes. Refused: other types and orders, more
- * axes, a size that differs from the shape's, numbers that are not finite. */
+/* Read a file, whose errors name its path, or its bytes. Refused: other types, more axes, a size
+ * that differs from the shape's, numbers that are not finite. */
 int npy_read(struct npy *array, const char *path, struct arena *arena, struct err *err);
 int npy_read_bytes(struct npy *array, const struct file *file, struct arena *arena,
                    struct err *err);

@@ -29,6 +29,7 @@ static struct text unread_text(struct continuation *text, const uint32_t *ids, s
                          .source_ids = text->source->ids,
                          .source_count = text->source->count,
                          .prompt_count = text->prompt_count,
+                         .grows = true,
                          .cache = cache,
                          .source_cache = c->n_encoder_layer ? &text->source_cache : NULL};
 }
@@ -221,7 +222,8 @@ int continuation_report(struct continuation *text, struct report *report, struct
 {
     static const struct selection nothing = {0};
     const struct selection *selection = text->generation.selection;
-    struct text_pair pair = {.source = *text->source, .prompt_count = text->prompt_count};
+    struct text_pair pair = {
+        .source = *text->source, .prompt_count = text->prompt_count, .grows = true};
     struct look look = {
         .selection = selection ? selection : &nothing,
         .pairs = &pair,

@@ -2,13 +2,16 @@
 
 #include <float.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/names.h"
 #include "base/num.h"
 #include "base/platform.h"
+#include "format/gguf.h"
 #include "format/npy.h"
+#include "format/safetensors.h"
 #include "lens/mean.h"
 #include "model/score_rule.h"
 
@@ -62,7 +65,9 @@ static int add_range(const struct reader *reader, const struct edit_axis *axis, 
     struct edit_range range = {0, 0};
     size_t count = axis->count;
     bool named = piece.size > 1 && *piece.at == '@' && !count; /* known for each text */
-    if (!named && !selection_range(&range.first, &range.last, piece.at, piece.size, count)) {
+    if (piece.size == 6 && memcmp(piece.at, "prompt", 6) == 0 && !count)
+        range = (struct edit_range){0, EDIT_PROMPT_END};
+    else if (!named && !selection_range(&range.first, &range.last, piece.at, piece.size, count)) {
         if (!count)
             return err_usage(reader->err,
                              "%s: %s: expected positions such as 2, -1 or 0-3, found '%.*s'",
@@ -184,8 +189,14 @@ static int view_file(struct tensor *values, const struct edit *edit, const struc
                      const size_t sizes[3], struct err *err)
 {
     struct buf found = {0};
+    struct npy one = *array;
     size_t stride = 1;
     bool has_heads = site_has_heads(edit->site);
+    bool has_batch = array->rank == 3 && !has_heads && array->shape[0] == 1;
+    if (has_batch) {
+        memmove(one.shape, one.shape + 1, --one.rank * sizeof *one.shape);
+        array = &one;
+    }
     bool fits = array->rank > 0 && array->rank <= 2 + (size_t)has_heads;
     *values = (struct tensor){.data = array->data, .rank = 2 + has_heads};
     for (size_t i = 0; i < values->rank; i++) {
@@ -208,8 +219,117 @@ static int view_file(struct tensor *values, const struct edit *edit, const struc
     return fits ? 0 : -1;
 }
 
-/* One file serves every layer. */
-static int open_file(struct reader *reader, const char *path)
+/* Copy a tensor of a file. */
+static int copy_array(struct npy *array, const char *name, const size_t *shape, size_t rank,
+                      const void *data, enum dtype dtype, struct arena *arena, struct err *err)
+{
+    size_t count = 1;
+    if (!dtype_is_weight(dtype) || dtype_is_quantised(dtype))
+        return err_set(err, "tensor '%s': expected F16, BF16, F32 or F64, found %s", name,
+                       dtype_name(dtype));
+    if (rank == 0 || rank > NPY_RANK_MAX)
+        return err_set(err, "tensor '%s': expected 1 to %d axes, found %zu", name, NPY_RANK_MAX,
+                       rank);
+    for (size_t i = 0; i < rank; i++)
+        count *= array->shape[i] = shape[i];
+    float *numbers = arena_room(arena, count, sizeof *numbers, err);
+    if (!numbers)
+        return -1;
+    dtype_to_float(numbers, data, dtype, count);
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(numbers[i]))
+            return err_set(
+                err, "tensor '%s': expected finite numbers, found infinity or nan at %zu", name, i);
+    array->rank = rank;
+    array->data = numbers;
+    return 0;
+}
+
+/* Read h.L.SITE of each layer, or the named tensor for all of them. */
+static int read_safetensors(struct npy *arrays, size_t layers, const struct reader *reader,
+                            const char *path, const char *named)
+{
+    struct arena *arena = reader->list->arena;
+    enum site site = reader->edit.site;
+    const char *slash = strrchr(path, '/');
+    struct safetensors tensors;
+    const struct folder folder = {
+        .path = slash ? arena_text(arena, path, (size_t)(slash - path) + 1, reader->err) : "."};
+    int failed =
+        !folder.path || safetensors_open(&tensors, &folder, slash ? slash + 1 : path, reader->err);
+    if (failed)
+        return -1;
+    for (size_t i = 0; i < layers && !failed; i++) {
+        const char *name = named ? named
+                           : site_row(site)->in_layer
+                               ? arena_format(arena, reader->err, "%s.%zu.%s", site_stack(site), i,
+                                              site_name_in_layer(site))
+                               : site_name(site);
+        const struct safetensors_entry *entry = name ? safetensors_find(&tensors, name) : NULL;
+        if (!entry && named)
+            failed = err_set(reader->err, "'%s': expected a tensor '%s', found none", path, named);
+        if (!entry)
+            continue;
+        failed = copy_array(&arrays[i], name, entry->shape, entry->rank, entry->data, entry->dtype,
+                            arena, reader->err) &&
+                 err_prefix(reader->err, "'%s'", path);
+    }
+    safetensors_release(&tensors);
+    return err_if(failed);
+}
+
+/* Read llama.cpp's control vector: direction.L is added to the output of layer L; 0 has none. */
+static int read_control_vector(struct npy *arrays, size_t layers, const struct reader *reader,
+                               const char *path)
+{
+    struct gguf gguf;
+    if (site_id(reader->edit.site) != SITE_RESID_POST)
+        return err_usage(reader->err, "'%s': a control vector is added to resid_post, not to '%s'",
+                         path, site_name(reader->edit.site));
+    int failed = gguf_open(&gguf, path, reader->err);
+    for (size_t i = 0; i < layers && !failed; i++) {
+        char name[SHEET_NAME_BYTES];
+        snprintf(name, sizeof name, "direction.%zu", i);
+        const struct gguf_tensor *tensor = gguf_find(&gguf, name);
+        if (tensor && tensor->type != &gguf_types[GGUF_TYPE_F32])
+            failed = err_set(reader->err, "'%s': tensor '%s': expected F32, found %s", path, name,
+                             tensor->type->name);
+        else if (tensor)
+            failed = copy_array(&arrays[i], name, tensor->sizes, tensor->rank,
+                                gguf.file.bytes + tensor->begin, DTYPE_F32, reader->list->arena,
+                                reader->err);
+    }
+    gguf_release(&gguf);
+    return err_if(failed);
+}
+
+/* Without layers in the edit: those that the file has. */
+static int choose_file_layers(struct reader *reader, const struct npy *arrays, size_t layers,
+                              const char *path)
+{
+    struct edit *edit = &reader->edit;
+    bool is_given = edit->layers.count;
+    const struct edit_axis axis = layer_axis(reader);
+    size_t found = 0;
+    for (size_t i = 0; i < layers; i++) {
+        char number[NUM_COUNT_BYTES];
+        const struct edits one = {edit, 1};
+        int size = snprintf(number, sizeof number, "%zu", i);
+        found += arrays[i].rank > 0;
+        if (is_given && !arrays[i].rank && edits_have(&one, edit->site, i))
+            return err_set(reader->err, "'%s': expected a tensor for layer %zu, found none", path,
+                           i);
+        if (!is_given && site_row(edit->site)->in_layer && arrays[i].rank &&
+            add_range(reader, &axis, (struct piece){number, (size_t)size}))
+            return -1;
+    }
+    return found ? 0
+                 : err_set(reader->err, "'%s': expected tensors named like '%s', found none", path,
+                           site_name(edit->site));
+}
+
+/* Read the array of each layer; a .npy file serves every layer. */
+static int open_file(struct reader *reader, const char *path, const char *named)
 {
     struct arena *arena = reader->list->arena;
     struct err *err = reader->err;
@@ -218,20 +338,67 @@ static int open_file(struct reader *reader, const char *path)
     size_t sizes[] = {heads_of_site(reader->config, edit->site), 0, 0};
     struct edit_source *source = arena_alloc(arena, 1, sizeof *source, err);
     struct tensor *values = arena_alloc(arena, layers, sizeof *values, err);
-    struct npy array;
+    struct npy *arrays = arena_alloc(arena, layers, sizeof *arrays, err);
     if (site_row(edit->site)->axes == AXES_HEAD_QUERY_KEY)
         return err_usage(err, "a file applies only to tensors with channels, not to '%s'",
                          site_name(edit->site));
     site_size(&sizes[2], reader->config, edit->site, 1, 1, 1);
-    if (!source || !values || npy_read(&array, path, arena, err))
+    if (!source || !values || !arrays)
         return -1;
-    if (view_file(&values[0], edit, &array, sizes, err))
-        return err_prefix(err, "'%s'", path);
-    for (size_t i = 1; i < layers; i++)
-        values[i] = values[0];
-    *source = (struct edit_source){
-        .values = values, .count = 1, .longest = values->shape[values->rank - 2], .exact = true};
+    bool by_layer = !name_ends_in(path, ".npy");
+    if (!by_layer                     ? npy_read(arrays, path, arena, err)
+        : name_ends_in(path, ".gguf") ? read_control_vector(arrays, layers, reader, path)
+                                      : read_safetensors(arrays, layers, reader, path, named))
+        return -1;
+    if (by_layer && choose_file_layers(reader, arrays, layers, path))
+        return -1;
+    for (size_t i = 0; i < layers; i++) {
+        const struct npy *array = &arrays[by_layer ? i : 0];
+        if (!array->rank)
+            continue;
+        if (view_file(&values[i], edit, array, sizes, err))
+            return err_prefix(err, "'%s'", path);
+        size_t tokens = values[i].shape[values[i].rank - 2];
+        if (source->longest && source->longest != tokens)
+            return err_set(err, "'%s': expected as many tokens in each layer, found others", path);
+        *source =
+            (struct edit_source){.values = values, .count = 1, .longest = tokens, .exact = true};
+    }
     edit->source = source;
+    return 0;
+}
+
+/* Read [NUMBER *] FILE. Returns 1 if the value is no file. */
+static int read_file(struct reader *reader, char sign, const char *text)
+{
+    static const char *const endings[] = {".npy", ".gguf", ".safetensors"};
+    struct edit *edit = &reader->edit;
+    const char *star = strchr(text, '*');
+    const char *name = strstr(text, ".safetensors:");
+    double number = 1;
+    bool is_file = name;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        is_file |= name_ends_in(text, endings[i]);
+    if (!is_file || sign == '*')
+        return 1;
+    if (star && sign == '+') {
+        struct piece before = trim(text, star);
+        const char *factor = arena_text(reader->list->arena, before.at, before.size, reader->err);
+        if (!factor || !num_parse_double(factor, -(double)FLT_MAX, (double)FLT_MAX, &number))
+            return err_usage(reader->err, "%s: expected NUMBER * FILE, found '%s'", reader->words,
+                             text);
+        text = star + 1 + strspn(star + 1, " ");
+    }
+    edit->op = sign == '+' ? EDIT_ADD : EDIT_TAKE;
+    edit->number = (float)number;
+    if (reader->list->like) { /* with the layers of the file */
+        edit->layers = reader->list->like->items[reader->list->edits.count].layers;
+        return 0;
+    }
+    size_t size = name ? (size_t)(name - text) + strlen(".safetensors") : strlen(text);
+    const char *path = arena_text(reader->list->arena, text, size, reader->err);
+    if (!path || open_file(reader, path, name ? text + size + 1 : NULL))
+        return err_prefix(reader->err, "%s", reader->words);
     return 0;
 }
 
@@ -244,14 +411,11 @@ static int read_value(struct reader *reader, char sign, struct piece value)
     long long seed = 0;
     if (!text)
         return -1;
-    if (name_ends_in(text, ".npy") && sign != '*') {
-        edit->op = sign == '+' ? EDIT_ADD : EDIT_TAKE;
-        if (reader->list->like)
-            return 0;
-        return open_file(reader, text) ? err_prefix(reader->err, "%s", reader->words) : 0;
-    }
-    if (sign != '+' && num_parse_double(text, -(double)FLT_MAX, (double)FLT_MAX, &number)) {
-        edit->op = sign == '*' ? EDIT_SCALE : EDIT_SET;
+    int failed = read_file(reader, sign, text);
+    if (failed <= 0)
+        return failed;
+    if (num_parse_double(text, -(double)FLT_MAX, (double)FLT_MAX, &number)) {
+        edit->op = sign == '*' ? EDIT_SCALE : sign == '+' ? EDIT_ADD : EDIT_SET;
         edit->number = (float)number;
         return 0;
     }
@@ -265,9 +429,11 @@ static int read_value(struct reader *reader, char sign, struct piece value)
         reader->source = (struct value_source){EDIT_RESAMPLE, (uint64_t)seed};
     else
         return err_usage(reader->err, "%s: expected %s after '%c', found '%s'", reader->words,
-                         sign == '*'   ? "a number"
-                         : sign == '+' ? "a numpy file (.npy)"
-                                       : "a number, mean, resample:SEED, from or a file (.npy)",
+                         sign == '*' ? "a number"
+                         : sign == '+'
+                             ? "a number, or [NUMBER *] a file (.npy, .safetensors, .gguf)"
+                             : "a number, mean, resample:SEED, from or a file (.npy, "
+                               ".safetensors, .gguf)",
                          sign, text);
     return 0;
 }
@@ -330,7 +496,7 @@ static int read_words(struct reader *reader, const char *text)
     sign += close ? strspn(sign, " ") : strcspn(sign, "=*+");
     if ((open && !close) || sign >= end || !strchr("=*+", *sign))
         return err_usage(reader->err,
-                         "%s: expected SITE[POSITIONS] = VALUE, * NUMBER or + FILE, such as "
+                         "%s: expected SITE[POSITIONS] = VALUE, * NUMBER or + VALUE, such as "
                          "'h.0.context[head=1,token=-1] = 0'",
                          reader->words);
     return err_if(read_site(reader, trim(text, open ? open : sign)) ||

@@ -5,7 +5,9 @@
  *     weights = mean                            over reference texts, position by position
  *     attn_out = resample:7                     a reference text, drawn with this seed
  *     mlp_out[token=3] = from                   a text of the same length
- *     resid_post[layer=2] + steer.npy           a file, for all tokens or each
+ *     resid_post[layer=2] + 4*steer.npy         a file, for all tokens or each
+ *     resid_post[token=prompt] + v.safetensors  h.L.resid_post of each layer; or FILE:NAME
+ *     resid_post + v.gguf                       llama.cpp's control vector: direction.L of layer L
  *
  * Axes are layer, head (kv_head of keys and values), token (or query), key and channel; positions
  * are as in --layer. In keys and values that heads share, head=1 is refused. --ablate
@@ -43,8 +45,8 @@ struct edit_list {
     const struct edit_list *like; /* has the same edits, with values; NULL: read the values */
 };
 
-/* Parse the value of an option. EDIT_WORDS accepts several edits separated by `;`. Numpy files have
- * the axes [channels], [tokens, channels] or [heads, tokens, channels]. */
+/* Parse the value of an option. EDIT_WORDS accepts several edits separated by `;`. Arrays have the
+ * axes [channels], [tokens, channels] or [heads, tokens, channels]. */
 int edit_list_add(struct edit_list *list, enum edit_form form, const char *text, struct err *err);
 
 /* Texts for `= mean` and `= resample`, and for `= from` (NULL: none). */

@@ -222,7 +222,8 @@ static int measure_query(double *distances, const struct effective *e,
     const struct config *c = run->config;
     const struct held_text *text = &e->texts[seen->text];
     const struct edit_token token = {run->batch->first + seen->text, query,
-                                     batch_prompt(run->batch, seen->text)};
+                                     batch_prompt(run->batch, seen->text),
+                                     run->batch->texts[seen->text].grows};
     struct score_rule rule = score_rule_read(c, PART_SENTENCE, (size_t)seen->layer);
     size_t keys = score_visible(&rule, query, text->keys).end;
     size_t width = config_out_width(c);

@@ -298,7 +298,8 @@ struct text viewer_text(const struct text_pair *pair)
                          .segments = pair->sentence.segments,
                          .source_ids = pair->source.count ? pair->source.ids : NULL,
                          .source_count = pair->source.count,
-                         .prompt_count = pair->prompt_count};
+                         .prompt_count = pair->prompt_count,
+                         .grows = pair->grows};
 }
 
 /* Run the pairs of a look as one ragged batch, and capture the selected tensors. */
@@ -424,6 +425,7 @@ static int complete(const struct viewer *viewer, const struct look *look, size_t
         const struct edit_block block = {
             .text = text,
             .number = look->first + text,
+            .grows = pair->grows,
             .row_places = prompt ? prompt : pair->sentence.count,
             .column_places = prompt ? prompt : kept->shape[kept->rank - 1],
         };

@@ -35,6 +35,7 @@ struct text_pair {
     struct tokenized sentence;
     struct tokenized source;
     size_t prompt_count;       /* number of prompt tokens, as in forward.h; 0: all */
+    bool grows;                /* likewise */
     const struct edits *edits; /* of this text alone (see edits.h); NULL: those of the viewer */
 };
 

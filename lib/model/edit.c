@@ -15,13 +15,16 @@ static const char *words_of(const struct edit *edit)
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-static bool places_have(const struct edit_places *places, size_t place, size_t end)
+static bool places_have(const struct edit_places *places, size_t place, size_t end, bool grows)
 {
     bool found = places->count == 0;
     for (size_t i = 0; i < places->count && !found; i++) {
         struct edit_range range = places->items[i];
         ptrdiff_t first = range.first < 0 ? range.first + (ptrdiff_t)end : range.first;
-        ptrdiff_t last = range.last < 0 ? range.last + (ptrdiff_t)end : range.last;
+        ptrdiff_t last = range.last == EDIT_PROMPT_END ? (ptrdiff_t)end - 1
+                         : grows && range.last == -1   ? PTRDIFF_MAX
+                         : range.last < 0              ? range.last + (ptrdiff_t)end
+                                                       : range.last;
         found = (ptrdiff_t)place >= first && (ptrdiff_t)place <= last;
     }
     return found;
@@ -30,7 +33,7 @@ static bool places_have(const struct edit_places *places, size_t place, size_t e
 static bool is_of(const struct edit *edit, enum site site, size_t layer)
 {
     return edit->site == site &&
-           (!site_row(site)->in_layer || places_have(&edit->layers, layer, 0));
+           (!site_row(site)->in_layer || places_have(&edit->layers, layer, 0, false));
 }
 
 static bool is_left_out(const struct edits *edits, enum site site, size_t layer)
@@ -84,7 +87,7 @@ static void edit_row(const struct edit *edit, const struct edit_block *block, fl
         size_t column = block->first_column + i;
         if (from && column >= block->column_places)
             return;
-        if (!places_have(&edit->columns, column, block->column_places))
+        if (!places_have(&edit->columns, column, block->column_places, false))
             continue;
         switch (edit->op) {
         case EDIT_SET:
@@ -97,7 +100,7 @@ static void edit_row(const struct edit *edit, const struct edit_block *block, fl
             row[i] = from[column * step];
             break;
         case EDIT_ADD:
-            row[i] += from[column * step];
+            row[i] += from ? edit->number * from[column * step] : edit->number;
             break;
         case EDIT_FORBID:
             row[i] = block->forbidden;
@@ -122,7 +125,7 @@ static void apply(const struct edit *edit, const struct edit_block *block, size_
         size_t row = block->first_row + (block->one_row ? 0 : i);
         bool unknown = edit->source && edit->source->longest != SIZE_MAX &&
                        row >= block->row_places; /* a token after the prompt */
-        if (!unknown && places_have(&edit->tokens, row, block->row_places))
+        if (!unknown && places_have(&edit->tokens, row, block->row_places, block->grows))
             edit_row(edit, block, block->data + head * block->head_stride + i * block->row_stride,
                      values ? from + row * values->stride[rank - 2] : NULL, step);
     }
@@ -137,7 +140,7 @@ void edits_apply(const struct edits *edits, const struct edit_block *block)
             (edit->one_text && edit->text != block->text))
             continue;
         for (size_t head = 0; head < block->heads; head++)
-            if (places_have(&edit->heads, block->first_head + head, 0))
+            if (places_have(&edit->heads, block->first_head + head, 0, false))
                 apply(edit, block, head);
     }
 }
@@ -145,8 +148,8 @@ void edits_apply(const struct edits *edits, const struct edit_block *block)
 bool edit_touches(const struct edit *edit, const struct edit_block *block)
 {
     return is_of(edit, block->site, block->layer) &&
-           places_have(&edit->heads, block->first_head, 0) &&
-           places_have(&edit->tokens, block->first_row, block->row_places);
+           places_have(&edit->heads, block->first_head, 0, false) &&
+           places_have(&edit->tokens, block->first_row, block->row_places, block->grows);
 }
 
 /* --- checks --------------------------------------------------------------------------------- */
@@ -180,6 +183,7 @@ static int check_places(const struct edit *edit, const struct edit_places *place
     ptrdiff_t most = (ptrdiff_t)end;
     for (size_t i = 0; i < places->count; i++) {
         struct edit_range range = places->items[i];
+        range.last = range.last == EDIT_PROMPT_END ? -1 : range.last;
         ptrdiff_t wrong = range.first >= most || range.first < -most ? range.first : range.last;
         if (wrong >= most || wrong < -most)
             return err_set(err,
@@ -257,6 +261,7 @@ static struct edit_block block_of(const struct pass *pass, enum site site, size_
         .number = token ? token->number : batch->first + text,
         .rows = (of_keys ? batch->keys : batch->queries)[text].count,
         .first_row = token ? token->place : (of_keys ? batch->past_keys : batch->past)[text],
+        .grows = token ? token->grows : batch->texts[text].grows,
         .one_row = token != NULL,
         .row_places = of_keys ? keys : queries,
         .column_places = site_row(own)->axes == AXES_HEAD_QUERY_KEY ? keys : SIZE_MAX,

@@ -27,11 +27,14 @@ enum edit_op {
     EDIT_SET,    /* = number */
     EDIT_SCALE,  /* * number */
     EDIT_TAKE,   /* = the element of the source with the same indices */
-    EDIT_ADD,    /* + that element */
+    EDIT_ADD,    /* + number, or number times that element */
     EDIT_FORBID, /* of SITE_MASKED: mask the key; the weights are a softmax of the others */
 };
 
-/* Indices on an axis, both ends included; negative ones count from the end. No ranges: all. */
+#define EDIT_PROMPT_END PTRDIFF_MIN /* as `last`: the last token of the prompt */
+
+/* Indices on an axis, both ends included; negative ones count from the end. In a text that grows,
+ * the last token is each new one: a `last` of -1 has no end. No ranges: all. */
 struct edit_range {
     ptrdiff_t first, last;
 };
@@ -89,6 +92,7 @@ void edits_write(struct buf *out, const struct edits *edits);
 /* A token: the number of its text, its index, and the number of tokens that indices refer to. */
 struct edit_token {
     size_t number, place, tokens;
+    bool grows; /* as in forward.h */
 };
 
 /* A block of values of a site. */
@@ -100,6 +104,7 @@ struct edit_block {
     size_t heads, rows, columns;
     size_t head_stride, row_stride;
     size_t first_head, first_row, first_column;
+    bool grows;                       /* tokens follow the prompt, each the last at its time */
     bool one_row;                     /* all rows have the index first_row */
     size_t row_places, column_places; /* rows and columns of the whole text */
     float forbidden;                  /* value of a masked key */

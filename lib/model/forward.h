@@ -36,6 +36,7 @@ struct text {
     const unsigned char *segments; /* [count]; NULL: all 0 */
     size_t prompt_count; /* tokens that indices in edits refer to, and that values of other texts
                             replace; 0: all tokens, cached ones included */
+    bool grows;          /* token -1 of edits is the last prompt token, then each later one */
 };
 
 struct span {

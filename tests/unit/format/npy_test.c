@@ -90,6 +90,16 @@ TEST(written_files_can_be_read)
     "{'descr': '" type "', 'fortran_order': " order ", 'shape': " shape "}"
 #define FILE_OF(length, header, data) "\x93NUMPY\x01\x00" length "\x00" header data
 
+TEST(float16_in_fortran_order_becomes_float32_in_c_order)
+{
+    static const char bytes[] = FILE_OF("\x38", HEADER("<f2", "True", "(2, 3)"),
+                                        "\x00\x3c\x00\x40\x00\x42\x00\x44\x00\x45\x00\x46");
+    static const float wanted[] = {1, 3, 5, 2, 4, 6};
+    ck_assert(!read_bytes(bytes, sizeof bytes - 1, NULL));
+    ck_assert_mem_eq(array.data, wanted, sizeof wanted);
+    arena_release(&arena);
+}
+
 static const struct {
     const char *bytes;
     size_t size;
@@ -103,9 +113,7 @@ static const struct {
     ROW(FILE_OF("\xff", HEADER("<f4", "False", "(1,)"), "1234"),
         "expected a NumPy array file (np.save), found something else"),
     ROW(FILE_OF("\x37", HEADER("<i4", "False", "(1,)"), "1234"),
-        "expected float32 or float64 ('<f4', '<f8'), found another type"),
-    ROW(FILE_OF("\x36", HEADER("<f4", "True", "(1,)"), "1234"),
-        "expected C order, found Fortran order: np.ascontiguousarray converts it"),
+        "expected float16, float32 or float64 ('<f2', '<f4', '<f8'), found another type"),
     ROW(FILE_OF("\x3f", HEADER("<f4", "False", "(1, 1, 1, 1)"), "1234"),
         "expected a shape of at most 3 axes, found another"),
     ROW(FILE_OF("\x37", HEADER("<f4", "False", "(2,)"), "1234"),

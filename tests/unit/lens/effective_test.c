@@ -79,14 +79,14 @@ static const struct edit_range at_first = {0, 0}, at_last = {-1, -1};
 static const struct edit changes[] = {
     {.site = SITE_CONTEXT, .op = EDIT_SET, .heads = {&at_first, 1}},
     {.site = SITE_CONTEXT, .op = EDIT_SCALE, .number = 0.5f, .tokens = {&at_last, 1}},
-    {.site = SITE_CONTEXT, .op = EDIT_ADD, .source = &to_heads},
+    {.site = SITE_CONTEXT, .op = EDIT_ADD, .number = 1, .source = &to_heads},
     {.site = SITE_RESID_PRE, .op = EDIT_SCALE, .number = 2},
     {.site = SITE_LN_1, .op = EDIT_SCALE, .number = 2},
     {.site = SITE_WEIGHTS, .op = EDIT_SCALE, .number = 2, .columns = {&at_first, 1}},
-    {.site = SITE_ATTN_OUT, .op = EDIT_ADD, .source = &to_rows},
+    {.site = SITE_ATTN_OUT, .op = EDIT_ADD, .number = 1, .source = &to_rows},
     {.site = SITE_ATTN_OUT, .op = EDIT_TAKE, .source = &to_rows},
     {.site = SITE_RESID_MID, .op = EDIT_SCALE, .number = 3, .tokens = {&at_last, 1}},
-    {.site = SITE_MLP_ACT, .op = EDIT_ADD, .source = &to_rows},
+    {.site = SITE_MLP_ACT, .op = EDIT_ADD, .number = 1, .source = &to_rows},
     {.site = SITE_RESID_POST, .op = EDIT_TAKE, .source = &to_rows, .columns = {&at_first, 1}},
 };
 

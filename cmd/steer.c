@@ -1,0 +1,303 @@
+/* steer.c: `attn-cli steer`: the mean difference of a tensor between two sets of texts, as a vector
+ * for each layer that --edit adds. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/platform.h"
+#include "command.h"
+#include "format/npy.h"
+#include "format/safetensors.h"
+#include "items.h"
+#include "output.h"
+#include "session.h"
+
+struct own_options {
+    const char *positive, *negative;
+};
+
+static const struct option_row own_options[] = {
+    STRING("positive", 0, "FILE", OWN(positive), "texts with the property, one per line or a table",
+           .heading = "Steering", .flags = OPTION_FIXED),
+    STRING("negative", 0, "FILE", OWN(negative), "texts without it", .flags = OPTION_FIXED),
+    STRING("file", 'f', "FILE", IN(input.file),
+           "one table with the columns positive and negative instead", .flags = OPTION_FIXED),
+    STRING("site", 0, "SITE", IN(lens.site),
+           "tensor to average, with a row of channels for each token (default: resid_post)",
+           .heading = "Select"),
+    STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 for the last, all (default)"),
+    STRING("query", 0, "LIST", IN(select.query),
+           "tokens to average in each text (default: -1, the last; all: the mean of the text)"),
+    STRING("output", 'o', "PATH", IN(output.path),
+           ".safetensors: a tensor h.L.SITE for each layer; .npy: one layer; .gguf: a control "
+           "vector of llama.cpp, direction.L of resid_post (it has none for layer 0)",
+           .heading = "Output", .flags = OPTION_PROCESS),
+    {0},
+};
+
+const struct command command_steer = {
+    .name = "steer",
+    .group = "Analyse",
+    .about = "mean difference between two sets of texts, for --edit",
+    .operands = "",
+    .examples =
+        "attn-cli steer --positive good.txt --negative bad.txt -o mood.safetensors\n"
+        "attn-cli generate \"I think that\" --edit \"h.15.resid_post + 4*mood.safetensors\"\n"
+        "attn-cli steer -f pairs.csv --layer 15 --query all -o mood.npy\n"
+        "attn-cli steer --positive good.txt --negative bad.txt -o mood.gguf\n",
+    .run = steer_command,
+    .options = own_options,
+    .shared = {text_options, model_options, mechanism_options, edit_options, running_options},
+    .without = "sentence ids document words pair source",
+    .reads_texts = true,
+};
+
+enum { AT_ONCE = 64, TOKENS_AT_ONCE = 1024 };
+
+struct job {
+    struct options options;
+    struct session session;
+    struct selection selection;
+    size_t width;
+    double *sums[2];  /* [layers, width] of the positive and of the negative texts */
+    size_t counts[2]; /* of texts */
+    float *vectors;   /* [layers, width] */
+    const char *ending;
+};
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+static int choose_site(struct job *job, struct err *err)
+{
+    const struct config *config = &job->session.viewer.model.config;
+    const char *name = job->options.lens.site ? job->options.lens.site : "resid_post";
+    const struct site_word word = {"--site", name, strlen(name), false};
+    struct selection *selection = &job->selection;
+    enum site site = 0;
+    if (selection_site(&site, &word, config, err))
+        return -1;
+    if (site_row(site)->axes != AXES_TOKEN_CHANNEL || !site_row(site)->in_layer)
+        return err_usage(err, "--site: expected a tensor of each layer with channels, found '%s'",
+                         name);
+    selection->sites = SITE_SET(site);
+    selection->queries = job->options.select.query;
+    if (selection_layers(selection, job->options.select.layer, config, &job->session.arena, err))
+        return -1;
+    site_size(&job->width, config, site, 1, 1, 1);
+    size_t layers = selection_layers_of(selection, site).count;
+    if (strcmp(job->ending, ".npy") == 0 && layers != 1)
+        return err_usage(err,
+                         "--output: a .npy file has one layer, found %zu: add --layer, or use "
+                         ".safetensors",
+                         layers);
+    if (strcmp(job->ending, ".gguf") == 0 && site != SITE_RESID_POST)
+        return err_usage(err, "--output: a control vector (.gguf) has resid_post, not '%s'", name);
+    for (size_t side = 0; side < 2; side++)
+        job->sums[side] =
+            arena_alloc(&job->session.arena, layers * job->width, sizeof(double), err);
+    job->vectors = arena_alloc(&job->session.arena, layers * job->width, sizeof(float), err);
+    return err_if(err->kind);
+}
+
+/* Add the mean over the selected tokens of each text. */
+static int add_texts(struct job *job, size_t side, const struct text_pair *pairs, size_t count,
+                     struct arena *arena, struct err *err)
+{
+    struct report *reports = arena_alloc(arena, count, sizeof *reports, err);
+    const struct look look = {&job->selection, pairs, count, 0, reports, NULL};
+    struct viewer *viewer = &job->session.viewer;
+    const struct edits *edits = viewer->edits;
+    if (!reports)
+        return -1;
+    viewer->edits = job->session.edits_by_name && count ? pairs->edits : edits;
+    int failed = count && viewer_look(viewer, &look, arena, err);
+    viewer->edits = edits;
+    for (size_t i = 0; i < count && !failed; i++)
+        for (size_t layer = 0; layer < reports[i].tensor_count; layer++) {
+            const struct kept *kept = &reports[i].tensors[layer];
+            double *sum = job->sums[side] + layer * job->width;
+            for (size_t cell = 0; cell < kept_cells(kept); cell++)
+                sum[cell % job->width] += (double)kept->data[cell] / (double)kept->shape[0];
+        }
+    job->counts[side] += count;
+    return failed;
+}
+
+/* Read the texts of one side, as many at a time as share a pass. */
+static int read_side(struct job *job, const struct items *items, size_t side, bool is_table,
+                     struct err *err)
+{
+    struct arena arena = {0};
+    struct text_pair pairs[AT_ONCE];
+    size_t count = 0, tokens = 0;
+    int failed = 0;
+    for (size_t i = 0; i < items->count && !failed; i++) {
+        struct item item;
+        failed = items_read(items, &item, i, &arena, err);
+        if (!failed && is_table && !item.fields[ITEM_NEGATIVE])
+            failed = err_set(err, "expected the column 'negative', found none");
+        if (!failed && side == 1 && is_table)
+            item.input = input_of(item.fields[ITEM_NEGATIVE], NULL);
+        failed = failed || session_read_item(&job->session, &item, &pairs[count], &arena, err);
+        if (failed) {
+            items_blame(items, i, err);
+            break;
+        }
+        tokens += pairs[count++].sentence.count;
+        if (count < AT_ONCE && tokens < TOKENS_AT_ONCE && i + 1 < items->count &&
+            !job->session.edits_by_name)
+            continue;
+        failed = add_texts(job, side, pairs, count, &arena, err);
+        count = tokens = 0;
+        arena_clear(&arena);
+    }
+    arena_release(&arena);
+    return err_if(failed);
+}
+
+static int read_files(struct job *job, struct err *err)
+{
+    const struct own_options *own = options_own(&job->options);
+    const char *file = job->options.input.file;
+    for (size_t side = 0; side < 2; side++) {
+        struct items items;
+        unsigned fields = file ? 1u << ITEM_POSITIVE | 1u << ITEM_NEGATIVE : 0;
+        if (!file)
+            job->options.input.file = side ? own->negative : own->positive;
+        int failed = items_open(&items, &job->options, fields, ITEMS_SOME, err) ||
+                     read_side(job, &items, side, file != NULL, err);
+        items_release(&items);
+        job->options.input.file = file;
+        if (failed)
+            return file ? -1 : err_prefix(err, side ? "--negative" : "--positive");
+    }
+    return 0;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static void put_integer(struct buf *out, uint64_t number, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        buf_char(out, (char)(number >> 8 * i));
+}
+
+static void put_text(struct buf *out, const char *text)
+{
+    put_integer(out, strlen(text), 8);
+    buf_text(out, text);
+}
+
+/* GGUF: the architecture "controlvector", and direction.L [width] for each layer but 0. */
+static void put_control_vector(struct buf *out, const struct job *job, struct layers layers)
+{
+    enum { U32 = 4, TEXT = 8, ALIGNMENT = 32 };
+    size_t skipped = layers.count && layers.items[0] == 0;
+    size_t bytes = (job->width * sizeof(float) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    char name[SHEET_NAME_BYTES];
+    buf_text(out, "GGUF");
+    put_integer(out, 3, 4);
+    put_integer(out, layers.count - skipped, 8);
+    put_integer(out, 3, 8);
+    put_text(out, "general.architecture");
+    put_integer(out, TEXT, 4);
+    put_text(out, "controlvector");
+    put_text(out, "controlvector.model_hint");
+    put_integer(out, TEXT, 4);
+    put_text(out, config_kind_name(&job->session.viewer.model.config));
+    put_text(out, "controlvector.layer_count");
+    put_integer(out, U32, 4);
+    put_integer(out, layers.count - skipped, 4);
+    for (size_t i = skipped; i < layers.count; i++) {
+        snprintf(name, sizeof name, "direction.%zu", layers.items[i]);
+        put_text(out, name);
+        put_integer(out, 1, 4); /* axes */
+        put_integer(out, job->width, 8);
+        put_integer(out, 0, 4); /* F32 */
+        put_integer(out, (i - skipped) * bytes, 8);
+    }
+    for (size_t i = skipped; i < layers.count; i++) {
+        while (out->size % ALIGNMENT && !out->out_of_memory)
+            buf_char(out, '\0');
+        buf_bytes(out, (const char *)(job->vectors + i * job->width), job->width * sizeof(float));
+    }
+    if (skipped)
+        print_note("a control vector has no direction for layer 0: it is left out");
+}
+
+static int put_tensors(struct buf *out, const struct job *job, enum site site, struct layers layers,
+                       struct err *err)
+{
+    struct arena arena = {0};
+    struct safetensors_tensor *tensors = arena_alloc(&arena, layers.count, sizeof *tensors, err);
+    for (size_t i = 0; tensors && i < layers.count; i++)
+        tensors[i] =
+            (struct safetensors_tensor){arena_format(&arena, err, "%s.%zu.%s", site_stack(site),
+                                                     layers.items[i], site_name_in_layer(site)),
+                                        1, &job->width, job->vectors + i * job->width};
+    int failed = err->kind || safetensors_header(out, tensors, layers.count, NULL, 0, err);
+    buf_bytes(out, (const char *)job->vectors, layers.count * job->width * sizeof(float));
+    arena_release(&arena);
+    return err_if(failed);
+}
+
+static int write_vectors(struct job *job, struct err *err)
+{
+    struct stream out = {0};
+    struct buf bytes = {0};
+    enum site site = 0;
+    while (!site_set_has(job->selection.sites, site))
+        site = site_next(site);
+    struct layers layers = selection_layers_of(&job->selection, site);
+    for (size_t i = 0; i < layers.count; i++) {
+        double square = 0;
+        for (size_t k = i * job->width; k < (i + 1) * job->width; k++) {
+            job->vectors[k] = (float)(job->sums[0][k] / (double)job->counts[0] -
+                                      job->sums[1][k] / (double)job->counts[1]);
+            square += (double)job->vectors[k] * (double)job->vectors[k];
+        }
+        print_note("%s layer %zu: norm %.4f", site_name(site), layers.items[i], sqrt(square));
+    }
+    int failed = output_to(&out, job->options.output.path, err);
+    if (!failed && strcmp(job->ending, ".npy") == 0)
+        npy_begin(&out, 1, &job->width);
+    if (!failed && strcmp(job->ending, ".npy") == 0)
+        buf_bytes(&bytes, (const char *)job->vectors, job->width * sizeof(float));
+    else if (!failed && strcmp(job->ending, ".gguf") == 0)
+        put_control_vector(&bytes, job, layers);
+    else if (!failed)
+        failed = put_tensors(&bytes, job, site, layers, err);
+    failed = failed || buf_check(&bytes, err);
+    if (!failed)
+        stream_bytes(&out, bytes.bytes, bytes.size);
+    buf_release(&bytes);
+    return stream_end(&out, failed, err);
+}
+
+int steer_command(const struct options *options, struct err *err)
+{
+    static const char *const endings[] = {".safetensors", ".npy", ".gguf"};
+    struct job job = {.options = *options};
+    const struct own_options *own = options_own(options);
+    const char *path = options->output.path;
+    if (options->input.operands.count)
+        return err_usage(err,
+                         "expected --positive FILE and --negative FILE, found the operand '%s'",
+                         options->input.operands.items[0]);
+    if (options->input.file ? own->positive || own->negative : !own->positive || !own->negative)
+        return err_usage(err, "expected --positive FILE and --negative FILE, or --file FILE with "
+                              "these columns");
+    for (size_t i = 0; path && i < sizeof endings / sizeof *endings; i++)
+        job.ending = name_ends_in(path, endings[i]) ? endings[i] : job.ending;
+    if (!job.ending)
+        return err_usage(err, "--output: expected a file .safetensors, .npy or .gguf, found %s%s%s",
+                         path ? "'" : "", path ? path : "none", path ? "'" : "");
+    if (!job.options.select.query)
+        job.options.select.query = "-1";
+    job.session.options = &job.options;
+    int failed = session_begin(&job.session, err) || choose_site(&job, err) ||
+                 read_files(&job, err) || write_vectors(&job, err);
+    session_release(&job.session);
+    return err_if(failed);
+}
