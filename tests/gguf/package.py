@@ -22,7 +22,9 @@ import transformers
 import write
 
 NAMES = ("llama", "qwen3", "gemma2", "phi3", "olmo2", "falcon", "granite", "starcoder2", "glm4",
-         "cohere2", "t5", "t5-gated-untied", "mt5", "umt5")
+         "cohere2", "t5", "t5-gated-untied", "mt5", "umt5", "mixtral", "qwen3_moe",
+         "olmoe", "granitemoe", "granitemoeshared", "hunyuan_v1_moe", "ernie4_5_moe", "dots1",
+         "glm4_moe")
 BOUND = 1e-5  # sums in another order
 ARCHITECTURES = {name: number for number, name in gguf.MODEL_ARCH_NAMES.items()}
 SETTERS = {  # methods of GGUFWriter for keys of write.py
@@ -37,7 +39,7 @@ SETTERS = {  # methods of GGUFWriter for keys of write.py
     "logit_scale": "logit_scale", "attn_logit_softcapping": "attn_logit_softcapping",
     "final_logit_softcapping": "final_logit_softcapping",
     "rope.scaling.original_context_length": "rope_scaling_orig_ctx_len",
-    "decoder_block_count": "decoder_block_count",
+    "decoder_block_count": "decoder_block_count", "attention.clamp_kqv": "clamp_kqv",
     "decoder_start_token_id": "decoder_start_token_id",
     "attention.relative_buckets_count": "relative_attn_buckets_count",
     "attention.layer_norm_rms_epsilon": "layer_norm_rms_eps",
@@ -49,7 +51,10 @@ def copy(folder, to):
     config = write.read_config(folder)
     if config["model_type"] == "gemma2":
         config["query_pre_attn_scalar"] = config["head_dim"]
-    if config["model_type"] == "starcoder2":
+    if isinstance(config.get("moe_topk"), list):
+        config["moe_topk"] = config["moe_topk"][0]
+        config["rope_scaling"] = None
+    if config["model_type"] in ("starcoder2", "dots1"):
         config["sliding_window"] = None
     if "relative_attention_max_distance" in config:
         config["relative_attention_max_distance"] = 128
@@ -66,7 +71,7 @@ def keys_of(config):
         yield SETTERS[key], number
     for key, ours, _ in write.KEYS.get(kind, []):
         if config.get(ours) is not None:
-            yield SETTERS[key], config[ours]
+            yield SETTERS.get(key, key), config[ours]
     epsilon = next(key for key in write.EPSILONS if key in config)
     yield f"layer_norm_{write.EPSILONS[epsilon]}eps", config[epsilon]
     if kind not in ("falcon", "t5", "mt5", "umt5"):
@@ -81,10 +86,15 @@ def write_model(folder, config, path):
     writer.add_tokenizer_model("no_vocab")
     layers = config.get("num_hidden_layers") or config["n_layer"]
     names = gguf.get_tensor_name_map(arch, layers)
-    for name, array in write.read_tensors(f"{folder}/model.safetensors"):
+    tensors = write.read_tensors(f"{folder}/model.safetensors")
+    split = {}  # halves of Granite's tensors have no name before
+    for name, array in write.merge_experts(tensors):
+        if name.endswith((".gates.weight", ".ups.weight")):
+            _, own, prefix = write.FAMILIES[config["model_type"]]
+            split[name] = write.rename(name, own, prefix)
         if name == "lm_head.weight" and config.get("tie_word_embeddings"):
             continue
-        theirs = names.get_name(name, (".weight", ".bias"))
+        theirs = names.get_name(name, (".weight", ".bias")) or split.get(name)
         assert theirs, f"{name}: the package knows no such tensor"
         writer.add_tensor(theirs, numpy.ascontiguousarray(write.lay_out(name, array, config)))
     writer.write_header_to_file()
@@ -102,7 +112,8 @@ def difference(program, folder, scratch):
     subprocess.check_call([program, "run", "-m", path, "--ids", ",".join(map(str, ids)), "--show",
                            "logits", "-o", f"{scratch}/logits.npy", *source])
     kind = transformers.AutoModelForSeq2SeqLM if source else transformers.AutoModelForCausalLM
-    model = kind.from_pretrained(scratch, dtype=torch.float64, attn_implementation="eager")
+    model = kind.from_pretrained(scratch, dtype=torch.float64, attn_implementation="eager",
+                                 experts_implementation="eager")
     with torch.no_grad():
         theirs = (model(torch.tensor([[7, 3, 5, 2, 9]]), decoder_input_ids=torch.tensor([ids]))
                   if source else model(torch.tensor([ids]))).logits[0].numpy()

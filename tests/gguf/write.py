@@ -47,6 +47,23 @@ PHI = LLAMA | {
     "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down",
 }
 SEED = LLAMA | {"post_attention_layernorm": "post_attention_norm"}
+MOE = LLAMA | {  # names of merge_experts
+    "mlp.gate": "ffn_gate_inp", "mlp.experts.gate_proj": "ffn_gate_exps",
+    "mlp.experts.up_proj": "ffn_up_exps", "mlp.experts.down_proj": "ffn_down_exps",
+} | {f"mlp.{shared}.{part}_proj": f"ffn_{part}_shexp" for part in ("gate", "up", "down")
+     for shared in ("shared_expert", "shared_experts", "shared_mlp")} | {
+    "mlp.shared_expert_gate": "ffn_gate_inp_shexp", "mlp.gate.wg": "ffn_gate_inp",
+    "self_attn.query_layernorm": "attn_q_norm", "self_attn.key_layernorm": "attn_k_norm",
+    "block_sparse_moe.gate": "ffn_gate_inp", "block_sparse_moe.router.layer": "ffn_gate_inp",
+    "block_sparse_moe.experts.w1": "ffn_gate_exps", "block_sparse_moe.experts.w3": "ffn_up_exps",
+    "block_sparse_moe.experts.w2": "ffn_down_exps", "block_sparse_moe.gates": "ffn_gate_exps",
+    "block_sparse_moe.ups": "ffn_up_exps", "block_sparse_moe.output_linear": "ffn_down_exps",
+    "shared_mlp.gates": "ffn_gate_shexp", "shared_mlp.ups": "ffn_up_shexp",
+    "shared_mlp.output_linear": "ffn_down_shexp",
+    "mlp.gate.e_score_correction": "exp_probs_b",
+    "mlp.moe_statics.e_score_correction": "exp_probs_b",
+}
+GLM_MOE = MOE | {"post_attention_layernorm": "post_attention_norm"}
 HUNYUAN = LLAMA | {
     "self_attn.query_layernorm": "attn_q_norm", "self_attn.key_layernorm": "attn_k_norm",
 }
@@ -103,8 +120,13 @@ FAMILIES = {  # architecture, names, prefix of layers
     ("hunyuan_v1_dense", "hunyuan-dense", HUNYUAN), ("ernie4_5", "ernie4_5", LLAMA),
     ("glm", "chatglm", GLM), ("glm4", "glm4", GLM), ("cohere", "command-r", LLAMA),
     ("cohere2", "cohere2", LLAMA), ("nemotron", "nemotron", LLAMA),
+    ("mixtral", "llama", MOE), ("qwen2_moe", "qwen2moe", MOE), ("qwen3_moe", "qwen3moe", MOE),
+    ("olmoe", "olmoe", MOE), ("granitemoe", "granitemoe", MOE),
+    ("granitemoeshared", "granitemoe", MOE), ("hunyuan_v1_moe", "hunyuan-moe", MOE),
+    ("ernie4_5_moe", "ernie4_5-moe", MOE), ("dots1", "dots1", MOE),
+    ("glm4_moe", "glm4moe", GLM_MOE),
 )} | {kind: ("t5", T5, "") for kind in ("t5", "mt5", "umt5")}
-PAIRED = "llama", "granite", "smollm3", "olmo", "arcee"  # rows of queries and keys are in pairs
+PAIRED = "llama", "mixtral", "granitemoe", "granitemoeshared", "granite", "smollm3", "olmo", "arcee"  # rows of queries and keys are in pairs
 KEYS_OF_T5 = [("decoder_block_count", "num_decoder_layers", U32),
               ("attention.layer_norm_rms_epsilon", "layer_norm_epsilon", F32),
               ("attention.relative_buckets_count", "relative_attention_num_buckets", U32),
@@ -133,6 +155,37 @@ KEYS = {
     "phi3": [("rope.scaling.original_context_length", "original_max_position_embeddings", U32)],
     "t5": KEYS_OF_T5, "mt5": KEYS_OF_T5, "umt5": KEYS_OF_T5,
 }
+def expert_keys(count, used, *more):
+    return [("expert_count", count, U32), ("expert_used_count", used, U32), *more]
+
+
+SIZE = "expert_feed_forward_length", "moe_intermediate_size", U32
+GROUPED = expert_keys(
+    "n_routed_experts", "num_experts_per_tok", SIZE,
+    ("leading_dense_block_count", "first_k_dense_replace", U32),
+    ("expert_shared_count", "n_shared_experts", U32),
+    ("expert_weights_scale", "routed_scaling_factor", F32),
+    ("expert_weights_norm", "norm_topk_prob", BOOL), ("expert_group_count", "n_group", U32),
+    ("expert_group_used_count", "topk_group", U32))
+GRANITE_MOE = KEYS["granite"] + expert_keys(
+    "num_local_experts", "num_experts_per_tok",
+    ("expert_shared_feed_forward_length", "shared_intermediate_size", U32))
+KEYS |= {
+    "mixtral": expert_keys("num_local_experts", "num_experts_per_tok"),
+    "qwen2_moe": expert_keys(
+        "num_experts", "num_experts_per_tok", SIZE,
+        ("expert_shared_feed_forward_length", "shared_expert_intermediate_size", U32)),
+    "qwen3_moe": expert_keys("num_experts", "num_experts_per_tok", SIZE),
+    "olmoe": expert_keys("num_experts", "num_experts_per_tok",
+                         ("attention.clamp_kqv", "clip_qkv", F32)),
+    "granitemoe": GRANITE_MOE, "granitemoeshared": GRANITE_MOE,
+    "hunyuan_v1_moe": expert_keys("num_experts", "moe_topk"),
+    "ernie4_5_moe": expert_keys(
+        "moe_num_experts", "moe_k", SIZE, ("interleave_moe_layer_step", "moe_layer_interval", U32),
+        ("leading_dense_block_count", "moe_layer_start_index", U32),
+        ("expert_shared_count", "moe_num_shared_experts", U32)),
+    "dots1": GROUPED, "glm4_moe": GROUPED,
+}
 YARN = [("factor", "factor", F32),
         ("original_context_length", "original_max_position_embeddings", U32),
         ("yarn_attn_factor", "attention_factor", F32), ("yarn_beta_fast", "beta_fast", F32),
@@ -160,9 +213,29 @@ def read_tensors(path):
         yield name, array.astype(numpy.float32, copy=False).reshape(entry["shape"])
 
 
+def merge_experts(tensors):
+    """One tensor for all experts, gates and the other inputs apart."""
+    merged = {}
+    for name, array in tensors:
+        name = name.replace("e_score_correction_bias", "e_score_correction.bias")
+        head, _, tail = name.partition(".experts.")
+        if tail:
+            merged.setdefault(f"{head}.experts.{tail.split('.', 1)[1]}", []).append(
+                (int(tail.split(".")[0]), array))
+        elif name.endswith("input_linear.weight"):
+            for part, half in zip(("gates", "ups"), numpy.split(array, 2, -2)):
+                yield name.replace("input_linear", part), half
+        else:
+            yield name, array.reshape(-1) if "e_score" in name else array
+    for name, experts in merged.items():
+        yield name, numpy.stack([array for _, array in sorted(experts, key=lambda e: e[0])])
+
+
 def read_config(folder):
     with open(f"{folder}/config.json", encoding="utf-8") as file:
         config = json.load(file)
+    if config["model_type"] == "glm4_moe":
+        config.setdefault("partial_rotary_factor", 0.5)
     if config["model_type"] == "mpt":
         config |= {"n_embd": config["d_model"], "n_head": config["n_heads"],
                    "n_layer": config["n_layers"], "n_positions": config["max_seq_len"],
@@ -358,8 +431,9 @@ def config_values(config):
     name = FAMILIES[kind][0]
     yield value("general.architecture", STRING, name)
     for key, ours, number in KEYS.get(kind, []):
-        if config.get(ours) is not None:
-            yield value(f"{name}.{key}", number, config[ours])
+        what = config.get(ours)
+        if what is not None:
+            yield value(f"{name}.{key}", number, what[0] if isinstance(what, list) else what)
     if kind in ("olmo3", "exaone4") and config.get("sliding_window"):
         yield array_of(f"{name}.attention.sliding_window_pattern", BOOL,
                        [layer == "sliding_attention" for layer in config["layer_types"]])
@@ -515,7 +589,8 @@ def main():
     folder, path, dtype, pre = [*sys.argv[1:], *["F32", "gpt-2"][len(sys.argv) - 3:]]
     if os.path.exists(f"{folder}/config.json"):
         config = read_config(folder)
-        tensors = [(name, array) for name, array in read_tensors(f"{folder}/model.safetensors")
+        read = read_tensors(f"{folder}/model.safetensors")
+        tensors = [(name, array) for name, array in merge_experts(read)
                    if not (name == "lm_head.weight" and config.get("tie_word_embeddings"))]
     else:
         config, tensors = small_model(count_words(folder))

@@ -143,6 +143,8 @@ static void settle_granitemoe(struct reading *r)
 {
     read_experts(r, "num_local_experts", "num_experts_per_tok", 2, NULL);
     family_settle_granite(r);
+    if (family_flag(r, "separate_experts", false)) /* of GGUF files */
+        r->config->family = family_find("granitemoe with separate experts");
     r->config->mixture.shared_inner =
         (size_t)family_integer(r, "shared_intermediate_size", 0, DIMENSION_MAX,
                                (long long)r->config->mixture.shared_inner);
@@ -281,6 +283,8 @@ const struct family family_experts[] = {
      SILU, .reads = " num_experts clip_qkv "},
     {"granitemoe", &granite_names, settle_granitemoe,
      WITH(LLAMA, EXPERTS(8, .router = ROUTER_OF_CHOSEN)), SILU, .reads = " num_local_experts "},
+    {"granitemoe with separate experts", &experts_names, settle_granitemoe,
+     WITH(LLAMA, EXPERTS(8, .router = ROUTER_OF_CHOSEN)), SILU},
     {"granitemoeshared", &granite_names, settle_granitemoe,
      WITH(LLAMA, EXPERTS(8, .router = ROUTER_OF_CHOSEN)), SILU, .reads = " num_local_experts "},
     {"phimoe", &mixtral_names, settle_phimoe,

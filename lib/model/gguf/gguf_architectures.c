@@ -16,16 +16,72 @@
         "\"gated-gelu\"", "feed_forward_proj", KEY_VALUE \
     }
 
+/* The keys of experts: config.json's names of their number, of those that a token has, and of their
+ * channels. Keys of DeepSeek's relatives. */
+#define EXPERTS(count, used)                      \
+    {"expert_count", count, KEY_SIZE, true},      \
+    {                                             \
+        "expert_used_count", used, KEY_SIZE, true \
+    }
+#define EXPERT_SIZE(inner)                                  \
+    {                                                       \
+        "expert_feed_forward_length", inner, KEY_SIZE, true \
+    }
+#define GROUPED                                                                               \
+    EXPERTS("n_routed_experts", "num_experts_per_tok"), EXPERT_SIZE("moe_intermediate_size"), \
+        {"leading_dense_block_count", "first_k_dense_replace", KEY_COUNT},                    \
+        {"expert_shared_count", "n_shared_experts", KEY_COUNT},                               \
+        {"expert_weights_scale", "routed_scaling_factor", KEY_REAL},                          \
+        {"expert_weights_norm", "norm_topk_prob", KEY_FLAG},                                  \
+        {"expert_group_count", "n_group", KEY_SIZE},                                          \
+    {                                                                                         \
+        "expert_group_used_count", "topk_group", KEY_SIZE                                     \
+    }
+#define GRANITE                                                  \
+    {"attention.scale", "attention_multiplier", KEY_REAL, true}, \
+        {"embedding_scale", "embedding_multiplier", KEY_REAL},   \
+        {"residual_scale", "residual_multiplier", KEY_REAL},     \
+    {                                                            \
+        "logit_scale", "logits_scaling", KEY_REAL                \
+    }
+#define ROUTER "blk.0.ffn_gate_inp.weight"
+
 static const struct gguf_architecture architectures[] = {
     {"gpt2", "gpt2"},
+    {"llama", "mixtral", .pairs = true, .marker = ROUTER,
+     .keys = {EXPERTS("num_local_experts", "num_experts_per_tok")}},
     {"llama", "llama", .pairs = true}, /* Mistral, too */
+    {"qwen2moe", "qwen2_moe",
+     .keys = {EXPERTS("num_experts", "num_experts_per_tok"),
+              EXPERT_SIZE("moe_intermediate_size"),
+              {"expert_shared_feed_forward_length", "shared_expert_intermediate_size", KEY_SIZE},
+              {"blk.%zu.ffn_gate_inp.weight", "mlp_only_layers", KEY_PLAIN}}},
+    {"qwen3moe", "qwen3_moe",
+     .keys = {EXPERTS("num_experts", "num_experts_per_tok"),
+              EXPERT_SIZE("moe_intermediate_size"),
+              {"blk.%zu.ffn_gate_inp.weight", "mlp_only_layers", KEY_PLAIN},
+              {"true", "norm_topk_prob", KEY_VALUE}}},
+    {"olmoe", "olmoe",
+     .keys = {EXPERTS("num_experts", "num_experts_per_tok"),
+              {"attention.clamp_kqv", "clip_qkv", KEY_REAL}}},
+    {"granitemoe", "granitemoe", .pairs = true, .variant = "granitemoe with separate experts",
+     .keys = {EXPERTS("num_local_experts", "num_experts_per_tok"),
+              {"true", "separate_experts", KEY_VALUE},
+              {"expert_shared_feed_forward_length", "shared_intermediate_size", KEY_COUNT},
+              GRANITE}},
+    {"hunyuan-moe", "hunyuan_v1_moe", .keys = {EXPERTS("num_experts", "moe_topk")}},
+    {"ernie4_5-moe", "ernie4_5_moe", .bias_key = "use_bias",
+     .keys = {EXPERTS("moe_num_experts", "moe_k"),
+              EXPERT_SIZE("moe_intermediate_size"),
+              {"interleave_moe_layer_step", "moe_layer_interval", KEY_SIZE},
+              {"leading_dense_block_count", "moe_layer_start_index", KEY_COUNT},
+              {"expert_shared_count", "moe_num_shared_experts", KEY_COUNT}}},
+    {"dots1", "dots1", .keys = {GROUPED}},
+    {"glm4moe", "glm4_moe", .names = {{"post_attention_norm", SLOT_NORM_2}},
+     .keys = {GROUPED, {"blk.0.attn_q_norm.weight", "use_qk_norm", KEY_HAS}}},
     {"qwen2", "qwen2"},
     {"qwen3", "qwen3"},
-    {"granite", "granite", .pairs = true,
-     .keys = {{"attention.scale", "attention_multiplier", KEY_REAL, true},
-              {"embedding_scale", "embedding_multiplier", KEY_REAL},
-              {"residual_scale", "residual_multiplier", KEY_REAL},
-              {"logit_scale", "logits_scaling", KEY_REAL}}},
+    {"granite", "granite", .pairs = true, .keys = {GRANITE}},
     {"smollm3", "smollm3", .pairs = true},
     {"phi3", "phi3", .keys = {{"attention.sliding_window", "sliding_window", KEY_WINDOW}}},
     {"olmo", "olmo", .pairs = true, .keys = {{"attention.clamp_kqv", "clip_qkv", KEY_REAL}}},

@@ -16,12 +16,14 @@ struct gguf_key {
     const char *theirs, *ours;
     enum {
         KEY_SIZE,
-        KEY_REAL, /* 0: as if absent */
+        KEY_COUNT, /* may be 0 */
+        KEY_REAL,  /* 0: as if absent */
         KEY_FLAG,
         KEY_WINDOW, /* 0, or absent: null */
         KEY_LAYERS, /* every how many layers have no window; or whether each has one */
         KEY_HAS,    /* true with the tensor */
         KEY_LACKS,
+        KEY_PLAIN, /* a list of the layers without this tensor */
         KEY_VALUE, /* the same for all files */
     } kind;
     bool needed;
@@ -34,7 +36,7 @@ struct gguf_tensor_name {
     bool fused; /* its tensor has several slots, of which this is the first */
 };
 
-enum { KEYS_MAX = 5, NAMES_MAX = 2 };
+enum { KEYS_MAX = 11, NAMES_MAX = 2 };
 
 /* What `general.architecture` may be. */
 struct gguf_architecture {

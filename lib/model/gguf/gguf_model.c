@@ -123,7 +123,15 @@ static void put_key(struct writer *w, const struct gguf_key *row)
     char key[KEY_BYTES];
     bool flag = false;
     full_key(key, w->architecture, row->theirs);
-    if (row->kind == KEY_VALUE) {
+    if (row->kind == KEY_PLAIN) {
+        json_put_open(&w->json, row->ours, '[');
+        for (long long i = 0; i < read_size(w, "block_count", 0); i++) {
+            snprintf(key, sizeof key, row->theirs, (size_t)i);
+            if (!gguf_find(w->gguf, key))
+                json_put_integer(&w->json, NULL, i);
+        }
+        json_put_close(&w->json, ']');
+    } else if (row->kind == KEY_VALUE) {
         json_put_raw(&w->json, row->ours, row->theirs);
     } else if (row->kind == KEY_HAS || row->kind == KEY_LACKS) {
         bool has = gguf_find(w->gguf, row->theirs);
@@ -133,6 +141,9 @@ static void put_key(struct writer *w, const struct gguf_key *row)
             err_set(fail(w), "key '%s': expected a number, found nothing", key);
         else if (row->kind == KEY_WINDOW)
             json_put_raw(&w->json, row->ours, "null");
+    } else if (row->kind == KEY_COUNT) {
+        double count = read_number(w, row->theirs, 0, INT32_MAX);
+        json_put_integer(&w->json, row->ours, (long long)count);
     } else if (row->kind == KEY_SIZE) {
         json_put_integer(&w->json, row->ours, read_size(w, row->theirs, 0));
     } else if (row->kind == KEY_LAYERS) {
@@ -185,6 +196,8 @@ static long long divisor(struct writer *w)
 /* A value of a key that only repeats what the architecture computes anyway. */
 static double own_value(struct writer *w, const char *key)
 {
+    if (strcmp(key, "expert_gating_func") == 0) /* softmax, sigmoid */
+        return w->family->defaults->mixture.router == ROUTER_SIGMOID ? 2 : 1;
     if (w->architecture->wide_layers && strcmp(key, "attention.scale") == 0)
         return 1 / sqrtf((float)divisor(w));
     return strcmp(key, "attention.max_alibi_bias") == 0 && w->family->defaults->score_bias ? 8 : 0;
@@ -196,6 +209,7 @@ static double own_value(struct writer *w, const char *key)
 static void refuse_undone(struct writer *w)
 {
     static const char *const undone[] = {"expert_count",
+                                         "expert_gating_func",
                                          "attention.sliding_window",
                                          "attention.scale",
                                          "attention.clamp_kqv",
@@ -452,6 +466,15 @@ static const struct gguf_tensor_name tensor_names[] = {
     {"ffn_up", SLOT_GATE, true},
     {"ffn_up", SLOT_UP},
     {"ffn_down", SLOT_DOWN},
+    {"ffn_gate_inp", SLOT_ROUTER},
+    {"exp_probs_b", SLOT_CORRECTION - 1}, /* .bias: what follows */
+    {"ffn_gate_exps", SLOT_EXPERT_GATE},
+    {"ffn_up_exps", SLOT_EXPERT_UP},
+    {"ffn_down_exps", SLOT_EXPERT_DOWN},
+    {"ffn_gate_shexp", SLOT_SHARED_GATE},
+    {"ffn_up_shexp", SLOT_SHARED_UP},
+    {"ffn_down_shexp", SLOT_SHARED_DOWN},
+    {"ffn_gate_inp_shexp", SLOT_SHARED_SWITCH},
     {"post_ffw_norm", SLOT_NORM_2_POST},
 };
 
@@ -637,13 +660,45 @@ static int read_heads(struct tensor_reading *reading)
                         &reading->heads[1], reading->err);
 }
 
+/* Make a tensor of all experts, which is the last entry, an entry for each. */
+static int split_experts(struct slot slot, const struct config *config,
+                         struct tensor_reading *reading)
+{
+    struct safetensors *tensors = reading->tensors;
+    struct safetensors_entry all = tensors->entries[--tensors->count];
+    char name[PARAMETER_NAME_BYTES];
+    size_t experts = all.shape[0];
+    size_t bytes = dtype_bytes(all.dtype, all.count / experts);
+    if (experts > EXPERTS_MAX)
+        return err_set(reading->err, "expected at most %d experts, found %zu", EXPERTS_MAX,
+                       experts);
+    for (size_t e = 0; e < experts; e++) {
+        struct safetensors_entry *entry = &tensors->entries[tensors->count++];
+        *entry = (struct safetensors_entry){.dtype = all.dtype,
+                                            .count = all.count / experts,
+                                            .rank = 2,
+                                            .shape = {all.shape[1], all.shape[2]},
+                                            .begin = all.begin + e * bytes,
+                                            .end = all.begin + (e + 1) * bytes,
+                                            .data = (const char *)all.data + e * bytes};
+        slot.expert = (short)e;
+        family_tensor_name(name, config, slot);
+        entry->name = arena_text(&tensors->arena, name, strlen(name), reading->err);
+        if (!entry->name)
+            return -1;
+    }
+    return 0;
+}
+
 static int read_tensors(struct tensor_reading *reading)
 {
     struct safetensors *tensors = reading->tensors;
     const struct gguf *gguf = reading->gguf;
     char name[PARAMETER_NAME_BYTES];
-    tensors->entries = arena_alloc(&tensors->arena, gguf->tensor_count + 1,
-                                   sizeof *tensors->entries, reading->err);
+    size_t count = gguf->tensor_count + 1;
+    for (size_t i = 0; i < gguf->tensor_count; i++)
+        count += gguf->tensors[i].rank == 3 ? gguf->tensors[i].sizes[2] : 0;
+    tensors->entries = arena_alloc(&tensors->arena, count, sizeof *tensors->entries, reading->err);
     if (!tensors->entries || read_heads(reading))
         return -1;
     const struct config config = {.family = reading->family};
@@ -660,9 +715,14 @@ static int read_tensors(struct tensor_reading *reading)
         entry->name = arena_text(&tensors->arena, to, strlen(to), reading->err);
         if (!entry->name)
             return -1;
-        if (read_numbers(entry, tensor, reading) || (row && lay_out(entry, slot, row, reading)))
-            return err_prefix(reading->err, "tensor '%s'", tensor->name);
+        bool of_experts =
+            row && tensor->rank == 3 && slot_count(slot.id, reading->family->defaults);
         tensors->count++;
+        if (read_numbers(entry, tensor, reading) ||
+            (of_experts ? split_experts(slot, &config, reading)
+             : row      ? lay_out(entry, slot, row, reading)
+                        : 0))
+            return err_prefix(reading->err, "tensor '%s'", tensor->name);
     }
     return safetensors_list(tensors, reading->err);
 }
