@@ -361,7 +361,7 @@ int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
     if (!tokenizer || input->ids)
         return 0; /* texts are refused later; ids are used as they are */
     if (input->literal_special)
-        tokenizer_spell_special(tokenizer);
+        tokenizer_literal_special(tokenizer);
     if (when == BOS)
         return tokenizer_begin_texts(tokenizer, folder, err);
     if (*chat) /* the template has special tokens */

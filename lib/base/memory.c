@@ -167,9 +167,9 @@ static struct arena_block *add_block(struct arena *arena, size_t size, struct er
     /* Pieces come from the newest block. The block of a large piece is inserted after it in
      * the list, so that the rest of the newest block can still be used. */
     bool own = arena->newest && block->size_bytes > BLOCK_BYTES;
-    struct arena_block **place = own ? &arena->newest->older : &arena->newest;
-    block->older = *place;
-    *place = block;
+    struct arena_block **link = own ? &arena->newest->older : &arena->newest;
+    block->older = *link;
+    *link = block;
     return block;
 }
 

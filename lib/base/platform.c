@@ -29,18 +29,18 @@ double clock_seconds(void)
 #include "base/num.h"
 
 enum {
-    GIVEN_BYTES = 16, /* random bytes that the kernel gives to each process */
+    RANDOM_BYTES = 16, /* random bytes that the kernel gives to each process */
     LINE_BYTES = 1024,
 };
 
 bool platform_random(void *bytes, size_t size)
 {
-    const void *given = (const void *)getauxval(AT_RANDOM);
+    const void *random = (const void *)getauxval(AT_RANDOM);
     if (getrandom(bytes, size, GRND_NONBLOCK) == (ssize_t)size)
         return true;
-    if (!given || size > GIVEN_BYTES)
+    if (!random || size > RANDOM_BYTES)
         return false;
-    memcpy(bytes, given, size);
+    memcpy(bytes, random, size);
     return true;
 }
 

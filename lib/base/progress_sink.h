@@ -9,14 +9,14 @@
 
 struct progress_sink {
     /* `note`: the next step ("prefill, 64 tokens"), or NULL */
-    void (*tell)(void *context, size_t done, size_t count, const char *note);
+    void (*report)(void *context, size_t done, size_t count, const char *note);
     void *context;
 };
 
 static inline void progress_tell(const struct progress_sink *sink, size_t done, size_t count)
 {
     if (sink)
-        sink->tell(sink->context, done, count, NULL);
+        sink->report(sink->context, done, count, NULL);
 }
 
 #endif

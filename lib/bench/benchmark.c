@@ -578,8 +578,8 @@ static int measure(struct bench *bench, struct err *err)
             const struct task *task = &bench->tasks[i];
             snprintf(note, sizeof note, "%s, %zu tokens", task->name, task->size.tokens);
             if (progress)
-                progress->tell(progress->context, round * bench->task_count + i,
-                               bench->plan->rounds * bench->task_count, note);
+                progress->report(progress->context, round * bench->task_count + i,
+                                 bench->plan->rounds * bench->task_count, note);
             if (measure_task(bench, task, round, err))
                 return -1;
             drop_longest(bench, i);

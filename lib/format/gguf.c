@@ -228,8 +228,8 @@ static int take_type(struct cursor *cursor, struct gguf_tensor *tensor)
     return err_if(cursor->failed);
 }
 
-/* `begin` and `end` count from the start of all data; place_tensors adds its offset. */
-static int take_place(struct cursor *cursor, struct gguf_tensor *tensor, size_t alignment)
+/* `begin` and `end` count from the start of all data; locate_tensors adds its offset. */
+static int take_range(struct cursor *cursor, struct gguf_tensor *tensor, size_t alignment)
 {
     struct err *err = cursor->err;
     uint64_t offset = take_number(cursor, 8);
@@ -253,7 +253,7 @@ static int read_tensors(struct gguf *gguf, struct cursor *cursor, struct err *er
         if (gguf_find(gguf, tensor->name))
             return err_set(err, "tensor '%s': expected once, found twice", tensor->name);
         if (take_sizes(cursor, tensor) || take_type(cursor, tensor) ||
-            take_place(cursor, tensor, gguf->alignment))
+            take_range(cursor, tensor, gguf->alignment))
             return err_prefix(err, "tensor '%s'", tensor->name);
         if (map_put(&gguf->names, tensor->name, strlen(tensor->name), (uint32_t)i, err))
             return -1;
@@ -269,7 +269,7 @@ static int by_begin(const void *left, const void *right)
 }
 
 /* Tensors must be in the file and must not overlap. */
-static int place_tensors(struct gguf *gguf, const struct cursor *cursor, struct err *err)
+static int locate_tensors(struct gguf *gguf, const struct cursor *cursor, struct err *err)
 {
     size_t header = (size_t)(cursor->at - gguf->file.bytes);
     size_t data = (header + gguf->alignment - 1) / gguf->alignment * gguf->alignment;
@@ -345,7 +345,7 @@ static int read_all(struct gguf *gguf, struct err *err)
     if (!gguf->pairs || !gguf->tensors)
         return -1;
     return err_if(read_pairs(gguf, &cursor, err) || read_alignment(gguf, err) ||
-                  read_tensors(gguf, &cursor, err) || place_tensors(gguf, &cursor, err));
+                  read_tensors(gguf, &cursor, err) || locate_tensors(gguf, &cursor, err));
 }
 
 int gguf_read(struct gguf *gguf, struct file *file, struct err *err)

@@ -435,7 +435,7 @@ bool json_span_is(struct json_span text, const char *name)
 
 enum { DESCRIPTION_BYTES = 80 };
 
-/* From 2^53 on doubles skip integers: what was written can no longer be known. */
+/* From 2^53 on doubles skip integers: a number may differ from the one in the text. */
 #define EXACT_INTEGER_MAX 9007199254740991.0
 
 static const cJSON *tree_of(const struct json *value)
@@ -556,7 +556,8 @@ bool json_get_integer(const struct json *value, long long min, long long max, lo
     return true;
 }
 
-/* The text in quotes on one line, what cannot be seen as an escape; "..." stands for the rest. */
+/* Write the text in quotes, on one line, with escapes for invisible characters, and shortened by
+ * "..." if it is too long. */
 static void describe_text(const char *bytes, char *text, size_t size)
 {
     enum { TAIL_BYTES = sizeof "...\"" };
@@ -604,20 +605,20 @@ const char *json_describe(const struct json *value, char *text, size_t size)
     return text;
 }
 
-enum { ASKED_FOR = 1 << 12 }; /* beside cJSON's own bits of a type */
+enum { WAS_READ = 1 << 12 }; /* a bit of `type` that cJSON does not use */
 
 const struct json *json_member(const struct json *object, const char *name)
 {
     cJSON *member =
         json_is_object(object) ? cJSON_GetObjectItemCaseSensitive(tree_of(object), name) : NULL;
     if (member)
-        member->type |= ASKED_FOR;
+        member->type |= WAS_READ;
     return value_of(member);
 }
 
-bool json_was_asked_for(const struct json *member)
+bool json_was_read(const struct json *member)
 {
-    return tree_of(member)->type & ASKED_FOR;
+    return tree_of(member)->type & WAS_READ;
 }
 
 const struct json *json_first(const struct json *container)
@@ -645,16 +646,16 @@ size_t json_count(const struct json *container)
 
 int json_unique_keys(const struct json *object, struct err *err)
 {
-    struct map seen = {0};
-    int failed = map_reserve(&seen, json_count(object), err);
+    struct map keys = {0};
+    int failed = map_reserve(&keys, json_count(object), err);
     for (const struct json *v = json_first(object); v && !failed; v = json_next(v)) {
         const char *key = json_key(v);
-        if (map_get(&seen, key, strlen(key), NULL))
+        if (map_get(&keys, key, strlen(key), NULL))
             failed = err_set(err, "field '%s': expected once, found twice", key);
         else
-            failed = map_put(&seen, key, strlen(key), 0, err);
+            failed = map_put(&keys, key, strlen(key), 0, err);
     }
-    map_release(&seen);
+    map_release(&keys);
     return failed;
 }
 

@@ -79,7 +79,7 @@ const struct json *json_member(const struct json *object, const char *name);
 const struct json *json_given(const struct json *object, const char *name);
 
 /* True if json_member or a getter by name has returned it: other members have no effect. */
-bool json_was_asked_for(const struct json *member);
+bool json_was_read(const struct json *member);
 
 /* Walk the members of an object or the items of an array; NULL at the end. */
 const struct json *json_first(const struct json *container);

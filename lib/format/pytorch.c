@@ -33,7 +33,7 @@ struct pickle_value {
     };
 };
 
-/* Names and values of the dict that was saved, in turn, in `arena`. */
+/* The saved dict: each name is followed by its value. */
 struct pickle {
     struct pickle_value *pairs;
     size_t pair_count;
@@ -246,19 +246,19 @@ static int set_items(struct machine *m, struct err *err)
 static int reduce(struct machine *m, struct err *err)
 {
     const struct pickle_value *call = &m->taken[0];
-    const struct pickle_value *given = &m->taken[1];
+    const struct pickle_value *arguments = &m->taken[1];
     int role = call->kind == PICKLE_GLOBAL ? (int)call->size : -1;
-    if (role == MAKE_DICT && has_form(given, ""))
+    if (role == MAKE_DICT && has_form(arguments, ""))
         return constant(m, err);
-    if (role == MAKE_TENSOR && has_form(given, "SiPPbD"))
-        return push(m, (struct pickle_value){PICKLE_TENSOR, 0, .items = given->items});
-    if (role == MAKE_PARAMETER && has_form(given, "TbD"))
-        return push(m, given->items[0]);
+    if (role == MAKE_TENSOR && has_form(arguments, "SiPPbD"))
+        return push(m, (struct pickle_value){PICKLE_TENSOR, 0, .items = arguments->items});
+    if (role == MAKE_PARAMETER && has_form(arguments, "TbD"))
+        return push(m, arguments->items[0]);
     return err_unsupported(
         err, "expected a call that makes a dict, a tensor or a parameter, found another call");
 }
 
-/* What is added to a dict, its _metadata, is not looked at. */
+/* A dict is only updated with its _metadata, which is ignored. */
 static int build(struct machine *m, struct err *err)
 {
     if (m->taken[0].kind == PICKLE_DICT && m->taken[1].kind == PICKLE_DICT)
@@ -278,7 +278,7 @@ static int storage(struct machine *m, struct err *err)
 
 static const struct opcode {
     unsigned char code, bytes; /* of its argument */
-    int takes, row;            /* values of the stack; what else is to be known */
+    int takes, row;            /* values of the stack; a parameter of `run` */
     int (*run)(struct machine *m, struct err *err);
 } opcodes[] = {
     {0x80, 1, 0, 0, NULL},               /* PROTO */

@@ -167,12 +167,12 @@ static size_t read_entry(struct zip_entry *entry, const char *from, const char *
         err_set(err, "zip directory: expected another entry, found none");
         return 0;
     }
-    enum { SIZE, STORED, PLACE, NUMBERS };
+    enum { SIZE, STORED, OFFSET, NUMBERS };
     uint64_t numbers[] = {num_of_bytes(from + 24, 4), num_of_bytes(from + 20, 4),
                           num_of_bytes(from + 42, 4)};
     const char *extras = from + ENTRY_BYTES + name;
     read_large(numbers, NUMBERS, extras, extras + extra);
-    const char *local = part(file, numbers[PLACE], LOCAL_BYTES, "PK\3\4");
+    const char *local = part(file, numbers[OFFSET], LOCAL_BYTES, "PK\3\4");
     uint64_t gap =
         local ? LOCAL_BYTES + num_of_bytes(local + 26, 2) + num_of_bytes(local + 28, 2) : 0;
     *entry = (struct zip_entry){.name = from + ENTRY_BYTES,
@@ -184,7 +184,7 @@ static size_t read_entry(struct zip_entry *entry, const char *from, const char *
         err_unsupported(err, "expected an entry as torch.save writes it, found an encrypted one");
     else if (num_of_bytes(from + 10, 2) || numbers[STORED] != numbers[SIZE])
         err_unsupported(err, "expected an entry as torch.save writes it, found a compressed one");
-    else if (!local || !part(file, numbers[PLACE] + gap, numbers[SIZE], ""))
+    else if (!local || !part(file, numbers[OFFSET] + gap, numbers[SIZE], ""))
         err_set(err, "expected %zu bytes of data, found the end of the file", entry->size);
     else if (!is_confirmed(entry, local, from, file))
         err_set(err, "expected the same fields in its local header as in the directory, found "

@@ -35,23 +35,24 @@ static size_t units(size_t unit, size_t size)
 
 static size_t start_of(const struct alignment *part, size_t at)
 {
-    return part->start + units(part->unit, at - part->at) * part->given;
+    return part->start + units(part->unit, at - part->at) * part->original;
 }
 
-struct text_range aligned_text_find(const struct aligned_text *text, struct text_range range,
-                                    size_t *hint)
+struct text_range aligned_text_find_origin(const struct aligned_text *text, struct text_range range,
+                                           size_t *hint)
 {
     const struct alignment *part = part_of(text, range.start, hint);
-    struct text_range place = {.start = start_of(part, range.start)};
+    struct text_range origin = {.start = start_of(part, range.start)};
     if (range.end) {
         bool same = range.end > range.start &&
                     (part + 1 == text->parts + text->part_count || range.end <= part[1].at);
         part = same ? part : part_of(text, range.end - 1, hint);
-        place.end = start_of(part, range.end - 1) + part->given;
+        origin.end = start_of(part, range.end - 1) + part->original;
     }
     if (range.start == range.end) /* an empty range: between the bytes around it */
-        place.start = place.end = range.end && place.end < place.start ? place.end : place.start;
-    return place;
+        origin.start = origin.end =
+            range.end && origin.end < origin.start ? origin.end : origin.start;
+    return origin;
 }
 
 static size_t times_and(size_t size, size_t times, size_t more)
@@ -69,7 +70,7 @@ struct text_limits text_limits_of(size_t text_size)
 
 /* An alignment whose numbers may exceed 32 bits. */
 struct segment {
-    size_t at, start, unit, given;
+    size_t at, start, unit, original;
 };
 
 /* True if a part continues the last one in the same units. */
@@ -78,7 +79,7 @@ static bool continues(const struct text_rewriter *rewriter, const struct segment
     if (!rewriter->part_count)
         return false;
     const struct alignment *last = &rewriter->parts[rewriter->part_count - 1];
-    return last->unit == part->unit && last->given == part->given && part->given &&
+    return last->unit == part->unit && last->original == part->original && part->original &&
            rewriter->next_at == part->at && rewriter->next_start == part->start;
 }
 
@@ -87,10 +88,10 @@ static void add_part(struct text_rewriter *rewriter, struct segment part, size_t
     bool joins = continues(rewriter, &part);
     size_t count = size == part.unit ? 1 : units(part.unit, size);
     rewriter->next_at = part.at + count * part.unit; /* not the end after a partial unit */
-    rewriter->next_start = part.start + count * part.given;
+    rewriter->next_start = part.start + count * part.original;
     if (joins)
         return;
-    size_t larger = part.unit > part.given ? part.unit : part.given;
+    size_t larger = part.unit > part.original ? part.unit : part.original;
     if (larger > UINT32_MAX)
         rewriter->too_large = larger;
     if (rewriter->part_count == rewriter->part_room) {
@@ -103,7 +104,7 @@ static void add_part(struct text_rewriter *rewriter, struct segment part, size_t
         rewriter->part_room = room;
     }
     rewriter->parts[rewriter->part_count++] =
-        (struct alignment){part.at, part.start, (uint32_t)part.unit, (uint32_t)part.given};
+        (struct alignment){part.at, part.start, (uint32_t)part.unit, (uint32_t)part.original};
 }
 
 /* True, and remembered, if the text would be too long with `size` more bytes. */
@@ -135,7 +136,7 @@ static void copy(struct text_rewriter *rewriter, size_t start, size_t end)
         size_t unit = part->unit - done;
         unit = unit < next - from ? unit : next - from; /* the rest of a unit is a unit */
         add_part(rewriter,
-                 (struct segment){at + (from - start), start_of(part, from), unit, part->given},
+                 (struct segment){at + (from - start), start_of(part, from), unit, part->original},
                  next - from);
     }
 }
@@ -165,9 +166,9 @@ void text_rewriter_replace(struct text_rewriter *rewriter, size_t start, size_t 
     if (!size || is_too_long(rewriter, size))
         return;
     struct text_range range = {start, end};
-    struct text_range place = aligned_text_place(rewriter->in, range, &rewriter->hint);
+    struct text_range origin = aligned_text_origin(rewriter->in, range, &rewriter->hint);
     add_part(rewriter,
-             (struct segment){rewriter->bytes.size, place.start, size, place.end - place.start},
+             (struct segment){rewriter->bytes.size, origin.start, size, origin.end - origin.start},
              size);
     buf_bytes(&rewriter->bytes, bytes, size);
 }

@@ -16,14 +16,14 @@
 
 #include "base/buf.h"
 
-/* Bytes from `at` on, in units of equal size, each made of `given` adjacent bytes of the original
- * text, from `start` on: one byte of one is unchanged text; three of one are spaces that became ▁;
- * a unit may be made of none. */
+/* Bytes from `at` on, in units of equal size, each made of `original` adjacent bytes of the
+ * original text, from `start` on: one byte of one is unchanged text; three of one are spaces that
+ * became ▁; a unit may be made of none. */
 struct alignment {
     size_t at;
     size_t start;
-    uint32_t unit;  /* bytes of the changed text, at least 1 */
-    uint32_t given; /* bytes of the original text */
+    uint32_t unit;     /* bytes of the changed text, at least 1 */
+    uint32_t original; /* bytes of the original text */
 };
 
 struct aligned_text {
@@ -40,15 +40,15 @@ struct text_range {
 };
 
 /* The original range of bytes; `hint` begins as 0 and speeds up ascending ranges.
- * aligned_text_find() needs parts. */
-struct text_range aligned_text_find(const struct aligned_text *text, struct text_range range,
-                                    size_t *hint);
+ * aligned_text_find_origin() needs parts. */
+struct text_range aligned_text_find_origin(const struct aligned_text *text, struct text_range range,
+                                           size_t *hint);
 
-static inline struct text_range aligned_text_place(const struct aligned_text *text,
-                                                   struct text_range range, size_t *hint)
+static inline struct text_range aligned_text_origin(const struct aligned_text *text,
+                                                    struct text_range range, size_t *hint)
 {
     if (text->part_count)
-        return aligned_text_find(text, range, hint);
+        return aligned_text_find_origin(text, range, hint);
     return (struct text_range){text->start + range.start, text->start + range.end};
 }
 

@@ -54,7 +54,7 @@ struct tokenizer_config {
 /* Tokens as people read them, for vocabularies that write blanks as signs and bytes as numbers:
  * "▁the" is " the", "<0xE2>" is that byte. */
 struct display_tokens {
-    struct word_place *places; /* [count] by id; NULL: words are displayed unchanged */
+    struct stored_word *stored; /* [count] by id; NULL: words are displayed unchanged */
     size_t count;
     char *bytes;
 };
@@ -67,12 +67,12 @@ struct tokenizer {
     struct subword model;
     struct text_templates templates; /* of the post-processor */
     struct decoder_step *decoders;
-    bool is_spelt; /* pieces come in GPT-2's alphabet, because a step follows ByteLevel */
+    bool encoded_pieces; /* pieces come in GPT-2's alphabet, because a step follows ByteLevel */
     struct tokenizer_config config;
     struct display_tokens display;
     struct arena arena;
 
-    bool spells_special;        /* set by users: special tokens in a text are text, */
+    bool literal_special;       /* set by users: special tokens in a text are text, */
     struct text_templates used; /* and tokens around texts */
 };
 
@@ -135,7 +135,7 @@ int tokenizer_config_apply(struct tokenizer *tokenizer, struct err *err);
  * so. */
 bool tokenizer_config_begins(const struct tokenizer_config *config);
 
-/* Set the pattern of an added token that is looked for in normalized text. */
+/* Set the pattern of an added token that is searched for in normalized text. */
 int tokenizer_normalize_token(struct tokenizer *tokenizer, struct added_token *token,
                               struct err *err);
 

@@ -70,7 +70,7 @@ int encoder_pass(struct encoder *encoder, const struct pre_tokenizer *next,
                  const struct text_piece *piece, struct err *err)
 {
     const struct subword *model = &encoder->tokenizer->model;
-    return next ? next->cut(next, encoder, piece, err)
+    return next ? next->run(next, encoder, piece, err)
                 : model->row->encode(model, encoder, piece, err);
 }
 
@@ -78,11 +78,11 @@ void encoder_drop(struct encoder *encoder, const struct text_piece *piece, struc
                   size_t count)
 {
     struct text_range range = {piece->range.start + first.start, piece->range.start + first.end};
-    struct text_range place = aligned_text_place(piece->text, range, &encoder->hint);
-    if (count == 1 && place.start == place.end)
+    struct text_range origin = aligned_text_origin(piece->text, range, &encoder->hint);
+    if (count == 1 && origin.start == origin.end)
         return; /* inserted by a step: no character of the text is lost */
     if (!encoder->list->dropped_count)
-        encoder->list->dropped_first = (struct token){0, false, place.start, place.end};
+        encoder->list->dropped_first = (struct token){0, false, origin.start, origin.end};
     encoder->list->dropped_count += count;
 }
 
@@ -126,9 +126,9 @@ static int encode_segment(void *context, const struct aligned_text *text, struct
 
 int encoder_run(struct encoder *encoder, const struct token_text *text, struct err *err)
 {
-    const struct aligned_text given = {.bytes = text->bytes, .size = text->size};
+    const struct aligned_text original = {.bytes = text->bytes, .size = text->size};
     struct added_walk walk = {
-        .text = &given,
+        .text = &original,
         .plain = text->plain,
         .list = encoder->list,
         .between = encode_segment,

@@ -58,7 +58,7 @@ struct encoder {
     struct token_list found; /* WordPiece: tokens of a piece that may still be unknown */
     struct best_ways ways;
     struct text_rewriter spare; /* memory for the next step that changes a piece */
-    size_t hint;                /* for aligned_text_place */
+    size_t hint;                /* for aligned_text_origin */
 };
 
 int encoder_run(struct encoder *encoder, const struct token_text *text, struct err *err);
@@ -74,7 +74,7 @@ static inline int encoder_add(struct encoder *encoder, const struct text_piece *
 {
     struct piece_entry *entry = encoder->cache.entry;
     struct text_range range = {piece->range.start + start, piece->range.start + end};
-    struct text_range place = {0};
+    struct text_range origin = {0};
     if (entry && entry->count < PIECE_ENTRY_TOKENS) {
         entry->ids[entry->count] = id;
         entry->ends[entry->count] = (uint8_t)(end - encoder->cache.part.start);
@@ -82,8 +82,8 @@ static inline int encoder_add(struct encoder *encoder, const struct text_piece *
     if (entry && entry->count <= PIECE_ENTRY_TOKENS)
         entry->count++;
     if (!encoder->list->only_ids)
-        place = aligned_text_place(piece->text, range, &encoder->hint);
-    return token_list_add(encoder->list, (struct token){id, start > 0, place.start, place.end},
+        origin = aligned_text_origin(piece->text, range, &encoder->hint);
+    return token_list_add(encoder->list, (struct token){id, start > 0, origin.start, origin.end},
                           err);
 }
 

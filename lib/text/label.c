@@ -41,18 +41,18 @@ static size_t fit(char *to, size_t room, const char *bytes, size_t size, bool is
 {
     char sign[TERMINAL_SIGN_BYTES];
     size_t used = 0;
-    size_t cut = 0; /* the longest size that leaves room for `more` */
+    size_t fitting = 0; /* the longest size that leaves room for `more` */
     for (size_t at = 0; at < size;) {
         at += show(sign, bytes + at, size - at, is_line);
         size_t length = strlen(sign);
         if (used + length >= room) {
-            strcpy(to + cut, more);
-            return cut + strlen(more);
+            strcpy(to + fitting, more);
+            return fitting + strlen(more);
         }
         memcpy(to + used, sign, length);
         used += length;
         if (used + strlen(more) < room)
-            cut = used;
+            fitting = used;
     }
     to[used] = '\0';
     return used;
@@ -98,35 +98,35 @@ static size_t unfinished(const char *bytes, size_t size)
 }
 
 /* The position of a byte in a row of adjacent tokens. */
-struct row_place {
+struct row_position {
     const struct token_bytes *row;
     size_t count;
     size_t index, at;
 };
 
 /* Move by `offset` bytes, -1 or 1; false at the end of the row. */
-static bool move(struct row_place *place, int offset)
+static bool move(struct row_position *position, int offset)
 {
-    const struct token_bytes *row = place->row;
-    for (; offset < 0; offset++, place->at--)
-        while (place->at == 0) {
-            if (place->index == 0 || !row[place->index - 1].bytes)
+    const struct token_bytes *row = position->row;
+    for (; offset < 0; offset++, position->at--)
+        while (position->at == 0) {
+            if (position->index == 0 || !row[position->index - 1].bytes)
                 return false;
-            place->at = row[--place->index].size;
+            position->at = row[--position->index].size;
         }
     for (; offset > 0; offset--)
-        for (place->at++; place->at == row[place->index].size; place->at = 0)
-            if (++place->index == place->count || !row[place->index].bytes)
+        for (position->at++; position->at == row[position->index].size; position->at = 0)
+            if (++position->index == position->count || !row[position->index].bytes)
                 return false;
     return true;
 }
 
 /* Append the visible form of the part of a character that begins at a position. Returns the number
  * of bytes of the token that belong to it; 0 if the row does not have the whole character. */
-static size_t show_shared(struct buf *out, const struct row_place *place)
+static size_t show_shared(struct buf *out, const struct row_position *position)
 {
     static const char first[] = "₁"; /* further numbers differ in the last byte */
-    struct row_place now = *place;
+    struct row_position now = *position;
     char bytes[4];
     size_t size = 0;
     size_t before = 0; /* bytes of the character before the position */
@@ -149,18 +149,18 @@ static size_t show_shared(struct buf *out, const struct row_place *place)
     buf_bytes(out, bytes, size);
     buf_bytes(out, first, sizeof first - 2);
     buf_char(out, (char)(first[sizeof first - 2] + part));
-    size_t own = place->row[place->index].size - place->at;
+    size_t own = position->row[position->index].size - position->at;
     return size - before < own ? size - before : own;
 }
 
 /* True if all bytes of a token are inside a character that the next token continues. */
-static bool is_inner(const struct row_place *place)
+static bool is_inner(const struct row_position *position)
 {
-    const struct token_bytes *own = &place->row[place->index];
+    const struct token_bytes *own = &position->row[position->index];
     for (size_t at = 0; at < own->size; at++)
         if (!label_is_rest(own->bytes + at, 1))
             return false;
-    return place->index + 1 < place->count && own[1].bytes &&
+    return position->index + 1 < position->count && own[1].bytes &&
            label_is_rest(own[1].bytes, own[1].size);
 }
 
@@ -169,19 +169,19 @@ void label_token(struct buf *out, const struct token_bytes *row, size_t count, s
     static const char tie[] = "‿";
     const char *bytes = row[index].bytes;
     size_t size = row[index].size;
-    struct row_place place = {row, count, index, 0};
+    struct row_position position = {row, count, index, 0};
     size_t start = 0;
     bool tied = false;
     if (label_is_rest(bytes, size)) {
-        start = show_shared(out, &place);
-        tied = !start && is_inner(&place);
+        start = show_shared(out, &position);
+        tied = !start && is_inner(&position);
         buf_text(out, start ? "" : tie);
     }
     size_t open = unfinished(bytes + start, size - start);
     label_visible(out, bytes + start, size - start - open);
-    place.at = size - open;
-    if (open && show_shared(out, &place))
+    position.at = size - open;
+    if (open && show_shared(out, &position))
         return;
-    label_visible(out, bytes + place.at, open);
+    label_visible(out, bytes + position.at, open);
     buf_text(out, open || tied ? tie : "");
 }

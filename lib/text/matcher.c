@@ -361,8 +361,8 @@ static int next_literal(struct matcher_walk *walk, struct text_range *match)
     return 1;
 }
 
-/* The end of a run from `at` of at most `most` characters for which `is` returns `such`. */
-static size_t pass_over(const struct matcher_walk *walk, size_t at, bool such, size_t most)
+/* The end of a run from `at` of at most `most` characters for which `is` returns `wanted`. */
+static size_t pass_over(const struct matcher_walk *walk, size_t at, bool wanted, size_t most)
 {
     const struct matcher *matcher = walk->matcher;
     const char *text = walk->text;
@@ -382,7 +382,7 @@ static size_t pass_over(const struct matcher_walk *walk, size_t at, bool such, s
             last = c;
             is = last_is;
         }
-        if (is != such)
+        if (is != wanted)
             break;
     }
     return at;

@@ -175,7 +175,7 @@ static int put_at_end(const struct normalizer *step, struct text_rewriter *rewri
     size_t size = rewriter->in->size;
     size_t at = step->row == &rows[ROW_APPEND] ? size : 0;
     size_t hint = 0;
-    bool puts = size && (!step->first || !aligned_text_place(rewriter->in, front, &hint).start);
+    bool puts = size && (!step->first || !aligned_text_origin(rewriter->in, front, &hint).start);
     (void)err;
     text_rewriter_keep(rewriter, 0, at);
     if (puts)
@@ -240,8 +240,8 @@ static int trim(const struct normalizer *step, struct text_rewriter *rewriter, s
 }
 
 /* Replace each byte by its character in GPT-2's byte alphabet. */
-static int spell_bytes(const struct normalizer *step, struct text_rewriter *rewriter,
-                       struct err *err)
+static int encode_bytes(const struct normalizer *step, struct text_rewriter *rewriter,
+                        struct err *err)
 {
     const struct aligned_text *in = rewriter->in;
     (void)step;
@@ -308,11 +308,11 @@ static const char *find(const struct charsmap *map, const char *bytes, size_t si
         if (!ends_key(unit))
             continue;
         uint32_t value = node < map->unit_count ? map->units[node] : 0;
-        size_t place = value & ~VALUE_BIT;
-        if (!(value & VALUE_BIT) || place >= map->text_bytes)
+        size_t offset = value & ~VALUE_BIT;
+        if (!(value & VALUE_BIT) || offset >= map->text_bytes)
             break;
-        found = map->texts + place;
-        *found_size = strnlen(found, map->text_bytes - place);
+        found = map->texts + offset;
+        *found_size = strnlen(found, map->text_bytes - offset);
         *taken = i + 1;
         if (!longest)
             break;
@@ -350,10 +350,10 @@ static int check_texts(const struct charsmap *map, struct err *err)
 {
     size_t broken = utf8_invalid_at(map->texts, map->text_bytes);
     for (size_t i = 0; i < map->unit_count && broken == map->text_bytes; i++) {
-        size_t place = map->units[i] & ~VALUE_BIT;
-        if (map->units[i] & VALUE_BIT && place < map->text_bytes &&
-            utf8_continues(map->texts[place]))
-            broken = place;
+        size_t offset = map->units[i] & ~VALUE_BIT;
+        if (map->units[i] & VALUE_BIT && offset < map->text_bytes &&
+            utf8_continues(map->texts[offset]))
+            broken = offset;
     }
     if (broken == map->text_bytes)
         return 0;
@@ -371,7 +371,8 @@ static size_t bytes_after(unsigned char first)
 
 /* True if a key ends inside a character. Goes from node to node, each at most once for every number
  * of bytes that its character still lacks: a trie from a file may lead back to its own nodes. */
-static bool cuts_character(const struct charsmap *map, uint32_t *queue, uint8_t *seen, size_t nodes)
+static bool splits_character(const struct charsmap *map, uint32_t *queue, uint8_t *visited,
+                             size_t nodes)
 {
     size_t node = offset_of(map->units[0]);
     size_t count = node < nodes;
@@ -386,9 +387,9 @@ static bool cuts_character(const struct charsmap *map, uint32_t *queue, uint8_t 
                 continue;
             if (rest && ends_key(unit))
                 return true;
-            if (node >= nodes || seen[node] >> rest & 1)
+            if (node >= nodes || visited[node] >> rest & 1)
                 continue;
-            seen[node] |= (uint8_t)(1 << rest);
+            visited[node] |= (uint8_t)(1 << rest);
             queue[count++] = (uint32_t)(node << 2 | rest);
         }
     }
@@ -398,14 +399,14 @@ static bool cuts_character(const struct charsmap *map, uint32_t *queue, uint8_t 
 static int check_keys(const struct charsmap *map, struct err *err)
 {
     size_t nodes = (map->unit_count | 0xFF) + 1; /* a child is in the same 256 as its node */
-    uint8_t *seen = heap_alloc(nodes, sizeof *seen, err);
-    uint32_t *queue = seen ? heap_alloc(nodes, 4 * sizeof *queue, err) : NULL;
+    uint8_t *visited = heap_alloc(nodes, sizeof *visited, err);
+    uint32_t *queue = visited ? heap_alloc(nodes, 4 * sizeof *queue, err) : NULL;
     int failed = queue ? 0 : -1;
-    if (queue && map->unit_count && cuts_character(map, queue, seen, nodes))
+    if (queue && map->unit_count && splits_character(map, queue, visited, nodes))
         failed = err_set(err, "field 'precompiled_charsmap': expected keys of whole characters in "
                               "UTF-8, found one that ends inside a character");
     heap_free(queue);
-    heap_free(seen);
+    heap_free(visited);
     return failed;
 }
 
@@ -488,11 +489,11 @@ static void map_each(const struct charsmap *map, struct text_rewriter *rewriter,
         size_t size = 0;
         size_t taken = 0;
         length = utf8_decode(&character, bytes + at, end - at);
-        size_t place = start_of(rewriter, at);
+        size_t from = start_of(rewriter, at);
         const char *found = find(map, bytes + at, length, false, &taken, &size);
         if (found)
-            text_rewriter_replace(rewriter, place, at + length, found, size);
-        else if (place == at)
+            text_rewriter_replace(rewriter, from, at + length, found, size);
+        else if (from == at)
             text_rewriter_keep(rewriter, at, at + length);
         else
             text_rewriter_replace(rewriter, 0, at + length, bytes + at, length);
@@ -593,7 +594,7 @@ static const struct normalizer_row rows[ROW_COUNT] = {
     {"Prepend", put_at_end, NULL, "prepend", NULL},
     [ROW_APPEND] = {"Append", put_at_end, NULL, "append", NULL},
     {"Replace", replace, NULL, "content", read_replace},
-    {"ByteLevel", spell_bytes, NULL, NULL, NULL},
+    {"ByteLevel", encode_bytes, NULL, NULL, NULL},
     {"Precompiled", map_graphemes, NULL, NULL, read_precompiled},
     [ROW_BERT] = {"BertNormalizer", NULL, NULL, NULL, NULL}, /* several steps */
     [ROW_CLEAN] = {"clean_text", NULL, clean, NULL, NULL},
@@ -712,9 +713,9 @@ bool normalizers_limit_prefix(struct normalizer **steps, bool removed, bool firs
     return true;
 }
 
-bool normalizers_spell_bytes(const struct normalizer *steps)
+bool normalizers_encode_bytes(const struct normalizer *steps)
 {
-    while (steps && steps->row->apply != spell_bytes)
+    while (steps && steps->row->apply != encode_bytes)
         steps = steps->next;
     return steps;
 }

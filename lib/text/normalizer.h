@@ -52,7 +52,7 @@ int normalizers_sentencepiece(struct normalizer **steps, const struct sentencepi
 bool normalizers_limit_prefix(struct normalizer **steps, bool removed, bool first);
 
 /* True if a step is ByteLevel, which writes texts in GPT-2's alphabet. */
-bool normalizers_spell_bytes(const struct normalizer *steps);
+bool normalizers_encode_bytes(const struct normalizer *steps);
 
 /* Apply all steps. The result is the text itself if nothing changes, else it lives in one of the
  * rewriters, which the caller releases. */

@@ -93,7 +93,7 @@ static int pass_changed(const struct pre_tokenizer *step, struct encoder *encode
     int failed = text_rewriter_finish(rewriter, &text, err);
     if (failed)
         err_prefix(err, "pre_tokenizer: %s",
-                   step->cut == pre_tokenizer_spell ? "ByteLevel" : "Metaspace");
+                   step->run == pre_tokenizer_encode_bytes ? "ByteLevel" : "Metaspace");
     if (!failed && text.size) {
         struct text_piece piece = {&text, {0, text.size}};
         failed = encoder_pass(encoder, step->next, &piece, err);
@@ -118,7 +118,7 @@ static int put_signs(const struct pre_tokenizer *step, struct encoder *encoder,
         (replaces && bytes[at] == ' ');
     bool prepends = step->prepend != PREPEND_NEVER && !has_sign &&
                     (step->prepend == PREPEND_ALWAYS ||
-                     aligned_text_place(piece->text, piece->range, &hint).start == 0);
+                     aligned_text_origin(piece->text, piece->range, &hint).start == 0);
     if (!space && !prepends)
         return encoder_pass(encoder, step->next, piece, err);
     struct text_rewriter rewriter = begin(encoder, piece);
@@ -134,8 +134,8 @@ static int put_signs(const struct pre_tokenizer *step, struct encoder *encoder,
     return pass_changed(step, encoder, &rewriter, err);
 }
 
-int pre_tokenizer_spell(const struct pre_tokenizer *step, struct encoder *encoder,
-                        const struct text_piece *piece, struct err *err)
+int pre_tokenizer_encode_bytes(const struct pre_tokenizer *step, struct encoder *encoder,
+                               const struct text_piece *piece, struct err *err)
 {
     if (!step->next) /* the model's words are bytes already */
         return encoder_pass(encoder, NULL, piece, err);
@@ -193,7 +193,7 @@ static struct pre_tokenizer *add_step(struct stage_list *list, struct err *err)
     struct pre_tokenizer *step = stages_add(list, err);
     if (!step)
         return NULL;
-    step->cut = split;
+    step->run = split;
     step->behavior = SPLIT_ISOLATED;
     return step;
 }
@@ -261,7 +261,7 @@ static int read_delimiter(struct stage_list *list, struct pre_tokenizer *step,
 
 static void set_space_before(struct pre_tokenizer *step)
 {
-    step->cut = put_signs;
+    step->run = put_signs;
     step->prepend = PREPEND_ALWAYS;
     step->sign = " ";
     step->sign_size = 1;
@@ -283,7 +283,7 @@ static int set_byte_level(struct stage_list *list, struct pre_tokenizer *step, b
     }
     if (!step)
         return -1;
-    step->cut = pre_tokenizer_spell;
+    step->run = pre_tokenizer_encode_bytes;
     return 0;
 }
 
@@ -321,7 +321,7 @@ static int read_metaspace(struct stage_list *list, struct pre_tokenizer *step,
     sign = arena_text(list->arena, sign, size, err);
     if (!sign || json_bool(value, "split", &splits, err))
         return -1;
-    step->cut = put_signs;
+    step->run = put_signs;
     step->prepend = (enum prepend_scheme)scheme;
     step->sign = sign;
     step->sign_size = size;
@@ -395,11 +395,11 @@ int pre_tokenizers_set_prefix(struct pre_tokenizer **steps, bool wanted, struct 
                               struct err *err)
 {
     struct pre_tokenizer *first = *steps;
-    bool there = first && first->cut == put_signs && !first->matcher.literal;
+    bool there = first && first->run == put_signs && !first->matcher.literal;
     struct pre_tokenizer *rest = there ? first->next : first;
     bool splits = rest && rest->matcher.splitter == SPLITTER_GPT2;
     const struct pre_tokenizer *last = splits ? rest->next : rest;
-    if (!last || last->cut != pre_tokenizer_spell || last->next || there == wanted)
+    if (!last || last->run != pre_tokenizer_encode_bytes || last->next || there == wanted)
         return 0;
     rest->name = first->name;
     *steps = rest;

@@ -33,7 +33,7 @@ enum prepend_scheme { PREPEND_NEVER, PREPEND_FIRST, PREPEND_ALWAYS };
 struct pre_tokenizer {
     struct pre_tokenizer *next;
     const char *name; /* of the type; NULL: a further step of the same type */
-    int (*cut)(const struct pre_tokenizer *step, struct encoder *encoder,
+    int (*run)(const struct pre_tokenizer *step, struct encoder *encoder,
                const struct text_piece *piece, struct err *err);
     struct matcher matcher; /* separators; or the spaces that `sign` replaces */
     enum split_behavior behavior;
@@ -53,8 +53,8 @@ void pre_tokenizers_release(struct pre_tokenizer *steps);
 int pre_tokenizers_set_prefix(struct pre_tokenizer **steps, bool wanted, struct arena *arena,
                               struct err *err);
 
-/* The `cut` of ByteLevel: writes bytes as characters of GPT-2's alphabet. */
-int pre_tokenizer_spell(const struct pre_tokenizer *step, struct encoder *encoder,
-                        const struct text_piece *piece, struct err *err);
+/* The `run` of ByteLevel: writes bytes as characters of GPT-2's alphabet. */
+int pre_tokenizer_encode_bytes(const struct pre_tokenizer *step, struct encoder *encoder,
+                               const struct text_piece *piece, struct err *err);
 
 #endif

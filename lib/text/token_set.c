@@ -261,7 +261,7 @@ int added_tokens_walk(const struct added_tokens *tokens, const struct added_walk
         if (!find(tokens, &search, &match))
             return pass_on(walk, done, search.size, err);
         struct text_range found = {match.start, match.end};
-        struct text_range range = aligned_text_place(walk->text, found, &hint);
+        struct text_range range = aligned_text_origin(walk->text, found, &hint);
         struct token token = {match.token->id, false, range.start, range.end};
         if (pass_on(walk, done, match.start, err) || token_list_add(walk->list, token, err))
             return -1;

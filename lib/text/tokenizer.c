@@ -13,7 +13,7 @@
 
 /* --- display tokens --------------------------------------------------------------------------- */
 
-/* Write a word with blanks for signs; returns its size, or 0 where it has none. */
+/* Write a word with spaces for signs; returns its size, or 0 for a word without signs. */
 static size_t write_word(char *out, const char *bytes, size_t size, const struct matcher *sign)
 {
     struct matcher_walk walk = matcher_walk(sign, bytes, size, NULL);
@@ -42,8 +42,8 @@ static int display_tokens_init(struct tokenizer *tokenizer, struct err *err)
     if (!sign && !joins_bytes)
         return 0;
     display->bytes = arena_room(&tokenizer->arena, words->used_bytes, 1, err);
-    struct word_place *places = arena_alloc(&tokenizer->arena, words->size, sizeof *places, err);
-    if (!display->bytes || !places)
+    struct stored_word *stored = arena_alloc(&tokenizer->arena, words->size, sizeof *stored, err);
+    if (!display->bytes || !stored)
         return -1;
     for (uint32_t id = 0; id < words->size; id++) {
         size_t size = 0;
@@ -57,11 +57,11 @@ static int display_tokens_init(struct tokenizer *tokenizer, struct err *err)
             display->bytes[used + written++] = (char)byte;
         if (!written)
             continue; /* displayed unchanged */
-        places[id] = (struct word_place){
+        stored[id] = (struct stored_word){
             .start = (uint32_t)used, .size = (uint32_t)written & 0x3FFFFFFF, .form = WORD_TEXT};
         used += written;
     }
-    display->places = places;
+    display->stored = stored;
     display->count = words->size;
     return 0;
 }
@@ -89,7 +89,7 @@ const char *tokenizer_file_name(size_t index)
     return sources[index].name;
 }
 
-/* Refuse a file that a tokenizer could be made of, but not by this program; its name tells. */
+/* Refuse a file, by its name, with a vocabulary in a form that is not supported. */
 static int refuse_name(const char *path, const char *name, struct err *err)
 {
     static const char moved[] =
@@ -101,7 +101,7 @@ static int refuse_name(const char *path, const char *name, struct err *err)
     return 0;
 }
 
-/* A folder that shows no names may be used all the same. */
+/* A folder whose names cannot be listed is not an error. */
 static int refuse_others(const struct folder *folder, struct err *err)
 {
     struct arena arena = {0};
@@ -152,7 +152,7 @@ int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, str
         return -1;
     }
     set_facts(tokenizer);
-    tokenizer->spells_special = tokenizer->config.splits_special == ANSWER_YES;
+    tokenizer->literal_special = tokenizer->config.splits_special == ANSWER_YES;
     tokenizer->used = text_templates_without(&tokenizer->templates);
     return 0;
 }
@@ -224,12 +224,12 @@ bool tokenizer_lacks_merges(const struct tokenizer *tokenizer)
     return is_words(tokenizer) && words_are_byte_level(&tokenizer->set.words);
 }
 
-void tokenizer_spell_special(struct tokenizer *tokenizer)
+void tokenizer_literal_special(struct tokenizer *tokenizer)
 {
-    tokenizer->spells_special = true;
+    tokenizer->literal_special = true;
 }
 
-/* --- what texts begin with -------------------------------------------------------------------- */
+/* --- the token before texts ------------------------------------------------------------------- */
 
 int tokenizer_role(const struct tokenizer *tokenizer, enum token_role role, uint32_t *id,
                    bool *found, struct err *err)
@@ -290,7 +290,7 @@ int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *fold
     return 0;
 }
 
-/* --- what goes around texts ------------------------------------------------------------------- */
+/* --- special tokens around texts -------------------------------------------------------------- */
 
 int tokenizer_special(struct text_templates *templates, const struct tokenizer *tokenizer,
                       struct err *err)
@@ -392,7 +392,7 @@ static int encode(const struct tokenizer *tokenizer, struct token_list *list,
                 return -1;
         } else {
             struct token_text text = {texts[part->kind].bytes, texts[part->kind].size,
-                                      tokenizer->spells_special};
+                                      tokenizer->literal_special};
             bool dropped = list->dropped_count;
             if (encode_text(tokenizer, list, &text, err))
                 return part->kind == TEMPLATE_SECOND ? err_prefix(err, "the second text") : -1;
@@ -476,10 +476,10 @@ int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list,
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size)
 {
     const struct display_tokens *display = &tokenizer->display;
-    if (id >= display->count || display->places[id].form == WORD_ABSENT)
+    if (id >= display->count || display->stored[id].form == WORD_ABSENT)
         return token_set_word(&tokenizer->set, id, size);
-    *size = display->places[id].size;
-    return display->bytes + display->places[id].start;
+    *size = display->stored[id].size;
+    return display->bytes + display->stored[id].start;
 }
 
 void tokenizer_decode_begin(const struct tokenizer *tokenizer, struct token_decoder *decoder,

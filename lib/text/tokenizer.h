@@ -34,8 +34,8 @@ const char *tokenizer_file_name(size_t index);
 int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err);
 void tokenizer_free(struct tokenizer *tokenizer);
 
-/* The same for callers that can do with ids: an unsupported tokenizer is no error but NULL, and
- * `why` is the reason; else `why` is "". */
+/* The same for callers that can also read ids: for an unsupported tokenizer, which is not an error,
+ * sets NULL and the reason in `why`; else `why` is "". */
 enum { TOKENIZER_WHY_BYTES = ERR_TEXT_BYTES };
 
 int tokenizer_open_if_known(struct tokenizer **tokenizer, const struct folder *folder,
@@ -51,7 +51,7 @@ int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *
                         size_t vocab_size, struct err *err);
 
 /* Encode special tokens in texts, such as <|endoftext|>, as text from now on. */
-void tokenizer_spell_special(struct tokenizer *tokenizer);
+void tokenizer_literal_special(struct tokenizer *tokenizer);
 
 /* Begin every text with BOS from now on; called after tokenizer_add_special, if at all. BOS is the
  * `bos_token` of the folder's tokenizer_config.json, else the `bos_token_id` of its config.json,

@@ -114,14 +114,14 @@ static enum word_form find_form(struct tokenizer *tokenizer)
 {
     const struct pre_tokenizer *step = tokenizer->pre_tokenizers;
     bool last = false; /* is ByteLevel the last step? */
-    bool spells = normalizers_spell_bytes(tokenizer->normalizers);
-    tokenizer->is_spelt = spells;
+    bool encodes = normalizers_encode_bytes(tokenizer->normalizers);
+    tokenizer->encoded_pieces = encodes;
     for (; step; step = step->next) {
-        last = step->cut == pre_tokenizer_spell;
-        spells = spells || last;
+        last = step->run == pre_tokenizer_encode_bytes;
+        encodes = encodes || last;
     }
-    tokenizer->is_spelt = tokenizer->is_spelt || (spells && !last);
-    return spells ? WORD_BYTES : WORD_TEXT;
+    tokenizer->encoded_pieces = tokenizer->encoded_pieces || (encodes && !last);
+    return encodes ? WORD_BYTES : WORD_TEXT;
 }
 
 static int read_bpe(struct reader *reader, struct subword *model, struct err *err)
@@ -144,7 +144,7 @@ static int read_bpe(struct reader *reader, struct subword *model, struct err *er
     model->bpe.prefix = prefix;
     if (read_bpe_settings(reader, &model->bpe, err))
         return -1;
-    model->cuts_at_signs = bpe_cuts_at_signs(&model->bpe);
+    model->splits_at_signs = bpe_splits_at_signs(&model->bpe);
     return 0;
 }
 
@@ -167,7 +167,7 @@ static int read_unigram(struct reader *reader, struct subword *model, struct err
         json_bool(fields, "fuse_unk", &model->fuses_unknown, err))
         return -1;
     for (size_t id = 0; id < words->size; id++)
-        if (words->places[id].form != WORD_ABSENT && model->scores[id] < least)
+        if (words->stored[id].form != WORD_ABSENT && model->scores[id] < least)
             least = model->scores[id];
     if (least == DBL_MAX)
         return err_set(err, "vocab: expected scores, found none");

@@ -54,8 +54,8 @@ static int find_class(size_t *index, const struct tokenizer *tokenizer, struct n
 
 /* --- vocab.json and merges.txt ---------------------------------------------------------------- */
 
-/* Classes of transformers that read them, without `Fast`, and how they split texts; those that do
- * not say, and none, mean GPT-2's. */
+/* Classes of transformers that read these files, without `Fast`, and how they split texts: as GPT-2
+ * if the class does not say, or if there is none. */
 static const struct merges_class {
     const char *name;
     int pattern;

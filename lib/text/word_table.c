@@ -14,7 +14,7 @@
 
 /* Allocate entries for all ids up to `id`: first for `most_words`, which is enough if ids have no
  * gaps. New memory is zeroed lazily, so unused entries between distant ids cost nothing. */
-static int make_places(struct word_table *table, size_t id, struct err *err)
+static int make_stored(struct word_table *table, size_t id, struct err *err)
 {
     size_t room = table->room ? table->room : table->most_words;
     if (id >= table->size)
@@ -23,12 +23,12 @@ static int make_places(struct word_table *table, size_t id, struct err *err)
         return 0;
     while (room < table->size)
         room *= 2;
-    struct word_place *places = arena_alloc(&table->arena, room, sizeof *places, err);
-    if (!places)
+    struct stored_word *stored = arena_alloc(&table->arena, room, sizeof *stored, err);
+    if (!stored)
         return -1;
     if (table->room)
-        memcpy(places, table->places, table->room * sizeof *places);
-    table->places = places;
+        memcpy(stored, table->stored, table->room * sizeof *stored);
+    table->stored = stored;
     table->room = room;
     return 0;
 }
@@ -53,20 +53,20 @@ static bool find(const struct word_table *table, struct word word, enum word_for
 enum word_entered { WORD_IS_NEW, WORD_IS_KNOWN, WORD_ID_IS_TAKEN };
 
 static int word_table_enter(struct word_table *table, enum word_entered *entered,
-                            struct word_place place, size_t id, uint64_t hash, struct err *err)
+                            struct stored_word stored, size_t id, uint64_t hash, struct err *err)
 {
     uint32_t known = 0;
-    if (make_places(table, id, err))
+    if (make_stored(table, id, err))
         return -1;
-    struct word word = {table->bytes + place.start, place.size};
+    struct word word = {table->bytes + stored.start, stored.size};
     struct hash_probe probe = hash_probe(&table->index, hash);
-    bool is_known = find(table, word, place.form, &probe, &known);
+    bool is_known = find(table, word, stored.form, &probe, &known);
     *entered = is_known                                ? WORD_IS_KNOWN
-               : table->places[id].form != WORD_ABSENT ? WORD_ID_IS_TAKEN
+               : table->stored[id].form != WORD_ABSENT ? WORD_ID_IS_TAKEN
                                                        : WORD_IS_NEW;
     if (*entered != WORD_IS_NEW)
         return 0;
-    table->places[id] = place;
+    table->stored[id] = stored;
     hash_put(&probe, (uint32_t)id);
     return 0;
 }
@@ -87,17 +87,17 @@ int word_table_add(struct word_table *table, struct word word, size_t id, struct
 {
     char text[LABEL_EXCERPT_BYTES];
     enum word_entered entered = WORD_IS_NEW;
-    struct word_place place = {
+    struct stored_word stored = {
         .start = (uint32_t)table->used_bytes,
         .size = (uint32_t)word.size & WORD_BYTES_MAX,
         .form = table->form,
     };
     if (!word.size)
         return err_set(err, "id %zu: expected a word, found \"\"", id);
-    word.bytes = memcpy(table->bytes + place.start, word.bytes, word.size);
-    if (word_table_enter(table, &entered, place, id, word_hash(word, place.form), err))
+    word.bytes = memcpy(table->bytes + stored.start, word.bytes, word.size);
+    if (word_table_enter(table, &entered, stored, id, word_hash(word, stored.form), err))
         return -1;
-    table->used_bytes += place.size;
+    table->used_bytes += stored.size;
     return entered == WORD_IS_NEW ? 0
                                   : err_set(err, "id %zu: '%s' occurs twice", id,
                                             label_excerpt(text, word.bytes, word.size));
@@ -140,10 +140,10 @@ bool word_table_find_written(const struct word_table *table, const char *text, s
 
 const char *word_table_word(const struct word_table *table, uint32_t id, size_t *size)
 {
-    if (id >= table->size || table->places[id].form == WORD_ABSENT)
+    if (id >= table->size || table->stored[id].form == WORD_ABSENT)
         return NULL;
-    *size = table->places[id].size;
-    return table->bytes + table->places[id].start;
+    *size = table->stored[id].size;
+    return table->bytes + table->stored[id].start;
 }
 
 int word_compare(const void *a, const void *b)
@@ -165,7 +165,7 @@ enum { IDS_FREE = 1 << 18, IDS_PER_BYTE = 16 };
 /* A word that was read and is not yet in the table. */
 struct entry {
     struct json_span word;
-    struct word_place place;
+    struct stored_word stored;
     size_t id;
     uint64_t hash;
 };
@@ -235,7 +235,7 @@ static int read_id(struct word_reader *reader, struct json_span word, size_t *id
 }
 
 /* Read the next text and write the bytes of its word after the other words. */
-static struct json_span write_word(struct word_reader *reader, struct word_place *place)
+static struct json_span write_word(struct word_reader *reader, struct stored_word *stored)
 {
     struct word_table *table = reader->table;
     char *bytes = table->bytes + table->used_bytes;
@@ -247,8 +247,8 @@ static struct json_span write_word(struct word_reader *reader, struct word_place
     if (*stop == '"') { /* the usual case: no escapes, and only characters of the alphabet */
         word.size = (size_t)(stop - word.bytes);
         reader->at.at = stop + 1;
-        *place = (struct word_place){(uint32_t)table->used_bytes,
-                                     (uint32_t)(end - bytes) & WORD_BYTES_MAX, table->form};
+        *stored = (struct stored_word){(uint32_t)table->used_bytes,
+                                       (uint32_t)(end - bytes) & WORD_BYTES_MAX, table->form};
         return word;
     }
     size_t size = json_cursor_read(&reader->at, bytes);
@@ -257,7 +257,7 @@ static struct json_span write_word(struct word_reader *reader, struct word_place
         table->form == WORD_BYTES && byte_alphabet_decode(bytes, &decoded, bytes, size) == size;
     if (!known && table->form == WORD_BYTES)
         json_unescape(bytes, word); /* its beginning was overwritten */
-    *place = (struct word_place){
+    *stored = (struct stored_word){
         .start = (uint32_t)table->used_bytes,
         .size = (uint32_t)(known ? decoded : size) & WORD_BYTES_MAX,
         .form = known ? WORD_BYTES : WORD_TEXT,
@@ -271,49 +271,49 @@ static int enter_next(struct word_reader *reader)
     char other[LABEL_EXCERPT_BYTES];
     struct word_table *table = reader->table;
     const struct entry *entry = &reader->entries[reader->entered++ % AHEAD];
-    struct word_place place = entry->place;
+    struct stored_word stored = entry->stored;
     enum word_entered entered = WORD_IS_NEW;
     uint32_t first = 0;
-    if (word_table_enter(table, &entered, place, entry->id, entry->hash, reader->err))
+    if (word_table_enter(table, &entered, stored, entry->id, entry->hash, reader->err))
         return -1;
     if (entered == WORD_IS_KNOWN) {
-        word_table_find(table, table->bytes + place.start, place.size, place.form, &first);
+        word_table_find(table, table->bytes + stored.start, stored.size, stored.form, &first);
         return err_set(reader->err, "word '%s' occurs twice, with the ids %u and %zu",
                        shown(text, entry->word), (unsigned)first, entry->id);
     }
     if (entered == WORD_IS_NEW)
         return 0;
-    const struct word_place *owner = &table->places[entry->id];
+    const struct stored_word *owner = &table->stored[entry->id];
     return err_set(reader->err, "id %zu belongs to two words, '%s' and '%s'", entry->id,
                    label_excerpt(other, table->bytes + owner->start, owner->size),
                    shown(text, entry->word));
 }
 
 /* Queue a word. It is entered later, when its slot has been prefetched. */
-static int add_read(struct word_reader *reader, struct json_span word, struct word_place place,
+static int add_read(struct word_reader *reader, struct json_span word, struct stored_word stored,
                     size_t id)
 {
     struct word_table *table = reader->table;
     if (reader->read - reader->entered == AHEAD && enter_next(reader))
         return -1;
-    struct word written = {table->bytes + place.start, place.size};
-    uint64_t hash = word_hash(written, place.form);
+    struct word written = {table->bytes + stored.start, stored.size};
+    uint64_t hash = word_hash(written, stored.form);
     word_table_prefetch(table, hash);
-    table->used_bytes += place.size;
-    reader->entries[reader->read++ % AHEAD] = (struct entry){word, place, id, hash};
+    table->used_bytes += stored.size;
+    reader->entries[reader->read++ % AHEAD] = (struct entry){word, stored, id, hash};
     return 0;
 }
 
 static int read_word(struct word_reader *reader, size_t index)
 {
-    struct word_place place;
+    struct stored_word stored;
     size_t id = index;
     if (json_cursor_kind(&reader->at) !=
         '"') { /* an item of an array; member names are always texts */
         refuse_value(reader, "a word");
         return err_prefix(reader->err, "id %zu", index);
     }
-    struct json_span word = write_word(reader, &place);
+    struct json_span word = write_word(reader, &stored);
     if (reader->kind == '{') {
         json_cursor_colon(&reader->at);
         if (read_id(reader, word, &id))
@@ -321,7 +321,7 @@ static int read_word(struct word_reader *reader, size_t index)
     } else if (check_id(reader, word, id)) {
         return -1;
     }
-    return add_read(reader, word, place, id);
+    return add_read(reader, word, stored, id);
 }
 
 /* Read a score with the rounding of Rust's JSON parser: an integer of all digits is divided by a
@@ -554,10 +554,10 @@ uint32_t byte_alphabet_sign(unsigned char byte)
 {
     if (is_itself(byte))
         return byte;
-    uint32_t place = byte < LOW_COUNT      ? byte
+    uint32_t index = byte < LOW_COUNT      ? byte
                      : byte != SOFT_HYPHEN ? (uint32_t)(LOW_COUNT + byte - HIGH_FIRST)
                                            : LOW_COUNT + HIGH_COUNT;
-    return FIRST_OTHER + place;
+    return FIRST_OTHER + index;
 }
 
 /* --- the trie --------------------------------------------------------------------------------- */
@@ -646,7 +646,7 @@ static int enter_all(struct word_trie *trie, const struct word_table *words, str
             __builtin_prefetch(&trie->steps[hash_mix(key, 0) & trie->mask]);
             continue;
         }
-        size_t size = words->places[walker->id].size;
+        size_t size = words->stored[walker->id].size;
         trie->ids[walker->node] = walker->id;
         trie->longest = trie->longest > size ? trie->longest : size;
         if (!begin_word(walker, words, &next_id))

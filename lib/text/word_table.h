@@ -45,16 +45,16 @@ struct word {
 /* Compare two words by their bytes, as qsort needs it; a prefix of a word is less than the word. */
 int word_compare(const void *a, const void *b);
 
-struct word_place {
+struct stored_word {
     uint32_t start; /* of its bytes */
     uint32_t size : 30;
     uint32_t form : 2;
 };
 
 struct word_table {
-    enum word_form form;       /* WORD_BYTES: written in the alphabet */
-    struct word_place *places; /* [size] by id */
-    size_t size;               /* one more than the largest id */
+    enum word_form form;        /* WORD_BYTES: written in the alphabet */
+    struct stored_word *stored; /* [size] by id */
+    size_t size;                /* one more than the largest id */
     size_t most_words;
     size_t room;
     char *bytes;
@@ -91,9 +91,9 @@ bool word_table_find_near(const struct word_table *table, struct word word, enum
 static inline bool word_table_is(const struct word_table *table, uint32_t id, struct word word,
                                  enum word_form form)
 {
-    struct word_place place = table->places[id];
-    const char *bytes = table->bytes + place.start;
-    if (place.size != word.size || place.form != form)
+    struct stored_word stored = table->stored[id];
+    const char *bytes = table->bytes + stored.start;
+    if (stored.size != word.size || stored.form != form)
         return false;
     return word.size > HASH_NEAR ? memcmp(bytes, word.bytes, word.size) == 0
                                  : hash_load(bytes, word.size) == hash_load(word.bytes, word.size);

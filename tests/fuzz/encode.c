@@ -80,7 +80,7 @@ void fuzz_tokenizer(const struct folder *folder)
         fuzz_refused();
     if (tokenizer_begin_texts(tokenizer, folder, &fuzz_err))
         fuzz_refused();
-    tokenizer_spell_special(tokenizer);
+    tokenizer_literal_special(tokenizer);
     fuzz_encode(tokenizer, text, sizeof text - 1, false);
     tokenizer_free(tokenizer);
 }

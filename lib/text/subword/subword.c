@@ -54,7 +54,7 @@ static int refuse_word(const struct subword *model, const struct text_piece *pie
     struct word unknown = {piece->text->bytes + piece->range.start,
                            piece->range.end - piece->range.start};
     size_t hint = 0;
-    size_t at = aligned_text_place(piece->text, piece->range, &hint).start;
+    size_t at = aligned_text_origin(piece->text, piece->range, &hint).start;
     if (model->row != &subword_rows[SUBWORD_WORD_PIECE])
         return words_refuse(model->words, unknown, at, err);
     return err_set(err, /* no suggestion: a piece is not a word that a user wrote */
@@ -179,7 +179,7 @@ static size_t next_front(const char *bytes, size_t size, size_t start)
 /* Without a pre-tokenizer, a text of any size is one piece. If no merge makes a word with a ▁ after
  * another character, no pair across a ▁ is ever joined, so the parts between can be encoded alone.
  * This does not hold if a character may be dropped: tokens around it then become neighbours. */
-bool bpe_cuts_at_signs(const struct bpe *bpe)
+bool bpe_splits_at_signs(const struct bpe *bpe)
 {
     uint32_t id = 0;
     if (!bpe->by_characters || bpe->takes_whole || bpe_drops(bpe) || bpe->prefix.size ||
@@ -265,9 +265,9 @@ static int encode_bpe(const struct subword *model, struct encoder *encoder,
 {
     const char *bytes = piece->text->bytes + piece->range.start;
     size_t size = piece->range.end - piece->range.start;
-    bool encoded = encoder->tokenizer->is_spelt;
+    bool encoded = encoder->tokenizer->encoded_pieces;
     for (size_t at = 0, end; at < size; at = end) {
-        end = model->cuts_at_signs && !encoded ? next_front(bytes, size, at) : size;
+        end = model->splits_at_signs && !encoded ? next_front(bytes, size, at) : size;
         if (encode_part(&model->bpe, encoder, piece, (struct text_range){at, end}, encoded, err))
             return -1;
     }
@@ -372,7 +372,7 @@ static int add_unknown_range(const struct subword *model, struct encoder *encode
                                    piece->range.start + range.end};
         return err_set(err, "'%s' at byte %zu is not in the vocabulary, which has no unknown token",
                        label_excerpt(shown, bytes + range.start, range.end - range.start),
-                       aligned_text_place(piece->text, whole, &encoder->hint).start);
+                       aligned_text_origin(piece->text, whole, &encoder->hint).start);
     }
     return encoder_add(encoder, piece, model->unknown, range.start, range.end, err);
 }
@@ -385,7 +385,7 @@ static size_t gather(const struct subword *model, struct best_ways *ways, const 
     size_t first = end - ways->base + 1;
     for (size_t at = end; at > ways->base;) {
         uint32_t id = ways->steps[at - ways->base];
-        at = id == BPE_NONE ? utf8_before(bytes, at) : at - model->words->places[id].size;
+        at = id == BPE_NONE ? utf8_before(bytes, at) : at - model->words->stored[id].size;
         ways->steps[--first] = id;
     }
     return first;
@@ -396,7 +396,7 @@ static size_t end_of(const struct subword *model, const char *bytes, size_t size
 {
     uint32_t c = 0;
     return at + (id == BPE_NONE ? utf8_decode(&c, bytes + at, size - at)
-                                : model->words->places[id].size);
+                                : model->words->stored[id].size);
 }
 
 /* Add the tokens of the best path from the base to `to`, which becomes the base. */

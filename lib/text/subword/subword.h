@@ -22,7 +22,7 @@ struct subword {
     const struct word_table *words;
     uint32_t unknown; /* BPE_NONE: there is none */
     struct bpe bpe;
-    bool cuts_at_signs;    /* BPE: no merge joins a ▁ to text before it */
+    bool splits_at_signs;  /* BPE: no merge joins a ▁ to text before it */
     struct word_trie trie; /* Unigram, WordPiece, words */
     const double *scores;  /* Unigram: by id */
     double unknown_score;
@@ -76,6 +76,6 @@ bool words_are_byte_level(const struct word_table *words);
 int words_refuse(const struct word_table *words, struct word word, size_t at, struct err *err);
 
 /* True if a split before ▁ never changes tokens; to be called after all merges are read. */
-bool bpe_cuts_at_signs(const struct bpe *bpe);
+bool bpe_splits_at_signs(const struct bpe *bpe);
 
 #endif

@@ -56,7 +56,7 @@ bool words_are_byte_level(const struct word_table *words)
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* A text that is being split. The part before `at` is done. */
-struct cutter {
+struct word_scan {
     const struct subword *model;
     struct encoder *encoder;
     const struct text_piece *piece;
@@ -65,14 +65,14 @@ struct cutter {
     size_t at;
     size_t character_end; /* the end of the grapheme in which the last token ended */
 
-    unsigned char *cuttable; /* a bit for each position of a run, see find_cuttable */
-    size_t cuttable_bytes;
+    unsigned char *splittable; /* a bit for each position of a run, see find_splittable */
+    size_t splittable_bytes;
 };
 
-static enum utf8_class class_at(const struct cutter *cutter, size_t at, size_t *length)
+static enum utf8_class class_at(const struct word_scan *scan, size_t at, size_t *length)
 {
     uint32_t c = 0;
-    *length = utf8_decode(&c, cutter->text + at, cutter->size - at);
+    *length = utf8_decode(&c, scan->text + at, scan->size - at);
     assert(*length > 0);
     return utf8_class(c);
 }
@@ -82,53 +82,53 @@ static bool is_in_word(enum utf8_class class)
     return class == UTF8_LETTER || class == UTF8_NUMBER;
 }
 
-static bool is_boundary(const struct cutter *cutter, size_t at)
+static bool is_boundary(const struct word_scan *scan, size_t at)
 {
     size_t length = 0;
-    return at == 0 || at == cutter->size || !is_in_word(class_at(cutter, at, &length)) ||
-           !is_in_word(class_at(cutter, utf8_before(cutter->text, at), &length));
+    return at == 0 || at == scan->size || !is_in_word(class_at(scan, at, &length)) ||
+           !is_in_word(class_at(scan, utf8_before(scan->text, at), &length));
 }
 
-static size_t end_of_run(const struct cutter *cutter)
+static size_t end_of_run(const struct word_scan *scan)
 {
-    size_t end = cutter->at;
+    size_t end = scan->at;
     size_t length = 0;
-    while (end < cutter->size && is_in_word(class_at(cutter, end, &length)))
+    while (end < scan->size && is_in_word(class_at(scan, end, &length)))
         end += length;
     return end;
 }
 
-static size_t end_of_character(const struct cutter *cutter, size_t at)
+static size_t end_of_character(const struct word_scan *scan, size_t at)
 {
-    return at + utf8_grapheme(cutter->text + at, cutter->size - at);
+    return at + utf8_grapheme(scan->text + at, scan->size - at);
 }
 
-static int push(struct cutter *cutter, uint32_t id, size_t end, struct err *err)
+static int push(struct word_scan *scan, uint32_t id, size_t end, struct err *err)
 {
-    if (encoder_add(cutter->encoder, cutter->piece, id, cutter->at, end, err))
+    if (encoder_add(scan->encoder, scan->piece, id, scan->at, end, err))
         return -1;
-    cutter->at = end;
-    if (end > cutter->character_end)
-        cutter->character_end = end_of_character(cutter, utf8_before(cutter->text, end));
+    scan->at = end;
+    if (end > scan->character_end)
+        scan->character_end = end_of_character(scan, utf8_before(scan->text, end));
     return 0;
 }
 
 /* Drop a grapheme. The rest of a grapheme after an entry, and controls, some of which (U+0600) form
  * a grapheme with the digit after them, are dropped by single code points. */
-static void drop(struct cutter *cutter, enum utf8_class class, size_t length)
+static void drop(struct word_scan *scan, enum utf8_class class, size_t length)
 {
-    bool single = class == UTF8_CONTROL || cutter->at < cutter->character_end;
-    size_t end = single ? cutter->at + length : end_of_character(cutter, cutter->at);
-    encoder_drop(cutter->encoder, cutter->piece, (struct text_range){cutter->at, end}, 1);
-    cutter->at = end;
+    bool single = class == UTF8_CONTROL || scan->at < scan->character_end;
+    size_t end = single ? scan->at + length : end_of_character(scan, scan->at);
+    encoder_drop(scan->encoder, scan->piece, (struct text_range){scan->at, end}, 1);
+    scan->at = end;
 }
 
 /* Find the next longer entry at `found->start`; `node` is the node of the trie, 0 at first. */
-static bool find_longer(const struct cutter *cutter, struct token *found, uint32_t *node)
+static bool find_longer(const struct word_scan *scan, struct token *found, uint32_t *node)
 {
-    const struct word_trie *trie = &cutter->model->trie;
-    while (found->end < cutter->size) {
-        *node = word_trie_step(trie, *node, (unsigned char)cutter->text[found->end]);
+    const struct word_trie *trie = &scan->model->trie;
+    while (found->end < scan->size) {
+        *node = word_trie_step(trie, *node, (unsigned char)scan->text[found->end]);
         if (!*node)
             return false;
         found->end++;
@@ -141,12 +141,12 @@ static bool find_longer(const struct cutter *cutter, struct token *found, uint32
 
 /* Find the longest entry at the current position that ends at a boundary, and not before `run_end`.
  * In the rest of a grapheme, every position is a boundary. */
-static bool find_whole(struct token *whole, const struct cutter *cutter, size_t run_end)
+static bool find_whole(struct token *whole, const struct word_scan *scan, size_t run_end)
 {
-    struct token found = {.start = cutter->at, .end = cutter->at};
+    struct token found = {.start = scan->at, .end = scan->at};
     bool any = false;
-    for (uint32_t node = 0; find_longer(cutter, &found, &node);) {
-        bool ends = found.end <= cutter->character_end || is_boundary(cutter, found.end);
+    for (uint32_t node = 0; find_longer(scan, &found, &node);) {
+        bool ends = found.end <= scan->character_end || is_boundary(scan, found.end);
         if (found.end < run_end || !ends)
             continue;
         *whole = found;
@@ -160,31 +160,32 @@ struct run {
     size_t start, end;
 };
 
-static bool is_cuttable(const struct cutter *cutter, const struct run *run, size_t at)
+static bool is_splittable(const struct word_scan *scan, const struct run *run, size_t at)
 {
     size_t index = at - run->start;
-    return cutter->cuttable[index / CHAR_BIT] >> index % CHAR_BIT & 1;
+    return scan->splittable[index / CHAR_BIT] >> index % CHAR_BIT & 1;
 }
 
-static void set_cuttable(struct cutter *cutter, const struct run *run, size_t at, bool cuttable)
+static void set_splittable(struct word_scan *scan, const struct run *run, size_t at,
+                           bool splittable)
 {
     size_t index = at - run->start;
-    unsigned char *byte = &cutter->cuttable[index / CHAR_BIT];
+    unsigned char *byte = &scan->splittable[index / CHAR_BIT];
     unsigned char bit = (unsigned char)(1 << index % CHAR_BIT);
-    *byte = (unsigned char)(cuttable ? *byte | bit : *byte & ~bit);
+    *byte = (unsigned char)(splittable ? *byte | bit : *byte & ~bit);
 }
 
 /* Find the longest entry at `start` after which the rest of the run can be split. */
-static bool find_cut(struct token *cut, const struct cutter *cutter, size_t start,
-                     const struct run *run)
+static bool find_part(struct token *part, const struct word_scan *scan, size_t start,
+                      const struct run *run)
 {
     struct token found = {.start = start, .end = start};
     bool any = false;
-    for (uint32_t node = 0; find_longer(cutter, &found, &node);) {
-        if (found.end < run->end ? !is_cuttable(cutter, run, found.end)
-                                 : !is_boundary(cutter, found.end))
+    for (uint32_t node = 0; find_longer(scan, &found, &node);) {
+        if (found.end < run->end ? !is_splittable(scan, run, found.end)
+                                 : !is_boundary(scan, found.end))
             continue;
-        *cut = found;
+        *part = found;
         any = true;
     }
     return any;
@@ -192,20 +193,20 @@ static bool find_cut(struct token *cut, const struct cutter *cutter, size_t star
 
 /* Compute for each position of the run, from the last to the first, whether the rest can be split.
  * The results are single bits because a text of one word may be large. */
-static int find_cuttable(struct cutter *cutter, const struct run *run, struct err *err)
+static int find_splittable(struct word_scan *scan, const struct run *run, struct err *err)
 {
     size_t bytes = (run->end - run->start) / CHAR_BIT + 1;
-    if (bytes > cutter->cuttable_bytes) {
-        unsigned char *cuttable = heap_resize(cutter->cuttable, bytes, 1, err);
-        if (!cuttable)
+    if (bytes > scan->splittable_bytes) {
+        unsigned char *splittable = heap_resize(scan->splittable, bytes, 1, err);
+        if (!splittable)
             return -1;
-        cutter->cuttable = cuttable;
-        cutter->cuttable_bytes = bytes;
+        scan->splittable = splittable;
+        scan->splittable_bytes = bytes;
     }
     for (size_t start = run->end; start > run->start;) {
-        struct token cut;
-        start = utf8_before(cutter->text, start);
-        set_cuttable(cutter, run, start, find_cut(&cut, cutter, start, run));
+        struct token part;
+        start = utf8_before(scan->text, start);
+        set_splittable(scan, run, start, find_part(&part, scan, start, run));
     }
     return 0;
 }
@@ -213,7 +214,7 @@ static int find_cuttable(struct cutter *cutter, const struct run *run, struct er
 int words_refuse(const struct word_table *words, struct word word, size_t at, struct err *err)
 {
     char shown[LABEL_EXCERPT_BYTES];
-    char meant[LABEL_EXCERPT_BYTES];
+    char suggestion[LABEL_EXCERPT_BYTES];
     struct nearest nearest;
     nearest_begin(&nearest, word.bytes, word.size);
     for (uint32_t id = 0; id < words->size; id++) {
@@ -225,63 +226,63 @@ int words_refuse(const struct word_table *words, struct word word, size_t at, st
     label_excerpt(shown, word.bytes, word.size);
     if (nearest.name)
         err_set(err, "word '%s' at byte %zu is not in the vocabulary: did you mean '%s'?", shown,
-                at, label_excerpt(meant, nearest.name, nearest.name_bytes));
+                at, label_excerpt(suggestion, nearest.name, nearest.name_bytes));
     else
         err_set(err, "word '%s' at byte %zu is not in the vocabulary", shown, at);
     return err_about(err, ERR_ABOUT_WORD);
 }
 
 /* Add the unknown word for a run that cannot be split into entries. */
-static int push_unknown(struct cutter *cutter, size_t run_end, struct err *err)
+static int push_unknown(struct word_scan *scan, size_t run_end, struct err *err)
 {
     static const char *const names[] = {"<unk>", "[UNK]", "<|unk|>"};
     uint32_t id = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (word_table_find(cutter->model->words, names[i], strlen(names[i]), WORD_TEXT, &id))
-            return push(cutter, id, run_end, err);
-    struct text_range run = {cutter->piece->range.start + cutter->at,
-                             cutter->piece->range.start + run_end};
+        if (word_table_find(scan->model->words, names[i], strlen(names[i]), WORD_TEXT, &id))
+            return push(scan, id, run_end, err);
+    struct text_range run = {scan->piece->range.start + scan->at,
+                             scan->piece->range.start + run_end};
     return words_refuse(
-        cutter->model->words, (struct word){cutter->text + cutter->at, run_end - cutter->at},
-        aligned_text_place(cutter->piece->text, run, &cutter->encoder->hint).start, err);
+        scan->model->words, (struct word){scan->text + scan->at, run_end - scan->at},
+        aligned_text_origin(scan->piece->text, run, &scan->encoder->hint).start, err);
 }
 
-static int push_run(struct cutter *cutter, size_t run_end, struct err *err)
+static int push_run(struct word_scan *scan, size_t run_end, struct err *err)
 {
-    struct run run = {cutter->at, run_end};
-    if (find_cuttable(cutter, &run, err))
+    struct run run = {scan->at, run_end};
+    if (find_splittable(scan, &run, err))
         return -1;
-    if (!is_cuttable(cutter, &run, run.start))
-        return push_unknown(cutter, run_end, err);
-    for (struct token cut; cutter->at < run_end && find_cut(&cut, cutter, cutter->at, &run);)
-        if (push(cutter, cut.id, cut.end, err))
+    if (!is_splittable(scan, &run, run.start))
+        return push_unknown(scan, run_end, err);
+    for (struct token part; scan->at < run_end && find_part(&part, scan, scan->at, &run);)
+        if (push(scan, part.id, part.end, err))
             return -1;
     return 0;
 }
 
 /* Apply the five rules above at the current position. */
-static int step(struct cutter *cutter, struct err *err)
+static int step(struct word_scan *scan, struct err *err)
 {
     size_t length = 0;
-    enum utf8_class class = class_at(cutter, cutter->at, &length);
-    bool is_run = is_in_word(class) && cutter->at >= cutter->character_end;
-    size_t run_end = is_run ? end_of_run(cutter) : cutter->at;
+    enum utf8_class class = class_at(scan, scan->at, &length);
+    bool is_run = is_in_word(class) && scan->at >= scan->character_end;
+    size_t run_end = is_run ? end_of_run(scan) : scan->at;
     struct token whole;
-    if (find_whole(&whole, cutter, run_end))
-        return push(cutter, whole.id, whole.end, err);
+    if (find_whole(&whole, scan, run_end))
+        return push(scan, whole.id, whole.end, err);
     if (is_run)
-        return push_run(cutter, run_end, err);
+        return push_run(scan, run_end, err);
     if (class == UTF8_SPACE)
-        cutter->at += length;
+        scan->at += length;
     else
-        drop(cutter, class, length);
+        drop(scan, class, length);
     return 0;
 }
 
 int subword_encode_words(const struct subword *model, struct encoder *encoder,
                          const struct text_piece *piece, struct err *err)
 {
-    struct cutter cutter = {
+    struct word_scan scan = {
         .model = model,
         .encoder = encoder,
         .piece = piece,
@@ -289,8 +290,8 @@ int subword_encode_words(const struct subword *model, struct encoder *encoder,
         .size = piece->range.end - piece->range.start,
     };
     int failed = 0;
-    while (!failed && cutter.at < cutter.size)
-        failed = step(&cutter, err);
-    heap_free(cutter.cuttable);
+    while (!failed && scan.at < scan.size)
+        failed = step(&scan, err);
+    heap_free(scan.splittable);
     return failed;
 }

@@ -66,7 +66,7 @@ static void put_theirs(void *context, size_t done, size_t count, const char *not
 /* Another process makes one of the files meanwhile: ours are removed again. */
 TEST(a_file_made_meanwhile_is_kept)
 {
-    const struct progress_sink sink = {.tell = put_theirs};
+    const struct progress_sink sink = {.report = put_theirs};
     struct target_folder target = {0};
     struct err err = {0};
     ck_assert_int_eq(target_folder_open(&target, "saved", false, &err), 0);

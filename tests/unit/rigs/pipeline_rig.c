@@ -81,7 +81,7 @@ void pipeline_rig_refuse_all(const struct pipeline_refusal *cases, size_t count,
         ck_assert_msg(pipeline_rig_open(&pipeline, cases[i].json, &err) == -1, "%s", cases[i].json);
         ck_assert_str_eq(err.text, expected.bytes);
         ck_assert_int_eq(err.kind, kind);
-        ck_assert_ptr_null(pipeline.set.words.places);
+        ck_assert_ptr_null(pipeline.set.words.stored);
         ck_assert_ptr_null(pipeline.pre_tokenizers);
         buf_release(&expected);
     }
@@ -135,7 +135,7 @@ static void open_stages(struct tokenizer *pipeline, const char *normalizer,
 static void put(struct buf *line, const struct aligned_text *text, struct text_range range)
 {
     size_t hint = 0;
-    struct text_range place = aligned_text_place(text, range, &hint);
+    struct text_range place = aligned_text_origin(text, range, &hint);
     buf_bytes(line, text->bytes + range.start, range.end - range.start);
     buf_format(line, ":%zu-%zu", place.start, place.end);
 }

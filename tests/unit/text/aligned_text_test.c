@@ -9,7 +9,7 @@
 static struct text_range place_of(const struct aligned_text *text, size_t start, size_t end)
 {
     size_t hint = 0;
-    return aligned_text_place(text, (struct text_range){start, end}, &hint);
+    return aligned_text_origin(text, (struct text_range){start, end}, &hint);
 }
 
 static void expect_place(const struct aligned_text *text, size_t start, size_t end, size_t from,
@@ -200,7 +200,7 @@ TEST(positions_can_be_requested_in_any_order)
     static const struct text_range asked[] = {{3, 4}, {0, 1}, {1, 3}, {2, 3}, {0, 4}};
     static const struct text_range places[] = {{9, 9}, {0, 1}, {1, 9}, {5, 9}, {0, 9}};
     for (size_t i = 0; i < COUNT(asked); i++) {
-        struct text_range place = aligned_text_place(&text, asked[i], &hint);
+        struct text_range place = aligned_text_origin(&text, asked[i], &hint);
         ck_assert_uint_eq(place.start, places[i].start);
         ck_assert_uint_eq(place.end, places[i].end);
     }

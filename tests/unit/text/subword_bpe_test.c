@@ -142,9 +142,9 @@ TEST(splitting_at_the_sign_does_not_change_tokens)
         ck_assert_msg(!pipeline_rig_open(&pipeline, json.bytes, &err), "%s: %s", json.bytes,
                       err.text);
         struct token_text given = {text.bytes, text.size, false};
-        cut += pipeline.model.cuts_at_signs;
+        cut += pipeline.model.splits_at_signs;
         ck_assert_int_eq(pipeline_rig_encode(&pipeline, &lines[0], &given, NULL), 0);
-        pipeline.model.cuts_at_signs = false;
+        pipeline.model.splits_at_signs = false;
         ck_assert_int_eq(pipeline_rig_encode(&pipeline, &lines[1], &given, NULL), 0);
         ck_assert_msg(strcmp(lines[0].bytes, lines[1].bytes) == 0, "%s: '%s'", json.bytes,
                       text.bytes);
@@ -184,7 +184,7 @@ TEST(a_merge_across_the_sign_prevents_splitting)
                    "\"▁▁\": 3, \"▁▁▁\": 4, \"a▁\": 5, \"a▁a\": 6}, \"merges\": [%s]%s}}",
                    cases[i].merges, cases[i].settings);
         ck_assert_msg(!pipeline_rig_open(&pipeline, json.bytes, &err), "%s", err.text);
-        ck_assert_msg(pipeline.model.cuts_at_signs == cases[i].cuts, "%s", cases[i].merges);
+        ck_assert_msg(pipeline.model.splits_at_signs == cases[i].cuts, "%s", cases[i].merges);
         tokenizer_release(&pipeline);
         buf_release(&json);
     }

@@ -89,7 +89,7 @@ TEST(special_tokens_are_one_id_unless_they_are_text)
     const struct folder_file json = {"tokenizer.json", gpt2_json, strlen(gpt2_json)};
     struct tokenizer *tokenizer = open_files(&json, 1);
     expect_ids(tokenizer, "hi<|endoftext|>", "2 3");
-    tokenizer_spell_special(tokenizer);
+    tokenizer_literal_special(tokenizer);
     expect_ids(tokenizer, "hi<|hi|>", "2 2");
     expect_ids(tokenizer, "<|endoftext|>", ""); /* no letter is in the vocabulary */
     tokenizer_free(tokenizer);

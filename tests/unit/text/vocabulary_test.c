@@ -90,7 +90,7 @@ TEST(an_invalid_vocabulary_is_refused_with_file_and_key)
     ck_assert_int_eq(open_text(&vocabulary, "{\"is\": 3, \"is\": 4}", &err), -1);
     ck_assert_str_eq(err.text, "'life/vocab.json': word 'is' occurs twice, with the ids 3 and 4");
     ck_assert_int_eq(err.kind, ERR_INPUT);
-    ck_assert_ptr_null(vocabulary.set.words.places);
+    ck_assert_ptr_null(vocabulary.set.words.stored);
     ck_assert_ptr_null(vocabulary.set.arena.newest);
 }
 

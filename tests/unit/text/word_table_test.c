@@ -179,7 +179,7 @@ TEST(invalid_vocabularies_are_refused)
         struct err err = {0};
         ck_assert_int_eq(read_form(&table, cases[i].json, WORD_BYTES, &err), -1);
         ck_assert_str_eq(err.text, cases[i].text);
-        ck_assert_ptr_null(table.places);
+        ck_assert_ptr_null(table.stored);
         ck_assert_ptr_null(table.arena.newest);
     }
 }
