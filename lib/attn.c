@@ -285,6 +285,7 @@ struct attn_counts attn_count(const struct attn_model *model)
         .positions = c->n_positions,
         .begin = model ? model->begin : 0,
         .adds_begin = model ? model->adds_begin : 0,
+        .mask = model ? (size_t)model->viewer.mask : 0,
     };
 }
 
@@ -295,12 +296,14 @@ static int copy_ids(struct attn_ids *ids, const struct tokenized *tokenized, str
     ids->starts = heap_alloc(ids->count, sizeof *ids->starts, err);
     ids->ends = heap_alloc(ids->count, sizeof *ids->ends, err);
     ids->words = heap_alloc(ids->count, sizeof *ids->words, err);
-    if (!ids->ids || !ids->starts || !ids->ends || !ids->words)
+    ids->joins = heap_alloc(ids->count, 1, err);
+    if (!ids->ids || !ids->starts || !ids->ends || !ids->words || !ids->joins)
         return -1;
     for (size_t i = 0; i < ids->count; i++) {
         ids->ids[i] = tokenized->tokens[i].id;
         ids->starts[i] = tokenized->tokens[i].start;
         ids->ends[i] = tokenized->tokens[i].end;
+        ids->joins[i] = tokenized->tokens[i].joins;
     }
     if (tokenized->segments) {
         ids->segments = heap_alloc(ids->count, 1, err);
@@ -367,6 +370,7 @@ void attn_ids_free(struct attn_ids *ids)
     heap_free(ids->ends);
     heap_free(ids->words);
     heap_free(ids->segments);
+    heap_free(ids->joins);
     *ids = (struct attn_ids){0};
 }
 
@@ -617,13 +621,23 @@ static int score_texts(struct settings *settings, struct attn_model *model,
                        struct err *err)
 {
     struct viewer *viewer = &model->viewer;
-    struct scoring scoring = {.viewer = viewer};
+    struct scoring scoring = {.viewer = viewer, .within_word = request && request->within_word};
     struct arena *arena = &settings->arena;
     struct text_pair *pairs = arena_alloc(arena, count, sizeof *pairs, err);
     struct scored *scored = arena_alloc(arena, count, sizeof *scored, err);
     struct look look = {.pairs = pairs, .count = count};
     for (size_t i = 0; pairs && i < count; i++) {
-        pairs[i].sentence = (struct tokenized){.ids = texts[i].ids, .count = texts[i].count};
+        struct tokenized *text = &pairs[i].sentence;
+        *text = (struct tokenized){
+            .ids = texts[i].ids, .count = texts[i].count, .segments = texts[i].segments};
+        if (scoring.within_word && viewer->mask >= 0) {
+            struct token *tokens = arena_alloc(arena, text->count, sizeof *tokens, err);
+            if (!tokens || check_given(texts[i].joins, "joins of the ids", err))
+                return -1;
+            for (size_t k = 0; k < text->count; k++)
+                tokens[k].joins = texts[i].joins[k];
+            text->tokens = tokens;
+        }
         if (request && request->source)
             pairs[i].source = (struct tokenized){.ids = request->source[i].ids,
                                                  .count = request->source[i].count};

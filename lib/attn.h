@@ -76,6 +76,8 @@ struct attn_ids {
     size_t count;
     size_t *words; /* [count] index of the word of each token, as in attn-cli score --words */
     unsigned char *segments; /* [count] of a pair of texts; NULL: all 0 */
+    unsigned char *joins;    /* [count] 1: of the same word or punctuation mark as the token before;
+                           * read with `within_word` */
 };
 
 /* Tokenize a text of any length with the model's own tokenizer, without special tokens. Returns 0,
@@ -104,6 +106,7 @@ struct attn_counts {
     size_t positions;  /* 0: any number of tokens */
     size_t begin;      /* id of the token that begins texts; SIZE_MAX: none */
     size_t adds_begin; /* 1: the tokenizer's own program begins each text with it */
+    size_t mask;       /* id that hides a token from a masked model; SIZE_MAX: not masked */
 };
 
 struct attn_counts attn_count(const struct attn_model *model);
@@ -136,6 +139,8 @@ struct attn_request {
                                     * NULL: none */
     const char *attention; /* as in attn-cli run --attention: "window:4"; NULL: the model's */
     float temperature;     /* divide scores by it; 0: no */
+    int within_word; /* not 0: attn_score_all of a masked model also masks the later tokens of the
+                      * token's word */
 };
 
 /* Run the model on the ids, as far as the last requested tensor. Returns 0, or -1 with `error`. A
@@ -149,13 +154,14 @@ int attn_run_all(struct attn_model *model, const struct attn_ids *texts, size_t 
                  const struct attn_request *request, struct attn_error *error);
 
 /* Write the natural log-probability of each id after those before it, NaN for the first, to
- * `logprobs`, which has room for ids->count. Returns 0, or -1 with `error`: unsupported (4) for
- * models that predict no next token. */
+ * `logprobs`, which has room for ids->count. In a masked model: given all others, NaN for special
+ * tokens (attn_encode_special), and for all tokens of a text that has mask tokens. Returns 0, or -1
+ * with `error`: unsupported (4) for models that predict no token. */
 int attn_score(struct attn_model *model, const struct attn_ids *ids, float *logprobs,
                struct attn_error *error);
 
 struct attn_token_score {
-    float logprob, entropy; /* in nats; NaN for the first token of a text */
+    float logprob, entropy; /* in nats; NaN: not scored */
     size_t rank;            /* from 1, the most likely; 0: none */
 };
 

@@ -109,6 +109,46 @@ for name, values in run.items():
     assert numpy.array_equal(values, numpy.array(program["tensors"][name], numpy.float32)), name
 assert list(model.encode("the dog", special=True)) == [2, *model.encode("the dog"), 3]
 END
+for name in bert roberta; do
+    cp -r "tests/masked/$name" "$scratch"
+    cp "tests/tokenizers/$name-like/tokenizer.json" "$scratch/$name"
+done
+"$build/attn-cli" score -q -m cloze 'The keys to the cabinet are old.' --words --within-word \
+    --format csv -o "$scratch/masked.csv"
+check 'masked models have the scores of minicons and of the program' "$python" - "$scratch" <<'END'
+import csv, sys
+import attn, numpy
+texts = ["The keys to the cabinet are unbelievable, aren't they?",
+         "Life is short, eat dessert first."]
+rows = lambda name: list(csv.reader(open(sys.argv[1] + name)))
+for name in "bert", "roberta":
+    model, found = attn.Model(sys.argv[1] + "/" + name), []
+    assert model.counts.mask < model.counts.vocabulary <= attn.Model("tiny").counts.mask
+    for within in False, True:
+        for table in model.score(texts, within_word=within):
+            found += list(table["logprob"])
+        found += list(model.score("The keys to the cabinet", within_word=within,
+                                  continuations=[" are rusty", " is unbelievable"])["logprob"])
+    for within in False, True:
+        found += list(model.score(texts[0], pair=texts[1], within_word=within)["logprob"])
+        ids = model.encode(texts[0], pair=texts[1])
+        if not within:  # the same ids with their segments
+            assert numpy.array_equal(model.score(ids)["logprob"], found[-len(ids):], equal_nan=True)
+    expected = [float(row[1]) for row in rows(f"/{name}/minicons.csv") if row[1]]
+    numpy.testing.assert_allclose([x for x in found if not numpy.isnan(x)], expected, atol=1e-4)
+table = attn.Model("cloze").score("The keys to the cabinet are old.", words=True, within_word=True)
+program = rows("/masked.csv")[1:]
+assert table["text"] == [row[1].lower() for row in program], table["text"]
+numpy.testing.assert_allclose(table["logprob"], [float(row[2]) for row in program], rtol=2e-7)
+both = attn.Model("cloze").score(pairs=[("The keys are old.", "The keys is old.")])
+one = attn.Model("cloze").score("The keys are old.")["logprob"]
+assert both["logprob_good"][0] == numpy.nansum(one, dtype=float) and both["correct"][0]
+try:
+    attn.Model("tiny").score("Life is", within_word=True)
+    raise AssertionError("a causal model has no words to mask")
+except attn.Error as error:
+    assert error.status == 2 and "expected a masked model" in str(error), error
+END
 check 'steps give the bits of one pass' "$python" - <<'END'
 import attn, numpy
 model = attn.Model("tiny")

@@ -15,6 +15,7 @@ from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForMaske
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 TEXTS = ["The keys to the cabinet are unbelievable, aren't they?", "Life is short, eat dessert first."]
+PAIR = {"bert": "[SEP]", "roberta": "</s></s>"}  # as the tokenizers join two texts
 NAMES = ["cls_token", "sep_token", "mask_token", "pad_token", "unk_token"]
 TOKENS = {"bert": ["[CLS]", "[SEP]", "[MASK]", "[PAD]", "[UNK]"],
           "roberta": ["<s>", "</s>", "<mask>", "<pad>", "<unk>"]}
@@ -36,6 +37,18 @@ def make(folder):
     model.half().save_pretrained(folder)
 
 
+def with_segments(model, separator):
+    """minicons drops token types: make them of the ids again."""
+    forward = model.forward
+
+    def call(input_ids, **more):
+        ends = input_ids == separator
+        types = (ends.cumsum(1) - ends.long()).clamp(max=1)
+        return forward(input_ids, token_type_ids=types, **more)
+
+    model.forward = call
+
+
 for name, tokens in TOKENS.items():
     folder = TESTS / "masked" / name
     if sys.argv[1:] == ["new"]:
@@ -54,3 +67,9 @@ for name, tokens in TOKENS.items():
                 total = scorer.conditional_score(["The keys to the cabinet"], [more],
                                                  PLL_metric=metric, reduction=lambda x: x.sum())
                 writer.writerow([metric, f"{float(total[0]):.6f}"])
+        if name == "bert":
+            with_segments(model, tokenizer.sep_token_id)
+        for metric in ["original", "within_word_l2r"]:
+            for token, score in scorer.token_score([PAIR[name].join(TEXTS)], PLL_metric=metric)[0]:
+                if token not in tokenizer.all_special_tokens:
+                    writer.writerow([f"pair {metric}", f"{float(score):.6f}"])

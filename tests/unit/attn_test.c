@@ -122,6 +122,51 @@ TEST(a_pair_has_special_tokens_and_segments)
     attn_close(model);
 }
 
+static int keep_row(void *context, const struct attn_tensor *t)
+{
+    float *logprob = context; /* in: the position, then the id; out: its log-probability */
+    const float *logits = t->data + (size_t)logprob[0] * t->stride[0];
+    double sum = 0;
+    for (size_t i = 0; i < t->shape[1]; i++)
+        sum += exp((double)logits[i]);
+    logprob[2] = (float)((double)logits[(size_t)logprob[1]] - log(sum));
+    return 0;
+}
+
+TEST(a_masked_model_scores_each_token_given_all_others)
+{
+    struct attn_error error = {0};
+    struct attn_ids ids = {0};
+    struct attn_token_score scores[8], within[8];
+    struct attn_model *model = attn_open("cloze", 1, &error);
+    size_t mask = attn_count(model).mask;
+    ck_assert_int_eq(attn_encode_special(model, "the dog", 7, "a cat!", 6, &ids, &error), 0);
+    ck_assert_uint_eq(ids.count, 8);
+    ck_assert_msg(!attn_score_all(model, &ids, 1, NULL, scores, &error), "%s", error.text);
+    for (size_t i = 0; i < ids.count; i++) {
+        float row[] = {(float)i, (float)ids.ids[i], 0};
+        struct attn_request request = {.show = "logits", .sink = keep_row, .context = row};
+        uint32_t id = ids.ids[i];
+        bool is_special = i == 0 || i == 3 || i == 7;
+        ids.ids[i] = (uint32_t)mask;
+        ck_assert_int_eq(attn_run(model, &ids, &request, &error), 0);
+        ids.ids[i] = id;
+        ck_assert(isnan(scores[i].logprob) == is_special);
+        if (!is_special)
+            ck_assert_float_eq_tol(scores[i].logprob, row[2], 1e-4F);
+    }
+    const struct attn_request request = {.within_word = 1};
+    ids.joins[2] = 1;
+    ck_assert_int_eq(attn_score_all(model, &ids, 1, &request, within, &error), 0);
+    ck_assert_float_ne(within[1].logprob, scores[1].logprob);
+    ck_assert_float_eq(within[2].logprob, scores[2].logprob);
+    struct attn_ids bare = {.ids = ids.ids, .count = ids.count};
+    ck_assert_int_eq(attn_score_all(model, &bare, 1, &request, within, &error), -1);
+    ck_assert_str_eq(error.text, "expected joins of the ids, found NULL");
+    attn_ids_free(&ids);
+    attn_close(model);
+}
+
 TEST(cross_attention_needs_a_source)
 {
     struct attn_error error = {0};

@@ -58,7 +58,7 @@ class _Error(Structure):
 class _Ids(Structure):
     _fields_ = [("ids", POINTER(c_uint32)), ("starts", POINTER(c_size_t)),
                 ("ends", POINTER(c_size_t)), ("count", c_size_t), ("words", POINTER(c_size_t)),
-                ("segments", POINTER(ctypes.c_ubyte))]
+                ("segments", POINTER(ctypes.c_ubyte)), ("joins", POINTER(ctypes.c_ubyte))]
 
 
 class _Tensor(Structure):
@@ -71,12 +71,13 @@ class _Tensor(Structure):
 class Counts(Structure):
     """Sizes of a model. `positions` is 0 if the number of tokens is not limited. `begin` is the id
     of the token that begins texts; it is not below `vocabulary` if there is none. `adds_begin` is 1
-    if the tokenizer's own program begins each text with it."""
+    if the tokenizer's own program begins each text with it. `mask` is the id that hides a token
+    from a masked model; in other models it is not below `vocabulary`."""
 
     _fields_ = [(name, c_size_t) for name in
                 ("layers", "encoder_layers", "heads", "kv_heads", "channels", "hidden_channels",
                  "key_channels", "value_channels", "vocabulary", "positions", "begin",
-                 "adds_begin")]
+                 "adds_begin", "mask")]
 
 
 _Sink = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(_Tensor))
@@ -85,7 +86,7 @@ _Sink = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(_Tensor))
 class _Request(Structure):
     _fields_ = [("show", c_char_p), ("layers", c_char_p), ("heads", c_char_p), ("sink", _Sink),
                 ("context", c_void_p), ("source", POINTER(_Ids)), ("edits", c_char_p),
-                ("attention", c_char_p), ("temperature", c_float)]
+                ("attention", c_char_p), ("temperature", c_float), ("within_word", c_int)]
 
 
 _SCORE = numpy.dtype([("logprob", numpy.float32), ("entropy", numpy.float32),
@@ -170,7 +171,7 @@ class Ids(numpy.ndarray):
     """The ids of a pair of texts, as Model.encode returns them: `segments` are those of the
     tokens. Run them as they are: a part of them has no segments."""
 
-    segments = None
+    segments = joins = None
 
 
 def _ids(numbers):
@@ -184,11 +185,10 @@ def _ids(numbers):
         _whole("an id", given.min(), 2**32)
         _whole("an id", given.max(), 2**32)
     numbers = numpy.array(given, dtype=numpy.uint32, order="C")  # a copy: labels are read later
-    segments = getattr(given, "segments", None)
-    if segments is not None:
-        segments = segments.ctypes.data_as(POINTER(ctypes.c_ubyte))
+    segments, joins = (None if marks is None else marks.ctypes.data_as(POINTER(ctypes.c_ubyte))
+                       for marks in (getattr(given, name, None) for name in ("segments", "joins")))
     return numbers, _Ids(numbers.ctypes.data_as(POINTER(c_uint32)), None, None, numbers.size, None,
-                         segments)
+                         segments, joins)
 
 
 def _several(texts):
@@ -423,7 +423,7 @@ class Model(_Closing):
         that attn-cli adds. Or of a pair of texts, which has these tokens, and segments (Ids)."""
         return self._encode(text, special, pair)[0]
 
-    def _encode(self, text, special=False, pair=None):
+    def _encode(self, text, special=False, pair=None, joins=False):
         """The ids of a text, and the index of the word of each."""
         if not isinstance(text, str):
             raise TypeError("a text: expected str, found %s" % type(text).__name__)
@@ -434,9 +434,10 @@ class Model(_Closing):
         with self._lock:
             _check(call(self._opened(), text, len(text), *more, byref(ids), byref(error)), error)
         numbers = numpy.array(ids.ids[:ids.count], dtype=numpy.uint32)
-        if ids.segments:
-            numbers = numbers.view(Ids)
-            numbers.segments = numpy.array(ids.segments[:ids.count], dtype=numpy.uint8)
+        numbers = numbers.view(Ids) if ids.segments or joins else numbers
+        for name, kept in ("segments", bool(ids.segments)), ("joins", joins):
+            if kept:
+                setattr(numbers, name, numpy.array(getattr(ids, name)[:ids.count], numpy.uint8))
         words = numpy.array(ids.words[:ids.count], dtype=int)
         _library.attn_ids_free(byref(ids))
         return numbers, words
@@ -468,9 +469,9 @@ class Model(_Closing):
     def _numbers(self, text):
         return self.encode(text) if isinstance(text, str) else text
 
-    def _request(self, sources=None, temperature=0, **fields):
+    def _request(self, sources=None, temperature=0, within_word=False, **fields):
         """A request, and the memory that it needs."""
-        request, kept = _Request(temperature=temperature), None
+        request, kept = _Request(temperature=temperature, within_word=bool(within_word)), None
         for name, value in fields.items():
             setattr(request, name, _words(name, value))
         if sources is not None:
@@ -537,36 +538,54 @@ class Model(_Closing):
 
     def score(self, text=None, words: bool = False, continuations=None, pairs=None,
               begin: "bool | None" = None, source=None, edits: "str | None" = None,
-              attention: "str | None" = None, temperature: float = 0) -> "Table | Results":
+              attention: "str | None" = None, temperature: float = 0, pair: "str | None" = None,
+              within_word: bool = False) -> "Table | Results":
         """Log-probabilities, in nats, of the tokens of a text or ids, given those before; NaN for
         the first; with their entropies and ranks. Or of its words (`words`), of `continuations` of
         a text, or of `pairs` of a good and a bad text. A list of texts gives a list of tables.
 
         With `begin`, the model's beginning token comes before each text, so that all tokens have a
         score; it has no row. By default it does where the model's own tokenizer adds it, and before
-        words and pairs where the model has one, as in attn-cli."""
-        fields = dict(edits=edits, attention=attention, temperature=temperature)
+        words and pairs where the model has one, as in attn-cli.
+
+        In a masked model, a token is masked and scored given all others (pseudo-log-likelihood);
+        `within_word` also masks the later tokens of its word. Texts, but not ids, get the special
+        tokens, which have no score, and the second text `pair`."""
+        fields = dict(edits=edits, attention=attention, temperature=temperature,
+                      within_word=within_word)
+        masked = self.counts.mask < self.counts.vocabulary
         if begin is None:
             begin = words or pairs is not None or self.counts.adds_begin
-        first = [self.counts.begin] if begin and self.counts.begin < self.counts.vocabulary else []
+        begin = begin and not masked and self.counts.begin < self.counts.vocabulary
+        first = [self.counts.begin] if begin else []
+
+        def encode(one):
+            return self._encode(one, masked, pair, within_word)
+
+        def begun(ids):  # segments belong to all ids of a pair
+            return numpy.append(first, ids).astype(numpy.uint32) if first else ids
+
         if (text is None) == (pairs is None):
             raise ValueError("score: expected a text or pairs, found %s"
                              % ("both" if pairs else "neither"))
         if pairs is not None:
-            return self._pairs([tuple(pair) for pair in pairs], first, fields)
+            return self._pairs([tuple(both) for both in pairs],
+                               lambda one: begun(encode(one)[0] if isinstance(one, str) else one),
+                               fields)
         if continuations is not None:
-            return self._continued(text, list(continuations), first, fields)
+            return self._continued(text, list(continuations),
+                                   lambda one: begun(encode(one)[0]), fields)
         asked = text if _several(text) else [text]
-        read = [self._encode(one) if words or isinstance(one, str) else (_ids(one)[0], None)
-                for one in asked]
-        scores = self._scores([numpy.append(first, ids).astype(ids.dtype) for ids, _ in read],
+        read = [encode(one) if words or isinstance(one, str) else
+                (one if isinstance(one, Ids) else _ids(one)[0], None) for one in asked]
+        scores = self._scores([begun(ids) for ids, _ in read],
                               self._sources(asked, source), **fields)
         tables = Results()
         for (ids, word), score in zip(read, scores):
             score, texts = score[len(first):], self._names(ids.tolist())
             columns = dict(logprob=score["logprob"].copy(), entropy=score["entropy"].copy())
             if words:  # a word with a token that has no score has none
-                of_words = numpy.unique(word)
+                of_words = numpy.unique(word[~numpy.isnan(score["logprob"])] if masked else word)
                 texts = ["".join(texts[i] for i in numpy.flatnonzero(word == w)).strip()
                          for w in of_words]
                 columns = dict(
@@ -578,7 +597,7 @@ class Model(_Closing):
             tables.append(Table(position=numpy.arange(len(texts)), text=texts, **columns))
         return tables if asked is text else tables[0]
 
-    def _continued(self, text, continuations, first, fields):
+    def _continued(self, text, continuations, encode, fields):
         alone = self.encode(text)
         whole = [self.encode(text + more) for more in continuations]
         for ids, more in zip(whole, continuations):
@@ -586,16 +605,17 @@ class Model(_Closing):
                 raise ValueError("continuation %r: expected the text's %d tokens unchanged, and "
                                  "more: begin it at a token boundary, for example with a space"
                                  % (more, alone.size))
-        first = numpy.array(first, numpy.uint32)
-        scores = [score["logprob"][first.size + alone.size:].sum(dtype=float) for score in
-                  self._scores([numpy.append(first, ids) for ids in whole], **fields)]
+        texts = [encode(text + more) for more in continuations]
+        first = [next(i for i in range(read.size) if read[i:i + ids.size].tolist() == ids.tolist())
+                 for ids, read in zip(whole, texts)]
+        scores = [score["logprob"][at + alone.size:at + ids.size].sum(dtype=float)
+                  for at, ids, score in zip(first, whole, self._scores(texts, **fields))]
         return Table(continuation=continuations, logprob=numpy.array(scores),
                      tokens=numpy.array([ids.size - alone.size for ids in whole]),
                      difference=numpy.array(scores) - scores[0])
 
-    def _pairs(self, pairs, first, fields):
-        texts = [numpy.append(first, self._numbers(text)).astype(numpy.uint32)
-                 for pair in pairs for text in pair]
+    def _pairs(self, pairs, encode, fields):
+        texts = [encode(text) for pair in pairs for text in pair]
         if len(texts) != 2 * len(pairs):
             raise ValueError("pairs: expected pairs of a good and a bad text")
         sums = [numpy.nansum(score["logprob"], dtype=float)
