@@ -315,7 +315,7 @@ static const struct option_row patch_options[] = {
            "token whose logit is measured, or two tokens whose logit difference is measured: ' "
            "Mary: John' (default: the most likely token after the clean prompt)"),
     STRING("position", 0, "N", IN(attribute.position),
-           "position whose logits are read (default: -1, the last)"),
+           "position whose logits are read (default: the last [MASK], else -1, the last token)"),
     STRING("over", 0, "WHAT", IN(patch.over), "values to patch (default: heads; listed below)",
            .values = &values_patches),
     STRING("path", 0, "FROM:TO", IN(patch.path),

@@ -43,12 +43,13 @@ struct sweep {
     struct patching *found;
     enum site site;
     bool by_head, by_token;    /* a cell is a head, a token, or both */
-    size_t tokens;             /* up to the position */
+    size_t tokens;             /* up to the position; of two-way attention all */
     size_t most;               /* copies per pass */
     struct side base, other;   /* patched run; run that supplies values */
     const struct edits *edits; /* of all runs; NULL: none */
     bool from_ids;             /* edits change a layer's input: copies start at their ids */
     bool whole;                /* run all tokens: from_ids, or not causal */
+    bool is_last;              /* the position is the last of the tokens */
     struct cache cache;        /* of the base */
     struct arena kept, chunk;  /* for the sweep; for a pass */
     size_t done;
@@ -75,13 +76,19 @@ static double answer_of(const struct sweep *s, const float *logits)
     return question_ask(s->plan->question, logits, s->config->vocab_size);
 }
 
+/* The logits of the position, in those of the last token or of all. */
+static const float *row_of(const struct sweep *s, const float *logits)
+{
+    return logits + (s->is_last ? 0 : s->plan->question->position * s->config->vocab_size);
+}
+
 /* --- passes of copies ------------------------------------------------------------------------- */
 
 static int read_logits(void *context, const struct announcement *seen, struct err *err)
 {
     struct sweep *s = context;
     (void)err;
-    s->logits[seen->text] = answer_of(s, tensor_slice(&seen->values, 0).data);
+    s->logits[seen->text] = answer_of(s, row_of(s, seen->values.data));
     return 0;
 }
 
@@ -125,7 +132,7 @@ static int run_from(struct sweep *s, const size_t *firsts, size_t layer,
 
 static int run_to_logits(struct sweep *s, size_t layer, const struct edits *patches)
 {
-    const struct selection selection = {.sites = SITE_SET(SITE_LOGITS), .last_logits = true};
+    const struct selection selection = {.sites = SITE_SET(SITE_LOGITS), .last_logits = s->is_last};
     return run_from(s, s->firsts, layer, patches, &selection, read_logits);
 }
 
@@ -246,7 +253,7 @@ static int keep(struct side *side, const struct kept_list *list, struct sweep *s
     for (size_t i = 0; i < list->count; i++) {
         const struct kept *kept = &list->items[i];
         if (kept->site == SITE_LOGITS)
-            side->logits = kept->data;
+            side->logits = row_of(s, kept->data);
         if (kept->site == SITE_RESID_PRE)
             side->streams[kept->layer] = kept->data;
         if (kept->site == s->site)
@@ -261,7 +268,7 @@ static int run_both(struct sweep *s)
     struct capture capture;
     struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &capture};
     struct selection selection = {.sites = SITE_SET(SITE_RESID_PRE, s->site, SITE_LOGITS),
-                                  .last_logits = true};
+                                  .last_logits = s->is_last};
     struct text texts[] = {text_of(s, &s->base), text_of(s, &s->other)};
     struct text_list both = {texts, 2, 0, NULL};
     texts[0].cache = s->whole ? NULL : &s->cache;
@@ -295,7 +302,7 @@ static int take_copies(struct sweep *s)
 }
 
 /* The first token that can affect the answer and has a different value in a cell; past the end:
- * none. After the last layer's heads, and on a path to the logits, only the last token can. */
+ * none. After the last layer's heads, and on a path to the logits, only the position's can. */
 static size_t first_change(const struct sweep *s, size_t layer, size_t column)
 {
     const struct tensor *base = &s->base.values[layer];
@@ -304,8 +311,10 @@ static size_t first_change(const struct sweep *s, size_t layer, size_t column)
     size_t first = s->by_token ? token_of(s, column) : 0;
     size_t end = s->by_token ? first + 1 : s->tokens;
     if ((layer + 1 == s->config->n_layer && s->site >= SITE_CONTEXT) ||
-        (s->plan->over == PATCH_PATHS && s->plan->path.to == SITE_LOGITS))
-        first = num_max(first, s->tokens - 1);
+        (s->plan->over == PATCH_PATHS && s->plan->path.to == SITE_LOGITS)) {
+        first = num_max(first, s->plan->question->position);
+        end = num_min(end, s->plan->question->position + 1);
+    }
     for (size_t token = first; token < end; token++)
         if (memcmp(base->data + start + token * stride,
                    s->other.values[layer].data + start + token * stride, stride * sizeof(float)))
@@ -363,11 +372,17 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
     return -1;
 }
 
+/* The tokens that are run: up to the position, if it attends to no later ones. */
+static size_t patched_tokens(const struct patching_plan *plan)
+{
+    return plan->viewer->model.config.causal ? plan->question->position + 1 : plan->clean->count;
+}
+
 /* Refuse edits that have different effects in different runs. */
 static int check_edits(const struct patching_plan *plan, struct err *err)
 {
     const struct edits *edits = plan->viewer->edits;
-    bool early = plan->question->position + 1 < plan->clean->count;
+    bool early = patched_tokens(plan) < plan->clean->count;
     for (size_t i = 0; edits && i < edits->count; i++) {
         const struct edit *edit = &edits->items[i];
         if (edit->source && edit->source->count > 1)
@@ -442,7 +457,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         .config = &viewer->model.config,
         .found = patching,
         .site = patch_overs[plan->over].site,
-        .tokens = plan->question->position + 1,
+        .tokens = patched_tokens(plan),
         .base = {.ids = base->ids, .segments = base->segments},
         .other = {.ids = other->ids, .segments = other->segments},
         .edits = viewer->edits,
@@ -450,14 +465,15 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         .err = err,
     };
     *patching = (struct patching){.plan = plan};
-    if (text_origin_check(viewer, NEEDS_ONE_TEXT | NEEDS_CAUSAL, err) ||
+    if (text_origin_check(viewer, NEEDS_ONE_TEXT, err) ||
         features_expect(TO_PATCH, s.config, err) ||
         patching_check_texts(plan->clean, plan->corrupt, err) || check_site(plan, s.site, err) ||
         check_edits(plan, err))
         return -1;
     for (size_t layer = 0; layer < s.config->n_layer; layer++)
         s.from_ids = s.from_ids || edits_have(viewer->edits, SITE_RESID_PRE, layer);
-    s.whole = s.from_ids || s.config->mechanism.renormalise;
+    s.whole = s.from_ids || s.config->mechanism.renormalise || !s.config->causal;
+    s.is_last = plan->question->position + 1 == s.tokens;
     lay_out(&s);
     size_t cells = patching->layers * patching->columns;
     patching->logits = arena_alloc(arena, cells, sizeof *patching->logits, err);
@@ -489,7 +505,7 @@ static const struct label *label_tokens(const struct patching *patching, struct 
 {
     const struct tokenized *clean = patching->plan->clean;
     const struct tokenized *corrupt = patching->plan->corrupt;
-    size_t count = patching->plan->question->position + 1;
+    size_t count = patched_tokens(patching->plan);
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
     for (size_t i = 0; labels && i < count; i++) {
         const struct label *a = &clean->labels[i], *b = &corrupt->labels[i];
@@ -512,7 +528,7 @@ static int make_frame(struct sheet *frame, const struct patching *patching, size
     size_t shared_by = site_row(site)->axes == AXES_GROUP_TOKEN_DIM
                            ? config_shared_by(&patching->plan->viewer->model.config)
                            : 0;
-    size_t columns = of_tokens ? patching->plan->question->position + 1 : patching->columns;
+    size_t columns = of_tokens ? patched_tokens(patching->plan) : patching->columns;
     size_t most =
         num_max(patching->first_layer + patching->layers, patching->first_column + columns);
     const struct label *numbers = labels_of_numbers(most, arena, err);
@@ -568,7 +584,8 @@ void patching_add_memory(struct memory *memory, const struct patching_plan *plan
                                         .layers.count = config->n_layer};
     struct memory look = {0};
     size_t tokens = pair->sentence.count;
-    size_t cache = cache_bytes(config, viewer->model.weights.precision, tokens);
+    size_t cache =
+        config->causal ? cache_bytes(config, viewer->model.weights.precision, tokens) : 0;
     size_t copies = copies_of(plan, tokens, num_max(cache, 1), config->n_head * tokens);
     viewer_add_memory(&look, viewer, &selection, pair, LOOK_AT_ALL);
     memory->held += 2 * look.held + (double)cache * (double)(1 + copies);

@@ -11,7 +11,8 @@ enum {
     EXPLAIN = 1 << TO_EXPLAIN,
     ATTRIBUTE = 1 << TO_ATTRIBUTE,
     PATCH = 1 << TO_PATCH,
-    CIRCUITS = 1 << FOR_CIRCUITS,
+    WORDS = 1 << FOR_WORDS,
+    CIRCUITS = 1 << FOR_CIRCUITS | WORDS,
     TRAIN = 1 << TO_TRAIN,
     NOTHING = 0,
     ANALYSIS = RUN | EXPLAIN | ATTRIBUTE | PATCH | CIRCUITS,
@@ -58,12 +59,12 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(scale_by_layer, \
           FEATURE(c->scale_by_layer, "scores divided by the layer's number", ALL)) \
     FIELD(tied, NONE) FIELD(lacks_head, NONE) \
-    FIELD(causal, FEATURE(!c->causal, "attention to later tokens", RUN | EXPLAIN | ATTRIBUTE)) \
+    FIELD(causal, FEATURE(!c->causal, "attention to later tokens", ANALYSIS)) \
     FIELD(cross, NONE) FIELD(projections, NONE) FIELD(out_proj, NONE) FIELD(biases, NONE) \
     FIELD(family, NONE) FIELD(n_word, NONE) FIELD(projects_last, NONE) \
     FIELD(position_offset, NONE) FIELD(counted, NONE) FIELD(padding_id, NONE) \
     FIELD(n_segments, NONE) \
-    FIELD(n_group, FEATURE(c->n_group, "layers that share parameters", RUN | ATTRIBUTE)) \
+    FIELD(n_group, FEATURE(c->n_group, "layers that share parameters", ANALYSIS & ~EXPLAIN)) \
     FIELD(group_layers, NONE) \
     FIELD(embedding_norm, NONE) FIELD(own_tables, NONE) \
     FIELD(rms, FEATURE(c->rms, "RMS norms", ALL)) \
@@ -91,7 +92,7 @@ static bool sublayer_has_other(const struct sublayer *s)
           FEATURE(s->reads == READS_LAST_INPUT, "a norm that sublayers share", ALL)) \
     FIELD(norm, NONE) \
     FIELD(norm_before, FEATURE(config_flags(c) & LAYER_FIRST_PLAIN, \
-                               "layers without a first norm", RUN | ATTRIBUTE)) \
+                               "layers without a first norm", ANALYSIS & ~EXPLAIN)) \
     FIELD(norm_out, FEATURE(s->norm_out, "norms of sublayer outputs", ANALYSIS) \
           FEATURE(s->norm_out && !s->norm_before, \
                   "sublayers that read the stream without a norm", ANALYSIS)) \
@@ -116,18 +117,18 @@ static bool sublayer_has_other(const struct sublayer *s)
           FEATURE(e->positions > POSITIONS_SINES_OFFSET, \
                   "another kind of positions", NOTHING)) \
     FIELD(first, FEATURE(e->first > 0, "positions that begin later", ALL)) \
-    FIELD(counted, FEATURE(e->counted, "positions without padding", RUN | ATTRIBUTE)) \
+    FIELD(counted, FEATURE(e->counted, "positions without padding", ANALYSIS & ~EXPLAIN)) \
     FIELD(padding, NONE) \
-    FIELD(segments, FEATURE(e->segments, "segments", RUN | ATTRIBUTE)) \
+    FIELD(segments, FEATURE(e->segments, "segments", ANALYSIS & ~EXPLAIN)) \
     FIELD(norm, FEATURE(e->norm, "a norm of embeddings", ANALYSIS)) \
     FIELD(project, \
           FEATURE(e->project != PROJECT_NEVER, "a projection of embeddings", ANALYSIS) \
-          FEATURE(e->project == PROJECT_LAST, "a projection of positions", RUN | ATTRIBUTE))
+          FEATURE(e->project == PROJECT_LAST, "a projection of positions", ANALYSIS & ~(WORDS | EXPLAIN)))
 
 #define UNEMBED_FEATURES(FIELD, ARRAY, FEATURE) \
     FIELD(norm, FEATURE(!u->norm, "a last stream without a norm", ANALYSIS)) \
     FIELD(project, NONE) \
-    FIELD(dense, FEATURE(u->dense, "a dense layer at the end", RUN | ATTRIBUTE)) \
+    FIELD(dense, FEATURE(u->dense, "a dense layer at the end", ANALYSIS & ~(WORDS | EXPLAIN))) \
     FIELD(activation, NONE) FIELD(dense_norm, NONE) FIELD(first_only, NONE) FIELD(head, NONE) \
     FIELD(tied, NONE) \
     FIELD(bias, FEATURE(u->bias, "a bias of the logits", ALL)) \
@@ -189,7 +190,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(back, FEATURE(s->score.back != SIZE_MAX, "sliding windows", ALL)) \
     FIELD(ahead, FEATURE(s->score.ahead > 0 && \
                          (s->score.ahead < SIZE_MAX || s->score.back < SIZE_MAX), \
-                         "windows with later tokens", RUN | ATTRIBUTE)) \
+                         "windows with later tokens", ANALYSIS & ~EXPLAIN)) \
     FIELD(sink, FEATURE(s->score.sink, "attention sinks of the softmax", \
                         RUN | ATTRIBUTE | PATCH | CIRCUITS)) \
     FIELD(mask_after, NONE) FIELD(kind, NONE) FIELD(pattern, NONE)
@@ -290,6 +291,7 @@ int features_expect(enum purpose purpose, const struct config *config, struct er
         [TO_ATTRIBUTE] = "for attribution",
         [TO_PATCH] = "to patch",
         [FOR_CIRCUITS] = "for circuits of heads",
+        [FOR_WORDS] = "for copying or successor scores, unlike --composition,",
         [TO_TRAIN] = "to train",
     };
     struct feature_list list = {.count = 0};

@@ -19,6 +19,7 @@ enum purpose {
     TO_ATTRIBUTE,
     TO_PATCH,
     FOR_CIRCUITS,
+    FOR_WORDS, /* circuits from the embedding to the logits */
     TO_TRAIN,
     NO_PURPOSE,
 };

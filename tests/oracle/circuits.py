@@ -3,12 +3,13 @@
 
 usage: circuits.py     writes tests/oracle/circuits.safetensors
 
-For tiny, two encoder-decoders (their decoder's self-attention) and each model of golden-families:
-the scores copying and successor (with the pairs of successor), and the compositions of all pairs of
-heads (-1: none). Written independently of the program: it uses whole matrices, [C, C], and norms
+For tiny, two encoder-decoders (their decoder's self-attention) and the families that
+unit/rigs/instruments_golden.h lists: the scores copying and successor (with the pairs of successor) unless a dense
+layer is before the logits, and the compositions of all pairs of heads (-1: none). Written independently of the program: it uses whole matrices, [C, C], and norms
 that divide. Models that clip q, k and v are left out: their heads are not products of matrices.
 """
 import pathlib
+import re
 
 import numpy as np
 
@@ -108,6 +109,8 @@ def compositions(f):
 
 
 def tensors_of(f):
+    if f.stack.unembed.transform:
+        return compositions(f)
     words = list(range(f.V))
     step = max(1, f.V // 13)
     pairs = [(a, (a * 5 + 3) % f.V) for a in words[::step]]
@@ -118,10 +121,12 @@ def tensors_of(f):
 
 def main():
     tests = pathlib.Path(__file__).resolve().parent.parent
+    header = (tests / "unit/rigs/instruments_golden.h").read_text()
+    names = re.findall(r'"([\w-]+)"', header.partition("instruments_families[] = {")[2].partition("}")[0])
     folders = [tests.parent / "models/tiny", tests / "golden/transformer-pre",
-               tests / "golden/transformer-post", *sorted((tests / "golden-families").iterdir())]
-    models = {folder.name: Circuits(folder) for folder in folders
-              if (folder / "config.json").exists()}
+               tests / "golden/transformer-post",
+               *(tests / "golden-families" / name for name in names)]
+    models = {folder.name: Circuits(folder) for folder in folders}
     found = {f"{name}/{tensor}": x for name, f in models.items() if not f.clips
              for tensor, x in tensors_of(f).items()}
     write_safetensors(tests / "oracle/circuits.safetensors",

@@ -5,7 +5,7 @@
 #include "../unit.h"
 #include "../rigs/instruments_golden.h"
 
-/* The families of golden-families, then these. */
+/* The families of golden-families, then these; compositions also of encoders, after these. */
 static const char *const natives[] = {"models/tiny", "tests/golden/transformer-pre",
                                       "tests/golden/transformer-post"};
 enum { MODELS = INSTRUMENTS_FAMILIES + COUNT(natives) };
@@ -26,8 +26,9 @@ FIXTURE(NULL, leave)
 
 static const char *open_model(int model)
 {
-    const char *native =
-        model < INSTRUMENTS_FAMILIES ? NULL : natives[model - INSTRUMENTS_FAMILIES];
+    bool is_native = model >= INSTRUMENTS_FAMILIES && model < MODELS;
+    const char *native = is_native ? natives[model - INSTRUMENTS_FAMILIES] : NULL;
+    model -= model < MODELS ? 0 : (int)COUNT(natives);
     const char *name = native ? strrchr(native, '/') + 1 : instruments_families[model];
     golden.folder.path = "tests/oracle";
     snprintf(golden.path, sizeof golden.path, "%s%s", native ? "" : "tests/golden-families/",
@@ -85,7 +86,7 @@ TEST_LOOP(successors_agree_with_the_reference, MODELS)
     expect("successor", &words, model);
 }
 
-TEST_LOOP(compositions_agree_with_the_reference, MODELS)
+TEST_LOOP(compositions_agree_with_the_reference, INSTRUMENTS_ALL + COUNT(natives))
 {
     const char *model = open_model(_i);
     size_t heads = viewer.model.config.n_layer * viewer.model.config.n_head;

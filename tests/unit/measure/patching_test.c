@@ -107,7 +107,7 @@ static void expect_edits(enum patch_over over)
     enum site site = patch_overs[over].site;
     bool by_token = over == PATCH_HEADS_BY_TOKEN;
     bool by_heads = site_has_heads(site);
-    size_t tokens = question.position + 1;
+    size_t tokens = viewer.model.config.causal ? question.position + 1 : clean.sentence.count;
     struct edit_source source = other_values(site);
     patch(over);
     for (size_t layer = 0; layer < found.layers; layer++) {
@@ -141,7 +141,7 @@ static void expect_all_edits(void)
 }
 
 /* Passes over the whole text, whose length determines the rotation of some families. */
-TEST_LOOP(a_patch_has_the_bits_of_an_edit, INSTRUMENTS_FAMILIES)
+TEST_LOOP(a_patch_has_the_bits_of_an_edit, INSTRUMENTS_ALL)
 {
     char path[64];
     if ((size_t)_i % one_of(1))

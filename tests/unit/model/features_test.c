@@ -58,6 +58,11 @@ static int try_circuits(void)
     return circuits_check(&viewer.model, false, &err);
 }
 
+static int try_words(void)
+{
+    return circuits_check(&viewer.model, true, &err);
+}
+
 static int try_train(void)
 {
     return train_step_check(&viewer.model.config, &err);
@@ -70,7 +75,7 @@ static const struct wing {
 } wings[] = {
     {'e', TO_EXPLAIN, try_explain}, {'a', TO_ATTRIBUTE, try_attribution},
     {'p', TO_PATCH, try_patching},  {'c', FOR_CIRCUITS, try_circuits},
-    {'t', TO_TRAIN, try_train},
+    {'w', FOR_WORDS, try_words},    {'t', TO_TRAIN, try_train},
 };
 
 /* --- configs with one feature ----------------------------------------------------------------- */
@@ -311,6 +316,7 @@ static const struct checked {
     {'a', {"tests/golden-families"}, true},                 /* suites: attribution, */
     {'p', {"tests/golden-families"}, true},                 /* patching, */
     {'c', {"tests/golden", "tests/golden-families"}, true}, /* head_circuits, */
+    {'w', {"tests/golden", "tests/golden-families"}, true}, /* the same, */
     {'t', {"tests/training"}, false},                       /* train_step */
 };
 
