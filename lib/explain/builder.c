@@ -150,9 +150,8 @@ static void add_wide(struct builder *builder, double value)
 
 /* Append "μ = 0.0021, σ² = 0.0198, ε = 1.00e-05", or "mean(x²) = 0.0198, ε = 1.00e-05". */
 void builder_norm(struct builder *builder, const char *y, struct named_vector x,
-                  const struct norm *norm)
+                  const struct norm *norm, size_t width)
 {
-    size_t width = builder->trace->input_size;
     double mean = 0;
     double variance = 0;
     builder_norm_formula(builder, y, x.name, norm);
@@ -176,7 +175,7 @@ void builder_norm_step(struct builder *builder, struct named_vector x, struct na
 {
     const struct named_vector rows[] = {
         x, {"γ", norm_scale(norm)}, {"β", norm ? norm->shift : NULL}, y};
-    builder_norm(builder, y.name, x, norm);
+    builder_norm(builder, y.name, x, norm, builder->trace->input_size);
     builder_stack(builder, rows, sizeof rows / sizeof *rows, builder->trace->input_size);
 }
 

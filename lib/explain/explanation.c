@@ -54,7 +54,7 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
     bool bare = config->kind == MODEL_ATTENTION;
     bool one = request->layer == 0 || !bare;
     enum site end = !is_decoder(config)                     ? SITE_ATTN_OUT
-                    : request->layer + 1 == config->n_layer ? SITE_LN_F
+                    : request->layer + 1 == config->n_layer ? SITE_DISCRIMINATOR
                                                             : SITE_RESID_POST;
     size_t *numbers = arena_alloc(arena, 4, sizeof *numbers, err);
     struct config *own = arena_alloc(arena, 1, sizeof *own, err);
@@ -77,7 +77,7 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
     *(in_encoder ? &selection->encoder_layers : &selection->layers) =
         one ? (struct layers){numbers + 2, 1} : (struct layers){numbers + 1, 2};
     for (enum site site = is_decoder(config) ? SITE_RESID_PRE : SITE_Q_PRE; site <= end; site++)
-        if (site_exists(config, SITE_OF(request->part, site)))
+        if (site != SITE_POOLED && site_exists(config, SITE_OF(request->part, site)))
             site_set_add(&selection->sites, SITE_OF(request->part, site));
     selection->whole = SITE_SET(SITE_OF(request->part, SITE_CONTEXT));
     const enum site inputs[] = {bare ? SITE_EMBEDDING : stream_site(trace),
@@ -202,37 +202,41 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
     struct weights *weights = &trace->viewer->model.weights;
     const struct config *config = trace->config;
     const struct tokenized *text = report_queries(trace->report, trace->part);
-    size_t channels = config->n_embd;
-    size_t width = config_word_width(config);
-    struct weight projection;
+    const struct embed_rule rule = stack_read(config, PART_SENTENCE).embed;
+    size_t width = rule.width;
+    size_t size = trace->sum_size = rule.project == PROJECT_LAST ? width : config->n_embd;
     if (config->kind == MODEL_ATTENTION || trace->layer > 0 || trace->part == PART_CROSS)
         return 0;
     float *tokens = arena_alloc(arena, text->count * width, sizeof *tokens, err);
-    float *positions = arena_alloc(arena, text->count * channels, sizeof *positions, err);
-    if (!tokens || !positions)
+    float *positions = arena_alloc(arena, text->count * size, sizeof *positions, err);
+    float *segments = arena_alloc(arena, text->count * size, sizeof *segments, err);
+    if (!tokens || !positions || !segments)
         return -1;
     for (size_t i = 0; i < text->count; i++)
         weights_embed_token(weights, (int)trace->part, tokens + i * width, text->tokens[i].id);
     trace->tokens = tokens;
-    if (config->n_word) {
+    if (rule.project != PROJECT_NEVER &&
+        weights_matrix(weights, slot_of_text(SLOT_EMBED_PROJECT), &trace->projection, err))
+        return -1;
+    if (rule.project == PROJECT_TOKENS) {
         trace->word_rows = tokens;
-        if (weights_matrix(weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, err))
-            return -1;
-        trace->tokens = trace_product(trace, tokens, text->count, &projection, arena, err);
+        trace->tokens = trace_product(trace, tokens, text->count, &trace->projection, arena, err);
     }
     if (!trace->tokens)
         return -1;
+    for (size_t i = 0; i < text->count && rule.segments; i++)
+        weights_add_segment(weights, segments + i * size, text->segments ? text->segments[i] : 0);
+    trace->segments = rule.segments ? segments : NULL;
     if (config->embedding_norm && trace->has_norms &&
         weights_norm(weights, slot_of_text(SLOT_EMBED_NORM), &trace->embedding_norm, err))
         return -1;
-    bool placed = stack_read(config, PART_SENTENCE).embed.positions != POSITIONS_NONE;
-    if (mechanism_lacks(&config->mechanism, PART_POSITIONS) || !placed)
+    if (mechanism_lacks(&config->mechanism, PART_POSITIONS) || rule.positions == POSITIONS_NONE)
         return 0;
     for (size_t i = 0; i < text->count && !config->sinusoids; i++)
-        weights_add_position(weights, (int)trace->part, positions + i * channels, i);
+        weights_add_position(weights, (int)trace->part, positions + i * size,
+                             config_place(config, text->ids, i));
     if (config->sinusoids)
-        add_sinusoids((struct matrix){positions, text->count, channels, channels}, 0,
-                      SINES_IN_TURN);
+        add_sinusoids((struct matrix){positions, text->count, size, size}, 0, SINES_IN_TURN);
     trace->positions = positions;
     return 0;
 }
@@ -279,11 +283,12 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
 
 static void set_query(struct trace *trace, size_t query)
 {
-    size_t first = query * trace->input_size;
+    size_t first = query * trace->input_size, of_sum = query * trace->sum_size;
     assert(query < report_queries(trace->report, trace->part)->count);
     trace->query = query;
-    trace->token = trace->tokens ? trace->tokens + first : NULL;
-    trace->position = trace->positions ? trace->positions + first : NULL;
+    trace->token = trace->tokens ? trace->tokens + of_sum : NULL;
+    trace->position = trace->positions ? trace->positions + of_sum : NULL;
+    trace->segment = trace->segments ? trace->segments + of_sum : NULL;
     trace->stream = trace->streams ? trace->streams + first : NULL;
     trace->x = trace->inputs + first;
     trace->q_pre = trace->rotary ? trace_row(trace, SITE_Q_PRE) : NULL;
@@ -393,6 +398,8 @@ static const struct step_row {
     {ADDS, SITE_RESID_POST, "resid_post", "Residual stream after the layer", step_sum},
     {ADDS, SITE_LN_2, "ln_2", "Norm of the sum", step_norm},
     {LAST, SITE_LN_F, "ln_f", "Final norm", step_norm},
+    {LAST, SITE_TRANSFORM, "transform", "Dense layer before the logits", step_transform},
+    {LAST, SITE_DISCRIMINATOR, "discriminator", "Discriminator", step_discriminator},
     {LAST, SITE_LOGITS, "logits", "Logits", step_logits},
 };
 
@@ -427,7 +434,8 @@ static int ways_of(const struct trace *trace, size_t index)
 static bool applies(const struct step_row *row, const struct trace *trace, size_t index)
 {
     const struct sublayer *s = &trace->list[index];
-    bool is_captured = !row->site || row->site == SITE_LOGITS || trace_row(trace, row->site);
+    bool is_captured = !row->site || trace_row(trace, row->site) ||
+                       (row->site == SITE_LOGITS && site_exists(trace->config, SITE_LOGITS));
     bool is_own = !(row->ways & ADDS) || s->at_out_norm == row->site;
     for (size_t i = 0; i < 3; i++)
         is_own |= s->at_sum[i] == row->site || s->at_after[i] == row->site;

@@ -30,7 +30,7 @@ struct block {
 
 #define NO_ROW ((size_t)-1)
 
-enum { STEP_BLOCKS_MAX = 4, STEP_FORMULAS_MAX = 2, STEP_GIVENS_MAX = 8 };
+enum { STEP_BLOCKS_MAX = 4, STEP_FORMULAS_MAX = 3, STEP_GIVENS_MAX = 10 };
 
 struct step_table {
     const char *corner; /* title of the row labels: "key", or "" */

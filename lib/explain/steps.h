@@ -43,19 +43,22 @@ struct trace {
     bool has_norms;                  /* false: --without norm */
     bool keys_edited;                /* keys then have a step of their own */
 
-    size_t input_size;               /* C */
-    const float *word_rows;          /* [T, W] embeddings before a projection; else NULL */
-    struct norm embedding_norm;      /* in layer 0; scale NULL: none */
-    const float *tokens, *positions; /* [T, C] summands of layer 0's input; NULL: other layers */
-    const float *streams;            /* [T, C] input before a pre-norm; NULL: none */
-    const float *inputs, *sources;   /* [T, C] inputs of queries; [S, C] of keys and values */
-    const float *k, *v, *k_pre;      /* [S, dk], [S, dv]; k_pre before rotary embedding, or NULL */
-    struct raw_heads raw_q, raw_k;   /* all tokens, if heads are normed */
-    const struct rotary *rotary;     /* NULL: none */
-    const float *cos_sin;            /* [T, components] cosines and sines */
+    size_t input_size;          /* C */
+    const float *word_rows;     /* [T, W] embeddings before a projection; else NULL */
+    struct norm embedding_norm; /* in layer 0; scale NULL: none */
+    struct weight projection;   /* of tokens or sums to C; exists if W is another */
+    size_t sum_size;            /* W if sums are projected; else C */
+    const float *tokens, *positions, *segments; /* [T, sum_size] summands of layer 0's input; NULL:
+                                                   none, or another layer */
+    const float *streams;                       /* [T, C] input before a pre-norm; NULL: none */
+    const float *inputs, *sources; /* [T, C] inputs of queries; [S, C] of keys and values */
+    const float *k, *v, *k_pre;    /* [S, dk], [S, dv]; k_pre before rotary embedding, or NULL */
+    struct raw_heads raw_q, raw_k; /* all tokens, if heads are normed */
+    const struct rotary *rotary;   /* NULL: none */
+    const float *cos_sin;          /* [T, components] cosines and sines */
 
     /* Values of the query: its rows of the tensors above, and values computed from them. */
-    const float *token, *position, *stream, *x;
+    const float *token, *position, *segment, *stream, *x;
     const float *q, *q_pre;                          /* [dk] */
     const float *scores, *masked, *weight, *softmax; /* [S]; softmax before a late mask, or NULL */
     const float *context;                            /* [dv] */
@@ -122,7 +125,7 @@ static inline const float *norm_scale(const struct norm *norm)
 void builder_norm_formula(struct builder *builder, const char *y, const char *x,
                           const struct norm *norm);
 void builder_norm(struct builder *builder, const char *y, struct named_vector x,
-                  const struct norm *norm);
+                  const struct norm *norm, size_t width);
 void builder_norm_step(struct builder *builder, struct named_vector x, struct named_vector y,
                        const struct norm *norm);
 
@@ -177,6 +180,7 @@ extern step_builder step_embedding, step_input, step_query, step_query_norm, ste
     step_features, step_keys, step_key_norm, step_key_rotary, step_scores, step_products,
     step_scaled, step_capped, step_moved, step_cooled, step_softmax, step_masked, step_shares,
     step_dropout, step_values, step_context, step_output, step_sum, step_norm, step_hidden,
-    step_activation, step_router, step_chosen, step_shared, step_mlp_out, step_logits;
+    step_activation, step_router, step_chosen, step_shared, step_mlp_out, step_transform,
+    step_discriminator, step_logits;
 
 #endif

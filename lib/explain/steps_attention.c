@@ -15,21 +15,26 @@
 
 /* --- input ------------------------------------------------------------------------------------ */
 
-/* Write h = √16 · wte[4] + wpe[2]. */
+/* Write h = √16 · wte[4] + wpe[2] + wse[0]. */
 static void draw_embedding(struct builder *builder, const char *name)
 {
     const struct trace *trace = builder->trace;
     const struct config *config = trace->config;
-    size_t id = report_queries(trace->report, trace->part)->tokens[trace->query].id;
+    const struct tokenized *text = report_queries(trace->report, trace->part);
+    size_t place = config_place(config, text->ids, trace->query);
     builder_add(builder, "%s = ", name);
     if (config->embedding_scale == sqrtf((float)config->n_embd))
         builder_add(builder, "√%z · ", config->n_embd);
     else if (config->embedding_scale != 1)
         builder_add(builder, "%n · ", config->embedding_scale);
-    builder_add(builder, "wte[%z]%s", id, trace->word_rows ? " · P_in" : "");
+    builder_add(builder, "wte[%z]%s", (size_t)text->ids[trace->query],
+                trace->word_rows ? " · P_in" : "");
     if (trace->position)
         builder_add(builder, " + %s[%z]", config->sinusoids ? "PE" : "wpe",
-                    trace->query + config->position_offset);
+                    place + config->position_offset);
+    if (trace->segment)
+        builder_add(builder, " + wse[%z]",
+                    (size_t)(text->segments ? text->segments[trace->query] : 0));
     if (trace->position && config->sinusoids)
         builder_note(builder, "PE is the sinusoidal position embedding.");
     builder_formula(builder, "");
@@ -52,12 +57,39 @@ static void note_origin(struct builder *builder, const char *name)
                      adds_up || bare ? "." : ", without a residual connection.");
 }
 
-/* The norm of the embedding; its output is the residual stream of the first layer. */
+/* The norm of the embedding; its output, which may be projected, is the residual stream of the
+ * first layer. */
 void step_embedding(struct builder *builder, const struct trace *trace)
 {
+    const struct norm *norm = &trace->embedding_norm;
+    size_t width = trace->sum_size;
+    bool last = weight_exists(&trace->projection) && !trace->word_rows;
+    const struct named_vector h = {trace->stream ? "h" : "x",
+                                   trace->stream ? trace->stream : trace->x};
+    bool alone = !trace->position && !trace->segment;
+    float *sum = builder_floats(builder, width);
+    float *normed = builder_floats(builder, width);
+    for (size_t i = 0; sum && i < width; i++) {
+        sum[i] = trace->token[i] * trace->config->embedding_scale;
+        sum[i] += trace->segment ? trace->segment[i] : 0;
+        sum[i] += trace->position ? trace->position[i] : 0;
+    }
+    if (builder->err->kind)
+        return;
+    norm_rows((struct matrix){normed, 1, width, width}, (struct matrix){sum, 1, width, width},
+              norm);
+    const struct named_vector rows[] = {{"wte", alone ? NULL : trace->token},
+                                        {trace->config->sinusoids ? "PE" : "wpe", trace->position},
+                                        {"wse", trace->segment},
+                                        {"e", sum},
+                                        {"γ", norm_scale(norm)},
+                                        {"β", norm->shift},
+                                        {last ? "n" : h.name, normed}};
     draw_embedding(builder, "e");
-    builder_norm_step(builder, (struct named_vector){"e", trace->token},
-                      (struct named_vector){"h", trace->stream}, &trace->embedding_norm);
+    builder_norm(builder, last ? "n" : h.name, rows[3], norm, width);
+    if (last)
+        builder_projection(builder, h.name, "n", "in", &trace->projection);
+    builder_stack(builder, rows, sizeof rows / sizeof *rows, width);
 }
 
 /* The operands are those of all inputs, so that readers can recompute keys, too. */
@@ -72,22 +104,21 @@ void step_input(struct builder *builder, const struct trace *trace)
     bool embeds = trace->layer == 0 && trace->part != PART_CROSS && !normed;
     const struct named_vector vectors[] = {
         {trace->word_rows ? "wte · P_in" : "wte", normed ? NULL : trace->token},
-        {position, trace->position},
+        {position, normed ? NULL : trace->position},
+        {"wse", normed ? NULL : trace->segment},
         {"h", trace->stream},
         {"γ", scale},
         {"β", shift},
         {"x", trace->x},
     };
-    struct weight projection;
     if (trace->tokens && config->embedding_scale != 1)
         give_number(builder, "embedding_scale", config->embedding_scale);
     give_rows(builder, "wte", "wte", trace->word_rows ? trace->word_rows : trace->tokens,
               config_word_width(config), false);
-    if (trace->word_rows &&
-        !weights_matrix(&trace->viewer->model.weights, slot_of_text(SLOT_EMBED_PROJECT),
-                        &projection, builder->err))
-        give_whole(builder, "P_in", &projection);
-    give_rows(builder, position, position, trace->positions, width, false);
+    if (weight_exists(&trace->projection))
+        give_whole(builder, trace->word_rows ? "P_in" : "W_in", &trace->projection);
+    give_rows(builder, position, position, trace->positions, trace->sum_size, false);
+    give_rows(builder, "wse", "wse", trace->segments, trace->sum_size, false);
     give_rows(builder, "h", "h_j", trace->streams, width, false);
     give_vector(builder, "gamma", scale, width);
     give_vector(builder, "beta", shift, width);
@@ -97,11 +128,11 @@ void step_input(struct builder *builder, const struct trace *trace)
         builder->step->title = "Embedding";
     (embeds ? draw_embedding : note_origin)(builder, trace->stream ? "h" : "x");
     if (trace->stream)
-        builder_norm(builder, "x", vectors[2], norm);
-    if (trace->stream || trace->token)
+        builder_norm(builder, "x", vectors[3], norm, width);
+    if (trace->stream || (trace->token && !normed))
         builder_stack(builder, vectors, sizeof vectors / sizeof *vectors, width);
     else
-        builder_vector(builder, vectors[5], width);
+        builder_vector(builder, vectors[6], width);
 }
 
 /* --- query ------------------------------------------------------------------------------------ */
@@ -581,17 +612,21 @@ void step_masked(struct builder *builder, const struct trace *trace)
         builder_add(builder, " for visible keys, %s for others", hidden);
         mechanism_write_attention(&builder->note, &trace->config->mechanism);
         builder_note(builder, "lets this query attend to %z of %z keys.", visible, in_range);
-    } else if (rule->ahead > 0) {
+    } else if (rule->ahead == SIZE_MAX && rule->back == SIZE_MAX) {
         builder_note(builder, "There is no mask: every query attends to every key.");
-    } else if (range.first) {
-        builder_add(builder, " for %z ≤ j ≤ %z, %s for others", range.first, query, hidden);
+    } else if (range.first || rule->ahead > 0) {
+        builder_add(builder, " for %z ≤ j ≤ %z, %s for others", range.first, range.end - 1, hidden);
     } else {
         builder_add(builder, " for j ≤ %z, %s for j > %z", query, hidden, query);
         builder_note(builder, "A query attends to itself and to earlier tokens%s",
                      hides ? ", not to later ones." : ": the last one to all.");
     }
     if (rule->back < SIZE_MAX)
-        builder_note(builder, "This layer has a sliding window: the last %z keys.", rule->back + 1);
+        builder_note(builder,
+                     rule->ahead > 0 && rule->ahead < SIZE_MAX
+                         ? "This layer has a sliding window: the last %z keys and the next %z."
+                         : "This layer has a sliding window: the last %z keys.",
+                     rule->back + 1, rule->ahead);
     builder_formula(builder, "");
     if (!hides)
         return;

@@ -433,17 +433,83 @@ void step_mlp_out(struct builder *builder, const struct trace *trace)
 
 enum { SHOWN = 10 }; /* tokens with the largest logits */
 
+/* The last stream, after its norm if it has one. */
+static struct named_vector last_of(const struct trace *trace)
+{
+    const struct named_vector normed = row_of(trace, SITE_LN_F);
+    return normed.values ? normed : end_of(trace);
+}
+
+enum { DENSE_ROWS = 5 };
+
+/* Compute the dense layer at the end as rows dense = y · W_d + b_d and act = f(dense). */
+static size_t take_dense(struct builder *builder, struct named_vector rows[2])
+{
+    const struct trace *trace = builder->trace;
+    const struct unembed_rule rule = stack_read(trace->config, PART_SENTENCE).unembed;
+    const struct named_vector y = last_of(trace);
+    const char *name = activation_name(rule.activation);
+    struct weight w;
+    if (weights_matrix(&trace->viewer->model.weights, slot_of_text((int)rule.dense), &w,
+                       builder->err))
+        return 0;
+    float *dense = trace_product(trace, y.values, 1, &w, builder->arena, builder->err);
+    float *act = builder_floats(builder, w.out);
+    if (builder->err->kind)
+        return 0;
+    activate((struct matrix){act, 1, w.out, w.out}, (struct matrix){dense, 1, w.out, w.out}, NULL,
+             rule.activation);
+    give_whole(builder, "W_d", &w);
+    builder_projection(builder, "dense", y.name, "d", &w);
+    builder_formula(builder, "act = %s(dense), %s(x) = %s", name, name,
+                    activation_formula(rule.activation));
+    rows[0] = (struct named_vector){"dense", dense};
+    rows[1] = (struct named_vector){"act", act};
+    return w.out;
+}
+
+/* The dense layer, its activation and its norm before the logits of a masked model. */
+void step_transform(struct builder *builder, const struct trace *trace)
+{
+    struct named_vector rows[DENSE_ROWS] = {{0}};
+    struct norm norm;
+    size_t width = take_dense(builder, rows);
+    if (builder->err->kind || weights_norm(&trace->viewer->model.weights,
+                                           slot_of_text(SLOT_TRANSFORM_NORM), &norm, builder->err))
+        return;
+    rows[2] = (struct named_vector){"γ", norm_scale(&norm)};
+    rows[3] = (struct named_vector){"β", norm.shift};
+    rows[4] = row_of(trace, SITE_TRANSFORM);
+    builder_norm(builder, rows[4].name, rows[1], trace->has_norms ? &norm : NULL, width);
+    builder_stack(builder, rows, DENSE_ROWS, width);
+}
+
+/* The logit of a discriminator: whether the token was replaced. */
+void step_discriminator(struct builder *builder, const struct trace *trace)
+{
+    struct named_vector rows[2];
+    const struct named_vector logit = row_of(trace, SITE_DISCRIMINATOR);
+    struct weight w;
+    size_t width = take_dense(builder, rows);
+    if (builder->err->kind ||
+        weights_matrix(&trace->viewer->model.weights, slot_of_text(SLOT_DISCRIMINATOR_HEAD), &w,
+                       builder->err))
+        return;
+    give_whole(builder, "W_o", &w);
+    builder_projection(builder, logit.name, "act", "o", &w);
+    builder_stack(builder, rows, 2, width);
+    builder_dot(builder, logit.name, rows[1].values, &w, 0, *logit.values);
+}
+
 /* The last vector before the logits, projected to the channels of the embedding. */
 static struct named_vector take_input(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    struct named_vector y = row_of(trace, SITE_LN_F);
+    const struct unembed_rule rule = stack_read(trace->config, PART_SENTENCE).unembed;
+    struct named_vector y = rule.dense ? row_of(trace, rule.at_dense) : last_of(trace);
     struct weight projection;
-    if (!y.values)
-        y = end_of(trace);
-    if (!trace->config->n_word ||
-        weights_matrix(&trace->viewer->model.weights, slot_of_text(SLOT_PROJECT_OUT), &projection,
-                       builder->err))
+    if (!rule.project || weights_matrix(&trace->viewer->model.weights,
+                                        slot_of_text(SLOT_PROJECT_OUT), &projection, builder->err))
         return y;
     give_whole(builder, "P_out", &projection);
     y.values = trace_product(trace, y.values, 1, &projection, builder->arena, builder->err);
@@ -457,7 +523,7 @@ static void draw_logits(struct builder *builder, const char *y, bool bias, bool 
     bool capped = c->logit_cap > 0;
     bool divided = c->logit_divisor > 0;
     builder_formula(builder, "%s_v = %s%s · w_v", finished ? "dot" : "logit", y,
-                    c->n_word ? " · P_out" : "");
+                    stack_read(c, PART_SENTENCE).unembed.project ? " · P_out" : "");
     if (!finished)
         return;
     builder_add(builder, capped ? "logit_v = %n · tanh(" : "logit_v = ", c->logit_cap);

@@ -441,16 +441,6 @@ static int logits_back(struct way *way)
     return 0;
 }
 
-/* The index of the position in the table of positions; -1: it is padding, which is not counted. */
-static size_t place_of(const struct way *way, const uint32_t *ids)
-{
-    size_t place = way->position;
-    for (size_t i = 0; way->config->counted && i < way->position; i++)
-        place -= ids[i] == way->config->padding_id;
-    bool padding = way->config->counted && ids[way->position] == way->config->padding_id;
-    return padding ? SIZE_MAX : place;
-}
-
 /* Compute the contributions of the token's embedding, and of the position's and segment's. */
 static int begin_back(struct way *way, const uint32_t *ids, const unsigned char *segments)
 {
@@ -466,7 +456,7 @@ static int begin_back(struct way *way, const uint32_t *ids, const unsigned char 
         return -1;
     weights_embed_token(way->weights, PART_SENTENCE, token, ids[way->position]);
     scale_row(token, token, width, c->embedding_scale);
-    weights_add_position(way->weights, PART_SENTENCE, place, place_of(way, ids));
+    weights_add_position(way->weights, PART_SENTENCE, place, config_place(c, ids, way->position));
     weights_add_segment(way->weights, place, segments ? segments[way->position] : 0);
     if (c->sinusoids)
         add_sinusoids((struct matrix){place, 1, c->n_embd, c->n_embd},

@@ -135,6 +135,14 @@ size_t config_widest_mlp(const struct config *config)
     return num_max(config->n_inner, num_max(m->inner, m->shared_inner));
 }
 
+size_t config_place(const struct config *config, const uint32_t *ids, size_t token)
+{
+    size_t place = token;
+    for (size_t i = 0; config->counted && i < token; i++)
+        place -= ids[i] == config->padding_id;
+    return config->counted && ids[token] == config->padding_id ? SIZE_MAX : place;
+}
+
 bool config_ties(const struct config *config)
 {
     return config->tied || config->lacks_head;

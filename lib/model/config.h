@@ -255,6 +255,10 @@ size_t config_own_layers(const struct config *config, size_t layers);
  * ones, without these; 0: no limit. */
 size_t config_window(const struct config *config, size_t layer);
 
+/* The index of a token in the table of positions, before the offset of its first row: its number
+ * among the tokens that are not padding, if only these count; SIZE_MAX: it is padding. */
+size_t config_place(const struct config *config, const uint32_t *ids, size_t token);
+
 /* Whether the unembedding is the token embedding: `tied` or `lacks_head`. */
 bool config_ties(const struct config *config);
 

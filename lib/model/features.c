@@ -64,7 +64,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(family, NONE) FIELD(n_word, NONE) FIELD(projects_last, NONE) \
     FIELD(position_offset, NONE) FIELD(counted, NONE) FIELD(padding_id, NONE) \
     FIELD(n_segments, NONE) \
-    FIELD(n_group, FEATURE(c->n_group, "layers that share parameters", ANALYSIS & ~EXPLAIN)) \
+    FIELD(n_group, FEATURE(c->n_group, "layers that share parameters", ANALYSIS)) \
     FIELD(group_layers, NONE) \
     FIELD(embedding_norm, NONE) FIELD(own_tables, NONE) \
     FIELD(rms, FEATURE(c->rms, "RMS norms", ALL)) \
@@ -92,7 +92,7 @@ static bool sublayer_has_other(const struct sublayer *s)
           FEATURE(s->reads == READS_LAST_INPUT, "a norm that sublayers share", ALL)) \
     FIELD(norm, NONE) \
     FIELD(norm_before, FEATURE(config_flags(c) & LAYER_FIRST_PLAIN, \
-                               "layers without a first norm", ANALYSIS & ~EXPLAIN)) \
+                               "layers without a first norm", ANALYSIS)) \
     FIELD(norm_out, FEATURE(s->norm_out, "norms of sublayer outputs", ANALYSIS) \
           FEATURE(s->norm_out && !s->norm_before, \
                   "sublayers that read the stream without a norm", ANALYSIS)) \
@@ -117,18 +117,18 @@ static bool sublayer_has_other(const struct sublayer *s)
           FEATURE(e->positions > POSITIONS_SINES_OFFSET, \
                   "another kind of positions", NOTHING)) \
     FIELD(first, FEATURE(e->first > 0, "positions that begin later", ALL)) \
-    FIELD(counted, FEATURE(e->counted, "positions without padding", ANALYSIS & ~EXPLAIN)) \
+    FIELD(counted, FEATURE(e->counted, "positions without padding", ANALYSIS)) \
     FIELD(padding, NONE) \
-    FIELD(segments, FEATURE(e->segments, "segments", ANALYSIS & ~EXPLAIN)) \
+    FIELD(segments, FEATURE(e->segments, "segments", ANALYSIS)) \
     FIELD(norm, FEATURE(e->norm, "a norm of embeddings", ANALYSIS)) \
     FIELD(project, \
           FEATURE(e->project != PROJECT_NEVER, "a projection of embeddings", ANALYSIS) \
-          FEATURE(e->project == PROJECT_LAST, "a projection of positions", ANALYSIS & ~(WORDS | EXPLAIN)))
+          FEATURE(e->project == PROJECT_LAST, "a projection of positions", ANALYSIS & ~WORDS))
 
 #define UNEMBED_FEATURES(FIELD, ARRAY, FEATURE) \
     FIELD(norm, FEATURE(!u->norm, "a last stream without a norm", ANALYSIS)) \
     FIELD(project, NONE) \
-    FIELD(dense, FEATURE(u->dense, "a dense layer at the end", ANALYSIS & ~(WORDS | EXPLAIN))) \
+    FIELD(dense, FEATURE(u->dense, "a dense layer at the end", ANALYSIS & ~WORDS)) \
     FIELD(activation, NONE) FIELD(dense_norm, NONE) FIELD(first_only, NONE) FIELD(head, NONE) \
     FIELD(tied, NONE) \
     FIELD(bias, FEATURE(u->bias, "a bias of the logits", ALL)) \
@@ -190,7 +190,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(back, FEATURE(s->score.back != SIZE_MAX, "sliding windows", ALL)) \
     FIELD(ahead, FEATURE(s->score.ahead > 0 && \
                          (s->score.ahead < SIZE_MAX || s->score.back < SIZE_MAX), \
-                         "windows with later tokens", ANALYSIS & ~EXPLAIN)) \
+                         "windows with later tokens", ANALYSIS)) \
     FIELD(sink, FEATURE(s->score.sink, "attention sinks of the softmax", \
                         RUN | ATTRIBUTE | PATCH | CIRCUITS)) \
     FIELD(mask_after, NONE) FIELD(kind, NONE) FIELD(pattern, NONE)
