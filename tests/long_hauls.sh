@@ -360,4 +360,16 @@ else
     leave_out 'three gigabytes: the file system makes no such file'
 fi
 
+# --- experts that no token chooses are not read ---------------------------------------------------
+
+# Two of 16 and all other numbers, a tenth, and 8 MiB for the program.
+
+for type in F32 BF16 Q8_0; do
+    mixture=mixture.$type
+    needed=$(python3 "$ROOT/tests/sparse_mixture.py" $type mixture.$type) || exit 1
+    [ $type != Q8_0 ] || mixture=$mixture/model.gguf
+    haul "experts in $type" 0 9 $((8 + needed * 11 / 10 / 1048576)) \
+        run -q -m $mixture --ids 1,2,3 --show logits
+done
+
 closing
