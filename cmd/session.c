@@ -491,6 +491,9 @@ int request_make(struct request *request, struct session *session, const struct 
         return -1;
     if (!format->arrays && config->sinks && site_set_has(selection->sites, SITE_WEIGHTS))
         site_set_add(&selection->sites, SITE_SINK);
+    if (!options->show && !options->words && format_is(format, "html") &&
+        site_exists(config, SITE_EXPERT_WEIGHTS))
+        site_set_add(&selection->sites, SITE_EXPERT_WEIGHTS);
     if ((options->query || options->key) && format_is(format, "html"))
         return err_usage(err, "--%s: a page always shows all tokens: choose another format",
                          options->query ? "query" : "key");
