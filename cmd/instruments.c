@@ -40,6 +40,7 @@ struct inquiry {
     struct attribution attribution;
     enum attribution_by by;
     struct patching_plan plan;
+    struct text_pair corrupt; /* of patching */
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -209,7 +210,6 @@ static int find_lens(struct inquiry *inquiry, struct arena *arena, struct err *e
     struct logit_lens lens;
     struct work *work = inquiry->work;
     inquiry->lens.viewer = inquiry->viewer;
-    work->report.source = work->pair.source;
     facts_text(inquiry->facts, "site", site_name(inquiry->lens.site));
     return err_if(lens_look(&lens, &inquiry->lens, &work->pair, arena, err) ||
                   lens_report(&work->report, &lens, inquiry->numbers, inquiry->viewer->tokenizer,
@@ -250,7 +250,7 @@ const struct command command_attribute = {
     .options = attribute_options,
     .shared = {text_options, model_options, edit_options, output_options, terminal_options,
                figure_options, running_options},
-    .without = "source words precision verbose",
+    .without = "words precision verbose",
     .reads_texts = true,
 };
 
@@ -305,10 +305,15 @@ static const struct option_row patch_options[] = {
            .heading = "Patching", .flags = OPTION_NOT_BATCH),
     STRING("corrupt", 0, "TEXT", IN(patch.corrupt),
            "prompt without it, with the same number of tokens", .flags = OPTION_FIXED),
-    STRING("file", 'f', "FILE", IN(input.file),
-           "pairs: CSV or JSONL with the columns clean and corrupt, and optionally answer and "
-           "position",
+    STRING("corrupt-source", 0, "TEXT", IN(patch.corrupt_source),
+           "encoder-decoders: the corrupt prompt's text for the encoder, of any length (default: "
+           "--source)",
            .flags = OPTION_FIXED),
+    STRING(
+        "file", 'f', "FILE", IN(input.file),
+        "pairs: CSV or JSONL with the columns clean and corrupt, and optionally answer, position, "
+        "source and corrupt_source",
+        .flags = OPTION_FIXED),
     FLAG("ids", 0, IN(tokens.only_ids), "--clean and --corrupt are token ids: 0,4,5",
          .flags = OPTION_NOT_BATCH),
     STRING("answer", 0, "TOKEN", IN(attribute.answer),
@@ -349,7 +354,7 @@ const struct command command_patch = {
     .options = patch_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
                terminal_options, figure_options, running_options},
-    .without = "sentence document ids source words from",
+    .without = "sentence document ids words from",
     .reads_texts = true,
 };
 
@@ -435,21 +440,28 @@ static int read_path(struct patching_plan *plan, const struct options *options, 
     return 0;
 }
 
-/* Read the corrupt text as the source of the pair. */
+/* Read the corrupt text, and its source. */
 static int read_corrupt(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const struct options *options = inquiry->options;
     const char *text = options->patch.corrupt;
     struct input input =
         options->input.ids ? (struct input){.ids = text} : input_of(text, options->input.pair);
-    struct text_pair corrupt;
+    const char *source = options->patch.corrupt_source;
+    const struct input of_source =
+        inquiry->viewer->tokenizer ? input_of(source, NULL) : (struct input){.ids = source};
+    struct text_pair *pair = &inquiry->work->pair, *corrupt = &inquiry->corrupt;
     if (!text)
         return err_usage(err, "expected --corrupt TEXT or a column 'corrupt', found none");
+    if (source && !pair->source.count)
+        return err_usage(err, "--corrupt-source: expected a model with an encoder, found '%s'",
+                         inquiry->viewer->model.name);
     if (input_wrap(&input, inquiry->viewer->chat, arena, err) ||
-        viewer_read(inquiry->viewer, &corrupt, &input, NULL, arena, err))
+        viewer_read(inquiry->viewer, corrupt, &input, source ? &of_source : NULL, arena, err))
         return err_prefix(err, "--corrupt");
-    inquiry->work->pair.source = corrupt.sentence;
-    return patching_check_texts(&inquiry->work->pair.sentence, &corrupt.sentence, err);
+    if (!source)
+        corrupt->source = pair->source;
+    return patching_check_texts(&pair->sentence, &corrupt->sentence, err);
 }
 
 static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *err)
@@ -475,7 +487,13 @@ static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *
     struct patching found;
     plan->viewer = inquiry->viewer;
     plan->clean = &work->pair.sentence;
-    plan->corrupt = &work->pair.source;
+    plan->corrupt = &inquiry->corrupt.sentence;
+    if (work->pair.source.count) {
+        plan->sources[0] = &work->pair.source;
+        plan->sources[1] = &inquiry->corrupt.source;
+    }
+    if (inquiry->options->patch.corrupt_source)
+        work->report.corrupt_source = plan->sources[1];
     plan->question = &inquiry->question;
     if (patching_make(&found, plan, arena, err) ||
         patching_report(&work->report, &found, inquiry->numbers, arena, err))
@@ -572,6 +590,7 @@ static int run(void *state, const struct group *group, struct err *err)
         inquiry->facts = facts_new(group->arena, err);
         if (!inquiry->facts)
             break;
+        origin.source = &work->pair.source;
         work->report = text_origin_report(&origin, &work->pair.sentence);
         work->report.facts = &inquiry->facts->frame;
         failed = instrument_of(group->driver)->find(inquiry, group->arena, err);
@@ -595,10 +614,14 @@ static const struct instrument lens_instrument = {
     find_lens};
 
 static const struct instrument attribute_instrument = {
-    {TASK(OF_ANSWER, MEAN_OF_TEXTS), .note = note_remainder}, ask_attribution, find_attribution};
+    {TASK(OF_ANSWER, MEAN_OF_TEXTS), .takes_source = true, .note = note_remainder},
+    ask_attribution,
+    find_attribution};
 
 static const struct instrument patch_instrument = {
-    {TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT, MEAN_OF_TEXTS), .parts = "patches"},
+    {TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_CORRUPT_SOURCE,
+          MEAN_OF_TEXTS),
+     .takes_source = true, .parts = "patches"},
     ask_patch,
     find_patch};
 

@@ -39,6 +39,7 @@ static const struct {
                      {"position", ITEM_POSITION, IN(attribute.position)},
                      {"clean", ITEM_CLEAN, IN(patch.clean)},
                      {"corrupt", ITEM_CORRUPT, IN(patch.corrupt)},
+                     {"corrupt_source", ITEM_CORRUPT_SOURCE, IN(patch.corrupt_source)},
                      {"good", ITEM_GOOD, 0},
                      {"bad", ITEM_BAD, 0},
                      {"positive", ITEM_POSITIVE, 0},

@@ -36,6 +36,7 @@ enum item_field {
     ITEM_POSITION,
     ITEM_CLEAN, /* also the item's text */
     ITEM_CORRUPT,
+    ITEM_CORRUPT_SOURCE,
     ITEM_GOOD, /* also the item's text; columns may be called sentence_good and sentence_bad */
     ITEM_BAD,
     ITEM_POSITIVE, /* also the item's text */

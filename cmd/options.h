@@ -150,7 +150,7 @@ struct options {
         bool lens, unedited;
     } page;
     struct {
-        const char *clean, *corrupt, *over, *path;
+        const char *clean, *corrupt, *corrupt_source, *over, *path;
         bool noise;
     } patch;
     struct { /* patch uses only_ids, too */

@@ -203,6 +203,7 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
     const struct config *config = trace->config;
     const struct tokenized *text = report_queries(trace->report, trace->part);
     const struct embed_rule rule = stack_read(config, PART_SENTENCE).embed;
+    int part = config->own_tables ? (int)trace->part : PART_SENTENCE;
     size_t width = rule.width;
     size_t size = trace->sum_size = rule.project == PROJECT_LAST ? width : config->n_embd;
     if (config->kind == MODEL_ATTENTION || trace->layer > 0 || trace->part == PART_CROSS)
@@ -228,15 +229,18 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
         weights_add_segment(weights, segments + i * size, text->segments ? text->segments[i] : 0);
     trace->segments = rule.segments ? segments : NULL;
     if (config->embedding_norm && trace->has_norms &&
-        weights_norm(weights, slot_of_text(SLOT_EMBED_NORM), &trace->embedding_norm, err))
+        weights_norm(weights, slot_of_end(part, SLOT_EMBED_NORM), &trace->embedding_norm, err))
         return -1;
     if (mechanism_lacks(&config->mechanism, PART_POSITIONS) || rule.positions == POSITIONS_NONE)
         return 0;
-    for (size_t i = 0; i < text->count && !config->sinusoids; i++)
-        weights_add_position(weights, (int)trace->part, positions + i * size,
-                             config_place(config, text->ids, i));
-    if (config->sinusoids)
-        add_sinusoids((struct matrix){positions, text->count, size, size}, 0, SINES_IN_TURN);
+    for (size_t i = 0; i < text->count; i++) {
+        size_t place = config_place(config, text->ids, i);
+        float *row = positions + i * size;
+        if (rule.positions == POSITIONS_TABLE)
+            weights_add_position(weights, (int)trace->part, row, place);
+        else if (place != SIZE_MAX)
+            add_sinusoids((struct matrix){row, 1, size, size}, rule.first + place, config->sines);
+    }
     trace->positions = positions;
     return 0;
 }

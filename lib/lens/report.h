@@ -43,6 +43,7 @@ struct report {
     struct tokenized sentence;
     struct tokenized source;         /* for cross-attention; otherwise count is 0 */
     const struct tokenized *corrupt; /* of patching (`sentence` is the clean text); else NULL */
+    const struct tokenized *corrupt_source; /* its source, if it has another; else NULL */
     const struct kept *tensors;
     size_t tensor_count;
     const struct frame *frames; /* tables */

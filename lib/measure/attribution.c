@@ -19,11 +19,16 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
     [BY_EXPERT] = {"expert", "experts of mixtures; those of a layer sum to its MLP"},
 };
 
+#define CROSS(id) SITE_OF(PART_CROSS, SITE_##id)
+
 /* Sites that are captured: the row of the position, of values all rows. */
 static const enum site captured_sites[] = {
-    SITE_RESID_PRE,      SITE_V,          SITE_WEIGHTS,    SITE_CONTEXT, SITE_ATTN_OUT,
-    SITE_LN_1,           SITE_RESID_MID,  SITE_MLP_ACT,    SITE_MLP_OUT, SITE_LN_2,
-    SITE_EXPERT_WEIGHTS, SITE_SHARED_OUT, SITE_RESID_POST, SITE_LN_F,    SITE_LOGITS};
+    SITE_RESID_PRE,  SITE_V,         SITE_WEIGHTS,        SITE_CONTEXT,
+    SITE_ATTN_OUT,   SITE_LN_1,      SITE_RESID_MID,      SITE_MLP_ACT,
+    SITE_MLP_OUT,    SITE_LN_2,      SITE_EXPERT_WEIGHTS, SITE_SHARED_OUT,
+    SITE_RESID_POST, SITE_LN_F,      SITE_LOGITS,         CROSS(V),
+    CROSS(WEIGHTS),  CROSS(CONTEXT), CROSS(ATTN_OUT),     CROSS(LN_1),
+    CROSS(RESID_MID)};
 
 enum { CAPTURED_SITES = sizeof captured_sites / sizeof *captured_sites };
 
@@ -35,14 +40,16 @@ struct way {
     struct weights *weights;
     const struct edits *edits; /* edits of the run; NULL: none */
     size_t position;
-    size_t tokens, whole; /* that the position attends to; in the whole text */
-    const float *(
-        *rows)[SITE_PASS_END]; /* [layer] captured rows; layer 0 also has sites outside of layers */
-    double *u;                 /* [C] direction in the residual stream */
-    double *added;             /* [C] direction in a sublayer's output */
+    size_t tokens, whole;           /* that the position attends to; in the whole text */
+    const struct tokenized *source; /* of the encoder; its output counts as given */
+    const float *(*rows)[SITE_OF(
+        PART_CROSS, SITE_END)]; /* [layer] captured rows; layer 0 also has sites outside of
+                                     * layers */
+    double *u;                  /* [C] direction in the residual stream */
+    double *added;              /* [C] direction in a sublayer's output */
     double *inner;       /* [I or H · dv] direction at the input of the sublayer's last matrix */
     double bias, edited; /* sums for the current stage */
-    float *cells;        /* values of the report */
+    float *cells[2];     /* values of the report; by source, of cross-attention */
     struct arena scratch;
     struct err *err;
 };
@@ -63,7 +70,7 @@ static int keep(void *context, const struct announcement *seen, struct err *err)
     const struct tensor *values = &seen->values;
     size_t axis = values->rank - 2;
     struct tensor part = *values;
-    if (seen->site != SITE_V) {
+    if (site_id(seen->site) != SITE_V) {
         part.data += values->shape[axis] > 1 ? way->position * values->stride[axis] : 0;
         part.shape[axis] = 1;
     }
@@ -84,10 +91,13 @@ static int run(struct way *way, const struct tokenized *sentence)
                         .count = way->tokens,
                         .segments = sentence->segments,
                         .whole_count = way->whole,
-                        .prompt_count = way->whole};
+                        .prompt_count = way->whole,
+                        .source_ids = way->source->ids,
+                        .source_count = way->source->count};
     struct text_list one = {&text, 1, way->plan->number, NULL};
     for (size_t i = 0; i < CAPTURED_SITES; i++) {
-        bool of_source = captured_sites[i] == SITE_V || captured_sites[i] == SITE_WEIGHTS;
+        enum site id = site_id(captured_sites[i]);
+        bool of_source = id == SITE_V || id == SITE_WEIGHTS;
         if (site_exists(c, captured_sites[i]) && (!of_source || way->plan->by == BY_SOURCE))
             site_set_add(&selection.sites, captured_sites[i]);
     }
@@ -194,10 +204,10 @@ static int output_back(struct way *way, size_t layer, const struct sublayer *s,
 {
     for (size_t i = 0; i < way->config->n_embd; i++)
         way->added[i] = (double)s->factor * way->u[i];
-    if (s->norm_out &&
-        site_back(way, way->added, s->at_out_norm, layer, way->rows[layer][s->at_out], post))
+    if (s->norm_out && site_back(way, way->added, SITE_OF(s->part, s->at_out_norm), layer,
+                                 way->rows[layer][SITE_OF(s->part, s->at_out)], post))
         return -1;
-    return err_if(edits_back(way, way->added, s->at_out, layer) ||
+    return err_if(edits_back(way, way->added, SITE_OF(s->part, s->at_out), layer) ||
                   matrix_back(way, way->inner, last, way->added));
 }
 
@@ -205,6 +215,12 @@ static int output_back(struct way *way, size_t layer, const struct sublayer *s,
 
 /* Columns after the heads. Only edited runs have PART_OF_EDITS. */
 enum { PART_OF_MLP, PART_OF_BIAS, PART_OF_TOKEN, PART_OF_PLACE, PART_OF_EDITS, PARTS };
+
+/* The heads of the text's attention, then those of cross-attention. */
+static size_t head_columns(const struct config *c)
+{
+    return c->n_encoder_layer ? 2 * c->n_head : c->n_head;
+}
 
 static size_t part_count(const struct edits *edits)
 {
@@ -214,18 +230,18 @@ static size_t part_count(const struct edits *edits)
 /* Add a part's contribution to stage `row`. */
 static void put(struct way *way, size_t row, size_t part, double value)
 {
-    size_t columns = way->config->n_head + part_count(way->edits);
+    size_t columns = head_columns(way->config) + part_count(way->edits);
     way->attribution->sum += value;
     if (way->plan->by == BY_PART)
-        way->cells[row * columns + part] = (float)value;
+        way->cells[0][row * columns + part] = (float)value;
 }
 
 /* Finish a stage: add the contributions of its biases and edits. */
 static void put_constants(struct way *way, size_t row)
 {
-    put(way, row, way->config->n_head + PART_OF_BIAS, way->bias);
+    put(way, row, head_columns(way->config) + PART_OF_BIAS, way->bias);
     if (way->edits)
-        put(way, row, way->config->n_head + PART_OF_EDITS, way->edited);
+        put(way, row, head_columns(way->config) + PART_OF_EDITS, way->edited);
     way->bias = way->edited = 0;
 }
 
@@ -233,25 +249,28 @@ static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
                       const struct attention_weights *w)
 {
     const struct config *c = way->config;
-    const float *context = way->rows[layer][SITE_CONTEXT];
+    bool cross = s->part == PART_CROSS;
+    size_t keys = cross ? way->source->count : way->tokens;
+    const float *const *rows = way->rows[layer];
+    const float *context = rows[SITE_OF(s->part, SITE_CONTEXT)];
     if (output_back(way, layer, s, &w->post, &w->out))
         return -1;
     for (size_t head = 0; head < c->n_head; head++)
-        put(way, layer + 1, head,
+        put(way, layer + 1, cross * c->n_head + head,
             product(way->inner + head * c->d_v, context + head * c->d_v, c->d_v));
     if (way->plan->by != BY_SOURCE)
         return 0;
     double edited = way->edited; /* values that edits add to a context come from no token */
-    if (edits_back(way, way->inner, SITE_CONTEXT, layer))
+    if (edits_back(way, way->inner, SITE_OF(s->part, SITE_CONTEXT), layer))
         return -1;
     way->edited = edited;
     /* Split by source token: a context is a weighted sum of values, except for its edits. */
-    for (size_t i = 0; i < c->n_head * way->tokens; i++) {
-        size_t head = i / way->tokens;
-        const float *value = way->rows[layer][SITE_V] +
-                             (config_kv_head(c, head) * way->tokens + i % way->tokens) * c->d_v;
-        way->cells[layer * c->n_head * way->tokens + i] =
-            (float)((double)way->rows[layer][SITE_WEIGHTS][i] *
+    for (size_t i = 0; i < c->n_head * keys; i++) {
+        size_t head = i / keys;
+        const float *value =
+            rows[SITE_OF(s->part, SITE_V)] + (config_kv_head(c, head) * keys + i % keys) * c->d_v;
+        way->cells[cross][layer * c->n_head * keys + i] =
+            (float)((double)rows[SITE_OF(s->part, SITE_WEIGHTS)][i] *
                     product(way->inner + head * c->d_v, value, c->d_v));
     }
     return 0;
@@ -286,9 +305,9 @@ static int experts_back(struct way *way, size_t layer, const struct sublayer *s)
             return -1;
         part = (double)weight * product(way->added, out, c->n_embd);
         if (way->plan->by == BY_EXPERT)
-            way->cells[layer * expert_columns(c) + e] = (float)part;
+            way->cells[0][layer * expert_columns(c) + e] = (float)part;
     }
-    put(way, layer + 1, c->n_head + PART_OF_MLP, sum);
+    put(way, layer + 1, head_columns(c) + PART_OF_MLP, sum);
     return 0;
 }
 
@@ -301,18 +320,19 @@ static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
         return -1;
     if (s->mlp.mixture)
         return experts_back(way, layer, s);
-    put(way, layer + 1, c->n_head + PART_OF_MLP,
+    put(way, layer + 1, head_columns(c) + PART_OF_MLP,
         product(way->inner, rows[SITE_MLP_ACT], c->n_inner));
     for (size_t i = 0; way->plan->by == BY_NEURON && i < c->n_inner; i++)
-        way->cells[layer * c->n_inner + i] = (float)(way->inner[i] * (double)rows[SITE_MLP_ACT][i]);
+        way->cells[0][layer * c->n_inner + i] =
+            (float)(way->inner[i] * (double)rows[SITE_MLP_ACT][i]);
     return 0;
 }
 
 /* Go back through the edits of sites that announce the stream, last to first. */
-static int stream_back(struct way *way, const enum site sites[3], size_t layer)
+static int stream_back(struct way *way, enum site_part part, const enum site sites[3], size_t layer)
 {
     for (size_t i = 3; i-- > 0;)
-        if (sites[i] && edits_back(way, way->u, sites[i], layer))
+        if (sites[i] && edits_back(way, way->u, SITE_OF(part, sites[i]), layer))
             return -1;
     return 0;
 }
@@ -322,13 +342,13 @@ static int sum_back(struct way *way, size_t layer, const struct sublayer *s, con
                     const struct norm *norm)
 {
     const float *const *rows = way->rows[layer];
-    const float *out = rows[s->norm_out ? s->at_out_norm : s->at_out];
+    const float *out = rows[SITE_OF(s->part, s->norm_out ? s->at_out_norm : s->at_out)];
     size_t count = way->config->n_embd;
     float *sum = arena_room(&way->scratch, count, sizeof *sum, way->err);
     if (!sum)
         return -1;
     for (size_t i = 0; i < count; i++)
-        sum[i] = s->at_sum[0] ? rows[s->at_sum[0]][i] : x[i] + s->factor * out[i];
+        sum[i] = s->at_sum[0] ? rows[SITE_OF(s->part, s->at_sum[0])][i] : x[i] + s->factor * out[i];
     norm_back(way, way->u, sum, count, norm);
     return 0;
 }
@@ -339,17 +359,20 @@ static int layer_back(struct way *way, size_t layer)
     const float *const *rows = way->rows[layer];
     struct sublayer list[SUBLAYERS_MAX];
     struct block_weights w;
-    if (weights_block(way->weights, PART_SENTENCE, layer, &w, way->err))
+    struct attention_weights cross;
+    if (weights_block(way->weights, PART_SENTENCE, layer, &w, way->err) ||
+        weights_attention(way->weights, PART_CROSS, layer, &cross, way->err))
         return -1;
     for (size_t i = layer_read(list, way->config, PART_SENTENCE, layer); i-- > 0;) {
         const struct sublayer *s = &list[i];
         bool is_mlp = s->kind == SUBLAYER_MLP;
-        const struct norm *norm = is_mlp ? &w.mlp.norm : &w.self.norm;
-        const float *x = rows[i ? sublayer_end(s - 1) : SITE_RESID_PRE];
-        if (stream_back(way, s->at_after, layer) ||
+        const struct attention_weights *heads = s->part == PART_CROSS ? &cross : &w.self;
+        const struct norm *norm = is_mlp ? &w.mlp.norm : &heads->norm;
+        const float *x = rows[i ? SITE_OF(s[-1].part, sublayer_end(s - 1)) : SITE_RESID_PRE];
+        if (stream_back(way, s->part, s->at_after, layer) ||
             (s->norm_after && sum_back(way, layer, s, x, norm)) ||
-            stream_back(way, s->at_sum, layer) ||
-            (is_mlp ? mlp_back(way, layer, s, &w.mlp) : heads_back(way, layer, s, &w.self)) ||
+            stream_back(way, s->part, s->at_sum, layer) ||
+            (is_mlp ? mlp_back(way, layer, s, &w.mlp) : heads_back(way, layer, s, heads)) ||
             (s->adds_to_normed && site_back(way, way->u, s->at_input, layer, x, norm)))
             return -1;
     }
@@ -450,17 +473,18 @@ static int begin_back(struct way *way, const uint32_t *ids, const unsigned char 
     float *token = arena_alloc(&way->scratch, width, sizeof *token, way->err);
     float *place = arena_alloc(&way->scratch, c->n_embd, sizeof *place, way->err);
     float *x = arena_alloc(&way->scratch, c->n_embd, sizeof *x, way->err);
+    size_t at = config_place(c, ids, way->position);
     struct weight projection;
     struct norm norm;
     if (!token || !place || !x || edits_back(way, way->u, SITE_EMBEDDING, 0))
         return -1;
     weights_embed_token(way->weights, PART_SENTENCE, token, ids[way->position]);
     scale_row(token, token, width, c->embedding_scale);
-    weights_add_position(way->weights, PART_SENTENCE, place, config_place(c, ids, way->position));
+    weights_add_position(way->weights, PART_SENTENCE, place, at);
     weights_add_segment(way->weights, place, segments ? segments[way->position] : 0);
-    if (c->sinusoids)
-        add_sinusoids((struct matrix){place, 1, c->n_embd, c->n_embd},
-                      c->position_offset + way->position, c->sines);
+    if (c->sinusoids && at != SIZE_MAX)
+        add_sinusoids((struct matrix){place, 1, c->n_embd, c->n_embd}, c->position_offset + at,
+                      c->sines);
     if (c->n_word &&
         weights_matrix(way->weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, way->err))
         return -1;
@@ -476,13 +500,13 @@ static int begin_back(struct way *way, const uint32_t *ids, const unsigned char 
             return -1;
         norm_back(way, u, x, sum, &norm);
     }
-    put(way, 0, c->n_head + PART_OF_PLACE, product(u, place, sum));
+    put(way, 0, head_columns(c) + PART_OF_PLACE, product(u, place, sum));
     if (c->n_word && !c->projects_last) {
         if (matrix_back(way, way->inner, &projection, u))
             return -1;
         u = way->inner;
     }
-    put(way, 0, c->n_head + PART_OF_TOKEN, product(u, token, width));
+    put(way, 0, head_columns(c) + PART_OF_TOKEN, product(u, token, width));
     put_constants(way, 0);
     return 0;
 }
@@ -505,18 +529,32 @@ static int make_axis(struct axis *axis, const char *const *names, size_t before,
     return 0;
 }
 
-/* A sheet without values; if attribution is by source, for one layer. */
+/* The names of columns after the heads of the text's attention; NULL with `err`. */
+static const char **name_parts(const struct config *c, struct arena *arena, struct err *err)
+{
+    static const char *const parts[PARTS] = {"mlp", "bias", "token", "place", "edits"};
+    size_t cross = head_columns(c) - c->n_head;
+    const char **names = arena_alloc(arena, cross + PARTS, sizeof *names, err);
+    for (size_t i = 0; names && i < cross; i++)
+        names[i] = arena_format(arena, err, "cross_%zu", i);
+    if (!names || err->kind)
+        return NULL;
+    memcpy(names + cross, parts, sizeof parts);
+    return names;
+}
+
+/* A sheet without values; if attribution is by source, for one layer and part. */
 static int make_frame(struct sheet *frame, const struct attribution_plan *plan, size_t layer,
-                      const struct tokenized *sentence, struct arena *arena, struct err *err)
+                      const struct report *report, bool cross, struct arena *arena, struct err *err)
 {
     static const char *const stages[] = {"embed", "final"};
-    static const char *const parts[PARTS] = {"mlp", "bias", "token", "place", "edits"};
     const struct config *c = &plan->viewer->model.config;
+    const struct tokenized *keys = cross ? &report->source : &report->sentence;
     *frame = (struct sheet){.layer = -1, .head = -1, .parts = true};
     if (plan->by == BY_SOURCE) {
-        frame->tensor = "attribution_by_source";
+        frame->tensor = cross ? "cross_attribution_by_source" : "attribution_by_source";
         frame->layer = (int)layer;
-        frame->columns = (struct axis){"key", sentence->count, sentence->labels, 0};
+        frame->columns = (struct axis){"key", keys->count, keys->labels, 0};
         return axis_of_heads(&frame->rows, layer, c->n_head, arena, err);
     }
     if (plan->by == BY_NEURON) {
@@ -532,31 +570,34 @@ static int make_frame(struct sheet *frame, const struct attribution_plan *plan, 
             axis_of_numbers(&frame->rows, "layer", c->n_layer, arena, err) ||
             make_axis(&frame->columns, shared, 0, c->mixture.shared_inner > 0, arena, err));
     }
+    const char **parts = name_parts(c, arena, err);
+    size_t more = head_columns(c) - c->n_head + part_count(plan->viewer->edits);
     frame->tensor = "attribution";
     frame->rows = (struct axis){"layer", c->n_layer, NULL, 0};
     frame->columns = (struct axis){"part", c->n_head, NULL, 0};
-    return err_if(
-        make_axis(&frame->rows, stages, 1, 1, arena, err) ||
-        make_axis(&frame->columns, parts, 0, part_count(plan->viewer->edits), arena, err));
+    return err_if(!parts || make_axis(&frame->rows, stages, 1, 1, arena, err) ||
+                  make_axis(&frame->columns, parts, 0, more, arena, err));
 }
 
-/* Add all sheets, and return their values, which are zeros; NULL with `err`. */
-static float *add_sheets(struct report *report, const struct attribution_plan *plan,
-                         struct arena *arena, struct err *err)
+/* Add all sheets, whose values are zeros: those of the text, then of cross-attention. */
+static int add_sheets(float *values[2], struct report *report, const struct attribution_plan *plan,
+                      struct arena *arena, struct err *err)
 {
-    size_t count = plan->by == BY_SOURCE ? plan->viewer->model.config.n_layer : 1;
-    float *values = NULL;
-    for (size_t i = 0; i < count; i++) {
+    const struct config *c = &plan->viewer->model.config;
+    size_t count = plan->by == BY_SOURCE ? c->n_layer : 1;
+    size_t all = plan->by == BY_SOURCE && c->n_encoder_layer ? 2 * count : count;
+    for (size_t i = 0; i < all; i++) {
         struct sheet sheet;
-        if (make_frame(&sheet, plan, i, &report->sentence, arena, err))
-            return NULL;
+        float **of = &values[i / count];
+        if (make_frame(&sheet, plan, i % count, report, i >= count, arena, err))
+            return -1;
         size_t cells = sheet.rows.size * sheet.columns.size; /* equal in all layers */
-        values = values ? values : arena_alloc(arena, count * cells, sizeof *values, err);
-        sheet.values = values ? values + i * cells : NULL;
-        if (!values || report_add_sheet(report, &sheet, arena, err))
-            return NULL;
+        *of = *of ? *of : arena_alloc(arena, count * cells, sizeof **of, err);
+        sheet.values = *of ? *of + i % count * cells : NULL;
+        if (!*of || report_add_sheet(report, &sheet, arena, err))
+            return -1;
     }
-    return values;
+    return 0;
 }
 
 int attribution_make(struct attribution *attribution, struct report *report,
@@ -573,12 +614,13 @@ int attribution_make(struct attribution *attribution, struct report *report,
         .position = plan->question->position,
         .tokens = viewer->model.config.causal ? plan->question->position + 1 : sentence->count,
         .whole = sentence->count,
+        .source = &report->source,
         .err = err,
     };
     const struct config *c = way.config;
     size_t inner = num_max(num_max(c->n_inner, c->n_head * c->d_v), config_word_width(c));
     *attribution = (struct attribution){0};
-    if (text_origin_check(viewer, NEEDS_ONE_TEXT, err) || features_expect(TO_ATTRIBUTE, c, err))
+    if (text_origin_check(viewer, 0, err) || features_expect(TO_ATTRIBUTE, c, err))
         return -1;
     bool mixes = c->mixture.experts;
     if (mixes ? plan->by == BY_NEURON : plan->by == BY_EXPERT)
@@ -590,16 +632,16 @@ int attribution_make(struct attribution *attribution, struct report *report,
         sentence->pair.size = sentence->tokens[way.tokens - 1].end;
     else if (sentence->text)
         sentence->size = sentence->tokens[way.tokens - 1].end;
-    way.cells = add_sheets(report, plan, arena, err);
     way.u = arena_alloc(&way.scratch, c->n_embd, sizeof *way.u, err);
     way.added = arena_alloc(&way.scratch, c->n_embd, sizeof *way.added, err);
     way.inner = arena_alloc(&way.scratch, inner, sizeof *way.inner, err);
-    int failed = !way.cells || !way.u || !way.added || !way.inner || run(&way, sentence) ||
-                 logits_back(&way);
+    int failed = add_sheets(way.cells, report, plan, arena, err) || !way.u || !way.added ||
+                 !way.inner || run(&way, sentence) || logits_back(&way);
     for (size_t layer = way.config->n_layer; layer-- > 0 && !failed;)
         failed = layer_back(&way, layer);
     failed = failed || begin_back(&way, sentence->ids, sentence->segments) ||
-             report_add_strongest(report, report->tensors->made->tensor, 0, arena, err);
+             report_add_strongest(report, report->tensors[report->tensor_count - 1].made->tensor, 0,
+                                  arena, err);
     arena_release(&way.scratch);
     return err_if(failed);
 }
@@ -611,7 +653,8 @@ void attribution_add_memory(struct memory *memory, const struct viewer *viewer,
     struct selection selection = {0};
     if (by == BY_SOURCE)
         selection.sites = SITE_SET(SITE_WEIGHTS);
-    size_t numbers = by == BY_SOURCE ? pair->sentence.count * (2 * c->n_head + c->n_embd)
+    size_t keys = pair->sentence.count + pair->source.count;
+    size_t numbers = by == BY_SOURCE ? keys * (2 * c->n_head + c->n_embd)
                                      : 2 * c->n_inner; /* of a layer: rows and results */
     viewer_add_memory(memory, viewer, &selection, pair, LOOK_RUN);
     memory->held += (double)c->n_layer * (double)numbers * sizeof(float);

@@ -24,6 +24,10 @@ const struct patch_over_row patch_overs[PATCH_OVERS] = {
     [PATCH_V] = {"v", SITE_V, "values of each head, or of each kv_head"},
     [PATCH_WEIGHTS] = {"weights", SITE_WEIGHTS, "attention weights of each head"},
     [PATCH_HEADS_BY_TOKEN] = {"heads_by_token", SITE_CONTEXT, "output of each head at each token"},
+    [PATCH_CROSS_HEADS] = {"cross_heads", SITE_OF(PART_CROSS, SITE_CONTEXT),
+                           "output of each head of cross-attention"},
+    [PATCH_CROSS_OUT] = {"cross_out", SITE_OF(PART_CROSS, SITE_ATTN_OUT),
+                         "output of the cross-attention layer, at each token"},
     [PATCH_PATHS] = {"paths", SITE_CONTEXT,
                      "direct path from each head to the logits, or to the receiver of --path"},
 };
@@ -31,10 +35,11 @@ const struct patch_over_row patch_overs[PATCH_OVERS] = {
 /* The unpatched run of one text. */
 struct side {
     const uint32_t *ids;
-    const unsigned char *segments; /* of a pair; else NULL */
-    const float **streams;         /* [L] resid_pre, [T, C] */
-    struct tensor *values;         /* [L] of the patched site; rank 0: not in this layer */
-    const float *logits;           /* [V] after the position */
+    const unsigned char *segments;  /* of a pair; else NULL */
+    const struct tokenized *source; /* of an encoder; else NULL */
+    const float **streams;          /* [L] resid_pre, [T, C] */
+    struct tensor *values;          /* [L] of the patched site; rank 0: not in this layer */
+    const float *logits;            /* [V] after the position */
 };
 
 struct sweep {
@@ -47,11 +52,12 @@ struct sweep {
     size_t most;               /* copies per pass */
     struct side base, other;   /* patched run; run that supplies values */
     const struct edits *edits; /* of all runs; NULL: none */
-    bool from_ids;             /* edits change a layer's input: copies start at their ids */
-    bool whole;                /* run all tokens: from_ids, or not causal */
-    bool is_last;              /* the position is the last of the tokens */
-    struct cache cache;        /* of the base */
-    struct arena kept, chunk;  /* for the sweep; for a pass */
+    bool from_ids;            /* edits change a layer's input, or there is a source: copies start at
+                                * their ids */
+    bool whole;               /* run all tokens: from_ids, or not causal */
+    bool is_last;             /* the position is the last of the tokens */
+    struct cache cache;       /* of the base */
+    struct arena kept, chunk; /* for the sweep; for a pass */
     size_t done;
 
     /* Copies of the base text in a pass, each patched in one cell of the layer. */
@@ -68,7 +74,9 @@ static struct text text_of(const struct sweep *s, const struct side *side)
     return (struct text){.ids = side->ids,
                          .count = s->tokens,
                          .segments = side->segments,
-                         .whole_count = s->plan->clean->count};
+                         .whole_count = s->plan->clean->count,
+                         .source_ids = side->source ? side->source->ids : NULL,
+                         .source_count = side->source ? side->source->count : 0};
 }
 
 static double answer_of(const struct sweep *s, const float *logits)
@@ -458,20 +466,25 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         .found = patching,
         .site = patch_overs[plan->over].site,
         .tokens = patched_tokens(plan),
-        .base = {.ids = base->ids, .segments = base->segments},
-        .other = {.ids = other->ids, .segments = other->segments},
+        .base = {base->ids, base->segments, plan->sources[plan->noise ? 0 : 1]},
+        .other = {other->ids, other->segments, plan->sources[plan->noise ? 1 : 0]},
         .edits = viewer->edits,
         .cache.config = &viewer->model.config,
         .err = err,
     };
     *patching = (struct patching){.plan = plan};
-    if (text_origin_check(viewer, NEEDS_ONE_TEXT, err) ||
-        features_expect(TO_PATCH, s.config, err) ||
+    if (plan->over == PATCH_PATHS && s.config->n_encoder_layer)
+        return err_unsupported(err,
+                               "--over paths: expected a decoder without cross-attention, found "
+                               "'%s': use --over heads or cross_heads",
+                               viewer->model.name);
+    if (text_origin_check(viewer, 0, err) || features_expect(TO_PATCH, s.config, err) ||
         patching_check_texts(plan->clean, plan->corrupt, err) || check_site(plan, s.site, err) ||
         check_edits(plan, err))
         return -1;
     for (size_t layer = 0; layer < s.config->n_layer; layer++)
         s.from_ids = s.from_ids || edits_have(viewer->edits, SITE_RESID_PRE, layer);
+    s.from_ids = s.from_ids || s.config->n_encoder_layer; /* a source is read again */
     s.whole = s.from_ids || s.config->mechanism.renormalise || !s.config->causal;
     s.is_last = plan->question->position + 1 == s.tokens;
     lay_out(&s);

@@ -33,6 +33,8 @@ enum patch_over {
     PATCH_V,
     PATCH_WEIGHTS,
     PATCH_HEADS_BY_TOKEN,
+    PATCH_CROSS_HEADS,
+    PATCH_CROSS_OUT,
     PATCH_PATHS,
     PATCH_OVERS,
 };
@@ -57,7 +59,8 @@ struct patch_path {
 struct patching_plan {
     struct viewer *viewer;
     const struct tokenized *clean, *corrupt;
-    struct question *question; /* answer -1 becomes the clean text's */
+    const struct tokenized *sources[2]; /* of the clean and of the corrupt text; NULL: no encoder */
+    struct question *question;          /* answer -1 becomes the clean text's */
     enum patch_over over;
     bool noise;                           /* replace clean values by corrupt ones */
     struct patch_path path;               /* for PATCH_PATHS */

@@ -43,14 +43,14 @@ static bool sublayer_has_other(const struct sublayer *s)
           FEATURE(config_has_other(c), "another kind of attention, norm or rotation", NOTHING)) \
     FIELD(vocab_size, NONE) FIELD(n_positions, NONE) FIELD(n_embd, NONE) FIELD(n_layer, NONE) \
     FIELD(n_encoder_layer, \
-          FEATURE(c->n_encoder_layer > 0, "an encoder", RUN | EXPLAIN | CIRCUITS)) \
+          FEATURE(c->n_encoder_layer > 0, "an encoder", ANALYSIS)) \
     FIELD(n_head, NONE) FIELD(n_kv_head, NONE) FIELD(d_k, NONE) FIELD(d_v, NONE) \
     FIELD(d_out, NONE) FIELD(n_inner, NONE) \
     FIELD(activation, NONE) FIELD(n_encoder_inner, NONE) \
     FIELD(n_encoder_head, \
-          FEATURE(c->n_encoder_head, "an encoder with other heads", RUN | EXPLAIN)) \
+          FEATURE(c->n_encoder_head, "an encoder with other heads", ANALYSIS)) \
     FIELD(n_encoder_vocab, \
-          FEATURE(c->n_encoder_vocab, "an encoder with another vocabulary", RUN | EXPLAIN)) \
+          FEATURE(c->n_encoder_vocab, "an encoder with another vocabulary", ANALYSIS)) \
     FIELD(xielu, NONE) \
     FIELD(embedding_scale, NONE) \
     FIELD(sinusoids, NONE) FIELD(sines, NONE) FIELD(epsilon, NONE) FIELD(style, NONE) \
@@ -85,7 +85,7 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define SUBLAYER_FEATURES(FIELD, ARRAY, FEATURE) \
     FIELD(kind, FEATURE(s->kind == SUBLAYER_ATTEND_SOURCE, "attention to a second text", \
-                        RUN | EXPLAIN | CIRCUITS) \
+                        ANALYSIS) \
           FEATURE(sublayer_has_other(s), "another kind of sublayer", NOTHING)) \
     FIELD(part, NONE) \
     FIELD(reads, FEATURE(s->reads != READS_STREAM, "attention and MLP in parallel", ALL) \
@@ -109,11 +109,9 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(width, NONE) FIELD(rows, NONE) \
     FIELD(scale, FEATURE(e->scale != 1, "scaled embeddings", ALL)) \
     FIELD(positions, \
-          FEATURE(e->positions == POSITIONS_SINES, "sinusoidal positions", \
-                  RUN | EXPLAIN | CIRCUITS) \
-          FEATURE(e->positions == POSITIONS_SINES_OFFSET, "sines before cosines", \
-                  RUN | ATTRIBUTE | PATCH) \
-          FEATURE(e->positions == POSITIONS_SINES_HALVES, "sines before cosines of Marian", RUN) \
+          FEATURE(e->positions == POSITIONS_SINES, "sinusoidal positions", ANALYSIS) \
+          FEATURE(e->positions > POSITIONS_SINES && e->positions <= POSITIONS_SINES_OFFSET, \
+                  "sines before cosines", ANALYSIS) \
           FEATURE(e->positions > POSITIONS_SINES_OFFSET, \
                   "another kind of positions", NOTHING)) \
     FIELD(first, FEATURE(e->first > 0, "positions that begin later", ALL)) \

@@ -152,6 +152,8 @@ void json_report_origin(struct json_writer *json, const struct report *report,
     static const char *const source[] = {"\n source", "\n source_tokens", "\n source_words"};
     static const char *const corrupt[] = {"\n corrupt_sentence", "\n corrupt_tokens",
                                           "\n corrupt_words"};
+    static const char *const corrupt_source[] = {"\n corrupt_source", "\n corrupt_source_tokens",
+                                                 "\n corrupt_source_words"};
     if (provenance)
         json_put_text(json, "command", provenance->command);
     json_put_text(json, "model", report->model);
@@ -169,6 +171,8 @@ void json_report_origin(struct json_writer *json, const struct report *report,
         put_reading(json, &report->source, source);
     if (report->corrupt)
         put_reading(json, report->corrupt, corrupt);
+    if (report->corrupt_source)
+        put_reading(json, report->corrupt_source, corrupt_source);
     if (report->heads)
         json_put_integers(json, "\n heads", report->heads, report->head_count);
     for (size_t i = 0; report->heads && i < report->tensor_count; i++) {

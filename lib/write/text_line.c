@@ -211,10 +211,13 @@ int text_titles_write(struct stream *out, const struct report *report, const str
     struct buf line = {0};
     add_title(&line, report, place);
     int failed = end_title(out, &line, place, err);
-    const struct tokenized *other = report->corrupt ? report->corrupt : &report->source;
-    if (other->count && !failed) {
-        buf_text(&line, report->corrupt ? "corrupt · " : "source · ");
-        tokenized_visible(&line, other);
+    const struct tokenized *others[] = {report->corrupt, &report->source, report->corrupt_source};
+    static const char *const names[] = {"corrupt", "source", "corrupt source"};
+    for (size_t i = 0; i < sizeof names / sizeof *names && !failed; i++) {
+        if (!others[i] || !others[i]->count)
+            continue;
+        buf_format(&line, "%s · ", names[i]);
+        tokenized_visible(&line, others[i]);
         failed = end_title(out, &line, place, err);
     }
     bool has_text = report->sentence.count || report->sentence.size;

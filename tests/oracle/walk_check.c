@@ -291,12 +291,14 @@ static int walk_all(struct traces *traces, struct err *err)
 {
     const struct config *config = &traces->viewer->model.config;
     bool in_encoder = traces->part == PART_SOURCE;
+    struct config own;
+    size_t heads = config_of_stack(config, in_encoder, &own)->n_head;
     size_t layers = in_encoder ? config->n_encoder_layer : config->n_layer;
     size_t queries = in_encoder ? traces->pair->source.count : traces->pair->sentence.count;
     struct explain_request request = {.query_count = 1, .part = traces->part, .digits = 4};
     bool decoder = config->kind != MODEL_ATTENTION && !config->n_encoder_layer;
     for (request.layer = 0; request.layer < layers; request.layer++) {
-        for (request.head = 0; request.head < config->n_head; request.head++)
+        for (request.head = 0; request.head < heads; request.head++)
             for (request.query = 0; request.query < queries; request.query++)
                 if (trace(traces, &request, err))
                     return err_prefix(err, "query %zu", request.query);

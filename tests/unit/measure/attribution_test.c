@@ -33,7 +33,7 @@ static void open(const char *model, const char *ids)
 static void ask(enum attribution_by by)
 {
     const struct attribution_plan plan = {&viewer, by, &question, 0};
-    report = (struct report){.sentence = pair.sentence};
+    report = (struct report){.sentence = pair.sentence, .source = pair.source};
     int failed = attribution_make(&attribution, &report, &plan, &arena, &err);
     ck_assert_msg(!failed, "%s", err.text);
 }
@@ -115,7 +115,10 @@ TEST(the_second_text_of_a_pair_has_the_embedding_of_its_segment)
 static double logit_of_pass(void)
 {
     struct selection selection = {.sites = SITE_SET(SITE_LOGITS)};
-    struct text whole = {.ids = pair.sentence.ids, .count = pair.sentence.count};
+    struct text whole = {.ids = pair.sentence.ids,
+                         .count = pair.sentence.count,
+                         .source_ids = pair.source.count ? pair.source.ids : NULL,
+                         .source_count = pair.source.count};
     struct text_list one = {&whole, 1, 0, NULL};
     double logit = 0;
     int failed = viewer_run(&viewer, &selection, &one,
@@ -171,6 +174,62 @@ TEST_LOOP(parts_sum_to_the_logit_of_an_edited_run, INSTRUMENTS_ALL)
     }
     ck_assert_uint_ge(checked, 8);
     instruments_release(&golden);
+}
+
+/* The cells of a head, of all layers and keys, of a tensor by source. */
+static double sum_of(const char *tensor)
+{
+    double sum = 0;
+    for (size_t i = 0; i < report.tensor_count; i++)
+        for (size_t k = 0; k < kept_cells(&report.tensors[i]); k++)
+            sum += strcmp(report.tensors[i].made->tensor, tensor) == 0
+                       ? (double)report.tensors[i].data[k]
+                       : 0;
+    return sum;
+}
+
+/* Both kinds of attention, and edits of the sites of both and of the encoder. */
+TEST_LOOP(parts_of_a_decoder_with_a_source_sum_to_the_logit, 12)
+{
+    static const char *const models[] = {
+        "golden/transformer-paper", "golden/transformer-post",         "golden/transformer-pre",
+        "golden-families/t5",       "golden-families/t5-gated-untied", "golden-families/umt5",
+        "golden-families/bart",     "golden-families/bart-base-model", "golden-families/mbart",
+        "golden-families/marian",   "golden-families/pegasus",         "golden-families/m2m_100"};
+    static const char *const edits[] = {NULL,
+                                        "cross_context[head=0] * 0.5",
+                                        "cross_out[channel=1] = 2",
+                                        "cross_weights[key=0] = 1",
+                                        "resid_cross[layer=0] * 1.5",
+                                        "ln_cross[channel=0] = 1",
+                                        "resid_post[layer=0] * 1.5",
+                                        "enc.0.mlp_out = 0"};
+    const struct input source = {.ids = "7,6,5,2"};
+    char path[64];
+    snprintf(path, sizeof path, "tests/%s", models[_i]);
+    open(path, "1,5,3");
+    ck_assert(!viewer_read(&viewer, &pair, &(struct input){.ids = "1,5,3"}, &source, &arena, &err));
+    size_t heads = viewer.model.config.n_head;
+    for (size_t i = 0; i < COUNT(edits); i++) {
+        struct edit_list list = {.config = &viewer.model.config, .arena = &arena};
+        if (edits[i] && edit_list_add(&list, EDIT_WORDS, edits[i], &(struct err){0}))
+            continue;
+        viewer.edits = edits[i] ? &list.edits : NULL;
+        question = (struct question){2, 4, -1};
+        ask(BY_PART);
+        double bound = 1e-5 * fmax(1, fabs(attribution.logit)), sums[2] = {0};
+        ck_assert_msg(fabs(attribution.logit - attribution.sum) <= bound, "%s %s", path, edits[i]);
+        ck_assert(fabs(attribution.logit - logit_of_pass()) <= bound);
+        size_t columns = report.tensors->shape[1];
+        for (size_t k = 0; k < kept_cells(report.tensors); k++)
+            if (k % columns < 2 * heads)
+                sums[k % columns >= heads] += (double)report.tensors->data[k];
+        ask(BY_SOURCE);
+        if (edits[i] && strstr(edits[i], "context"))
+            continue; /* what it adds comes from no token */
+        ck_assert(fabs(sums[0] - sum_of("attribution_by_source")) <= bound);
+        ck_assert(fabs(sums[1] - sum_of("cross_attribution_by_source")) <= bound);
+    }
 }
 
 TEST(an_ablated_head_adds_nothing_and_reads_from_no_token)

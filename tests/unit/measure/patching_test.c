@@ -66,7 +66,12 @@ static double edited_logit(const struct edits *edits)
 {
     const struct tokenized *base = plan.noise ? plan.clean : plan.corrupt;
     struct selection selection = {.sites = SITE_SET(SITE_LOGITS)};
+    const struct tokenized *source = plan.sources[!plan.noise];
     struct text text = {.ids = base->ids, .count = base->count};
+    if (source) {
+        text.source_ids = source->ids;
+        text.source_count = source->count;
+    }
     struct text_list one = {&text, 1, 0, NULL};
     struct edit items[4];
     struct edits joined = {items, 0};
@@ -152,6 +157,32 @@ TEST_LOOP(a_patch_has_the_bits_of_an_edit, INSTRUMENTS_ALL)
     plan.noise = true;
     question.position = 4;
     expect_all_edits();
+}
+
+/* The sources may have different lengths, and the texts be the same. */
+TEST_LOOP(a_patch_of_a_decoder_with_a_source_has_the_bits_of_an_edit, 7)
+{
+    static const char *const models[] = {"golden/transformer-pre", "golden-families/t5",
+                                         "golden-families/umt5",   "golden-families/bart",
+                                         "golden-families/mbart",  "golden-families/marian",
+                                         "golden-families/m2m_100"};
+    const struct input sources[] = {{.ids = "7,6,5,2"}, {.ids = "7,8,2"}};
+    char path[64];
+    snprintf(path, sizeof path, "tests/%s", models[_i]);
+    open(path, 1, "1,5,3", "1,5,3");
+    ck_assert(
+        !viewer_read(&viewer, &clean, &(struct input){.ids = "1,5,3"}, &sources[0], &arena, &err) &&
+        !viewer_read(&viewer, &corrupt, &(struct input){.ids = "1,6,3"}, &sources[1], &arena,
+                     &err));
+    plan.sources[0] = &clean.source;
+    plan.sources[1] = &corrupt.source;
+    expect_all_edits();
+    plan.noise = true;
+    question.position = 1;
+    expect_all_edits();
+    plan.over = PATCH_PATHS;
+    ck_assert(patching_make(&found, &plan, &arena, &err) &&
+              strstr(err.text, "--over heads or cross_heads"));
 }
 
 static const char clean_ids[] = "267,399,301,259,404,399,301";
@@ -255,6 +286,8 @@ TEST(threads_and_batches_do_not_change_a_bit)
         plan.path = (struct patch_path){.to = SITE_K, .to_layer = 1};
         for (int i = 0; i < 4; i++)
             for (int over = 0; over < PATCH_OVERS; over++) {
+                if (!site_exists(&viewer.model.config, patch_overs[over].site))
+                    continue;
                 plan.batch_tokens = batches[i];
                 patch((enum patch_over)over);
                 size_t cells = found.layers * found.columns;

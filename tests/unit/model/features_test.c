@@ -212,9 +212,9 @@ static const struct ruled {
 };
 
 /* Features of the ends of a stack that no field alone makes. */
-static const char *const ends[] = {"sines before cosines",      "sines before cosines of Marian",
-                                   "another kind of positions", "a projection of positions",
-                                   "windows with later tokens", "another kind of end"};
+static const char *const ends[] = {"sines before cosines", "another kind of positions",
+                                   "a projection of positions", "windows with later tokens",
+                                   "another kind of end"};
 
 static bool has(const struct feature_list *list, const char *words)
 {
@@ -313,8 +313,8 @@ static const struct checked {
     bool has_layer_scale;
 } checked[] = {
     {'e', {"tests/golden", "tests/golden-families"}, true}, /* walk_check.c */
-    {'a', {"tests/golden-families"}, true},                 /* suites: attribution, */
-    {'p', {"tests/golden-families"}, true},                 /* patching, */
+    {'a', {"tests/golden", "tests/golden-families"}, true}, /* suites: attribution, */
+    {'p', {"tests/golden", "tests/golden-families"}, true}, /* patching, */
     {'c', {"tests/golden", "tests/golden-families"}, true}, /* head_circuits, */
     {'w', {"tests/golden", "tests/golden-families"}, true}, /* the same, */
     {'t', {"tests/training"}, false},                       /* train_step */
