@@ -4,7 +4,8 @@
 
 tests/break/pickled: `life` with an nn.Parameter, two tensors that share a storage, and a transposed
 tensor. tests/cli/models/weights_that_pytorch_saved: gpt_neo in two shards, with its masks, a tied
-tensor and the _metadata of state_dict(), in pickle protocol 4.
+tensor and the _metadata of state_dict(), in pickle protocol 4; and bert with the names of old files
+(gamma, beta), a copy of the tied head and the positions as a buffer.
 """
 
 import collections
@@ -54,5 +55,19 @@ def save_shards(folder):
     (folder / "pytorch_model.bin.index.json").write_text(text + "\n")
 
 
+def save_bert(folder):
+    old = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+    tensors = collections.OrderedDict()
+    for name, values in read("tests/golden-families/bert").items():
+        for new in old:
+            name = name.replace(new, old[new])
+        tensors[name] = values
+    words = tensors["bert.embeddings.word_embeddings.weight"]
+    tensors["cls.predictions.decoder.weight"] = words
+    tensors["bert.embeddings.position_ids"] = torch.arange(12).reshape(1, 12)
+    torch.save(tensors, folder / "bert.bin")
+
+
 save_life(pathlib.Path("tests/break/pickled"))
 save_shards(pathlib.Path("tests/cli/models/weights_that_pytorch_saved"))
+save_bert(pathlib.Path("tests/cli/models/weights_that_pytorch_saved"))
