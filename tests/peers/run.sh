@@ -15,7 +15,7 @@ why=$(sh tests/real/environment.sh "$build" peers | tail -n 1)
 [ -z "$why" ] || { echo "bench-peers: $why" >&2 && exit 1; }
 real=$build/real
 python=$real/venv/bin/python
-"$python" tests/real/models.py "$real" smollm2
+"$python" tests/real/models.py "$real" smollm2 minilm
 widen() { # TYPE FILE
     [ -f "$2" ] || "$python" tests/real/widen.py "$real/SmolLM2-135M-Instruct.Q4_1.gguf" "$2" "$1"
 }
@@ -24,4 +24,10 @@ widen F32 "$real/smollm2-f32.gguf" &
     "$python" tests/peers/graphs.py "$real/smollm2" "$build/peers" 2>"$build/peers/log"
 wait $!
 case ${PARTS-} in *bf16*) widen BF16 "$real/smollm2-bf16.gguf" ;; esac
-exec "$python" tests/peers/compare.py "$build/attn-cli" "$real" "$build/peers"
+"$python" tests/peers/compare.py "$build/attn-cli" "$real" "$build/peers"
+case ${PARTS-process} in
+*process*)
+    "$python" tests/peers/encoders.py "$build/attn-cli" "$real/minilm" "$build/peers" \
+        2>"$build/peers/log"
+    ;;
+esac
