@@ -630,27 +630,27 @@ static int run_works(struct driver *driver, const struct group *group, struct er
 /* --- threads ---------------------------------------------------------------------------------- */
 
 /* Groups that run in parallel, each in a thread with its own viewer. */
-struct wave {
+struct parallel {
     struct driver *driver;
     struct viewer *viewers; /* [threads] */
     struct round *rounds;   /* [most] */
     size_t most, tokens;    /* limits: of rounds, and of the tokens of each */
     size_t threads;         /* divide the rate of all threads, for that of one */
-    size_t count, written;  /* rounds of the wave; how many of them were written */
+    size_t count, written;  /* rounds; how many of them were written */
     pthread_mutex_t mutex;  /* held to write results */
     struct err err;
 };
 
 /* Write the results of all groups before the first one that still runs. */
-static int write_rounds(struct wave *wave)
+static int write_rounds(struct parallel *parallel)
 {
-    struct driver *driver = wave->driver;
+    struct driver *driver = parallel->driver;
     char failures[NUM_COUNT_BYTES + sizeof " failed"];
-    while (wave->written < wave->count && wave->rounds[wave->written].is_done) {
-        struct round *round = &wave->rounds[wave->written++];
+    while (parallel->written < parallel->count && parallel->rounds[parallel->written].is_done) {
+        struct round *round = &parallel->rounds[parallel->written++];
         if (round->err.kind)
-            return err_adopt(&wave->err, &round->err);
-        if (write_works(driver, round->works, round->count, &round->arena, &wave->err))
+            return err_adopt(&parallel->err, &round->err);
+        if (write_works(driver, round->works, round->count, &round->arena, &parallel->err))
             return -1;
         snprintf(failures, sizeof failures, "%zu failed", driver->failed);
         if (driver->end - driver->first > 1)
@@ -664,10 +664,10 @@ static int write_rounds(struct wave *wave)
  * format the results before. */
 static void run_group(void *context, size_t index, size_t thread)
 {
-    struct wave *wave = context;
-    struct driver *driver = wave->driver;
-    struct round *round = &wave->rounds[index];
-    struct viewer *viewer = &wave->viewers[thread];
+    struct parallel *parallel = context;
+    struct driver *driver = parallel->driver;
+    struct round *round = &parallel->rounds[index];
+    struct viewer *viewer = &parallel->viewers[thread];
     struct group group = {.driver = driver, .viewer = viewer, .arena = &round->arena};
     struct err why = {0};
     group.works = arena_alloc(&round->arena, round->count, sizeof *group.works, &round->err);
@@ -686,42 +686,43 @@ static void run_group(void *context, size_t index, size_t thread)
         if (!failed && viewer != &driver->session.viewer)
             failed = make_bytes(driver, work, &round->arena, &round->err);
     }
-    pthread_mutex_lock(&wave->mutex);
+    pthread_mutex_lock(&parallel->mutex);
     round->is_done = true;
-    if (!wave->err.kind)
-        write_rounds(wave);
-    pthread_mutex_unlock(&wave->mutex);
+    if (!parallel->err.kind)
+        write_rounds(parallel);
+    pthread_mutex_unlock(&parallel->mutex);
 }
 
 /* Read, run and write the next groups of the setting. */
-static int run_wave(struct wave *wave, struct err *err)
+static int run_parallel(struct parallel *parallel, struct err *err)
 {
-    struct driver *driver = wave->driver;
+    struct driver *driver = parallel->driver;
     struct pool *pool = driver->session.viewer.machine.pool;
     size_t end = end_of_setting(driver, driver->setting);
     size_t tokens = 0;
     double start = clock_seconds();
     double left = (double)(end - driver->next) / (double)(driver->end - driver->first);
-    double share = left * (double)driver->survey.tokens / (double)wave->threads; /* of a thread */
-    size_t limit = num_min(wave->tokens, num_max(1, (size_t)share + driver->survey.longest));
-    wave->count = wave->written = 0;
-    while (wave->count < wave->most && driver->next < end) {
-        struct round *round = &wave->rounds[wave->count++];
+    double share =
+        left * (double)driver->survey.tokens / (double)parallel->threads; /* of a thread */
+    size_t limit = num_min(parallel->tokens, num_max(1, (size_t)share + driver->survey.longest));
+    parallel->count = parallel->written = 0;
+    while (parallel->count < parallel->most && driver->next < end) {
+        struct round *round = &parallel->rounds[parallel->count++];
         if (read_round(driver, round, limit, err))
             return -1;
         driver->next += round->count;
         tokens += round->tokens;
     }
-    if (wave->most == 1)
-        run_group(wave, 0, 0);
+    if (parallel->most == 1)
+        run_group(parallel, 0, 0);
     else /* .work: large, for all threads */
-        pool_run(pool, (struct loop){wave->count, 1e12, run_group}, wave);
-    if (wave->err.kind)
-        return err_adopt(err, &wave->err);
-    double seconds = (clock_seconds() - start) * (double)wave->threads;
+        pool_run(pool, (struct loop){parallel->count, 1e12, run_group}, parallel);
+    if (parallel->err.kind)
+        return err_adopt(err, &parallel->err);
+    double seconds = (clock_seconds() - start) * (double)parallel->threads;
     double most = (double)tokens / seconds * group_seconds;
     if (tokens)
-        wave->tokens = most < GROUP_TOKENS ? num_max((size_t)most, 1) : GROUP_TOKENS;
+        parallel->tokens = most < GROUP_TOKENS ? num_max((size_t)most, 1) : GROUP_TOKENS;
     return 0;
 }
 
@@ -736,16 +737,16 @@ static int run_groups(struct driver *driver, struct err *err)
     struct viewer *viewers = arena_alloc(&arena, threads, sizeof *viewers, err);
     struct round *rounds = arena_alloc(&arena, most, sizeof *rounds, err);
     const size_t first = 1; /* one group, of one text: its rate is not known */
-    struct wave wave = {
+    struct parallel parallel = {
         driver, viewer, rounds, first, first, threads, .mutex = PTHREAD_MUTEX_INITIALIZER};
     int failed = !viewers || !rounds;
     while (!failed && driver->next < end_of_setting(driver, driver->setting)) {
-        failed = run_wave(&wave, err);
-        for (size_t i = 0; wave.most < most && i < threads && !failed; i++)
+        failed = run_parallel(&parallel, err);
+        for (size_t i = 0; parallel.most < most && i < threads && !failed; i++)
             failed = viewer_share(&viewers[i], viewer, err);
         if (threads > 1)
-            wave.viewers = viewers;
-        wave.most = most;
+            parallel.viewers = viewers;
+        parallel.most = most;
     }
     for (size_t i = 0; viewers && i < threads; i++)
         viewer_release_shared(&viewers[i]);

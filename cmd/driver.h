@@ -201,7 +201,7 @@ int driver_write(struct driver *driver, const struct report *report, struct err 
 /* Run one pass over the texts of a group. Their reports get the selected tensors. */
 int group_look(const struct group *group, const struct selection *selection, struct err *err);
 
-/* Set the place of a result in the output, for a task that writes it during the pass. */
+/* Set what identifies a result in the output, for a task that writes it during the pass. */
 int driver_place(struct driver *driver, const struct work *work, struct place *place,
                  struct arena *arena, struct err *err);
 

@@ -44,6 +44,8 @@ struct place_column {
     bool literal;      /* JSON number or boolean, written verbatim */
 };
 
+/* How a report is written: its number in the stream, the columns and members that identify it, and
+ * settings of the formats that are named. */
 struct place {
     size_t index;      /* number of this report in its stream */
     size_t count;      /* reports in the stream */
