@@ -38,7 +38,8 @@ static inline struct matrix matrix_rows(struct matrix whole, size_t first, size_
 
 static inline struct matrix matrix_columns(struct matrix whole, size_t first, size_t count)
 {
-    whole.data += first;
+    if (first) /* an absent matrix has no data */
+        whole.data += first;
     whole.columns = count;
     return whole;
 }
