@@ -270,7 +270,7 @@ static int add_bpe(struct tokenizer *tokenizer, const struct sentencepiece *mode
     subword->bpe.fuses_unknown = true;
     subword->bpe.unknown = subword->unknown;
     subword_find_bytes(subword->bpe.fallback_ids, subword->words, model->falls_back);
-    subword->splits_at_signs = bpe_splits_at_signs(&subword->bpe);
+    subword_find_fronts(subword);
     return 0;
 }
 

@@ -144,7 +144,7 @@ static int read_bpe(struct reader *reader, struct subword *model, struct err *er
     model->bpe.prefix = prefix;
     if (read_bpe_settings(reader, &model->bpe, err))
         return -1;
-    model->splits_at_signs = bpe_splits_at_signs(&model->bpe);
+    subword_find_fronts(model);
     return 0;
 }
 

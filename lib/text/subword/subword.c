@@ -157,8 +157,9 @@ static bool is_sign(const char *bytes)
     return bytes[0] == sign[0] && bytes[1] == sign[1] && bytes[2] == sign[2];
 }
 
-/* The position of the next ▁ after `start` that does not follow another ▁, or the end. */
-static size_t next_front(const char *bytes, size_t size, size_t start)
+/* The position of the next ▁ after `start` that does not follow another ▁ or one of the bytes
+ * `joined`, or the end. */
+static size_t next_front(const char *bytes, size_t size, size_t start, const bool joined[256])
 {
     for (size_t at = start + 1; at < size;) {
         while (at >= SIGN_BYTES && size - at >= SIGN_BYTES && is_sign(bytes + at) &&
@@ -169,31 +170,51 @@ static size_t next_front(const char *bytes, size_t size, size_t start)
             return size;
         size_t position = (size_t)(found - bytes);
         bool after_sign = position >= SIGN_BYTES && is_sign(bytes + position - SIGN_BYTES);
-        if (position > start && !after_sign)
+        if (position > start && !after_sign && !joined[(unsigned char)bytes[position - 1]])
             return position;
         at = position + SIGN_BYTES;
     }
     return size;
 }
 
-/* Without a pre-tokenizer, a text of any size is one piece. If no merge makes a word with a ▁ after
- * another character, no pair across a ▁ is ever joined, so the parts between can be encoded alone.
- * This does not hold if a character may be dropped: tokens around it then become neighbours. */
-bool bpe_splits_at_signs(const struct bpe *bpe)
+/* True if some bytes end in the name of a token that replaces other characters. */
+static bool ends_in_replacement(const struct bpe *bpe, const char *bytes, size_t size)
 {
+    enum { BYTE_TOKEN_BYTES = sizeof "<0xFF>" - 1 };
+    size_t unknown_size = 0;
+    const char *unknown = word_table_word(bpe->words, bpe->unknown, &unknown_size);
+    return (size >= BYTE_TOKEN_BYTES &&
+            decoder_byte_of(bytes + size - BYTE_TOKEN_BYTES, BYTE_TOKEN_BYTES) >= 0) ||
+           (unknown && size >= unknown_size &&
+            memcmp(bytes + size - unknown_size, unknown, unknown_size) == 0);
+}
+
+/* Without a pre-tokenizer, a text of any size is one piece. If no merge makes a word with a ▁ after
+ * a character, no pair across these two is ever joined, so the parts between can be encoded alone:
+ * `joins_sign` gets the last bytes of the other characters. This does not hold if a character may
+ * be dropped, since tokens around it then become neighbours, or replaced by a token of a merge. */
+void subword_find_fronts(struct subword *model)
+{
+    const struct bpe *bpe = &model->bpe;
     uint32_t id = 0;
     if (!bpe->by_characters || bpe->takes_whole || bpe_drops(bpe) || bpe->prefix.size ||
         bpe->suffix.size || !word_table_find(bpe->words, sign, SIGN_BYTES, WORD_TEXT, &id))
-        return false;
+        return;
     for (size_t i = 0; i < bpe->count; i++) {
+        static const bool none[256];
         size_t size = 0;
         if (i && bpe->merges[i].id == bpe->merges[i - 1].id)
             continue;
         const char *made = word_table_word(bpe->words, bpe->merges[i].id, &size);
-        if (memchr(made, sign[0], size) && next_front(made, size, 0) < size)
-            return false;
+        if (!memchr(made, sign[0], size))
+            continue;
+        for (size_t at = 0; (at = next_front(made, size, at, none)) < size;) {
+            if (ends_in_replacement(bpe, made, at))
+                return;
+            model->joins_sign[(unsigned char)made[at - 1]] = true;
+        }
     }
-    return true;
+    model->splits_at_signs = true;
 }
 
 /* --- BPE: pieces ------------------------------------------------------------------------------ */
@@ -267,7 +288,8 @@ static int encode_bpe(const struct subword *model, struct encoder *encoder,
     size_t size = piece->range.end - piece->range.start;
     bool encoded = encoder->tokenizer->encoded_pieces;
     for (size_t at = 0, end; at < size; at = end) {
-        end = model->splits_at_signs && !encoded ? next_front(bytes, size, at) : size;
+        end = model->splits_at_signs && !encoded ? next_front(bytes, size, at, model->joins_sign)
+                                                 : size;
         if (encode_part(&model->bpe, encoder, piece, (struct text_range){at, end}, encoded, err))
             return -1;
     }

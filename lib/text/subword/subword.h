@@ -22,7 +22,8 @@ struct subword {
     const struct word_table *words;
     uint32_t unknown; /* BPE_NONE: there is none */
     struct bpe bpe;
-    bool splits_at_signs;  /* BPE: no merge joins a ▁ to text before it */
+    bool splits_at_signs;  /* BPE: no merge joins a ▁ to text before it, */
+    bool joins_sign[256];  /* but to characters that end in these bytes */
     struct word_trie trie; /* Unigram, WordPiece, words */
     const double *scores;  /* Unigram: by id */
     double unknown_score;
@@ -75,7 +76,7 @@ bool words_are_byte_level(const struct word_table *words);
  * nearest word. */
 int words_refuse(const struct word_table *words, struct word word, size_t at, struct err *err);
 
-/* True if a split before ▁ never changes tokens; to be called after all merges are read. */
-bool bpe_splits_at_signs(const struct bpe *bpe);
+/* BPE: find out where a split before ▁ never changes tokens, after all merges are read. */
+void subword_find_fronts(struct subword *model);
 
 #endif

@@ -159,7 +159,7 @@ TEST(splitting_at_the_sign_does_not_change_tokens)
 
 #define UNKNOWN_A ", \"unk_token\": \"a\""
 
-TEST(a_merge_across_the_sign_prevents_splitting)
+TEST(a_merge_across_the_sign_prevents_splitting_there)
 {
     static const struct {
         const char *merges;
@@ -168,7 +168,9 @@ TEST(a_merge_across_the_sign_prevents_splitting)
     } cases[] = {
         {"\"▁ a\"", UNKNOWN_A, true},
         {"\"▁ ▁\", \"▁▁ ▁\"", UNKNOWN_A, true},
-        {"\"a ▁\"", UNKNOWN_A, false},
+        {"\"a ▁\"", UNKNOWN_A, false}, /* a is also in place of unknown characters */
+        {"\"a ▁\"", ", \"unk_token\": \"▁▁▁\"", true},
+        {"\"a ▁\"", ", \"unk_token\": \"▁▁▁\", \"byte_fallback\": true", true},
         {"\"▁ a\", \"a ▁a\"", UNKNOWN_A, false},
         {"", UNKNOWN_A, true},
         {"", "", false}, /* dropping a character joins its neighbours */
