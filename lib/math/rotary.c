@@ -145,17 +145,19 @@ FOR_EACH_ISA
 void rotate(struct matrix y, struct matrix x, size_t width, const struct rotary *rotary,
             struct matrix cos_sin)
 {
-    size_t pairs = rotary->components / 2;
+    size_t pairs = rotary->components / 2, first = rotary->first;
     for (size_t row = 0; row < x.rows; row++) {
         const float *from = x.data + row * x.stride;
         const float *angles = cos_sin.data + row * cos_sin.stride;
         float *to = y.data + row * y.stride;
         for (size_t head = 0; head < x.columns; head += width) {
+            for (size_t i = 0; i < first; i++)
+                to[head + i] = from[head + i];
             if (rotary->neighbours)
-                rotate_pairs(to + head, from + head, angles, pairs, 1, 2);
+                rotate_pairs(to + head + first, from + head + first, angles, pairs, 1, 2);
             else
-                rotate_pairs(to + head, from + head, angles, pairs, pairs, 1);
-            for (size_t i = rotary->components; i < width; i++)
+                rotate_pairs(to + head + first, from + head + first, angles, pairs, pairs, 1);
+            for (size_t i = first + rotary->components; i < width; i++)
                 to[head + i] = from[head + i];
         }
     }

@@ -1,8 +1,9 @@
 /* rotary.h: positions as rotations of queries and keys (Su et al., 2021).
  *
- * The first components of every head are rotated in pairs: pair i of the token at position t by the
- * angle t · f_i with f_i = θ^(-2i / components), so that the product of a query and a key depends
- * on their distance. Scalings change the frequencies for texts longer than those of the training.
+ * The first components of every head, or those from one on, are rotated in pairs: pair i of the
+ * token at position t by the angle t · f_i with f_i = θ^(-2i / components), so that the product of
+ * a query and a key depends on their distance. Scalings change the frequencies for texts longer
+ * than those of the training.
  *
  *     struct rotary rotary = {.components = 64, .theta = 10000};
  *     rotary_fill(cos_sin, &rotary, 0, tokens);              (once a text; cos_sin [tokens, 64])
@@ -29,6 +30,7 @@ enum { ROTARY_PAIRS_MAX = 128 }; /* of longrope, which has a factor for each pai
 
 struct rotary {
     size_t components; /* rotated components of a head, even; 0: none */
+    size_t first;      /* the first of them */
     bool neighbours;   /* pairs are 2i and 2i + 1; else i and i + components / 2 */
     double theta;
     enum rotary_scaling scaling;

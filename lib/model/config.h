@@ -160,7 +160,9 @@ struct config {
     float clamp, up_offset; /* of gate and up, before their product; 0: none */
     struct mixture mixture;
     struct head_norm head_norm;
-    float clip; /* of queries, keys and values to [-clip, clip]; 0: none */
+    size_t latent_q, latent_kv; /* channels of a vector that queries, keys and values are products
+                                 * of; 0: they are products of the layer's input */
+    float clip;                 /* of queries, keys and values to [-clip, clip]; 0: none */
     enum score_bias score_bias;
     unsigned short bias_buckets, bias_reach; /* BIAS_BUCKETS: rows of a table; the last distance */
     bool bias_by_layer;                      /* each layer has a table; else one is for all */

@@ -73,7 +73,8 @@ static bool sublayer_has_other(const struct sublayer *s)
                               "layer norms without a shift", ANALYSIS)) \
     FIELD(norm_plain, FEATURE(c->norm_plain, "norms without scales", ANALYSIS)) \
     FIELD(gated, NONE) FIELD(clamp, NONE) FIELD(up_offset, NONE) FIELD(mixture, NONE) \
-    FIELD(head_norm, NONE) FIELD(clip, NONE) FIELD(score_bias, NONE) \
+    FIELD(head_norm, NONE) FIELD(latent_q, NONE) FIELD(latent_kv, NONE) FIELD(clip, NONE) \
+    FIELD(score_bias, NONE) \
     FIELD(bias_buckets, NONE) FIELD(bias_reach, NONE) FIELD(bias_by_layer, NONE) \
     FIELD(rotary, NONE) \
     FIELD(rotary_local, NONE) FIELD(window, NONE) FIELD(sinks, NONE) FIELD(score_cap, NONE) \
@@ -138,7 +139,7 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define HEAD_FEATURES(FIELD, ARRAY, FEATURE) \
     FIELD(by, FEATURE(s->head.by == HEADS_AS_IS, "queries that are the input", RUN | EXPLAIN) \
-          FEATURE(s->head.by == HEADS_LATENT, "latent attention", NOTHING)) \
+          FEATURE(s->head.by == HEADS_LATENT, "latent attention", RUN)) \
     FIELD(heads, NONE) \
     FIELD(kv_heads, \
           FEATURE(s->head.kv_heads != s->head.heads, "keys that heads share", ALL)) \
@@ -158,6 +159,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(rotary, FEATURE(s->head.rotary, "rotary embeddings", ALL) \
           FEATURE(s->head.rotary && s->head.rotary->components < s->head.d_k, \
                   "channels without rotary embeddings", ALL) \
+          FEATURE(s->head.rotary && s->head.rotary->first, \
+                  "rotary embeddings of the last channels", RUN) \
           FEATURE(c->rotary.neighbours, "rotary embeddings of neighbours", ALL) \
           FEATURE(c->rotary.scaling == ROTARY_LINEAR, "linear rotary scaling", ALL) \
           FEATURE(c->rotary.scaling == ROTARY_DYNAMIC, "dynamic rotary scaling", ALL) \
@@ -167,8 +170,6 @@ static bool sublayer_has_other(const struct sublayer *s)
           FEATURE(c->rotary_local.components, "two kinds of rotary embeddings", ANALYSIS) \
           FEATURE(config_flags(c) & LAYER_UNROTATED, \
                   "layers without rotary embeddings", ALL)) \
-    FIELD(rotary_first, FEATURE(s->head.rotary_first, \
-                                "rotary embeddings of the last channels", NOTHING)) \
     FIELD(clip, FEATURE(s->head.clip != 0, "clipped queries, keys and values", \
                         RUN | ATTRIBUTE | PATCH)) \
     FIELD(no_out, FEATURE(s->head.no_out, "heads without an output projection", RUN | EXPLAIN))

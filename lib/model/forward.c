@@ -276,7 +276,7 @@ static enum pass_state project_together(struct pass *pass, const struct head_rul
     struct weight joined;
     size_t width = x.columns;
     *done = false;
-    if (x.rows != 1 || rule->clip > 0)
+    if (x.rows != 1 || rule->clip > 0 || rule->by != HEADS_PROJECTED)
         return PASS_ON;
     if (weights_joined(pass->weights, slot, &joined, pass->err))
         return PASS_FAILED;
@@ -366,6 +366,8 @@ static enum pass_state project_all(struct pass *pass, const struct head_rule *ru
         s->q = x;
         s->k = s->v = source;
     }
+    if (rule->by == HEADS_LATENT && latent_project(pass, rule, layer, x))
+        return PASS_FAILED;
     PASS_TRY(project_together(pass, rule, layer, x, &done));
     if (!done) {
         PASS_TRY(project(pass, rule, layer, SITE_Q, s->q, x));

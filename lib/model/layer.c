@@ -28,11 +28,15 @@ bool style_is_parallel(enum block_style style)
 static struct head_rule read_head(const struct config *c, enum site_part part, size_t layer)
 {
     return (struct head_rule){
-        .by = c->projections ? HEADS_PROJECTED : HEADS_AS_IS,
+        .by = c->latent_kv     ? HEADS_LATENT
+              : c->projections ? HEADS_PROJECTED
+                               : HEADS_AS_IS,
         .heads = c->n_head,
         .kv_heads = c->n_kv_head,
         .d_k = c->d_k,
         .d_v = c->d_v,
+        .latent_q = c->latent_q,
+        .latent_kv = c->latent_kv,
         .norm = c->head_norm,
         .clip = c->clip,
         .rotary = part == PART_SENTENCE ? config_rotary(c, layer) : NULL,
@@ -308,8 +312,8 @@ static void write_positions(struct buf *out, const struct config *c)
     }
     buf_format(out, "rotary, base %.9g", r->theta);
     write_scaling(out, r);
-    buf_format(out, ", %zu of %zu channels, %s", r->components, c->d_k,
-               r->neighbours ? "neighbours" : "halves");
+    buf_format(out, ", %s%zu of %zu channels, %s", r->first ? "the last " : "", r->components,
+               c->d_k, r->neighbours ? "neighbours" : "halves");
     if (config_flags(c) & LAYER_UNROTATED) {
         buf_text(out, "; none");
         write_layers(out, c, LAYER_UNROTATED);

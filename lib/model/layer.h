@@ -13,10 +13,6 @@
  *         x = x + s->factor * (s->norm_out ? norm(out) : out);        (s->replaces: without x +)
  *         x = s->norm_after ? norm(x) : x;
  *     }
- *
- * The rules also describe what no family has yet (latent attention).
- * layer_read does not set these fields, the pass does not compute them, and features.h refuses them
- * by name.
  */
 #ifndef ATTN_MODEL_LAYER_H
 #define ATTN_MODEL_LAYER_H
@@ -34,14 +30,13 @@ enum { SUBLAYERS_MAX = 3 };
 struct head_rule {
     enum {
         HEADS_PROJECTED, /* products with three matrices */
-        HEADS_LATENT,    /* keys and values from a narrow vector (DeepSeek-V2, 2024) */
+        HEADS_LATENT,    /* keys and values from a narrow vector: latent.c */
         HEADS_AS_IS,     /* the input itself, head by head */
     } by;
     size_t heads, kv_heads, d_k, d_v;
     size_t latent_q, latent_kv; /* widths of the narrow vectors; 0: none */
     struct head_norm norm;
     const struct rotary *rotary; /* NULL: none */
-    size_t rotary_first;         /* components before it are not rotated */
     float clip;                  /* of q, k and v to [-clip, clip]; 0: none */
     bool no_out;                 /* the output is the heads side by side */
 };

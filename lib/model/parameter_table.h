@@ -33,6 +33,12 @@ enum slot_id {
     SLOT(DISCRIMINATOR_HEAD),
     SLOT(HEAD),   /* the unembedding [V, C] */
     SLOT(NORM_1), /* from here on: of each layer; first those of its attention */
+    SLOT(Q_DOWN), /* to a narrow vector, its norm, and queries from it */
+    SLOT(Q_DOWN_NORM),
+    SLOT(Q_UP),
+    SLOT(KV_DOWN),  /* the same for keys and values */
+    SLOT(K_ROTARY), /* the rotated channels of keys, for all heads */
+    SLOT(KV_DOWN_NORM),
     SLOT(Q),
     SLOT(K),
     SLOT(V),

@@ -33,7 +33,7 @@ static int take_matrix(struct pass *pass, const struct buffer *buffer, size_t st
     return 0;
 }
 
-enum { BUFFERS_MAX = 20 };
+enum { BUFFERS_MAX = 24 };
 
 /* List the matrices of keys and values [S, Hkv·d]. */
 static size_t list_keys(struct buffer list[2], struct scratch *s, const struct config *c,
@@ -59,6 +59,12 @@ static size_t list_buffers(struct buffer list[BUFFERS_MAX], struct scratch *s,
         list[count++] = (struct buffer){&s->q, rows, c->n_head * c->d_k, SPARE_ROWS};
     count += list_keys(list + count, s, c, keys);
     list[count++] = (struct buffer){&s->context, rows, c->n_head * c->d_v, 0};
+    if (c->latent_kv) {
+        size_t narrow = num_max(c->latent_q, c->latent_kv);
+        list[count++] = (struct buffer){&s->narrow, rows, narrow, 0};
+        list[count++] = (struct buffer){&s->nopes, rows, c->n_head * c->rotary.first, 0};
+        list[count++] = (struct buffer){&s->turning, rows, c->rotary.components, 0};
+    }
     if (c->sinks)
         list[count++] = (struct buffer){&s->sinks, rows, c->n_head, 0};
     if (c->kind != MODEL_ATTENTION) {

@@ -41,6 +41,9 @@ struct scratch {
     struct matrix q;        /* [T, H·dk] */
     struct matrix k;        /* [S, Hkv·dk] */
     struct matrix v;        /* [S, Hkv·dv] */
+    struct matrix narrow;   /* [T, channels] latent attention: what q, or k and v, come from */
+    struct matrix nopes;    /* [T, H·] its keys without the rotated channels */
+    struct matrix turning;  /* [T, rotated channels] and these, of all heads */
     struct matrix joined;   /* [1, 3C] q, k and v of one token */
     struct matrix context;  /* [T, H·dv] */
     struct matrix sinks;    /* [T, H] what the softmax leaves to the sinks of heads */
@@ -183,6 +186,9 @@ enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t l
 
 /* gate = act(gate) · up, within the limits of a rule; active: it is act(gate) already. */
 void mlp_combine(const struct mlp_rule *rule, struct matrix gate, struct matrix up, bool active);
+
+/* q, k and v, before the rotation, of x [T, C] by latent attention. */
+int latent_project(struct pass *pass, const struct head_rule *rule, size_t layer, struct matrix x);
 
 /* --- attention ------------------------------------------------------------------------------- */
 

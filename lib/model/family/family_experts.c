@@ -3,6 +3,7 @@
  */
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "model/family/family_rows.h"
 
@@ -61,6 +62,13 @@ static const struct family_names gpt_oss_names =
            .transposed = true,
            .bare = true,
            .stacked = true});
+
+static const struct family_names latent_names =
+    NAMES("model.", "layers.", &experts_names, {"self_attn.q_a_proj", {SLOT_Q_DOWN}},
+          {"self_attn.q_a_layernorm", {SLOT_Q_DOWN_NORM}}, {"self_attn.q_b_proj", {SLOT_Q_UP}},
+          {"self_attn.kv_a_proj_with_mqa", {SLOT_KV_DOWN, SLOT_K_ROTARY}},
+          {"self_attn.kv_a_layernorm", {SLOT_KV_DOWN_NORM}},
+          {"self_attn.kv_b_proj", {SLOT_K, SLOT_V}, .groups = GROUPS_KV_HEAD});
 
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
@@ -237,6 +245,65 @@ static void read_grouped(struct reading *r, long long plain)
                 m->chosen_groups, m->groups, m->experts);
 }
 
+/* The factor of scores by yarn: (0.1 · mscale_all_dim · ln(factor) + 1)². */
+static double yarn_scale(struct reading *r)
+{
+    const struct json *root = r->root, *scaling = json_given(root, "rope_parameters");
+    scaling = scaling ? scaling : json_given(root, "rope_scaling");
+    if (!scaling || r->config->rotary.scaling != ROTARY_YARN)
+        return 1;
+    r->root = scaling;
+    double factor = 0.1 * family_number(r, "mscale_all_dim", 0, 1e6, 0);
+    r->root = root;
+    factor = factor * log(r->config->rotary.factor) + 1;
+    return factor * factor;
+}
+
+/* Refuse a text other than this one, if the key is there. */
+static void expect_text(struct reading *r, const char *key, const char *value)
+{
+    const char *found = family_text(r, key, value);
+    if (strcmp(found, value) != 0)
+        err_unsupported(family_fail(r), "field '%s': expected \"%s\", found \"%s\"", key, value,
+                        found);
+}
+
+/* Heads of latent attention: channels without rotary embeddings come before those with. */
+static void read_latent(struct reading *r)
+{
+    struct config *c = r->config;
+    family_expect(r, "attention_bias", false, false);
+    c->latent_q = family_is_null(r, "q_lora_rank") ? 0 : family_size(r, "q_lora_rank", 1536);
+    c->latent_kv = family_size(r, "kv_lora_rank", 512);
+    c->rotary.first = family_size(r, "qk_nope_head_dim", 128);
+    c->d_k = c->rotary.first + c->rotary.components;
+    c->d_v = family_size(r, "v_head_dim", 128);
+    c->n_kv_head = c->n_head;
+    c->scale = (float)(yarn_scale(r) / sqrt((double)c->d_k));
+}
+
+static void settle_deepseek_v3(struct reading *r)
+{
+    read_grouped(r, 3);
+    read_latent(r);
+    r->config->rotary.neighbours = family_flag(r, "rope_interleave", true);
+    expect_text(r, "scoring_func", "sigmoid");
+    expect_text(r, "topk_method", "noaux_tc");
+}
+
+static void settle_deepseek_v2(struct reading *r)
+{
+    struct mixture *m = &r->config->mixture;
+    read_grouped(r, 0);
+    read_latent(r);
+    expect_text(r, "scoring_func", "softmax");
+    family_expect(r, "norm_topk_prob", false, false);
+    if (strcmp(family_text(r, "topk_method", "greedy"), "greedy") == 0)
+        m->groups = m->chosen_groups = 1;
+    else
+        expect_text(r, "topk_method", "group_limited_greedy");
+}
+
 static void settle_dots1(struct reading *r)
 {
     struct config *c = r->config;
@@ -318,5 +385,14 @@ const struct family family_experts[] = {
     {"glm4_moe", &experts_names, settle_glm4_moe,
      WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, .d_k = 128, GROUPED), "hidden_act", "silu",
      0.5, 1e4, .reads = " n_routed_experts "},
+    {"deepseek_v2", &latent_names, settle_deepseek_v2,
+     WITH(LLAMA, .d_k = 1024, .rotary = {.components = 64, .neighbours = true},
+          EXPERTS(64, .factor = 1, .groups = 1, .chosen_groups = 1, .inner = 1407)),
+     SILU, .width_key = "qk_rope_head_dim", .reads = " n_routed_experts "},
+    {"deepseek_v3", &latent_names, settle_deepseek_v3,
+     WITH(LLAMA, .d_k = 1024, .rotary = {.components = 64, .neighbours = true},
+          EXPERTS(256, .router = ROUTER_SIGMOID, .corrected = true, .two_best = true, .factor = 2.5,
+                  .groups = 8, .chosen_groups = 4, .inner = 2048, .renormalised = true)),
+     SILU, .width_key = "qk_rope_head_dim", .reads = " n_routed_experts "},
     {NULL},
 };

@@ -140,10 +140,11 @@ static void check_quantization(struct reading *r)
     static const char *const keys[] = {"quantization_config", "quantization"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (json_is_object(json_member(r->root, keys[i])))
-            err_unsupported(family_fail(r),
-                            "field '%s': expected weights in F32, F16, BF16 or F64, found "
-                            "quantised ones: use the original model or a GGUF file of it",
-                            keys[i]);
+            err_unsupported(
+                family_fail(r),
+                "field '%s': expected weights in F32, F16, BF16 or F64, found "
+                "quantised ones: use a copy in one of these types, or a GGUF file of it",
+                keys[i]);
 }
 
 float family_limit(struct reading *r, const char *key, float otherwise)

@@ -165,6 +165,8 @@ static const struct planted {
     {SET("biases of distances", score_bias, BIAS_BUCKETS)},
     {SET("rotary embeddings", rotary, {.components = 8})},
     {SET("channels without rotary embeddings", rotary, {.components = 4})},
+    {SET("latent attention", latent_kv, 4)},
+    {SET("rotary embeddings of the last channels", rotary, {.components = 4, .first = 4})},
     {SET("rotary embeddings of neighbours", rotary, {.neighbours = true})},
     {SET("linear rotary scaling", rotary, {.scaling = ROTARY_LINEAR})},
     {SET("dynamic rotary scaling", rotary, {.scaling = ROTARY_DYNAMIC})},
@@ -202,8 +204,6 @@ static const struct ruled {
     size_t offset, size;
     const void *value;
 } ruled[] = {
-    {RULE("latent attention", head.by, SUBLAYER_ATTEND, HEADS_LATENT)},
-    {RULE("rotary embeddings of the last channels", head.rotary_first, SUBLAYER_ATTEND, 2)},
     {RULE("another kind of sublayer", kind, SUBLAYER_ATTEND,
           (enum sublayer_kind)(SUBLAYER_MLP + 1))},
     {RULE("another kind of sublayer", reads, SUBLAYER_ATTEND,
