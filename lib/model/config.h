@@ -117,6 +117,7 @@ struct config {
     size_t n_embd;          /* C */
     size_t n_layer;         /* L; with an encoder: layers of the decoder */
     size_t n_encoder_layer; /* 0: no encoder */
+    size_t extra_layers;    /* of the file, after the others: for further tokens, not read */
     size_t n_head;          /* H */
     size_t n_kv_head;       /* Hkv, a divisor of H */
     size_t d_k, d_v;        /* of one head */

@@ -42,6 +42,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(kind, FEATURE(c->kind == MODEL_ATTENTION, "attention layers alone", RUN | EXPLAIN) \
           FEATURE(config_has_other(c), "another kind of attention, norm or rotation", NOTHING)) \
     FIELD(vocab_size, NONE) FIELD(n_positions, NONE) FIELD(n_embd, NONE) FIELD(n_layer, NONE) \
+    FIELD(extra_layers, NONE) \
     FIELD(n_encoder_layer, \
           FEATURE(c->n_encoder_layer > 0, "an encoder", ANALYSIS)) \
     FIELD(n_head, NONE) FIELD(n_kv_head, NONE) FIELD(d_k, NONE) FIELD(d_v, NONE) \

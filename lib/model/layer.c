@@ -417,10 +417,16 @@ static void write_logits(struct buf *out, const struct config *c)
         buf_format(out, ", capped at %g", (double)c->logit_cap);
 }
 
+static void write_ignored(struct buf *out, const struct config *c)
+{
+    if (c->extra_layers)
+        buf_format(out, "layers from %zu on, which predict further tokens", c->n_layer);
+}
+
 const struct architecture_row architecture_rows[] = {
     {"norms", write_norms},     {"positions", write_positions}, {"window", write_window},
     {"scores", write_scores},   {"embedding", write_embedding}, {"sublayers", write_layer},
-    {"experts", write_experts}, {"logits", write_logits},
+    {"experts", write_experts}, {"logits", write_logits},       {"not read", write_ignored},
 };
 
 const size_t architecture_row_count = sizeof architecture_rows / sizeof *architecture_rows;

@@ -229,7 +229,10 @@ void family_settle_switched_window(struct reading *r)
 {
     struct config *c = r->config;
     bool used = family_flag(r, "use_sliding_window", false);
-    family_window(r, "sliding_window");
+    if (used)
+        family_window(r, "sliding_window");
+    else
+        json_given(r->root, "sliding_window"); /* a number without effect, or 0 */
     bool given = family_layer_types(r);
     size_t first = (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 28);
     if (!used)

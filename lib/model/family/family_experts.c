@@ -79,9 +79,13 @@ static void read_experts(struct reading *r, const char *experts, const char *cho
 {
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
-    m->experts = (size_t)family_integer(r, experts, 1, EXPERTS_MAX, (long long)c->mixture.experts);
+    const char *const names[FAMILY_NAMES_MAX] = {experts, "num_local_experts"}; /* saved by v5 */
+    m->experts = (size_t)family_named(r, names, 1, DIMENSION_MAX, (double)m->experts);
     usual = chosen ? family_size(r, chosen, usual) : usual;
     m->inner = inner ? family_size(r, inner, m->inner) : c->n_inner;
+    if (m->experts > EXPERTS_MAX)
+        err_set(family_fail(r), "field '%s': expected at most %d, found %zu", experts, EXPERTS_MAX,
+                m->experts);
     if (usual > m->experts)
         err_set(family_fail(r), "field '%s': expected at most %s = %zu, found %zu",
                 chosen ? chosen : experts, experts, m->experts, usual);
@@ -228,6 +232,7 @@ static void read_grouped(struct reading *r, long long plain)
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
     read_experts(r, "n_routed_experts", "num_experts_per_tok", 8, "moe_intermediate_size");
+    c->extra_layers = (size_t)family_integer(r, "num_nextn_predict_layers", 0, LAYERS_MAX, 0);
     set_plain(c, (size_t)family_integer(r, "first_k_dense_replace", 0, LAYERS_MAX, plain));
     m->groups = family_size(r, "n_group", m->groups);
     m->chosen_groups = family_size(r, "topk_group", m->chosen_groups);
@@ -336,37 +341,36 @@ const struct family family_experts[] = {
     {"mixtral", &mixtral_names, settle_mixtral,
      WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, .n_kv_head = 8,
           EXPERTS(8, .renormalised = true)),
-     "hidden_act", "silu", 1, 1e6, .reads = " num_local_experts "},
+     "hidden_act", "silu", 1, 1e6},
     {"qwen2_moe", &qwen2_names, settle_qwen2_moe,
      WITH(LLAMA, .biases = BIAS_QKV, .window = 4096,
           EXPERTS(60, .shared_inner = 5632, .inner = 1408, .shared_gate = true)),
-     SILU, .reads = " num_experts "},
+     SILU},
     {"qwen3_moe", &experts_names, settle_qwen3_moe,
-     WITH(LLAMA, NORMED_HEADS, .n_kv_head = 4, .window = 4096, EXPERTS(128, .inner = 768)), SILU,
-     .reads = " num_experts "},
+     WITH(LLAMA, NORMED_HEADS, .n_kv_head = 4, .window = 4096, EXPERTS(128, .inner = 768)), SILU},
     {"olmoe", &experts_names, settle_olmoe,
      WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, EXPERTS(64),
           .head_norm = {.q = true, .k = true, .whole = true}),
-     SILU, .reads = " num_experts clip_qkv "},
+     SILU, .reads = " clip_qkv "},
     {"granitemoe", &granite_names, settle_granitemoe,
-     WITH(LLAMA, EXPERTS(8, .router = ROUTER_OF_CHOSEN)), SILU, .reads = " num_local_experts "},
+     WITH(LLAMA, EXPERTS(8, .router = ROUTER_OF_CHOSEN)), SILU},
     {"granitemoe with separate experts", &experts_names, settle_granitemoe,
      WITH(LLAMA, EXPERTS(8, .router = ROUTER_OF_CHOSEN)), SILU},
     {"granitemoeshared", &granite_names, settle_granitemoe,
-     WITH(LLAMA, EXPERTS(8, .router = ROUTER_OF_CHOSEN)), SILU, .reads = " num_local_experts "},
+     WITH(LLAMA, EXPERTS(8, .router = ROUTER_OF_CHOSEN)), SILU},
     {"phimoe", &mixtral_names, settle_phimoe,
      WITH(SHIFTED, .style = STYLE_PRE, .gated = true, .n_kv_head = 8,
           EXPERTS(16, .router = ROUTER_ONE_BY_ONE)),
-     "hidden_act", "silu", 1, 1e6, .reads = " num_local_experts short_mscale long_mscale "},
+     "hidden_act", "silu", 1, 1e6, .reads = " short_mscale long_mscale "},
     {"gpt_oss", &gpt_oss_names, settle_gpt_oss,
      WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, .d_k = 64, .n_kv_head = 8, .window = 128,
           .biases = BIAS_ALL, .sinks = true, .clamp = 7, .up_offset = 1,
           EXPERTS(128, .router = ROUTER_OF_CHOSEN, .router_bias = true)),
-     NULL, "quick_gelu", 1, 150000, .reads = " num_local_experts "},
+     NULL, "quick_gelu", 1, 150000},
     {"hunyuan_v1_moe", &hunyuan_names, settle_hunyuan,
      WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, EXPERTS(1, .renormalised = true),
           .head_norm = {.q = true, .k = true, .after_rotary = true}),
-     SILU, .reads = " num_experts "},
+     SILU},
     {"ernie4_5_moe", &ernie_names, settle_ernie_moe,
      WITH(RMS, .style = STYLE_PRE, .n_kv_head = 4, .epsilon = 1e-5f, .tied = true, NEIGHBOURS,
           EXPERTS(64, .inner = 1536, .corrected = true, .renormalised = true)),
@@ -381,18 +385,18 @@ const struct family family_experts[] = {
                       .groups = 1,
                       .chosen_groups = 1,
                       .inner = 1408}),
-     SILU, .reads = " n_routed_experts "},
+     SILU},
     {"glm4_moe", &experts_names, settle_glm4_moe,
      WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, .d_k = 128, GROUPED), "hidden_act", "silu",
-     0.5, 1e4, .reads = " n_routed_experts "},
+     0.5, 1e4},
     {"deepseek_v2", &latent_names, settle_deepseek_v2,
      WITH(LLAMA, .d_k = 1024, .rotary = {.components = 64, .neighbours = true},
           EXPERTS(64, .factor = 1, .groups = 1, .chosen_groups = 1, .inner = 1407)),
-     SILU, .width_key = "qk_rope_head_dim", .reads = " n_routed_experts "},
+     SILU, .width_key = "qk_rope_head_dim"},
     {"deepseek_v3", &latent_names, settle_deepseek_v3,
      WITH(LLAMA, .d_k = 1024, .rotary = {.components = 64, .neighbours = true},
           EXPERTS(256, .router = ROUTER_SIGMOID, .corrected = true, .two_best = true, .factor = 2.5,
                   .groups = 8, .chosen_groups = 4, .inner = 2048, .renormalised = true)),
-     SILU, .width_key = "qk_rope_head_dim", .reads = " n_routed_experts "},
+     SILU, .width_key = "qk_rope_head_dim"},
     {NULL},
 };

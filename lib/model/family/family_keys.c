@@ -125,8 +125,10 @@ void family_check_undone(struct reading *r, const struct json *object)
         bool flag = true;
         char found[64], word[64];
         const char *read = r->config->family->reads;
+        bool counts_experts = r->config->mixture.experts && strstr(keys[i], "_experts");
         snprintf(word, sizeof word, " %s ", keys[i]);
-        if (!member || (read && strstr(read, word)) || (json_get_bool(member, &flag) && !flag) ||
+        if (!member || counts_experts || (read && strstr(read, word)) ||
+            (json_get_bool(member, &flag) && !flag) ||
             (json_get_number(member, &number) && number == 0))
             continue;
         err_unsupported(family_fail(r), "field '%s': expected a model without it, found %s",
