@@ -85,6 +85,13 @@ static void plain_cell(struct document *document, const struct grid_slot *slot,
     buf_release(&text);
 }
 
+/* Whether a line is of a key, whose number precedes its label. */
+static bool has_number(const struct grid_line *line, const struct grid *grid)
+{
+    return line->kind == LINE_ROW && grid->data->of_keys &&
+           line->row < grid->explanation->key_count;
+}
+
 static void plain_label(struct buf *out, const struct grid_line *line, const struct grid *grid)
 {
     size_t width = grid->label_width;
@@ -94,7 +101,7 @@ static void plain_label(struct buf *out, const struct grid_line *line, const str
         buf_char(out, '\n');
     }
     buf_text(out, line->is_own ? " › " : "   ");
-    if (line->kind == LINE_ROW && grid->number_width) {
+    if (has_number(line, grid)) {
         buf_format(out, "%*zu ", grid->number_width, line->row);
         width -= (size_t)grid->number_width + 1;
     }
@@ -263,7 +270,7 @@ static void markdown_line(struct buf *out, const struct grid_line *line, const s
 {
     const char *bold = line->is_own || line->kind == LINE_TOTAL ? "**" : "";
     buf_format(out, "| %s", bold);
-    if (line->kind == LINE_ROW && grid->data->of_keys)
+    if (has_number(line, grid))
         buf_format(out, "%zu ", line->row);
     markdown_text(out, line->label, strlen(line->label));
     buf_format(out, "%s |", bold);
@@ -424,7 +431,7 @@ static void html_label(struct buf *out, const struct grid_line *line, const stru
         return;
     }
     buf_format(out, "<th scope=\"%s\">", line->kind == LINE_TITLES ? "col" : "row");
-    if (row && grid->data->of_keys)
+    if (has_number(line, grid))
         buf_format(out, "%zu ", line->row);
     if (row)
         html_element(out, "bdi", line->label);

@@ -19,12 +19,16 @@ enum {
 
 static size_t row_count(const struct grid *grid)
 {
-    return grid->data->of_keys ? grid->explanation->shown_count : grid->data->row_count;
+    size_t sinks = grid->data->row_count - grid->explanation->key_count;
+    return grid->data->of_keys ? grid->explanation->shown_count + sinks : grid->data->row_count;
 }
 
 static size_t row_at(const struct grid *grid, size_t index)
 {
-    return grid->data->of_keys ? grid->explanation->shown[index] : index;
+    const struct explanation *explanation = grid->explanation;
+    if (grid->data->of_keys && index == explanation->shown_count)
+        return explanation->key_count; /* the sink, after the keys */
+    return grid->data->of_keys ? explanation->shown[index] : index;
 }
 
 static int make_lines(struct grid *grid, struct arena *arena, struct err *err)
@@ -102,7 +106,8 @@ static void fit_labels(struct grid *grid)
         widest = num_max(widest, width_of(data->rows[row_at(grid, i)].text));
     grid->label_width = num_min(widest, LABEL_MAX);
     if (data->of_keys) {
-        grid->number_width = snprintf(number, sizeof number, "%zu", row_at(grid, count - 1));
+        size_t last = grid->explanation->shown[grid->explanation->shown_count - 1];
+        grid->number_width = snprintf(number, sizeof number, "%zu", last);
         grid->label_width += (size_t)grid->number_width + 1;
     }
     grid->label_width = num_max(grid->label_width, width_of(data->corner));

@@ -263,10 +263,12 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
     struct selection selection;
     const struct look look = {&selection, passes->pair, 1, 0, report};
     struct block_weights block;
-    const float *biases = NULL;
+    const float *biases = NULL, *sinks = NULL;
+    struct slot slot = slot_of((int)request->part, SLOT_SINKS, request->layer);
     if (!report || begin(trace, &selection, config, request, arena, err) ||
         viewer_look(viewer, &look, arena, err) ||
         weights_block(&viewer->model.weights, (int)request->part, request->layer, &block, err) ||
+        weights_vector(&viewer->model.weights, slot, &sinks, err) ||
         weights_biases(&viewer->model.weights, (int)request->part, &trace->rule->score, &biases,
                        err))
         return -1;
@@ -277,6 +279,7 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
     trace->viewer = viewer;
     trace->group = config_kv_head(trace->config, request->head);
     trace->bias = score_head_bias(&trace->rule->score, biases, request->head);
+    trace->sink = sinks ? sinks + request->head : NULL;
     if (!mechanism_lacks(&config->mechanism, PART_POSITIONS))
         trace->rotary = trace->rule->head.rotary;
     find_inputs_and_keys(trace);

@@ -40,6 +40,7 @@ struct trace {
     size_t layer, head, query, keys; /* `keys` is S */
     size_t group;                    /* key/value head of this head */
     struct head_bias bias;           /* of the head */
+    const float *sink;               /* the score of its sink; NULL: none */
     bool has_norms;                  /* false: --without norm */
     bool keys_edited;                /* keys then have a step of their own */
 

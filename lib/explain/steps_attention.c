@@ -646,10 +646,28 @@ static float sum_of(const float *values, size_t count)
     return sum;
 }
 
+/* The keys, and the sink if the head has one. */
+static size_t count_rows(const struct trace *trace)
+{
+    return trace->keys + (trace->sink != NULL);
+}
+
+/* The values of keys, and that of the sink after them. */
+static const float *with_sink(struct builder *builder, const float *values, const float *sink)
+{
+    size_t keys = builder->trace->keys;
+    float *all = sink ? builder_floats(builder, keys + 1) : NULL;
+    if (!all || !values)
+        return values;
+    memcpy(all, values, keys * sizeof *all);
+    all[keys] = *sink;
+    return all;
+}
+
 /* Compute e^(x - max). */
 static float *take_powers(struct builder *builder, const float *values)
 {
-    size_t keys = builder->trace->keys;
+    size_t keys = count_rows(builder->trace);
     float *powers = builder_floats(builder, keys);
     float max = values ? max_row(values, keys) : 0;
     for (size_t j = 0; powers && values && j < keys; j++)
@@ -659,7 +677,7 @@ static float *take_powers(struct builder *builder, const float *values)
 
 static float *take_shares(struct builder *builder, const float *parts)
 {
-    size_t keys = builder->trace->keys;
+    size_t keys = count_rows(builder->trace);
     float *shares = builder_floats(builder, keys);
     float sum = parts ? sum_of(parts, keys) : 1;
     for (size_t j = 0; shares && parts && j < keys; j++)
@@ -674,7 +692,7 @@ static struct block *add_summed(struct builder *builder, const char *name, const
     struct block *block = builder_column(builder, name, symbol, values);
     float *sum = builder_floats(builder, 1);
     if (sum && values)
-        *sum = sum_of(values, builder->trace->keys);
+        *sum = sum_of(values, builder->table->row_count);
     block->total = sum;
     builder->table->total = "sum";
     return block;
@@ -686,7 +704,9 @@ static const float *take_result(struct builder *builder, const char **name, cons
     bool dropped = builder->trace->config->mechanism.dropout > 0;
     *name = dropped ? "share" : "weight";
     builder->step->name = dropped ? "shares" : "weights";
-    return dropped ? take_shares(builder, parts) : builder->trace->weight;
+    const struct trace *trace = builder->trace;
+    return dropped ? take_shares(builder, parts)
+                   : with_sink(builder, trace->weight, trace_row(trace, SITE_SINK));
 }
 
 /* Explain weight_j = e^(masked_j - max) / Σ_t e^(masked_t - max), with an example such as weight_0
@@ -696,10 +716,11 @@ void step_softmax(struct builder *builder, const struct trace *trace)
     const struct named_vector from = trace->softmax
                                          ? take_scores(builder, COOLED)
                                          : (struct named_vector){"masked", trace->masked};
+    const struct label *keys;
     const char *of = from.name;
     const char *to = "softmax";
     size_t key = builder->key;
-    const float *values = from.values;
+    const float *values = with_sink(builder, from.values, trace->sink);
     const char *power = arena_format(builder->arena, builder->err, "e^(%s_j - max)", of);
     const float *powers = take_powers(builder, values);
     const float *results = trace->softmax ? trace->softmax : take_result(builder, &to, powers);
@@ -711,14 +732,26 @@ void step_softmax(struct builder *builder, const struct trace *trace)
             "The pass takes %z keys at a time (online softmax): when a block raises the max, "
             "the running sum and context are rescaled.",
             trace->config->mechanism.block);
-    builder_formula(builder, "%s_j = e^(%s_j - max) / Σ_t e^(%s_t - max)", to, of, of);
+    builder_add(builder, "%s_j = e^(%s_j - max) / ", to, of);
+    builder_formula(
+        builder, trace->sink ? "(Σ_t e^(%s_t - max) + e^(sink - max))" : "Σ_t e^(%s_t - max)", of);
     builder_keys(builder);
+    keys = builder->table->rows;
+    if (trace->sink) {
+        struct label *rows = builder_rows(builder, trace->keys + 1);
+        if (!rows)
+            return;
+        memcpy(rows, keys, trace->keys * sizeof *rows);
+        rows[trace->keys] = builder_label("sink");
+        builder_note(builder, "The sink of the head is a score that no key has: what the softmax "
+                              "gives to it does not reach the context.");
+    }
     builder_column(builder, of, NULL, values);
     add_summed(builder, "power", power, powers);
     add_summed(builder, to, NULL, results)->is_share = true;
-    float sum = sum_of(powers, trace->keys);
+    float sum = sum_of(powers, count_rows(trace));
     builder_work(builder, "%s_%k = e^(%n%t) / %n = %n / %n = %n", to, values[key],
-                 -max_row(values, trace->keys), sum, powers[key], sum, results[key]);
+                 -max_row(values, count_rows(trace)), sum, powers[key], sum, results[key]);
 }
 
 /* Explain a division by the sum without a softmax. */
@@ -744,7 +777,9 @@ void step_shares(struct builder *builder, const struct trace *trace)
 void step_dropout(struct builder *builder, const struct trace *trace)
 {
     const struct mechanism *mechanism = &trace->config->mechanism;
-    const float *parts = trace->softmax ? trace->masked : take_powers(builder, trace->masked);
+    const float *parts = trace->softmax
+                             ? trace->masked
+                             : take_powers(builder, with_sink(builder, trace->masked, trace->sink));
     const float *shares = take_shares(builder, parts);
     size_t key = 0;
     give_number(builder, "dropout", mechanism->dropout);

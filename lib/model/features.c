@@ -191,8 +191,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(ahead, FEATURE(s->score.ahead > 0 && \
                          (s->score.ahead < SIZE_MAX || s->score.back < SIZE_MAX), \
                          "windows with later tokens", ANALYSIS)) \
-    FIELD(sink, FEATURE(s->score.sink, "attention sinks of the softmax", \
-                        RUN | ATTRIBUTE | PATCH | CIRCUITS)) \
+    FIELD(sink, FEATURE(s->score.sink, "attention sinks of the softmax", ANALYSIS)) \
     FIELD(mask_after, NONE) FIELD(kind, NONE) FIELD(pattern, NONE)
 
 #define MLP_FEATURES(FIELD, ARRAY, FEATURE) \

@@ -74,8 +74,9 @@ static int compare(struct traces *traces, const struct place *place, const float
         return 0; /* these references contain only some tensors */
     if (!tensor || !found)
         return err_set(err, "'%s': not in the %s", name, tensor ? "explanation" : "reference");
-    size_t width = tensor->shape[tensor->rank - 1];
-    size_t height = tensor->shape[tensor->rank - 2];
+    bool column = site_row(place->site)->axes == AXES_HEAD_TOKEN; /* a sink */
+    size_t width = column ? 1 : tensor->shape[tensor->rank - 1];
+    size_t height = tensor->shape[tensor->rank - (column ? 1 : 2)];
     size_t first = (place->slice * height + place->row) * width;
     site_set_add(&traces->seen, place->site);
     for (size_t i = 0; i < place->rows * width; i++) {
@@ -137,6 +138,7 @@ static int compare_head(struct traces *traces, const struct explanation *e, stru
     const struct step *query = find_step(e, "query");
     const char *key_step = find_step(e, "key_norm") ? "key_norm" : "keys";
     bool rotates = find_step(e, "query_rotary") != NULL;
+    const float *weights = find_block(find_step(e, "weights"), "weight", false);
     const struct {
         enum site site;
         const float *found;
@@ -148,7 +150,8 @@ static int compare_head(struct traces *traces, const struct explanation *e, stru
         {SITE_K, find_block(find_step(e, "scores"), "k", false), true},
         {SITE_SCORES, find_block(find_step(e, "scores"), "score", false), false},
         {SITE_MASKED, find_block(find_step(e, "weights"), "masked", false), false},
-        {SITE_WEIGHTS, find_block(find_step(e, "weights"), "weight", false), false},
+        {SITE_WEIGHTS, weights, false},
+        {SITE_SINK, weights ? weights + e->key_count : NULL, false}, /* if there is one */
         {SITE_V, find_block(find_step(e, "values"), "v", false), true},
         {SITE_CONTEXT, find_block(find_step(e, "context"), "weighted", true), false},
     };
