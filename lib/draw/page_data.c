@@ -98,10 +98,17 @@ void page_put_text(struct stream *out, const char *text)
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
+static bool has_sink(const struct axis *axis)
+{
+    return axis->numbers && axis_number(axis, axis->size - 1) < 0;
+}
+
 /* Name the labels that an axis uses. */
 static const char *kind_of(const struct report *report, const struct axis *axis)
 {
     const struct tokenized *text = report_text_of(report, axis);
+    if (has_sink(axis))
+        return "with_sink";
     if (text)
         return text == &report->sentence ? "sentence" : "source";
     return report->words && axis->labels == report->words ? "words" : "numbers";
@@ -109,8 +116,8 @@ static const char *kind_of(const struct report *report, const struct axis *axis)
 
 static size_t seen_columns(const struct sheet *sheet, size_t row)
 {
-    size_t columns = sheet->columns.size;
-    return sheet->causal && row + 1 < columns ? row + 1 : columns;
+    size_t columns = sheet->columns.size, seen = row + 1 + has_sink(&sheet->columns);
+    return sheet->causal && seen < columns ? seen : columns;
 }
 
 size_t page_count_numbers(const struct report *report)
@@ -131,7 +138,10 @@ static void put_values(struct stream *out, const struct report *report, const st
     for (size_t i = 0; i < kept_sheet_count(kept); i++) {
         struct sheet sheet = kept_sheet(report, kept, i);
         for (size_t row = 0; row < sheet.rows.size; row++) {
-            for (size_t column = 0; column < seen_columns(&sheet, row); column++) {
+            size_t seen = seen_columns(&sheet, row);
+            for (size_t next = 0; next < seen; next++) {
+                bool is_sink = next + 1 == seen && has_sink(&sheet.columns);
+                size_t column = is_sink ? sheet.columns.size - 1 : next;
                 float value =
                     sheet_hides(&sheet, row, column) ? NAN : sheet_cell(&sheet, row, column);
                 unsigned pair = code ? encode(code, value) : 0;
@@ -224,6 +234,12 @@ static void put_all_labels(struct json_writer *json, const struct report *report
         put_labels_of(json, "source", &report->source, first);
     if (words)
         put_labels(json, "words", report->words, words);
+    for (size_t i = 0; i < report->tensor_count; i++)
+        if (report->tensors[i].keys) {
+            put_labels(json, "with_sink", report->tensors[i].keys->labels,
+                       report->tensors[i].keys->size);
+            break;
+        }
     json_put_close(json, '}');
     const struct tokenized *text = &report->sentence;
     size_t count = text->words ? text->word_count : text->count;

@@ -2,12 +2,14 @@
 // encoder-decoders.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import process from 'node:process';
 import {
     LIFE,
     attnJson,
     bars,
     boxOf,
     cellsOf,
+    go,
     json,
     percent,
     plain,
@@ -259,4 +261,19 @@ await test('rows of a page of cross-attention have the names of the figure', asy
             },
             { viewport, isMobile: viewport.width < 720 },
         );
+});
+
+await test('the sink of a head is a last column, without a key to explain', async () => {
+    const model = ['-m', join(process.env.ROOT, 'tests/golden-families/gpt_oss'), '--ids', '5,1,12'];
+    const { tensors } = attnJson('run', ...model, '--show', 'weights,sink');
+    const rows = tensors['h.1.weights'][1].map((row, at) => [
+        ...row.map((value, key) => (key <= at ? String(value) : '')),
+        String(tensors['h.1.sink'][1][at]),
+    ]);
+    await withPage(writePage(...model), async (page) => {
+        await drawn(page, 'base', 'head=1.1');
+        same(rows, await readTable(page));
+        await go(page, 'head=1.1&cell=1,3&why=1');
+        yes((await readout(page)).includes('sink'), await readout(page));
+    });
 });

@@ -88,14 +88,17 @@ class Tensor {
         if (this.matrices.has(index)) return this.matrices.get(index);
         const { rowCount: rows, columnCount: columns } = this;
         const data = new Float32Array(rows * columns).fill(NaN);
-        const visible = (row) => (this.causal ? Math.min(row + 1, columns) : columns);
+        const sink = Number(this.column_labels === 'with_sink'); // a last column without a key
+        const visible = (row) => (this.causal ? Math.min(row + 1 + sink, columns) : columns);
         let size = 0;
         for (let row = 0; row < rows; row++) size += visible(row);
         let at = index * size;
         for (let row = 0; row < rows; row++) {
             const count = visible(row);
-            data.set(this.numbers.subarray(at, at + count), row * columns);
+            const keys = count - sink;
+            data.set(this.numbers.subarray(at, at + keys), row * columns);
             at += count;
+            if (sink) data[row * columns + columns - 1] = this.numbers[at - 1];
         }
         this.matrices.set(index, data);
         return data;

@@ -22,6 +22,7 @@ class Why {
         this.layer = tensor.layer;
         this.head = head;
         this.tensor = tensor;
+        if (cell.column === this.numbers?.weights.tensor.columnCount) this.numbers = null; // a sink
         if (!this.numbers) return;
         this.key = tensor.columns === 'key' ? cell.column : this.strongest();
         this.dim = tensor.columns === 'key' ? null : cell.column;
