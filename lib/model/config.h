@@ -117,7 +117,6 @@ struct config {
     size_t n_embd;          /* C */
     size_t n_layer;         /* L; with an encoder: layers of the decoder */
     size_t n_encoder_layer; /* 0: no encoder */
-    size_t extra_layers;    /* of the file, after the others: for further tokens, not read */
     size_t n_head;          /* H */
     size_t n_kv_head;       /* Hkv, a divisor of H */
     size_t d_k, d_v;        /* of one head */
@@ -174,8 +173,9 @@ struct config {
     float residual_scale;                        /* factor of sublayers' outputs; 0: none */
     float logit_divisor;                         /* 0: none */
     unsigned char layer_flags[CONFIG_FLAGS_MAX]; /* LAYER_… */
-    long long bos_id, eos_id;                    /* -1: none */
-    long long more_ends[CONFIG_ENDS_MAX - 1];    /* further end-of-text tokens */
+    size_t extra_layers;      /* of the file, after the others: for further tokens, not read */
+    long long bos_id, eos_id; /* -1: none */
+    long long more_ends[CONFIG_ENDS_MAX - 1]; /* further end-of-text tokens */
     size_t more_end_count;
     enum model_end end;
     enum activation end_activation;   /* of the dense layer before the logits */

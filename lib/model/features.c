@@ -42,7 +42,6 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(kind, FEATURE(c->kind == MODEL_ATTENTION, "attention layers alone", RUN | EXPLAIN) \
           FEATURE(config_has_other(c), "another kind of attention, norm or rotation", NOTHING)) \
     FIELD(vocab_size, NONE) FIELD(n_positions, NONE) FIELD(n_embd, NONE) FIELD(n_layer, NONE) \
-    FIELD(extra_layers, NONE) \
     FIELD(n_encoder_layer, \
           FEATURE(c->n_encoder_layer > 0, "an encoder", ANALYSIS)) \
     FIELD(n_head, NONE) FIELD(n_kv_head, NONE) FIELD(d_k, NONE) FIELD(d_v, NONE) \
@@ -81,7 +80,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(rotary_local, NONE) FIELD(window, NONE) FIELD(sinks, NONE) FIELD(score_cap, NONE) \
     FIELD(logit_cap, NONE) \
     FIELD(residual_scale, NONE) FIELD(logit_divisor, NONE) ARRAY(layer_flags, NONE) \
-    FIELD(bos_id, NONE) FIELD(eos_id, NONE) ARRAY(more_ends, NONE) FIELD(more_end_count, NONE) \
+    FIELD(extra_layers, NONE) FIELD(bos_id, NONE) FIELD(eos_id, NONE) ARRAY(more_ends, NONE) FIELD(more_end_count, NONE) \
     FIELD(end, NONE) FIELD(end_activation, NONE) \
     FIELD(initializer_range, NONE) ARRAY(unread, NONE) FIELD(mechanism, NONE)
 
