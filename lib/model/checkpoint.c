@@ -306,8 +306,8 @@ static int check_layer(const char *name, const struct config *config, struct err
     return 0;
 }
 
-/* Layers for further tokens; masks and frequencies that older files keep; a head, where the config says that it is tied, or a
- * copy of its bias; and other heads of an encoder. */
+/* Layers for further tokens; masks and frequencies that older files keep; a head, where the config
+ * says that it is tied, or a copy of its bias; and other heads of an encoder. */
 static bool is_no_parameter(const char *name, const struct config *config)
 {
     static const char *const endings[] = {".attention.bias",      ".attention.masked_bias",
