@@ -71,4 +71,8 @@ done
     each score '`NAME[`:]' CHANGELOG.md
     each model '`NAME`' README.md
 }
+types=$(sed -n '/^| `model_type` | example/,/^$/p' README.md | cut -d '|' -f 2 |
+    grep -oE '`[a-z0-9_-]+`' | grep -cvE 'model_type|attention|transformer')
+check "README.md: another number of values of model_type than $types" \
+    grep -q "These $types values of" README.md
 closing
