@@ -426,7 +426,7 @@ static void write_ignored(struct buf *out, const struct config *c)
 const struct architecture_row architecture_rows[] = {
     {"norms", write_norms},     {"positions", write_positions}, {"window", write_window},
     {"scores", write_scores},   {"embedding", write_embedding}, {"sublayers", write_layer},
-    {"experts", write_experts}, {"logits", write_logits},       {"not read", write_ignored},
+    {"experts", write_experts}, {"logits", write_logits},       {"ignored", write_ignored},
 };
 
 const size_t architecture_row_count = sizeof architecture_rows / sizeof *architecture_rows;
