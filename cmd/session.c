@@ -513,6 +513,8 @@ double request_add_memory(struct memory *memory, const struct request *request,
     double held = by_map ? look.held : bytes;
     memory->held +=
         look.held + derive_bytes(&request->derivation, &held, heads, layers, pair->sentence.count);
+    if (site_set_has(selection->sites, SITE_SINK)) /* copies with one more column */
+        memory->held += held;
     memory->during = fmax(memory->during, look.during);
     return by_map ? bytes : held;
 }
