@@ -279,6 +279,57 @@ except attn.Error as error:
 else:
     raise AssertionError("an unknown option")
 END
+check 'reports of the program are tables; edits are numbers, arrays, functions' "$python" - <<'END'
+import csv, os, subprocess
+import attn, numpy
+model = attn.Model("tiny")
+program = os.path.join(os.path.dirname(os.environ["LIBATTN"]), "attn-cli")
+def same(table, *words):
+    out = subprocess.run([program, words[0], "-q", "-m", "tiny", *words[1:]], check=True,
+                         stdout=subprocess.PIPE, encoding="utf-8").stdout
+    names, *rows = csv.reader(out.splitlines())
+    assert list(table) == names and all(len(column) == len(rows) for column in table.values())
+    for i, row in enumerate(rows):
+        for name, cell in zip(names, row):
+            found = table[name][i]
+            assert found == cell or (numpy.isnan(found) if not cell else found == float(cell)), name
+same(model.lens("Life is short", target=" short"), "lens", "Life is short", "--target", " short",
+     "--format", "csv")
+same(model.lens([1, 2], edits={"h.0.mlp_out": 0}), "lens", "--ids", "1,2", "--edit",
+     "h.0.mlp_out = 0", "--format", "csv")
+same(model.attribute(["Life is", "the dog"], answer=" short: eat"), "attribute", "-s", "Life is",
+     "-s", "the dog", "--answer", " short: eat", "--format", "tidy")
+same(model.patch("The keys", "The key"), "patch", "--clean", "The keys", "--corrupt", "The key",
+     "--format", "tidy")
+same(model.heads("the dog ran", score="self"), "heads", "the dog ran", "--score", "self",
+     "--format", "csv")
+same(model.compare("the dog", attention="linear"), "compare", "the dog", "--attention", "linear",
+     "--format", "csv")
+found = model.steer(["the dog", "a dog"], ["the cat\nran"], layers="1")
+last = lambda text: model.run(text, "resid_post", "1")["h.1.resid_post"][-1].astype(float)
+wanted = (last("the dog") + last("a dog")) / 2 - last("the cat\nran")
+assert numpy.allclose(found["h.1.resid_post"], wanted, atol=1e-4)
+calls = []
+def add(x):
+    calls.append(x.shape)
+    return x + 1
+two = ["the dog", "a"]
+for read in (lambda edits: [run["logits"] for run in model.run(two, "logits", edits=edits)],
+             lambda edits: [one["logprob"] for one in model.score(two, edits=edits)]):
+    wanted = read("h.0.resid_post + 1; h.1.mlp_out * 2")
+    for edits in ({"h.1.mlp_out": lambda x: 2 * x, "h.0.resid_post": add},
+                  {"h.0.resid_post +": numpy.ones(96), "h.1.mlp_out *": 2}):
+        assert all(numpy.array_equal(a, b, equal_nan=True) for a, b in zip(read(edits), wanted))
+assert calls == [(3, 96), (1, 96)] * 2, calls
+assert model.generate("Life is", 3, edits={"h.0.resid_post": 0}).text == \
+    model.generate("Life is", 3, edits="h.0.resid_post = 0").text
+try:
+    model.lens("Life", edits={"h.0.resid_post": add})
+except ValueError as error:
+    assert "function" in str(error)
+else:
+    raise AssertionError("a function for the program")
+END
 check 'results can be copied and pickled; a model is refused after a fork' "$python" - <<'END'
 import copy, os, pickle
 import attn, numpy

@@ -12,6 +12,9 @@
         model.score(pairs=[("Life is short", "Life is eat")]).frame()
         model.generate("Life is", 8).text
         model.page("Life is short")     # the program's interactive page, shown in a notebook
+        model.attribute("Life is", answer=" short: eat").frame()     # likewise lens, heads, compare
+        model.patch("The keys", "The key", answer=" are: is").frame()
+        model.run("Life is", edits={"h.1.resid_post": lambda x: 2 * x})   # or an array, or a number
 
 Text arguments are str or lists of ids; a list of texts gives a list of results.
 
@@ -21,9 +24,14 @@ during the forward pass. A model serves one thread at a time; other threads wait
 Using a closed object, or in a forked process one that was opened before, raises ValueError. Models
 and caches cannot be copied or pickled; results can.
 """
+import contextlib
+import csv
 import ctypes
 import functools
 import html
+import io
+import itertools
+import json
 import operator
 import os
 import shutil
@@ -247,6 +255,44 @@ def _program():
         raise FileNotFoundError("expected %s in %s or on the PATH, found none: set ATTN to its path"
                                 % (name, ", ".join(folders)))
     return found
+
+
+def _layer_of(name):
+    """The layer of an edit; those of the embedding come first, others outside of layers last."""
+    layer = name.split(".")[1] if name.startswith(("h.", "enc.")) else ""
+    return int(layer) if layer.isdigit() else -1 if name.startswith("embedding") else 10**6
+
+
+def _edit_words(edits, folder):
+    """Edits by name in the program's words: 'h.1.resid_post = FILE'. A name may end in + or =."""
+    if not isinstance(edits, dict):
+        return edits
+    words = []
+    for i, (name, value) in enumerate(edits.items()):
+        if callable(value):
+            raise ValueError("edits: '%s': a function works in run and score, expected an array"
+                             % name)
+        name = name if name.rstrip().endswith(("+", "=", "*")) else name + " ="
+        if numpy.ndim(value) > 0:
+            path = os.path.join(folder, "%d.npy" % i)
+            numpy.save(path, numpy.asarray(value, numpy.float32))
+            value = path
+        words.append("%s %s" % (name, value))
+    return "; ".join(words) or None
+
+
+def _read_table(printed):
+    """The columns of a CSV table; those of numbers are arrays, with NaN where a cell is empty."""
+    names, *rows = csv.reader(io.StringIO(printed))
+    table = Table()
+    for name, column in zip(names, itertools.zip_longest(*rows) if rows else [()] * len(names)):
+        try:
+            numbers = numpy.array([float(cell) if cell else numpy.nan for cell in column])
+            whole = all(cell.lstrip("-").isdigit() for cell in column)
+            table[name] = numbers.astype(int) if whole else numbers
+        except ValueError:
+            table[name] = list(column)
+    return table
 
 
 class Run(dict):
@@ -513,11 +559,21 @@ class Model(_Closing):
         return [self._numbers(text) for text in sources]
 
     def run(self, text, show: str = "weights", layers=None, heads=None, source=None,
-            edits: "str | None" = None, attention: "str | None" = None, temperature: float = 0
-            ) -> "Run | Results":
+            edits: "str | dict | None" = None, attention: "str | None" = None,
+            temperature: float = 0) -> "Run | Results":
         """Run a text or ids, or a list of these. The other arguments have the values of attn-cli
-        run --show, --layer, --head, --source, --edit, --attention and --attention-temperature."""
+        run --show, --layer, --head, --source, --edit, --attention and --attention-temperature.
+        `edits` may be a dict: a name with an array, a number, or a function of the tensor, which
+        is called once for each text, as an array [tokens, channels]; "h.1.resid_post +" adds."""
         texts = text if _several(text) else [text]
+        if isinstance(edits, dict):  # each text has its own
+            runs = Results()
+            for one, ids in enumerate(self._numbers(one) for one in texts):
+                how = dict(source=None if source is None else self._sources(texts, source)[one],
+                           attention=attention, temperature=temperature)
+                with self._edited(edits, ids, **how) as words:
+                    runs.append(self.run(ids, show, layers, heads, edits=words, **how))
+            return runs if texts is text else runs[0]
         runs = self._look(
             lambda model, lists, request, error: _library.attn_run_all(
                 model, lists, len(lists), byref(request), byref(error)),
@@ -527,6 +583,15 @@ class Model(_Closing):
 
     def _scores(self, texts, sources=None, **fields):
         """The scores of lists of ids, each as an array of `logprob`, `entropy` and `rank`."""
+        if isinstance(fields.get("edits"), dict):  # each text has its own
+            scores, edits = [], fields.pop("edits")
+            for i, ids in enumerate(texts):
+                how = {name: fields[name] for name in ("attention", "temperature")}
+                how["source"] = sources[i] if sources else None
+                with self._edited(edits, ids, **how) as words:
+                    scores += self._scores([ids], sources and sources[i:i + 1], edits=words,
+                                           **fields)
+            return scores
         lists, numbers = _structs(texts)
         request, _kept = self._request(sources, **fields)
         ends = numpy.cumsum([0] + [ids.size for ids in numbers])
@@ -537,7 +602,7 @@ class Model(_Closing):
         return numpy.split(scores, ends[1:-1])
 
     def score(self, text=None, words: bool = False, continuations=None, pairs=None,
-              begin: "bool | None" = None, source=None, edits: "str | None" = None,
+              begin: "bool | None" = None, source=None, edits: "str | dict | None" = None,
               attention: "str | None" = None, temperature: float = 0, pair: "str | None" = None,
               within_word: bool = False) -> "Table | Results":
         """Log-probabilities, in nats, of the tokens of a text or ids, given those before; NaN for
@@ -627,7 +692,7 @@ class Model(_Closing):
 
     def generate(self, text="", tokens: int = 32, temperature: float = 0, top_k: int = 0,
                  top_p: float = 1, beams: int = 1, seed: int = 0, ignore_eos: bool = False,
-                 logprobs: bool = False, source=None, edits: "str | None" = None,
+                 logprobs: bool = False, source=None, edits: "str | dict | None" = None,
                  attention: "str | None" = None, then=None) -> "Table | Results":
         """Continue a text or ids, or a list of these, as attn-cli generate does: a table of the new
         tokens, and its `.text`. `then(text)` is called for each new token; if it returns True, the
@@ -638,8 +703,9 @@ class Model(_Closing):
         tables = Results()
         for i, prompt in enumerate(texts):
             _numbers, ids = _ids([] if prompt == "" else self._numbers(prompt))
-            request, _kept = self._request(sources and sources[i:i + 1], edits=edits,
-                                           attention=attention)
+            folder = tempfile.TemporaryDirectory()
+            request, _kept = self._request(sources and sources[i:i + 1], attention=attention,
+                                           edits=_edit_words(edits, folder.name))
             error, raised, new = _Error(), [], []
 
             def take(_, number, at, size, logprob):
@@ -658,6 +724,7 @@ class Model(_Closing):
             with self._lock:
                 failed = _library.attn_generate(self._opened(), byref(ids), byref(request),
                                                 byref(how), byref(error))
+            folder.cleanup()
             if raised:
                 raise raised[0]
             _check(failed, error)
@@ -673,20 +740,96 @@ class Model(_Closing):
     def page(self, text: str, **options) -> Page:
         """The interactive page of attn-cli page. `options` are the program's, with _ for -:
         source="…", lens=True, edit=["…", "…"]. A notebook shows the page."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "page.html")
+            self._program("page", dict(options, sentence=text, output=path), folder)
+            with open(path, encoding="utf-8") as page:
+                return Page(page.read())
+
+    def _program(self, command, options, folder):
+        """What a command of the program prints for this model, with an option for each name."""
         words = []
-        for name, value in dict(options, model=self.name, sentence=text).items():
+        options["edit"] = _edit_words(options.pop("edits", None), folder) or options.get("edit")
+        for name, value in {"model": self.name, **options}.items():
             for one in value if isinstance(value, (list, tuple)) else [value]:
                 if one is not None and one is not False:
                     name_given = "--" + name.replace("_", "-")
                     words.append(name_given if one is True else "%s=%s" % (name_given, one))
+        ran = subprocess.run([_program(), command, "-q", *words], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, encoding="utf-8", errors="replace")
+        if ran.returncode > 1 or ran.returncode and command != "compare":
+            raise Error(ran.stderr.strip(), ran.returncode)
+        return ran.stdout
+
+    def _table(self, command, text, form, options):
+        texts = text if _several(text) else [text]
+        if all(isinstance(one, str) for one in texts):
+            options["sentence"] = list(texts)
+        elif text is not None:
+            options["ids"] = ",".join(str(number) for number in _ids(text)[0])
         with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "page.html")
-            ran = subprocess.run([_program(), "page", "-q", *words, "-o", path],
-                                 stderr=subprocess.PIPE, encoding="utf-8", errors="replace")
-            if ran.returncode:
-                raise Error(ran.stderr.strip(), ran.returncode)
-            with open(path, encoding="utf-8") as page:
-                return Page(page.read())
+            printed = self._program(command, dict(options, format=form), folder)
+        return _read_table(printed)
+
+    def lens(self, text, **options) -> Table:
+        """The logit lens of a text or ids, or of a list of texts, as attn-cli lens computes it: a
+        row for each layer and token. `options`, here and below, are those of the program, with _
+        for -: target=" are: is", layer="10-20"; `edits` are those of run, without functions."""
+        return self._table("lens", text, "csv", options)
+
+    def attribute(self, text, **options) -> Table:
+        """The parts of a logit or a logit difference, as attn-cli attribute finds them: a row for
+        each part. answer=" Mary: John", position="@gave", by="source"."""
+        return self._table("attribute", text, "tidy", options)
+
+    def patch(self, clean: str, corrupt: str, **options) -> Table:
+        """Activation patching, as attn-cli patch: a row for each patch. answer=" are: is"."""
+        return self._table("patch", None, "tidy", dict(options, clean=clean, corrupt=corrupt))
+
+    def heads(self, text=None, **options) -> Table:
+        """The scores of every head, as attn-cli heads: on random tokens, or on texts."""
+        return self._table("heads", text, "csv", options)
+
+    def compare(self, text, other=None, **options) -> Table:
+        """What attn-cli compare finds between this model and another (`other`, a name), or between
+        two settings: attention="linear"."""
+        options["model"] = [self.name, other] if other else self.name
+        return self._table("compare", text, "csv", options)
+
+    def steer(self, positive, negative, site: str = "resid_post", layers=None, query="-1") -> dict:
+        """The mean difference of a tensor between two lists of texts, as attn-cli steer finds it:
+        an array for each layer, by name. edits={"h.15.resid_post +": 4 * found["h.15.resid_post"]}
+        adds one."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "v.safetensors")
+            options = dict(site=site, layer=layers, query=query, output=path)
+            for name, texts in (("positive", positive), ("negative", negative)):
+                options[name] = os.path.join(folder, name + ".jsonl")
+                with open(options[name], "w", encoding="utf-8") as file:
+                    file.writelines(json.dumps({"text": text}) + "\n" for text in texts)
+            self._program("steer", options, folder)
+            with open(path, "rb") as file:
+                header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+                data = file.read()
+        return {name: numpy.frombuffer(data[slice(*entry["data_offsets"])], "<f4")
+                for name, entry in header.items() if name != "__metadata__"}
+
+    @contextlib.contextmanager
+    def _edited(self, edits, ids, **fields):
+        """The edits of a text in the program's words; a function gets the tensor of a run with the
+        edits before it, by layer, and returns the new one."""
+        if not isinstance(edits, dict):
+            yield edits
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            done = {}
+            for name, value in sorted(edits.items(), key=lambda edit: _layer_of(edit[0])):
+                if callable(value):
+                    run = self.run(ids, show=name.split(".")[-1], edits=_edit_words(done, folder),
+                                   layers=_layer_of(name) if name[1:2] == "." else None, **fields)
+                    value = value(run[name])
+                done[name] = value
+            yield _edit_words(done, folder)
 
     def cache(self) -> "Cache":
         """A Cache, for a text that is extended step by step."""
