@@ -457,6 +457,11 @@ static int look_once(struct page_run *page_run, const struct state *own, const s
                                  .lesson = own->lesson,
                                  .roles = &head_roles,
                                  .run = name};
+    facts->opens = pair->sentence.count - 1;
+    facts->opens -= facts->opens >= pair->sentence.added_after ? pair->sentence.added_after : 0;
+    for (size_t i = 0; i < pair->sentence.count; i++)
+        if (pair->sentence.ids[i] == viewer->mask)
+            facts->opens = i;
     source.viewer = viewer;
     if (viewer_look(viewer, &look, arena, err) || find_words(facts, source.options, arena, err) ||
         find_scores(facts, &source, &pair->sentence, arena, err) ||

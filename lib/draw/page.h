@@ -87,6 +87,7 @@ struct page_roles {
 struct page_facts {
     const struct config *config;               /* of the model, with the attention options in use */
     const struct tokenized *sentence, *source; /* tokens, even if axes count words */
+    size_t opens; /* query: the last mask, else the last token that is not added */
 
     const struct report *explained; /* exact tensors of the heads that the page explains */
     size_t explained_bytes;         /* estimated size of these tensors for all heads */

@@ -446,6 +446,8 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     }
     const size_t tokens[] = {facts->sentence->count, facts->source ? facts->source->count : 0};
     json_put_integers(json, "\ntokens", tokens, 2);
+    json_put_integer(json, "\nopens", (long long)facts->opens);
+    json_put_integer(json, "added_after", (long long)facts->sentence->added_after);
     put_sites(json, facts->config);
     if (facts->scores)
         put_scores(json, facts->scores, facts->config->n_head);

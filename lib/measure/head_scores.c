@@ -111,8 +111,26 @@ static double separator(const struct attention_row *row)
 {
     double sum = 0;
     for (size_t key = 0; key < row->keys; key++)
-        sum += row->ids[key] == row->sep ? (double)row->weights[key] : 0;
+        sum += row->ids[key] == row->sep ? weight_on(row, key) : 0;
     return row->sep < 0 ? (double)NAN : sum;
+}
+
+/* Weight on all other copies of the token; NaN: none. */
+static double same_token(const struct attention_row *row)
+{
+    double sum = 0;
+    bool found = false;
+    for (size_t key = 0; key < row->keys; key++)
+        if (key != row->query && row->ids[key] == row->ids[row->query]) {
+            sum += (double)row->weights[key];
+            found = true;
+        }
+    return found ? sum : (double)NAN;
+}
+
+static double broad(const struct attention_row *row)
+{
+    return entropy(row) / log_double((double)row->keys);
 }
 
 /* The largest weight on a token of the source, without the one that ends it. */
@@ -155,14 +173,18 @@ static double needle_top(const struct attention_row *row)
 const struct score_row score_rows[] = {
     {"previous-token", "weight on the previous token", "previous", "prev", NULL, OF_TEXTS,
      at_offset, .usual = true, .offset = -1},
-    {"first-token", "weight on the first token", "first", "first", NULL, OF_TEXTS, first_token,
-     .usual = true},
+    {"first-token", "weight on the first token, such as [CLS]", "first", "first", NULL, OF_TEXTS,
+     first_token, .usual = true},
     {"self", "weight on the token itself", "self", "self", NULL, OF_TEXTS, at_offset,
      .usual = true},
     {"duplicate-token", "weight on earlier copies of the token", "duplicate", "dup.", NULL,
      OF_REPEATS, at_copies, .usual = true},
     {"induction", "weight on the token after an earlier copy", "induction", "ind.", NULL,
      OF_REPEATS, at_copies, .usual = true, .offset = 1},
+    {"next-token", "weight on the next token, in models that attend to it", "next", "next", NULL,
+     OF_TEXTS, at_offset, .is_named = true, .offset = 1},
+    {"separator", "weight on the token that ends texts, such as [SEP]", "separator", "sep.", NULL,
+     OF_TEXTS, separator, .is_named = true},
     {"entropy", "entropy of the weights, in nats", "entropy", "entr.", NULL, OF_TEXTS, entropy,
      "nats", .usual = true},
     {"distance", "mean distance from query to key, in tokens", "distance", "dist.", NULL, OF_TEXTS,
@@ -171,10 +193,10 @@ const struct score_row score_rows[] = {
      "sink", NULL, OF_TEXTS, sink},
     {"offset", "weight on the token at an offset from the query: offset:-2 is two tokens back",
      "offset", "off.", NULL, OF_TEXTS, at_offset, .takes_offset = true},
-    {"next-token", "weight on the next token, in models that attend to it", "next", "next", NULL,
-     OF_TEXTS, at_offset, .is_named = true, .offset = 1},
-    {"separator", "weight on the token that ends texts, such as [SEP]", "separator", "sep.", NULL,
-     OF_TEXTS, separator, .is_named = true},
+    {"same-token", "weight on other copies of the token, earlier and later ones", "same", "same",
+     NULL, OF_TEXTS, same_token, .is_named = true},
+    {"broad", "entropy of the weights, as a share of that of uniform attention", "broad", "broad",
+     NULL, OF_TEXTS, broad, .is_named = true},
     {"copying", "fraction of words whose own logit is raised most by W_E·W_V·W_O·W_U", "copying",
      "copy", "copying", OF_WORDS},
     {"successor",
@@ -197,6 +219,8 @@ static const struct page_role roles[ROLES] = {
     {"self", "own token", "own token"},
     {"duplicate-token", "duplicate token", "duplicate"},
     {"induction", "induction", "induction"},
+    {"next-token", "next token", "next"},
+    {"separator", "separator", "separator"},
 };
 const struct page_roles head_roles = {0.5, 2, roles, ROLES};
 

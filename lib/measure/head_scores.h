@@ -39,7 +39,7 @@ struct score_row {
 };
 
 /* The first rows are the roles: a head has one of them, on the texts or on repeated tokens. */
-enum { ROLES = 5 };
+enum { ROLES = 7 };
 
 extern const struct page_roles head_roles;
 extern const struct score_row score_rows[];

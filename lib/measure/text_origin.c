@@ -18,8 +18,13 @@ int model_check(const struct model *model, unsigned needs, struct err *err)
 {
     const struct config *c = &model->config;
     if (needs & NEEDS_LOGITS && !site_exists(c, SITE_LOGITS))
-        return err_unsupported(err, "'%s': expected a model with logits, found one of type \"%s\"",
-                               model->name, config_kind_name(c));
+        return err_unsupported(
+            err, "'%s': expected a model with logits, found one of type \"%s\"%s", model->name,
+            config_kind_name(c),
+            c->end >= END_DISCRIMINATOR
+                ? " without a masked-language head: use a checkpoint with one, or "
+                  "'attn-cli run'"
+                : "");
     if (needs & NEEDS_ONE_TEXT && c->cross)
         return err_unsupported(
             err, "'%s': expected a model of one text, found one that attends to a second text",

@@ -99,7 +99,10 @@ int cache_init(struct cache *cache, const struct config *config, struct err *err
         return err_usage(err, "--attention sqrt: its window depends on the length of the text, "
                               "which changes while generating: use 'attn-cli run'");
     if (!config->causal)
-        return err_unsupported(err, "generating: expected field 'causal' to be true, found false");
+        return err_unsupported(err,
+                               "generating: expected a causal model, found one that attends to "
+                               "later tokens: 'attn-cli score \"… [MASK] …\" --top 5' fills "
+                               "in a word");
     return 0;
 }
 

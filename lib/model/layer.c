@@ -328,7 +328,14 @@ static void write_window(struct buf *out, const struct config *c)
 {
     if (!(config_flags(c) & LAYER_WINDOW) || !c->window)
         return;
-    buf_format(out, "%zu keys", c->window);
+    size_t ahead = 0;
+    for (size_t i = 0; i < c->n_layer; i++) {
+        struct sublayer list[SUBLAYERS_MAX];
+        layer_read(list, c, PART_SENTENCE, i);
+        if (config_layer_flags(c, i) & LAYER_WINDOW)
+            ahead = list->score.ahead < SIZE_MAX ? list->score.ahead : 0;
+    }
+    buf_format(out, ahead ? "%zu keys and %zu later ones" : "%zu keys", c->window, ahead);
     write_layers(out, c, LAYER_WINDOW);
 }
 
@@ -351,9 +358,11 @@ static void write_embedding(struct buf *out, const struct config *c)
     float scale = c->embedding_scale;
     if (c->n_word)
         buf_format(out, "%zu channels, projected", c->n_word);
+    if (c->n_segments)
+        buf_format(out, "%s%zu segments", c->n_word ? ", " : "", c->n_segments);
     if (scale == 1)
         return;
-    buf_format(out, "times %g", (double)scale);
+    buf_format(out, "%stimes %g", c->n_word || c->n_segments ? ", " : "", (double)scale);
     if (scale == sqrtf((float)c->n_embd) && c->norm_offset) /* Gemma */
         buf_format(out, ", √%zu (Hugging Face rounds it in bf16: %g)", c->n_embd,
                    (double)bf16_value(bf16_round(scale)));
@@ -403,12 +412,23 @@ static void write_layer(struct buf *out, const struct config *c)
         buf_format(out, input ? "%s(%s(x))" : "%s(x)", functions[which], input);
         buf_format(out, "%s%s", s->norm_out ? ")" : "", s->norm_after ? ")" : "");
     }
+    if (c->n_group)
+        buf_format(out, "; parameters for %zu layers, which the others share",
+                   config_own_layers(c, c->n_layer));
 }
 
 static void write_logits(struct buf *out, const struct config *c)
 {
+    const struct unembed_rule end = stack_read(c, PART_SENTENCE).unembed;
     if (c->kind == MODEL_ATTENTION)
         return;
+    if (end.dense)
+        buf_format(out, "a dense layer%s with %s%s", end.first_only ? " of the first token" : "",
+                   activation_name(end.activation), end.dense_norm ? " and a norm, then " : "");
+    if (end.at_result != SITE_LOGITS) {
+        buf_text(out, end.at_result ? ", then one logit of each token" : end.dense ? "" : "none");
+        return;
+    }
     buf_text(out, config_ties(c) ? "tied to the token embedding" : "from a separate matrix");
     buf_text(out, c->biases & BIAS_LOGITS ? ", with a bias" : "");
     if (c->logit_divisor > 0)

@@ -69,6 +69,8 @@ const CLAUSES = {
     'duplicate-token': 'attend to the same word before',
     self: 'attend to their own token',
     'first-token': 'attend to the first token',
+    'next-token': 'attend to the next token',
+    separator: 'attend to the token that ends texts',
 };
 
 function headName(one) {

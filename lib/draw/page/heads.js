@@ -24,11 +24,16 @@ function targetsOf(tensor) {
             const found = query ? keys(query) : [];
             return found.length ? found : null;
         });
+    const { added_after: added } = tensor.sentence;
+    const ahead = words.length > 1 && !Number.isNaN(tensor.at(0, 0, 1));
+    const ends = words.flatMap((word, at) => (added && word === words.at(-1) ? [at] : []));
     tensor.sentence.targets = {
         'previous-token': each((query) => [query - 1]),
         'first-token': each(() => [0]),
         self: each((query) => [query]),
         'duplicate-token': each((query) => before[query]),
+        'next-token': each((at) => (ahead && at + 1 < words.length ? [at + 1] : [])),
+        separator: each(() => ends),
         induction: each((query) => before[query].map((at) => at + 1).filter((at) => at <= query)),
     };
     return tensor.sentence.targets;
@@ -47,7 +52,9 @@ function profileOf(tensor, index) {
         return count || 1;
     };
     const counts = Array.from({ length: tensor.rowCount }, (_, row) => visible(row));
-    const profile = ROLES.map((role) => {
+    const isPossible = ({ score }) =>
+        !/next|separator/.test(score) || targets[score].some(Boolean);
+    const profile = ROLES.filter(isPossible).map((role) => {
         let [sum, even, count] = [0, 0, 0];
         targets[role.score].forEach((keys, query) => {
             if (!keys) return;

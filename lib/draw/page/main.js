@@ -11,7 +11,7 @@ const state = {
     kind: '',
     layer: 0,
     head: 0,
-    row: null, // the selected query; null: the last
+    row: null, // the selected query; null: the one that the page opens on
     kept: null, // the selected cell; null: the largest weight of the query
     why: false,
     mode: 'auto', // now, pinned, change; auto: the change, if there is one
@@ -93,8 +93,11 @@ function runWord(tensor) {
 // --- the selected token and cell ---------------------------------------------------------------
 
 function selectedRow() {
-    const last = shownTensor().rowCount - 1;
-    return state.kept ? state.kept.row : clamp(state.row ?? last, 0, last);
+    const { rowCount, row_labels: rows } = shownTensor();
+    const last = rowCount - 1;
+    const { opens, tokens } = current();
+    const first = rows === 'sentence' && tokens?.[0] === rowCount ? opens : last;
+    return state.kept ? state.kept.row : clamp(state.row ?? first ?? last, 0, last);
 }
 
 // The hovered or kept cell, or the largest number of the hovered or selected row.
