@@ -304,7 +304,7 @@ static void put_head(struct json_writer *json, const struct report *report,
     json_put_open(json, NULL, '{');
     if (place->item)
         json_put_raw(json, NULL, place->item);
-    json_put_text(json, "format", RESULT_FORMAT);
+    json_put_text(json, "format", place->stacked ? JSON_FORMAT("row") : RESULT_FORMAT);
     json_report_origin(json, report, place->provenance);
     if (has_facts)
         put_row(json, "\n facts", facts, 0);
