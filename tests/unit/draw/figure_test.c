@@ -233,9 +233,10 @@ TEST(hidden_tokens_and_ranges_have_notes)
     draw(&report, &style);
     ck_assert_uint_eq(canvas_witness_texts("each row has its own range"), 4);
     struct arena arena = {0};
+    struct err err = {0};
     struct derivation how = {.hide_first = true};
     report = fixture_plain;
-    ck_assert_int_eq(derive(&report, &how, NULL, &arena, NULL), 0);
+    ck_assert_int_eq(derive(&report, &how, NULL, &arena, &err), 0);
     draw(&report, &style_default);
     ck_assert_uint_eq(canvas_witness_texts("the first token is hidden"), 1);
     arena_release(&arena);
