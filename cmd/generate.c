@@ -14,7 +14,8 @@
 
 static const struct option_row own_options[] = {
     INTEGER("tokens", 'n', "N", IN(generate.tokens), 1, 1000000,
-            "generate at most N tokens (default: 32)", .heading = "Generation", .preset = 32),
+            "generate at most N tokens (default: the model's with --source, or 32)",
+            .heading = "Generation"),
     REAL("temperature", 0, "T", IN(generate.temperature), 0, 1000,
          "sample at temperature T (default: 0, the most likely token)"),
     INTEGER("top-k", 0, "K", IN(generate.top_k), 0, 100000000,
@@ -22,7 +23,7 @@ static const struct option_row own_options[] = {
     REAL("top-p", 0, "P", IN(generate.top_p), 0, 1,
          "sample from the most likely tokens with total probability P (default: 1)", .preset = 1),
     INTEGER("beams", 0, "N", IN(generate.beams), 1, 100,
-            "beam search with N beams (default: 1, no search)"),
+            "beam search with N beams (default: the model's with --source, or 1: no search)"),
     INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX,
             "seed of sampling (default: 0); results are the same on every machine",
             .flags = OPTION_NOT_BATCH),
@@ -157,11 +158,13 @@ static int open(void *state, struct driver *driver, struct err *err)
         }};
     if (options->select.show)
         own->generation.selection = &own->request.selection;
-    own->beams = options->generate.beams > 1 ? (size_t)options->generate.beams : 0;
-    return err_if(
-        check_output(driver, options, err) || check_options(options, err) ||
+    if (check_output(driver, options, err) || check_options(options, err) ||
         choose_selection(&own->request, driver, err) ||
-        continuation_prepare(&session->viewer, &own->generation, driver->items.count, err));
+        continuation_prepare(&session->viewer, &own->generation, driver->items.count, err))
+        return -1;
+    own->beams =
+        continuation_beams(&session->viewer, &own->generation, (size_t)options->generate.beams);
+    return 0;
 }
 
 /* Check --source, if it is given or the model has an encoder. */

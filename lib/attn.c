@@ -728,7 +728,7 @@ static int generate(struct settings *settings, struct attn_model *model, const s
                     struct err *err)
 {
     const struct generation_config how = {
-        .tokens = asked->tokens ? asked->tokens : 32,
+        .tokens = asked->tokens,
         .sampling = {asked->temperature, asked->top_k, asked->top_p > 0 ? asked->top_p : 1,
                      asked->seed},
         .past_end = asked->past_end != 0,
@@ -745,7 +745,8 @@ static int generate(struct settings *settings, struct attn_model *model, const s
     if (failed)
         return -1;
     count_run(model, ids, 1);
-    failed = asked->beams > 1 && continuation_search(&text, asked->beams, err);
+    size_t beams = continuation_beams(viewer, &how, asked->beams);
+    failed = beams && continuation_search(&text, beams, err);
     while (!failed && more)
         failed = continuation_next(&text, &more, err) || mapping_list_check(&model->object, err) ||
                  (more && pass_token(&text, asked, &more));

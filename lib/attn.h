@@ -175,11 +175,11 @@ struct attn_generation {
     /* Gets each new token and its bytes, including a blank before it. Not 0: end the text. */
     int (*sink)(void *context, uint32_t id, const char *bytes, size_t size, float logprob);
     void *context;
-    size_t tokens;      /* at most; 0: 32 */
+    size_t tokens;      /* at most; 0: as a model with an encoder says, else 32 */
     double temperature; /* of sampling; 0: the most likely token */
     size_t top_k;       /* 0: all */
     double top_p;       /* 0: all */
-    size_t beams;       /* beam search; 0 and 1: none */
+    size_t beams;       /* beam search; 0: as such a model says, else 1: none */
     uint64_t seed;
     int past_end; /* not 0: continue after the model's end-of-text token */
     int logprobs; /* not 0: compute log-probabilities, else they are NaN */

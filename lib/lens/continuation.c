@@ -54,11 +54,72 @@ static int keep_logits(void *context, const struct announcement *seen, struct er
     return logits ? 0 : -1;
 }
 
+/* The new tokens after a prompt: as many as asked for, or as the model says. */
+static size_t tokens_after(const struct viewer *viewer, const struct generation_config *generation,
+                           size_t prompt)
+{
+    enum { USUAL = 32 };
+    const struct generation_rules *rules = &viewer->model.config.generation;
+    return generation->tokens           ? generation->tokens
+           : rules->max_new             ? rules->max_new
+           : rules->max_length > prompt ? rules->max_length - prompt
+                                        : USUAL;
+}
+
 size_t continuation_room(const struct viewer *viewer, const struct generation_config *generation,
                          size_t prompt)
 {
     size_t positions = viewer->model.config.n_positions;
-    return num_min(prompt + generation->tokens, positions ? positions : SIZE_MAX);
+    size_t tokens = tokens_after(viewer, generation, prompt);
+    return num_min(prompt + tokens, positions ? positions : SIZE_MAX);
+}
+
+size_t continuation_beams(const struct viewer *viewer, const struct generation_config *generation,
+                          size_t asked)
+{
+    if (!asked && generation->sampling.temperature <= 0)
+        asked = viewer->model.config.generation.beams;
+    return asked > 1 ? asked : 0;
+}
+
+/* --- rules of choice -------------------------------------------------------------------------- */
+
+enum { FORBIDDEN = -1000000000 }; /* the score of a token that cannot be chosen */
+
+/* Whether the last tokens of `ids` [count], with `id` after them, occur before. */
+static bool repeats(const uint32_t *ids, size_t count, size_t size, uint32_t id)
+{
+    const uint32_t *last = ids + count + 1 - size;
+    for (size_t first = 0; first + size <= count; first++)
+        if (ids[first + size - 1] == id && memcmp(ids + first, last, (size - 1) * sizeof *ids) == 0)
+            return true;
+    return false;
+}
+
+/* Give each word a score in place of its logit (or log-probability) after `ids` [count], by the
+ * model's rules: a forced token has 0, others that cannot follow FORBIDDEN. */
+static void apply_rules(float *scores, const struct continuation *text, const uint32_t *ids,
+                        size_t count)
+{
+    const struct config *c = config_of(text);
+    const struct generation_rules *rules = &c->generation;
+    long long forced = count == 1 ? rules->first : -1;
+    bool early = count < rules->min_length || count < text->prompt_count + rules->min_new;
+    if (!c->n_encoder_layer)
+        return;
+    if (count + 1 == text->room && rules->last >= 0)
+        forced = rules->last;
+    for (size_t id = 0; id < c->vocab_size; id++) {
+        bool hidden = early && config_ends(c, (long long)id);
+        for (size_t i = 0; i < rules->banned_count; i++)
+            hidden |= rules->banned[i] == (long long)id;
+        if (rules->no_repeat && count + 1 >= rules->no_repeat)
+            hidden = hidden || repeats(ids, count, rules->no_repeat, (uint32_t)id);
+        if (forced >= 0)
+            scores[id] = forced == (long long)id ? 0 : FORBIDDEN;
+        else if (hidden)
+            scores[id] = FORBIDDEN;
+    }
 }
 
 /* Allocate the tokens, and begin with the text or the ids of the prompt. */
@@ -113,11 +174,11 @@ int continuation_prepare(struct viewer *viewer, const struct generation_config *
                                "'%s': a model of type \"%s\" has no logits to choose a next "
                                "token by",
                                model->name, config_kind_name(&model->config));
-    if (!generation->past_end && config_read_ends(&model->config, &model->folder, err))
+    if ((!generation->past_end || model->config.n_encoder_layer) &&
+        config_read_generation(&model->config, &model->folder, err))
         return -1;
-    viewer_expect_steps(viewer, can_screen(viewer, generation, generation->tokens)
-                                    ? 0
-                                    : texts * generation->tokens);
+    size_t steps = tokens_after(viewer, generation, 1);
+    viewer_expect_steps(viewer, can_screen(viewer, generation, steps) ? 0 : texts * steps);
     return 0;
 }
 
@@ -128,6 +189,7 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
     const struct tokenized *prompt = &pair->sentence;
     *text =
         (struct continuation){.viewer = viewer, .generation = *generation, .source = &pair->source};
+    text->generation.tokens = tokens_after(viewer, generation, prompt->count);
     if (cache_init(&text->cache, config_of(text), err) ||
         batch_check_length(config_of(text), prompt->count, err) || begin_text(text, prompt, err) ||
         sampler_init(&text->sampler, &generation->sampling, config_of(text)->vocab_size,
@@ -137,7 +199,8 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
     }
     if (config_of(text)->n_encoder_layer)
         cache_init_source(&text->source_cache, config_of(text));
-    text->screens = can_screen(viewer, generation, text->room - text->prompt_count);
+    text->screens = !config_of(text)->n_encoder_layer &&
+                    can_screen(viewer, generation, text->room - text->prompt_count);
     return 0;
 }
 
@@ -151,7 +214,7 @@ void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
     size_t cache = cache_bytes(config, viewer->model.weights.precision, tokens);
     viewer_add_memory(memory, viewer, &logits, pair, LOOK_RUN);
     memory->held += (double)cache * (beams ? 2 * (double)beams : 1);
-    if (can_screen(viewer, generation, generation->tokens))
+    if (can_screen(viewer, generation, tokens - pair->sentence.count))
         memory->held += (double)config->vocab_size * (double)config->n_embd;
 }
 
@@ -180,6 +243,20 @@ static struct choice make_choice(const struct continuation *text)
     return choice;
 }
 
+/* The logits of a choice, or what the model's rules make of them; NULL with `err`. */
+static const float *scores_of(struct continuation *text, struct err *err)
+{
+    size_t words = config_of(text)->vocab_size;
+    if (!config_of(text)->n_encoder_layer)
+        return text->logits;
+    float *scores = arena_room(&text->step, words, sizeof *scores, err);
+    if (scores) {
+        memcpy(scores, text->logits, words * sizeof *scores);
+        apply_rules(scores, text, text->ids, text->count);
+    }
+    return scores;
+}
+
 int continuation_next(struct continuation *text, bool *more, struct err *err)
 {
     struct likeliest choice = {0};
@@ -198,9 +275,12 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
         if (run_texts(text, &unread, 1, tap, err))
             return -1;
     }
+    const float *scores = text->forced || choice.known ? NULL : scores_of(text, err);
+    if (!text->forced && !choice.known && !scores)
+        return -1;
     text->chosen = text->forced   ? text->forced[text->count - text->prompt_count]
                    : choice.known ? choice.id
-                                  : sampler_next(&text->sampler, text->logits);
+                                  : sampler_next(&text->sampler, scores);
     if (text->choices)
         text->choices[text->count - text->prompt_count] = make_choice(text);
     if (!text->generation.past_end && config_ends(config_of(text), text->chosen)) {
@@ -349,19 +429,26 @@ int continuation_tables(struct report *report, const struct continuation *text, 
         return -1;
     facts_integer(facts, "prompt_tokens", (long long)text->prompt_count);
     facts_text(facts, "end_of", ends[text->end]);
+    if (text->forced)
+        facts_float(facts, "score", text->score);
     report->frames = frames;
     report->frame_count = choices ? 2 : 1;
     report->facts = &facts->frame;
     return 0;
 }
 
-/* --- beam search ------------------------------------------------------------------------------ */
+/* --- beam search ---------------------------------------------------------------------------------
+ *
+ * As in transformers: of each step the most likely candidates are looked at; those that end the
+ * text, and are among the first `width`, may replace a finished text with a lower score.
+ */
 
 /* A text, including its prompt. */
 struct beam {
     struct cache cache;
     uint32_t *ids; /* [room] */
-    double total;  /* log-probability of the new tokens */
+    double total;  /* log-probability of the new tokens; of a finished text, its score */
+    size_t count;  /* of a finished text: tokens; 0: there is none */
 };
 
 struct candidate {
@@ -373,16 +460,15 @@ struct candidate {
 struct search {
     struct continuation *text;
     size_t width;
-    struct beam *beams; /* [2, width] */
+    struct beam *beams; /* [3, width] */
     struct beam *live;  /* [width] current beams; the first `live_count` have a text */
-    struct beam *grown; /* [width] `live` after a step; each is a half of `beams` */
+    struct beam *grown; /* [width] `live` after a step; each is a third of `beams` */
+    struct beam *ended; /* [width] finished texts, the best first */
     size_t live_count;
     struct text *texts;           /* [width] */
     struct candidate *candidates; /* [width, most] */
     size_t most;                  /* per beam */
     size_t count;                 /* tokens per beam, including the prompt */
-    size_t ended;                 /* number of ended texts */
-    double best;                  /* mean log-probability of `text->forced`, the best text */
     struct arena arena;           /* memory of the search */
 };
 
@@ -392,8 +478,9 @@ static int open_search(struct search *search, struct err *err)
     const struct config *config = config_of(text);
     struct arena *arena = &search->arena;
     size_t width = search->width;
-    search->most = config->vocab_size < 2 * width ? config->vocab_size : 2 * width;
-    search->beams = arena_alloc(arena, 2 * width, sizeof *search->beams, err);
+    size_t ends = text->generation.past_end ? 0 : 1 + config->more_end_count;
+    search->most = num_min(config->vocab_size, num_max(2, 1 + ends) * width);
+    search->beams = arena_alloc(arena, 3 * width, sizeof *search->beams, err);
     search->texts = arena_alloc(arena, width, sizeof *search->texts, err);
     search->candidates = arena_alloc(arena, width * search->most, sizeof *search->candidates, err);
     text->forced = arena_alloc(&text->arena, text->room, sizeof *text->forced, err);
@@ -401,7 +488,8 @@ static int open_search(struct search *search, struct err *err)
         return -1;
     search->live = search->beams;
     search->grown = search->beams + width;
-    for (size_t i = 0; i < 2 * width; i++) {
+    search->ended = search->beams + 2 * width;
+    for (size_t i = 0; i < 3 * width; i++) {
         struct beam *beam = &search->beams[i];
         beam->ids = arena_alloc(arena, text->room, sizeof *beam->ids, err);
         if (!beam->ids || cache_init(&beam->cache, config, err))
@@ -410,7 +498,6 @@ static int open_search(struct search *search, struct err *err)
     memcpy(search->live->ids, text->ids, text->count * sizeof *text->ids);
     search->live_count = 1;
     search->count = text->count;
-    search->best = -HUGE_VAL;
     return 0;
 }
 
@@ -418,18 +505,25 @@ static int open_search(struct search *search, struct err *err)
 static int take_logits(void *context, const struct announcement *seen, struct err *err)
 {
     struct search *search = context;
+    struct continuation *text = search->text;
     struct candidate *candidates = search->candidates + seen->text * search->most;
-    double total = search->live[seen->text].total;
-    size_t count = config_of(search->text)->vocab_size;
-    const float *logits = seen->values.data; /* single row */
-    struct likely *best = arena_room(&search->text->step, search->most, sizeof *best, err);
-    if (!best)
+    const struct beam *beam = &search->live[seen->text];
+    size_t count = config_of(text)->vocab_size;
+    float *scores = arena_room(&text->step, count, sizeof *scores, err);
+    struct likely *best = arena_room(&text->step, search->most, sizeof *best, err);
+    if (!best || !scores)
         return -1;
-    double log_sum = logsumexp(logits, count);
-    topk(best, search->most, logits, count, 0);
+    tensor_copy(scores, &seen->values); /* single row */
+    double log_sum = logsumexp(scores, count);
+    for (size_t i = 0; i < count && config_of(text)->n_encoder_layer; i++)
+        scores[i] = (float)((double)scores[i] - log_sum);
+    apply_rules(scores, text, beam->ids, search->count);
+    if (config_of(text)->n_encoder_layer)
+        log_sum = config_of(text)->generation.renormalised ? logsumexp(scores, count) : 0;
+    topk(best, search->most, scores, count, 0);
     for (size_t i = 0; i < search->most; i++)
-        candidates[i] =
-            (struct candidate){seen->text, best[i].id, total + (double)best[i].logprob - log_sum};
+        candidates[i] = (struct candidate){seen->text, best[i].id,
+                                           beam->total + (double)best[i].logprob - log_sum};
     return 0;
 }
 
@@ -445,19 +539,34 @@ static int compare(const void *a, const void *b)
     return one->id < other->id ? -1 : one->id > other->id;
 }
 
-/* Keep a text that ends with the token `end` or, if NULL, stops here, if it is the best so far. */
-static void keep_best(struct search *search, const struct beam *beam, const uint32_t *end,
-                      double total)
+static double penalty_of(const struct search *search)
 {
-    struct continuation *text = search->text;
-    size_t added = search->count - text->prompt_count;
-    double mean = total / (double)(added + (end != NULL));
-    if (mean <= search->best)
+    const struct config *c = config_of(search->text);
+    return c->n_encoder_layer ? c->generation.length_penalty : 1;
+}
+
+/* total / tokens^penalty, for the tokens that are new in a text of `count` */
+static double score_of(const struct search *search, double total, size_t count)
+{
+    double penalty = penalty_of(search), tokens = (double)(count - search->text->prompt_count);
+    return total / (penalty == 1 ? tokens : pow(tokens, penalty));
+}
+
+/* Put a text that ends with a candidate among the finished ones, if it is better than the last. */
+static void keep_ended(struct search *search, const struct candidate *candidate)
+{
+    struct beam *ended = search->ended, last = ended[search->width - 1];
+    size_t at = search->width - 1;
+    double score = score_of(search, candidate->total, search->count + 1);
+    if (last.count && last.total >= score)
         return;
-    search->best = mean;
-    memcpy(text->forced, beam->ids + text->prompt_count, added * sizeof *text->forced);
-    if (end)
-        text->forced[added] = *end;
+    for (; at > 0 && (!ended[at - 1].count || ended[at - 1].total < score); at--)
+        ended[at] = ended[at - 1];
+    ended[at] = last;
+    ended[at].total = score;
+    ended[at].count = search->count + 1;
+    memcpy(last.ids, search->live[candidate->beam].ids, search->count * sizeof *last.ids);
+    last.ids[search->count] = candidate->id;
 }
 
 /* Replace the beams by the chosen candidates: copies of beams with one more token. */
@@ -481,10 +590,25 @@ static int grow(struct search *search, const struct candidate *chosen, size_t co
     return 0;
 }
 
+/* Whether the beams can still lead to a better text than those that are finished. */
+static bool may_improve(const struct search *search)
+{
+    const struct continuation *text = search->text;
+    const struct generation_rules *rules = &config_of(text)->generation;
+    const struct beam *last = &search->ended[search->width - 1];
+    bool never = rules->early == EARLY_NEVER && penalty_of(search) > 0;
+    if (!search->live_count || search->count == text->room)
+        return false;
+    if (!last->count)
+        return true;
+    return rules->early != EARLY_YES &&
+           score_of(search, search->live->total, never ? text->room : search->count) > last->total;
+}
+
 /* Choose the most likely candidates of a step. */
 static int choose(struct search *search, struct err *err)
 {
-    struct continuation *text = search->text;
+    const struct continuation *text = search->text;
     const struct config *config = config_of(text);
     struct candidate *candidates = search->candidates;
     size_t all = search->live_count * search->most;
@@ -492,12 +616,13 @@ static int choose(struct search *search, struct err *err)
     qsort(candidates, all, sizeof *candidates, compare);
     for (size_t i = 0; i < all && count < search->width; i++) {
         const struct candidate candidate = candidates[i];
-        if (text->generation.past_end || !config_ends(config, candidate.id)) {
+        bool ends = !text->generation.past_end && config_ends(config, candidate.id);
+        if (candidate.total <= FORBIDDEN)
+            break;
+        if ((ends || search->count + 1 == text->room) && i < search->width)
+            keep_ended(search, &candidate);
+        if (!ends)
             candidates[count++] = candidate;
-        } else if (i < search->width) {
-            keep_best(search, &search->live[candidate.beam], &candidate.id, candidate.total);
-            search->ended++;
-        }
     }
     return grow(search, candidates, count, err);
 }
@@ -507,15 +632,20 @@ int continuation_search(struct continuation *text, size_t beams, struct err *err
     struct search search = {.text = text, .width = beams};
     const struct tap tap = {.sink = take_logits, .context = &search};
     int failed = open_search(&search, err);
-    while (!failed && search.live_count && search.count < text->room && search.ended < beams) {
+    bool more = search.count < text->room;
+    while (!failed && more) {
         for (size_t i = 0; i < search.live_count; i++)
             search.texts[i] =
                 unread_text(text, search.live[i].ids, search.count, &search.live[i].cache);
         failed = run_texts(text, search.texts, search.live_count, tap, err) || choose(&search, err);
+        more = !failed && may_improve(&search);
     }
-    for (size_t i = 0; !failed && search.ended < beams && i < search.live_count; i++)
-        keep_best(&search, &search.live[i], NULL, search.live[i].total);
-    for (size_t i = 0; search.beams && i < 2 * beams; i++)
+    if (!failed && search.ended->count) {
+        size_t added = search.ended->count - text->prompt_count;
+        memcpy(text->forced, search.ended->ids + text->prompt_count, added * sizeof *text->forced);
+        text->score = search.ended->total;
+    }
+    for (size_t i = 0; search.beams && i < 3 * beams; i++)
         if (search.beams[i].cache.config)
             cache_release(&search.beams[i].cache);
     arena_release(&search.arena);

@@ -28,7 +28,7 @@ struct text_pair;
 struct tokenizer;
 
 struct generation_config {
-    size_t tokens; /* limit */
+    size_t tokens; /* limit; 0: the model's, or 32 */
     struct sampling sampling;
     bool past_end;                     /* continue after the model's end-of-text token */
     bool logits;                       /* compute and keep the logits of each choice */
@@ -67,6 +67,7 @@ struct continuation {
     uint32_t chosen;        /* last choice, possibly the end-of-text token */
     struct choice *choices; /* of each step, including the end of the text; NULL: not kept */
     uint32_t *forced;       /* tokens found by a search; NULL: none */
+    double score;           /* of these: see generation_rules */
     struct sampler sampler;
     struct cache cache, source_cache;
     struct arena arena; /* memory of the text */
@@ -94,10 +95,14 @@ void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
                              const struct generation_config *generation,
                              const struct text_pair *pair, size_t beams);
 
+/* The beams of a search: as asked for (0: as the model says, unless it samples); 0: none. */
+size_t continuation_beams(const struct viewer *viewer, const struct generation_config *generation,
+                          size_t asked);
+
 /* Before the first choice, find the most likely continuation with `beams` beams; continuation_next
- * then gives its tokens. The search ends when `beams` texts have ended or all have the requested
- * number of tokens. The result has the highest mean log-probability of the new tokens, including
- * the end. */
+ * then gives its tokens. The result has the highest score: the mean log-probability of the new
+ * tokens, including the end, or as the rules of a model with an encoder say, which also say when
+ * the search ends. */
 int continuation_search(struct continuation *text, size_t beams, struct err *err);
 
 /* Choose and add a token. If the text has ended instead, `*more` is false and `end` says why. */

@@ -148,17 +148,20 @@ bool config_ties(const struct config *config)
     return config->tied || config->lacks_head;
 }
 
-static int parse_ends(void *context, const struct json *root, struct err *err)
+static int parse_generation(void *context, const struct json *root, struct err *err)
 {
     if (!json_is_object(root))
         return err_set(err, "expected a JSON object");
-    return family_read_ends(context, root, err);
+    return family_read_generation(context, root, err);
 }
 
-int config_read_ends(struct config *config, const struct folder *folder, struct err *err)
+int config_read_generation(struct config *config, const struct folder *folder, struct err *err)
 {
-    static const char name[] = "generation_config.json";
-    return folder_has(folder, name) ? json_read_file(folder, name, parse_ends, config, err) : 0;
+    static const char own[] = "generation_config.json";
+    const char *name = folder_has(folder, own)   ? own
+                       : config->n_encoder_layer ? "config.json"
+                                                 : NULL;
+    return name ? json_read_file(folder, name, parse_generation, config, err) : 0;
 }
 
 bool config_ends(const struct config *config, long long id)

@@ -109,6 +109,19 @@ struct mixture {
     bool router_bias;
 };
 
+/* How tokens are chosen after a source, as in transformers; lengths count all of the decoder. */
+struct generation_rules {
+    size_t max_length, max_new, min_length, min_new; /* 0: none */
+    size_t beams;                                    /* 0 and 1: no search */
+    double length_penalty; /* a text's score is its log-probability / (new tokens)^penalty */
+    enum { EARLY_NO, EARLY_YES, EARLY_NEVER } early; /* when a search ends */
+    size_t no_repeat;                                /* no tokens of this number occur twice; 0 */
+    long long first, last;                           /* forced tokens; -1: none */
+    long long banned[CONFIG_ENDS_MAX];
+    size_t banned_count;
+    bool renormalised; /* probabilities sum to 1 again after these rules */
+};
+
 /* Each field has a row in features.h. */
 struct config {
     enum model_kind kind;
@@ -177,6 +190,7 @@ struct config {
     long long bos_id, eos_id; /* -1: none */
     long long more_ends[CONFIG_ENDS_MAX - 1]; /* further end-of-text tokens */
     size_t more_end_count;
+    struct generation_rules generation; /* of a model with an encoder */
     enum model_end end;
     enum activation end_activation;   /* of the dense layer before the logits */
     double initializer_range;         /* standard deviation of initial weights */
@@ -265,9 +279,10 @@ size_t config_place(const struct config *config, const uint32_t *ids, size_t tok
 /* Whether the unembedding is the token embedding: `tied` or `lacks_head`. */
 bool config_ties(const struct config *config);
 
-/* Read the end-of-text tokens from the folder's generation_config.json, if it has one. Chat models
- * have the end of a message there. */
-int config_read_ends(struct config *config, const struct folder *folder, struct err *err);
+/* Read the end-of-text tokens from the folder's generation_config.json, if it has one (chat models
+ * have the end of a message there), and how a model with an encoder chooses tokens from it or, as
+ * older models have that there, from config.json. */
+int config_read_generation(struct config *config, const struct folder *folder, struct err *err);
 
 /* Whether this token ends a text. */
 bool config_ends(const struct config *config, long long id);

@@ -82,6 +82,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(residual_scale, NONE) FIELD(logit_divisor, NONE) ARRAY(layer_flags, NONE) \
     FIELD(extra_layers, NONE) \
     FIELD(bos_id, NONE) FIELD(eos_id, NONE) ARRAY(more_ends, NONE) FIELD(more_end_count, NONE) \
+    FIELD(generation, NONE) \
     FIELD(end, NONE) FIELD(end_activation, NONE) \
     FIELD(initializer_range, NONE) ARRAY(unread, NONE) FIELD(mechanism, NONE)
 

@@ -690,16 +690,19 @@ class Model(_Closing):
                      logprob_good=good, logprob_bad=bad, difference=good - bad,
                      correct=good > bad)
 
-    def generate(self, text="", tokens: int = 32, temperature: float = 0, top_k: int = 0,
-                 top_p: float = 1, beams: int = 1, seed: int = 0, ignore_eos: bool = False,
-                 logprobs: bool = False, source=None, edits: "str | dict | None" = None,
+    def generate(self, text="", tokens: "int | None" = None, temperature: float = 0,
+                 top_k: int = 0, top_p: float = 1, beams: "int | None" = None, seed: int = 0,
+                 ignore_eos: bool = False, logprobs: bool = False, source=None,
+                 edits: "str | dict | None" = None,
                  attention: "str | None" = None, then=None) -> "Table | Results":
         """Continue a text or ids, or a list of these, as attn-cli generate does: a table of the new
         tokens, and its `.text`. `then(text)` is called for each new token; if it returns True, the
-        text ends. Text N of a list uses the random numbers of the seed `seed` + N * 2**32."""
+        text ends. Text N of a list uses the random numbers of the seed `seed` + N * 2**32. Without
+        `tokens` and `beams` a model with an encoder chooses both, others 32 and 1."""
         texts = text if _several(text) else [text]
         sources = self._sources(texts, source)
-        tokens, beams = _whole("tokens", tokens - 1, 10**6) + 1, _whole("beams", beams, 101)
+        tokens = 0 if tokens is None else _whole("tokens", tokens - 1, 10**6) + 1
+        beams = _whole("beams", beams or 0, 101)
         tables = Results()
         for i, prompt in enumerate(texts):
             _numbers, ids = _ids([] if prompt == "" else self._numbers(prompt))

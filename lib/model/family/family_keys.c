@@ -419,6 +419,55 @@ int family_read_ends(struct config *c, const struct json *root, struct err *err)
     return 0;
 }
 
+/* Read "bad_words_ids": lists of one token each. */
+static void read_banned(struct reading *r, struct generation_rules *rules)
+{
+    const struct json *list = family_list(r, "bad_words_ids");
+    for (const struct json *item = list ? json_first(list) : NULL; item; item = json_next(item)) {
+        long long *id = &rules->banned[rules->banned_count];
+        if (rules->banned_count++ == CONFIG_ENDS_MAX || !json_is_array(item) ||
+            json_count(item) != 1 || !json_get_integer(json_first(item), 0, INT32_MAX, id))
+            err_unsupported(family_fail(r),
+                            "field 'bad_words_ids': expected at most %d lists of one id",
+                            CONFIG_ENDS_MAX);
+        if (r->failed)
+            return;
+    }
+}
+
+int family_read_generation(struct config *c, const struct json *root, struct err *err)
+{
+    struct reading reading = {.config = c, .root = root, .err = err}, *r = &reading;
+    struct generation_rules *rules = &c->generation;
+    const char *early = NULL;
+    if (family_read_ends(c, root, err))
+        return -1;
+    if (!c->n_encoder_layer)
+        return 0;
+    *rules = (struct generation_rules){.length_penalty = 1, .first = -1, .last = -1};
+    rules->max_length = family_size(r, "max_length", 0);
+    rules->max_new = family_size(r, "max_new_tokens", 0);
+    rules->min_length = (size_t)family_integer(r, "min_length", 0, DIMENSION_MAX, 0);
+    rules->min_new = (size_t)family_integer(r, "min_new_tokens", 0, DIMENSION_MAX, 0);
+    rules->beams = (size_t)family_integer(r, "num_beams", 1, 100, 1);
+    rules->length_penalty = family_number(r, "length_penalty", -1e3, 1e3, 1);
+    rules->no_repeat = (size_t)family_integer(r, "no_repeat_ngram_size", 0, DIMENSION_MAX, 0);
+    rules->first = family_integer(r, "forced_bos_token_id", 0, INT32_MAX, -1);
+    rules->last = family_integer(r, "forced_eos_token_id", 0, INT32_MAX, -1);
+    rules->renormalised = family_flag(r, "renormalize_logits", false);
+    if (json_get_text(json_member(root, "early_stopping"), &early))
+        rules->early = EARLY_NEVER;
+    else if (family_flag(r, "early_stopping", false))
+        rules->early = EARLY_YES;
+    read_banned(r, rules);
+    c->bos_id = family_integer(r, "decoder_start_token_id", 0, INT32_MAX, c->bos_id);
+    if (family_number(r, "repetition_penalty", 0, 1e3, 1) != 1 ||
+        family_integer(r, "encoder_no_repeat_ngram_size", 0, DIMENSION_MAX, 0))
+        err_unsupported(family_fail(r), "expected no repetition_penalty or "
+                                        "encoder_no_repeat_ngram_size, found one");
+    return err_if(r->failed);
+}
+
 /* The keys of decoders, in all their names. */
 static void read_decoder(struct reading *r)
 {
