@@ -400,6 +400,8 @@ static int find_all(struct items *items, enum items_many many, struct err *err)
         return err_usage(err, "expected one text, found %zu", items->count);
     if (items->count || (many == ITEMS_ANY && !was_read))
         return 0;
+    if (many == ITEMS_OR_SOURCE && !was_read && options->source)
+        return add_start(items, NULL, 0, 0, err);
     if (!was_read)
         return err_usage(err, "expected a text, found none: use \"Life is short\" in quotes, "
                               "--sentence TEXT, --file FILE, --ids LIST or a pipe");

@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "driver.h"
+#include "lens/continuation.h"
 #include "base/num.h"
 #include "model/site.h"
 #include "write/text.h"
@@ -169,6 +170,9 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     const struct request *request = &own->request;
     const struct look look = {.selection = &request->selection, .pairs = &work->pair, .count = 1};
     bool is_labelled = !site_set_is_empty(request->selection.sites) && driver->output.format->looks;
+    if (!work->item.input.text && !work->item.input.ids &&
+        continuation_translate(&work->pair, &driver->session.viewer, arena, err))
+        return -1;
     if (!own->noted && is_labelled && !request->derivation.words &&
         (has_parts(&work->pair.sentence) || has_parts(&work->pair.source))) {
         own->noted = true;
@@ -252,7 +256,7 @@ static int finish(void *state, struct driver *driver, struct err *err)
 }
 
 static const struct task run_task = {
-    .many = ITEMS_SOME,
+    .many = ITEMS_OR_SOURCE,
     .takes_source = true,
     .parts = "layers",
     .state_bytes = sizeof(struct state),

@@ -297,20 +297,10 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
     return buf_check(&text->text, err);
 }
 
-int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
-                        struct err *err)
+/* The text as if given whole, in memory that outlives the continuation. */
+static int whole_text(struct tokenized *whole, const struct continuation *text, struct arena *arena,
+                      struct err *err)
 {
-    static const struct selection nothing = {0};
-    const struct selection *selection = text->generation.selection;
-    struct text_pair pair = {
-        .source = *text->source, .prompt_count = text->prompt_count, .grows = true};
-    struct look look = {
-        .selection = selection ? selection : &nothing,
-        .pairs = &pair,
-        .count = 1,
-        .reports = report,
-    };
-    /* The text as if given whole, in memory that outlives the continuation. */
     struct tokens tokens = {.items = arena_alloc(arena, text->count, sizeof *tokens.items, err),
                             .count = text->count};
     const char *bytes =
@@ -318,11 +308,45 @@ int continuation_report(struct continuation *text, struct report *report, struct
     if (!tokens.items || !bytes)
         return -1;
     memcpy(tokens.items, text->tokens, text->count * sizeof *tokens.items);
-    if (tokenized_label(&pair.sentence, &tokens, text->viewer->tokenizer, arena, err))
+    if (tokenized_label(whole, &tokens, text->viewer->tokenizer, arena, err))
         return -1;
-    pair.sentence.text = text->viewer->tokenizer ? bytes : NULL;
-    pair.sentence.size = pair.sentence.text ? text->text.size : 0;
-    return viewer_look(text->viewer, &look, arena, err);
+    whole->text = text->viewer->tokenizer ? bytes : NULL;
+    whole->size = whole->text ? text->text.size : 0;
+    return 0;
+}
+
+int continuation_translate(struct text_pair *pair, struct viewer *viewer, struct arena *arena,
+                           struct err *err)
+{
+    const struct generation_config usual = {.sampling = {.top_p = 1}};
+    struct continuation text;
+    bool more = true;
+    if (continuation_prepare(viewer, &usual, 1, err) ||
+        continuation_open(&text, viewer, pair, &usual, err))
+        return -1;
+    size_t beams = continuation_beams(viewer, &usual, 0);
+    int failed = beams && continuation_search(&text, beams, err);
+    while (!failed && more)
+        failed = continuation_next(&text, &more, err);
+    failed = failed || whole_text(&pair->sentence, &text, arena, err);
+    continuation_release(&text);
+    return err_if(failed);
+}
+
+int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
+                        struct err *err)
+{
+    static const struct selection nothing = {0};
+    const struct selection *selection = text->generation.selection;
+    struct text_pair pair = {.source = *text->source, .prompt_count = text->prompt_count};
+    struct look look = {
+        .selection = selection ? selection : &nothing,
+        .pairs = &pair,
+        .count = 1,
+        .reports = report,
+    };
+    return err_if(whole_text(&pair.sentence, text, arena, err) ||
+                  viewer_look(text->viewer, &look, arena, err));
 }
 
 bool continuation_lacks_space(const struct tokenized *text, const char *more,

@@ -108,6 +108,10 @@ int continuation_search(struct continuation *text, size_t beams, struct err *err
 /* Choose and add a token. If the text has ended instead, `*more` is false and `end` says why. */
 int continuation_next(struct continuation *text, bool *more, struct err *err);
 
+/* Replace the prompt of a pair, a text that only begins, by what the model makes of its source. */
+int continuation_translate(struct text_pair *pair, struct viewer *viewer, struct arena *arena,
+                           struct err *err);
+
 /* Report one pass over the ended text; its numbers equal those of the steps. */
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
                         struct err *err);
