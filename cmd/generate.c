@@ -175,6 +175,11 @@ static int read_item(void *state, struct driver *driver, struct work *work, stru
     const struct viewer *viewer = &driver->session.viewer;
     const struct model *model = &viewer->model;
     const struct input_options *input = &work->item.options.input;
+    struct tokenized *prompt = &work->pair.sentence;
+    if (model->config.n_encoder_layer) { /* without the end of a text */
+        prompt->count -= prompt->added_after;
+        prompt->added_after = 0;
+    }
     struct text_pair whole = work->pair;
     if (whole.sentence.pair.bytes)
         return err_usage(err, "expected one text to continue, found a pair");

@@ -208,7 +208,13 @@ int session_begin(struct session *session, struct err *err)
         print_note("'%s' was trained on texts of at most %zu tokens: results for longer ones may "
                    "be meaningless",
                    viewer->model.folder.path, viewer->model.context);
-    if (tokenizer_options_set(&viewer->chat, viewer->tokenizer, &viewer->model.folder, options,
+    const char *special = options->input.special;
+    viewer->starts = viewer->model.config.n_encoder_layer &&
+                     viewer->model.config.kind == MODEL_DECODER &&
+                     (!special || strcmp(special, "auto") == 0);
+    struct options of_texts = *options;
+    of_texts.input.begins_texts &= !viewer->starts;
+    if (tokenizer_options_set(&viewer->chat, viewer->tokenizer, &viewer->model.folder, &of_texts,
                               &session->arena, err))
         return -1;
     viewer->model.weights.precision = session->precision;

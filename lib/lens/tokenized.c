@@ -173,11 +173,30 @@ bool tokenized_is_added(const struct tokenized *tokenized, size_t index)
            (index < second && index + tokenized->added_between >= second);
 }
 
+/* Put the model's beginning token before a text that does not have it. */
+static int put_start(struct tokens *tokens, const struct input *input,
+                     const struct token_limits *limits, struct arena *arena, struct err *err)
+{
+    long long start = limits->config->bos_id;
+    if (!limits->starts || !input->text || start < 0 || tokens->items->id == (uint32_t)start)
+        return 0;
+    struct token *items = arena_alloc(arena, tokens->count + 1, sizeof *items, err);
+    if (!items)
+        return -1;
+    memcpy(items + 1, tokens->items, tokens->count * sizeof *items);
+    items->id = (uint32_t)start;
+    tokens->items = items;
+    tokens->count++;
+    tokens->added[0]++;
+    return batch_check_length(limits->config, tokens->count, err);
+}
+
 int tokenized_make(struct tokenized *tokenized, const struct input *input,
                    const struct token_limits *limits, struct arena *arena, struct err *err)
 {
     struct tokens tokens = {0};
     if (read_tokens(&tokens, input, limits, arena, err) ||
+        put_start(&tokens, input, limits, arena, err) ||
         tokenized_label(tokenized, &tokens, limits->tokenizer, arena, err))
         return -1;
     tokenized->text = input->text;
@@ -185,6 +204,7 @@ int tokenized_make(struct tokenized *tokenized, const struct input *input,
     tokenized->pair = input->pair;
     if (input->text && !tokens.segments)
         tokenizer_adds(limits->tokenizer, &tokenized->added_before, &tokenized->added_after);
+    tokenized->added_before += tokens.segments ? 0 : tokens.added[0]; /* put_start */
     return 0;
 }
 

@@ -29,6 +29,7 @@ struct token_limits {
     const struct tokenizer *tokenizer; /* NULL: only ids are accepted */
     const struct config *config;       /* sizes of vocabulary and context */
     const char *why; /* why the model's tokenizer is not supported; NULL or "": none */
+    bool starts;     /* texts begin with the model's beginning token */
 };
 
 /* The tokens of a word. */

@@ -135,11 +135,13 @@ int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struc
     if (viewer->reads_any_length)
         config.n_positions = 0;
     *pair = (struct text_pair){0};
+    limits.starts = viewer->starts;
     if (!input && tokenized_begin(&pair->sentence, &limits, arena, err))
         return err_prefix(err, "'%s'", viewer->model.name);
     if (input && tokenized_make(&pair->sentence, input, &limits, arena, err))
         return -1;
     limits.config = config_of_stack(&config, true, &own);
+    limits.starts = false;
     if (source && tokenized_make(&pair->source, source, &limits, arena, err))
         return err_prefix(err, "source");
     return 0;
