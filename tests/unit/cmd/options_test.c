@@ -91,7 +91,7 @@ TEST(numbers_have_their_presets_by_default)
 {
     struct options options;
     options_init(&options, command_set(&command_generate));
-    ck_assert_int_eq(options.generate.tokens, 32);
+    ck_assert_int_eq(options.generate.tokens, 0); /* as the model says */
     ck_assert(options.generate.top_p == 1);
     ck_assert(options.mechanism.temperature == 1); /* generate has a part of this table */
     ck_assert_int_eq(options.score.best, 0);       /* not an option of generate */
