@@ -386,7 +386,7 @@ static int read_work(struct driver *driver, size_t job, struct work *work, struc
         return -1;
     if (task->takes_source &&
         session_check_source(&work->item.options.input, &driver->session.viewer.model, why))
-        return work->item.fields[ITEM_SOURCE] ? items_blame(items, work->index, why) : -1;
+        return items->found >> ITEM_SOURCE & 1 ? items_blame(items, work->index, why) : -1;
     bool is_read = work->item.is_blank ||
                    !session_read_item(&driver->session, &work->item, &work->pair, arena, why);
     if (is_read && !task->read(driver->state, driver, work, arena, why))

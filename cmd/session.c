@@ -257,7 +257,7 @@ struct text_pair *session_read_items(struct session *session, const struct items
             return NULL;
         bool fits = !session_check_source(&item.options.input, &session->viewer.model, err);
         if (!fits || session_read_item(session, &item, &pairs[i], arena, err)) {
-            if (fits || item.fields[ITEM_SOURCE])
+            if (fits || items->found >> ITEM_SOURCE & 1)
                 items_blame(items, i, err);
             return NULL;
         }

@@ -118,6 +118,8 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
         return err_about(err, ERR_ABOUT_TOKENIZER);
     }
     const struct token_bytes texts[] = {{input->text, input->size}, input->pair};
+    if (input->pair.bytes && !input->pair.size)
+        return err_set(err, "the second text is empty: expected at least one token");
     if (input->pair.bytes
             ? tokenizer_encode_pair(limits->tokenizer, tokens, texts, arena, err)
             : tokenizer_encode(limits->tokenizer, tokens, input->text, input->size, arena, err))
