@@ -620,7 +620,8 @@ int attribution_make(struct attribution *attribution, struct report *report,
     const struct config *c = way.config;
     size_t inner = num_max(num_max(c->n_inner, c->n_head * c->d_v), config_word_width(c));
     *attribution = (struct attribution){0};
-    if (text_origin_check(viewer, 0, err) || features_expect(TO_ATTRIBUTE, c, err))
+    if (text_origin_check(viewer, 0, err) ||
+        (features_expect(TO_ATTRIBUTE, c, err) && err_prefix(err, "'%s'", viewer->model.name)))
         return -1;
     bool mixes = c->mixture.experts;
     if (mixes ? plan->by == BY_NEURON : plan->by == BY_EXPERT)

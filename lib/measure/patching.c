@@ -478,7 +478,8 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
                                "--over paths: expected a decoder without cross-attention, found "
                                "'%s': use --over heads or cross_heads",
                                viewer->model.name);
-    if (text_origin_check(viewer, 0, err) || features_expect(TO_PATCH, s.config, err) ||
+    if (text_origin_check(viewer, 0, err) ||
+        (features_expect(TO_PATCH, s.config, err) && err_prefix(err, "'%s'", viewer->model.name)) ||
         patching_check_texts(plan->clean, plan->corrupt, err) || check_site(plan, s.site, err) ||
         check_edits(plan, err))
         return -1;

@@ -33,7 +33,7 @@ int model_check(const struct model *model, unsigned needs, struct err *err)
         return err_unsupported(
             err,
             "'%s': expected a causal model, or a tokenizer with a mask token, found a model that "
-            "attends to later tokens",
+            "attends to later tokens: copy its tokenizer.json into its folder",
             model->name);
     return 0;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "model/site.h"
 #include "math/precision.h"
 #include "math/rows.h"
 
@@ -101,8 +102,10 @@ int cache_init(struct cache *cache, const struct config *config, struct err *err
     if (!config->causal)
         return err_unsupported(err,
                                "generating: expected a causal model, found one that attends to "
-                               "later tokens: 'attn-cli score \"… [MASK] …\" --top 5' fills "
-                               "in a word");
+                               "later tokens%s",
+                               site_exists(config, SITE_LOGITS)
+                                   ? ": 'attn-cli score \"… [MASK] …\" --top 5' fills in a word"
+                                   : "");
     return 0;
 }
 

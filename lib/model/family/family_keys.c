@@ -362,6 +362,18 @@ static const struct size_key {
     {{"max_position_embeddings", "n_positions", "max_seq_len"}, SIZE(n_positions)},
 };
 
+/* The name of a size in this config. */
+static const char *size_name(const struct reading *r, size_t offset)
+{
+    const struct size_key *key = size_keys;
+    while (key->offset != offset)
+        key++;
+    for (size_t i = 0; i < FAMILY_NAMES_MAX && key->names[i]; i++)
+        if (json_given(r->root, key->names[i]))
+            return key->names[i];
+    return key->names[0];
+}
+
 /* Fill in the sizes that were not given, and refuse those that contradict each other. */
 static void settle_sizes(struct reading *r)
 {
@@ -379,14 +391,11 @@ static void settle_sizes(struct reading *r)
     if (!c->n_kv_head)
         c->n_kv_head = c->n_head;
     if (!r->failed && c->n_head % c->n_kv_head)
-        err_set(family_fail(r),
-                "field 'num_attention_heads': expected a multiple of num_key_value_heads = %zu, "
-                "found %zu",
-                c->n_kv_head, c->n_head);
+        err_set(family_fail(r), "field '%s': expected a multiple of %s = %zu, found %zu",
+                size_name(r, SIZE(n_head)), size_name(r, SIZE(n_kv_head)), c->n_kv_head, c->n_head);
     if (!r->failed && !c->d_k && c->n_embd % c->n_head)
-        err_set(family_fail(r),
-                "field 'hidden_size': expected a multiple of num_attention_heads = %zu, found %zu",
-                c->n_head, c->n_embd);
+        err_set(family_fail(r), "field '%s': expected a multiple of %s = %zu, found %zu",
+                size_name(r, SIZE(n_embd)), size_name(r, SIZE(n_head)), c->n_head, c->n_embd);
     if (!r->failed && !c->d_k)
         c->d_k = c->n_embd / c->n_head;
     if (c->n_head * c->d_k > DIMENSION_MAX)
