@@ -137,15 +137,18 @@ static const struct option_row lens_options[] = {
     STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 for the last, all (default)"),
     STRING("target", 0, "TOKEN", IN(lens.target),
            "token whose rank and probability are computed, or two tokens whose logit difference is "
-           "computed: ' are: is' (default: the next token of the text)"),
+           "computed: ' are: is' (default: the next token of the text; in masked models the token "
+           "itself)"),
     INTEGER("top", 0, "N", IN(lens.best), 1, 1000,
             "tokens stored for each cell, in json (default: 3)", .preset = 3),
     STRING("show", 0, "LIST", IN(select.show),
            "values to show: best (the likeliest token, default), id, entropy, kl (to the last "
            "layer), rank, target (default with --target); data formats have all"),
-    STRING("mean", 0, "AXES", IN(select.mean),
-           "average over layers, texts (by position; with --target, at the last token) or both",
-           .flags = OPTION_FIXED),
+    STRING(
+        "mean", 0, "AXES", IN(select.mean),
+        "average over layers, texts (by position; with --target, at the last [MASK], else the last "
+        "token) or both",
+        .flags = OPTION_FIXED),
     {0},
 };
 
@@ -210,6 +213,7 @@ static int find_lens(struct inquiry *inquiry, struct arena *arena, struct err *e
     struct logit_lens lens;
     struct work *work = inquiry->work;
     inquiry->lens.viewer = inquiry->viewer;
+    inquiry->lens.position = inquiry->question.position;
     facts_text(inquiry->facts, "site", site_name(inquiry->lens.site));
     return err_if(lens_look(&lens, &inquiry->lens, &work->pair, arena, err) ||
                   lens_report(&work->report, &lens, inquiry->numbers, inquiry->viewer->tokenizer,

@@ -73,6 +73,7 @@ static double divergence(const float *x, double x_sum, const float *y, double y_
 static void see_row(void *context, size_t row, const float *logits, size_t count)
 {
     struct lens_work *work = context;
+    const struct viewer *viewer = work->plan->viewer;
     double entropy = 0;
     double sum = logsumexp_entropy(&entropy, logits, count);
     if (work->layer == work->own && !work->plan->is_brief) {
@@ -86,8 +87,9 @@ static void see_row(void *context, size_t row, const float *logits, size_t count
     struct lens_cell *cell = &work->lens->cells[work->layer * work->lens->tokens + token];
     struct likely *best = work->best + (work->layer * work->lens->tokens + token) * best_count;
     long long target = work->plan->target;
-    if (target < 0 && token + 1 < work->lens->tokens)
-        target = work->sentence->ids[token + 1];
+    size_t at = token + viewer->model.config.causal;
+    if (target < 0 && at < work->lens->tokens && (long long)work->sentence->ids[at] != viewer->mask)
+        target = work->sentence->ids[at];
     double less = work->plan->against >= 0 ? (double)logits[work->plan->against] : sum;
     topk(best, best_count, logits, count, sum);
     *cell = (struct lens_cell){
@@ -212,7 +214,7 @@ int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struc
         look_at_report(lens, plan, &report, &pair->sentence, arena, err))
         return -1;
     for (size_t i = 0; i < plan->layers.count && plan->is_last; i++)
-        lens->cells[i] = lens->cells[(i + 1) * lens->tokens - 1];
+        lens->cells[i] = lens->cells[i * lens->tokens + plan->position];
     lens->tokens = plan->is_last ? 1 : lens->tokens;
     return 0;
 }
@@ -321,7 +323,7 @@ static int make_sheet(struct sheet *sheet, const struct frame *table, const stru
         .layer = -1,
         .head = -1,
         .rows = {"layer", layers->count, labels, 0},
-        .columns = {plan->is_last   ? "last token"
+        .columns = {plan->is_last   ? plan->viewer->mask < 0 ? "last token" : "last mask"
                     : plan->is_mean ? "position"
                                     : "token",
                     lens->tokens, plan->is_last ? &last_token : table->rows.labels, 0},
@@ -454,6 +456,7 @@ int next_tokens_without_heads(const float **found, struct viewer *viewer,
                              .target = -1,
                              .against = -1,
                              .is_last = true,
+                             .position = pair->sentence.count - 1,
                              .is_brief = true};
     struct arena own = {0};
     struct logit_lens lens;

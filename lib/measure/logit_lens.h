@@ -28,11 +28,13 @@ struct lens_plan {
     enum site site;
     struct layers layers;
     size_t best_count;
-    long long target, against; /* ids; target -1: the text's next token; against -1: none */
+    long long target, against; /* ids; target -1: the text's next token, or in a masked model the
+                                  token itself, unless it is the mask; against -1: none */
     bool is_mean;              /* means over texts: label positions, without tokens */
-    bool is_last;              /* only the last token, as position -1 */
-    bool is_brief;             /* only `best`, `entropy` and `target`, which is faster */
-    struct lens_known *known;  /* cache from the previous text, updated for the next; NULL: none */
+    bool is_last;              /* only the token at `position`, as position -1 */
+    size_t position;
+    bool is_brief;            /* only `best`, `entropy` and `target`, which is faster */
+    struct lens_known *known; /* cache from the previous text, updated for the next; NULL: none */
 };
 
 struct logit_lens {

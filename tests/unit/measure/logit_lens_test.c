@@ -106,6 +106,51 @@ TEST_LOOP(the_last_layer_has_the_predictions_of_the_model, COUNT(models))
     close_model();
 }
 
+static const char *const masked[] = {
+    "cloze",
+    "tests/golden-families/bert",
+    "tests/golden-families/albert",
+    "tests/golden-families/electra",
+    "tests/golden-families/roberta",
+    "tests/golden-families/distilbert",
+    "tests/golden-families/mpnet",
+    "tests/golden-families/modernbert",
+};
+
+/* Their heads have dense layers; embeddings of albert and electra are narrower than the stream. */
+TEST_LOOP(the_last_layer_of_a_masked_model_has_its_logits, COUNT(masked))
+{
+    enum { MASK = 3, AGAINST = 5, BEST = 4 };
+    open_model(masked[_i]);
+    viewer.mask = MASK;
+    uint32_t *own = (uint32_t *)pair.sentence.ids;
+    own[MASK] = MASK;
+    struct report report = look(SITE_LOGITS, NULL);
+    const float *logits = report.tensors->data;
+    size_t words = viewer.model.config.vocab_size, layers = viewer.model.config.n_layer;
+    struct logit_lens lens = see();
+    const struct lens_cell *last = lens.cells + (layers - 1) * lens.tokens;
+    for (size_t i = 0; i < lens.tokens; i++) {
+        struct likely best[BEST] = {0};
+        double sum = logsumexp_entropy(&(double){0}, logits + i * words, words);
+        topk(best, BEST, logits + i * words, words, sum);
+        ck_assert_mem_eq(last[i].best, best, 2 * sizeof *best);
+        ck_assert(isnan(last[i].target) == (i == MASK));
+        if (i != MASK)
+            ck_assert_float_eq(last[i].target, (float)((double)logits[i * words + own[i]] - sum));
+    }
+    plan.target = MASK;
+    plan.against = AGAINST;
+    plan.is_last = true;
+    plan.position = MASK;
+    ck_assert_int_eq(lens_look(&lens, &plan, &pair, &arena, NULL), 0);
+    logits += MASK * words;
+    ck_assert_uint_eq(lens.tokens, 1);
+    ck_assert_float_eq(lens.cells[layers - 1].target,
+                       (float)((double)logits[MASK] - (double)logits[AGAINST]));
+    close_model();
+}
+
 TEST(tables_and_tensors_of_a_report_have_the_same_numbers)
 {
     open_model("tiny");
