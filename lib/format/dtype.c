@@ -9,8 +9,8 @@
 /* --- quantised numbers --------------------------------------------------------------------------
  *
  * A quantised row has blocks of 32 or 256 numbers, in ggml's layouts. A number is scale · q, in
- * some types minus a minimum; q has up to eight bits. Scale and minimum of a block are F16. In
- * blocks of 256, each 16 or 32 numbers have integer factors of both.
+ * some types minus a minimum; q has up to eight bits. Scale and minimum of a block are F16, or the
+ * scale is a power of 2. In blocks of 256, each 16 or 32 numbers have integer factors of both.
  *
  * Blocks of sixteen rows are read together, word by word, so that compilers can vectorise the bit
  * operations. */
@@ -187,12 +187,36 @@ static ALWAYS_INLINE int q6_k_times(const struct blocks *some, int row, int i, i
 
 /* --- four bits are an index of a table; numbers n and n + 16 share a byte --------------------- */
 
-static ALWAYS_INLINE int named(int index)
+static ALWAYS_INLINE int named_in(const uint32_t four[4], int index)
 {
-    const uint32_t four[] = {0xbfad9881, 0xf6eaddcf, 0x26190d01, 0x71594535};
     uint32_t first = index & 4 ? four[1] : four[0];
     uint32_t last = index & 4 ? four[3] : four[2];
     return as_signed((int)((index & 8 ? last : first) >> index % 4 * 8 & 255));
+}
+
+static ALWAYS_INLINE int named(int index)
+{
+    const uint32_t four[] = {0xbfad9881, 0xf6eaddcf, 0x26190d01, 0x71594535};
+    return named_in(four, index);
+}
+
+/* Twice the float of four bits: 0, 1, 2, 3, 4, 6, 8 or 12, with a sign. */
+static ALWAYS_INLINE int mxfp4(const struct blocks *some, int row, int i, int j)
+{
+    const uint32_t four[] = {0x03020100, 0x0c080604, 0xfdfeff00, 0xf4f8fafc};
+    return named_in(four, q4_1(some, row, i, j));
+}
+
+/* The factor of blocks whose scale is a power of 2. */
+static ALWAYS_INLINE int one_of_power(const struct blocks *some, int row, int i, int j)
+{
+    return one(some, row, i, j);
+}
+
+/* Half of 2^(exponent - 127), which is subnormal below 2. */
+static ALWAYS_INLINE float half_power(uint32_t exponent)
+{
+    return float_of_bits(exponent < 2 ? 0x200000U << exponent : (exponent - 1) << 23);
 }
 
 static ALWAYS_INLINE int iq4_nl(const struct blocks *some, int row, int i, int j)
@@ -279,7 +303,8 @@ static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks
     float sums[DTYPE_ROWS];
 #pragma omp simd
     for (int row = 0; row < DTYPE_ROWS; row++) {
-        scale[row] = float_of_half((uint16_t)some->scales[row]);
+        scale[row] = times == one_of_power ? half_power(some->scales[row] & 255)
+                                           : float_of_half((uint16_t)some->scales[row]);
         min[row] = less ? float_of_half((uint16_t)(some->scales[row] >> HALF)) : 0;
         sums[row] = dots ? to[row] : 0;
     }
@@ -326,7 +351,8 @@ static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks
     DO(Q5_K, q5_k, parts_times, parts_less, MANY, 176, 0, 4, 172) \
     DO(Q6_K, q6_k, q6_k_times, NULL, MANY, 210, 208, 0, 208)      \
     DO(IQ4_NL, iq4_nl, one, NULL, FEW, 18, 0, 2, 16)              \
-    DO(IQ4_XS, iq4_xs, iq4_xs_times, NULL, MANY, 136, 0, 0, 136)
+    DO(IQ4_XS, iq4_xs, iq4_xs_times, NULL, MANY, 136, 0, 0, 136)  \
+    DO(MXFP4, mxfp4, one_of_power, NULL, FEW, 17, 0, 1, 16)
 
 typedef void block_loop(const struct use *use, const char *const *from, size_t ahead);
 

@@ -40,6 +40,7 @@ enum dtype {
     DTYPE_Q6_K,
     DTYPE_IQ4_NL,
     DTYPE_IQ4_XS,
+    DTYPE_MXFP4,
     DTYPE_END,
 };
 

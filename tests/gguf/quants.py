@@ -23,6 +23,7 @@ TYPES = {  # ggml's number, numbers in a block, bytes of a block, offsets of its
     "Q5_1": (7, 32, 24, [0, 2]), "Q8_0": (8, 32, 34, [0]), "Q4_K": (12, 256, 144, [0, 2]),
     "Q5_K": (13, 256, 176, [0, 2]), "Q6_K": (14, 256, 210, [208]), "Q2_K": (10, 256, 84, [80, 82]),
     "Q3_K": (11, 256, 110, [108]), "IQ4_NL": (20, 32, 18, [0]), "IQ4_XS": (23, 256, 136, [0]),
+    "MXFP4": (39, 32, 17, []),  # a byte is the exponent of a power of 2
 }
 
 
@@ -46,7 +47,7 @@ def quantise(ggml, name, array):
 
 def dequantise(ggml, name, blocks, count):
     numbers = numpy.empty(count, "<f4")
-    function = ggml["dequantize_row_" + re.sub("Q|I.*", lambda part: part[0].lower(), name)]
+    function = ggml["dequantize_row_" + re.sub("Q|I.*|M.*", lambda part: part[0].lower(), name)]
     function.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int64]
     function.restype = None
     function(blocks, numbers.ctypes.data, count)
@@ -60,6 +61,8 @@ def any_bits(name, count, random):
     for at in scales:
         halves = random.normal(0, 1, count // block).astype("<f2")
         blocks[:, at:at + 2] = halves.view(numpy.uint8).reshape(-1, 2)
+    if not scales:
+        blocks[:, 0] //= 2  # at most 1
     return blocks.tobytes()
 
 

@@ -539,7 +539,7 @@ static int read_numbers(struct safetensors_entry *entry, const struct gguf_tenso
     return err_unsupported(
         reading->err,
         "expected F32, F16, BF16, F64, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, "
-        "IQ4_NL or IQ4_XS, found %s: llama-quantize writes them from an F16 model",
+        "IQ4_NL, IQ4_XS or MXFP4, found %s: llama-quantize writes them from an F16 model",
         tensor->type->name);
 }
 

@@ -8,9 +8,9 @@
 
 enum { MOST = 512 };
 
-static const enum dtype types[] = {DTYPE_Q4_0, DTYPE_Q4_1, DTYPE_Q5_0,   DTYPE_Q5_1,
-                                   DTYPE_Q8_0, DTYPE_Q2_K, DTYPE_Q3_K,   DTYPE_Q4_K,
-                                   DTYPE_Q5_K, DTYPE_Q6_K, DTYPE_IQ4_NL, DTYPE_IQ4_XS};
+static const enum dtype types[] = {DTYPE_Q4_0,   DTYPE_Q4_1,   DTYPE_Q5_0, DTYPE_Q5_1, DTYPE_Q8_0,
+                                   DTYPE_Q2_K,   DTYPE_Q3_K,   DTYPE_Q4_K, DTYPE_Q5_K, DTYPE_Q6_K,
+                                   DTYPE_IQ4_NL, DTYPE_IQ4_XS, DTYPE_MXFP4};
 
 /* Rows that each begin at a block of the numbers become columns. */
 static void check_columns(const char *blocks, const float *numbers, enum dtype type)

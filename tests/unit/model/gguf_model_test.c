@@ -152,10 +152,11 @@ TEST(unsupported_types_are_named)
     struct folder folder = {.path = "x.gguf", .files = &file, .file_count = 1};
     ck_assert_int_ne(gguf_tensors_open(&tensors, &folder, "x", &err), 0);
     ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
-    ck_assert_str_eq(err.text,
-                     "'x.gguf': tensor 'output.weight': expected F32, F16, BF16, F64, "
-                     "Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL "
-                     "or IQ4_XS, found IQ2_XXS: llama-quantize writes them from an F16 model");
+    ck_assert_str_eq(
+        err.text,
+        "'x.gguf': tensor 'output.weight': expected F32, F16, BF16, F64, "
+        "Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, "
+        "IQ4_NL, IQ4_XS or MXFP4, found IQ2_XXS: llama-quantize writes them from an F16 model");
     buf_release(&bytes);
 }
 
