@@ -24,7 +24,7 @@ import write
 NAMES = ("llama", "qwen3", "gemma2", "phi3", "olmo2", "falcon", "granite", "starcoder2", "glm4",
          "cohere2", "t5", "t5-gated-untied", "mt5", "umt5", "mixtral", "qwen3_moe",
          "olmoe", "granitemoe", "granitemoeshared", "hunyuan_v1_moe", "ernie4_5_moe", "dots1",
-         "glm4_moe")
+         "glm4_moe", "gpt_oss", "deepseek_v2", "deepseek_v3")
 BOUND = 1e-5  # sums in another order
 ARCHITECTURES = {name: number for number, name in gguf.MODEL_ARCH_NAMES.items()}
 SETTERS = {  # methods of GGUFWriter for keys of write.py
@@ -43,6 +43,10 @@ SETTERS = {  # methods of GGUFWriter for keys of write.py
     "decoder_start_token_id": "decoder_start_token_id",
     "attention.relative_buckets_count": "relative_attn_buckets_count",
     "attention.layer_norm_rms_epsilon": "layer_norm_rms_eps",
+    "attention.q_lora_rank": "q_lora_rank", "attention.kv_lora_rank": "kv_lora_rank",
+    "attention.key_length_mla": "key_length_mla",
+    "attention.value_length_mla": "value_length_mla",
+    "original_context_length": "orig_ctx_len", "yarn_log_multiplier": "yarn_log_mul",
 }
 
 
@@ -71,7 +75,14 @@ def keys_of(config):
         yield SETTERS[key], number
     for key, ours, _ in write.KEYS.get(kind, []):
         if config.get(ours) is not None:
-            yield SETTERS.get(key, key), config[ours]
+            yield (SETTERS.get(key, key), config[ours] if key != "expert_gating_func"
+                   else gguf.ExpertGatingFuncType(config[ours]))
+    scaling = config.get("rope_scaling") or {}
+    if scaling.get("rope_type") == "yarn":
+        yield "rope_scaling_type", gguf.RopeScalingType.YARN
+        for key, ours, _ in write.YARN:
+            if ours in scaling:
+                yield f"rope_scaling_{SETTERS.get(key, key)}", scaling[ours]
     epsilon = next(key for key in write.EPSILONS if key in config)
     yield f"layer_norm_{write.EPSILONS[epsilon]}eps", config[epsilon]
     if kind not in ("falcon", "t5", "mt5", "umt5"):
@@ -88,7 +99,7 @@ def write_model(folder, config, path):
     names = gguf.get_tensor_name_map(arch, layers)
     tensors = write.read_tensors(f"{folder}/model.safetensors")
     split = {}  # halves of Granite's tensors have no name before
-    for name, array in write.merge_experts(tensors):
+    for name, array in write.split_heads(write.merge_experts(tensors), config):
         if name.endswith((".gates.weight", ".ups.weight")):
             _, own, prefix = write.FAMILIES[config["model_type"]]
             split[name] = write.rename(name, own, prefix)
@@ -122,6 +133,8 @@ def difference(program, folder, scratch):
 
 def main():
     transformers.utils.logging.disable_progress_bar()
+    for kind in transformers.DeepseekV2Config, transformers.DeepseekV3Config:
+        kind.validate = lambda config: None  # which expects hidden_size = heads * something
     program, *names = sys.argv[1:]
     failed = 0
     for name in names or NAMES:

@@ -63,6 +63,16 @@ MOE = LLAMA | {  # names of merge_experts
     "mlp.gate.e_score_correction": "exp_probs_b",
     "mlp.moe_statics.e_score_correction": "exp_probs_b",
 }
+LATENT = MOE | {
+    "self_attn.q_a_proj": "attn_q_a", "self_attn.q_a_layernorm": "attn_q_a_norm",
+    "self_attn.q_b_proj": "attn_q_b", "self_attn.kv_a_proj_with_mqa": "attn_kv_a_mqa",
+    "self_attn.kv_a_layernorm": "attn_kv_a_norm", "self_attn.kv_b_proj": "attn_kv_b",
+    "self_attn.k_b_proj": "attn_k_b", "self_attn.v_b_proj": "attn_v_b",
+}
+GPT_OSS = MOE | {
+    "post_attention_layernorm": "post_attention_norm", "self_attn.sinks": "attn_sinks",
+    "mlp.router": "ffn_gate_inp",
+}
 GLM_MOE = MOE | {"post_attention_layernorm": "post_attention_norm"}
 HUNYUAN = LLAMA | {
     "self_attn.query_layernorm": "attn_q_norm", "self_attn.key_layernorm": "attn_k_norm",
@@ -124,7 +134,8 @@ FAMILIES = {  # architecture, names, prefix of layers
     ("olmoe", "olmoe", MOE), ("granitemoe", "granitemoe", MOE),
     ("granitemoeshared", "granitemoe", MOE), ("hunyuan_v1_moe", "hunyuan-moe", MOE),
     ("ernie4_5_moe", "ernie4_5-moe", MOE), ("dots1", "dots1", MOE),
-    ("glm4_moe", "glm4moe", GLM_MOE),
+    ("glm4_moe", "glm4moe", GLM_MOE), ("gpt_oss", "gpt-oss", GPT_OSS),
+    ("deepseek_v2", "deepseek2", LATENT), ("deepseek_v3", "deepseek2", LATENT),
 )} | {kind: ("t5", T5, "") for kind in ("t5", "mt5", "umt5")}
 PAIRED = "llama", "mixtral", "granitemoe", "granitemoeshared", "granite", "smollm3", "olmo", "arcee"  # rows of queries and keys are in pairs
 KEYS_OF_T5 = [("decoder_block_count", "num_decoder_layers", U32),
@@ -133,7 +144,7 @@ KEYS_OF_T5 = [("decoder_block_count", "num_decoder_layers", U32),
               ("decoder_start_token_id", "decoder_start_token_id", U32)]
 EPSILONS = {"rms_norm_eps": "rms_", "layer_norm_eps": "", "layer_norm_epsilon": "",
             "norm_epsilon": "", "norm_eps": ""}
-WINDOWED = "gemma2", "gemma3_text", "phi3", "olmo3", "exaone4", "cohere2"
+WINDOWED = "gpt_oss", "gemma2", "gemma3_text", "phi3", "olmo3", "exaone4", "cohere2"
 # Further keys: theirs, ours, type.
 KEYS = {
     "gpt_neox": [("use_parallel_residual", "use_parallel_residual", BOOL)],
@@ -167,6 +178,12 @@ GROUPED = expert_keys(
     ("expert_weights_scale", "routed_scaling_factor", F32),
     ("expert_weights_norm", "norm_topk_prob", BOOL), ("expert_group_count", "n_group", U32),
     ("expert_group_used_count", "topk_group", U32))
+NEXT = "nextn_predict_layers", "num_nextn_predict_layers", U32
+LATENT_KEYS = GROUPED + [
+    ("attention.q_lora_rank", "q_lora_rank", U32), ("attention.kv_lora_rank", "kv_lora_rank", U32),
+    ("attention.key_length_mla", "key_length_mla", U32),
+    ("attention.value_length_mla", "value_length_mla", U32),
+    ("expert_gating_func", "expert_gating_func", U32)]
 GRANITE_MOE = KEYS["granite"] + expert_keys(
     "num_local_experts", "num_experts_per_tok",
     ("expert_shared_feed_forward_length", "shared_intermediate_size", U32))
@@ -184,12 +201,14 @@ KEYS |= {
         "moe_num_experts", "moe_k", SIZE, ("interleave_moe_layer_step", "moe_layer_interval", U32),
         ("leading_dense_block_count", "moe_layer_start_index", U32),
         ("expert_shared_count", "moe_num_shared_experts", U32)),
-    "dots1": GROUPED, "glm4_moe": GROUPED,
+    "dots1": GROUPED, "glm4_moe": GROUPED + [NEXT], "deepseek_v2": LATENT_KEYS,
+    "deepseek_v3": LATENT_KEYS,
+    "gpt_oss": expert_keys("num_local_experts", "num_experts_per_tok"),
 }
 YARN = [("factor", "factor", F32),
         ("original_context_length", "original_max_position_embeddings", U32),
         ("yarn_attn_factor", "attention_factor", F32), ("yarn_beta_fast", "beta_fast", F32),
-        ("yarn_beta_slow", "beta_slow", F32)]
+        ("yarn_beta_slow", "beta_slow", F32), ("yarn_log_multiplier", "log_multiplier", F32)]
 
 
 def read_tensors(path):
@@ -219,7 +238,14 @@ def merge_experts(tensors):
     for name, array in tensors:
         name = name.replace("e_score_correction_bias", "e_score_correction.bias")
         head, _, tail = name.partition(".experts.")
-        if tail:
+        part, _, ending = tail.rpartition("_proj")
+        if part and not ending.startswith("."):  # stacked, without an ending
+            ending = ".bias" if ending else ".weight"
+            array = array if ending == ".bias" else array.swapaxes(1, 2)
+            halves = (array[:, ::2], array[:, 1::2]) if part == "gate_up" else [array]
+            for which, half in zip(part.split("_"), halves):
+                yield f"{head}.experts.{which}_proj{ending}", half
+        elif tail:
             merged.setdefault(f"{head}.experts.{tail.split('.', 1)[1]}", []).append(
                 (int(tail.split(".")[0]), array))
         elif name.endswith("input_linear.weight"):
@@ -229,6 +255,18 @@ def merge_experts(tensors):
             yield name, array.reshape(-1) if "e_score" in name else array
     for name, experts in merged.items():
         yield name, numpy.stack([array for _, array in sorted(experts, key=lambda e: e[0])])
+
+
+def split_heads(tensors, config):
+    """Of latent attention: matrices of keys, transposed, and of values, for each head."""
+    for name, array in tensors:
+        if name.endswith("kv_b_proj.weight") and "key_length_mla" in config:
+            parts = array.reshape(config["num_attention_heads"], -1, array.shape[1])
+            keys, values = numpy.split(parts, [config["qk_nope_head_dim"]], 1)
+            yield name.replace("kv_b", "k_b"), keys.swapaxes(1, 2)
+            yield name.replace("kv_b", "v_b"), values
+        else:
+            yield name + ".weight" if name.endswith("sinks") else name, array
 
 
 def read_config(folder):
@@ -245,6 +283,18 @@ def read_config(folder):
                    "num_hidden_layers": config["num_layers"], "n_positions": 512,
                    "head_dim": config["d_kv"], "intermediate_size": config["d_ff"]}
         config.setdefault("layer_norm_epsilon", 1e-6)
+    if "kv_lora_rank" in config:
+        scaling = config["rope_scaling"] or {}
+        width, values = config["qk_nope_head_dim"] + config["qk_rope_head_dim"], "v_head_dim"
+        if scaling.get("type") == "yarn":
+            scaling |= {"rope_type": "yarn", "log_multiplier": 0.1 * scaling["mscale_all_dim"]}
+        if config["model_type"] == "deepseek_v3":  # as newer files have it
+            config |= {"expert_gating_func": 2, "key_length_mla": width,
+                       "value_length_mla": config["v_head_dim"]}
+            width, values = config["kv_lora_rank"] + config["qk_rope_head_dim"], "kv_lora_rank"
+        config |= {"key_length": width, "value_length": config[values]}
+    if config["model_type"] == "glm4_moe":
+        config["num_nextn_predict_layers"] = 1
     return config
 
 
@@ -266,6 +316,8 @@ def rename(name, names, layers):
 
 
 def key_heads(config):
+    if "key_length_mla" in config:
+        return 1
     if config["model_type"] == "falcon" and not config["new_decoder_architecture"]:
         return 1
     if config.get("multi_query") and config["model_type"] == "gpt_bigcode":
@@ -411,16 +463,18 @@ def sizes_of(config):
     inner = "intermediate_size", "ffn_hidden_size", "n_inner"
     sizes = {"context_length": next(filter(None, lengths), hidden if kind == "bloom" else 1024),
              "embedding_length": hidden,
-             "block_count": config.get("num_hidden_layers") or config["n_layer"],
+             "block_count": (config.get("num_hidden_layers") or config["n_layer"])
+             + config.get("num_nextn_predict_layers", 0),
              "attention.head_count": heads,
              "feed_forward_length": next(filter(None, map(config.get, inner)), 4 * hidden)}
     if kind not in ("gpt2", "gpt_neox"):
         sizes["attention.head_count_kv"] = key_heads(config)
     if kind not in ("gpt2", "gpt_neox", "gpt_bigcode", "bert", "bloom", "mpt", "falcon", "phi", "phi3",
                     "stablelm"):
-        sizes |= {"attention.key_length": width, "attention.value_length": width}
+        sizes |= {"attention.key_length": config.get("key_length", width),
+                  "attention.value_length": config.get("value_length", width)}
     if kind not in ("gpt2", "gpt_bigcode", "bert", "bloom", "mpt", "falcon", "t5", "mt5", "umt5"):
-        sizes["rope.dimension_count"] = int(width * share)
+        sizes["rope.dimension_count"] = config.get("qk_rope_head_dim") or int(width * share)
     if kind in WINDOWED:
         sizes["attention.sliding_window"] = config["sliding_window"] or 0
     return sizes | {"vocab_size": config["vocab_size"]}
@@ -590,13 +644,17 @@ def main():
     if os.path.exists(f"{folder}/config.json"):
         config = read_config(folder)
         read = read_tensors(f"{folder}/model.safetensors")
-        tensors = [(name, array) for name, array in merge_experts(read)
+        tensors = [(name, array) for name, array in split_heads(merge_experts(read), config)
                    if not (name == "lm_head.weight" and config.get("tie_word_embeddings"))]
     else:
         config, tensors = small_model(count_words(folder))
     _, names, layers = FAMILIES[config["model_type"]]
     tensors = [(rename(name, names, layers), lay_out(name, array, config))
                for name, array in tensors]
+    if config.get("num_nextn_predict_layers"):  # with the numbers of layer 1
+        tensors += [(name.replace("blk.1.", "blk.2."), array) for name, array in tensors
+                    if name.startswith("blk.1.")]
+        tensors.append(("blk.2.nextn.enorm.weight", tensors[-1][1]))
     tensors += extra_tensors(config)
     values = [*config_values(config), *tokenizer_values(folder, pre, config["vocab_size"])]
     write(path, values, tensors, dtype)

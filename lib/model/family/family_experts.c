@@ -3,6 +3,7 @@
  */
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/family/family_rows.h"
@@ -63,6 +64,10 @@ static const struct family_names gpt_oss_names =
            .bare = true,
            .stacked = true});
 
+static const struct family_names gpt_oss_separate_names =
+    NAMES("model.", "layers.", &experts_names, {"mlp.router", {SLOT_ROUTER}},
+          {"self_attn.sinks", {SLOT_SINKS}, .bare = true});
+
 static const struct family_names latent_names =
     NAMES("model.", "layers.", &experts_names, {"self_attn.q_a_proj", {SLOT_Q_DOWN}},
           {"self_attn.q_a_layernorm", {SLOT_Q_DOWN_NORM}}, {"self_attn.q_b_proj", {SLOT_Q_UP}},
@@ -73,16 +78,20 @@ static const struct family_names latent_names =
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
 /* Read how many experts there are, how many a token has, and the channels of one (NULL: those of a
- * plain MLP). All layers have them. */
+ * plain MLP). All layers have them. GGUF files of some families have other names of tensors. */
 static void read_experts(struct reading *r, const char *experts, const char *chosen, size_t usual,
                          const char *inner)
 {
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
+    char variant[64];
     const char *const names[FAMILY_NAMES_MAX] = {experts, "num_local_experts"}; /* saved by v5 */
     m->experts = (size_t)family_named(r, names, 1, DIMENSION_MAX, (double)m->experts);
     usual = chosen ? family_size(r, chosen, usual) : usual;
     m->inner = inner ? family_size(r, inner, m->inner) : c->n_inner;
+    snprintf(variant, sizeof variant, "%s with separate experts", c->family->name);
+    if (family_flag(r, "separate_experts", false) && family_find(variant))
+        c->family = family_find(variant);
     if (m->experts > EXPERTS_MAX)
         err_set(family_fail(r), "field '%s': expected at most %d, found %zu", experts, EXPERTS_MAX,
                 m->experts);
@@ -155,8 +164,6 @@ static void settle_granitemoe(struct reading *r)
 {
     read_experts(r, "num_local_experts", "num_experts_per_tok", 2, NULL);
     family_settle_granite(r);
-    if (family_flag(r, "separate_experts", false)) /* of GGUF files */
-        r->config->family = family_find("granitemoe with separate experts");
     r->config->mixture.shared_inner =
         (size_t)family_integer(r, "shared_intermediate_size", 0, DIMENSION_MAX,
                                (long long)r->config->mixture.shared_inner);
@@ -335,6 +342,10 @@ static void settle_glm4_moe(struct reading *r)
 #define GROUPED                                                                              \
     EXPERTS(128, .router = ROUTER_SIGMOID, .corrected = true, .two_best = true, .factor = 1, \
             .groups = 1, .chosen_groups = 1, .inner = 1408, .renormalised = true)
+#define GPT_OSS                                                                               \
+    WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, .d_k = 64, .n_kv_head = 8, .window = 128, \
+         .biases = BIAS_ALL, .sinks = true, .clamp = 7, .up_offset = 1,                       \
+         EXPERTS(128, .router = ROUTER_OF_CHOSEN, .router_bias = true))
 #define NORMED_HEADS .head_norm = {.q = true, .k = true}
 
 const struct family family_experts[] = {
@@ -362,11 +373,9 @@ const struct family family_experts[] = {
      WITH(SHIFTED, .style = STYLE_PRE, .gated = true, .n_kv_head = 8,
           EXPERTS(16, .router = ROUTER_ONE_BY_ONE)),
      "hidden_act", "silu", 1, 1e6, .reads = " short_mscale long_mscale "},
-    {"gpt_oss", &gpt_oss_names, settle_gpt_oss,
-     WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, .d_k = 64, .n_kv_head = 8, .window = 128,
-          .biases = BIAS_ALL, .sinks = true, .clamp = 7, .up_offset = 1,
-          EXPERTS(128, .router = ROUTER_OF_CHOSEN, .router_bias = true)),
-     NULL, "quick_gelu", 1, 150000},
+    {"gpt_oss", &gpt_oss_names, settle_gpt_oss, GPT_OSS, NULL, "quick_gelu", 1, 150000},
+    {"gpt_oss with separate experts", &gpt_oss_separate_names, settle_gpt_oss, GPT_OSS, NULL,
+     "quick_gelu", 1, 150000},
     {"hunyuan_v1_moe", &hunyuan_names, settle_hunyuan,
      WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, EXPERTS(1, .renormalised = true),
           .head_norm = {.q = true, .k = true, .after_rotary = true}),

@@ -27,15 +27,27 @@
     {                                                       \
         "expert_feed_forward_length", inner, KEY_SIZE, true \
     }
-#define GROUPED                                                                               \
+#define GROUPED_IF(needed)                                                                    \
     EXPERTS("n_routed_experts", "num_experts_per_tok"), EXPERT_SIZE("moe_intermediate_size"), \
         {"leading_dense_block_count", "first_k_dense_replace", KEY_COUNT},                    \
         {"expert_shared_count", "n_shared_experts", KEY_COUNT},                               \
         {"expert_weights_scale", "routed_scaling_factor", KEY_REAL},                          \
         {"expert_weights_norm", "norm_topk_prob", KEY_FLAG},                                  \
-        {"expert_group_count", "n_group", KEY_SIZE},                                          \
+        {"expert_group_count", "n_group", KEY_SIZE, needed},                                  \
     {                                                                                         \
-        "expert_group_used_count", "topk_group", KEY_SIZE                                     \
+        "expert_group_used_count", "topk_group", KEY_SIZE, needed                             \
+    }
+#define GROUPED GROUPED_IF(false)
+/* Of latent attention; yarn's factors of scores, both the same. */
+#define LATENT                                                   \
+    {"attention.q_lora_rank", "q_lora_rank", KEY_WINDOW},        \
+    {                                                            \
+        "attention.kv_lora_rank", "kv_lora_rank", KEY_SIZE, true \
+    }
+#define LATENT_SCALING                                                  \
+    {"rope.scaling.yarn_log_multiplier", "mscale", KEY_TENTH},          \
+    {                                                                   \
+        "rope.scaling.yarn_log_multiplier", "mscale_all_dim", KEY_TENTH \
     }
 #define GRANITE                                                  \
     {"attention.scale", "attention_multiplier", KEY_REAL, true}, \
@@ -79,6 +91,15 @@ static const struct gguf_architecture architectures[] = {
     {"dots1", "dots1", .keys = {GROUPED}},
     {"glm4moe", "glm4_moe", .names = {{"post_attention_norm", SLOT_NORM_2}},
      .keys = {GROUPED, {"blk.0.attn_q_norm.weight", "use_qk_norm", KEY_HAS}}},
+    {"deepseek2", "deepseek_v3", .latent = true, .scaling = {LATENT_SCALING},
+     .marker = "deepseek2.expert_gating_func", .marked = 2, .keys = {GROUPED_IF(true), LATENT}},
+    {"deepseek2", "deepseek_v2", .latent = true, .scaling = {LATENT_SCALING},
+     .keys = {GROUPED, LATENT, {"\"group_limited_greedy\"", "topk_method", KEY_VALUE}}},
+    {"gpt-oss", "gpt_oss", .variant = "gpt_oss with separate experts",
+     .names = {{"post_attention_norm", SLOT_NORM_2}}, .scaling = {{"false", "truncate", KEY_VALUE}},
+     .keys = {EXPERTS("num_local_experts", "num_experts_per_tok"),
+              {"true", "separate_experts", KEY_VALUE},
+              {"attention.sliding_window", "sliding_window", KEY_SIZE, true}}},
     {"qwen2", "qwen2"},
     {"qwen3", "qwen3"},
     {"granite", "granite", .pairs = true, .keys = {GRANITE}},
@@ -140,6 +161,52 @@ static const struct gguf_architecture architectures[] = {
 
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
+const struct gguf_tensor_name gguf_tensor_names[] = {
+    {"token_embd", SLOT_TOKENS},
+    {"token_embd_norm", SLOT_EMBED_NORM},
+    {"position_embd", SLOT_POSITIONS},
+    {"token_types", SLOT_SEGMENTS},
+    {"output_norm", SLOT_FINAL_NORM},
+    {"output", SLOT_HEAD},
+    {"attn_norm", SLOT_NORM_1},
+    {"attn_qkv", SLOT_Q, true},
+    {"attn_q_a", SLOT_Q_DOWN},
+    {"attn_q_a_norm", SLOT_Q_DOWN_NORM},
+    {"attn_q_b", SLOT_Q_UP},
+    {"attn_kv_a_mqa", SLOT_KV_DOWN, true},
+    {"attn_kv_a_norm", SLOT_KV_DOWN_NORM},
+    {"attn_kv_b", SLOT_K, true},
+    {"attn_k_b", SLOT_K, true}, /* and attn_v_b */
+    {"attn_sinks", SLOT_SINKS},
+    {"attn_q", SLOT_Q},
+    {"attn_k", SLOT_K},
+    {"attn_v", SLOT_V},
+    {"attn_output", SLOT_O},
+    {"attn_o", SLOT_O}, /* T5 */
+    {"attn_rel_b", SLOT_LAYER_BIASES},
+    {"attn_q_norm", SLOT_Q_NORM},
+    {"attn_k_norm", SLOT_K_NORM},
+    {"post_attention_norm", SLOT_NORM_1_POST},
+    {"attn_output_norm", SLOT_NORM_1}, /* of sums */
+    {"layer_output_norm", SLOT_NORM_2},
+    {"ffn_norm", SLOT_NORM_2},
+    {"ffn_gate", SLOT_GATE},
+    {"ffn_up", SLOT_GATE, true},
+    {"ffn_up", SLOT_UP},
+    {"ffn_down", SLOT_DOWN},
+    {"ffn_gate_inp", SLOT_ROUTER},
+    {"exp_probs_b", SLOT_CORRECTION - 1}, /* .bias: what follows */
+    {"ffn_gate_exps", SLOT_EXPERT_GATE},
+    {"ffn_up_exps", SLOT_EXPERT_UP},
+    {"ffn_down_exps", SLOT_EXPERT_DOWN},
+    {"ffn_gate_shexp", SLOT_SHARED_GATE},
+    {"ffn_up_shexp", SLOT_SHARED_UP},
+    {"ffn_down_shexp", SLOT_SHARED_DOWN},
+    {"ffn_gate_inp_shexp", SLOT_SHARED_SWITCH},
+    {"post_ffw_norm", SLOT_NORM_2_POST},
+    {NULL},
+};
+
 int gguf_find_architecture(const struct gguf_architecture **architecture, const struct gguf *gguf,
                            struct err *err)
 {
@@ -152,9 +219,13 @@ int gguf_find_architecture(const struct gguf_architecture **architecture, const 
         return err_set(err, "key '%s': expected a name such as \"llama\", found nothing", key);
     for (size_t i = 0; i < ARCHITECTURES; i++) {
         const char *marker = architectures[i].marker;
+        double marked = architectures[i].marked;
+        double found = marked;
         *architecture = &architectures[i];
         if (gguf_is(name, architectures[i].name) &&
-            (!marker || gguf_find(gguf, marker) || gguf_value(gguf, marker))) {
+            (!marker || gguf_find(gguf, marker) || gguf_value(gguf, marker)) &&
+            (marked == 0 || !gguf_double(gguf, marker, -1e12, 1e12, &found, NULL)) &&
+            found == marked) {
             buf_release(&known);
             return 0;
         }

@@ -17,7 +17,9 @@ struct gguf_key {
     enum {
         KEY_SIZE,
         KEY_COUNT, /* may be 0 */
+        KEY_DEPTH, /* less the layers for further tokens, which come last */
         KEY_REAL,  /* 0: as if absent */
+        KEY_TENTH, /* the same, of ten times as much */
         KEY_FLAG,
         KEY_WINDOW, /* 0, or absent: null */
         KEY_LAYERS, /* every how many layers have no window; or whether each has one */
@@ -36,16 +38,22 @@ struct gguf_tensor_name {
     bool fused; /* its tensor has several slots, of which this is the first */
 };
 
-enum { KEYS_MAX = 11, NAMES_MAX = 2 };
+/* What names mean in most architectures; ends with NULL. */
+extern const struct gguf_tensor_name gguf_tensor_names[];
+
+enum { KEYS_MAX = 12, NAMES_MAX = 2 };
 
 /* What `general.architecture` may be. */
 struct gguf_architecture {
     const char *name, *model_type;
     bool pairs; /* rows of queries and keys are in pairs that are rotated together */
     struct gguf_key keys[KEYS_MAX];           /* beyond those of all; ends with one of NULL */
+    struct gguf_key scaling[NAMES_MAX];       /* further keys of "rope_scaling" by yarn */
     struct gguf_tensor_name names[NAMES_MAX]; /* that mean something else in this architecture */
     bool gated;            /* its names of tensors are those of the family's next row */
+    bool latent;           /* keys and values are made of a shorter vector */
     const char *marker;    /* tensor or key without which a later row is meant */
+    double marked;         /* the value that the key must have; 0: any */
     const char *variant;   /* of the family, with other names of tensors; or NULL */
     const char *bias_key;  /* of config.json; NULL: attention_bias */
     long long wide_layers; /* of a model whose scores have another divisor; or 0 */

@@ -22,7 +22,7 @@ enum { KEY_BYTES = 128 };
 /* Keys of all architectures, with names that all families read. */
 static const struct gguf_key common_keys[] = {
     {"embedding_length", "hidden_size", KEY_SIZE, true},
-    {"block_count", "num_hidden_layers", KEY_SIZE, true},
+    {"block_count", "num_hidden_layers", KEY_DEPTH, true},
     {"attention.head_count", "num_attention_heads", KEY_SIZE, true},
     {"attention.head_count_kv", "num_key_value_heads", KEY_SIZE},
     {"feed_forward_length", "n_inner", KEY_SIZE, true},
@@ -141,6 +141,11 @@ static void put_key(struct writer *w, const struct gguf_key *row)
             err_set(fail(w), "key '%s': expected a number, found nothing", key);
         else if (row->kind == KEY_WINDOW)
             json_put_raw(&w->json, row->ours, "null");
+    } else if (row->kind == KEY_DEPTH) {
+        long long extra = (long long)read_number(w, "nextn_predict_layers", 0, LAYERS_MAX);
+        json_put_integer(&w->json, row->ours, read_size(w, row->theirs, 0) - extra);
+        if (extra)
+            json_put_integer(&w->json, "num_nextn_predict_layers", extra);
     } else if (row->kind == KEY_COUNT) {
         double count = read_number(w, row->theirs, 0, INT32_MAX);
         json_put_integer(&w->json, row->ours, (long long)count);
@@ -156,7 +161,7 @@ static void put_key(struct writer *w, const struct gguf_key *row)
         if (value == 0 && row->kind == KEY_WINDOW)
             json_put_raw(&w->json, row->ours, "null");
         else if (value != 0 || row->needed)
-            put_real(w, row->ours, row->theirs, value);
+            put_real(w, row->ours, row->theirs, row->kind == KEY_TENTH ? 10 * value : value);
     }
 }
 
@@ -214,6 +219,7 @@ static void refuse_undone(struct writer *w)
                                          "attention.scale",
                                          "attention.clamp_kqv",
                                          "attention.max_alibi_bias",
+                                         "attention.temperature_scale",
                                          "embedding_scale",
                                          "residual_scale",
                                          "logit_scale",
@@ -225,7 +231,9 @@ static void refuse_undone(struct writer *w)
         size_t at = 0;
         while (at < KEYS_MAX && own[at].theirs && strcmp(own[at].theirs, undone[i]) != 0)
             at++;
-        bool is_own = at < KEYS_MAX && own[at].theirs;
+        const char *scaling = w->architecture->scaling[0].theirs;
+        bool is_own =
+            (at < KEYS_MAX && own[at].theirs) || (scaling && strcmp(scaling, undone[i]) == 0);
         const struct gguf_value *list =
             gguf_value(w->gguf, full_key(key, w->architecture, undone[i]));
         bool is_list =
@@ -288,6 +296,8 @@ static void put_yarn(struct writer *w)
     json_put_text(&w->json, "rope_type", "yarn");
     for (size_t i = 0; i < count; i++)
         put_key(w, &keys[i]);
+    for (size_t i = 0; i < NAMES_MAX && w->architecture->scaling[i].theirs; i++)
+        put_key(w, &w->architecture->scaling[i]);
 }
 
 /* The factor of all positions, 0 or at least 1; or factors of pairs. */
@@ -339,9 +349,20 @@ static void put_share(struct writer *w, long long turning, long long width)
     put_double(w, key ? key : "partial_rotary_factor", share);
 }
 
-static void put_rotation(struct writer *w)
+/* Sizes of heads of latent attention: newer files have them with "_mla", and without, the sizes of
+ * what llama.cpp keeps of each token. */
+static void put_latent(struct writer *w)
 {
-    static const struct gguf_key theta = {"rope.freq_base", "rope_theta", KEY_REAL};
+    long long width = read_size(w, "attention.key_length_mla", head_width(w));
+    long long values = read_size(w, "attention.value_length", width);
+    long long turning = read_size(w, "rope.dimension_count", width);
+    json_put_integer(&w->json, "qk_rope_head_dim", turning);
+    json_put_integer(&w->json, "qk_nope_head_dim", width - turning);
+    json_put_integer(&w->json, "v_head_dim", read_size(w, "attention.value_length_mla", values));
+}
+
+static void put_heads(struct writer *w)
+{
     const char *name = w->architecture->name;
     long long width = head_width(w);
     long long values = read_size(w, "attention.value_length", width);
@@ -357,11 +378,17 @@ static void put_rotation(struct writer *w)
                         "%lld",
                         name, width, turning);
     json_put_integer(&w->json, "head_dim", width);
-    put_key(w, &theta);
     if (w->architecture->wide_layers)
         json_put_integer(&w->json, "query_pre_attn_scalar", divisor(w));
     if (!w->failed && turning != (long long)((double)width * w->family->turning))
         put_share(w, turning, width);
+}
+
+static void put_rotation(struct writer *w)
+{
+    static const struct gguf_key theta = {"rope.freq_base", "rope_theta", KEY_REAL};
+    (w->architecture->latent ? put_latent : put_heads)(w);
+    put_key(w, &theta);
     put_scaling(w);
 }
 
@@ -441,43 +468,6 @@ int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err)
 
 /* --- tensors, with the names and layouts of their family -------------------------------------- */
 
-static const struct gguf_tensor_name tensor_names[] = {
-    {"token_embd", SLOT_TOKENS},
-    {"token_embd_norm", SLOT_EMBED_NORM},
-    {"position_embd", SLOT_POSITIONS},
-    {"token_types", SLOT_SEGMENTS},
-    {"output_norm", SLOT_FINAL_NORM},
-    {"output", SLOT_HEAD},
-    {"attn_norm", SLOT_NORM_1},
-    {"attn_qkv", SLOT_Q, true},
-    {"attn_q", SLOT_Q},
-    {"attn_k", SLOT_K},
-    {"attn_v", SLOT_V},
-    {"attn_output", SLOT_O},
-    {"attn_o", SLOT_O}, /* T5 */
-    {"attn_rel_b", SLOT_LAYER_BIASES},
-    {"attn_q_norm", SLOT_Q_NORM},
-    {"attn_k_norm", SLOT_K_NORM},
-    {"post_attention_norm", SLOT_NORM_1_POST},
-    {"attn_output_norm", SLOT_NORM_1}, /* of sums */
-    {"layer_output_norm", SLOT_NORM_2},
-    {"ffn_norm", SLOT_NORM_2},
-    {"ffn_gate", SLOT_GATE},
-    {"ffn_up", SLOT_GATE, true},
-    {"ffn_up", SLOT_UP},
-    {"ffn_down", SLOT_DOWN},
-    {"ffn_gate_inp", SLOT_ROUTER},
-    {"exp_probs_b", SLOT_CORRECTION - 1}, /* .bias: what follows */
-    {"ffn_gate_exps", SLOT_EXPERT_GATE},
-    {"ffn_up_exps", SLOT_EXPERT_UP},
-    {"ffn_down_exps", SLOT_EXPERT_DOWN},
-    {"ffn_gate_shexp", SLOT_SHARED_GATE},
-    {"ffn_up_shexp", SLOT_SHARED_UP},
-    {"ffn_down_shexp", SLOT_SHARED_DOWN},
-    {"ffn_gate_inp_shexp", SLOT_SHARED_SWITCH},
-    {"post_ffw_norm", SLOT_NORM_2_POST},
-};
-
 struct tensor_reading {
     struct safetensors *tensors;
     const struct gguf *gguf;
@@ -506,9 +496,9 @@ static const struct family_row *find_slot(struct slot *slot, const char *name,
     bool is_bias = strcmp(stem + size, ".bias") == 0;
     if (!is_bias && strcmp(stem + size, ".weight") != 0)
         return NULL;
-    for (size_t i = 0; i < NAMES_MAX + sizeof tensor_names / sizeof *tensor_names; i++) {
+    for (size_t i = 0; i < NAMES_MAX || gguf_tensor_names[i - NAMES_MAX].name; i++) {
         const struct gguf_tensor_name *at =
-            i < NAMES_MAX ? &reading->architecture->names[i] : &tensor_names[i - NAMES_MAX];
+            i < NAMES_MAX ? &reading->architecture->names[i] : &gguf_tensor_names[i - NAMES_MAX];
         if (!at->name || strlen(at->name) != size || memcmp(at->name, stem, size) != 0 ||
             (at->id >= SLOTS_OF_ENDS) != in_layer)
             continue;
@@ -632,7 +622,7 @@ static int lay_out(struct safetensors_entry *entry, struct slot slot, const stru
     bool is_matrix = entry->rank == 2;
     bool is_scale = entry->rank == 1 && !(slot.id & 1);
     bool is_key = (slot.id & ~1) == SLOT_K;
-    enum order order = row->groups == GROUPS_KV_HEAD ? ORDER_PARTS
+    enum order order = row->groups == GROUPS_KV_HEAD && row->members[0] == SLOT_Q ? ORDER_PARTS
                        : reading->architecture->pairs && (is_key || (slot.id & ~1) == SLOT_Q)
                            ? ORDER_PAIRS
                            : ORDER_SAME;
@@ -676,7 +666,7 @@ static int split_experts(struct slot slot, const struct config *config,
         struct safetensors_entry *entry = &tensors->entries[tensors->count++];
         *entry = (struct safetensors_entry){.dtype = all.dtype,
                                             .count = all.count / experts,
-                                            .rank = 2,
+                                            .rank = all.rank - 1,
                                             .shape = {all.shape[1], all.shape[2]},
                                             .begin = all.begin + e * bytes,
                                             .end = all.begin + (e + 1) * bytes,
@@ -690,6 +680,47 @@ static int split_experts(struct slot slot, const struct config *config,
     return 0;
 }
 
+/* Join keys and values of latent attention, which are apart: for each head, its rows of keys, which
+ * the file has as columns, then those of values. As float32, in memory. */
+static int join_heads(struct safetensors_entry *entry, const char *name,
+                      struct tensor_reading *reading)
+{
+    char other[PARAMETER_NAME_BYTES];
+    struct safetensors_entry values = {0};
+    size_t heads = entry->shape[0], rank = entry->shape[1], width = entry->shape[2];
+    snprintf(other, sizeof other, "%.*sattn_v_b.weight", (int)strcspn(name, "a"), name);
+    const struct gguf_tensor *tensor = gguf_find(reading->gguf, other);
+    if (!tensor || tensor->rank != 3 || tensor->sizes[2] != heads || tensor->sizes[0] != rank)
+        return err_set(reading->err, "expected tensor '%s' of as many heads and channels", other);
+    size_t rows = tensor->sizes[1];
+    float *joined = arena_room(&reading->tensors->arena, entry->count + tensor->count,
+                               sizeof *joined, reading->err);
+    if (!joined || read_numbers(&values, tensor, reading) || convert(entry, reading) ||
+        convert(&values, reading))
+        return -1;
+    const float *from = entry->data, *of_values = values.data;
+    entry->data = joined;
+    for (size_t head = 0; head < heads; head++, from += rank * width) {
+        for (size_t i = 0; i < width * rank; i++)
+            *joined++ = from[i % rank * width + i / rank];
+        for (size_t i = 0; i < rows * rank; i++)
+            *joined++ = *of_values++;
+    }
+    entry->count += values.count;
+    entry->end += values.end - values.begin; /* of the file */
+    entry->rank = 2;
+    entry->shape[0] = heads * (width + rows);
+    return 0;
+}
+
+/* The config has it, it is joined to another, or it is only for further tokens. */
+static bool is_left_out(const char *name, const struct tensor_reading *reading)
+{
+    bool joined = reading->architecture->latent && name_has_ending(name, ".attn_v_b.weight");
+    return joined || strstr(name, ".nextn.") || strcmp(name, FACTORS) == 0 ||
+           strcmp(name, FACTORS_SHORT) == 0 || strcmp(name, FACTORS_LONG) == 0;
+}
+
 static int read_tensors(struct tensor_reading *reading)
 {
     struct safetensors *tensors = reading->tensors;
@@ -697,7 +728,8 @@ static int read_tensors(struct tensor_reading *reading)
     char name[PARAMETER_NAME_BYTES];
     size_t count = gguf->tensor_count + 1;
     for (size_t i = 0; i < gguf->tensor_count; i++)
-        count += gguf->tensors[i].rank == 3 ? gguf->tensors[i].sizes[2] : 0;
+        if (gguf->tensors[i].rank == 3 || name_has_ending(gguf->tensors[i].name, "_exps.bias"))
+            count += gguf->tensors[i].sizes[gguf->tensors[i].rank - 1];
     tensors->entries = arena_alloc(&tensors->arena, count, sizeof *tensors->entries, reading->err);
     if (!tensors->entries || read_heads(reading))
         return -1;
@@ -705,9 +737,8 @@ static int read_tensors(struct tensor_reading *reading)
     for (size_t i = 0; i < gguf->tensor_count; i++) {
         const struct gguf_tensor *tensor = &gguf->tensors[i];
         struct safetensors_entry *entry = &tensors->entries[tensors->count];
-        if (strcmp(tensor->name, FACTORS) == 0 || strcmp(tensor->name, FACTORS_SHORT) == 0 ||
-            strcmp(tensor->name, FACTORS_LONG) == 0)
-            continue; /* the config has it */
+        if (is_left_out(tensor->name, reading))
+            continue;
         struct slot slot;
         const struct family_row *row = find_slot(&slot, tensor->name, reading);
         /* one without a slot is refused with its own name */
@@ -715,13 +746,15 @@ static int read_tensors(struct tensor_reading *reading)
         entry->name = arena_text(&tensors->arena, to, strlen(to), reading->err);
         if (!entry->name)
             return -1;
-        bool of_experts =
-            row && tensor->rank == 3 && slot_count(slot.id, reading->family->defaults);
+        bool of_experts = row && tensor->rank == (slot.id & 1 ? 2 : 3) &&
+                          slot_count(slot.id, reading->family->defaults);
         tensors->count++;
         if (read_numbers(entry, tensor, reading) ||
             (of_experts ? split_experts(slot, &config, reading)
-             : row      ? lay_out(entry, slot, row, reading)
-                        : 0))
+             : row && tensor->rank == 3 && reading->architecture->latent
+                 ? join_heads(entry, tensor->name, reading)
+             : row ? lay_out(entry, slot, row, reading)
+                   : 0))
             return err_prefix(reading->err, "tensor '%s'", tensor->name);
     }
     return safetensors_list(tensors, reading->err);
