@@ -338,7 +338,8 @@ int continuation_report(struct continuation *text, struct report *report, struct
 {
     static const struct selection nothing = {0};
     const struct selection *selection = text->generation.selection;
-    struct text_pair pair = {.source = *text->source, .prompt_count = text->prompt_count};
+    struct text_pair pair = {
+        .source = *text->source, .prompt_count = text->prompt_count, .grows = true};
     struct look look = {
         .selection = selection ? selection : &nothing,
         .pairs = &pair,

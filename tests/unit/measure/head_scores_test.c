@@ -101,8 +101,12 @@ TEST(roles_are_compared_with_uniform_attention)
     measure(&text, 1, false);
     for (size_t i = 0; i < ROLES; i++) {
         ck_assert_str_eq(head_roles.items[i].score, score_rows[i].name);
-        ck_assert_double_eq_tol(mean_value(&sums.roles[i * survey.heads]),
-                                mean_value(&sums.uniform[i]), 1e-6);
+        double found = mean_value(&sums.roles[i * survey.heads]);
+        double uniform = mean_value(&sums.uniform[i]);
+        if (i != 5)
+            ck_assert_double_eq_tol(found, uniform, 1e-6);
+        else /* this model sees no next token */
+            ck_assert(isnan(found) && isnan(uniform));
     }
 }
 
