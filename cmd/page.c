@@ -16,7 +16,7 @@ static const struct option_row own_options[] = {
            "if that adds at most 1 MB)",
            .heading = "Page"),
     INTEGER("top", 0, "N", IN(page.top), 0, 1000,
-            "store the N most likely next tokens at each position (default: 50; 0: none)"),
+            "store the N most likely tokens after each token or at masks (default: 50; 0: none)"),
     FLAG("lens", 0, IN(page.lens),
          "store the predictions of every layer (default: if computing them takes under half a "
          "second)"),
@@ -371,7 +371,7 @@ static int find_words(struct page_facts *facts, const struct options *options, s
     return 0;
 }
 
-/* Plan the predictions after every token and, with --lens or if that is cheap, in every layer. */
+/* Plan the predictions of every token and, with --lens or if that is cheap, in every layer. */
 static int plan_next(struct next_plan *plan, const struct page_source *source,
                      const struct text_pair *pair, struct arena *arena, struct err *err)
 {
@@ -395,7 +395,7 @@ static int find_next(struct page_facts *facts, const struct page_source *source,
     struct report report;
     const struct look look = {&selection, pair, 1, 0, &report, NULL};
     if (!plan.count)
-        return 0; /* no decoder: nothing is predicted */
+        return 0; /* nothing is predicted */
     return err_if(selection_layers(&selection, NULL, config, arena, err) ||
                   viewer_look(source->viewer, &look, arena, err) ||
                   next_tokens_of_report(&facts->next, &plan, &report, &pair->sentence, arena, err));
@@ -410,7 +410,8 @@ static int find_effects(struct page_facts *facts, const struct page_source *sour
     double words = (double)config->vocab_size * (double)config->n_embd;
     double pass = (double)pair->sentence.count * ((double)config->n_layer * layer + words);
     double runs = (double)(config->n_layer * config->n_head) * (double)source->texts;
-    if (!facts->next || source->viewer->edits || pass * runs > QUICK_PRODUCTS)
+    if (!facts->next || !facts->next->token_count || source->viewer->edits ||
+        pass * runs > QUICK_PRODUCTS)
         return 0;
     return next_tokens_without_heads(&facts->without_heads, source->viewer, pair, arena, err);
 }
@@ -423,9 +424,9 @@ static int find_live(struct page_facts *facts, const struct page_source *source,
     if (!source->options->page.live)
         return 0;
     if (facts->command_count)
-        return err_usage(err,
-                         "--live: expected no %s: a live page starts from the unmodified model",
-                         facts->command[0]);
+        return err_usage(
+            err, "--live: expected no %s: a live page starts from the unmodified model",
+            facts->command[0]);
     if (!facts->sentence->text || facts->source->count)
         return err_usage(err, "--live: expected a model that reads one text, found %s",
                          facts->source->count ? "a source" : "ids");
@@ -454,14 +455,10 @@ static int look_once(struct page_run *page_run, const struct state *own, const s
     *facts = (struct page_facts){.config = &viewer->model.config,
                                  .sentence = &pair->sentence,
                                  .source = &pair->source,
+                                 .mask = viewer->mask,
                                  .lesson = own->lesson,
                                  .roles = &head_roles,
                                  .run = name};
-    facts->opens = pair->sentence.count - 1;
-    facts->opens -= facts->opens >= pair->sentence.added_after ? pair->sentence.added_after : 0;
-    for (size_t i = 0; i < pair->sentence.count; i++)
-        if (pair->sentence.ids[i] == viewer->mask)
-            facts->opens = i;
     source.viewer = viewer;
     if (viewer_look(viewer, &look, arena, err) || find_words(facts, source.options, arena, err) ||
         find_scores(facts, &source, &pair->sentence, arena, err) ||

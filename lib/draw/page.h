@@ -23,17 +23,18 @@
 /* Step after which a prediction is read from the residual stream. */
 enum page_step { STEP_EMBEDDING, STEP_ATTENTION, STEP_MLP, STEP_LAYER, PAGE_STEPS };
 
-/* Logit lens: the prediction after each token, read from the residual stream after a step. */
+/* Logit lens: the prediction after each token, or of a masked model in its place, read from the
+ * residual stream after a step. */
 struct page_next_layer {
     enum page_step step;
     size_t layer, best_count;
     const struct likely *best; /* [tokens, best_count] most likely tokens, best first */
-    const float *came; /* [tokens] log-probability of the actual next token; NaN for the last */
+    const float *came;         /* [tokens] log-probability of the actual next token; NaN: none */
 };
 
 struct page_next {
     const struct page_next_layer *layers; /* [layer_count] the last one is the model's output */
-    size_t layer_count, token_count, vocabulary;
+    size_t layer_count, token_count, vocabulary; /* no tokens: a masked model, but no mask */
     const uint32_t *named; /* [name_count] token ids used in the layers, and their names */
     const struct label *names;
     size_t name_count;
@@ -87,7 +88,7 @@ struct page_roles {
 struct page_facts {
     const struct config *config;               /* of the model, with the attention options in use */
     const struct tokenized *sentence, *source; /* tokens, even if axes count words */
-    size_t opens; /* query: the last mask, else the last token that is not added */
+    long long mask; /* id of the token that a masked model replaces; -1: none */
 
     const struct report *explained; /* exact tensors of the heads that the page explains */
     size_t explained_bytes;         /* estimated size of these tensors for all heads */
@@ -110,6 +111,10 @@ struct page_facts {
 
 /* Write reports as one page, with the facts that a place has in `page`. */
 extern report_writer html_report_write;
+
+/* The query that a page opens on, whose prediction it compares: the last mask, else the last token
+ * that is not added. */
+size_t page_opens(const struct tokenized *sentence, long long mask);
 
 /* Sites needed to explain attention cells, for each attention of the model. */
 struct site_set page_explained_sites(const struct config *config);

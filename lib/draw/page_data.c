@@ -432,6 +432,15 @@ static void put_lesson(struct json_writer *json, const char *name, const struct 
     json_put_close(json, '}');
 }
 
+size_t page_opens(const struct tokenized *sentence, long long mask)
+{
+    for (size_t i = sentence->count; i-- > 0;)
+        if (sentence->ids[i] == mask)
+            return i;
+    return sentence->count - 1 -
+           (sentence->added_after < sentence->count ? sentence->added_after : 0);
+}
+
 static void put_facts(struct json_writer *json, const struct page_facts *facts)
 {
     if (facts->run)
@@ -446,7 +455,14 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     }
     const size_t tokens[] = {facts->sentence->count, facts->source ? facts->source->count : 0};
     json_put_integers(json, "\ntokens", tokens, 2);
-    json_put_integer(json, "\nopens", (long long)facts->opens);
+    json_put_integer(json, "\nopens", (long long)page_opens(facts->sentence, facts->mask));
+    if (facts->mask >= 0) {
+        json_put_open(json, "masks", '[');
+        for (size_t i = 0; i < facts->sentence->count; i++)
+            if (facts->sentence->ids[i] == facts->mask)
+                json_put_integer(json, NULL, (long long)i);
+        json_put_close(json, ']');
+    }
     json_put_integer(json, "added_after", (long long)facts->sentence->added_after);
     put_sites(json, facts->config);
     if (facts->scores)

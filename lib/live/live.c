@@ -86,6 +86,7 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
     struct page_facts facts = {.config = config,
                                .sentence = &pair->sentence,
                                .source = &pair->source,
+                               .mask = live->viewer.mask,
                                .explained = is_much ? NULL : &parts[1]};
     struct look look = {.selection = &selection, .pairs = pair, .count = 1, .reports = report};
     if (!report ||

@@ -387,7 +387,7 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
     struct err none = {0};
     enum site site = SITE_RESID_MID;
     *plan = (struct next_plan){.count = 0};
-    if (!best_count || text_origin_check(viewer, NEEDS_CAUSAL, &none))
+    if (!best_count || text_origin_check(viewer, viewer->mask < 0 ? NEEDS_CAUSAL : 0, &none))
         return 0;
     if (selection_layers(&all, NULL, config, arena, err))
         return -1;
@@ -456,7 +456,7 @@ int next_tokens_without_heads(const float **found, struct viewer *viewer,
                              .target = -1,
                              .against = -1,
                              .is_last = true,
-                             .position = pair->sentence.count - 1,
+                             .position = page_opens(&pair->sentence, viewer->mask),
                              .is_brief = true};
     struct arena own = {0};
     struct logit_lens lens;
@@ -529,8 +529,10 @@ int next_tokens_of_report(const struct page_next **found, const struct next_plan
     const struct viewer *viewer = plan->lenses->viewer;
     if (!next || !layers)
         return -1;
+    bool predicts =
+        viewer->mask < 0 || sentence->ids[page_opens(sentence, viewer->mask)] == viewer->mask;
     *next = (struct page_next){.layers = layers,
-                               .token_count = sentence->count,
+                               .token_count = predicts ? sentence->count : 0,
                                .vocabulary = viewer->model.config.vocab_size};
     for (size_t layer = 0; layer < viewer->model.config.n_layer; layer++)
         for (size_t i = 0; i < plan->count; i++) { /* in the order of the pass */
@@ -542,7 +544,7 @@ int next_tokens_of_report(const struct page_next **found, const struct next_plan
             if (!came)
                 return -1;
             for (size_t k = 0; k < sentence->count; k++)
-                came[k] = cells[k].target;
+                came[k] = viewer->mask < 0 ? cells[k].target : NAN;
             layers[next->layer_count++] = (struct page_next_layer){
                 plan->steps[i], layer, lenses[i].best_count, cells->best, came};
         }

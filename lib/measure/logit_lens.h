@@ -82,7 +82,7 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
 
 /* --- facts of a page -----------------------------------------------------------------------------
  *
- * The most likely next tokens after each token of the text:
+ * The most likely tokens after each token of the text, or of a masked model in its place:
  *
  *     if (next_tokens_plan(&plan, &viewer, 50, true, &arena, err)) ...
  *     site_set_join(&selection.sites, next_tokens_sites(&plan));
@@ -93,7 +93,7 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
 struct next_plan {
     struct lens_plan lenses[PAGE_STEPS];
     enum page_step steps[PAGE_STEPS];
-    size_t count; /* 0: the model does not predict next tokens */
+    size_t count; /* 0: the model does not predict tokens */
 };
 
 /* Plan the steps. `all_steps`: after the embedding and each layer, and in models of up to 4 layers
@@ -107,7 +107,8 @@ struct site_set next_tokens_sites(const struct next_plan *plan);
 void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
                             const struct text_pair *pair);
 
-/* Find the probability of the text's most likely next token without each head: [layers, heads]. */
+/* Find the probability of the most likely token where the page opens without each head: [layers,
+ * heads]. */
 int next_tokens_without_heads(const float **found, struct viewer *viewer,
                               const struct text_pair *pair, struct arena *arena, struct err *err);
 

@@ -132,10 +132,15 @@ await test('a malformed file is refused', async () => {
     if (!why.startsWith("'none/config.json': ")) throw new Error(why);
 });
 
-for (const model of ['life', 'life-causal', 'life-grouped'])
+for (const [model, text = LIFE] of [
+    ['life'],
+    ['life-causal'],
+    ['life-grouped'],
+    ['cloze', 'The [MASK] sat on the [MASK].'],
+])
     await test(`${model} has the bits of the program`, async () => {
         const engine = await open(join(root, 'models', model), model);
-        same(written(model, LIFE, 'all'), found(engine, LIFE, { show: 'all' }));
+        same(written(model, text, 'all'), found(engine, text, { show: 'all' }));
     });
 
 // Patterns that need Oniguruma, and norms, rotations and gates of other families.

@@ -205,6 +205,14 @@ export function writePage(...args) {
     return path;
 }
 
+// The words of a masked model at a mask, and their probabilities, as `bars` returns them.
+export function fillsOf(text, position, ...options) {
+    const words = ['score', '-q', '-m', 'cloze', text, '--top', '10', ...options];
+    return attnJson(...words)
+        .tables.best.filter((one) => one.position === position)
+        .map((one) => [one.text, percent(Math.exp(one.logprob))]);
+}
+
 // The scores of the tokens of a text; `best` of each holds the `count` most likely tokens there.
 export function scoresOf(text, count) {
     const { scores, best } = attnJson('score', '-q', text, '--top', String(count)).tables;

@@ -12,6 +12,7 @@ import {
     bars,
     causal,
     counts,
+    fillsOf,
     go,
     json,
     plain,
@@ -400,6 +401,42 @@ if (write()) {
                 hash: `#${new URLSearchParams({ text: `${REPEAT} and then the old door` })}&cell=19,3`,
             },
         ));
+
+    await test('a live page of a masked model fills the masks of a typed text', () => {
+        const cloze = join(scratch, 'cloze.html');
+        const text = 'The [MASK] sat on the mat';
+        const command = ['page', '-q', '-m', 'cloze', '--live', 'The cat sat', '-o', cloze];
+        execFileSync(attn, command);
+        return withPage(
+            cloze,
+            async (page) => {
+                const shows = async (...options) => {
+                    same(fillsOf(text, 2, ...options), (await bars(page)).slice(0, 10));
+                    same('[MASK]', await page.innerText('#chips .chip[aria-pressed="true"]'));
+                };
+                await settled(page, 'The cat sat');
+                yes(!(await page.isVisible('#right')), 'a prediction without a mask');
+                await type(page, text);
+                await shows();
+                await showHead(page, '0.1');
+                const { tensors } = json('-m', 'cloze', text);
+                same(
+                    tensors['h.0.weights'][1].map((row) => row.map(String)),
+                    await readTable(page),
+                );
+                const [[was]] = await bars(page);
+                await anew(page, () => page.keyboard.press('x'));
+                const [[is]] = fillsOf(text, 2, '--ablate', '0.1');
+                yes((await page.innerText('#roles')).includes(`Fill-in: ${was} → ${is}.`), is);
+                await page.click('#pin');
+                await page.click('#pin');
+                await shows('--ablate', '0.1');
+                await type(page, 'The cat sat');
+                yes(!(await page.isVisible('#right')), 'a prediction without a mask');
+            },
+            WIDE,
+        );
+    });
 
     await test('an empty text shows a note and keeps the picture', () =>
         withPage(path, async (page) => {

@@ -1,5 +1,5 @@
 // Cells of the matrix: masks, numbers, and sizes on screens, in presentation mode too; pages of
-// encoder-decoders.
+// encoder-decoders and masked models.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -9,6 +9,7 @@ import {
     bars,
     boxOf,
     cellsOf,
+    fillsOf,
     go,
     json,
     percent,
@@ -262,6 +263,31 @@ await test('rows of a page of cross-attention have the names of the figure', asy
             { viewport, isMobile: viewport.width < 720 },
         );
 });
+
+// --- masked models -------------------------------------------------------------------------------
+
+await test('a page of a masked model shows the words of score at the selected or last mask', () => {
+    const text = 'The [MASK] sat on the [MASK]';
+    return withPage(writePage('-m', 'cloze', text), async (page) => {
+        for (const [at, mask] of [
+            [6, 6],
+            [2, 2],
+            [3, 6],
+        ]) {
+            await page.click(`#chips .chip[data-at="${at}"]`);
+            same(fillsOf(text, mask), await bars(page));
+            same('Prediction at “[MASK]”', await page.innerText('#follows'));
+        }
+        yes(!(await page.isVisible('#surprise')), 'its tokens have no bars');
+        await page.click('#language');
+        same('“[MASK]” 处的预测', await page.innerText('#follows'));
+    });
+});
+
+await test('without a mask, a page of a masked model has no predictions', () =>
+    withPage(writePage('-m', 'cloze', 'The cat sat'), async (page) => {
+        yes(!(await page.isVisible('#right')), await page.innerText('#right'));
+    }));
 
 await test('the sink of a head is a last column, without a key to explain', async () => {
     const model = ['-m', join(process.env.ROOT, 'tests/golden-families/gpt_oss'), '--ids', '5,1,12'];

@@ -191,7 +191,7 @@ const CHINESE = {
     '?': '？',
     Enter: '回车',
     'All numbers as a table': '全部数字的表格',
-    'Most likely next tokens': '最可能的下一个词元',
+    'Most likely tokens': '最可能的词元',
     'How it came about': '预测的形成',
     'the three most likely tokens after each step': '每一步之后最可能的三个词元',
     'Why this number?': '为什么是这个数？',
@@ -327,6 +327,7 @@ const CHINESE = {
     'becomes an ~ head:': '成为~头：',
     'become ~ heads:': '成为~头：',
     'Next token: #.': '下一个词元：#。',
+    'Fill-in: #.': '填入的词元：#。',
 
     // heads (grid.js)
     mixed: '混合',
@@ -367,7 +368,9 @@ const CHINESE = {
 
     // the prediction (prediction.js)
     'Prediction after #': '接在 # 之后的预测',
+    'Prediction at #': '# 处的预测',
     'outline: A after #': '虚线框：A 中 # 之后',
+    'outline: A at #': '虚线框：A 中 # 处',
     probability: '概率',
     '# pt': '# 点',
     embedding: '嵌入',

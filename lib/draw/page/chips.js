@@ -10,7 +10,7 @@ function drawChips() {
     drawTokens('source', labels.source || [], null);
     drawTokens('chips', labels.sentence || [], nextTokens);
     byId('source').hidden = byId('source-name').hidden = !labels.source;
-    byId('surprise').hidden = !nextTokens;
+    byId('surprise').hidden = !nextTokens || Boolean(current().masks);
 }
 
 function drawTokens(id, labels, next) {
@@ -161,12 +161,12 @@ function shareChange(was, share) {
     return say(words, quoted(shown(was.name)), Math.abs(points).toFixed(1));
 }
 
-// The head whose removal changes the most likely token at the end of the text by most, with that
+// The head whose removal changes the most likely token where the page opens by most, with that
 // token and its share; null if it is not known, or less than a point.
 function largestEffect() {
-    const { effects, nextTokens, attention, tokens } = current();
+    const { effects, nextTokens, attention, opens } = current();
     if (!effects || !nextTokens || state.kind !== 'weights') return null;
-    const [winner] = nextTokens.likeliest(tokens[0] - 1);
+    const [winner] = nextTokens.likeliest(opens);
     let most = null;
     for (const one of headsOf(current(), state.kind)) {
         const at = one.tensor.layer * attention.heads + (one.tensor.heads?.[one.head] ?? NaN);
@@ -237,17 +237,18 @@ function putChanges(box) {
     return true;
 }
 
-// The change of the most likely token at the end of the same text, and "Next token: wog → ␣." if
+// The change of the most likely token where the same text opens, and "Next token: wog → ␣." if
 // another one is the most likely now.
 function nextChange() {
-    const [was, is] = [pinned, current()].map(({ nextTokens: next, tokens }) => ({
+    const [was, is] = [pinned, current()].map(({ nextTokens: next, opens }) => ({
         next,
-        ...next?.likeliest(tokens[0] - 1)[0],
+        ...next?.likeliest(opens)[0],
     }));
     if (!was.name || !is.name) return ['', ''];
-    const share = is.next.shareOf(was.id, current().tokens[0] - 1);
+    const share = is.next.shareOf(was.id, current().opens);
     const isSame = pinned.text === current().text && Math.abs(share - was.share) >= 0.0005;
     const names = candidateNames([was, is]);
-    const other = names[0] === names[1] ? '' : `Next token: ${names.join(' → ')}.`;
+    const title = current().masks ? 'Fill-in' : 'Next token';
+    const other = names[0] === names[1] ? '' : `${title}: ${names.join(' → ')}.`;
     return [isSame ? shareChange(was, share) : '', other];
 }

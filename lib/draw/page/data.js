@@ -148,7 +148,7 @@ class Sentence {
     }
 
     get nextTokens() {
-        this.madeNext ??= this.next ? new NextTokens(this.next) : null;
+        this.madeNext ??= this.next && this.masks?.length !== 0 ? new NextTokens(this.next) : null;
         return this.madeNext;
     }
 

@@ -57,15 +57,14 @@ function runSentence(run) {
 function complete(sentence, pause = LIVE_PAUSE) {
     clearTimeout(live.later);
     live.later = setTimeout(() => {
-        if (current() !== sentence || !addPart(sentence)) return;
-        complete(sentence, 0);
+        if (current() === sentence && addPart(sentence)) complete(sentence, 0);
     }, pause);
 }
 
 // Add the predictions after each step, then those without each head; false if nothing is missing.
 function addPart(sentence) {
     const run = sentence.request;
-    if (!sentence.next) return false;
+    if (!sentence.nextTokens) return false;
     if (!sentence.whole) {
         Object.assign(sentence, { next: ask(run, true).next, madeNext: null, whole: true });
         predicted = '';
@@ -75,10 +74,9 @@ function addPart(sentence) {
     const heads = headsOf(sentence, 'weights');
     const without = (sentence.partial ??= []);
     if (sentence.effects || run.off.length || heads.length * live.ran > EFFECTS_MOST) return false;
-    const last = sentence.labels.sentence.length - 1;
-    const [winner] = sentence.nextTokens.likeliest(last);
+    const [winner] = sentence.nextTokens.likeliest(sentence.opens);
     const next = new NextTokens(ask({ ...run, off: [heads[without.length].name] }).next);
-    without.push(next.shareOf(winner.id, last));
+    without.push(next.shareOf(winner.id, sentence.opens));
     if (without.length < heads.length) return true;
     sentence.effects = without;
     drawRoles();

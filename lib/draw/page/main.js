@@ -53,9 +53,9 @@ function isPresenting() {
     return state.present && !phone.matches && !state.printing && !state.lesson;
 }
 
-// Is there a prediction after each row?
+// Are there predictions: after each row, or of a masked model at its masks?
 function predicts() {
-    return shownTensor().row_labels === 'sentence' && Boolean(current().next);
+    return shownTensor().row_labels === 'sentence' && Boolean(current().nextTokens);
 }
 
 // Does the selected head attend differently since the pin?

@@ -1,4 +1,4 @@
-// The most likely tokens after each token, at the end of the model and after each step before.
+// The most likely tokens after each token, or at masks: of the model, and after each step before.
 
 class NextTokens {
     constructor(json) {
@@ -12,11 +12,7 @@ class NextTokens {
         }));
     }
 
-    get last() {
-        return this.layers.at(-1);
-    }
-
-    likeliest(place, layer = this.last) {
+    likeliest(place, layer = this.layers.at(-1)) {
         const { count } = layer;
         return Array.from({ length: count }, (_, i) => ({
             id: layer.ids[place * count + i],
@@ -26,7 +22,7 @@ class NextTokens {
     }
 
     // The probability of a token; of one that is not stored an upper bound.
-    shareOf(id, place, layer = this.last) {
+    shareOf(id, place, layer = this.layers.at(-1)) {
         const list = this.likeliest(place, layer);
         const found = list.find((one) => one.id === id);
         return found ? found.share : Math.min(list.at(-1).share, 0.0004);
@@ -34,7 +30,7 @@ class NextTokens {
 
     // Minus the log-probability of a token given those before it; NaN for the first.
     surprisal(place) {
-        return place ? -this.last.came[place - 1] : NaN;
+        return place ? -this.layers.at(-1).came[place - 1] : NaN;
     }
 }
 

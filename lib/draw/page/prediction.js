@@ -1,4 +1,4 @@
-// The prediction after the selected token: bars, and its probability layer by layer.
+// The prediction after the selected token, or at a mask: bars, and its probability layer by layer.
 
 const BARS = 10;
 const GHOST_LEAST = 0.01;
@@ -50,18 +50,24 @@ function candidateNames(list) {
 
 let predicted = '';
 
-function drawPrediction(row) {
+// The row whose prediction is shown for a row: of a masked model the last mask, unless it is one.
+function predictedRow(row, { masks, opens } = current()) {
+    return !masks || masks.includes(row) ? row : opens;
+}
+
+function drawPrediction(selected) {
     if (!predicts()) return;
+    const row = predictedRow(selected);
     const next = current().nextTokens;
-    const place = pinnedRow(row);
+    const place = pinned ? predictedRow(pinnedRow(row), pinned) : -1;
     const comparable = place < 0 ? null : pinned?.nextTokens;
     const key = `${row} ${state.runs} ${Boolean(comparable)} ${state.sentence}`;
     if (key === predicted && bars.length) return;
     predicted = key;
-    const label = shown(current().labels.sentence[row]);
-    byId('follows').textContent = `Prediction after ${quoted(label)}`;
-    const token = comparable ? shown(pinned.labels.sentence[place]) : '';
-    const outline = comparesTexts() ? `A after ${quoted(token)}` : 'pinned';
+    const where = current().masks ? 'at' : 'after';
+    const word = ({ labels }, at) => quoted(shown(labels.sentence[at]));
+    byId('follows').textContent = `Prediction ${where} ${word(current(), row)}`;
+    const outline = comparable && comparesTexts() ? `A ${where} ${word(pinned, place)}` : 'pinned';
     byId('follows-note').textContent = comparable ? `outline: ${outline}` : 'probability';
     drawBars(candidates(next, row, comparable, place), Boolean(comparable));
     drawLayers(next, row);
@@ -98,7 +104,7 @@ function drawLayers(next, row) {
     byId('layers').hidden = steps.length < 2 && current().whole !== false; // they follow
     for (const id of ['layer-rows', 'entry']) byId(id).replaceChildren();
     if (steps.length < 2) return;
-    const actual = current().labels.sentence[row + 1];
+    const actual = current().masks ? null : current().labels.sentence[row + 1];
     const tone = new Tone(0, 1, 'linear');
     byId('layer-rows').append(
         ...steps.map((step) => {
