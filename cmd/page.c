@@ -322,10 +322,11 @@ static int open(void *state, struct driver *driver, struct err *err)
 /* --- facts about a text ----------------------------------------------------------------------- */
 
 /* Options in the commands that a page shows. The page adds those of model, texts and tensors. */
-static const char *const told[] = {
-    "attention", "mask-after", "scale",    "attention-temperature", "dropout", "without", "seed",
-    "source",    "precision",  "special",  "literal-special",       "long",    "edit",    "ablate",
-    "knockout",  "from",       "reference"};
+static const char *const told[] = {"attention", "mask-after", "scale",   "attention-temperature",
+                                   "dropout",   "without",    "seed",    "source",
+                                   "pair",      "precision",  "special", "literal-special",
+                                   "long",      "edit",       "ablate",  "knockout",
+                                   "from",      "reference"};
 
 enum { TOLD = sizeof told / sizeof *told, EDITS = 5 /* the last ones */ };
 
@@ -425,7 +426,7 @@ static int find_live(struct page_facts *facts, const struct page_source *source,
         return 0;
     if (facts->command_count)
         return err_usage(
-            err, "--live: expected no %s: a live page starts from the unmodified model",
+            err, "--live: expected no %s: a live page runs one text on the unmodified model",
             facts->command[0]);
     if (!facts->sentence->text || facts->source->count)
         return err_usage(err, "--live: expected a model that reads one text, found %s",

@@ -98,6 +98,7 @@ if (write()) {
         const refused = [
             ['found ids', '--ids', '1,2'],
             ['expected no --ablate', '-s', LIFE, '--ablate', '0.1'],
+            ['expected no --pair', '-m', 'cloze', LIFE, '--pair', 'Life'],
             ['expected no --source', '-m', 'life-cross', '-s', 'Life', '--source', 'dessert'],
         ];
         for (const [reason, ...args] of refused) {

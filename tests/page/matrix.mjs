@@ -284,6 +284,16 @@ await test('a page of a masked model shows the words of score at the selected or
     });
 });
 
+await test('a page of a pair fills masks of both, and its command names the second text', () => {
+    const pair = ['--pair', 'The [MASK] ran'];
+    return withPage(writePage('-m', 'cloze', 'The cat sat', ...pair), async (page) => {
+        same(fillsOf('The cat sat', 6, ...pair), await bars(page));
+        await page.click('#export-button');
+        const line = await page.innerText('#export-command');
+        yes(/--pair .The \[MASK\] ran. /.test(line), line);
+    });
+});
+
 await test('without a mask, a page of a masked model has no predictions', () =>
     withPage(writePage('-m', 'cloze', 'The cat sat'), async (page) => {
         yes(!(await page.isVisible('#right')), await page.innerText('#right'));
