@@ -236,16 +236,6 @@ static enum pass_state fetch(struct pass *pass, int id, size_t layer, struct wei
     return weights_matrix(pass->weights, slot, w, pass->err) ? PASS_FAILED : PASS_ON;
 }
 
-/* y = x · W + b */
-static enum pass_state product(struct pass *pass, int id, size_t layer, struct matrix y,
-                               struct matrix x, enum activation activation)
-{
-    struct weight w;
-    PASS_TRY(fetch(pass, id, layer, &w));
-    linear(pass->machine, y, x, &w, activation);
-    return PASS_ON;
-}
-
 static enum pass_state norm(struct pass *pass, int id, size_t layer, struct matrix y,
                             struct matrix x)
 {
@@ -366,8 +356,8 @@ static enum pass_state project_all(struct pass *pass, const struct head_rule *ru
         s->q = x;
         s->k = s->v = source;
     }
-    if (rule->by == HEADS_LATENT && latent_project(pass, rule, layer, x))
-        return PASS_FAILED;
+    if (rule->by == HEADS_LATENT)
+        PASS_TRY(latent_project(pass, rule, layer, x));
     PASS_TRY(project_together(pass, rule, layer, x, &done));
     if (!done) {
         PASS_TRY(project(pass, rule, layer, SITE_Q, s->q, x));
@@ -433,15 +423,15 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
     bool apart = rule->clamp > 0 || pass_watches(pass, SITE_MLP_GATE, layer) ||
                  pass_edits(pass, SITE_MLP_GATE, layer);
     if (!rule->gated) {
-        PASS_TRY(product(pass, SLOT_UP, layer, hidden, y, activation));
+        PASS_TRY(pass_product(pass, SLOT_UP, layer, hidden, y, activation));
         if (rule->xielu)
             PASS_TRY(apply_xielu(pass, layer, hidden));
         return tap_rows(pass, SITE_MLP_ACT, layer, hidden);
     }
     struct matrix up = matrix_columns(pass->scratch.up, 0, rule->inner);
-    PASS_TRY(product(pass, SLOT_GATE, layer, hidden, y, apart ? ACTIVATION_NONE : activation));
+    PASS_TRY(pass_product(pass, SLOT_GATE, layer, hidden, y, apart ? ACTIVATION_NONE : activation));
     PASS_TRY(tap_rows(pass, SITE_MLP_GATE, layer, hidden));
-    PASS_TRY(product(pass, SLOT_UP, layer, up, y, ACTIVATION_NONE));
+    PASS_TRY(pass_product(pass, SLOT_UP, layer, up, y, ACTIVATION_NONE));
     PASS_TRY(tap_rows(pass, SITE_MLP_UP, layer, up));
     mlp_combine(rule, hidden, up, !apart);
     return tap_rows(pass, SITE_MLP_ACT, layer, hidden);

@@ -114,15 +114,11 @@ static enum pass_state route(struct pass *pass, const struct mlp_rule *rule, siz
                              struct matrix x)
 {
     struct scratch *s = &pass->scratch;
-    struct slot slot = slot_of((int)pass->part, SLOT_ROUTER, layer);
+    struct slot slot = slot_of((int)pass->part, SLOT_CORRECTION, layer);
     const float *correction = NULL;
-    struct weight w;
-    if (weights_matrix(pass->weights, slot, &w, pass->err))
-        return PASS_FAILED;
-    slot.id = SLOT_CORRECTION;
+    PASS_TRY(pass_product(pass, SLOT_ROUTER, layer, s->router, x, ACTIVATION_NONE));
     if (weights_vector(pass->weights, slot, &correction, pass->err))
         return PASS_FAILED;
-    linear(pass->machine, s->router, x, &w, ACTIVATION_NONE);
     PASS_TRY(pass_check_rows(pass, SITE_ROUTER, layer, s->router));
     PASS_TRY(tap_rows(pass, SITE_ROUTER, layer, s->router));
     for (size_t row = 0; row < x.rows; row++)

@@ -62,8 +62,8 @@ static size_t list_buffers(struct buffer list[BUFFERS_MAX], struct scratch *s,
     if (c->latent_kv) {
         size_t narrow = num_max(c->latent_q, c->latent_kv);
         list[count++] = (struct buffer){&s->narrow, rows, narrow, 0};
-        list[count++] = (struct buffer){&s->nopes, rows, c->n_head * c->rotary.first, 0};
-        list[count++] = (struct buffer){&s->turning, rows, c->rotary.components, 0};
+        list[count++] = (struct buffer){&s->k_plain, rows, c->n_head * c->rotary.first, 0};
+        list[count++] = (struct buffer){&s->k_rotary, rows, c->rotary.components, 0};
     }
     if (c->sinks)
         list[count++] = (struct buffer){&s->sinks, rows, c->n_head, 0};
@@ -301,7 +301,17 @@ struct span pass_rows(const struct pass *pass, enum site site, size_t text)
     return (of_keys ? pass->batch->keys : pass->batch->queries)[text];
 }
 
-/* --- norms ------------------------------------------------------------------------------------ */
+/* --- products and norms ----------------------------------------------------------------------- */
+
+enum pass_state pass_product(struct pass *pass, int id, size_t layer, struct matrix y,
+                             struct matrix x, enum activation activation)
+{
+    struct weight w;
+    if (weights_matrix(pass->weights, slot_of((int)pass->part, id, layer), &w, pass->err))
+        return PASS_FAILED;
+    linear(pass->machine, y, x, &w, activation);
+    return PASS_ON;
+}
 
 struct norm_job {
     struct matrix y, x;

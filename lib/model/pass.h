@@ -42,8 +42,8 @@ struct scratch {
     struct matrix k;        /* [S, Hkv·dk] */
     struct matrix v;        /* [S, Hkv·dv] */
     struct matrix narrow;   /* [T, channels] latent attention: what q, or k and v, come from */
-    struct matrix nopes;    /* [T, H·] its keys without the rotated channels */
-    struct matrix turning;  /* [T, rotated channels] and these, of all heads */
+    struct matrix k_plain;  /* [T, H·first] channels of its keys before the rotated ones */
+    struct matrix k_rotary; /* [T, components] rotated channels, the same in all heads */
     struct matrix joined;   /* [1, 3C] q, k and v of one token */
     struct matrix context;  /* [T, H·dv] */
     struct matrix sinks;    /* [T, H] what the softmax leaves to the sinks of heads */
@@ -117,6 +117,10 @@ enum pass_state {
             return pass_state;               \
     } while (0)
 
+/* y = activation(x · W + b), of a layer. */
+enum pass_state pass_product(struct pass *pass, int id, size_t layer, struct matrix y,
+                             struct matrix x, enum activation activation);
+
 /* y = norm of x; or y = x with --without norm. */
 void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const struct norm *norm);
 
@@ -188,7 +192,8 @@ enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t l
 void mlp_combine(const struct mlp_rule *rule, struct matrix gate, struct matrix up, bool active);
 
 /* q, k and v, before the rotation, of x [T, C] by latent attention. */
-int latent_project(struct pass *pass, const struct head_rule *rule, size_t layer, struct matrix x);
+enum pass_state latent_project(struct pass *pass, const struct head_rule *rule, size_t layer,
+                               struct matrix x);
 
 /* --- attention ------------------------------------------------------------------------------- */
 
