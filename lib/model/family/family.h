@@ -53,7 +53,8 @@ struct family_names {
 struct reading;
 
 struct family {
-    const char *name; /* its model_type */
+    const char *name; /* its model_type; a variant is the next row, with the same name or one with
+                       * a space */
     const struct family_names *names;
     void (*settle)(struct reading *reading); /* reads keys that a row cannot express, or NULL */
     const struct config *defaults;

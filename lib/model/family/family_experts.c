@@ -3,7 +3,6 @@
  */
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "model/family/family_rows.h"
@@ -84,14 +83,13 @@ static void read_experts(struct reading *r, const char *experts, const char *cho
 {
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
-    char variant[64];
+    const struct family *next = c->family + 1;
     const char *const names[FAMILY_NAMES_MAX] = {experts, "num_local_experts"}; /* saved by v5 */
     m->experts = (size_t)family_named(r, names, 1, DIMENSION_MAX, (double)m->experts);
     usual = chosen ? family_size(r, chosen, usual) : usual;
     m->inner = inner ? family_size(r, inner, m->inner) : c->n_inner;
-    snprintf(variant, sizeof variant, "%s with separate experts", c->family->name);
-    if (family_flag(r, "separate_experts", false) && family_find(variant))
-        c->family = family_find(variant);
+    if (family_flag(r, "separate_experts", false) && next->name && strchr(next->name, ' '))
+        c->family = next; /* a variant */
     if (m->experts > EXPERTS_MAX)
         err_set(family_fail(r), "field '%s': expected at most %d, found %zu", experts, EXPERTS_MAX,
                 m->experts);

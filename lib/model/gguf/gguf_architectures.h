@@ -46,16 +46,15 @@ enum { KEYS_MAX = 12, NAMES_MAX = 2 };
 /* What `general.architecture` may be. */
 struct gguf_architecture {
     const char *name, *model_type;
-    bool pairs; /* rows of queries and keys are in pairs that are rotated together */
+    bool pairs;   /* rows of queries and keys are in pairs that are rotated together */
+    bool latent;  /* keys and values are made of a shorter vector */
+    bool variant; /* its names of tensors are those of the family's next row */
     struct gguf_key keys[KEYS_MAX];           /* beyond those of all; ends with one of NULL */
     struct gguf_key scaling[NAMES_MAX];       /* further keys of "rope_scaling" by yarn */
     struct gguf_tensor_name names[NAMES_MAX]; /* that mean something else in this architecture */
-    bool gated;            /* its names of tensors are those of the family's next row */
-    bool latent;           /* keys and values are made of a shorter vector */
-    const char *marker;    /* tensor or key without which a later row is meant */
-    double marked;         /* the value that the key must have; 0: any */
-    const char *variant;   /* of the family, with other names of tensors; or NULL */
-    const char *bias_key;  /* of config.json; NULL: attention_bias */
+    const char *marker;                       /* tensor or key without which a later row is meant */
+    double marked;                            /* the value that the key must have; 0: any */
+    const char *bias_key;                     /* of config.json; NULL: attention_bias */
     long long wide_layers; /* of a model whose scores have another divisor; or 0 */
 };
 

@@ -642,9 +642,8 @@ static int read_heads(struct tensor_reading *reading)
         whole_number(reading->gguf, reading->architecture, "attention.head_count",
                      &reading->heads[0], reading->err))
         return -1;
-    const char *variant = reading->architecture->variant;
-    reading->family = family_find(variant ? variant : reading->architecture->model_type) +
-                      reading->architecture->gated;
+    reading->family =
+        family_find(reading->architecture->model_type) + reading->architecture->variant;
     reading->heads[1] = reading->heads[0];
     return whole_number(reading->gguf, reading->architecture, "attention.head_count_kv",
                         &reading->heads[1], reading->err);
