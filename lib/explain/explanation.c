@@ -701,8 +701,7 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
         return err_usage(err, "--attention lowrank cannot be explained: use 'attn-cli run'");
     passes.before = arena_alloc(arena, STEP_ROWS, sizeof *passes.before, err);
     if (!passes.before ||
-        (features_expect(TO_EXPLAIN, &viewer->model.config, err) &&
-         err_prefix(err, "'%s'", viewer->model.name)) ||
+        features_expect(TO_EXPLAIN, &viewer->model.config, viewer->model.name, err) ||
         run(&trace, &passes, arena, err))
         return -1;
     trace.keys_edited = write_changes(NULL, &trace, SITE_SET(SITE_K));

@@ -20,9 +20,7 @@ int circuits_check(const struct model *model, bool of_logits, struct err *err)
         return err_unsupported(err,
                                "'%s': expected a model with a residual stream, found type \"%s\"",
                                model->name, config_kind_name(c));
-    return features_expect(of_logits ? FOR_WORDS : FOR_CIRCUITS, c, err)
-               ? err_prefix(err, "'%s'", model->name)
-               : 0;
+    return features_expect(of_logits ? FOR_WORDS : FOR_CIRCUITS, c, model->name, err);
 }
 
 int circuits_all_words(struct circuit_words *words, const struct viewer *viewer, uint64_t seed,

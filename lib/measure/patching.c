@@ -479,7 +479,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
                                "'%s': use --over heads or cross_heads",
                                viewer->model.name);
     if (text_origin_check(viewer, 0, err) ||
-        (features_expect(TO_PATCH, s.config, err) && err_prefix(err, "'%s'", viewer->model.name)) ||
+        features_expect(TO_PATCH, s.config, viewer->model.name, err) ||
         patching_check_texts(plan->clean, plan->corrupt, err) || check_site(plan, s.site, err) ||
         check_edits(plan, err))
         return -1;

@@ -283,7 +283,8 @@ void features_find(struct feature_list *list, enum purpose purpose, const struct
     }
 }
 
-int features_expect(enum purpose purpose, const struct config *config, struct err *err)
+int features_expect(enum purpose purpose, const struct config *config, const char *name,
+                    struct err *err)
 {
     static const char *const purposes[] = {
         [TO_RUN] = "to run",
@@ -305,5 +306,5 @@ int features_expect(enum purpose purpose, const struct config *config, struct er
         err_unsupported(err, "expected a model %s without %s, found one of type \"%s\"",
                         purposes[purpose], words.bytes, config_kind_name(config));
     buf_release(&words);
-    return -1;
+    return name ? err_prefix(err, "'%s'", name) : -1;
 }

@@ -2,7 +2,7 @@
  * own, and which parts of the program have that code. The table is in features.c: a row for each
  * feature, with the purposes that support it. A model with another one is refused by its name:
  *
- *     if (features_expect(TO_TRAIN, config, err)) ...
+ *     if (features_expect(TO_TRAIN, config, NULL, err)) ...
  *
  *     expected a model to train without ALiBi or norms of embeddings, found one of type "bloom"
  */
@@ -41,7 +41,8 @@ void features_find(struct feature_list *list, enum purpose purpose, const struct
 void features_of_sublayer(struct feature_list *list, enum purpose purpose,
                           const struct sublayer *sublayer, const struct config *config);
 
-/* Refuse, as not supported, a config with such features. */
-int features_expect(enum purpose purpose, const struct config *config, struct err *err);
+/* Refuse, as not supported, a config with such features; `name` is of its model, or NULL. */
+int features_expect(enum purpose purpose, const struct config *config, const char *name,
+                    struct err *err);
 
 #endif

@@ -182,7 +182,7 @@ int model_find(struct folder *folder, const char *name, struct arena *arena, str
 static int open_files(struct model *model, struct err *err)
 {
     if (config_open(&model->config, &model->folder, err) ||
-        features_expect(TO_RUN, &model->config, err) ||
+        features_expect(TO_RUN, &model->config, NULL, err) ||
         weights_open(&model->weights, &model->config, &model->folder, err)) {
         model_release(model);
         return -1;

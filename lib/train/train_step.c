@@ -753,7 +753,7 @@ int train_step_check(const struct config *c, struct err *err)
                                "expected a model of type \"gpt2\", \"llama\" or like it to train, "
                                "found \"%s\"",
                                config_kind_name(c));
-    return features_expect(TO_TRAIN, c, err);
+    return features_expect(TO_TRAIN, c, NULL, err);
 }
 
 /* A window at least as long as the texts hides no key. */
