@@ -283,20 +283,18 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
     return blame(checkpoint, file, name, err);
 }
 
-/* The layer of the text in a tensor's name; -1: none. */
-static long layer_of(const char *name, const struct config *config)
+/* The layer in a tensor's name, of the encoder or of the text; -1: none. */
+static long layer_of(const char *name, const struct config *config, bool of_encoder)
 {
     const struct family_names *names = config->family->names;
-    return family_layer_of(names->wrapper ? names->wrapper : names->prefix, names->layers, name);
+    const char *layers = of_encoder ? names->source_layers : names->layers;
+    const char *prefix = names->wrapper ? names->wrapper : names->prefix;
+    return layers ? family_layer_of(prefix, layers, name) : -1;
 }
 
 static int check_layer(const char *name, const struct config *config, struct err *err)
 {
-    const struct family_names *names = config->family->names;
-    const char *prefix = names->wrapper ? names->wrapper : names->prefix;
-    long layer = layer_of(name, config);
-    long encoder_layer =
-        names->source_layers ? family_layer_of(prefix, names->source_layers, name) : -1;
+    long layer = layer_of(name, config, false), encoder_layer = layer_of(name, config, true);
     if (layer >= 0 && (size_t)layer >= config->n_layer + config->extra_layers)
         return err_set(err, "expected layers below n_layer = %zu, found layer %ld", config->n_layer,
                        layer);
@@ -320,7 +318,7 @@ static bool is_no_parameter(const char *name, const struct config *config)
         "embed_tokens.weight", "embed_positions.weight", /* copies */
         "EncDecAttention.relative_attention_bias.weight", "cross_attn_rel_b.weight"};
     char head[PARAMETER_NAME_BYTES];
-    if (layer_of(name, config) >= (long)config->n_layer)
+    if (layer_of(name, config, false) >= (long)config->n_layer)
         return true;
     for (size_t i = 0; i < sizeof of_translators / sizeof *of_translators; i++)
         if (config->n_encoder_layer && name_ends_in(name, of_translators[i]))

@@ -328,13 +328,10 @@ static void write_window(struct buf *out, const struct config *c)
 {
     if (!(config_flags(c) & LAYER_WINDOW) || !c->window)
         return;
-    size_t ahead = 0;
-    for (size_t i = 0; i < c->n_layer; i++) {
-        struct sublayer list[SUBLAYERS_MAX];
-        layer_read(list, c, PART_SENTENCE, i);
-        if (config_layer_flags(c, i) & LAYER_WINDOW)
-            ahead = list->score.ahead < SIZE_MAX ? list->score.ahead : 0;
-    }
+    size_t layer = 0;
+    while (!config_window(c, layer))
+        layer++;
+    size_t ahead = score_rule_read(c, PART_SENTENCE, layer).ahead;
     buf_format(out, ahead ? "%zu keys and %zu later ones" : "%zu keys", c->window, ahead);
     write_layers(out, c, LAYER_WINDOW);
 }
