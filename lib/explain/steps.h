@@ -181,7 +181,7 @@ extern step_builder step_embedding, step_input, step_query, step_query_norm, ste
     step_features, step_keys, step_key_norm, step_key_rotary, step_scores, step_products,
     step_scaled, step_capped, step_moved, step_cooled, step_softmax, step_masked, step_shares,
     step_dropout, step_values, step_context, step_output, step_sum, step_norm, step_hidden,
-    step_activation, step_router, step_chosen, step_shared, step_mlp_out, step_transform,
-    step_discriminator, step_logits;
+    step_activation, step_router, step_chosen, step_shared, step_experts, step_mlp_out,
+    step_transform, step_discriminator, step_logits;
 
 #endif

@@ -257,11 +257,6 @@ void step_activation(struct builder *builder, const struct trace *trace)
 
 /* --- experts ---------------------------------------------------------------------------------- */
 
-static const struct mixture *mixture_of(const struct builder *builder)
-{
-    return builder->trace->list[builder->sublayer].mlp.mixture;
-}
-
 /* Fetch a matrix of the layer's MLP. */
 static int fetch(struct builder *builder, int id, struct weight *w)
 {
@@ -310,12 +305,12 @@ static void write_choice(struct builder *builder, const struct mlp_rule *rule)
                  m->groups > 1 ? ", from the best groups" : "");
 }
 
-/* The experts with a weight in `rows`, ascending; returns their number. */
-static size_t list_chosen(struct builder *builder, size_t chosen[EXPERTS_MAX])
+/* List the query's experts with a weight, ascending; returns their number. */
+static size_t list_chosen(const struct builder *builder, size_t chosen[EXPERTS_MAX])
 {
     const float *weights = trace_row(builder->trace, SITE_EXPERT_WEIGHTS);
     size_t count = 0;
-    for (size_t e = 0; e < mixture_of(builder)->experts; e++)
+    for (size_t e = 0; e < builder->trace->config->mixture.experts; e++)
         if (weights[e] != 0)
             chosen[count++] = e;
     return count;
@@ -332,41 +327,43 @@ static struct label *take_experts(struct builder *builder, const size_t *chosen,
     return rows;
 }
 
+/* Add a column with the numbers of the chosen experts in a row of all. */
+static struct block *add_chosen(struct builder *builder, const char *name, const char *symbol,
+                                const float *row)
+{
+    size_t chosen[EXPERTS_MAX], count = list_chosen(builder, chosen);
+    float *column = builder_floats(builder, count);
+    for (size_t i = 0; column && i < count; i++)
+        column[i] = row[chosen[i]];
+    return builder_column(builder, name, symbol, column);
+}
+
 /* Show the chosen experts with their logits, what the router makes of these, and weights. */
 void step_chosen(struct builder *builder, const struct trace *trace)
 {
     const struct mlp_rule *rule = &trace->list[builder->sublayer].mlp;
     const struct mixture *m = rule->mixture;
-    const float *router = trace_row(trace, SITE_ROUTER);
-    const float *weights = trace_row(trace, SITE_EXPERT_WEIGHTS), *correction = NULL;
+    const float *router = trace_row(trace, SITE_ROUTER), *correction = NULL;
     size_t chosen[EXPERTS_MAX], count = list_chosen(builder, chosen);
-    float *score = builder_floats(builder, m->experts),
-          *columns = builder_floats(builder, 4 * count);
+    float *score = builder_floats(builder, m->experts);
     if (weights_vector(&trace->viewer->model.weights,
                        slot_of((int)trace->part, SLOT_CORRECTION, trace->layer), &correction,
                        builder->err) ||
         builder->err->kind)
         return;
-    bool scored = m->router == ROUTER_OF_ALL || m->router == ROUTER_SIGMOID;
     memcpy(score, router, m->experts * sizeof *score);
     if (m->router == ROUTER_SIGMOID)
         logistic_row(score, m->experts);
     else
         softmax_row(score, m->experts);
-    for (size_t i = 0; i < count; i++) {
-        columns[i] = router[chosen[i]];
-        columns[count + i] = score[chosen[i]];
-        columns[2 * count + i] = correction ? correction[chosen[i]] : 0;
-        columns[3 * count + i] = weights[chosen[i]];
-    }
     write_choice(builder, rule);
     take_experts(builder, chosen, count, 0);
-    builder_column(builder, "router", "router_e", columns);
-    if (scored)
-        builder_column(builder, "p", "p_e", columns + count);
+    add_chosen(builder, "router", "router_e", router);
+    if (m->router == ROUTER_OF_ALL || m->router == ROUTER_SIGMOID)
+        add_chosen(builder, "p", "p_e", score);
     if (correction)
-        builder_column(builder, "correction", "correction_e", columns + 2 * count);
-    builder_column(builder, "weight", "w_e", columns + 3 * count)->is_share = true;
+        add_chosen(builder, "correction", "correction_e", correction);
+    add_chosen(builder, "weight", "w_e", trace_row(trace, SITE_EXPERT_WEIGHTS))->is_share = true;
 }
 
 void step_shared(struct builder *builder, const struct trace *trace)
@@ -385,9 +382,8 @@ void step_shared(struct builder *builder, const struct trace *trace)
 }
 
 /* Show the weighted outputs of the chosen experts, and that of the shared one, with their sum. */
-static void show_experts(struct builder *builder)
+void step_experts(struct builder *builder, const struct trace *trace)
 {
-    const struct trace *trace = builder->trace;
     const struct named_vector y = input_of(trace, builder->sublayer);
     const struct run run = {
         &trace->viewer->machine, trace->config, &trace->viewer->model.weights, NULL, NULL, NULL};
@@ -417,10 +413,6 @@ static void show_experts(struct builder *builder)
 
 void step_mlp_out(struct builder *builder, const struct trace *trace)
 {
-    if (mixture_of(builder)) {
-        show_experts(builder);
-        return;
-    }
     const struct named_vector out = row_of(trace, SITE_MLP_OUT);
     const struct named_vector act = row_of(trace, SITE_MLP_ACT);
     give_whole(builder, "W_down", &trace->mlp.proj);
