@@ -53,8 +53,9 @@ enum { HINT_BYTES = 160 };
 
 struct state {
     struct request request;
-    bool noted;       /* a note about characters of several tokens was printed */
-    double row_bytes; /* --stack: of the first text */
+    bool noted;                   /* a note about characters of several tokens was printed */
+    double row_bytes;             /* --stack: of the first text */
+    struct tokenized translation; /* of the source of a single text, which is read twice */
 };
 
 /* Words are those of score --words, in the same pass. */
@@ -170,9 +171,15 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     const struct request *request = &own->request;
     const struct look look = {.selection = &request->selection, .pairs = &work->pair, .count = 1};
     bool is_labelled = !site_set_is_empty(request->selection.sites) && driver->output.format->looks;
-    if (!work->item.input.text && !work->item.input.ids &&
-        continuation_translate(&work->pair, &driver->session.viewer, arena, err))
-        return -1;
+    if (!work->item.input.text && !work->item.input.ids) {
+        struct arena *kept = driver->jobs == 1 ? &driver->kept : arena;
+        if (own->translation.count)
+            work->pair.sentence = own->translation;
+        else if (continuation_translate(&work->pair, &driver->session.viewer, kept, err))
+            return -1;
+        if (kept != arena)
+            own->translation = work->pair.sentence;
+    }
     if (!own->noted && is_labelled && !request->derivation.words &&
         (has_parts(&work->pair.sentence) || has_parts(&work->pair.source))) {
         own->noted = true;
