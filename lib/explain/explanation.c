@@ -233,14 +233,9 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
         return -1;
     if (mechanism_lacks(&config->mechanism, PART_POSITIONS) || rule.positions == POSITIONS_NONE)
         return 0;
-    for (size_t i = 0; i < text->count; i++) {
-        size_t place = config_place(config, text->ids, i);
-        float *row = positions + i * size;
-        if (rule.positions == POSITIONS_TABLE)
-            weights_add_position(weights, (int)trace->part, row, place);
-        else if (place != SIZE_MAX)
-            add_sinusoids((struct matrix){row, 1, size, size}, rule.first + place, config->sines);
-    }
+    for (size_t i = 0; i < text->count; i++)
+        weights_add_position(weights, (int)trace->part, positions + i * size,
+                             config_place(config, text->ids, i));
     trace->positions = positions;
     return 0;
 }

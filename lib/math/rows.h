@@ -44,8 +44,8 @@ enum sines {
 };
 
 /* x[row][2i] += sin((first + row) / 10000^(2i / C)), x[row][2i + 1] += cos(…): the position
- * encoding of "Attention is all you need". With sines_first M2M-100's: the sines of
- * (first + row) / 10000^(i / (C/2 - 1)) come before the cosines. */
+ * encoding of "Attention is all you need". In other orders, all sines come before the cosines;
+ * those of SINES_OFFSET are of (first + row) / 10000^(i / (C/2 - 1)). */
 void add_sinusoids(struct matrix x, size_t first, enum sines order);
 
 /* y = y · x, and y = c · tanh(y / c), element by element. */

@@ -473,18 +473,14 @@ static int begin_back(struct way *way, const uint32_t *ids, const unsigned char 
     float *token = arena_alloc(&way->scratch, width, sizeof *token, way->err);
     float *place = arena_alloc(&way->scratch, c->n_embd, sizeof *place, way->err);
     float *x = arena_alloc(&way->scratch, c->n_embd, sizeof *x, way->err);
-    size_t at = config_place(c, ids, way->position);
     struct weight projection;
     struct norm norm;
     if (!token || !place || !x || edits_back(way, way->u, SITE_EMBEDDING, 0))
         return -1;
     weights_embed_token(way->weights, PART_SENTENCE, token, ids[way->position]);
     scale_row(token, token, width, c->embedding_scale);
-    weights_add_position(way->weights, PART_SENTENCE, place, at);
+    weights_add_position(way->weights, PART_SENTENCE, place, config_place(c, ids, way->position));
     weights_add_segment(way->weights, place, segments ? segments[way->position] : 0);
-    if (c->sinusoids && at != SIZE_MAX)
-        add_sinusoids((struct matrix){place, 1, c->n_embd, c->n_embd}, c->position_offset + at,
-                      c->sines);
     if (c->n_word &&
         weights_matrix(way->weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, way->err))
         return -1;

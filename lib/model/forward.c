@@ -161,17 +161,15 @@ static void add_places(struct pass *pass, const struct embed_rule *rule, size_t 
 {
     const struct text *text = &pass->batch->texts[index];
     size_t past = pass->batch->past[index], next = past;
-    bool placed = !mechanism_lacks(&pass->config->mechanism, PART_POSITIONS);
+    bool placed = !mechanism_lacks(&pass->config->mechanism, PART_POSITIONS) &&
+                  rule->positions != POSITIONS_NONE;
     for (size_t i = 0; i < rows.rows; i++) {
         float *row = rows.data + i * rows.stride;
         bool counts = !rule->counted || text->ids[i] != rule->padding;
         if (rule->segments)
             weights_add_segment(pass->weights, row, text->segments ? text->segments[i] : 0);
-        if (placed && rule->positions == POSITIONS_TABLE)
+        if (placed)
             weights_add_position(pass->weights, (int)pass->part, row, counts ? next : SIZE_MAX);
-        if (placed && rule->positions >= POSITIONS_SINES && counts)
-            add_sinusoids(matrix_rows(rows, i, 1), rule->first + next,
-                          (enum sines)(rule->positions - POSITIONS_SINES));
         next += counts;
     }
 }

@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "base/sha256.h"
 #include "math/argmax.h"
+#include "math/rows.h"
 #include "model/family/family.h"
 #include "model/score_rule.h"
 
@@ -544,9 +545,13 @@ static void add_row(const struct weights *weights, float *y, struct slot slot, s
 
 void weights_add_position(const struct weights *weights, int part, float *y, size_t position)
 {
-    bool own = part == PART_SOURCE && weights->config->own_tables;
-    add_row(weights, y, slot_of_end(own ? PART_SOURCE : PART_SENTENCE, SLOT_POSITIONS),
-            position + weights->config->position_offset);
+    const struct config *c = weights->config;
+    bool own = part == PART_SOURCE && c->own_tables;
+    size_t row = position + c->position_offset;
+    if (!c->sinusoids)
+        add_row(weights, y, slot_of_end(own ? PART_SOURCE : PART_SENTENCE, SLOT_POSITIONS), row);
+    else if (position != SIZE_MAX)
+        add_sinusoids((struct matrix){y, 1, c->n_embd, c->n_embd}, row, c->sines);
 }
 
 void weights_add_segment(const struct weights *weights, float *y, size_t segment)

@@ -152,8 +152,8 @@ int weights_block(struct weights *weights, int part, size_t layer, struct block_
 int weights_argmax(struct weights *weights, struct machine *machine, struct argmax **argmax,
                    struct err *err);
 
-/* y [C] = the embedding of a token; y += the embedding of a position, if the model has any (-1: of
- * padding); y += that of a segment. */
+/* y [C] = the embedding of a token; y += the learned or sinusoidal embedding of a position, if the
+ * model has any (-1: of padding, which has no sinusoids); y += that of a segment. */
 void weights_embed_token(const struct weights *weights, int part, float *y, uint32_t id);
 void weights_add_position(const struct weights *weights, int part, float *y, size_t position);
 void weights_add_segment(const struct weights *weights, float *y, size_t segment);
