@@ -38,10 +38,11 @@ struct own_options {
 
 static const struct option_row own_options[] = {
     STRING("score", 0, "LIST", OWN(score),
-           "scores to compute, listed below: induction,copying,offset:-2, or all (default: "
-           "the first seven, and with --source alignment and diagonal); NAME:texts measures on the "
-           "texts, NAME:repeats on "
-           "repeated random tokens; (role): the table names the highest of these on the texts, if "
+           "scores to compute, listed below: induction,copying,offset:-2, or all (without "
+           "next-token, separator, same-token and broad); default: the first five, entropy and "
+           "distance, and with --source alignment and diagonal; NAME:texts measures on the texts, "
+           "NAME:repeats on repeated random tokens; (role): the table names the highest of these "
+           "on the texts, if "
            "at least 0.5 and twice uniform attention; (label 0.5+): it names heads with at least "
            "0.5",
            .heading = "Scores", .values = &values_scores, .joints = ",", .flags = OPTION_FIXED),

@@ -28,16 +28,18 @@ const struct option_row text_options[] = {
            .flags = OPTION_FIXED),
     STRING("source", 0, "TEXT", IN(input.source),
            "text for the encoder (encoder-decoder and cross-attention models); ids, if the model "
-           "has no tokenizer",
+           "has no tokenizer; run without a text takes the model's own translation",
            .flags = OPTION_FIXED),
     STRING(
         "pair", 0, "TEXT", IN(input.pair),
         "second text of a pair, joined to each text as the tokenizer joins pairs (BERT, RoBERTa)",
         .flags = OPTION_FIXED),
-    STRING("special", 0, "WHEN", IN(input.special),
-           "special tokens to add: auto (default: as in Hugging Face), none, or bos (a "
-           "beginning-of-text token, even if the tokenizer adds none)",
-           .values = &values_specials),
+    STRING(
+        "special", 0, "WHEN", IN(input.special),
+        "special tokens to add: auto (default: as in Hugging Face; before the text of an "
+        "encoder-decoder, its start token), none, or bos (a beginning-of-text token, even if the "
+        "tokenizer adds none)",
+        .values = &values_specials),
     FLAG("chat", 0, IN(input.chat), "wrap each text in the model's chat template"),
     FLAG("literal-special", 0, IN(input.literal_special),
          "read special tokens in a text as plain text"),
@@ -287,9 +289,10 @@ WORDS_(, colors, NULL, {"auto", "if the terminal has colours"}, {"always", NULL}
 WORDS_(, edits, "Edits",
        {"SITE = 0",
         "set a tensor to 0 in all layers; h.2.SITE: in layer 2; 'help tensors' lists the names"},
-       {"SITE[PLACES] = X", "set only part of it to X, by layer, head, token (or query), key or "
-                            "channel: [head=6,token=-1]; k and v of heads that share them have "
-                            "kv_head in place of head"},
+       {"SITE[PLACES] = X",
+        "set only part of it to X, by layer, head, token (or query), key, "
+        "channel or expert: [head=6,token=-1]; k and v of heads that share them have "
+        "kv_head in place of head"},
        {"SITE * X", "multiply by X"},
        {"SITE = mean", "set it to its mean over the texts of --reference, position by position"},
        {"SITE = resample:SEED", "set it to its value in a random text of --reference"},

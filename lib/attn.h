@@ -96,7 +96,7 @@ void attn_ids_free(struct attn_ids *ids);
  * NULL with a size of 0 if the id is unknown or the model has no tokenizer. `size` may be NULL. */
 const char *attn_token_text(const struct attn_model *model, uint32_t id, size_t *size);
 
-/* Sizes of a model; all 0 for NULL. */
+/* Sizes of a model, of the decoder where an encoder has others; all 0 for NULL. */
 struct attn_counts {
     size_t layers, encoder_layers;
     size_t heads, kv_heads;              /* head h uses key/value head h / (heads / kv_heads) */
@@ -120,8 +120,8 @@ struct attn_tensor {
     size_t rank;
     size_t shape[ATTN_AXES_MAX];
     size_t stride[ATTN_AXES_MAX];
-    const char *axes[ATTN_AXES_MAX]; /* "head", "kv_head", "query", "key", "token", "channel", "dim"
-                                      * or "word" */
+    const char *axes[ATTN_AXES_MAX]; /* "head", "kv_head", "query", "key", "token", "channel",
+                                      * "expert", "dim" or "word" */
     const size_t *heads; /* [shape[0]] indices in the model on the axis head or kv_head; NULL: the
                           * tensor has none */
     size_t text;         /* index of its text in attn_run_all */

@@ -343,8 +343,8 @@ enum way {
     HEADS_NORMED = 1 << 5, /* norms of queries and keys */
     ROTATED = 1 << 6,      /* rotary embedding */
     CAPPED = 1 << 7,
-    MOVED = 1 << 8,  /* the scores are moved by ALiBi */
-    COOLED = 1 << 9, /* temperature after a soft cap or ALiBi */
+    MOVED = 1 << 8,  /* the scores are moved by a position bias */
+    COOLED = 1 << 9, /* temperature after a soft cap or position bias */
     KEYS_EDITED = 1 << 10,
     OF_MLP = 1 << 11,
     MLP_NORMED = 1 << 12, /* a norm before the MLP */
@@ -375,7 +375,7 @@ static const struct step_row {
     {BY_SOFTMAX | BY_LATE_MASK, SITE_SCORES, "scores", "Keys and scores", step_scores},
     {BY_SOFTMAX | BY_LATE_MASK, 0, "scaled", "Scale", step_scaled},
     {CAPPED, 0, "capped", "Soft cap", step_capped},
-    {MOVED, 0, "moved", "ALiBi", step_moved},
+    {MOVED, 0, "moved", "Position bias", step_moved},
     {COOLED, 0, "cooled", "Temperature", step_cooled},
     {BY_LATE_MASK, SITE_SOFTMAX, "softmax", "Softmax", step_softmax},
     {ATTENDS, SITE_MASKED, "masked", "Mask", step_masked},

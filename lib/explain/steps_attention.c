@@ -571,7 +571,8 @@ void step_moved(struct builder *builder, const struct trace *trace)
                      "of this head in a table, with a row for each range of distances.");
     } else {
         builder_formula(builder, "%n · j", trace->bias.slope);
-        builder_note(builder, "The bias grows with the key's position by the slope of this head.");
+        builder_note(builder,
+                     "The bias grows with the key's position by the slope of this head (ALiBi).");
     }
     if (scaled)
         builder_note(builder, "Slope and product are rounded to bf16, as in training.");

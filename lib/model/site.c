@@ -55,7 +55,8 @@ const struct site_row site_rows[SITE_IDS] = {
             "for masked keys)",
             ENCODER "scaled scores (there is no mask)", "scaled scores (there is no mask)"),
     OF_MAPS(WEIGHTS, "weights", HEAD_QUERY_KEY, HOOK("attn.hook_pattern"),
-            "attention weights: softmax of masked (linear: masked / its sum); each row sums to 1",
+            "attention weights: softmax of masked (linear: masked / its sum); each row sums to 1, "
+            "with its sink",
             ENCODER "attention weights", "attention weights from the text to the source"),
     OF_LAYERS(SINK, "sink", HEAD_TOKEN, NULL,
               "part of the softmax that no key has: it completes a row of weights to 1"),

@@ -159,7 +159,8 @@ static inline bool site_is_effective(enum site site)
 bool site_has_heads(enum site site);
 bool site_is_of_source(enum site site);
 
-/* The name of an axis: "head", "kv_head", "query", "key", "token", "channel", "dim" or "word". */
+/* The name of an axis: "head", "kv_head", "query", "key", "token", "channel", "expert", "dim" or
+ * "word". */
 const char *site_axis_name(enum site site, size_t axis);
 
 /* The site of a name, false if there is none. */

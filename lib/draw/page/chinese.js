@@ -104,8 +104,9 @@ const CHINESE = {
     ['scaled scores, -inf for masked keys (with --mask-after: softmax, ' +
     'linear: scores, 0 for masked keys)']:
         '缩放后的分数，被掩码的键为 -inf（--mask-after：softmax，linear：分数，被掩码的键为 0）',
-    'attention weights: softmax of masked (linear: masked / its sum); each row sums to 1':
-        '注意力权重：masked 的 softmax（linear：masked 除以它的和）；每行之和为 1',
+    ['attention weights: softmax of masked (linear: masked / its sum); ' +
+    'each row sums to 1, with its sink']:
+        '注意力权重：masked 的 softmax（linear：masked 除以它的和）；每行与其 sink 之和为 1',
     'weights · v: the output of each head, before the output projection':
         '权重 · v：每个头在输出投影之前的输出，即上下文向量',
     'output of the attention layer': '注意力层的输出',
