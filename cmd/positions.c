@@ -31,11 +31,9 @@ bool position_is_named(const char *text)
 static bool is_edge(const char *text, size_t size, size_t at)
 {
     uint32_t before = 0, after = 0;
-    size_t start = at;
     if (at == 0 || at == size)
         return true;
-    while (--start > 0 && (text[start] & 0xC0) == 0x80)
-        ;
+    size_t start = utf8_before(text, at);
     utf8_decode(&before, text + start, at - start);
     utf8_decode(&after, text + at, size - at);
     return !unicode_is_word(unicode_kind(before)) || !unicode_is_word(unicode_kind(after)) ||
