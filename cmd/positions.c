@@ -183,34 +183,21 @@ int positions_resolve(struct item *item, struct text_pair *pair, const struct to
     struct tokenized *sentence = &pair->sentence,
                      *keys = pair->source.count ? &pair->source : sentence;
     struct tokenized worded[2] = {*sentence, *keys};
-    struct scope scope = {.item = item, .arena = arena, .err = err};
     for (size_t i = 0; i < 2 && select->words && tokenizer && (select->query || select->key); i++)
         if (word_spans_find(&worded[i], tokenizer, arena, err))
             return -1;
-    struct {
-        const char *option;
-        const char **value;
-        const struct tokenized *text;
-        bool one;
-    } rows[] = {
-        {options_are_given(options, "at") ? "--at" : "--query", &select->query, &worded[0], false},
-        {"--key", &select->key, &worded[1], false},
-        {"--position", &options->attribute.position, sentence, true},
-        {"--token", &options->explain.token, sentence, true}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        scope.option = rows[i].option;
-        scope.text = rows[i].text;
-        scope.one = rows[i].one;
-        if (resolve(rows[i].value, &scope))
-            return -1;
-    }
-    scope.text = sentence;
-    scope.one = false;
-    scope.option = "--edit";
+    const char *query = options_are_given(options, "at") ? "--at" : "--query";
+    if (resolve(&select->query, &(struct scope){item, &worded[0], query, false, arena, err}) ||
+        resolve(&select->key, &(struct scope){item, &worded[1], "--key", false, arena, err}) ||
+        resolve(&options->attribute.position,
+                &(struct scope){item, sentence, "--position", true, arena, err}) ||
+        resolve(&options->explain.token,
+                &(struct scope){item, sentence, "--token", true, arena, err}))
+        return -1;
     sentence->queries = select->query;
     keys->keys = select->key;
-    if (resolve_all(&options->edit.edits, &scope))
-        return -1;
-    scope.option = "--knockout";
-    return resolve_all(&options->edit.knockouts, &scope);
+    return err_if(resolve_all(&options->edit.edits,
+                              &(struct scope){item, sentence, "--edit", false, arena, err}) ||
+                  resolve_all(&options->edit.knockouts,
+                              &(struct scope){item, sentence, "--knockout", false, arena, err}));
 }
