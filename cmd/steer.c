@@ -59,6 +59,7 @@ struct job {
     struct options options;
     struct session session;
     struct selection selection;
+    enum site site;
     size_t width;
     double *sums[2];  /* [layers, width] of the positive and of the negative texts */
     size_t counts[2]; /* of texts */
@@ -74,9 +75,9 @@ static int choose_site(struct job *job, struct err *err)
     const char *name = job->options.lens.site ? job->options.lens.site : "resid_post";
     const struct site_word word = {"--site", name, strlen(name), false};
     struct selection *selection = &job->selection;
-    enum site site = 0;
-    if (selection_site(&site, &word, config, err))
+    if (selection_site(&job->site, &word, config, err))
         return -1;
+    const enum site site = job->site;
     if (site_row(site)->axes != AXES_TOKEN_CHANNEL || !site_row(site)->in_layer)
         return err_usage(err, "--site: expected a tensor of each layer with channels, found '%s'",
                          name);
@@ -110,8 +111,8 @@ static int add_texts(struct job *job, size_t side, const struct text_pair *pairs
     const struct edits *edits = viewer->edits;
     if (!reports)
         return -1;
-    viewer->edits = job->session.edits_by_name && count ? pairs->edits : edits;
-    int failed = count && viewer_look(viewer, &look, arena, err);
+    viewer->edits = pairs->edits; /* the same of all: a text with its own is alone */
+    int failed = viewer_look(viewer, &look, arena, err);
     viewer->edits = edits;
     for (size_t i = 0; i < count && !failed; i++)
         for (size_t layer = 0; layer < reports[i].tensor_count; layer++) {
@@ -130,7 +131,7 @@ static int read_side(struct job *job, const struct items *items, size_t side, bo
 {
     struct arena arena = {0};
     struct text_pair pairs[AT_ONCE];
-    size_t count = 0, tokens = 0;
+    size_t count = 0, tokens = 0, most = job->session.edits_by_name ? 1 : AT_ONCE;
     int failed = 0;
     for (size_t i = 0; i < items->count && !failed; i++) {
         struct item item;
@@ -145,8 +146,7 @@ static int read_side(struct job *job, const struct items *items, size_t side, bo
             break;
         }
         tokens += pairs[count++].sentence.count;
-        if (count < AT_ONCE && tokens < TOKENS_AT_ONCE && i + 1 < items->count &&
-            !job->session.edits_by_name)
+        if (count < most && tokens < TOKENS_AT_ONCE && i + 1 < items->count)
             continue;
         failed = add_texts(job, side, pairs, count, &arena, err);
         count = tokens = 0;
@@ -226,16 +226,16 @@ static void put_control_vector(struct buf *out, const struct job *job, struct la
         print_note("a control vector has no direction for layer 0: it is left out");
 }
 
-static int put_tensors(struct buf *out, const struct job *job, enum site site, struct layers layers,
+static int put_tensors(struct buf *out, const struct job *job, struct layers layers,
                        struct err *err)
 {
     struct arena arena = {0};
     struct safetensors_tensor *tensors = arena_alloc(&arena, layers.count, sizeof *tensors, err);
     for (size_t i = 0; tensors && i < layers.count; i++)
-        tensors[i] =
-            (struct safetensors_tensor){arena_format(&arena, err, "%s.%zu.%s", site_stack(site),
-                                                     layers.items[i], site_name_in_layer(site)),
-                                        1, &job->width, job->vectors + i * job->width};
+        tensors[i] = (struct safetensors_tensor){
+            arena_format(&arena, err, "%s.%zu.%s", site_stack(job->site), layers.items[i],
+                         site_name_in_layer(job->site)),
+            1, &job->width, job->vectors + i * job->width};
     int failed = err->kind || safetensors_header(out, tensors, layers.count, NULL, 0, err);
     buf_bytes(out, (const char *)job->vectors, layers.count * job->width * sizeof(float));
     arena_release(&arena);
@@ -246,10 +246,7 @@ static int write_vectors(struct job *job, struct err *err)
 {
     struct stream out = {0};
     struct buf bytes = {0};
-    enum site site = 0;
-    while (!site_set_has(job->selection.sites, site))
-        site = site_next(site);
-    struct layers layers = selection_layers_of(&job->selection, site);
+    struct layers layers = selection_layers_of(&job->selection, job->site);
     for (size_t i = 0; i < layers.count; i++) {
         double square = 0;
         for (size_t k = i * job->width; k < (i + 1) * job->width; k++) {
@@ -257,17 +254,16 @@ static int write_vectors(struct job *job, struct err *err)
                                       job->sums[1][k] / (double)job->counts[1]);
             square += (double)job->vectors[k] * (double)job->vectors[k];
         }
-        print_note("%s layer %zu: norm %.4f", site_name(site), layers.items[i], sqrt(square));
+        print_note("%s layer %zu: norm %.4f", site_name(job->site), layers.items[i], sqrt(square));
     }
     int failed = output_to(&out, job->options.output.path, err);
-    if (!failed && strcmp(job->ending, ".npy") == 0)
+    if (!failed && strcmp(job->ending, ".npy") == 0) {
         npy_begin(&out, 1, &job->width);
-    if (!failed && strcmp(job->ending, ".npy") == 0)
         buf_bytes(&bytes, (const char *)job->vectors, job->width * sizeof(float));
-    else if (!failed && strcmp(job->ending, ".gguf") == 0)
+    } else if (!failed && strcmp(job->ending, ".gguf") == 0)
         put_control_vector(&bytes, job, layers);
     else if (!failed)
-        failed = put_tensors(&bytes, job, site, layers, err);
+        failed = put_tensors(&bytes, job, layers, err);
     failed = failed || buf_check(&bytes, err);
     if (!failed)
         stream_bytes(&out, bytes.bytes, bytes.size);
