@@ -68,6 +68,7 @@ static int open_setting(struct driver *driver, size_t setting, struct err *err)
         driver->setting = SIZE_MAX;
         return blame_setting(driver, err);
     }
+    driver->group_texts = driver->task->alone || session->edits_by_name ? 1 : GROUP_TEXTS;
     return 0;
 }
 
@@ -417,11 +418,10 @@ static double formatted_bytes(const struct driver *driver, double bytes)
 /* Add the memory of a job to that of its group, which read_round will make the same. */
 static void survey_memory(struct driver *driver, struct work *work)
 {
-    const struct task *task = driver->task;
     struct survey *survey = &driver->survey;
     struct group_size *group = &survey->group, *most = &survey->most;
     size_t tokens = work->pair.sentence.count;
-    if (task->alone || group->texts == GROUP_TEXTS || group->tokens + tokens > GROUP_TOKENS)
+    if (group->texts == driver->group_texts || group->tokens + tokens > GROUP_TOKENS)
         *group = (struct group_size){0};
     work->memory.held += TOKEN_BYTES * (double)(tokens + work->pair.source.count);
     double formatted = formatted_bytes(driver, work->result_bytes);
@@ -580,8 +580,7 @@ static void round_clear(struct round *round)
 static int read_round(struct driver *driver, struct round *round, size_t limit, struct err *err)
 {
     size_t left = end_of_setting(driver, driver->setting) - driver->next;
-    bool alone = driver->task->alone || driver->session.edits_by_name;
-    size_t most = alone ? 1 : num_min(left, GROUP_TEXTS);
+    size_t most = num_min(left, driver->group_texts);
     struct err why = {0};
     round_clear(round);
     round->works = arena_alloc(&round->arena, most, sizeof *round->works, err);

@@ -145,7 +145,8 @@ struct driver {
     size_t setting;
     struct options current; /* options of the command line with the values of the setting */
     struct session session;
-    void *state; /* of the task */
+    size_t group_texts; /* the most texts of a group */
+    void *state;        /* of the task */
 
     /* Totals over all jobs, from driver_check. */
     struct survey {
