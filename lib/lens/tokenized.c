@@ -204,9 +204,6 @@ int tokenized_make(struct tokenized *tokenized, const struct input *input,
     tokenized->text = input->text;
     tokenized->size = input->text ? input->size : 0;
     tokenized->pair = input->pair;
-    if (input->text && !tokens.segments)
-        tokenizer_adds(limits->tokenizer, &tokenized->added_before, &tokenized->added_after);
-    tokenized->added_before += tokens.segments ? 0 : tokens.added[0]; /* put_start */
     return 0;
 }
 

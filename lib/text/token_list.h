@@ -28,7 +28,7 @@ struct tokens {
     struct token *dropped_first; /* the position of the first one, or NULL; its id is not used */
     unsigned char *segments;     /* [count] of a pair of texts, or NULL */
     size_t second;               /* of a pair: index of the first token of the second text */
-    size_t added[3];             /* of a pair: special tokens before, between and after the texts */
+    size_t added[3];             /* special tokens before, between (of a pair) and after texts */
 };
 
 enum { TOKEN_PORTION = 4096 }; /* the most tokens that a sink gets at a time */

@@ -413,6 +413,8 @@ int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, c
     int failed = encode(tokenizer, &list, &tokenizer->used.single,
                         &(struct token_bytes){text, size}, ends, err) ||
                  token_list_keep(&list, tokens, arena, err);
+    if (!failed)
+        tokenizer_adds(tokenizer, &tokens->added[0], &tokens->added[2]);
     token_list_release(&list);
     return failed ? -1 : 0;
 }
