@@ -674,18 +674,19 @@ static int align(struct report *report, struct arena *arena, struct err *err)
     struct likely *best = arena_alloc(arena, sheet.columns.size, sizeof *best, err);
     if (!frames || !best)
         return -1;
-    for (size_t i = 0; i < 2; i++) {
-        struct frame_rows rows = {
-            .most = sheet.rows.size * (i ? 1 : sheet.columns.size), .arena = arena, .err = err};
-        for (size_t row = 0; row + 1 < sheet.rows.size; row++) {
-            topk(best, sheet.columns.size, sheet.values + row * sheet.columns.size,
-                 sheet.columns.size, 0);
-            add_aligned(&rows, &sheet, row, &labels[row + 1], best, i);
-        }
-        if (rows_finish(&frames[i], &rows, "alignment", "token"))
-            return -1;
-        frames[i].flags = i ? COLUMN_TEXT_ONLY : COLUMN_DATA_ONLY;
+    size_t keys = sheet.columns.size;
+    struct frame_rows data = {.most = sheet.rows.size * keys, .arena = arena, .err = err};
+    struct frame_rows texts = {.most = sheet.rows.size, .arena = arena, .err = err};
+    for (size_t row = 0; row + 1 < sheet.rows.size; row++) {
+        topk(best, keys, sheet.values + row * keys, keys, 0);
+        add_aligned(&data, &sheet, row, &labels[row + 1], best, false);
+        add_aligned(&texts, &sheet, row, &labels[row + 1], best, true);
     }
+    if (rows_finish(&frames[0], &data, "alignment", "token") ||
+        rows_finish(&frames[1], &texts, "alignment", "token"))
+        return -1;
+    frames[0].flags = COLUMN_DATA_ONLY;
+    frames[1].flags = COLUMN_TEXT_ONLY;
     report->frames = frames;
     report->frame_count = 2;
     return 0;
