@@ -821,9 +821,6 @@ class Model(_Closing):
     def _edited(self, edits, ids, **fields):
         """The edits of a text in the program's words; a function gets the tensor of a run with the
         edits before it, by layer, and returns the new one."""
-        if not isinstance(edits, dict):
-            yield edits
-            return
         with tempfile.TemporaryDirectory() as folder:
             done = {}
             for name, value in sorted(edits.items(), key=lambda edit: _layer_of(edit[0])):
