@@ -275,7 +275,7 @@ static int make_bytes(struct driver *driver, struct work *work, struct arena *ar
     bool may_change = driver->task->add && driver->sweep.settings > 1;
     struct stream out = {0};
     if (work->fault || driver->accumulates || output->to_folder || is_page || may_change ||
-        output->beside)
+        output->rows_path)
         return 0;
     int failed =
         stream_to_memory(&out, &work->bytes, err) || write_result(driver, &out, work, arena, err);

@@ -132,8 +132,8 @@ static int count_line(struct log *log, struct span line, struct span value, stru
 
 /* A result that is written from the lines of logs. */
 struct assembly {
-    struct stream out, rows; /* rows: "about" of each line, if lines have it and `beside` is set */
-    const char *beside;
+    struct stream out, rows; /* rows: "about" of each line that has it, if `rows_path` is set */
+    const char *rows_path;
     bool is_lines, is_array; /* lines are results; they become an array */
     bool begun;              /* a result was written */
 };
@@ -165,9 +165,9 @@ static int add_line(struct assembly *result, struct span line, struct span value
                     high && low ? (char)((high - digits) * 16 + (low - digits)) : '?');
     }
     const char *row = memmem(value.at, (size_t)(value.end - value.at), about, sizeof about - 1);
-    if (!row || !result->beside)
+    if (!row || !result->rows_path)
         return 0;
-    if (!result->rows.buffer && stream_open(&result->rows, result->beside, err))
+    if (!result->rows.buffer && stream_open(&result->rows, result->rows_path, err))
         return -1;
     row += sizeof about - 2;
     stream_bytes(&result->rows, row, (size_t)(value.end - row) - 1);
@@ -433,7 +433,7 @@ int log_write_results(struct log *const *logs, size_t count, const char *path, s
     const char *results = first->facts[LOG_RESULTS];
     struct assembly result = {.is_lines = first->is_folder || strncmp(results, "json", 4) == 0,
                               .is_array = strcmp(results, "json") == 0,
-                              .beside = output_beside(path, first->arena, err)};
+                              .rows_path = output_rows_path(path, first->arena, err)};
     if (first->is_folder && (output_clear_folder(path, err) ||
                              !(path = arena_format(first->arena, err, "%s/%s", path, items_file))))
         return -1;

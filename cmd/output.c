@@ -187,7 +187,7 @@ int output_check_count(const struct output *output, size_t texts, struct err *er
                      output->format->name, texts);
 }
 
-const char *output_beside(const char *path, struct arena *arena, struct err *err)
+const char *output_rows_path(const char *path, struct arena *arena, struct err *err)
 {
     if (output_is_standard(path))
         return NULL;
@@ -203,7 +203,7 @@ int output_open(struct output *output, struct err *err)
     if (output->to_folder)
         return target_folder_open(&output->folder, output->path, output->replaces, err);
     return err_if(output_to(&output->stream, output->path, err) ||
-                  (output->beside && stream_open(&output->rows, output->beside, err)));
+                  (output->rows_path && stream_open(&output->rows, output->rows_path, err)));
 }
 
 struct target output_target(struct output *output)
@@ -233,7 +233,7 @@ int output_commit(struct output *output, struct err *err)
 {
     return output->to_folder ? 0
                              : err_if(stream_commit(&output->stream, err) ||
-                                      (output->beside && stream_commit(&output->rows, err)));
+                                      (output->rows_path && stream_commit(&output->rows, err)));
 }
 
 void output_discard(struct output *output)

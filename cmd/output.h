@@ -52,10 +52,10 @@ struct output {
     const char *path; /* NULL or "-": standard output */
     const struct format *format;
     bool to_stdout, to_folder;
-    bool replaces;        /* existing files in a folder may be replaced */
-    bool draws_pages;     /* html is a page of pictures, not the interactive page of tensors */
-    struct stream stream; /* not for a folder */
-    const char *beside;   /* --stack: the file of `rows`, a line about each row; NULL: none */
+    bool replaces;         /* existing files in a folder may be replaced */
+    bool draws_pages;      /* html is a page of pictures, not the interactive page of tensors */
+    struct stream stream;  /* not for a folder */
+    const char *rows_path; /* --stack: the file of `rows`, a line about each row; NULL: none */
     struct stream rows;
     struct target_folder folder; /* also set for a file of a folder, by the task */
 };
@@ -73,7 +73,7 @@ int output_check_count(const struct output *output, size_t texts, struct err *er
 
 /* The file of lines about the rows of an array: vectors.npy has vectors.jsonl. NULL: none, for
  * standard output, or a failure. */
-const char *output_beside(const char *path, struct arena *arena, struct err *err);
+const char *output_rows_path(const char *path, struct arena *arena, struct err *err);
 
 /* Open the output if it is not open; write reports; commit, or discard what was not committed. */
 int output_open(struct output *output, struct err *err);

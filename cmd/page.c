@@ -322,13 +322,13 @@ static int open(void *state, struct driver *driver, struct err *err)
 /* --- facts about a text ----------------------------------------------------------------------- */
 
 /* Options in the commands that a page shows. The page adds those of model, texts and tensors. */
-static const char *const told[] = {"attention", "mask-after", "scale",   "attention-temperature",
-                                   "dropout",   "without",    "seed",    "source",
-                                   "pair",      "precision",  "special", "literal-special",
-                                   "long",      "edit",       "ablate",  "knockout",
-                                   "from",      "reference"};
+static const char *const copied[] = {"attention", "mask-after", "scale",   "attention-temperature",
+                                     "dropout",   "without",    "seed",    "source",
+                                     "pair",      "precision",  "special", "literal-special",
+                                     "long",      "edit",       "ablate",  "knockout",
+                                     "from",      "reference"};
 
-enum { TOLD = sizeof told / sizeof *told, EDITS = 5 /* the last ones */ };
+enum { COPIED = sizeof copied / sizeof *copied, COPIED_EDITS = 5 /* the last ones */ };
 
 static int add_option(struct texts *words, const struct option_row *row,
                       const struct options *options, struct arena *arena, struct err *err)
@@ -359,11 +359,11 @@ static int find_words(struct page_facts *facts, const struct options *options, s
         !options_are_given(options, "special") &&
         (texts_add(&words, "--special", arena, err) || texts_add(&words, "bos", arena, err)))
         return -1;
-    for (size_t i = 0; i < TOLD; i++) {
-        if (i == TOLD - EDITS)
+    for (size_t i = 0; i < COPIED; i++) {
+        if (i == COPIED - COPIED_EDITS)
             facts->unedited_count = words.count;
-        const struct option_row *row = option_find(options->set, told[i], strlen(told[i]));
-        if (row && options_are_given(options, told[i]) &&
+        const struct option_row *row = option_find(options->set, copied[i], strlen(copied[i]));
+        if (row && options_are_given(options, copied[i]) &&
             add_option(&words, row, options, arena, err))
             return -1;
     }

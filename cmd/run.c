@@ -80,7 +80,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     driver->place.stacked = true;
     driver->place.provenance = NULL; /* the same in all rows */
     if (!driver->is_batch)           /* which has a log */
-        output->beside = output_beside(output->path, &driver->kept, err);
+        output->rows_path = output_rows_path(output->path, &driver->kept, err);
     return err_if(err->kind);
 }
 
