@@ -362,7 +362,7 @@ static int write_mean(struct driver *driver, struct err *err)
 /* --- jobs ------------------------------------------------------------------------------------- */
 
 /* Keep the reason why a job failed. The whole command fails outside a batch, with --fail-fast, for
- * a mean, and if memory ran out, since another run may have enough. */
+ * a mean or an array, and if memory ran out, since another run may have enough. */
 static int fail_work(const struct driver *driver, struct work *work, struct err *why,
                      struct arena *arena, struct err *err)
 {

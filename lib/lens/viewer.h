@@ -37,7 +37,7 @@ struct text_pair {
     struct tokenized source;
     size_t prompt_count;       /* number of prompt tokens, as in forward.h; 0: all */
     bool grows;                /* likewise */
-    const struct edits *edits; /* of this text alone (see edits.h); NULL: those of the viewer */
+    const struct edits *edits; /* of this text, for its callers to put into the viewer */
 };
 
 /* The texts of one pass. */

@@ -29,10 +29,10 @@ struct text_templates {
     struct text_template single, pair; /* of one text, and of two */
 };
 
-/* Without special tokens; a pair has the segments 0 and 1. */
+/* Templates without special tokens; the texts of a pair have the segments 0 and 1. */
 extern const struct text_templates text_templates_plain;
 
-/* The same without special tokens; texts of a pair keep their segments. */
+/* Remove the special tokens of templates; the texts of a pair keep their segments. */
 struct text_templates text_templates_without(const struct text_templates *templates);
 
 /* The number of tokens before the text of a template; the text is the next part. */
