@@ -278,7 +278,8 @@ static void expect_text(struct reading *r, const char *key, const char *value)
                         found);
 }
 
-/* Heads of latent attention: channels without rotary embeddings come before those with. */
+/* Heads of latent attention: channels without rotary embeddings come before those with, of which
+ * there are at most d_k in the family's row. */
 static void read_latent(struct reading *r)
 {
     struct config *c = r->config;
