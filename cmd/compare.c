@@ -47,7 +47,7 @@ struct job {
     struct output output;
     struct items items;
     struct session sessions[2]; /* the second is used for two models */
-    const struct text_pair *pairs;
+    const struct text_with_source *pairs;
     struct selection selection;
 };
 
@@ -73,7 +73,7 @@ static int read_both(struct job *job, struct err *err)
     if (!job->pairs)
         return model_blame(job->sessions[0].model, err);
     progress_set_quiet(true);
-    const struct text_pair *others = session_read_items(&job->sessions[1], &job->items, err);
+    const struct text_with_source *others = session_read_items(&job->sessions[1], &job->items, err);
     progress_set_quiet(is_quiet);
     if (!others)
         return model_blame(job->sessions[1].model, err);

@@ -545,7 +545,7 @@ int driver_check(struct driver *driver, struct err *err)
 int group_look(const struct group *group, const struct selection *selection, struct err *err)
 {
     struct report *reports = arena_alloc(group->arena, group->count, sizeof *reports, err);
-    struct text_pair *pairs = arena_alloc(group->arena, group->count, sizeof *pairs, err);
+    struct text_with_source *pairs = arena_alloc(group->arena, group->count, sizeof *pairs, err);
     const struct look look = {selection, pairs, group->count, group->works[0]->job, reports};
     if (!reports || !pairs)
         return -1;

@@ -61,8 +61,8 @@ struct driver;
 struct work {
     size_t job, index; /* indices of the job and of its item (SIZE_MAX: several jobs) */
     struct item item;
-    struct text_pair pair; /* the text and --source as tokens */
-    void *own;             /* data of the task, in the group's arena */
+    struct text_with_source pair; /* the text and --source as tokens */
+    void *own;                    /* data of the task, in the group's arena */
     struct report report;
     struct memory memory; /* of its passes and result, set by `read` */
     double result_bytes;  /* of the result's tensors, set by `read`, if it has any */

@@ -63,7 +63,7 @@ struct job {
     const struct explain_format *format;
     struct items items;
     struct session session;
-    const struct text_pair *pair;
+    const struct text_with_source *pair;
     size_t part;                  /* index of --part */
     const struct tokenized *text; /* text of the query */
     const char *called;           /* name of that text in messages */

@@ -180,7 +180,7 @@ static int read_item(void *state, struct driver *driver, struct work *work, stru
         prompt->count -= prompt->added_after;
         prompt->added_after = 0;
     }
-    struct text_pair whole = work->pair;
+    struct text_with_source whole = work->pair;
     if (whole.sentence.pair.bytes)
         return err_usage(err, "expected one text to continue, found a pair");
     (void)arena;

@@ -409,7 +409,7 @@ static int run_needle(struct state *own, struct viewer *viewer, const struct ite
 {
     size_t first = 0;
     size_t end = 0;
-    struct text_pair pair;
+    struct text_with_source pair;
     const char *query = item_column(item, "query");
     if (!item->input.text || item->input.pair.bytes)
         return err_set(err, "expected 'text', found '%s'", item->input.text ? "pair" : "ids");

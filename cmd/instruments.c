@@ -40,7 +40,7 @@ struct inquiry {
     struct attribution attribution;
     enum attribution_by by;
     struct patching_plan plan;
-    struct text_pair corrupt; /* of patching */
+    struct text_with_source corrupt; /* of patching */
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -454,7 +454,7 @@ static int read_corrupt(struct inquiry *inquiry, struct arena *arena, struct err
     const char *source = options->patch.corrupt_source;
     const struct input of_source =
         inquiry->viewer->tokenizer ? input_of(source, NULL) : (struct input){.ids = source};
-    struct text_pair *pair = &inquiry->work->pair, *corrupt = &inquiry->corrupt;
+    struct text_with_source *pair = &inquiry->work->pair, *corrupt = &inquiry->corrupt;
     if (!text)
         return err_usage(err, "expected --corrupt TEXT or a column 'corrupt', found none");
     if (source && !pair->source.count)

@@ -183,7 +183,7 @@ static const bool *explained_heads(const struct page_source *source, size_t toke
 }
 
 static int find_explained(struct page_facts *facts, const struct page_source *source,
-                          const struct text_pair *pair, struct arena *arena, struct err *err)
+                          const struct text_with_source *pair, struct arena *arena, struct err *err)
 {
     const struct config *config = &source->viewer->model.config;
     struct selection selection;
@@ -374,7 +374,7 @@ static int find_words(struct page_facts *facts, const struct options *options, s
 
 /* Plan the predictions of every token and, with --lens or if that is cheap, in every layer. */
 static int plan_next(struct next_plan *plan, const struct page_source *source,
-                     const struct text_pair *pair, struct arena *arena, struct err *err)
+                     const struct text_with_source *pair, struct arena *arena, struct err *err)
 {
     const struct config *config = &source->viewer->model.config;
     double cost = (double)config->n_layer * (double)pair->sentence.count *
@@ -386,7 +386,7 @@ static int plan_next(struct next_plan *plan, const struct page_source *source,
 }
 
 static int find_next(struct page_facts *facts, const struct page_source *source,
-                     const struct text_pair *pair, struct arena *arena, struct err *err)
+                     const struct text_with_source *pair, struct arena *arena, struct err *err)
 {
     const struct config *config = &source->viewer->model.config;
     struct next_plan plan;
@@ -404,7 +404,7 @@ static int find_next(struct page_facts *facts, const struct page_source *source,
 
 /* Find the effect of each head on the prediction, if that is cheap. */
 static int find_effects(struct page_facts *facts, const struct page_source *source,
-                        const struct text_pair *pair, struct arena *arena, struct err *err)
+                        const struct text_with_source *pair, struct arena *arena, struct err *err)
 {
     const struct config *config = &source->viewer->model.config;
     double layer = 12 * (double)config->n_embd * (double)config->n_embd;
@@ -450,7 +450,7 @@ static int look_once(struct page_run *page_run, const struct state *own, const s
     struct viewer *viewer = group->viewer;
     struct arena *arena = group->arena;
     struct page_source source = own->source;
-    const struct text_pair *pair = &work->pair;
+    const struct text_with_source *pair = &work->pair;
     struct page_facts *facts = &page_run->facts;
     const struct look look = {&own->request.selection, pair, 1, work->job, &page_run->report, NULL};
     *facts = (struct page_facts){.config = &viewer->model.config,
@@ -480,7 +480,7 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
 {
     const struct state *own = state;
     const struct page_source *source = &own->source;
-    const struct text_pair *pair = &work->pair;
+    const struct text_with_source *pair = &work->pair;
     const struct viewer *viewer = source->viewer;
     const struct config *config = &viewer->model.config;
     const bool *explains = explained_heads(source, pair->sentence.count);
@@ -560,7 +560,7 @@ int page_add_lesson(struct output *output, struct place *place, const struct opt
     struct state own = {.driver = &driver, .lesson = lesson, .place = *place};
     struct work work = {.job = 0};
     struct group group = {&driver, &session->viewer, (struct work *[]){&work}, 1, &driver.kept};
-    const struct text_pair *pairs = NULL;
+    const struct text_with_source *pairs = NULL;
     own.source = (struct page_source){.options = options, .texts = place->count};
     int failed = items_open(&driver.items, options, 0, ITEMS_ONE, err) ||
                  session_begin(session, err) || open(&own, &driver, err) ||

@@ -175,8 +175,8 @@ static int resolve_all(struct texts *texts, const struct scope *scope)
     return items ? 0 : -1;
 }
 
-int positions_resolve(struct item *item, struct text_pair *pair, const struct tokenizer *tokenizer,
-                      struct arena *arena, struct err *err)
+int positions_resolve(struct item *item, struct text_with_source *pair,
+                      const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {
     struct options *options = &item->options;
     struct select_options *select = &options->select;

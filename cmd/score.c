@@ -102,7 +102,7 @@ struct state {
 
 /* The texts to score for an item: its own, the text with each continuation, or a minimal pair. */
 struct scored_item {
-    struct text_pair *pairs;            /* [count] */
+    struct text_with_source *pairs;     /* [count] */
     const struct scored *scored;        /* [count]; a blank text has one without tokens */
     size_t count;                       /* 0: blank */
     struct score_total total;           /* of the item's own text, or of the pair */
@@ -286,8 +286,9 @@ static void expect(void *state, struct driver *driver, size_t tokens)
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* Read a text joined with a continuation, which must not change the tokens of the text. */
-static int read_continued(struct text_pair *pair, const struct text_pair *alone, const char *more,
-                          const struct viewer *viewer, struct arena *arena, struct err *err)
+static int read_continued(struct text_with_source *pair, const struct text_with_source *alone,
+                          const char *more, const struct viewer *viewer, struct arena *arena,
+                          struct err *err)
 {
     const struct tokenized *sentence = &alone->sentence;
     const struct tokenized *read = &pair->sentence;
@@ -488,7 +489,7 @@ static int run(void *state, const struct group *group, struct err *err)
     struct look look = {.first = group->works[0]->job};
     for (size_t i = 0; i < group->count; i++)
         look.count += ((const struct scored_item *)group->works[i]->own)->count;
-    struct text_pair *pairs = arena_alloc(group->arena, look.count, sizeof *pairs, err);
+    struct text_with_source *pairs = arena_alloc(group->arena, look.count, sizeof *pairs, err);
     struct scored *scored = arena_alloc(group->arena, look.count + 1, sizeof *scored, err);
     if (!pairs || !scored)
         return -1;

@@ -64,8 +64,8 @@ int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
 
 /* Read a text, in the template of --chat, and its source (NULL: none) as tokens. If the model has
  * no tokenizer, the source is a list of ids. */
-static int read_texts(struct text_pair *pair, const struct viewer *viewer, struct input input,
-                      const char *source, struct arena *arena, struct err *err)
+static int read_texts(struct text_with_source *pair, const struct viewer *viewer,
+                      struct input input, const char *source, struct arena *arena, struct err *err)
 {
     const struct input other =
         viewer->tokenizer ? input_of(source, NULL) : (struct input){.ids = source};
@@ -75,8 +75,8 @@ static int read_texts(struct text_pair *pair, const struct viewer *viewer, struc
 }
 
 /* Read a text of an edit. If the model has no tokenizer, the text is a list of ids. */
-static int read_edit_text(struct session *session, struct text_pair *pair, struct input input,
-                          struct err *err)
+static int read_edit_text(struct session *session, struct text_with_source *pair,
+                          struct input input, struct err *err)
 {
     struct arena *arena = &session->arena;
     if (!session->viewer.tokenizer && input.text) {
@@ -94,7 +94,7 @@ static int read_reference(struct session *session, struct edit_texts *texts, str
     const struct options file = {
         .input = {.file = session->options->edit.reference, .pair = session->options->input.pair}};
     int failed = items_open(items, &file, 0, ITEMS_SOME, err);
-    struct text_pair *pairs =
+    struct text_with_source *pairs =
         failed ? NULL : arena_alloc(&session->arena, items->count, sizeof *pairs, err);
     for (size_t i = 0; pairs && i < items->count && !failed; i++) {
         struct item item;
@@ -114,7 +114,7 @@ static int fill_edits(struct session *session, struct err *err)
     struct edit_list *list = &session->edits;
     struct edit_texts texts = {0};
     struct items items = {.count = 0};
-    struct text_pair from;
+    struct text_with_source from;
     const char *text = session->options->edit.from;
     bool has_reference = session->options->edit.reference != NULL;
     bool asks_reference = list->origins & (1u << EDIT_MEAN | 1u << EDIT_RESAMPLE);
@@ -174,7 +174,7 @@ static int read_edits(struct session *session, struct err *err)
 }
 
 /* Read the edits again with the positions of an item, and the values that were read. */
-static int read_own_edits(struct text_pair *pair, const struct session *session,
+static int read_own_edits(struct text_with_source *pair, const struct session *session,
                           const struct item *item, struct arena *arena, struct err *err)
 {
     struct edit_list *list = arena_alloc(arena, 1, sizeof *list, err);
@@ -228,7 +228,7 @@ int session_begin(struct session *session, struct err *err)
                   read_edits(session, err));
 }
 
-int session_read_item(struct session *session, struct item *item, struct text_pair *pair,
+int session_read_item(struct session *session, struct item *item, struct text_with_source *pair,
                       struct arena *arena, struct err *err)
 {
     struct viewer *viewer = &session->viewer;
@@ -245,12 +245,12 @@ int session_read_item(struct session *session, struct item *item, struct text_pa
                                    pair->source.count, err));
 }
 
-struct text_pair *session_read_items(struct session *session, const struct items *items,
-                                     struct err *err)
+struct text_with_source *session_read_items(struct session *session, const struct items *items,
+                                            struct err *err)
 {
     struct dropped dropped = {0};
     struct arena *arena = &session->arena;
-    struct text_pair *pairs = arena_alloc(arena, items->count, sizeof *pairs, err);
+    struct text_with_source *pairs = arena_alloc(arena, items->count, sizeof *pairs, err);
     for (size_t i = 0; pairs && i < items->count; i++) {
         struct item item;
         if (items_read(items, &item, i, arena, err))
@@ -508,7 +508,8 @@ int request_make(struct request *request, struct session *session, const struct 
 }
 
 double request_add_memory(struct memory *memory, const struct request *request,
-                          const struct viewer *viewer, const struct text_pair *pair, bool by_map)
+                          const struct viewer *viewer, const struct text_with_source *pair,
+                          bool by_map)
 {
     const struct selection *selection = &request->selection;
     size_t heads = selection->heads ? selection->head_count : viewer->model.config.n_head;

@@ -67,7 +67,7 @@ struct session {
     struct viewer viewer;
     struct edit_list edits;
     const char *token;  /* --token in the last text that session_read_items read */
-    bool edits_by_name; /* each text has its own: see text_pair */
+    bool edits_by_name; /* each text has its own: see text_with_source */
     struct arena arena;
 };
 
@@ -83,18 +83,18 @@ bool position_is_named(const char *text);
 
 /* Replace names in the options of an item by positions in its texts, and select the queries and
  * keys of the pair. With --words, positions of queries and keys count words. */
-int positions_resolve(struct item *item, struct text_pair *pair, const struct tokenizer *tokenizer,
-                      struct arena *arena, struct err *err);
+int positions_resolve(struct item *item, struct text_with_source *pair,
+                      const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
 
 /* Read the text and the source of an item as tokens, and check them against the edits; with
  * positions by name the item's options and the pair's edits are its own. */
-int session_read_item(struct session *session, struct item *item, struct text_pair *pair,
+int session_read_item(struct session *session, struct item *item, struct text_with_source *pair,
                       struct arena *arena, struct err *err);
 
 /* Read all texts into the session's memory, and print a note on characters that were left out.
  * Returns NULL on failure. */
-struct text_pair *session_read_items(struct session *session, const struct items *items,
-                                     struct err *err);
+struct text_with_source *session_read_items(struct session *session, const struct items *items,
+                                            struct err *err);
 
 /* Refuse to run if the passes take more memory than there is; the longest text has `longest`
  * tokens. */
@@ -125,7 +125,8 @@ int request_make(struct request *request, struct session *session, const struct 
 /* Add the memory of a look and of what is derived from it. `by_map`: viewer_look_by_map. Returns
  * the bytes of the result's tensors. */
 double request_add_memory(struct memory *memory, const struct request *request,
-                          const struct viewer *viewer, const struct text_pair *pair, bool by_map);
+                          const struct viewer *viewer, const struct text_with_source *pair,
+                          bool by_map);
 
 /* Read a list of mechanisms, "dense,window:8,linear", into memory of the arena. */
 int mechanism_options_list(struct mechanism **mechanisms, size_t *count,

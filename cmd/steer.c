@@ -102,8 +102,8 @@ static int choose_site(struct job *job, struct err *err)
 }
 
 /* Add the mean over the selected tokens of each text. */
-static int add_texts(struct job *job, size_t side, const struct text_pair *pairs, size_t count,
-                     struct arena *arena, struct err *err)
+static int add_texts(struct job *job, size_t side, const struct text_with_source *pairs,
+                     size_t count, struct arena *arena, struct err *err)
 {
     struct report *reports = arena_alloc(arena, count, sizeof *reports, err);
     const struct look look = {&job->selection, pairs, count, 0, reports, NULL};
@@ -130,7 +130,7 @@ static int read_side(struct job *job, const struct items *items, size_t side, bo
                      struct err *err)
 {
     struct arena arena = {0};
-    struct text_pair pairs[AT_ONCE];
+    struct text_with_source pairs[AT_ONCE];
     size_t count = 0, tokens = 0, most = job->session.edits_by_name ? 1 : AT_ONCE;
     int failed = 0;
     for (size_t i = 0; i < items->count && !failed; i++) {

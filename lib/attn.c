@@ -324,7 +324,7 @@ static int encode(struct attn_model *special, const struct attn_model *model,
     struct err err = {0};
     struct host_call call;
     struct arena arena = {0};
-    struct text_pair pair;
+    struct text_with_source pair;
     if (ids)
         *ids = (struct attn_ids){0};
     if (check_given(ids, "a buffer for ids", &err) || begin_call(&call, model, &err))
@@ -623,7 +623,7 @@ static int score_texts(struct settings *settings, struct attn_model *model,
     struct viewer *viewer = &model->viewer;
     struct scoring scoring = {.viewer = viewer, .within_word = request && request->within_word};
     struct arena *arena = &settings->arena;
-    struct text_pair *pairs = arena_alloc(arena, count, sizeof *pairs, err);
+    struct text_with_source *pairs = arena_alloc(arena, count, sizeof *pairs, err);
     struct scored *scored = arena_alloc(arena, count, sizeof *scored, err);
     struct look look = {.pairs = pairs, .count = count};
     for (size_t i = 0; pairs && i < count; i++) {
@@ -691,7 +691,7 @@ int attn_score(struct attn_model *model, const struct attn_ids *ids, float *logp
 
 /* --- continuing a text ------------------------------------------------------------------------ */
 
-static int read_prompt(struct text_pair *pair, const struct viewer *viewer,
+static int read_prompt(struct text_with_source *pair, const struct viewer *viewer,
                        const struct attn_ids *ids, const struct attn_request *request,
                        struct arena *arena, struct err *err)
 {
@@ -736,7 +736,7 @@ static int generate(struct settings *settings, struct attn_model *model, const s
     };
     struct viewer *viewer = &model->viewer;
     struct continuation text;
-    struct text_pair pair = {.prompt_count = 0};
+    struct text_with_source pair = {.prompt_count = 0};
     bool packs = viewer->model.weights.packing_words, more = true;
     int failed = continuation_prepare(viewer, &how, 1, err) ||
                  read_prompt(&pair, viewer, ids, request, &settings->arena, err) ||

@@ -243,7 +243,7 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
 /* The inputs of passes, which are of all queries. */
 struct passes {
     struct viewer *viewer;
-    const struct text_pair *pair;
+    const struct text_with_source *pair;
     const struct explain_request *request;
     struct trace *before; /* [STEP_ROWS] passes without the edits of one step */
 };
@@ -688,7 +688,7 @@ static int explain(struct explanation *explanation, const struct trace *trace,
 }
 
 int explanation_make(struct explanation *explanations, struct viewer *viewer,
-                     const struct text_pair *pair, const struct explain_request *request,
+                     const struct text_with_source *pair, const struct explain_request *request,
                      struct arena *arena, struct err *err)
 {
     struct trace trace;
@@ -710,8 +710,9 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
 }
 
 int explanation_add_memory(struct memory *memory, const struct viewer *viewer,
-                           const struct text_pair *pair, const struct explain_request *request,
-                           struct arena *arena, struct err *err)
+                           const struct text_with_source *pair,
+                           const struct explain_request *request, struct arena *arena,
+                           struct err *err)
 {
     /* bytes of the steps of a query, about: measured for models of several sizes */
     enum { STEPS = 26000, KEY = 52, CHANNEL = 175, INNER_CHANNEL = 49, WORD = 8 };

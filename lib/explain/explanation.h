@@ -97,16 +97,17 @@ struct explain_request {
 /* Run the pair and write an explanation of each query into `explanations` [query_count]. They are
  * valid as long as the arena and the viewer. */
 struct viewer;
-struct text_pair;
+struct text_with_source;
 int explanation_make(struct explanation *explanations, struct viewer *viewer,
-                     const struct text_pair *pair, const struct explain_request *request,
+                     const struct text_with_source *pair, const struct explain_request *request,
                      struct arena *arena, struct err *err);
 
 /* Add the memory of the explanations. */
 struct memory;
 int explanation_add_memory(struct memory *memory, const struct viewer *viewer,
-                           const struct text_pair *pair, const struct explain_request *request,
-                           struct arena *arena, struct err *err);
+                           const struct text_with_source *pair,
+                           const struct explain_request *request, struct arena *arena,
+                           struct err *err);
 
 /* Write explanations. Write errors stick to the stream; other failures return -1 with `err`. */
 typedef int explain_writer(struct stream *out, const struct explanations *explanations,

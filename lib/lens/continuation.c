@@ -183,8 +183,8 @@ int continuation_prepare(struct viewer *viewer, const struct generation_config *
 }
 
 int continuation_open(struct continuation *text, struct viewer *viewer,
-                      const struct text_pair *pair, const struct generation_config *generation,
-                      struct err *err)
+                      const struct text_with_source *pair,
+                      const struct generation_config *generation, struct err *err)
 {
     const struct tokenized *prompt = &pair->sentence;
     *text =
@@ -206,7 +206,7 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
 
 void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
                              const struct generation_config *generation,
-                             const struct text_pair *pair, size_t beams)
+                             const struct text_with_source *pair, size_t beams)
 {
     const struct selection logits = {.sites = SITE_SET(SITE_LOGITS), .last_logits = true};
     const struct config *config = &viewer->model.config;
@@ -315,8 +315,8 @@ static int whole_text(struct tokenized *whole, const struct continuation *text, 
     return 0;
 }
 
-int continuation_translate(struct text_pair *pair, struct viewer *viewer, struct arena *arena,
-                           struct err *err)
+int continuation_translate(struct text_with_source *pair, struct viewer *viewer,
+                           struct arena *arena, struct err *err)
 {
     const struct generation_config usual = {.sampling = {.top_p = 1}};
     struct continuation text;
@@ -338,7 +338,7 @@ int continuation_report(struct continuation *text, struct report *report, struct
 {
     static const struct selection nothing = {0};
     const struct selection *selection = text->generation.selection;
-    struct text_pair pair = {
+    struct text_with_source pair = {
         .source = *text->source, .prompt_count = text->prompt_count, .grows = true};
     struct look look = {
         .selection = selection ? selection : &nothing,

@@ -24,7 +24,7 @@
 
 struct memory;
 struct viewer;
-struct text_pair;
+struct text_with_source;
 struct tokenizer;
 
 struct generation_config {
@@ -82,8 +82,8 @@ int continuation_prepare(struct viewer *viewer, const struct generation_config *
 
 /* Start after a prompt. The pair, viewer and selection are borrowed. */
 int continuation_open(struct continuation *text, struct viewer *viewer,
-                      const struct text_pair *pair, const struct generation_config *generation,
-                      struct err *err);
+                      const struct text_with_source *pair,
+                      const struct generation_config *generation, struct err *err);
 void continuation_release(struct continuation *text);
 
 /* The tokens of a text of `prompt` tokens after all that were requested, at most the context. */
@@ -93,7 +93,7 @@ size_t continuation_room(const struct viewer *viewer, const struct generation_co
 /* Add the memory of growing a text to that length, with `beams` beams (0: none). */
 void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
                              const struct generation_config *generation,
-                             const struct text_pair *pair, size_t beams);
+                             const struct text_with_source *pair, size_t beams);
 
 /* The beams of a search: as asked for (0: as the model says, unless it samples); 0: none. */
 size_t continuation_beams(const struct viewer *viewer, const struct generation_config *generation,
@@ -109,8 +109,8 @@ int continuation_search(struct continuation *text, size_t beams, struct err *err
 int continuation_next(struct continuation *text, bool *more, struct err *err);
 
 /* Replace the prompt of a pair, a text that only begins, by what the model makes of its source. */
-int continuation_translate(struct text_pair *pair, struct viewer *viewer, struct arena *arena,
-                           struct err *err);
+int continuation_translate(struct text_with_source *pair, struct viewer *viewer,
+                           struct arena *arena, struct err *err);
 
 /* Report one pass over the ended text; its numbers equal those of the steps. */
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,

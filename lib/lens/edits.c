@@ -661,8 +661,8 @@ static int choose_layers(struct gathering *gathering)
 }
 
 /* Run one text; `number` counts reference texts. */
-static int look_at(struct gathering *gathering, struct report *report, const struct text_pair *pair,
-                   size_t number)
+static int look_at(struct gathering *gathering, struct report *report,
+                   const struct text_with_source *pair, size_t number)
 {
     struct look look = {&gathering->selection, pair, 1, number, report};
     arena_clear(&gathering->pass);

@@ -51,9 +51,9 @@ int edit_list_add(struct edit_list *list, enum edit_form form, const char *text,
 
 /* Texts for `= mean` and `= resample`, and for `= from` (NULL: none). */
 struct edit_texts {
-    const struct text_pair *reference;
+    const struct text_with_source *reference;
     size_t reference_count;
-    const struct text_pair *from;
+    const struct text_with_source *from;
 };
 
 /* Run the texts without edits, and copy the values. Each origin used must have a text. */

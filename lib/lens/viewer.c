@@ -127,14 +127,15 @@ void viewer_release_shared(struct viewer *shared)
     *shared = (struct viewer){0};
 }
 
-int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struct input *input,
-                const struct input *source, struct arena *arena, struct err *err)
+int viewer_read(const struct viewer *viewer, struct text_with_source *pair,
+                const struct input *input, const struct input *source, struct arena *arena,
+                struct err *err)
 {
     struct config config = viewer->model.config, own;
     struct token_limits limits = {viewer->tokenizer, &config, viewer->why};
     if (viewer->reads_any_length)
         config.n_positions = 0;
-    *pair = (struct text_pair){0};
+    *pair = (struct text_with_source){0};
     limits.starts = viewer->starts;
     if (!input && tokenized_begin(&pair->sentence, &limits, arena, err))
         return err_prefix(err, "'%s'", viewer->model.name);
@@ -293,7 +294,7 @@ int capture_lend(void *context, struct attention_map_room *room, struct err *err
     return list->rows ? 0 : -1;
 }
 
-struct text viewer_text(const struct text_pair *pair)
+struct text viewer_text(const struct text_with_source *pair)
 {
     return (struct text){.ids = pair->sentence.ids,
                          .count = pair->sentence.count,
@@ -419,7 +420,7 @@ static int complete(const struct viewer *viewer, const struct look *look, size_t
                     const struct kept_list *list, const struct label *next, struct arena *arena,
                     struct err *err)
 {
-    const struct text_pair *pair = &look->pairs[text];
+    const struct text_with_source *pair = &look->pairs[text];
     for (size_t i = 0; i < list->count; i++) {
         struct kept *kept = &list->items[i];
         size_t prompt = pair->prompt_count;
@@ -639,7 +640,7 @@ int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_take
 
 /* The floats of a site in one layer: of all heads and queries, or of the selected ones. */
 static double site_floats(const struct viewer *viewer, const struct selection *selection,
-                          enum site site, const struct text_pair *pair, bool all)
+                          enum site site, const struct text_with_source *pair, bool all)
 {
     const struct config *config = &viewer->model.config;
     size_t tokens = pair->sentence.count, count = 0;
@@ -656,7 +657,7 @@ static double site_floats(const struct viewer *viewer, const struct selection *s
 }
 
 double viewer_captured_bytes(const struct viewer *viewer, const struct selection *selection,
-                             const struct text_pair *pair)
+                             const struct text_with_source *pair)
 {
     double floats = 0;
     for (enum site site = 0; site != SITE_END; site = site_next(site))
@@ -668,7 +669,7 @@ double viewer_captured_bytes(const struct viewer *viewer, const struct selection
 
 /* The bytes of the visible keys that a look adds. */
 static double visible_bytes(const struct viewer *viewer, const struct selection *selection,
-                            const struct text_pair *pair)
+                            const struct text_with_source *pair)
 {
     double floats = 0;
     const struct layers *layers = &selection->layers;
@@ -685,7 +686,7 @@ static double visible_bytes(const struct viewer *viewer, const struct selection 
 /* The bytes of a pass: its buffers, the memory of threads, logits, and attention maps of one layer
  * unless they are lent; of those that are taken by rows, a strip for each thread. */
 static double pass_bytes(const struct viewer *viewer, const struct selection *selection,
-                         const struct text_pair *pair, enum look_way way)
+                         const struct text_with_source *pair, enum look_way way)
 {
     bool lends = way != LOOK_RUN;
     const struct config *config = &viewer->model.config;
@@ -709,7 +710,7 @@ static double pass_bytes(const struct viewer *viewer, const struct selection *se
 }
 
 void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
-                       const struct selection *selection, const struct text_pair *pair,
+                       const struct selection *selection, const struct text_with_source *pair,
                        enum look_way way)
 {
     struct selection one = *selection; /* what is captured at once */

@@ -1,7 +1,7 @@
 /* viewer.h: an open model with its tokenizer and machine; runs texts for reports, or for a tap.
  *
  *     struct viewer viewer;
- *     struct text_pair pair;
+ *     struct text_with_source pair;
  *     struct look look = {&selection, &pair, 1, 0, &report};
  *     if (viewer_open(&viewer, "life", 0, err) ||
  *         viewer_read(&viewer, &pair, &input, NULL, &arena, err) ||
@@ -32,7 +32,7 @@ struct viewer {
 };
 
 /* A text and, for cross-attention, its source. */
-struct text_pair {
+struct text_with_source {
     struct tokenized sentence;
     struct tokenized source;
     size_t prompt_count;       /* number of prompt tokens, as in forward.h; 0: all */
@@ -51,7 +51,7 @@ struct text_list {
 /* Selected tensors of several pairs, and their reports. */
 struct look {
     const struct selection *selection;
-    const struct text_pair *pairs; /* [count] */
+    const struct text_with_source *pairs; /* [count] */
     size_t count;
     size_t first;                     /* number of the first text, for messages */
     struct report *reports;           /* [count] output */
@@ -91,11 +91,12 @@ void viewer_pack(struct viewer *viewer, size_t most_bytes);
 
 /* Tokenize an input and a source, which may be NULL. Without an input the sentence is the model's
  * beginning token. */
-int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struct input *input,
-                const struct input *source, struct arena *arena, struct err *err);
+int viewer_read(const struct viewer *viewer, struct text_with_source *pair,
+                const struct input *input, const struct input *source, struct arena *arena,
+                struct err *err);
 
 /* A pair as a text of a pass, which borrows its ids. */
-struct text viewer_text(const struct text_pair *pair);
+struct text viewer_text(const struct text_with_source *pair);
 
 /* Run texts as one ragged batch; the tap receives the selected tensors. The texts may be in the
  * viewer's scratch memory, which is cleared after the pass. */
@@ -140,12 +141,12 @@ struct memory {
 enum look_way { LOOK_RUN, LOOK_BY_ROW, LOOK_AT_ALL, LOOK_BY_MAP };
 
 void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
-                       const struct selection *selection, const struct text_pair *pair,
+                       const struct selection *selection, const struct text_with_source *pair,
                        enum look_way way);
 
 /* Bytes of the tensors that viewer_look captures. */
 double viewer_captured_bytes(const struct viewer *viewer, const struct selection *selection,
-                             const struct text_pair *pair);
+                             const struct text_with_source *pair);
 
 /* --- capture ------------------------------------------------------------------------------------
  *

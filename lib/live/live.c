@@ -73,7 +73,8 @@ static int choose_sites(struct report *part, const struct report *report, struct
 
 /* Run a text in one pass, and write its JSON. */
 static int write_look(struct live *live, struct stream *out, const struct live_request *request,
-                      struct selection selection, const struct text_pair *pair, struct err *err)
+                      struct selection selection, const struct text_with_source *pair,
+                      struct err *err)
 {
     const struct config *config = &live->viewer.model.config;
     const struct site_set shown = selection.sites;
@@ -116,7 +117,7 @@ int live_write(struct live *live, struct stream *out, const struct live_request 
     const struct config *config = &viewer->model.config;
     struct edit_list list = {.config = config, .arena = &live->arena};
     struct selection selection = {0};
-    struct text_pair pair;
+    struct text_with_source pair;
     struct input input = {.text = request->text, .size = request->size};
     arena_clear(&live->arena);
     if (viewer_set_mechanism(viewer, &mechanism, err) ||

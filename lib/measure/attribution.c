@@ -644,7 +644,7 @@ int attribution_make(struct attribution *attribution, struct report *report,
 }
 
 void attribution_add_memory(struct memory *memory, const struct viewer *viewer,
-                            enum attribution_by by, const struct text_pair *pair)
+                            enum attribution_by by, const struct text_with_source *pair)
 {
     const struct config *c = &viewer->model.config;
     struct selection selection = {0};

@@ -45,6 +45,6 @@ int attribution_make(struct attribution *attribution, struct report *report,
 
 /* Add the memory of the attribution of a text. */
 void attribution_add_memory(struct memory *memory, const struct viewer *viewer,
-                            enum attribution_by by, const struct text_pair *pair);
+                            enum attribution_by by, const struct text_with_source *pair);
 
 #endif

@@ -281,7 +281,7 @@ static struct site_set sites_of(const struct comparison *s, bool first)
 }
 
 /* The number of layers that fit into memory together. */
-static size_t layers_at_once(const struct comparison *s, const struct text_pair *pair)
+static size_t layers_at_once(const struct comparison *s, const struct text_with_source *pair)
 {
     double most = s->plan->most_cells ? (double)s->plan->most_cells : CELLS_KEPT;
     size_t tokens = pair->sentence.count;
@@ -328,7 +328,7 @@ static int compare_layers(struct comparison *s, const struct look *at, struct er
 
 static int compare_text(struct comparison *s, size_t text, struct err *err)
 {
-    const struct text_pair *pair = &s->plan->pairs[text];
+    const struct text_with_source *pair = &s->plan->pairs[text];
     size_t step = layers_at_once(s, pair);
     for (size_t first = 0; first < s->layers.count; first += step) {
         struct selection selection = {
@@ -581,7 +581,7 @@ int comparison_make(struct report *report, const struct comparison_plan *plan, s
 
 /* Add the memory of a run with its setting. */
 static void add_run(struct memory *memory, const struct comparison_run *run,
-                    const struct selection *selection, const struct text_pair *pair)
+                    const struct selection *selection, const struct text_with_source *pair)
 {
     struct viewer viewer = *run->viewer;
     if (run->mechanism) {
@@ -592,7 +592,7 @@ static void add_run(struct memory *memory, const struct comparison_run *run,
 }
 
 void comparison_add_memory(struct memory *memory, const struct comparison_plan *plan,
-                           const struct text_pair *pair)
+                           const struct text_with_source *pair)
 {
     const struct config *config = &plan->runs->viewer->model.config;
     struct selection selection = *plan->selection;

@@ -30,7 +30,7 @@ struct comparison_run {
 struct comparison_plan {
     const struct comparison_run *runs; /* two models, or two or more settings */
     size_t run_count;
-    const struct text_pair *pairs;
+    const struct text_with_source *pairs;
     size_t pair_count;
     const struct selection *selection;    /* compared layers and heads */
     const struct progress_sink *progress; /* counts texts; NULL: none */
@@ -53,6 +53,6 @@ int assignment_find(size_t *match, const double *costs, size_t count, struct are
 
 /* Add the memory of the runs of a text. */
 void comparison_add_memory(struct memory *memory, const struct comparison_plan *plan,
-                           const struct text_pair *pair);
+                           const struct text_with_source *pair);
 
 #endif

@@ -571,7 +571,7 @@ int head_survey_run(const struct head_survey *survey, struct viewer *viewer,
 }
 
 void head_survey_add_memory(struct memory *memory, const struct viewer *viewer, size_t scores,
-                            const struct text_pair *pair)
+                            const struct text_with_source *pair)
 {
     const struct config *config = &viewer->model.config;
     const struct selection selection = {.sites = SITE_SET(SITE_WEIGHTS),

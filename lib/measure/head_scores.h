@@ -132,7 +132,7 @@ int head_survey_run(const struct head_survey *survey, struct viewer *viewer,
 
 /* Add the memory of a pass over one text for so many scores. */
 void head_survey_add_memory(struct memory *memory, const struct viewer *viewer, size_t scores,
-                            const struct text_pair *pair);
+                            const struct text_with_source *pair);
 
 /* Run texts of repeated random tokens, if a score needs them. */
 int head_survey_run_repeats(const struct head_survey *survey, struct viewer *viewer,

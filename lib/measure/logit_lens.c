@@ -203,8 +203,8 @@ static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
     return lens->cells ? look_at_all(&work, arena, err) : -1;
 }
 
-int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struct text_pair *pair,
-              struct arena *arena, struct err *err)
+int lens_look(struct logit_lens *lens, const struct lens_plan *plan,
+              const struct text_with_source *pair, struct arena *arena, struct err *err)
 {
     struct selection selection = {.sites = sites_of(plan)};
     struct report report;
@@ -221,7 +221,7 @@ int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struc
 
 /* Add the memory of a pass with captured rows in all layers. */
 static void add_look(struct memory *memory, const struct viewer *viewer, struct site_set sites,
-                     const struct text_pair *pair)
+                     const struct text_with_source *pair)
 {
     const struct selection selection = {.sites = sites,
                                         .layers.count = viewer->model.config.n_layer};
@@ -240,7 +240,7 @@ static double lens_bytes(const struct lens_plan *plan, size_t tokens)
 }
 
 void lens_add_memory(struct memory *memory, const struct lens_plan *plan,
-                     const struct text_pair *pair)
+                     const struct text_with_source *pair)
 {
     enum { ROW_BYTES = 600 }; /* of a row of the table, about */
     double rows = (double)plan->layers.count * (double)pair->sentence.count;
@@ -434,7 +434,7 @@ struct site_set next_tokens_sites(const struct next_plan *plan)
 }
 
 void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
-                            const struct text_pair *pair)
+                            const struct text_with_source *pair)
 {
     if (plan->count)
         add_look(memory, plan->lenses->viewer, next_tokens_sites(plan), pair);
@@ -443,7 +443,8 @@ void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
 }
 
 int next_tokens_without_heads(const float **found, struct viewer *viewer,
-                              const struct text_pair *pair, struct arena *arena, struct err *err)
+                              const struct text_with_source *pair, struct arena *arena,
+                              struct err *err)
 {
     const struct config *config = &viewer->model.config;
     const struct edits *before = viewer->edits;

@@ -55,12 +55,12 @@ struct lens_known {
 int lens_find_site(enum site *site, const char *name, const struct config *config, struct err *err);
 
 /* Compute the lens of a text; the arena owns the results. */
-int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struct text_pair *pair,
-              struct arena *arena, struct err *err);
+int lens_look(struct logit_lens *lens, const struct lens_plan *plan,
+              const struct text_with_source *pair, struct arena *arena, struct err *err);
 
 /* Add the memory of the lens of a text. */
 void lens_add_memory(struct memory *memory, const struct lens_plan *plan,
-                     const struct text_pair *pair);
+                     const struct text_with_source *pair);
 
 enum lens_number {
     LENS_BEST,    /* the most likely token, with its probability */
@@ -105,12 +105,13 @@ struct site_set next_tokens_sites(const struct next_plan *plan);
 
 /* Add the memory of the pass and of the next tokens of all steps. */
 void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
-                            const struct text_pair *pair);
+                            const struct text_with_source *pair);
 
 /* Find the probability of the most likely token where the page opens without each head: [layers,
  * heads]. */
 int next_tokens_without_heads(const float **found, struct viewer *viewer,
-                              const struct text_pair *pair, struct arena *arena, struct err *err);
+                              const struct text_with_source *pair, struct arena *arena,
+                              struct err *err);
 
 /* Find the next tokens of a report; `found` is unchanged if the plan has no steps. */
 int next_tokens_of_report(const struct page_next **found, const struct next_plan *plan,

@@ -589,7 +589,7 @@ int patching_report(struct report *report, const struct patching *patching, unsi
 
 /* Two texts share the first pass. The others run copies, each with a cache, or at least one. */
 void patching_add_memory(struct memory *memory, const struct patching_plan *plan,
-                         const struct text_pair *pair)
+                         const struct text_with_source *pair)
 {
     const struct viewer *viewer = plan->viewer;
     const struct config *config = &viewer->model.config;

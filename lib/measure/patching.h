@@ -89,7 +89,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
 
 /* Add the memory of all patches of a text. */
 void patching_add_memory(struct memory *memory, const struct patching_plan *plan,
-                         const struct text_pair *pair);
+                         const struct text_with_source *pair);
 
 enum patch_number { PATCH_FRACTION, PATCH_LOGIT, PATCH_NUMBERS };
 

@@ -220,7 +220,7 @@ static bool is_special(const struct text_templates *special, uint32_t id)
 /* Add the next copy of a text to the pass, with a masked token; or the text with its own masks. */
 static int add_copy(struct reading *reading, struct err *err)
 {
-    const struct text_pair *pair = &reading->look->pairs[reading->text];
+    const struct text_with_source *pair = &reading->look->pairs[reading->text];
     const struct tokenized *sentence = &pair->sentence;
     uint32_t mask = (uint32_t)reading->scoring->viewer->mask;
     bool fills = reading->scored[reading->text].fills;
@@ -257,7 +257,7 @@ static int add_copy(struct reading *reading, struct err *err)
 static int add_window(struct reading *reading, struct err *err)
 {
     const struct scoring *scoring = reading->scoring;
-    const struct text_pair *pair = &reading->look->pairs[reading->text];
+    const struct text_with_source *pair = &reading->look->pairs[reading->text];
     const uint32_t *ids = pair->sentence.ids;
     size_t first = reading->first, tokens = pair->sentence.count;
     size_t end = scoring->context ? num_min(tokens, first + scoring->context) : tokens;
@@ -369,7 +369,7 @@ int scoring_run(struct scored *scored, const struct scoring *scoring, const stru
 }
 
 void scoring_add_memory(struct memory *memory, const struct scoring *scoring,
-                        const struct text_pair *pair)
+                        const struct text_with_source *pair)
 {
     const struct viewer *viewer = scoring->viewer;
     const struct config *config = &viewer->model.config;
@@ -382,7 +382,7 @@ void scoring_add_memory(struct memory *memory, const struct scoring *scoring,
     size_t row = config->n_embd * sizeof(float) + sizeof(struct score_target);
     size_t best = num_min(num_max(scoring->best_count, scoring->fill_count), config->vocab_size) *
                   sizeof(struct likely);
-    struct text_pair pass = *pair;
+    struct text_with_source pass = *pair;
     pass.sentence.count = num_min(masks ? tokens * tokens : tokens, most); /* copies share passes */
     viewer_add_memory(memory, viewer, &selection, &pass, LOOK_RUN);
     memory->during = fmax(memory->during, logits_piece_bytes(viewer, pass.sentence.count)) +

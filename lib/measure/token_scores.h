@@ -61,7 +61,7 @@ int scoring_run(struct scored *scored, const struct scoring *scoring, const stru
 
 /* Add the memory of scoring a text. */
 void scoring_add_memory(struct memory *memory, const struct scoring *scoring,
-                        const struct text_pair *pair);
+                        const struct text_with_source *pair);
 
 /* --- logits of kept rows, which the lens needs, too ------------------------------------------- */
 

@@ -44,7 +44,7 @@ void specimen_close(struct specimen *specimen)
 static int look(struct viewer *viewer, const struct input *input, struct arena *arena,
                 struct err *err)
 {
-    struct text_pair pair;
+    struct text_with_source pair;
     struct selection selection = {0};
     struct report report;
     struct look wanted = {.selection = &selection, .pairs = &pair, .count = 1};

@@ -37,7 +37,7 @@ static const struct storage {
 };
 
 /* A golden model, its sentence and a long text. */
-struct text_pair {
+struct text_with_source {
     const struct golden *golden;
     struct model model;
     struct path_text sentence, context;
@@ -52,8 +52,8 @@ struct path {
 /* --- ways through a text ---------------------------------------------------------------------- */
 
 /* One pass over the run's sequences. */
-static int pass(const struct path *path, struct text_pair *pair, struct path_run *run, size_t count,
-                struct err *err)
+static int pass(const struct path *path, struct text_with_source *pair, struct path_run *run,
+                size_t count, struct err *err)
 {
     struct arena arena = {0};
     struct batch batch;
@@ -66,15 +66,15 @@ static int pass(const struct path *path, struct text_pair *pair, struct path_run
     return failed ? -1 : 0;
 }
 
-static int go_whole(const struct path *path, struct text_pair *pair, struct path_run *run,
+static int go_whole(const struct path *path, struct text_with_source *pair, struct path_run *run,
                     struct err *err)
 {
     run->sequences = &run->text->sequence;
     return pass(path, pair, run, 1, err);
 }
 
-static int grow(const struct path *path, struct text_pair *pair, struct path_run *run, size_t piece,
-                struct err *err)
+static int grow(const struct path *path, struct text_with_source *pair, struct path_run *run,
+                size_t piece, struct err *err)
 {
     const struct text *whole = &run->text->sequence;
     const struct config *config = &pair->model.config;
@@ -99,14 +99,14 @@ static int grow(const struct path *path, struct text_pair *pair, struct path_run
     return failed ? -1 : 0;
 }
 
-static int go_by_token(const struct path *path, struct text_pair *pair, struct path_run *run,
+static int go_by_token(const struct path *path, struct text_with_source *pair, struct path_run *run,
                        struct err *err)
 {
     return grow(path, pair, run, 1, err);
 }
 
-static int go_in_pieces(const struct path *path, struct text_pair *pair, struct path_run *run,
-                        struct err *err)
+static int go_in_pieces(const struct path *path, struct text_with_source *pair,
+                        struct path_run *run, struct err *err)
 {
     return grow(path, pair, run, PIECE, err);
 }
@@ -120,7 +120,7 @@ static bool rotates_by_length(const struct config *config)
 
 /* A batch of many copies of the text and, if tokens do not depend on later ones, of prefixes of it
  * between the copies. */
-static int go_in_batch(const struct path *path, struct text_pair *pair, struct path_run *run,
+static int go_in_batch(const struct path *path, struct text_with_source *pair, struct path_run *run,
                        struct err *err)
 {
     struct text whole = run->text->sequence;
@@ -144,7 +144,7 @@ static int go_in_batch(const struct path *path, struct text_pair *pair, struct p
 
 static const struct way {
     const char *name;
-    int (*go)(const struct path *path, struct text_pair *pair, struct path_run *run,
+    int (*go)(const struct path *path, struct text_with_source *pair, struct path_run *run,
               struct err *err);
     bool cached;
     bool far; /* also with the long text */
@@ -162,8 +162,8 @@ static bool can_be_cached(const struct config *config)
     return config->causal && !config_is_cross(config) && !rotates_by_length(config);
 }
 
-static int check_text(const struct path *path, struct text_pair *pair, struct path_text *text,
-                      double *worst, struct err *err)
+static int check_text(const struct path *path, struct text_with_source *pair,
+                      struct path_text *text, double *worst, struct err *err)
 {
     struct path_run run = {.text = text, .texts = 1, .tolerance = path->storage->tolerance};
     int failed = path->way->go(path, pair, &run, err);
@@ -173,7 +173,7 @@ static int check_text(const struct path *path, struct text_pair *pair, struct pa
 }
 
 /* Check the texts of a model on one path. */
-static int check_subject(const struct path *path, struct text_pair *pair, double *worst,
+static int check_subject(const struct path *path, struct text_with_source *pair, double *worst,
                          struct err *err)
 {
     pair->model.weights.packing = path->storage->packed;
@@ -185,7 +185,7 @@ static int check_subject(const struct path *path, struct text_pair *pair, double
     return failed ? err_prefix(err, "%s", pair->golden->folder) : 0;
 }
 
-static void check_path(struct tally *tally, const struct path *path, struct text_pair *pairs,
+static void check_path(struct tally *tally, const struct path *path, struct text_with_source *pairs,
                        size_t count)
 {
     static struct err err;
@@ -207,7 +207,7 @@ static void check_path(struct tally *tally, const struct path *path, struct text
 }
 
 static void check_machine(struct tally *tally, struct machine *machine, enum order order,
-                          struct text_pair *pairs, size_t count)
+                          struct text_with_source *pairs, size_t count)
 {
     for (size_t i = 0; i < sizeof storages / sizeof *storages; i++)
         for (size_t way = 0; way < sizeof ways / sizeof *ways; way++)
@@ -215,9 +215,9 @@ static void check_machine(struct tally *tally, struct machine *machine, enum ord
                 check_path(tally, &(struct path){machine, &storages[i], &ways[way]}, pairs, count);
 }
 
-static int open_subject(struct text_pair *pair, const struct golden *golden, struct err *err)
+static int open_subject(struct text_with_source *pair, const struct golden *golden, struct err *err)
 {
-    *pair = (struct text_pair){.golden = golden};
+    *pair = (struct text_with_source){.golden = golden};
     const struct config *config = &pair->model.config;
     return model_open(&pair->model, golden->model, err) ||
                    path_text_open(&pair->sentence, config, golden, err) ||
@@ -226,7 +226,7 @@ static int open_subject(struct text_pair *pair, const struct golden *golden, str
                : 0;
 }
 
-static void release_subject(struct text_pair *pair)
+static void release_subject(struct text_with_source *pair)
 {
     path_text_release(&pair->sentence);
     path_text_release(&pair->context);
@@ -250,7 +250,7 @@ static void check_order(struct tally *tally, enum order order, const struct gold
                         size_t count)
 {
     static struct err err;
-    struct text_pair *pairs = heap_alloc(count, sizeof *pairs, &err);
+    struct text_with_source *pairs = heap_alloc(count, sizeof *pairs, &err);
     size_t target_count = sizeof targets / sizeof *targets;
     for (size_t i = 0; i < count && err.kind == ERR_NONE; i++)
         open_subject(&pairs[i], &goldens[i], &err);

@@ -14,7 +14,7 @@
 struct traces {
     const struct golden *golden;
     struct viewer *viewer;
-    const struct text_pair *pair;
+    const struct text_with_source *pair;
     enum site_part part;
     size_t numbers;
     double worst;         /* largest error, as a fraction of the tensor's largest number */
@@ -321,7 +321,7 @@ static int read_ids(struct input *input, const uint32_t *ids, size_t count, stru
     return buf_check(text, err);
 }
 
-static int read_subject(struct text_pair *pair, const struct viewer *viewer,
+static int read_subject(struct text_with_source *pair, const struct viewer *viewer,
                         const struct golden *golden, struct arena *arena, struct err *err)
 {
     struct buf ids = {0};
@@ -360,7 +360,7 @@ void walk_check(struct tally *tally, const struct golden *golden)
     static const enum site_part parts[] = {PART_SENTENCE, PART_CROSS, PART_SOURCE};
     static struct err err;
     struct viewer viewer;
-    struct text_pair pair;
+    struct text_with_source pair;
     struct arena arena = {0};
     if (viewer_open(&viewer, golden->model, 1, &err)) {
         tally_judge(tally, golden->folder, "walk", &err);

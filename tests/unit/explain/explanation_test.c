@@ -13,7 +13,7 @@ enum { TOKENS = 5 };
 
 static struct tiny_model model;
 static struct viewer viewer;
-static struct text_pair pair;
+static struct text_with_source pair;
 static struct explanation explanation;
 static struct arena arena;
 static struct err err;

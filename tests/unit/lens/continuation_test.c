@@ -11,7 +11,7 @@ static const char start[] = "Life is short, eat"; /* five tokens */
 /* A generated text and its prompt. */
 struct story {
     struct viewer viewer;
-    struct text_pair prompt;
+    struct text_with_source prompt;
     struct selection selection;
     struct continuation text;
     struct arena arena;
@@ -88,7 +88,7 @@ static void story_expect_report(struct story *story)
     struct report grown;
     struct report whole;
     struct input input = story_input(story->text.text.bytes);
-    struct text_pair pair;
+    struct text_with_source pair;
     struct look look = {&story->selection, &pair, 1, 0, &whole};
     struct arena *arena = &story->arena;
     ck_assert_int_eq(continuation_report(&story->text, &grown, arena, NULL), 0);
@@ -226,7 +226,7 @@ static void expect_logits(struct story *story, size_t count)
 {
     struct selection logits = {.sites = SITE_SET(SITE_LOGITS)};
     struct input ids = {.ids = story_ids(story)};
-    struct text_pair pair;
+    struct text_with_source pair;
     struct report report;
     struct look look = {&logits, &pair, 1, 0, &report};
     size_t words = story->viewer.model.config.vocab_size;

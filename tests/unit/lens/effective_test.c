@@ -9,7 +9,7 @@
 static struct viewer viewer;
 static struct arena arena;
 static struct err err;
-static struct text_pair pair;
+static struct text_with_source pair;
 static struct report report;
 
 static void leave(void)
@@ -169,7 +169,7 @@ TEST(other_texts_and_selected_heads_do_not_change_a_bit)
 {
     struct selection selection;
     struct report alone, reports[2];
-    struct text_pair pairs[2];
+    struct text_with_source pairs[2];
     struct input other = {.ids = "8,1,2"};
     open("tiny", "0,5,9,3,7");
     look_at_heads(&selection, NULL);

@@ -60,7 +60,7 @@ TEST_LOOP(maps_one_after_another_have_the_bits_of_all_at_once, COUNT(cases))
     struct arena arena = {0};
     struct err err = {0};
     struct selection selection = {0};
-    struct text_pair pair;
+    struct text_with_source pair;
     struct report all, planned;
     const struct look look = {&selection, &pair, 1, 0, &all, NULL};
     struct look by_map = look;

@@ -41,7 +41,7 @@ static struct input text(const char *bytes)
     return (struct input){.text = bytes, .size = strlen(bytes)};
 }
 
-static void read_text(struct text_pair *pair, const char *bytes)
+static void read_text(struct text_with_source *pair, const char *bytes)
 {
     struct input input = text(bytes);
     ck_assert_msg(!viewer_read(&viewer, pair, &input, NULL, &arena, &err), "%s", err.text);
@@ -57,8 +57,8 @@ static void choose(struct selection *selection, const char *sites, const char *h
     ck_assert_msg(!failed, "%s", err.text);
 }
 
-static int look(const struct selection *selection, const struct text_pair *pairs, size_t count,
-                struct report *reports)
+static int look(const struct selection *selection, const struct text_with_source *pairs,
+                size_t count, struct report *reports)
 {
     return viewer_look(&viewer, &(struct look){selection, pairs, count, 0, reports}, &arena, &err);
 }
@@ -86,7 +86,7 @@ TEST(texts_of_a_batch_have_the_bits_of_each_alone)
 {
     static const char *const texts[] = {"Life is short", "Life", "eat dessert first , short life"};
     struct selection selection;
-    struct text_pair pairs[COUNT(texts)];
+    struct text_with_source pairs[COUNT(texts)];
     struct report together[COUNT(texts)];
     open_model("tiny");
     choose(&selection, "all", NULL);
@@ -121,7 +121,7 @@ TEST(a_look_takes_the_memory_that_it_says)
         {"rollout,value_weighted", NULL, NULL, "dense"},
     };
     char text[512] = "";
-    struct text_pair pair;
+    struct text_with_source pair;
     open_model("tiny");
     for (size_t i = 0; i < 60; i++)
         strcat(text, " the");
@@ -149,7 +149,7 @@ TEST(a_look_takes_the_memory_that_it_says)
 TEST(packing_does_not_change_a_bit)
 {
     struct selection selection;
-    struct text_pair pair;
+    struct text_with_source pair;
     struct report reports[2];
     open_model("tiny");
     read_text(&pair, "Life is short, eat dessert first");
@@ -170,7 +170,7 @@ TEST(packing_does_not_change_a_bit)
 
 TEST(queries_choose_the_logits_that_are_kept)
 {
-    struct text_pair pair;
+    struct text_with_source pair;
     struct selection selection;
     struct report all, one;
     open_model("tiny");
@@ -201,7 +201,7 @@ TEST(a_model_that_does_not_open_releases_everything)
 TEST_LOOP(a_second_viewer_has_the_same_numbers, 2)
 {
     struct viewer second;
-    struct text_pair pair;
+    struct text_with_source pair;
     struct selection selection;
     struct report reports[2];
     open_model("tiny");

@@ -61,7 +61,8 @@ static void open(struct viewer *viewer, const char *model, size_t threads)
     ck_assert_msg(!viewer_open(viewer, model, threads, &err), "%s", err.text);
 }
 
-static void read_pair(struct text_pair *pair, const struct viewer *viewer, struct input input)
+static void read_pair(struct text_with_source *pair, const struct viewer *viewer,
+                      struct input input)
 {
     ck_assert_msg(!viewer_read(viewer, pair, &input, NULL, &arena, &err), "%s", err.text);
 }
@@ -78,7 +79,7 @@ static double number(const struct report *report, const char *name, size_t row)
 static void compare(struct report *report, const char *second)
 {
     static struct selection selection;
-    struct text_pair pair;
+    struct text_with_source pair;
     open(&one, "first", 1);
     open(&other, second, 1);
     read_pair(&pair, &one, (struct input){.ids = "3,1,4,1,5,9,2"});
@@ -137,7 +138,7 @@ TEST(comparing_a_few_layers_at_a_time_gives_the_same)
     static const char *const texts[] = {"Life is short", "Life is short, eat dessert first."};
     struct mechanism mechanisms[COUNT(names)] = {{0}};
     struct comparison_run runs[COUNT(names)];
-    struct text_pair pairs[COUNT(texts)];
+    struct text_with_source pairs[COUNT(texts)];
     struct selection selection = {0};
     struct report whole, in_pieces;
     open(&one, "tiny", 2);

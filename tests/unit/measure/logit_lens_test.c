@@ -18,7 +18,7 @@ static const char ids[] = "1,9,2,2,12,4,11";
 static struct viewer viewer;
 static struct lens_plan plan;
 static struct arena arena;
-static struct text_pair pair;
+static struct text_with_source pair;
 
 static void open_model(const char *model)
 {

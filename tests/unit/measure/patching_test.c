@@ -12,7 +12,7 @@
 static struct viewer viewer;
 static struct arena arena;
 static struct err err;
-static struct text_pair clean, corrupt;
+static struct text_with_source clean, corrupt;
 static struct question question;
 static struct patching_plan plan;
 static struct patching found;
@@ -26,7 +26,7 @@ static void leave(void)
 
 FIXTURE(NULL, leave)
 
-static void read_ids(struct text_pair *pair, const char *ids)
+static void read_ids(struct text_with_source *pair, const char *ids)
 {
     struct input input = {.ids = ids};
     ck_assert_msg(!viewer_read(&viewer, pair, &input, NULL, &arena, &err), "%s", err.text);
@@ -94,7 +94,7 @@ static struct edit_source other_values(enum site site)
     const struct config *c = &viewer.model.config;
     struct selection selection = {.sites = SITE_SET(site)};
     struct report report;
-    struct text_pair other = plan.noise ? corrupt : clean;
+    struct text_with_source other = plan.noise ? corrupt : clean;
     struct look look = {&selection, &other, 1, 0, &report};
     struct tensor *values = arena_alloc(&arena, c->n_layer, sizeof *values, &err);
     ck_assert(values && !selection_layers(&selection, NULL, c, &arena, &err));

@@ -24,16 +24,16 @@ static void close_model(void)
     arena_release(&arena);
 }
 
-static struct text_pair read_ids(const char *ids)
+static struct text_with_source read_ids(const char *ids)
 {
     struct err err = {0};
-    struct text_pair pair;
+    struct text_with_source pair;
     struct input input = {.ids = ids};
     ck_assert_msg(viewer_read(&viewer, &pair, &input, NULL, &arena, &err) == 0, "%s", err.text);
     return pair;
 }
 
-static struct scored *score(const struct scoring *scoring, const struct text_pair *pairs,
+static struct scored *score(const struct scoring *scoring, const struct text_with_source *pairs,
                             size_t count)
 {
     struct err err = {0};
@@ -53,7 +53,7 @@ TEST(other_texts_and_threads_do_not_change_a_bit)
 {
     enum { TEXTS = 150, TOKENS = 17 };
     static char ids[TEXTS][TOKENS * 5];
-    struct text_pair pairs[TEXTS];
+    struct text_with_source pairs[TEXTS];
     struct scored *alone[TEXTS];
     for (size_t i = 0; i < TEXTS; i++) {
         size_t size = 0;
@@ -88,7 +88,7 @@ TEST_LOOP(each_window_scores_its_new_tokens, COUNT(models) * 5)
     open_model(models[_i / 5], 1);
     viewer.model.config.n_positions = CONTEXT;
     viewer.reads_any_length = true;
-    struct text_pair pair = read_ids(ids);
+    struct text_with_source pair = read_ids(ids);
     struct scoring scoring = {.viewer = &viewer, .context = CONTEXT, .stride = stride};
     struct scored *scored = score(&scoring, &pair, 1);
     ck_assert_uint_eq(scored->count, 15);
@@ -97,7 +97,7 @@ TEST_LOOP(each_window_scores_its_new_tokens, COUNT(models) * 5)
         if (token == begin + CONTEXT)
             begin += stride;
         size_t end = begin + CONTEXT < scored->count ? begin + CONTEXT : scored->count;
-        struct text_pair window = {
+        struct text_with_source window = {
             .sentence = {.ids = pair.sentence.ids + begin, .count = end - begin}};
         struct scored *part = score(&(struct scoring){.viewer = &viewer}, &window, 1);
         ck_assert(same_bits(scored->tokens[token].logprob, part->tokens[token - begin].logprob));
@@ -119,8 +119,8 @@ TEST(the_last_window_predicts_the_end_of_a_word)
     ck_assert_uint_le(viewer.model.config.vocab_size, WORDS);
     viewer.model.config.n_positions = CONTEXT;
     viewer.reads_any_length = true;
-    struct text_pair pair = read_ids("5,8,1,2,4,11,9,0,7,3");
-    struct text_pair last = {.sentence = {.ids = pair.sentence.ids + 4, .count = CONTEXT}};
+    struct text_with_source pair = read_ids("5,8,1,2,4,11,9,0,7,3");
+    struct text_with_source last = {.sentence = {.ids = pair.sentence.ids + 4, .count = CONTEXT}};
     struct scoring scoring = {.viewer = &viewer, .begins = begins};
     struct scored *alone = score(&scoring, &last, 1);
     scoring.context = CONTEXT;
