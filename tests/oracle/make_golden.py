@@ -322,7 +322,8 @@ def write_expected(folder, model, words, sentence, source=None):
     if not source:
         del expected["source"], expected["source_ids"]
     folder.mkdir(exist_ok=True)
-    (folder / "expected.json").write_text(json.dumps(expected, ensure_ascii=False) + "\n")
+    text = json.dumps(expected, ensure_ascii=False, separators=(",", ":"))
+    (folder / "expected.json").write_text(text + "\n")
 
 
 def write(folder, model, given, kind, sentence, source=None):

@@ -128,7 +128,8 @@ def main(folder, sentence):
         name: {"shape": list(t.shape), "data": [shown(v) for v in t.flatten().tolist()]}
         for name, t in run(model, sentence).items()
     }
-    json.dump({"sentence": sentence, "ids": model.ids(sentence), "tensors": tensors}, sys.stdout)
+    json.dump({"sentence": sentence, "ids": model.ids(sentence), "tensors": tensors}, sys.stdout,
+              separators=(",", ":"))
     print()
 
 
