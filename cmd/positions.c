@@ -184,7 +184,9 @@ int positions_resolve(struct item *item, struct text_with_source *pair,
                      *keys = pair->source.count ? &pair->source : sentence;
     struct tokenized worded[2] = {*sentence, *keys};
     for (size_t i = 0; i < 2 && select->words && tokenizer && (select->query || select->key); i++)
-        if (word_spans_find(&worded[i], tokenizer, arena, err))
+        if (word_spans_find(&worded[i],
+                            i && pair->source.count ? tokenizer_of_source(tokenizer) : tokenizer,
+                            arena, err))
             return -1;
     const char *query = options_are_given(options, "at") ? "--at" : "--query";
     if (resolve(&select->query, &(struct scope){item, &worded[0], query, false, arena, err}) ||

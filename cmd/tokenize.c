@@ -72,9 +72,10 @@ static int encode(const struct job *job, struct tokens *tokens, const struct inp
                   struct arena *arena, struct err *err)
 {
     const struct token_bytes texts[] = {{input->text, input->size}, input->pair};
-    return input->pair.bytes
-               ? tokenizer_encode_pair(job->tokenizer, tokens, texts, arena, err)
-               : tokenizer_encode(job->tokenizer, tokens, input->text, input->size, arena, err);
+    return input->pair.bytes ? tokenizer_encode_pair(tokenizer_of_source(job->tokenizer), tokens,
+                                                     texts, arena, err)
+                             : tokenizer_encode(tokenizer_of_source(job->tokenizer), tokens,
+                                                input->text, input->size, arena, err);
 }
 
 static int read_pair(struct job *job, struct token_list *list, const struct input *input,
@@ -102,9 +103,9 @@ static int read_text(struct job *job, size_t index, struct dropped *dropped, str
     if (is_read && !item.input.text)
         failed = err_usage(err, "expected a text, found ids: --decode prints the text of ids");
     failed = failed || input_wrap(&item.input, job->chat, &arena, err) ||
-             (item.input.pair.bytes
-                  ? read_pair(job, &list, &item.input, &arena, err)
-                  : tokenizer_stream(job->tokenizer, &list, item.input.text, item.input.size, err));
+             (item.input.pair.bytes ? read_pair(job, &list, &item.input, &arena, err)
+                                    : tokenizer_stream(tokenizer_of_source(job->tokenizer), &list,
+                                                       item.input.text, item.input.size, err));
     if (!failed) {
         const struct tokenized text = {.text = item.input.text,
                                        .size = item.input.size,
@@ -155,7 +156,7 @@ static int print_table(struct job *job, struct place *place, struct arena *arena
         return -1;
     if (input_wrap(&item.input, job->chat, arena, err) ||
         encode(job, &tokens, &item.input, arena, err) ||
-        tokenized_label(&text, &tokens, job->tokenizer, arena, err))
+        tokenized_label(&text, &tokens, tokenizer_of_source(job->tokenizer), arena, err))
         return items_blame(&job->items, place->index, err);
     text.text = report.sentence.text = item.input.text;
     text.size = report.sentence.size = item.input.size;

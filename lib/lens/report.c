@@ -744,7 +744,8 @@ int derive(struct report *report, const struct derivation *how, const struct tok
         return -1;
     if (how->words &&
         (word_spans_find(&report->sentence, tokenizer, arena, err) ||
-         (report->source.count && word_spans_find(&report->source, tokenizer, arena, err)) ||
+         (report->source.count &&
+          word_spans_find(&report->source, tokenizer_of_source(tokenizer), arena, err)) ||
          group_all(report, INTO_WORDS, arena, err) ||
          (report->next &&
           !(report->next = labels_with_next(report->sentence.word_labels,

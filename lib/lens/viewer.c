@@ -142,6 +142,7 @@ int viewer_read(const struct viewer *viewer, struct text_with_source *pair,
     if (input && tokenized_make(&pair->sentence, input, &limits, arena, err))
         return -1;
     limits.config = config_of_stack(&config, true, &own);
+    limits.tokenizer = tokenizer_of_source(viewer->tokenizer);
     limits.starts = false;
     if (source && tokenized_make(&pair->source, source, &limits, arena, err))
         return err_prefix(err, "source");

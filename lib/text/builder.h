@@ -20,6 +20,7 @@
 #include "text/tokenizer.h"
 
 struct buf;
+struct file;
 struct folder;
 
 enum answer { ANSWER_NONE, ANSWER_NO, ANSWER_YES };
@@ -44,6 +45,7 @@ struct tokenizer_config {
     enum answer legacy;
     enum answer lowers, spaces, strips; /* do_lower_case, tokenize_chinese_chars, strip_accents */
     enum answer splits_special;         /* split_special_tokens: special tokens are text */
+    enum answer separate;               /* separate_vocabs */
     const char *class;                  /* tokenizer_class; "": none */
     const char *chat_template;          /* NULL: none */
     struct added_token *listed; /* [listed_count] added_tokens_decoder, in the file's order */
@@ -65,6 +67,8 @@ struct tokenizer {
     struct normalizer *normalizers;
     struct pre_tokenizer *pre_tokenizers;
     struct subword model;
+    struct word_table pieces;        /* of Marian's model, which are not the vocabulary */
+    struct tokenizer *source;        /* of the source of an encoder-decoder; NULL: the same */
     struct text_templates templates; /* of the post-processor */
     struct decoder_step *decoders;
     bool encoded_pieces; /* pieces come in GPT-2's alphabet, because a step follows ByteLevel */
@@ -80,11 +84,18 @@ struct tokenizer {
 int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 void tokenizer_release(struct tokenizer *tokenizer);
 
-/* One kind of file each: tokenizer_json.c, sentencepiece.c, vocab_files.c. */
+/* Set what follows from the stages, after a filler. */
+int tokenizer_prepare(struct tokenizer *tokenizer, struct err *err);
+
+/* One kind of file each: tokenizer_json.c, sentencepiece.c, vocab_files.c. That of Marian fills the
+ * tokenizer of texts, and `source`. */
 typedef int tokenizer_filler(struct tokenizer *tokenizer, const struct folder *folder,
                              const char *name, struct err *err);
-tokenizer_filler tokenizer_fill_json, tokenizer_fill_sentencepiece, tokenizer_fill_vocab,
-    tokenizer_fill_bert;
+tokenizer_filler tokenizer_fill_json, tokenizer_fill_sentencepiece, tokenizer_fill_marian,
+    tokenizer_fill_vocab, tokenizer_fill_bert;
+
+/* Read the words of a vocab.json. */
+int tokenizer_read_words(void *tokenizer, const struct file *file, struct err *err);
 
 /* Read the stages of a tokenizer.json without a model from `text`, which is released. */
 int tokenizer_parse_stages(struct tokenizer *tokenizer, struct buf *text, struct err *err);

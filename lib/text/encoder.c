@@ -95,6 +95,26 @@ static int encode_piece(void *context, const struct aligned_text *text, struct t
     return encoder_pass(encoder, encoder->tokenizer->pre_tokenizers, &piece, err);
 }
 
+/* Add the token of a language with which a text of Marian begins, such as >>fra<<. */
+static int add_code(struct encoder *encoder, struct aligned_text *text, struct err *err)
+{
+    const struct subword *model = &encoder->tokenizer->model;
+    uint32_t id = model->unknown;
+    size_t size = 4;
+    if (!model->vocabulary || text->size < size || memcmp(text->bytes, ">>", 2) != 0)
+        return 0;
+    while (size < text->size && memcmp(text->bytes + size - 2, "<<", 2) != 0)
+        size++;
+    if (memcmp(text->bytes + size - 2, "<<", 2) != 0)
+        return 0;
+    word_table_find(model->vocabulary, text->bytes, size, WORD_TEXT, &id);
+    struct token token = {id, false, text->start, text->start + size};
+    text->bytes += size;
+    text->size -= size;
+    text->start += size;
+    return token_list_add(encoder->list, token, err);
+}
+
 /* Encode the text between added tokens of the original text: normalize it, then search for the
  * added tokens of normalized texts. */
 static int encode_segment(void *context, const struct aligned_text *text, struct text_range range,
@@ -116,6 +136,8 @@ static int encode_segment(void *context, const struct aligned_text *text, struct
         .between = encode_piece,
         .context = encoder,
     };
+    if (add_code(encoder, &segment, err))
+        return -1;
     int failed = normalize(encoder->tokenizer->normalizers, &normal, &segment, rewriters,
                            &encoder->limits, err) ||
                  added_tokens_walk(&encoder->tokenizer->set.added, &walk, err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/num.h"
 #include "format/dtype.h"
 #include "format/sniff_format.h"
@@ -176,10 +177,8 @@ static int sentencepiece_read(struct sentencepiece *model, const struct file *fi
 
 /* --- stages ----------------------------------------------------------------------------------- */
 
-static int add_words(struct tokenizer *tokenizer, const struct sentencepiece *model,
-                     struct err *err)
+static int add_words(struct word_table *words, const struct sentencepiece *model, struct err *err)
 {
-    struct word_table *words = &tokenizer->set.words;
     words->form = WORD_TEXT;
     if (word_table_begin(words, model->count, model->bytes, err))
         return -1;
@@ -308,8 +307,8 @@ static int add_unigram(struct tokenizer *tokenizer, const struct sentencepiece *
     return word_trie_init(&subword->trie, subword->words, err);
 }
 
-static int add_stages(struct tokenizer *tokenizer, const struct sentencepiece *model,
-                      struct err *err)
+static int add_stages(struct tokenizer *tokenizer, const struct word_table *words,
+                      const struct sentencepiece *model, struct err *err)
 {
     struct subword *subword = &tokenizer->model;
     bool bpe = model->kind == SENTENCEPIECE_BPE;
@@ -319,8 +318,7 @@ static int add_stages(struct tokenizer *tokenizer, const struct sentencepiece *m
     if (model->suffix)
         return err_unsupported(err,
                                "spaces after words (treat_whitespace_as_suffix) are not supported");
-    subword_init(subword, &subword_rows[bpe ? SUBWORD_BPE : SUBWORD_UNIGRAM],
-                 &tokenizer->set.words);
+    subword_init(subword, &subword_rows[bpe ? SUBWORD_BPE : SUBWORD_UNIGRAM], words);
     for (uint32_t id = 0; id < model->count; id++)
         if (model->pieces[id].kind == PIECE_UNKNOWN)
             subword->unknown = id;
@@ -380,18 +378,24 @@ static bool is_rank_file(const struct file *file)
            base64_decode(word, &size, file->bytes, (size_t)(blank - file->bytes));
 }
 
-static int read_file(void *context, const struct file *file, struct err *err)
+/* Read the pieces as words, and the stages. */
+static int read_model(struct sentencepiece *model, struct tokenizer *tokenizer,
+                      struct word_table *words, const struct file *file, struct err *err)
 {
-    struct tokenizer *tokenizer = context;
-    struct sentencepiece model;
     if (sniff_format_refuse(file->bytes, file->size, "a SentencePiece model", err))
         return -1;
     if (is_rank_file(file))
         return err_unsupported(err, RANK_FILE_WHY);
-    if (sentencepiece_read(&model, file, &tokenizer->arena, err) ||
-        add_words(tokenizer, &model, err) || add_stages(tokenizer, &model, err))
-        return -1;
-    return add_tokens(tokenizer, &model, err);
+    return err_if(sentencepiece_read(model, file, &tokenizer->arena, err) ||
+                  add_words(words, model, err) || add_stages(tokenizer, words, model, err));
+}
+
+static int read_file(void *context, const struct file *file, struct err *err)
+{
+    struct tokenizer *tokenizer = context;
+    struct sentencepiece model;
+    return err_if(read_model(&model, tokenizer, &tokenizer->set.words, file, err) ||
+                  add_tokens(tokenizer, &model, err));
 }
 
 int tokenizer_fill_sentencepiece(struct tokenizer *tokenizer, const struct folder *folder,
@@ -402,4 +406,67 @@ int tokenizer_fill_sentencepiece(struct tokenizer *tokenizer, const struct folde
                    tokenizer_add_listed(tokenizer, folder, err)
                ? -1
                : 0;
+}
+
+/* --- Marian's two models ---------------------------------------------------------------------- */
+
+/* A model whose pieces have their ids in a vocab.json, which has been read. */
+static int read_pieces(void *context, const struct file *file, struct err *err)
+{
+    struct tokenizer *tokenizer = context;
+    struct sentencepiece model;
+    if (read_model(&model, tokenizer, &tokenizer->pieces, file, err))
+        return -1;
+    if (model.kind != SENTENCEPIECE_UNIGRAM || model.falls_back)
+        return err_unsupported(err, "expected a model of type Unigram without byte_fallback");
+    for (size_t id = 0; id < model.count; id++)
+        if (model.pieces[id].kind == PIECE_USER_DEFINED)
+            return err_unsupported(err, "id %zu: user-defined pieces are not supported", id);
+    tokenizer->model.vocabulary = &tokenizer->set.words;
+    return 0;
+}
+
+static int fill_side(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
+                     const char *vocab, struct err *err)
+{
+    static const char *const usual[NAMED_TOKENS] = {"", "</s>", "<unk>", "", "<pad>", "", ""};
+    struct tokenizer_config *config = &tokenizer->config;
+    uint32_t ids[2] = {0};
+    if (tokenizer_config_read(tokenizer, folder, CONFIG_LISTED | CONFIG_NAMED, err))
+        return -1;
+    if (config->separate == ANSWER_YES && strcmp(name, "target.spm") == 0) {
+        vocab = "target_vocab.json";
+        config->listed_count = 0; /* their ids are the source's */
+    }
+    for (enum named_token i = 0; i < NAMED_TOKENS; i++)
+        if (!config->named[i].bytes)
+            config->named[i] = (struct added_token){.bytes = usual[i], .size = strlen(usual[i])};
+    if (folder_read(folder, vocab, tokenizer_read_words, tokenizer, err) ||
+        folder_read(folder, name, read_pieces, tokenizer, err) ||
+        tokenizer_add_listed(tokenizer, folder, err) || tokenizer_add_named(tokenizer, folder, err))
+        return -1;
+    for (size_t i = 0; i < 2; i++) {
+        const struct added_token *named = &config->named[i ? NAMED_UNK : NAMED_EOS];
+        bool found = false;
+        if (token_set_find(&tokenizer->set, named->bytes, named->size, &ids[i], &found, err))
+            return -1;
+        if (!found)
+            return err_set(err, "'%s/%s': expected the special token '%s', found none",
+                           folder->path, vocab, named->bytes);
+    }
+    text_templates_set(&tokenizer->templates, ids[0], true, true);
+    tokenizer->model.unknown = ids[1];
+    tokenizer->facts.file = name;
+    return tokenizer_prepare(tokenizer, err);
+}
+
+int tokenizer_fill_marian(struct tokenizer *tokenizer, const struct folder *folder,
+                          const char *name, struct err *err)
+{
+    struct tokenizer *source = tokenizer->source = heap_alloc(1, sizeof *source, err);
+    if (!source)
+        return -1;
+    *source = (struct tokenizer){.templates = text_templates_plain};
+    return err_if(fill_side(source, folder, "source.spm", "vocab.json", err) ||
+                  fill_side(tokenizer, folder, name, "vocab.json", err));
 }

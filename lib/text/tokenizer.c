@@ -77,6 +77,9 @@ static const struct source {
     {"tokenizer_config.json", NULL},
     {"tokenizer.model", tokenizer_fill_sentencepiece},
     {"tokenizer.spm", tokenizer_fill_sentencepiece},
+    {"target.spm", tokenizer_fill_marian},
+    {"source.spm", NULL},
+    {"target_vocab.json", NULL},
     {"vocab.json", tokenizer_fill_vocab},
     {"merges.txt", tokenizer_fill_vocab},
     {"vocab.txt", tokenizer_fill_bert},
@@ -136,6 +139,17 @@ static void set_facts(struct tokenizer *tokenizer)
     facts->added = &tokenizer->set.added;
 }
 
+int tokenizer_prepare(struct tokenizer *tokenizer, struct err *err)
+{
+    if ((!is_words(tokenizer) && tokenizer_config_apply(tokenizer, err)) ||
+        display_tokens_init(tokenizer, err))
+        return -1;
+    set_facts(tokenizer);
+    tokenizer->literal_special = tokenizer->config.splits_special == ANSWER_YES;
+    tokenizer->used = text_templates_without(&tokenizer->templates);
+    return 0;
+}
+
 int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
     size_t i = 0;
@@ -146,19 +160,17 @@ int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, str
         return refuse_others(folder, err);
     tokenizer->facts.file = sources[i].name;
     if (sources[i].fill(tokenizer, folder, sources[i].name, err) ||
-        (!is_words(tokenizer) && tokenizer_config_apply(tokenizer, err)) ||
-        display_tokens_init(tokenizer, err)) {
+        tokenizer_prepare(tokenizer, err)) {
         tokenizer_release(tokenizer);
         return -1;
     }
-    set_facts(tokenizer);
-    tokenizer->literal_special = tokenizer->config.splits_special == ANSWER_YES;
-    tokenizer->used = text_templates_without(&tokenizer->templates);
     return 0;
 }
 
 void tokenizer_release(struct tokenizer *tokenizer)
 {
+    tokenizer_free(tokenizer->source);
+    word_table_release(&tokenizer->pieces);
     normalizers_release(tokenizer->normalizers);
     pre_tokenizers_release(tokenizer->pre_tokenizers);
     subword_release(&tokenizer->model);
@@ -226,7 +238,13 @@ bool tokenizer_lacks_merges(const struct tokenizer *tokenizer)
 
 void tokenizer_literal_special(struct tokenizer *tokenizer)
 {
-    tokenizer->literal_special = true;
+    for (; tokenizer; tokenizer = tokenizer->source)
+        tokenizer->literal_special = true;
+}
+
+const struct tokenizer *tokenizer_of_source(const struct tokenizer *tokenizer)
+{
+    return tokenizer && tokenizer->source ? tokenizer->source : tokenizer;
 }
 
 /* --- the token before texts ------------------------------------------------------------------- */
@@ -350,7 +368,7 @@ int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err)
             check_special(tokenizer, templates.single.parts[i].id, err))
             return -1;
     tokenizer->used = templates;
-    return 0;
+    return tokenizer->source ? tokenizer_add_special(tokenizer->source, err) : 0;
 }
 
 /* --- texts and ids ---------------------------------------------------------------------------- */

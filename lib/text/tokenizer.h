@@ -1,5 +1,6 @@
 /* tokenizer.h: from a text to ids and back, by the first of these files in a model's folder:
- * `tokenizer.json`; `tokenizer.model`, SentencePiece's; `merges.txt` with `vocab.json`
+ * `tokenizer.json`; `tokenizer.model`, SentencePiece's; `target.spm` and `source.spm`, Marian's,
+ * with `vocab.json`; `merges.txt` with `vocab.json`
  * (pipeline.h); `vocab.json` alone, words (words.c); `vocab.txt`, BERT's. A folder without any is
  * served by ids.
  *
@@ -25,7 +26,7 @@ struct tokenizer;
 enum token_role { ROLE_BOS, ROLE_EOS, ROLE_MASK, TOKEN_ROLES }; /* of tokenizer_config.json */
 
 /* The names of all files of a tokenizer, here and in other programs, in the order of search. */
-enum { TOKENIZER_FILES = 9 };
+enum { TOKENIZER_FILES = 12 };
 
 const char *tokenizer_file_name(size_t index);
 
@@ -40,6 +41,9 @@ enum { TOKENIZER_WHY_BYTES = ERR_TEXT_BYTES };
 
 int tokenizer_open_if_known(struct tokenizer **tokenizer, const struct folder *folder,
                             char why[TOKENIZER_WHY_BYTES], struct err *err);
+
+/* The tokenizer of the sources of an encoder-decoder: Marian's source.spm; else the same. */
+const struct tokenizer *tokenizer_of_source(const struct tokenizer *tokenizer);
 
 /* True if the words of a vocab.json without merges.txt are pieces of a byte-level BPE: with the
  * merges, texts would be split differently. */

@@ -136,6 +136,7 @@ static int read_config(void *context, const struct json *root, struct err *err)
         read_answer(&config->spaces, root, "tokenize_chinese_chars", err) ||
         read_answer(&config->strips, root, "strip_accents", err) ||
         read_answer(&config->splits_special, root, "split_special_tokens", err) ||
+        read_answer(&config->separate, root, "separate_vocabs", err) ||
         keep_text(&config->class, root, "tokenizer_class", reader->arena, err) ||
         read_chat_template(reader, root, err) ||
         (reader->parts & CONFIG_LISTED && read_listed(reader, root, err)))

@@ -15,7 +15,7 @@
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static int read_vocab(void *context, const struct file *file, struct err *err)
+int tokenizer_read_words(void *context, const struct file *file, struct err *err)
 {
     struct tokenizer *tokenizer = context;
     struct subword *model = &tokenizer->model;
@@ -24,7 +24,8 @@ static int read_vocab(void *context, const struct file *file, struct err *err)
     return err_if(json_cursor_open(&words, NULL, file->bytes, file->size, err) ||
                   word_table_read(&tokenizer->set.words, words, is_bpe ? WORD_BYTES : WORD_TEXT,
                                   file->size, err) ||
-                  (!is_bpe && word_trie_init(&model->trie, &tokenizer->set.words, err)));
+                  (model->row == &subword_rows[SUBWORD_WORDS] &&
+                   word_trie_init(&model->trie, &tokenizer->set.words, err)));
 }
 
 static int read_merges(void *context, const struct file *file, struct err *err)
@@ -107,7 +108,7 @@ int tokenizer_fill_vocab(struct tokenizer *tokenizer, const struct folder *folde
                  &tokenizer->set.words);
     return err_if(
         tokenizer_config_read(tokenizer, folder, merges ? CONFIG_LISTED | CONFIG_NAMED : 0, err) ||
-        folder_read(folder, merges ? "vocab.json" : name, read_vocab, tokenizer, err) ||
+        folder_read(folder, merges ? "vocab.json" : name, tokenizer_read_words, tokenizer, err) ||
         (merges &&
          (folder_read(folder, "merges.txt", read_merges, tokenizer, err) ||
           add_stages(tokenizer, folder, err) || tokenizer_add_listed(tokenizer, folder, err) ||

@@ -433,6 +433,9 @@ static int add_steps(const struct subword *model, struct encoder *encoder,
         while (id == BPE_NONE && model->fuses_unknown && end < to && *step == BPE_NONE)
             end = end_of(model, bytes, to, end, *step++);
         struct text_range range = {at, end};
+        if (model->vocabulary &&
+            !word_table_find(model->vocabulary, bytes + at, end - at, WORD_TEXT, &id))
+            id = model->unknown;
         if (id == BPE_NONE ? add_unknown_range(model, encoder, piece, range, err)
                            : encoder_add(encoder, piece, id, at, end, err))
             return -1;
