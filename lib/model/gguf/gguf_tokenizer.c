@@ -5,6 +5,7 @@
  */
 #include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -43,51 +44,55 @@ static const char falcon_stages[] =
     "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]" capitals \
     "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]" smalls "|"
 
+/* Numbers of up to three digits, Chinese and Japanese, then the rest. */
+#define SPLITS_V3                                                                \
+    "\\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+",                                   \
+        "[!-/:-@\\[-`{-~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|" \
+        " ?[\\p{P}\\p{S}]+[\\r\\n]*|" SPACES
+/* Letters with two cases that DeepSeek's first tokenizer knows. */
+#define CASED                                                                                  \
+    "A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-Ֆ" \
+    "Ⴀ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅ"     \
+    "ὐ-ὗὙὛὝὟ-\u1f7dᾀ-ᾴᾶ-ᾼ\u1fbeῂ-ῄῆ-ῌῐ-\u1fd3ῖ-\u1fdbῠ-Ῥ"  \
+    "ῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤ\u2126ℨ\u212a-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎ"   \
+    "ↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆ"       \
+    "ﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃"
+
 /* How a byte-level BPE splits texts before pairs are merged. */
 static const struct gguf_pre {
-    const char *name;      /* tokenizer.ggml.pre */
+    const char *names;     /* values of tokenizer.ggml.pre, between blanks */
     int pattern;           /* of splitter_patterns */
     bool digits;           /* each by itself, first */
     bool composes;         /* NFC, before */
     bool takes_whole;      /* a piece that is an entry is not merged from parts */
     bool begins;           /* texts begin with BOS where no key says so */
     const char *stages;    /* as JSON, instead of pattern and digits */
-    const char *splits[4]; /* in this order, and NULL: instead of pattern */
+    const char *splits[7]; /* in this order, and NULL: instead of pattern */
 } pre_rows[] = {
-    {"gpt-2", PATTERN_GPT2},
-    {"phi-2", PATTERN_GPT2},
-    {"mpt", PATTERN_GPT2},
-    {"exaone4", PATTERN_GPT2},
-    {"trillion", PATTERN_GPT2},
-    {"olmo", PATTERN_GPT2, false, true},
-    {"llama-bpe", PATTERN_LLAMA3, false, false, true, true},
-    {"llama3", PATTERN_LLAMA3, false, false, true, true},
-    {"llama-v3", PATTERN_LLAMA3, false, false, true, true},
-    {"dbrx", PATTERN_LLAMA3}, /* OLMo 2, Phi-4 */
-    {"chatglm-bpe", PATTERN_LLAMA3},
-    {"glm4", PATTERN_LLAMA3},
-    {"smaug-bpe", PATTERN_LLAMA3, false, false, true}, /* SmolLM3 */
-    {"qwen2", PATTERN_QWEN2, false, true},
-    {"stablelm2", PATTERN_QWEN2, false, true},
-    {"deepseek-r1-qwen", PATTERN_QWEN2, false, true},
-    {"smollm", PATTERN_GPT2, true},
-    {"starcoder", PATTERN_GPT2, true},
-    {"refact", PATTERN_GPT2, true}, /* Granite */
-    {"exaone", PATTERN_GPT2, true},
-    {"minerva-7b", PATTERN_GPT2, true},
-    {"command-r", PATTERN_GPT2, true, true},
-    {"gpt-4o", PATTERN_O200K}, /* Phi-4-mini */
-    {"tekken", .takes_whole = true, .begins = true,
+    {" gpt-2 phi-2 mpt exaone4 trillion gigachat mellum granite-docling ", PATTERN_GPT2},
+    {" olmo ", PATTERN_GPT2, false, true},
+    {" llama-bpe llama3 llama-v3 falcon3 pixtral midm-2.0 ", PATTERN_LLAMA3, false, false, true,
+     true},
+    {" dbrx chatglm-bpe glm4 ", PATTERN_LLAMA3},         /* OLMo 2, Phi-4 */
+    {" smaug-bpe ", PATTERN_LLAMA3, false, false, true}, /* SmolLM3 */
+    {" qwen2 stablelm2 deepseek-r1-qwen hunyuan ", PATTERN_QWEN2, false, true},
+    {" smollm starcoder refact exaone minerva-7b ", PATTERN_GPT2, true}, /* Granite */
+    {" command-r ", PATTERN_GPT2, true, true},
+    {" gpt-4o kanana2 ", PATTERN_O200K}, /* Phi-4-mini */
+    {" tekken ", .takes_whole = true, .begins = true,
      .splits = {TEKKEN("*", "+") TEKKEN("+", "*") /* Mistral Nemo */
                 "\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" SPACES}},
-    {"seed-coder", .splits = {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|"
-                              " ?[^\\s\\p{L}\\p{N}\\r\\n]+|" SPACES}},
-    {"hunyuan-dense",
-     .splits = {"\\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+",
-                "[!-/:-@\\[-`{-~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
-                " ?[\\p{P}\\p{S}]+[\\r\\n]*|" SPACES}},
-    {"falcon", .stages = falcon_stages},
-    {"bloom", .splits = {" ?[^(\\s|[.,!?…。，、।۔،])]+"}},
+    {" seed-coder ", .splits = {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|"
+                                " ?[^\\s\\p{L}\\p{N}\\r\\n]+|" SPACES}},
+    {" hunyuan-dense deepseek-v3 joyai-llm ", .splits = {SPLITS_V3}},
+    {" deepseek-llm ",
+     .splits = {"[\\r\\n]", "\\s?[" CASED "]+", "\\s?[!-/:-~！-／：-～‘-‟\u3000-。]+", "\\s+$",
+                "[一-龥ࠀ-一가-\ud7ff]+", "\\p{N}"}},
+    {" deepseek-coder ",
+     .splits = {"[\\r\\n]", "\\s?\\p{L}+", "\\s?\\p{P}+", "[一-龥ࠀ-一가-\ud7ff]+", "\\p{N}"}},
+    {" falcon ", .stages = falcon_stages},
+    {" bloom poro-chat gpt3-finnish ", .splits = {" ?[^(\\s|[.,!?…。，、।۔،])]+"}},
+    {" viking ", .splits = {" ?[^(\\s|[.,!?…。，、।۔،])]+", "\\p{N}"}},
 };
 
 /* Older files of GPT-2 have no such key. *row stays NULL: it is none of these. */
@@ -95,6 +100,7 @@ static int read_pre(const struct gguf_pre **row, struct gguf_text *name, const s
                     struct err *err)
 {
     struct gguf_text architecture = {"", 0};
+    char word[64];
     *name = (struct gguf_text){"default", strlen("default")};
     if (gguf_text(gguf, "general.architecture", &architecture, err))
         return -1;
@@ -102,9 +108,11 @@ static int read_pre(const struct gguf_pre **row, struct gguf_text *name, const s
         *name = (struct gguf_text){"gpt-2", strlen("gpt-2")};
     if (gguf_text(gguf, "tokenizer.ggml.pre", name, err))
         return -1;
+    snprintf(word, sizeof word, " %.*s ", (int)num_min(name->size, sizeof word), name->bytes);
     *row = NULL;
     for (size_t i = 0; i < sizeof pre_rows / sizeof *pre_rows; i++)
-        if (gguf_is(*name, pre_rows[i].name))
+        if (strstr(pre_rows[i].names, word) && strlen(word) == name->size + 2 &&
+            !strchr(word + 1, ' ')[1])
             *row = &pre_rows[i];
     return 0;
 }
