@@ -348,6 +348,7 @@ static void write_scores(struct buf *out, const struct config *c)
         buf_format(out, ", capped at %g", (double)c->score_cap);
     if (c->clip > 0)
         buf_format(out, "; queries, keys and values within ±%g", (double)c->clip);
+    buf_text(out, c->sinks ? "; a sink for each head in the softmax" : "");
 }
 
 static void write_embedding(struct buf *out, const struct config *c)
@@ -382,6 +383,9 @@ static void write_experts(struct buf *out, const struct config *c)
     write_layers(out, c, 0);
     if (m->shared_inner)
         buf_format(out, "; a shared one of %zu channels", m->shared_inner);
+    if (c->clamp > 0)
+        buf_format(out, "; gate at most %g, up within ±%g and plus %g", (double)c->clamp,
+                   (double)c->clamp, (double)c->up_offset);
 }
 
 /* "x + attention(ln_1(x)), then x + mlp(ln_2(x))": the sublayers of layer 0. */
