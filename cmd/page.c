@@ -92,12 +92,7 @@ static int read_explain(struct page_source *source, struct arena *arena, struct 
 {
     const struct config *config = &source->viewer->model.config;
     const char *list = source->options->page.explain;
-    size_t count = layers_of(config) * config->n_head;
-    if (config->n_encoder_head)
-        return err_unsupported(err,
-                               "a page: expected as many heads in the encoder, %zu, as in the "
-                               "decoder, %zu",
-                               config->n_encoder_head, config->n_head);
+    size_t heads = config_most_heads(config), count = layers_of(config) * heads;
     source->usual = !list;
     if (list && strcmp(list, "all") == 0)
         return 0;
@@ -113,12 +108,12 @@ static int read_explain(struct page_source *source, struct arena *arena, struct 
         size_t layer = 0;
         size_t head = 0;
         if (!dot || !selection_index(&layer, list, before, layers_of(config)) ||
-            !selection_index(&head, dot + 1, size - before - 1, config->n_head))
+            !selection_index(&head, dot + 1, size - before - 1, heads))
             return err_usage(err,
                              "--explain: expected all, none or LAYER.HEAD such as 0.1, with layers "
                              "below %zu and heads below %zu, found '%.*s'",
-                             layers_of(config), config->n_head, (int)size, list);
-        source->explains[layer * config->n_head + head] = true;
+                             layers_of(config), heads, (int)size, list);
+        source->explains[layer * heads + head] = true;
         list += size;
         if (!*list)
             return 0;
@@ -132,7 +127,8 @@ static int narrow(struct kept *kept, const bool *explains, const struct config *
 {
     bool grouped = site_row(kept->site)->axes == AXES_GROUP_TOKEN_DIM;
     size_t served = grouped ? config_shared_by(config) : 1;
-    const bool *layer = explains ? explains + (size_t)kept->layer * config->n_head : NULL;
+    const bool *layer =
+        explains ? explains + (size_t)kept->layer * config_most_heads(config) : NULL;
     size_t size = kept->shape[1] * kept->shape[2];
     size_t count = 0;
     float *data = arena_room(arena, kept->shape[0] * size, sizeof *data, err);
@@ -156,11 +152,12 @@ static int select_layers(struct selection *selection, const bool *explains,
                          const struct config *config, struct arena *arena, struct err *err)
 {
     size_t *layers = arena_alloc(arena, layers_of(config), sizeof *layers, err);
+    size_t heads = config_most_heads(config);
     *selection = (struct selection){.layers = {layers, 0}, .encoder_layers = {layers, 0}};
     if (!layers)
         return -1;
     for (size_t layer = 0, count = 0; layer < layers_of(config); layer++) {
-        if (explains && !memchr(explains + layer * config->n_head, true, config->n_head))
+        if (explains && !memchr(explains + layer * heads, true, heads))
             continue;
         layers[count++] = layer;
         selection->sites = page_explained_sites(config);
@@ -487,7 +484,8 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     struct memory *memory = &work->memory;
     struct selection selection = {.sites = SITE_SET(SITE_WEIGHTS), .layers.count = config->n_layer};
     struct next_plan next;
-    size_t heads = layers_of(config) * config->n_head, explained = 0; /* copied by `narrow` */
+    size_t heads = layers_of(config) * config_most_heads(config),
+           explained = 0; /* copied by `narrow` */
     work->result_bytes = request_add_memory(memory, &own->request, viewer, pair, false);
     if (has_scores(source))
         head_survey_add_memory(memory, viewer, score_row_count, pair);
@@ -498,7 +496,7 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
         explained += !explains || explains[i];
     viewer_add_memory(memory, viewer, &selection, pair, LOOK_AT_ALL);
     memory->held += viewer_captured_bytes(viewer, &selection, pair) * (double)explained /
-                    (double)(num_max(selection.layers.count, 1) * config->n_head);
+                    (double)(num_max(selection.layers.count, 1) * config_most_heads(config));
     next_tokens_add_memory(memory, &next, pair);
     memory->held *= driver->options->page.unedited ? 2 : 1;
     return 0;

@@ -21,7 +21,7 @@
 #include "write/format.h"
 
 /* Step after which a prediction is read from the residual stream. */
-enum page_step { STEP_EMBEDDING, STEP_ATTENTION, STEP_MLP, STEP_LAYER, PAGE_STEPS };
+enum page_step { STEP_EMBEDDING, STEP_ATTENTION, STEP_CROSS, STEP_MLP, STEP_LAYER, PAGE_STEPS };
 
 /* Logit lens: the prediction after each token, or of a masked model in its place, read from the
  * residual stream after a step. */

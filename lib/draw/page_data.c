@@ -259,18 +259,29 @@ static void put_attention(struct json_writer *json, const struct config *config)
                                          [BIAS_ALIBI_FROM_END] = "mpt",
                                          [BIAS_BUCKETS] = "table"};
     const struct score_rule rule = score_rule_read(config, PART_SENTENCE, 0);
-    size_t layers =
-        config->n_layer > config->n_encoder_layer ? config->n_layer : config->n_encoder_layer;
+    struct config room;
     json_put_open(json, "\nattention", '{');
     json_put_bool(json, "linear", rule.kind == ATTENTION_LINEAR);
     json_put_bool(json, "renormalise", rule.mask_after);
     json_put_integer(json, "layers", (long long)config->n_layer);
     json_put_integer(json, "heads", (long long)config->n_head);
+    json_put_open(json, "encoder", '{');
+    json_put_integer(json, "layers", (long long)config->n_encoder_layer);
+    json_put_integer(json, "heads", (long long)config_of_stack(config, true, &room)->n_head);
+    json_put_close(json, '}');
     json_put_integer(json, "queries_of_a_key", (long long)config_shared_by(config));
-    json_put_open(json, "scales", '[');
-    for (size_t layer = 0; layer < layers; layer++)
-        json_put_float(json, NULL, score_rule_read(config, PART_SENTENCE, layer).scale);
-    json_put_close(json, ']');
+    json_put_open(json, "scales", '{'); /* of each attention by layer */
+    for (enum site_part part = 0; part < SITE_PARTS; part++) {
+        enum site weights = SITE_OF(part, SITE_WEIGHTS);
+        const struct config *stack = config_of_stack(config, part == PART_SOURCE, &room);
+        if (!site_exists(config, weights))
+            continue;
+        json_put_open(json, site_name(weights), '[');
+        for (size_t layer = 0; layer < site_layers(config, weights); layer++)
+            json_put_float(json, NULL, score_rule_read(stack, part, layer).scale);
+        json_put_close(json, ']');
+    }
+    json_put_close(json, '}');
     json_put_float(json, "cap", rule.cap);
     json_put_text(json, "alibi", alibis[rule.bias]);
     json_put_open(json, "slopes", '[');
@@ -295,7 +306,8 @@ static void put_exact(struct json_writer *json, const char *name, const float *v
 static void put_next_layer(struct json_writer *json, const struct page_next_layer *layer,
                            size_t tokens)
 {
-    static const char *const steps[PAGE_STEPS] = {"embedding", "attention", "mlp", "layer"};
+    static const char *const steps[PAGE_STEPS] = {"embedding", "attention", "cross-attention",
+                                                  "mlp", "layer"};
     size_t count = tokens * layer->best_count;
     json_put_open(json, "\n", '{');
     json_put_text(json, "step", steps[layer->step]);
@@ -350,7 +362,7 @@ struct site_set page_explained_sites(const struct config *config)
 size_t page_explained_numbers(const struct config *config, size_t tokens)
 {
     size_t layers = config->n_layer + config->n_encoder_layer;
-    return layers * config->n_head * tokens * 5 * (config->d_k + tokens);
+    return layers * config_most_heads(config) * tokens * 5 * (config->d_k + tokens);
 }
 
 static void put_scores(struct json_writer *json, const struct sheet *scores, size_t heads)
@@ -463,7 +475,9 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
                 json_put_integer(json, NULL, (long long)i);
         json_put_close(json, ']');
     }
-    json_put_integer(json, "added_after", (long long)facts->sentence->added_after);
+    const size_t added[] = {facts->sentence->added_after,
+                            facts->source ? facts->source->added_after : 0};
+    json_put_integers(json, "added_after", added, 2);
     put_sites(json, facts->config);
     if (facts->scores)
         put_scores(json, facts->scores, facts->config->n_head);

@@ -396,6 +396,7 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
     bool starts = all_steps && !list->norm_after;
     bool halves =
         starts && layers <= HALVES_MAX && !lens_find_site(&site, site_name(site), config, &none);
+    bool crosses = halves && list[1].kind == SUBLAYER_ATTEND_SOURCE;
     enum page_step step = halves ? STEP_MLP : STEP_LAYER;
     enum site end = site_of_output(config);
     size_t listed = num_min(best_count, STEP_LISTED);
@@ -406,6 +407,7 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
     } parts[] = {
         {STEP_EMBEDDING, SITE_RESID_PRE, 0, starts, listed},
         {STEP_ATTENTION, SITE_RESID_MID, 0, halves ? layers : 0, listed},
+        {STEP_CROSS, SITE_OF(PART_CROSS, SITE_RESID_MID), 0, crosses ? layers : 0, listed},
         {step, end, 0, all_steps ? layers - 1 : 0, listed},
         {step, end, layers - 1, 1, best_count},
     };

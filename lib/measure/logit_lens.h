@@ -97,7 +97,7 @@ struct next_plan {
 };
 
 /* Plan the steps. `all_steps`: after the embedding and each layer, and in models of up to 4 layers
- * also after each attention and MLP; false: only at the end. */
+ * after each sublayer, too; false: only at the end. */
 int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_count,
                      bool all_steps, struct arena *arena, struct err *err);
 

@@ -235,7 +235,13 @@ await test('an encoder-decoder opens on cross-attention, with its source and pre
             same('petit → chat attends to small', await page.innerText('#pair'));
             await page.click('#source .chip[data-at="2"]');
             yes((await readout(page)).includes('query 2, key 2'), await readout(page));
+            await page.selectOption('#tensor', 'weights'); // whose tokens are not the encoder's
             await page.selectOption('#tensor', 'enc.weights');
+            const encoded = json(...both, '--show', 'enc.weights').tensors['enc.0.weights'][0];
+            const self = encoded.map((row, at) => (at ? row[at] : 0));
+            const own = self.reduce((sum, one) => sum + one) / (self.length - 1);
+            const profile = await page.locator('#profile-rows .bar').allInnerTexts();
+            same(`own token ${own.toFixed(2)}`, profile[2].replace(/\s+/g, ' '));
             await page.click('#source .chip[data-at="3"]');
             same('cat', (await page.innerText('#pair')).split(' → ')[0]);
             same(0, await page.locator('#chips .chip[aria-pressed="true"]').count());

@@ -154,6 +154,30 @@ await test('the panel supports linear and cross-attention and bare vectors', asy
         const cell = await readout(page); // the row looks for the next word
         yes(cell.includes('<s> → le'), cell);
     });
+    const other = ['-m', 'tests/golden-families/m2m_100', '--ids', '4,8,9', '--source', '9,7,6,5'];
+    const explained = ['--explain', '0.1,1.3'];
+    await withPage(writePage(...other, ...explained), async (page) => {
+        const sizes = [];
+        for (const [show, part, head, row] of [
+            ['enc.weights', 'encoder', '0.1', 3],
+            ['cross_weights', 'cross', '1.3', 1],
+            ['weights', 'self', '1.3', 2],
+        ]) {
+            await go(page, `show=${show}&head=${head}&cell=${row},1&why=1`);
+            for (const summary of await page.locator('#why summary').all()) await summary.click();
+            const [layer, index] = head.split('.');
+            const place = ['--layer', layer, '--head', index, '--token', String(row)];
+            const found = attnJson('explain', '-q', ...other, ...place, '--part', part);
+            for (const name of ['score', 'scaled'])
+                same(String(columnsOf(found, `${name}s`.replace('ds', 'd'))[name][1]),
+                    await number(page, name), show);
+            const heads = await page.locator('#grid .thumb').count();
+            sizes.push([await page.innerText('#origin'), heads]);
+        }
+        const decoder = ['2 layers × 4 heads · attn-cli', 8];
+        same([['1 layer × 2 heads · attn-cli', 2], decoder, decoder], sizes);
+        same('cross-attention 1', (await page.locator('#layer-rows th').allInnerTexts()).at(-2));
+    });
     const bare = ['-m', 'journey', '-s', 'Your journey starts'];
     await withPage(writePage(...bare), async (page) => {
         await keep(page, 0, 2, '0.0');

@@ -8,9 +8,7 @@ function shellWord(word) {
 function commandOf(sentence, command, words) {
     const ids = sentence.ids && !sentence.text;
     return [
-        'attn-cli',
-        command,
-        ...['-m', sentence.model],
+        ...['attn-cli', command, '-m', sentence.model],
         ...(ids ? ['--ids', sentence.ids.join(',')] : ['-s', sentence.text ?? sentence.title]),
         ...(sentence.command || []),
         ...words,

@@ -66,8 +66,7 @@ class Tensor {
     }
 
     labels(axis) {
-        const kind = axis === 'row' ? this.row_labels : this.column_labels;
-        return this.sentence.labels[kind] || null; // null: plain numbers
+        return this.sentence.labels[this[`${axis}_labels`]] || null; // null: plain numbers
     }
 
     // Leading spaces are not drawn. A row of cross-attention looks for the next token, `在 → 垫子`.
@@ -106,6 +105,11 @@ class Tensor {
 
     at(index, row, column) {
         return this.matrix(index)[row * this.columnCount + column];
+    }
+
+    row(index, at) {
+        const from = at * this.columnCount;
+        return this.matrix(index).subarray(from, from + this.columnCount);
     }
 
     text(value) {

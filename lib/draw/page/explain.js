@@ -22,6 +22,7 @@ class Why {
         this.layer = tensor.layer;
         this.head = head;
         this.tensor = tensor;
+        this.scale = this.ways.scales[`${this.prefix()}weights`]?.[tensor.layer];
         if (cell.column === this.numbers?.weights.tensor.columnCount) this.numbers = null; // a sink
         if (!this.numbers) return;
         this.key = tensor.columns === 'key' ? cell.column : this.strongest();
@@ -37,10 +38,7 @@ class Why {
     // A row of one of the head's tensors; null if there is none.
     of(name, row) {
         const found = this.numbers[name];
-        if (!found) return null;
-        const { tensor, index } = found;
-        const from = row * tensor.columnCount;
-        return tensor.matrix(index).subarray(from, from + tensor.columnCount);
+        return found ? found.tensor.row(found.index, row) : null;
     }
 
     // Query and key vectors; in linear attention φ of both.
@@ -56,7 +54,7 @@ class Why {
 
     // The contribution of each dim to the difference of two keys' scaled scores.
     leadOver(other) {
-        const scale = this.ways.scales[this.layer];
+        const { scale } = this;
         const [q, k] = this.pair();
         const { key } = this;
         this.key = other;
@@ -83,9 +81,9 @@ class Why {
 
     // The steps from the score to the input of the softmax: name, formula, number.
     bends() {
-        const { ways, layer, head, key } = this;
+        const { ways, head, key } = this;
         if (ways.linear) return [];
-        const scale = Math.fround(ways.scales[layer]);
+        const scale = Math.fround(this.scale);
         let value = Math.fround(this.score * scale);
         const steps = [['scaled', `${exact(this.score)} × ${exact(scale)}`, value]];
         if (ways.cap > 0) {

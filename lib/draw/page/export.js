@@ -49,17 +49,15 @@ function headAsCsv(tensor, index) {
     const name = (axis, at) => (labels[axis] ? `${at}:${labels[axis][at]}` : String(at));
     const ways = tensor.sentence.attention || {};
     const hidden = tensor.tensor === 'masked' && !ways.linear && !ways.renormalise ? '-inf' : '0';
-    const data = tensor.matrix(index);
     const columns = [...Array(tensor.columnCount).keys()];
     const corner = `${tensor.isDifference ? 'change ' : ''}${tensor.rows}\\${tensor.columns}`;
     const lines = [[corner, ...columns.map((at) => name('column', at))]];
     for (let row = 0; row < tensor.rowCount; row++)
         lines.push([
             name('row', row),
-            ...columns.map((column) => {
-                const value = data[row * tensor.columnCount + column];
-                return Number.isNaN(value) ? hidden : numberOfFiles(tensor.text(value));
-            }),
+            ...[...tensor.row(index, row)].map((value) =>
+                Number.isNaN(value) ? hidden : numberOfFiles(tensor.text(value)),
+            ),
         ]);
     return `${lines.map((line) => line.map(csvField).join(',')).join('\n')}\n`;
 }

@@ -16,7 +16,7 @@ function repeatsOf(words) {
 
 // The keys that a role attends to, by role and query; null if there are none.
 function targetsOf(tensor) {
-    if (tensor.sentence.targets) return tensor.sentence.targets;
+    if (tensor.targets) return tensor.targets;
     const words = (tensor.labels('row') || []).map(shown);
     const before = repeatsOf(words);
     const each = (keys) =>
@@ -24,10 +24,10 @@ function targetsOf(tensor) {
             const found = query ? keys(query) : [];
             return found.length ? found : null;
         });
-    const { added_after: added } = tensor.sentence;
+    const added = tensor.sentence.added_after[Number(tensor.row_labels === 'source')];
     const ahead = words.length > 1 && !Number.isNaN(tensor.at(0, 0, 1));
     const ends = words.flatMap((word, at) => (added && word === words.at(-1) ? [at] : []));
-    tensor.sentence.targets = {
+    return (tensor.targets = {
         'previous-token': each((query) => [query - 1]),
         'first-token': each(() => [0]),
         self: each((query) => [query]),
@@ -35,8 +35,7 @@ function targetsOf(tensor) {
         'next-token': each((at) => (ahead && at + 1 < words.length ? [at + 1] : [])),
         separator: each(() => ends),
         induction: each((query) => before[query].map((at) => at + 1).filter((at) => at <= query)),
-    };
-    return tensor.sentence.targets;
+    });
 }
 
 // The mean weight on each role's keys, and the same if attention were uniform over visible keys.
@@ -44,21 +43,15 @@ function profileOf(tensor, index) {
     tensor.profiles ??= new Map();
     if (tensor.profiles.has(index)) return tensor.profiles.get(index);
     const targets = targetsOf(tensor);
-    const data = tensor.matrix(index);
-    const columns = tensor.columnCount;
-    const visible = (row) => {
-        let count = 0;
-        for (let i = 0; i < columns; i++) count += Number.isNaN(data[row * columns + i]) ? 0 : 1;
-        return count || 1;
-    };
-    const counts = Array.from({ length: tensor.rowCount }, (_, row) => visible(row));
+    const rows = Array.from({ length: tensor.rowCount }, (_, at) => tensor.row(index, at));
+    const counts = rows.map((row) => row.filter((value) => !Number.isNaN(value)).length || 1);
     const isPossible = ({ score }) =>
         !/next|separator/.test(score) || targets[score].some(Boolean);
     const profile = ROLES.filter(isPossible).map((role) => {
         let [sum, even, count] = [0, 0, 0];
         targets[role.score].forEach((keys, query) => {
             if (!keys) return;
-            for (const key of keys) sum += data[query * columns + key] || 0;
+            for (const key of keys) sum += rows[query][key] || 0;
             even += keys.length / counts[query];
             count += 1;
         });

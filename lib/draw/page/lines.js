@@ -32,10 +32,9 @@ class LinesView {
         const { tensor, matrix } = this;
         this.strokes = [];
         this.heads.forEach((index, order) => {
-            const data = tensor.matrix(index);
             for (let row = matrix.first; row < tensor.rowCount; row++)
                 for (let column = matrix.leftmost; column < tensor.columnCount; column++) {
-                    const value = data[row * tensor.columnCount + column];
+                    const value = tensor.at(index, row, column);
                     const size = Math.abs(value);
                     if (size >= LINES_LEAST) this.strokes.push({ order, row, column, value, size });
                 }

@@ -106,8 +106,7 @@ function currentCell() {
     if (hovered?.column !== undefined) return hovered;
     const row = clamp(hovered ? hovered.row : selectedRow(), 0, tensor.rowCount - 1);
     if (!hovered && state.kept) return state.kept;
-    const from = row * tensor.columnCount;
-    const data = tensor.matrix(head).subarray(from, from + tensor.columnCount);
+    const data = tensor.row(head, row);
     let best = row < firstShown(tensor) ? row : firstColumn(tensor);
     for (let i = best; i < data.length; i++)
         if (Math.abs(data[i]) > Math.abs(data[best]) || Number.isNaN(data[best])) best = i;
@@ -368,7 +367,8 @@ function set(changes) {
 }
 
 function drawTop() {
-    const { attention } = current();
+    const { attention: all } = current();
+    const attention = state.kind.startsWith('enc.') ? all?.encoder : all;
     const model = current().model.replace(/^.*\/(?=.)/, '');
     const count = (number, name) => say(`# ${name}${number === 1 ? '' : 's'}`, number);
     const size = attention

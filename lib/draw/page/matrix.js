@@ -41,8 +41,9 @@ class MatrixView {
         const named = tensor.labels('column') !== null;
         const [narrow, wide] = isCross(tensor) ? [96, 13] : [43, 7.4]; // two words or one
         this.left = compact ? narrow : clamp(this.widestLabel('row') + 9, 56, wide * this.size);
-        const slanted = Math.ceil(this.widestLabel('column') * Math.SQRT1_2) + 14;
-        this.top = !named ? this.size + 7 : compact ? 46 : clamp(slanted, 52, 6.5 * this.size);
+        const widest = this.widestLabel('column') * (compact ? 1 : Math.SQRT1_2);
+        const limits = compact ? [46, 60] : [52, 6.5 * this.size];
+        this.top = named ? clamp(Math.ceil(widest) + 14, ...limits) : this.size + 7;
         this.free = Math.max(room - this.left, 100);
         const most = Math.floor(CANVAS_MOST / 2);
         this.cells = levelsOf(tensor, this.index, most, Math.min(most, Math.floor(this.free)));
@@ -314,14 +315,13 @@ class MatrixView {
     // The number that a cell shows if several share it.
     strongest(row, column) {
         const { tensor, cells } = this;
-        const data = tensor.matrix(this.index);
         const top = this.first + row * cells.rowStep;
         const left = this.leftmost + column * cells.columnStep;
         let best = { row: top, column: left };
         let most = -1;
         for (let r = top; r < Math.min(top + cells.rowStep, tensor.rowCount); r++)
             for (let c = left; c < Math.min(left + cells.columnStep, tensor.columnCount); c++) {
-                const value = Math.abs(data[r * tensor.columnCount + c]);
+                const value = Math.abs(tensor.at(this.index, r, c));
                 if (value > most) [most, best] = [value, { row: r, column: c }];
             }
         return best;

@@ -23,12 +23,11 @@ function tableOf(tensor, index, left, end) {
     for (let column = left; column < end; column++)
         head.append(headerCell(exact('column', column), 'col'));
     const body = table.createTBody();
-    const data = tensor.matrix(index);
     for (let row = firstShown(tensor); row < tensor.rowCount; row++) {
         const line = body.insertRow();
         line.append(headerCell(exact('row', row), 'row'));
         for (let column = left; column < end; column++) {
-            const value = data[row * tensor.columnCount + column];
+            const value = tensor.at(index, row, column);
             line.insertCell().textContent = Number.isNaN(value) ? '' : tensor.text(value);
         }
     }
