@@ -53,6 +53,7 @@ LIB_OBJECTS  := $(call objects,$(sort $(wildcard lib/*.c lib/*/*.c lib/*/*/*.c))
 	lib/model/bundled_models.c lib/draw/page_template.c)
 CMD_OBJECTS  := $(call objects,$(sort $(wildcard cmd/*.c cmd/*/*.c)) cmd/completion_scripts.c \
 	cmd/lesson_texts.c)
+HOSTED_OBJECTS := $(LIB_OBJECTS) $(filter-out $(BUILD)/cmd/main.o,$(CMD_OBJECTS))
 UNIT_SUITES = *
 UNIT_OBJECTS := $(call objects,tests/unit/unit_main.c $(wildcard tests/unit/rigs/*.c \
 	$(UNIT_SUITES:%=tests/unit/%_test.c) $(UNIT_SUITES:%=tests/unit/*/%_test.c)))
@@ -117,10 +118,10 @@ $(BUILD)/wheel/attn-cli: $(CMD_OBJECTS) $(BUILD)/internal.a $(wildcard $(BUILD)/
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -s $(filter %.o %.a,$^) \
 		$(BUNDLED_LIBRARIES) -o $@
 
-$(BUILD)/wheel/$(SONAME): $(LIB_OBJECTS) lib/attn.map $(wildcard $(BUILD)/archives) \
+$(BUILD)/wheel/$(SONAME): $(HOSTED_OBJECTS) lib/attn.map $(wildcard $(BUILD)/archives) \
 		| $(BUILD)/wheel/versions
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -s -shared -Wl,-soname,$(SONAME) \
-		-Wl,-z,defs,--version-script=lib/attn.map,--exclude-libs,ALL $(LIB_OBJECTS) \
+		-Wl,-z,defs,--version-script=lib/attn.map,--exclude-libs,ALL $(HOSTED_OBJECTS) \
 		$(BUNDLED_LIBRARIES) -o $@
 
 BUNDLED_LIBRARIES = -L$(BUILD)/archives/lib $(LIBRARIES)
@@ -141,7 +142,7 @@ $(BUILD)/internal.a: $(LIB_OBJECTS)
 
 # For other programs: one object that exports only the names in attn.h, which prevents conflicts.
 OBJCOPY = objcopy
-$(BUILD)/libattn.a: $(LIB_OBJECTS)
+$(BUILD)/libattn.a: $(HOSTED_OBJECTS)
 	$(call SAY,archive,$@) rm -f $@; \
 		$(CC) $(ONE_OBJECT) -r -nostdlib $^ -o $(BUILD)/libattn.o && \
 		$(OBJCOPY) --wildcard --keep-global-symbol='attn_*' $(BUILD)/libattn.o && \
@@ -154,16 +155,16 @@ ONE_OBJECT = $(filter-out -fsanitize% -fprofile% --coverage,$(CFLAGS)) \
 	-flinker-output=nolto-rel))
 
 # The shared library; it uses the system's shared libraries.
-$(BUILD)/libattn.so: $(LIB_OBJECTS) lib/attn.map
+$(BUILD)/libattn.so: $(HOSTED_OBJECTS) lib/attn.map
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) \
-		-Wl,-z,defs,--version-script=lib/attn.map $(LIB_OBJECTS) $(LIBRARIES) \
+		-Wl,-z,defs,--version-script=lib/attn.map $(HOSTED_OBJECTS) $(LIBRARIES) \
 		-o $(BUILD)/$(SONAME) && ln -sf $(SONAME) $@
 
 $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/dependencies
 	@mkdir -p $(@D)
 	$(call SAY,compile,$<) $(compile)
 
-compile = $(COMPILE) $(ANYWHERE) $(if $(filter $(LIB_OBJECTS),$@),$(SHAREABLE)) \
+compile = $(COMPILE) $(ANYWHERE) $(if $(filter $(HOSTED_OBJECTS),$@),$(SHAREABLE)) \
 	$(if $(filter $(BUILD)/tests/%,$@),$(LIGHTLY)) -MMD -MP -c $< -o $@
 # With few optimisations, tests compile in half the time and run as fast.
 LIGHTLY = $(if $(filter file,$(origin CFLAGS)),-O1)

@@ -74,24 +74,28 @@ static void add_advice(struct err *err, const struct command *command, const cha
         err_append(err, "%s shorten it, or use --long", gap);
 }
 
+int command_start(const struct command *command, const struct options *options, struct err *err)
+{
+    progress_set_quiet(options->quiet);
+    if (options->help)
+        return help_of(command, err);
+    if (provenance_begin(options, err))
+        return -1;
+    if (!(command->run ? command->run(options, err) : driver_do(command->task, options, err))) {
+        if (!options->batch.dry_run)
+            print_written(options->output.path);
+        return 0;
+    }
+    add_advice(err, command, chosen_model(options->model.name));
+    return -1;
+}
+
 int command_do(const char *name, char **arguments, struct arena *arena, struct err *err)
 {
     struct options options;
     const struct command *command = command_find(name, err);
-    if (!command || options_parse(&options, command, arguments, arena, err))
-        return -1;
-    progress_set_quiet(options.quiet);
-    if (options.help)
-        return help_of(command, err);
-    if (provenance_begin(&options, err))
-        return -1;
-    if (!(command->run ? command->run(&options, err) : driver_do(command->task, &options, err))) {
-        if (!options.batch.dry_run)
-            print_written(options.output.path);
-        return 0;
-    }
-    add_advice(err, command, chosen_model(options.model.name));
-    return -1;
+    return err_if(!command || options_parse(&options, command, arguments, arena, err) ||
+                  command_start(command, &options, err));
 }
 
 const char *chosen_model(const char *option)

@@ -49,6 +49,9 @@ const struct command *command_find(const char *name, struct err *err);
 /* Run a command by name with its arguments, which end with NULL. Options are in the arena. */
 int command_do(const char *name, char **arguments, struct arena *arena, struct err *err);
 
+/* Run a command with parsed options. */
+int command_start(const struct command *command, const struct options *options, struct err *err);
+
 /* The `run` functions of the commands, each in its command's file. */
 extern command_verb run_command, explain_command, batch_command, page_command, tokenize_command,
     info_command, init_command, train_command, compare_command, patch_command, heads_command,

@@ -384,7 +384,8 @@ static int find_all(struct items *items, enum items_many many, struct err *err)
     if (many == ITEMS_PROMPT && !given && options->source)
         return add_start(items, NULL, 0, 0, err);
     items->path = options->file;
-    if (!given && !isatty(STDIN_FILENO) && (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) != O_WRONLY)
+    if (!given && !options->is_hosted && !isatty(STDIN_FILENO) &&
+        (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) != O_WRONLY)
         items->path = "-";
     if (check_ids(options, err) || (items->path && input_file_open(&items->file, items->path, err)))
         return -1;

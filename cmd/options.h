@@ -41,6 +41,7 @@ struct input_options {
     struct texts sentences;
     const char *file, *ids, *source, *pair, *special;
     bool literal_special, any_length, document, chat;
+    bool is_hosted;    /* attn_report: standard input is not read */
     bool begins_texts; /* without --special: prepend the model's beginning-of-text token */
 };
 
@@ -59,9 +60,12 @@ struct mechanism_options {
     bool mask_after;
 };
 
+struct edit_values;
+
 struct edit_options {
     struct texts edits, ablations, knockouts;
     const char *from, *reference;
+    const struct edit_values *values; /* of attn_report; NULL: none */
 };
 
 struct select_options {

@@ -265,6 +265,7 @@ static struct arena provenance_arena; /* never released */
 int provenance_begin(const struct options *options, struct err *err)
 {
     const struct command *command = options->set.command, *done = options->set.done;
+    arena_clear(&provenance_arena);
     const char *line =
         arena_format(&provenance_arena, err, "attn-cli %s%s", command->name, options->line);
     provenance = (struct provenance){ATTN_VERSION, done ? done->name : command->name, line, NULL};

@@ -163,6 +163,8 @@ static int read_edits(struct session *session, struct err *err)
     const struct edit_options *options = &session->options->edit;
     struct edit_list *list = &session->edits;
     *list = (struct edit_list){.config = &session->viewer.model.config, .arena = &session->arena};
+    if (options->values)
+        list->values = *options->values;
     for (size_t i = 0; i < options->edits.count; i++)
         session->edits_by_name |= position_is_named(options->edits.items[i]);
     for (size_t i = 0; i < options->knockouts.count; i++)
@@ -180,8 +182,10 @@ static int read_own_edits(struct text_with_source *pair, const struct session *s
     struct edit_list *list = arena_alloc(arena, 1, sizeof *list, err);
     if (!list)
         return -1;
-    *list = (struct edit_list){
-        .config = &session->viewer.model.config, .arena = arena, .like = &session->edits};
+    *list = (struct edit_list){.config = &session->viewer.model.config,
+                               .arena = arena,
+                               .values = session->edits.values,
+                               .like = &session->edits};
     pair->edits = &list->edits;
     return add_edits(list, &item->options.edit, err);
 }

@@ -2,150 +2,15 @@
 
 #include <float.h>
 #include <math.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "attn_host.h"
 #include "lens/continuation.h"
-#include "lens/edits.h"
 #include "measure/token_scores.h"
 #include "model/cache.h"
-#include "text/label.h"
 #include "text/post_processor.h"
-
-/* --- calls of the program that uses the library -----------------------------------------------
- *
- * One at a time on an object, which may be closed during a call, and whose files may become
- * shorter. SIGBUS is handled while an object is open. A fault in a file that a call mapped fills
- * the rest of the mapping with zeros, and the call fails. Other faults go to the handler that was
- * set before. */
-
-struct host_object {
-    atomic_size_t holders; /* the opener, running calls, objects that need it */
-    atomic_bool closed, busy;
-    void (*release)(struct host_object *object);
-};
-
-struct host_call {
-    struct host_object *object;
-    const void *owner; /* of this thread's mappings before the call */
-    bool blocked;      /* this thread blocked SIGBUS */
-};
-
-static struct {
-    pthread_mutex_t mutex;
-    size_t objects; /* open ones */
-    bool is_set;
-    struct sigaction before;
-} handler = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-
-static void answer(int signal_number, siginfo_t *info, void *context)
-{
-    const struct sigaction *before = &handler.before;
-    bool is_fault = info->si_code > 0; /* else a process sent it */
-    if (is_fault && mapping_list_fill(info->si_addr))
-        return;
-    if (before->sa_flags & SA_SIGINFO) {
-        before->sa_sigaction(signal_number, info, context);
-    } else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
-        before->sa_handler(signal_number);
-    } else if (is_fault || before->sa_handler == SIG_DFL) {
-        signal(signal_number, SIG_DFL);
-        raise(signal_number); /* handled after this handler returns */
-    }
-}
-
-/* The handler runs on the program's stack for signals, if any: some programs need that. */
-static void set_handler(void)
-{
-    struct sigaction action = {.sa_sigaction = answer, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK)};
-    sigaction(SIGBUS, NULL, &handler.before); /* before ours can be called */
-    action.sa_mask = handler.before.sa_mask;
-    handler.is_set = sigaction(SIGBUS, &action, NULL) == 0;
-}
-
-/* A handler that was set after ours may call ours, which then stays. */
-static void reset_handler(void)
-{
-    struct sigaction now;
-    if (sigaction(SIGBUS, NULL, &now) || !(now.sa_flags & SA_SIGINFO) || now.sa_sigaction != answer)
-        return;
-    sigaction(SIGBUS, &handler.before, NULL);
-    handler.is_set = false;
-}
-
-/* `release` is called after the last drop, one for init and one for each hold. */
-static void host_object_init(struct host_object *object,
-                             void (*release)(struct host_object *object))
-{
-    *object = (struct host_object){.holders = 1, .release = release};
-    pthread_mutex_lock(&handler.mutex);
-    if (handler.objects++ == 0 && !handler.is_set)
-        set_handler();
-    pthread_mutex_unlock(&handler.mutex);
-}
-
-static void host_object_hold(struct host_object *object)
-{
-    atomic_fetch_add(&object->holders, 1);
-}
-
-static void host_object_drop(struct host_object *object)
-{
-    if (atomic_fetch_sub(&object->holders, 1) > 1)
-        return;
-    object->release(object);
-    pthread_mutex_lock(&handler.mutex);
-    if (--handler.objects == 0 && handler.is_set)
-        reset_handler();
-    pthread_mutex_unlock(&handler.mutex);
-}
-
-/* Refuse calls from now on and drop the object; the second time do nothing. */
-static void host_object_close(struct host_object *object)
-{
-    if (!atomic_exchange(&object->closed, true))
-        host_object_drop(object);
-}
-
-static void set_blocked(bool blocked, sigset_t *before)
-{
-    sigset_t bus;
-    sigemptyset(&bus);
-    sigaddset(&bus, SIGBUS);
-    pthread_sigmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &bus, before);
-}
-
-/* Hold the object for a call, and own the files that it maps. Fails if the object is closed or
- * another call runs. */
-static int host_call_begin(struct host_call *call, struct host_object *object, struct err *err)
-{
-    sigset_t before;
-    if (object->closed)
-        return err_usage(err, "the model was closed");
-    if (atomic_exchange(&object->busy, true))
-        return err_usage(err, "the model is in use: expected one call at a time, found another "
-                              "from a sink or a thread");
-    host_object_hold(object);
-    set_blocked(false, &before);
-    *call = (struct host_call){object, mapping_list_own(object), sigismember(&before, SIGBUS) == 1};
-    return 0;
-}
-
-/* Drop the object. Returns `failed`, or -1 with `err` if a file of the object became shorter. */
-static int host_call_end(const struct host_call *call, int failed, struct err *err)
-{
-    failed |= mapping_list_check(call->object, err);
-    mapping_list_own(call->owner);
-    if (call->blocked)
-        set_blocked(true, NULL);
-    call->object->busy = false;
-    host_object_drop(call->object);
-    return failed;
-}
 
 /* --- models, texts and errors ----------------------------------------------------------------- */
 
@@ -163,22 +28,6 @@ struct attn_cache {
     struct attn_model *model;
     struct cache cache;
 };
-
-/* Copy an error, as one visible line of UTF-8, unless `error` is NULL. Returns -1. */
-static int give_error(struct attn_error *error, const struct err *err)
-{
-    if (error) {
-        error->status = (int)err->kind;
-        label_fill(error->text, sizeof error->text, err->text);
-    }
-    return -1;
-}
-
-/* Callers who ignored an earlier failure have NULL. */
-static int check_given(const void *given, const char *thing, struct err *err)
-{
-    return given ? 0 : err_usage(err, "expected %s, found NULL", thing);
-}
 
 static int check_ids(const struct attn_ids *ids, size_t count, const char *thing, struct err *err)
 {
@@ -413,11 +262,12 @@ static int check_run(const struct attn_ids *texts, size_t count, const struct at
     return request->source ? check_ids(request->source, count, "ids of the source", err) : 0;
 }
 
-static int read_edits(struct edit_list *list, const char *text, struct err *err)
+static int read_edits(struct edit_list *list, const struct attn_request *request, struct err *err)
 {
-    if (!text)
+    if (!request->edits)
         return 0;
-    if (edit_list_add(list, EDIT_WORDS, text, err))
+    if (host_values(&list->values, request->values, request->value_count, list->arena, err) ||
+        edit_list_add(list, EDIT_WORDS, request->edits, err))
         return -1;
     if (list->origins & ~(1u << EDIT_NUMBER))
         return err_usage(err, "edits: expected numbers or files, found values of other texts");
@@ -463,8 +313,7 @@ static int begin_settings(struct settings *settings, struct viewer *viewer,
     arena_clear(&viewer->scratch);
     if (!request)
         return 0;
-    if (read_mechanism(&asked, request, config, err) ||
-        read_edits(&settings->list, request->edits, err))
+    if (read_mechanism(&asked, request, config, err) || read_edits(&settings->list, request, err))
         return -1;
     viewer->edits = settings->list.edits.count ? &settings->list.edits : NULL;
     config->mechanism = asked;

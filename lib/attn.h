@@ -127,6 +127,20 @@ struct attn_tensor {
     size_t text;         /* index of its text in attn_run_all */
 };
 
+/* A value that edits have by its name, "h.1.resid_post + 2*mood": an array of finite numbers with
+ * the axes [channels], [tokens, channels] or [heads, tokens, channels]; or, in "h.1.resid_post =
+ * steer", a function, which changes `values`, the data of the tensor, and is called once for each
+ * text and layer of a pass. A step of attn_generate gives it the new tokens. attn_report also calls
+ * it from other threads. */
+struct attn_value {
+    const char *name;
+    const float *data; /* NULL: a function */
+    size_t rank;
+    size_t shape[ATTN_AXES_MAX];
+    void (*function)(void *context, float *values, const struct attn_tensor *tensor);
+    void *context;
+};
+
 struct attn_request {
     const char *show;   /* "weights,context" or "all", as in attn-cli run --show; NULL: "weights" */
     const char *layers; /* "0,3-5", "-1" or "all"; NULL: all */
@@ -135,12 +149,14 @@ struct attn_request {
     void *context;                                                /* of the sink; may be NULL */
     const struct attn_ids *source; /* for cross-attention and encoders; else NULL */
     const char *edits;             /* as in attn-cli run --edit, separated by `;`, with numbers and
-                                    * files only: "h.0.context[head=1] = 0", "v[kv_head=0] = 0";
-                                    * NULL: none */
+                                    * files only: "h.0.context[head=1] = 0", "v[kv_head=0] = 0",
+                                    * or `values`; NULL: none */
     const char *attention; /* as in attn-cli run --attention: "window:4"; NULL: the model's */
     float temperature;     /* divide scores by it; 0: no */
     int within_word; /* not 0: attn_score_all of a masked model also masks the later tokens of the
                       * token's word */
+    const struct attn_value *values; /* [value_count] */
+    size_t value_count;
 };
 
 /* Run the model on the ids, as far as the last requested tensor. Returns 0, or -1 with `error`. A
@@ -210,6 +226,16 @@ int attn_step(struct attn_cache *cache, const struct attn_ids *ids,
               const struct attn_request *request, struct attn_error *error);
 size_t attn_cache_count(const struct attn_cache *cache); /* tokens in it */
 void attn_cache_close(struct attn_cache *cache);
+
+/* Run a command line of attn-cli that reads texts, such as {"lens", "Life is short",
+ * "--format=csv", NULL}: lens, attribute, patch, heads, compare, steer, run, score, generate,
+ * explain or page. What the program would print goes to the sink, once, as bytes that are not
+ * 0-terminated; --output writes a file. --edit also knows the values. The command opens the model
+ * that it names; standard input is not read. A result of 1, such as that of a comparison, is no
+ * error. One report at a time: others are refused with status 2. */
+int attn_report(const char *const *words, const struct attn_value *values, size_t value_count,
+                int (*sink)(void *context, const char *bytes, size_t size), void *context,
+                struct attn_error *error);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

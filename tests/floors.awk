@@ -86,7 +86,7 @@ function check_own(file,    target) {
     else if (file ~ /\//)
         target = substr(file, 1, index(file, "/") - 1)
     else
-        target = file ~ /^attn(_model)?\.h$/ ? "attn" : room == "cmd" ? "cmd" : "?"
+        target = file ~ /^attn(_host)?\.h$/ ? "attn" : room == "cmd" ? "cmd" : "?"
     if (!(target in floor))
         fault("\"" file "\" names no folder of lib")
     else if (target != room && floor[target] >= floor[room])
@@ -95,7 +95,7 @@ function check_own(file,    target) {
 
 # The path of an included file of ours: in the folder of the file that includes it, or of lib.
 function path_of(file,    folder) {
-    if (file ~ /^attn(_model)?\.h$/)
+    if (file ~ /^attn(_host)?\.h$/)
         return "lib/" file
     if (file ~ /^\.\.\//)
         return "cmd/" substr(file, 4)

@@ -155,6 +155,15 @@ example_of_page() { # NUMBER EXPECTED
     "$scratch/page$1" >"$scratch/page$1.out" && printf '%s\n' "$2" | diff - "$scratch/page$1.out"
 }
 
+# The second program of the guide has the report of the command.
+example_of_guide() {
+    awk '/^```c$/ { nth++; inside = 1; next } /^```$/ { inside = 0 } inside && nth == 2' \
+        data/guides/library.md >"$scratch/guide.c"
+    build_with_library guide && "$scratch/guide" >"$scratch/guide.out" &&
+        "$build/attn-cli" attribute 'The keys' --answer ' are: is' --format csv \
+            --edit 'h.0.resid_post[token=-1] * 2' | diff - "$scratch/guide.out"
+}
+
 looks_of_last_token() {
     for head in '0 0' '1 0' '2 1' '3 0'; do
         printf 'h.1.weights head %s: the last token looks at token %s\n' "${head% *}" "${head#* }"
@@ -218,6 +227,7 @@ else
     check 'the second example of libattn(3)' example_of_page 2 ' is -0.000
  short -0.530'
     check 'the third example of libattn(3)' example_of_page 3 ' short, eat'
+    check 'the guide to the library makes a report with an edit by a function' example_of_guide
 fi
 check 'libattn(3) lists every function' page_names_all
 check 'the library exports the functions of attn.h' exports_its_header

@@ -321,14 +321,32 @@ for read in (lambda edits: [run["logits"] for run in model.run(two, "logits", ed
                   {"h.0.resid_post +": numpy.ones(96), "h.1.mlp_out *": 2}):
         assert all(numpy.array_equal(a, b, equal_nan=True) for a, b in zip(read(edits), wanted))
 assert calls == [(3, 96), (1, 96)] * 2, calls
-assert model.generate("Life is", 3, edits={"h.0.resid_post": 0}).text == \
-    model.generate("Life is", 3, edits="h.0.resid_post = 0").text
-try:
-    model.lens("Life", edits={"h.0.resid_post": add})
-except ValueError as error:
-    assert "function" in str(error)
-else:
-    raise AssertionError("a function for the program")
+for read in (lambda edits: model.generate("Life is", 3, logprobs=True, edits=edits),
+             lambda edits: model.lens("Life is", edits=edits), lambda edits: model.attribute(
+                 ["Life is", "the dog"], answer=" short: eat", edits=edits),
+             lambda edits: model.patch("The keys", "The key", edits=edits),
+             lambda edits: model.compare("the dog", attention="window:1", edits=edits)):
+    wanted = read("resid_post[layer=0] + 1").frame()
+    for edits in {"h.0.resid_post": lambda x: x + 1}, {"h.0.resid_post + 2 *": numpy.full(96, .5)}:
+        assert read(edits).frame().equals(wanted), (read(edits).frame(), wanted)
+heads = []
+model.run("Life is", "logits", edits={"context[layer=1]": lambda x: heads.append(x.shape)})
+assert heads == [(4, 2, 24)], heads
+for edits, kind, said in (
+        ({"h.0.resid_post": lambda x: x[:, :3]}, ValueError, "broadcast"),
+        ({"h.0.resid_post": lambda x: model.lens("a")}, attn.Error, "one report at a time"),
+        ({"h.0.resid_post": lambda x: model.run("a")}, attn.Error, "in use"),
+        ({"h.0.resid_post[token=0]": add}, attn.Error, "expected SITE = v0"),
+        ({"h.0.weights": add}, attn.Error, "only to tensors with channels"),
+        ({"h.0.resid_post": numpy.full(96, numpy.nan)}, attn.Error, "expected finite numbers"),
+        ({"h.0.resid_post": numpy.ones(5)}, attn.Error, "expected a shape of [96]")):
+    for read in [model.lens] * ("use" not in said) + [model.run] * ("report" not in said):
+        try:
+            read("Life", edits=edits)
+        except kind as error:
+            assert said in str(error), error
+        else:
+            raise AssertionError(said)
 END
 check 'results can be copied and pickled; a model is refused after a fork' "$python" - <<'END'
 import copy, os, pickle

@@ -223,9 +223,19 @@ static void release(struct stream *stream)
     *stream = (struct stream){.descriptor = -1, .written_bytes = stream->written_bytes};
 }
 
+static struct buf *captured; /* gets standard output, or NULL */
+
+void stream_capture(struct buf *memory)
+{
+    captured = memory;
+}
+
 int stream_to(struct stream *stream, int descriptor, struct err *err)
 {
-    *stream = (struct stream){.descriptor = descriptor, .terminal.shows = isatty(descriptor) == 1};
+    struct buf *memory = descriptor == STDOUT_FILENO ? captured : NULL;
+    *stream = (struct stream){.descriptor = descriptor,
+                              .memory = memory,
+                              .terminal.shows = !memory && isatty(descriptor) == 1};
     stream->buffer = heap_resize(NULL, BUFFER_BYTES, 1, err); /* not zeroed: rarely filled */
     return stream->buffer ? 0 : -1;
 }

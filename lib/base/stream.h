@@ -55,6 +55,9 @@ int stream_to(struct stream *stream, int descriptor, struct err *err);
 int stream_to_memory(struct stream *stream, struct buf *memory, struct err *err);
 int stream_to_hex(struct stream *stream, struct stream *hex, struct err *err);
 
+/* From now on, streams to standard output write to `memory`; NULL: no longer. */
+void stream_capture(struct buf *memory);
+
 /* The output is not text: even a terminal gets every byte unchanged. */
 void stream_binary(struct stream *stream);
 

@@ -328,7 +328,15 @@ static int choose_file_layers(struct reader *reader, const struct npy *arrays, s
                            site_name(edit->site));
 }
 
-/* Read the array of each layer; a .npy file serves every layer. */
+static const struct edit_value *find_value(const struct edit_values *values, const char *name)
+{
+    for (size_t i = 0; i < values->count; i++)
+        if (strcmp(values->items[i].name, name) == 0)
+            return &values->items[i];
+    return NULL;
+}
+
+/* Read the array of each layer; a .npy file, or a value of the caller, serves every layer. */
 static int open_file(struct reader *reader, const char *path, const char *named)
 {
     struct arena *arena = reader->list->arena;
@@ -339,14 +347,25 @@ static int open_file(struct reader *reader, const char *path, const char *named)
     struct edit_source *source = arena_alloc(arena, 1, sizeof *source, err);
     struct tensor *values = arena_alloc(arena, layers, sizeof *values, err);
     struct npy *arrays = arena_alloc(arena, layers, sizeof *arrays, err);
+    const struct edit_value *value = find_value(&reader->list->values, path);
     if (site_row(edit->site)->axes == AXES_HEAD_QUERY_KEY)
-        return err_usage(err, "a file applies only to tensors with channels, not to '%s'",
+        return err_usage(err, "'%s' applies only to tensors with channels, not to '%s'", path,
                          site_name(edit->site));
+    if (value && value->function) {
+        edit->function = value->function;
+        edit->context = value->context;
+        return edit->op == EDIT_ADD || edit->heads.count || edit->tokens.count ||
+                       edit->columns.count
+                   ? err_usage(err, "expected SITE = %s, since it changes whole tensors", path)
+                   : 0;
+    }
     site_size(&sizes[2], reader->config, edit->site, 1, 1, 1);
     if (!source || !values || !arrays)
         return -1;
-    bool by_layer = !name_ends_in(path, ".npy");
-    if (!by_layer                     ? npy_read(arrays, path, arena, err)
+    bool by_layer = !value && !name_ends_in(path, ".npy");
+    if (value ? copy_array(arrays, path, value->array.shape, value->array.rank, value->array.data,
+                           DTYPE_F32, arena, err)
+        : !by_layer                   ? npy_read(arrays, path, arena, err)
         : name_ends_in(path, ".gguf") ? read_control_vector(arrays, layers, reader, path)
                                       : read_safetensors(arrays, layers, reader, path, named))
         return -1;
@@ -368,31 +387,35 @@ static int open_file(struct reader *reader, const char *path, const char *named)
     return 0;
 }
 
-/* Read [NUMBER *] FILE. Returns 1 if the value is no file. */
+/* Read [NUMBER *] FILE, or a value of the caller. Returns 1 if the value is neither. */
 static int read_file(struct reader *reader, char sign, const char *text)
 {
     static const char *const endings[] = {".npy", ".gguf", ".safetensors"};
     struct edit *edit = &reader->edit;
-    const char *star = strchr(text, '*');
+    const char *star = sign == '+' ? strchr(text, '*') : NULL;
     const char *name = strstr(text, ".safetensors:");
+    const char *rest = star ? star + 1 + strspn(star + 1, " ") : text;
     double number = 1;
-    bool is_file = name;
+    bool is_file = name || find_value(&reader->list->values, rest);
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         is_file |= name_ends_in(text, endings[i]);
     if (!is_file || sign == '*')
         return 1;
-    if (star && sign == '+') {
+    if (star) {
         struct piece before = trim(text, star);
         const char *factor = arena_text(reader->list->arena, before.at, before.size, reader->err);
         if (!factor || !num_parse_double(factor, -(double)FLT_MAX, (double)FLT_MAX, &number))
             return err_usage(reader->err, "%s: expected NUMBER * FILE, found '%s'", reader->words,
                              text);
-        text = star + 1 + strspn(star + 1, " ");
+        text = rest;
     }
     edit->op = sign == '+' ? EDIT_ADD : EDIT_TAKE;
     edit->number = (float)number;
     if (reader->list->like) { /* with the layers of the file */
-        edit->layers = reader->list->like->items[reader->list->edits.count].layers;
+        const struct edit *like = &reader->list->like->items[reader->list->edits.count];
+        edit->layers = like->layers;
+        edit->function = like->function;
+        edit->context = like->context;
         return 0;
     }
     size_t size = name ? (size_t)(name - text) + strlen(".safetensors") : strlen(text);

@@ -8,6 +8,7 @@
  *     resid_post[layer=2] + 4*steer.npy         a file, for all tokens or each
  *     resid_post[token=prompt] + v.safetensors  h.L.resid_post of each layer; or FILE:NAME
  *     resid_post + v.gguf                       llama.cpp's control vector: direction.L of layer L
+ *     resid_post = steer                        an array or a function of the calling program
  *
  * Axes are layer, head (kv_head of keys and values), token (or query), key and channel; positions
  * are as in --layer. In keys and values that heads share, head=1 is refused. --ablate
@@ -22,6 +23,7 @@
 #ifndef ATTN_LENS_EDITS_H
 #define ATTN_LENS_EDITS_H
 
+#include "format/npy.h"
 #include "lens/viewer.h"
 #include "model/edit.h"
 
@@ -35,9 +37,23 @@ struct value_source {
     uint64_t seed;
 };
 
+/* A value of the program that calls the library, by its name. */
+struct edit_value {
+    const char *name;
+    struct npy array;
+    edit_function *function; /* NULL: the array */
+    void *context;
+};
+
+struct edit_values {
+    const struct edit_value *items;
+    size_t count;
+};
+
 struct edit_list {
     const struct config *config; /* with the attention mechanism; only edit_list_add reads it */
     struct arena *arena;
+    struct edit_values values;
     struct edits edits;
     struct edit *items;
     struct value_source *sources;

@@ -139,7 +139,9 @@ void edits_apply(const struct edits *edits, const struct edit_block *block)
             !is_of(edit, block->site, block->layer) ||
             (edit->one_text && edit->text != block->text))
             continue;
-        for (size_t head = 0; head < block->heads; head++)
+        if (edit->function)
+            edit->function(edit->context, block);
+        for (size_t head = 0; head < block->heads && !edit->function; head++)
             if (places_have(&edit->heads, block->first_head + head, 0, false))
                 apply(edit, block, head);
     }

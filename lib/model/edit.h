@@ -55,6 +55,10 @@ struct edit_source {
     bool exact;     /* a text must have `longest` tokens */
 };
 
+/* Changes a block: all rows of a text in a layer, or those that a cache lacks. */
+struct edit_block;
+typedef void edit_function(void *context, const struct edit_block *block);
+
 struct edit {
     enum site site;
     enum edit_op op;
@@ -65,6 +69,8 @@ struct edit {
     struct edit_places columns;       /* keys, channels, dimensions of a head, or words */
     float number;
     const struct edit_source *source;
+    edit_function *function; /* in place of `op`, at all places of a layer; NULL: none */
+    void *context;
     const char *words; /* its name in messages: "--ablate 9.6"; NULL: "edit" */
 };
 

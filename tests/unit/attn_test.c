@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "attn.h"
@@ -206,6 +207,66 @@ TEST(values_are_edited_for_one_run)
     ck_assert_int_eq(attn_run(model, &ids, &request, &error), -1);
     ck_assert_int_eq(error.status, 2);
     ck_assert_str_eq(error.text, "edits: expected numbers or files, found values of other texts");
+    attn_close(model);
+}
+
+static void increase(void *context, float *values, const struct attn_tensor *tensor)
+{
+    ck_assert_str_eq(tensor->name, "h.0.attn_out");
+    ck_assert_str_eq(tensor->axes[1], "channel");
+    for (size_t row = 0; row < tensor->shape[0]; row++)
+        for (size_t channel = 0; channel < tensor->shape[1]; channel++)
+            values[row * tensor->stride[0] + channel * tensor->stride[1]] += *(float *)context;
+}
+
+static int keep_text(void *context, const char *bytes, size_t size)
+{
+    snprintf(context, 4096, "%.*s", (int)size, bytes);
+    return size == 0;
+}
+
+/* An edit by an array, by a function, and by words: in a run and in a report. */
+TEST(arrays_and_functions_are_edits_and_reports_are_those_of_the_program)
+{
+    static const char *const edits[] = {"h.0.attn_out + 2", "attn_out[layer=0] + 4*half",
+                                        "h.0.attn_out = more"};
+    float halves[96], two = 2, sums[COUNT(edits)];
+    char reports[COUNT(edits)][4096], edit[64];
+    uint32_t list[] = {1, 2, 3};
+    struct attn_error error = {0};
+    const struct attn_ids ids = {.ids = list, .count = 3};
+    const struct attn_value values[] = {
+        {.name = "half", .data = halves, .rank = 1, .shape = {COUNT(halves)}},
+        {.name = "more", .function = increase, .context = &two}};
+    const char *words[] = {"lens", "--ids=1,2,3", "--format=csv", edit, NULL, NULL};
+    struct attn_model *model = attn_open("tiny", 1, &error);
+    for (size_t i = 0; i < COUNT(halves); i++)
+        halves[i] = 0.5f;
+    for (size_t i = 0; i < COUNT(edits); i++) {
+        struct seen seen = {0};
+        const struct attn_request request = {.show = "attn_out",
+                                             .layers = "0",
+                                             .sink = look,
+                                             .context = &seen,
+                                             .edits = edits[i],
+                                             .values = values,
+                                             .value_count = COUNT(values)};
+        snprintf(edit, sizeof edit, "--edit=%s", edits[i]);
+        ck_assert_int_eq(attn_run(model, &ids, &request, &error), 0);
+        ck_assert_int_eq(attn_report(words, values, COUNT(values), keep_text, reports[i], &error),
+                         0);
+        sums[i] = seen.row_sum;
+        ck_assert_float_eq(sums[i], sums[0]);
+        ck_assert_str_eq(reports[i], reports[0]);
+    }
+    ck_assert_msg(strstr(reports[0], "\n0,"), "%s", reports[0]);
+    words[4] = "--edit=h.0.attn_out = no";
+    ck_assert_int_eq(attn_report(words, values, COUNT(values), keep_text, reports[0], &error), -1);
+    ck_assert_int_eq(error.status, 2);
+    words[0] = "train";
+    words[1] = NULL;
+    ck_assert_int_eq(attn_report(words, NULL, 0, keep_text, reports[0], &error), -1);
+    ck_assert_str_eq(error.text, "expected a command that reads texts, found 'train'");
     attn_close(model);
 }
 

@@ -24,7 +24,6 @@ during the forward pass. A model serves one thread at a time; other threads wait
 Using a closed object, or in a forked process one that was opened before, raises ValueError. Models
 and caches cannot be copied or pickled; results can.
 """
-import contextlib
 import csv
 import ctypes
 import functools
@@ -34,8 +33,6 @@ import itertools
 import json
 import operator
 import os
-import shutil
-import subprocess
 import sys
 import tempfile
 import threading
@@ -89,12 +86,20 @@ class Counts(Structure):
 
 
 _Sink = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(_Tensor))
+_Printed = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)
+_Change = ctypes.CFUNCTYPE(None, c_void_p, POINTER(c_float), POINTER(_Tensor))
+
+
+class _Value(Structure):
+    _fields_ = [("name", c_char_p), ("data", POINTER(c_float)), ("rank", c_size_t),
+                ("shape", c_size_t * 3), ("function", _Change), ("context", c_void_p)]
 
 
 class _Request(Structure):
     _fields_ = [("show", c_char_p), ("layers", c_char_p), ("heads", c_char_p), ("sink", _Sink),
                 ("context", c_void_p), ("source", POINTER(_Ids)), ("edits", c_char_p),
-                ("attention", c_char_p), ("temperature", c_float), ("within_word", c_int)]
+                ("attention", c_char_p), ("temperature", c_float), ("within_word", c_int),
+                ("values", POINTER(_Value)), ("value_count", c_size_t)]
 
 
 _SCORE = numpy.dtype([("logprob", numpy.float32), ("entropy", numpy.float32),
@@ -126,6 +131,8 @@ _FUNCTIONS = {
     "attn_cache_open": (c_void_p, c_void_p, POINTER(_Error)),
     "attn_step": (c_int, c_void_p, POINTER(_Ids), POINTER(_Request), POINTER(_Error)),
     "attn_cache_close": (None, c_void_p),
+    "attn_report": (c_int, POINTER(c_char_p), POINTER(_Value), c_size_t, _Printed, c_void_p,
+                    POINTER(_Error)),
 }
 
 
@@ -244,41 +251,77 @@ class Page(str):
                 % html.escape(self))
 
 
-def _program():
-    """The program: $ATTN, else attn-cli beside the library, in the folders of programs of ~/.local
-    or this Python, or on the PATH."""
-    name, library = "attn-cli", os.path.dirname(os.path.abspath(_library._name))
-    folders = [library, os.path.join(library, os.pardir, "bin"), os.path.dirname(sys.executable)]
-    found = os.environ.get("ATTN") or shutil.which(name, path=os.pathsep.join(folders))
-    found = found or shutil.which(name)
-    if not found:
-        raise FileNotFoundError("expected %s in %s or on the PATH, found none: set ATTN to its path"
-                                % (name, ", ".join(folders)))
-    return found
+class _Edits:
+    """Edits by name as a request has them: `words`, 'h.1.resid_post = v0', and the `values`."""
 
+    def __init__(self, edits):
+        words, made = [], []
+        self._kept, self._raised = [], []
+        for name, value in edits.items() if isinstance(edits, dict) else ():
+            name = name if name.rstrip().endswith(("+", "=", "*")) else name + " ="
+            if callable(value) or numpy.ndim(value) > 0:
+                made.append(self._value("v%d" % len(made), value))
+                value = made[-1].name.decode()
+            words.append("%s %s" % (name, value))
+        self.words = ("; ".join(words) or None) if isinstance(edits, dict) else edits
+        self.values = (_Value * len(made))(*made)
 
-def _layer_of(name):
-    """The layer of an edit; those of the embedding come first, others outside of layers last."""
-    layer = name.split(".")[1] if name.startswith(("h.", "enc.")) else ""
-    return int(layer) if layer.isdigit() else -1 if name.startswith("embedding") else 10**6
-
-
-def _edit_words(edits, folder):
-    """Edits by name in the program's words: 'h.1.resid_post = FILE'. A name may end in + or =."""
-    if not isinstance(edits, dict):
-        return edits
-    words = []
-    for i, (name, value) in enumerate(edits.items()):
+    def _value(self, name, value):
         if callable(value):
-            raise ValueError("edits: '%s': a function works in run and score, expected an array"
-                             % name)
-        name = name if name.rstrip().endswith(("+", "=", "*")) else name + " ="
-        if numpy.ndim(value) > 0:
-            path = os.path.join(folder, "%d.npy" % i)
-            numpy.save(path, numpy.asarray(value, numpy.float32))
-            value = path
-        words.append("%s %s" % (name, value))
-    return "; ".join(words) or None
+            self._kept.append(_Change(functools.partial(self._change, value)))
+            return _Value(name.encode(), function=self._kept[-1])
+        self._kept.append(numpy.array(value, numpy.float32, order="C"))
+        shape = self._kept[-1].shape
+        if len(shape) > 3:
+            raise ValueError("edits: expected at most 3 axes, found shape %s" % (shape,))
+        return _Value(name.encode(), self._kept[-1].ctypes.data_as(POINTER(c_float)), len(shape),
+                      (c_size_t * 3)(*shape))
+
+    def _change(self, function, _context, _at, tensor):
+        try:
+            if not self._raised:
+                values = _view(tensor.contents)
+                given = values.copy()
+                result = function(given)
+                values[...] = given if result is None else result
+        except BaseException as problem:  # ctypes would ignore it
+            self._raised.append(problem)
+
+    def check(self, failed, error):
+        if self._raised:
+            raise self._raised[0]
+        _check(failed, error)
+
+
+_reports = threading.RLock()  # the library makes one at a time
+
+
+def _report(command, **options):
+    """What a command of the program prints, with an option for each name: source="…", lens=True,
+    edit=["…", "…"]."""
+    edits = _Edits(options.pop("edits", None))
+    words, printed, error = [command], [], _Error()
+    for name, value in {**options, "edit": edits.words or options.get("edit")}.items():
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            if one is not None and one is not False:
+                option = "--" + name.replace("_", "-")
+                words.append(option if one is True else "%s=%s" % (option, one))
+    sink = _Printed(lambda _, at, size: printed.append(ctypes.string_at(at, size)) or 0)
+    lines = (c_char_p * (len(words) + 1))(*[_words("an option", word) for word in words])
+    with _reports:
+        failed = _library.attn_report(lines, edits.values, len(edits.values), sink, None,
+                                      byref(error))
+    edits.check(failed, error)
+    return b"".join(printed).decode("utf-8", "replace")
+
+
+def _view(tensor):
+    """A tensor of the library as an array, while it is valid."""
+    shape = tensor.shape[:tensor.rank]
+    strides = [4 * stride for stride in tensor.stride[:tensor.rank]]
+    bytes_seen = 4 + sum((n - 1) * stride for n, stride in zip(shape, strides))
+    seen = (c_char * bytes_seen).from_address(ctypes.cast(tensor.data, c_void_p).value)
+    return numpy.ndarray(shape, numpy.float32, seen, strides=strides)
 
 
 def _read_table(printed):
@@ -324,17 +367,12 @@ class Run(dict):
                 for ids in (self.ids, self._source, self._before)]
 
     def _take(self, tensor):
-        shape = tensor.shape[:tensor.rank]
-        strides = [4 * stride for stride in tensor.stride[:tensor.rank]]
-        bytes_seen = 4 + sum((n - 1) * stride for n, stride in zip(shape, strides))
-        seen = (c_char * bytes_seen).from_address(
-            ctypes.cast(tensor.data, c_void_p).value)
         name = tensor.name.decode()
-        self[name] = numpy.ndarray(shape, numpy.float32, seen, strides=strides).copy()
+        self[name] = _view(tensor).copy()
         self.axes[name] = tuple(axis.decode() for axis in tensor.axes[:tensor.rank])
         self.layers[name] = None if tensor.layer < 0 else tensor.layer
         if tensor.heads:
-            self.heads[name] = tensor.heads[:shape[0]]
+            self.heads[name] = tensor.heads[:tensor.shape[0]]
 
     def _texts(self, tensor, axis):
         """The index of the first token of an axis, and all texts; None if it has no tokens."""
@@ -515,19 +553,21 @@ class Model(_Closing):
     def _numbers(self, text):
         return self.encode(text) if isinstance(text, str) else text
 
-    def _request(self, sources=None, temperature=0, within_word=False, **fields):
-        """A request, and the memory that it needs."""
-        request, kept = _Request(temperature=temperature, within_word=bool(within_word)), None
-        for name, value in fields.items():
+    def _request(self, sources=None, temperature=0, within_word=False, edits=None, **fields):
+        """A request, its edits, and the memory that it needs."""
+        edits, kept = _Edits(edits), None
+        request = _Request(temperature=temperature, within_word=bool(within_word),
+                           values=edits.values, value_count=len(edits.values))
+        for name, value in dict(fields, edits=edits.words).items():
             setattr(request, name, _words(name, value))
         if sources is not None:
             ids, kept = _structs(sources)
             request.source = ids
-        return request, kept
+        return request, edits, kept
 
     def _look(self, call, opened, texts, sources, before=(), **fields):
         lists, numbers = _structs(texts)
-        request, of_sources = self._request(sources, **fields)
+        request, edits, of_sources = self._request(sources, **fields)
         runs = Results(Run(self, ids, of_sources[i] if of_sources else numpy.empty(0, int), before)
                        for i, ids in enumerate(numbers))
         error, raised = _Error(), []
@@ -545,7 +585,7 @@ class Model(_Closing):
             failed = call(opened._opened(), lists, request, error)
         if raised:
             raise raised[0]
-        _check(failed, error)
+        edits.check(failed, error)
         return runs
 
     def _sources(self, texts, source):
@@ -563,17 +603,10 @@ class Model(_Closing):
             temperature: float = 0) -> "Run | Results":
         """Run a text or ids, or a list of these. The other arguments have the values of attn-cli
         run --show, --layer, --head, --source, --edit, --attention and --attention-temperature.
-        `edits` may be a dict: a name with an array, a number, or a function of the tensor, which
-        is called once for each text, as an array [tokens, channels]; "h.1.resid_post +" adds."""
+        `edits` may be a dict: a name with a number, an array, or a function of the tensor, which
+        is called once for each text and layer with an array [tokens, channels] and changes or
+        returns it; "h.1.resid_post +" adds."""
         texts = text if _several(text) else [text]
-        if isinstance(edits, dict):  # each text has its own
-            runs = Results()
-            for one, ids in enumerate(self._numbers(one) for one in texts):
-                how = dict(source=None if source is None else self._sources(texts, source)[one],
-                           attention=attention, temperature=temperature)
-                with self._edited(edits, ids, **how) as words:
-                    runs.append(self.run(ids, show, layers, heads, edits=words, **how))
-            return runs if texts is text else runs[0]
         runs = self._look(
             lambda model, lists, request, error: _library.attn_run_all(
                 model, lists, len(lists), byref(request), byref(error)),
@@ -583,22 +616,14 @@ class Model(_Closing):
 
     def _scores(self, texts, sources=None, **fields):
         """The scores of lists of ids, each as an array of `logprob`, `entropy` and `rank`."""
-        if isinstance(fields.get("edits"), dict):  # each text has its own
-            scores, edits = [], fields.pop("edits")
-            for i, ids in enumerate(texts):
-                how = {name: fields[name] for name in ("attention", "temperature")}
-                how["source"] = sources[i] if sources else None
-                with self._edited(edits, ids, **how) as words:
-                    scores += self._scores([ids], sources and sources[i:i + 1], edits=words,
-                                           **fields)
-            return scores
         lists, numbers = _structs(texts)
-        request, _kept = self._request(sources, **fields)
+        request, edits, _kept = self._request(sources, **fields)
         ends = numpy.cumsum([0] + [ids.size for ids in numbers])
         error, scores = _Error(), numpy.empty(ends[-1], _SCORE)
         with self._lock:
-            _check(_library.attn_score_all(self._opened(), lists, len(lists), byref(request),
-                                           scores.ctypes.data, byref(error)), error)
+            failed = _library.attn_score_all(self._opened(), lists, len(lists), byref(request),
+                                             scores.ctypes.data, byref(error))
+        edits.check(failed, error)
         return numpy.split(scores, ends[1:-1])
 
     def score(self, text=None, words: bool = False, continuations=None, pairs=None,
@@ -706,9 +731,8 @@ class Model(_Closing):
         tables = Results()
         for i, prompt in enumerate(texts):
             _numbers, ids = _ids([] if prompt == "" else self._numbers(prompt))
-            folder = tempfile.TemporaryDirectory()
-            request, _kept = self._request(sources and sources[i:i + 1], attention=attention,
-                                           edits=_edit_words(edits, folder.name))
+            request, changes, _kept = self._request(sources and sources[i:i + 1], edits=edits,
+                                                    attention=attention)
             error, raised, new = _Error(), [], []
 
             def take(_, number, at, size, logprob):
@@ -727,10 +751,9 @@ class Model(_Closing):
             with self._lock:
                 failed = _library.attn_generate(self._opened(), byref(ids), byref(request),
                                                 byref(how), byref(error))
-            folder.cleanup()
             if raised:
                 raise raised[0]
-            _check(failed, error)
+            changes.check(failed, error)
             table = Table(step=numpy.arange(len(new)),
                           id=numpy.array([one[0] for one in new], numpy.uint32),
                           text=[one[1].decode("utf-8", "replace") for one in new])
@@ -743,26 +766,7 @@ class Model(_Closing):
     def page(self, text: str, **options) -> Page:
         """The interactive page of attn-cli page. `options` are the program's, with _ for -:
         source="…", lens=True, edit=["…", "…"]. A notebook shows the page."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "page.html")
-            self._program("page", dict(options, sentence=text, output=path), folder)
-            with open(path, encoding="utf-8") as page:
-                return Page(page.read())
-
-    def _program(self, command, options, folder):
-        """What a command of the program prints for this model, with an option for each name."""
-        words = []
-        options["edit"] = _edit_words(options.pop("edits", None), folder) or options.get("edit")
-        for name, value in {"model": self.name, **options}.items():
-            for one in value if isinstance(value, (list, tuple)) else [value]:
-                if one is not None and one is not False:
-                    name_given = "--" + name.replace("_", "-")
-                    words.append(name_given if one is True else "%s=%s" % (name_given, one))
-        ran = subprocess.run([_program(), command, "-q", *words], stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, encoding="utf-8", errors="replace")
-        if ran.returncode > 1 or ran.returncode and command != "compare":
-            raise Error(ran.stderr.strip(), ran.returncode)
-        return ran.stdout
+        return Page(_report("page", model=self.name, sentence=text, **options))
 
     def _table(self, command, text, form, options):
         texts = text if _several(text) else [text]
@@ -770,14 +774,13 @@ class Model(_Closing):
             options["sentence"] = list(texts)
         elif text is not None:
             options["ids"] = ",".join(str(number) for number in _ids(text)[0])
-        with tempfile.TemporaryDirectory() as folder:
-            printed = self._program(command, dict(options, format=form), folder)
-        return _read_table(printed)
+        return _read_table(_report(command, **{"model": self.name, **options, "format": form}))
 
     def lens(self, text, **options) -> Table:
         """The logit lens of a text or ids, or of a list of texts, as attn-cli lens computes it: a
         row for each layer and token. `options`, here and below, are those of the program, with _
-        for -: target=" are: is", layer="10-20"; `edits` are those of run, without functions."""
+        for -: target=" are: is", layer="10-20"; `edits` are those of run. The model is opened
+        again."""
         return self._table("lens", text, "csv", options)
 
     def attribute(self, text, **options) -> Table:
@@ -805,31 +808,17 @@ class Model(_Closing):
         adds one."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "v.safetensors")
-            options = dict(site=site, layer=layers, query=query, output=path)
+            options = dict(model=self.name, site=site, layer=layers, query=query, output=path)
             for name, texts in (("positive", positive), ("negative", negative)):
                 options[name] = os.path.join(folder, name + ".jsonl")
                 with open(options[name], "w", encoding="utf-8") as file:
                     file.writelines(json.dumps({"text": text}) + "\n" for text in texts)
-            self._program("steer", options, folder)
+            _report("steer", **options)
             with open(path, "rb") as file:
                 header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
                 data = file.read()
         return {name: numpy.frombuffer(data[slice(*entry["data_offsets"])], "<f4")
                 for name, entry in header.items() if name != "__metadata__"}
-
-    @contextlib.contextmanager
-    def _edited(self, edits, ids, **fields):
-        """The edits of a text in the program's words; a function gets the tensor of a run with the
-        edits before it, by layer, and returns the new one."""
-        with tempfile.TemporaryDirectory() as folder:
-            done = {}
-            for name, value in sorted(edits.items(), key=lambda edit: _layer_of(edit[0])):
-                if callable(value):
-                    run = self.run(ids, show=name.split(".")[-1], edits=_edit_words(done, folder),
-                                   layers=_layer_of(name) if name[1:2] == "." else None, **fields)
-                    value = value(run[name])
-                done[name] = value
-            yield _edit_words(done, folder)
 
     def cache(self) -> "Cache":
         """A Cache, for a text that is extended step by step."""

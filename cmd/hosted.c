@@ -1,0 +1,70 @@
+/* hosted.c: attn_report: a command line of attn-cli, run for another program. */
+#include "base/stream.h"
+#include "command.h"
+#include "attn_host.h"
+
+static int run(const char *const *words, const struct edit_values *values, struct arena *arena,
+               struct err *err)
+{
+    struct options options;
+    const struct command *command = command_find(*words, err);
+    if (!command || options_parse(&options, command, (char **)words + 1, arena, err))
+        return -1;
+    if (!command->reads_texts || command->done || options.help)
+        return err_usage(err, "expected a command that reads texts, found '%s'%s", *words,
+                         options.help ? " --help" : "");
+    options.quiet = true;
+    options.edit.values = values;
+    options.input.is_hosted = true;
+    options.output.path = options.output.path ? options.output.path : "-"; /* no terminal */
+    return command_start(command, &options, err);
+}
+
+/* The results of a check that failed are there, as for the program's readers. */
+static int report(const char *const *words, const struct edit_values *values,
+                  int (*sink)(void *context, const char *bytes, size_t size), void *context,
+                  struct arena *arena, struct err *err)
+{
+    struct buf out = {0};
+    buf_text(&out, "");
+    stream_capture(&out);
+    int failed = run(words, values, arena, err) && err->kind != ERR_FAILED;
+    stream_capture(NULL);
+    failed = failed || buf_check(&out, err);
+    if (!failed && sink && sink(context, out.bytes, out.size))
+        failed = err_set(err, "the sink ended the report");
+    buf_release(&out);
+    return err_if(failed);
+}
+
+static void forget(struct host_object *object)
+{
+    (void)object;
+}
+
+int attn_report(const char *const *words, const struct attn_value *values, size_t value_count,
+                int (*sink)(void *context, const char *bytes, size_t size), void *context,
+                struct attn_error *error)
+{
+    static atomic_bool busy; /* standard output and provenance are those of the process */
+    struct host_object object;
+    struct host_call call;
+    struct edit_values made;
+    struct arena arena = {0};
+    struct err err = {0};
+    if (check_given(words, "words", &err) || check_given(*words, "a command", &err))
+        return give_error(error, &err);
+    if (atomic_exchange(&busy, true)) {
+        err_usage(&err, "expected one report at a time, found another from a function or thread");
+        return give_error(error, &err);
+    }
+    host_object_init(&object, forget);
+    host_call_begin(&call, &object, &err);
+    int failed = host_values(&made, values, value_count, &arena, &err) ||
+                 report(words, &made, sink, context, &arena, &err);
+    failed = host_call_end(&call, failed, &err);
+    host_object_close(&object);
+    arena_release(&arena);
+    busy = false;
+    return failed ? give_error(error, &err) : 0;
+}

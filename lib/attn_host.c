@@ -1,0 +1,178 @@
+#include "attn_host.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "text/label.h"
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+static struct {
+    pthread_mutex_t mutex;
+    size_t objects; /* open ones */
+    bool is_set;
+    struct sigaction before;
+} handler = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static void answer(int signal_number, siginfo_t *info, void *context)
+{
+    const struct sigaction *before = &handler.before;
+    bool is_fault = info->si_code > 0; /* else a process sent it */
+    if (is_fault && mapping_list_fill(info->si_addr))
+        return;
+    if (before->sa_flags & SA_SIGINFO) {
+        before->sa_sigaction(signal_number, info, context);
+    } else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
+        before->sa_handler(signal_number);
+    } else if (is_fault || before->sa_handler == SIG_DFL) {
+        signal(signal_number, SIG_DFL);
+        raise(signal_number); /* handled after this handler returns */
+    }
+}
+
+/* The handler runs on the program's stack for signals, if any: some programs need that. */
+static void set_handler(void)
+{
+    struct sigaction action = {.sa_sigaction = answer, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK)};
+    sigaction(SIGBUS, NULL, &handler.before); /* before ours can be called */
+    action.sa_mask = handler.before.sa_mask;
+    handler.is_set = sigaction(SIGBUS, &action, NULL) == 0;
+}
+
+/* A handler that was set after ours may call ours, which then stays. */
+static void reset_handler(void)
+{
+    struct sigaction now;
+    if (sigaction(SIGBUS, NULL, &now) || !(now.sa_flags & SA_SIGINFO) || now.sa_sigaction != answer)
+        return;
+    sigaction(SIGBUS, &handler.before, NULL);
+    handler.is_set = false;
+}
+
+void host_object_init(struct host_object *object, void (*release)(struct host_object *object))
+{
+    *object = (struct host_object){.holders = 1, .release = release};
+    pthread_mutex_lock(&handler.mutex);
+    if (handler.objects++ == 0 && !handler.is_set)
+        set_handler();
+    pthread_mutex_unlock(&handler.mutex);
+}
+
+void host_object_hold(struct host_object *object)
+{
+    atomic_fetch_add(&object->holders, 1);
+}
+
+void host_object_drop(struct host_object *object)
+{
+    if (atomic_fetch_sub(&object->holders, 1) > 1)
+        return;
+    object->release(object);
+    pthread_mutex_lock(&handler.mutex);
+    if (--handler.objects == 0 && handler.is_set)
+        reset_handler();
+    pthread_mutex_unlock(&handler.mutex);
+}
+
+void host_object_close(struct host_object *object)
+{
+    if (!atomic_exchange(&object->closed, true))
+        host_object_drop(object);
+}
+
+static void set_blocked(bool blocked, sigset_t *before)
+{
+    sigset_t bus;
+    sigemptyset(&bus);
+    sigaddset(&bus, SIGBUS);
+    pthread_sigmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &bus, before);
+}
+
+int host_call_begin(struct host_call *call, struct host_object *object, struct err *err)
+{
+    sigset_t before;
+    if (object->closed)
+        return err_usage(err, "the model was closed");
+    if (atomic_exchange(&object->busy, true))
+        return err_usage(err, "the model is in use: expected one call at a time, found another "
+                              "from a sink or a thread");
+    host_object_hold(object);
+    set_blocked(false, &before);
+    *call = (struct host_call){object, mapping_list_own(object), sigismember(&before, SIGBUS) == 1};
+    return 0;
+}
+
+int host_call_end(const struct host_call *call, int failed, struct err *err)
+{
+    failed |= mapping_list_check(call->object, err);
+    mapping_list_own(call->owner);
+    if (call->blocked)
+        set_blocked(true, NULL);
+    call->object->busy = false;
+    host_object_drop(call->object);
+    return failed;
+}
+
+/* --- errors and values ------------------------------------------------------------------------ */
+
+int give_error(struct attn_error *error, const struct err *err)
+{
+    if (error) {
+        error->status = (int)err->kind;
+        label_fill(error->text, sizeof error->text, err->text);
+    }
+    return -1;
+}
+
+int check_given(const void *given, const char *thing, struct err *err)
+{
+    return given ? 0 : err_usage(err, "expected %s, found NULL", thing);
+}
+
+/* Give a block to the caller's function as a tensor. */
+static void change(void *context, const struct edit_block *block)
+{
+    const struct attn_value *value = context;
+    const struct site_row *row = site_row(block->site);
+    bool has_heads = site_has_heads(block->site);
+    int layer = row->in_layer ? (int)block->layer : -1;
+    char name[SITE_NAME_BYTES];
+    struct attn_tensor tensor = {.name = site_tensor_name(name, block->site, layer),
+                                 .layer = layer,
+                                 .data = block->data,
+                                 .rank = 2 + has_heads,
+                                 .text = block->number};
+    const size_t shape[] = {block->heads, block->rows, block->columns};
+    const size_t stride[] = {block->head_stride, block->row_stride, 1};
+    for (size_t axis = 0; axis < tensor.rank; axis++) {
+        tensor.shape[axis] = shape[axis + !has_heads];
+        tensor.stride[axis] = stride[axis + !has_heads];
+        tensor.axes[axis] = site_axis_name(block->site, axis);
+    }
+    value->function(value->context, block->data, &tensor);
+}
+
+int host_values(struct edit_values *made, const struct attn_value *values, size_t count,
+                struct arena *arena, struct err *err)
+{
+    struct edit_value *items = arena_alloc(arena, count, sizeof *items, err);
+    if (!items || (count && check_given(values, "values", err)))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        const struct attn_value *value = &values[i];
+        items[i] = (struct edit_value){.name = value->name,
+                                       .array = {.rank = value->rank, .data = value->data},
+                                       .function = value->data ? NULL : change,
+                                       .context = (void *)value};
+        if (check_given(value->name, "a name of a value", err) ||
+            (!value->data && !value->function &&
+             err_usage(err, "value '%s': expected an array or a function, found neither",
+                       value->name)))
+            return -1;
+        memcpy(items[i].array.shape, value->shape, sizeof value->shape);
+    }
+    *made = (struct edit_values){items, count};
+    return 0;
+}

@@ -1,0 +1,54 @@
+/* attn_host.h: calls of the program that uses the library: one at a time on an object, which may be
+ * closed during a call, and whose files may become shorter. SIGBUS is handled while an object is
+ * open. A fault in a file that a call mapped fills the rest of the mapping with zeros, and the call
+ * fails. Other faults go to the handler that was set before.
+ *
+ *     if (host_call_begin(&call, &object, &err))
+ *         return give_error(error, &err);
+ *     int failed = ...;
+ *     return host_call_end(&call, failed, &err) ? give_error(error, &err) : 0;
+ */
+#ifndef ATTN_ATTN_HOST_H
+#define ATTN_ATTN_HOST_H
+
+#include <stdatomic.h>
+
+#include "attn.h"
+#include "lens/edits.h"
+
+struct host_object {
+    atomic_size_t holders; /* the opener, running calls, objects that need it */
+    atomic_bool closed, busy;
+    void (*release)(struct host_object *object);
+};
+
+struct host_call {
+    struct host_object *object;
+    const void *owner; /* of this thread's mappings before the call */
+    bool blocked;      /* this thread blocked SIGBUS */
+};
+
+/* `release` is called after the last drop, one for init and one for each hold. Closing refuses
+ * calls from now on and drops the object; the second time it does nothing. */
+void host_object_init(struct host_object *object, void (*release)(struct host_object *object));
+void host_object_hold(struct host_object *object);
+void host_object_drop(struct host_object *object);
+void host_object_close(struct host_object *object);
+
+/* Hold the object for a call, and own the files that it maps. Fails if the object is closed or
+ * another call runs. At the end drop it: returns `failed`, or -1 with `err` if a file of the object
+ * became shorter. */
+int host_call_begin(struct host_call *call, struct host_object *object, struct err *err);
+int host_call_end(const struct host_call *call, int failed, struct err *err);
+
+/* Copy an error, as one visible line of UTF-8, unless `error` is NULL. Returns -1. */
+int give_error(struct attn_error *error, const struct err *err);
+
+/* Callers who ignored an earlier failure have NULL. */
+int check_given(const void *given, const char *thing, struct err *err);
+
+/* The values of edits. The caller's must remain. */
+int host_values(struct edit_values *made, const struct attn_value *values, size_t count,
+                struct arena *arena, struct err *err);
+
+#endif
