@@ -141,13 +141,14 @@ static bool sublayer_has_other(const struct sublayer *s)
 
 #define HEAD_FEATURES(FIELD, ARRAY, FEATURE) \
     FIELD(by, FEATURE(s->head.by == HEADS_AS_IS, "queries that are the input", RUN | EXPLAIN) \
-          FEATURE(s->head.by == HEADS_LATENT, "latent attention", RUN)) \
+          FEATURE(s->head.by == HEADS_LATENT, "latent attention", RUN | ATTRIBUTE | PATCH)) \
     FIELD(heads, NONE) \
     FIELD(kv_heads, \
           FEATURE(s->head.kv_heads != s->head.heads, "keys that heads share", ALL)) \
     FIELD(d_k, NONE) \
     FIELD(d_v, \
-          FEATURE(s->head.d_v != s->head.d_k, "values of another size than keys", RUN | EXPLAIN)) \
+          FEATURE(s->head.d_v != s->head.d_k, "values of another size than keys", \
+                  RUN | EXPLAIN | ATTRIBUTE | PATCH)) \
     FIELD(latent_q, NONE) FIELD(latent_kv, NONE) \
     FIELD(norm, FEATURE(s->head.norm.q || s->head.norm.k, "norms of queries and keys", ALL) \
           FEATURE(s->head.norm.q != s->head.norm.k, "a norm of queries or of keys alone", RUN) \
@@ -162,7 +163,7 @@ static bool sublayer_has_other(const struct sublayer *s)
           FEATURE(s->head.rotary && s->head.rotary->components < s->head.d_k, \
                   "channels without rotary embeddings", ALL) \
           FEATURE(s->head.rotary && s->head.rotary->first, \
-                  "rotary embeddings of the last channels", RUN) \
+                  "rotary embeddings of the last channels", RUN | ATTRIBUTE | PATCH) \
           FEATURE(c->rotary.neighbours, "rotary embeddings of neighbours", ALL) \
           FEATURE(c->rotary.scaling == ROTARY_LINEAR, "linear rotary scaling", ALL) \
           FEATURE(c->rotary.scaling == ROTARY_DYNAMIC, "dynamic rotary scaling", ALL) \

@@ -22,7 +22,8 @@ static const char *const instruments_families[] = {
     "granite", "llama", "llama-bf16-tied-biases", "llama-rope-dynamic", "llama-rope-linear",
     "llama-rope-llama3", "llama-rope-yarn", "mistral", "olmo2", "opt", "opt-350m-style", "phi",
     "phi3", "phi3-longrope", "qwen2", "qwen3", "smollm3", "smollm3-sliding", "stablelm",
-    "starcoder2", "mixtral", "phimoe", "qwen2_moe", "glm4_moe", "gpt_oss", "albert", "bert",
+    "starcoder2", "mixtral", "phimoe", "qwen2_moe", "glm4_moe", "gpt_oss",
+    "deepseek_v2", "deepseek_v3", "hunyuan_v1_moe", "albert", "bert",
     "camembert", "electra", "modernbert", "mpnet"};
 /* clang-format on */
 
