@@ -70,7 +70,7 @@ struct edit_options {
 
 struct select_options {
     const char *show, *layer, *head, *query, *key, *mean, *pool;
-    bool words, hide_first, stats, normalize, stack, align;
+    bool words, bits, hide_first, stats, normalize, stack, align;
 };
 
 struct output_options {
@@ -98,7 +98,7 @@ struct score_options {
     struct texts continuations;
     long long best, stride;
     const char *per;
-    bool bits, total, begin_word, within_word;
+    bool total, begin_word, within_word;
 };
 
 struct batch_options {

@@ -33,7 +33,7 @@ static const struct option_row own_options[] = {
     STRING("at", 0, "LIST", IN(select.query),
            "print only these tokens (with --words: words): 0,3-5, -1, or @NAME, a column of the "
            "table (indices or words) or a word of the text"),
-    FLAG("bits", 0, IN(score.bits), "print surprisal and entropy in bits (default: nats)"),
+    FLAG("bits", 0, IN(select.bits), "print surprisal and entropy in bits (default: nats)"),
     INTEGER("stride", 0, "N", IN(score.stride), 1, 100000000,
             "read long texts in windows that advance by N tokens; each token then has at least the "
             "context minus N tokens before it (half the context doubles the time)"),
@@ -245,7 +245,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     const char *of_words = words ? "--words" : score->begin_word ? "--begin-word" : NULL;
     choose_totals(own, options);
     own->view = (struct score_view){.origin.viewer = viewer,
-                                    .bits = score->bits,
+                                    .bits = options->select.bits,
                                     .words = words,
                                     .for_people = for_people,
                                     .has_regions = driver->items.marks > 0};

@@ -499,6 +499,9 @@ int request_make(struct request *request, struct session *session, const struct 
         selection_layers(selection, layer, config, &session->arena, err) ||
         selection_heads(selection, options->head, config, &session->arena, err))
         return -1;
+    selection->bits = options->bits;
+    if (options->bits && !strstr(show, "entropy"))
+        return err_usage(err, "--bits: expected entropy in --show, found '%s'", show);
     if (!format->arrays && config->sinks && site_set_has(selection->sites, SITE_WEIGHTS))
         site_set_add(&selection->sites, SITE_SINK);
     if (!options->show && !options->words && format_is(format, "html") &&

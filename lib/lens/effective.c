@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/portable_math.h"
 #include "math/rows.h"
 #include "model/config.h"
 #include "model/pass.h"
@@ -287,6 +288,70 @@ static int make_zeroing(const struct effective *e, const struct announcement *se
     return err_if(failed);
 }
 
+/* --- entropies -------------------------------------------------------------------------------- */
+
+void visible_row(struct edit_block block, enum site masked, const struct score_rule *rule,
+                 const struct edits *edits, uint32_t *memory)
+{
+    block.site = masked;
+    block.heads = block.rows = 1;
+    block.row_stride = block.columns;
+    size_t count = score_keys(rule, block.first_row, block.columns, memory, memory + block.columns);
+    while (count-- > 0)
+        block.data[memory[count]] = 1;
+    if (edits)
+        edits_apply(edits, &block);
+}
+
+/* Entropies of the rows of weights, in `site`, which may be of an encoder or cross-attention. */
+static int make_entropy(const struct effective *e, const struct announcement *seen, enum site site,
+                        struct err *err)
+{
+    const struct batch *batch = e->run->batch;
+    size_t heads = seen->values.shape[0], queries = seen->values.shape[1];
+    size_t keys = seen->values.shape[2], prompt = batch_prompt(batch, seen->text);
+    struct config own;
+    enum site_part part = site_part(site);
+    struct score_rule rule = score_rule_read(
+        config_of_stack(e->run->config, part == PART_SOURCE, &own), part, (size_t)seen->layer);
+    struct arena arena = {0};
+    float *row = arena_room(&arena, 2 * keys, sizeof *row, err), *visible = row + keys;
+    uint32_t *memory = arena_room(&arena, 2 * keys, sizeof *memory, err);
+    float *values = arena_room(&arena, heads * queries, sizeof *values, err);
+    struct edit_block block = {.layer = (size_t)seen->layer,
+                               .text = seen->text,
+                               .number = batch->first + seen->text,
+                               .data = visible,
+                               .columns = keys,
+                               .grows = batch->texts[seen->text].grows,
+                               .row_places = prompt,
+                               .column_places = part ? keys : prompt};
+    for (size_t i = 0; row && memory && values && i < heads * queries; i++) {
+        struct tensor cells = tensor_slice(&seen->values, i / queries);
+        cells = tensor_slice(&cells, i % queries);
+        tensor_copy(row, &cells);
+        double entropy = entropy_of_row(row, keys), count = 0;
+        if (site_id(site) == SITE_ENTROPY_SHARE) {
+            memset(visible, 0, keys * sizeof *visible);
+            block.first_head = i / queries;
+            block.first_row = i % queries;
+            visible_row(block, SITE_OF(part, SITE_MASKED), &rule, e->run->edits, memory);
+            for (size_t key = 0; key < keys; key++)
+                count += visible[key] == 1;
+            entropy = count > 1 ? entropy / log_double(count) : (double)NAN;
+        } else if (e->selection->bits) {
+            entropy /= log_double(2);
+        }
+        values[i] = (float)entropy;
+    }
+    struct announcement made = *seen;
+    made.site = site;
+    made.values = tensor_dense(values, 3, (const size_t[]){heads, queries, 1});
+    int failed = !row || !memory || !values || e->next.sink(e->next.context, &made, err);
+    arena_release(&arena);
+    return err_if(failed);
+}
+
 /* --- the tap ---------------------------------------------------------------------------------- */
 
 static int sink(void *context, const struct announcement *seen, struct err *err)
@@ -315,6 +380,11 @@ static int sink(void *context, const struct announcement *seen, struct err *err)
         if (is_selected(e, site, seen->layer) && e->next.sink(e->next.context, &mask, err))
             return -1;
     }
+    for (enum site id = SITE_ENTROPY; site_id(seen->site) == SITE_WEIGHTS && id < SITE_MASK; id++) {
+        enum site site = SITE_OF(site_part(seen->site), id);
+        if (is_selected(e, site, seen->layer) && make_entropy(e, seen, site, err))
+            return -1;
+    }
     for (enum site site = SITE_VALUE_WEIGHTED; weights && site <= SITE_NORM_WEIGHTED; site++)
         if (is_selected(e, site, seen->layer) && make_weighted(e, seen, site, err))
             return -1;
@@ -329,8 +399,9 @@ static int sink(void *context, const struct announcement *seen, struct err *err)
 static void watch_one(struct effective *e, struct watch *watch, enum site site, size_t layer)
 {
     bool through = site == SITE_ROLLOUT;
-    if (site >= SITE_MASK) {
-        watch_add(watch, SITE_MASKED, layer);
+    if (site_id(site) >= SITE_ENTROPY) {
+        bool is_mask = site_id(site) >= SITE_MASK;
+        watch_add(watch, SITE_OF(site_part(site), is_mask ? SITE_MASKED : SITE_WEIGHTS), layer);
         return;
     }
     for (size_t below = through ? 0 : layer; below <= layer; below++)
@@ -349,16 +420,17 @@ static void watch_one(struct effective *e, struct watch *watch, enum site site, 
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err)
 {
-    struct layers layers = selection_layers_of(selection, SITE_WEIGHTS);
     if (!site_set_has_effective(selection->sites))
         return 0;
     struct effective *e = arena_alloc(arena, 1, sizeof *e, err);
     if (!e)
         return -1;
     *e = (struct effective){.selection = selection, .run = run, .next = *tap, .arena = arena};
-    for (enum site site = SITE_VALUE_WEIGHTED; site < SITE_END; site++)
+    for (enum site site = SITE_PASS_END; site != SITE_END; site = site_next(site)) {
+        struct layers layers = selection_layers_of(selection, site);
         for (size_t i = 0; site_set_has(selection->sites, site) && i < layers.count; i++)
             watch_one(e, watch, site, layers.items[i]);
+    }
     watch->head_count = 0; /* needs all heads */
     e->texts = arena_alloc(arena, run->batch->count, sizeof *e->texts, err);
     *tap = (struct tap){.watch = watch, .sink = sink, .context = e};

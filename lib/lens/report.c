@@ -10,7 +10,7 @@
 #include "model/sampler.h"
 
 /* The labels along an axis. */
-enum things { OF_QUERIES, OF_FIRST, OF_KEYS, OF_NUMBERS, OF_WORDS };
+enum things { OF_QUERIES, OF_FIRST, OF_KEYS, OF_NUMBERS, OF_WORDS, OF_VALUE };
 
 struct axis_row {
     const char *name;
@@ -23,7 +23,7 @@ static const struct axis_row axis_rows[][2] = {
     [AXES_FIRST_CHANNEL] = {{"token", OF_FIRST}, {"channel", OF_NUMBERS}},
     [AXES_TOKEN_EXPERT] = {{"token", OF_QUERIES}, {"expert", OF_NUMBERS}},
     [AXES_TOKEN_WORD] = {{"token", OF_QUERIES}, {"word", OF_WORDS}},
-    [AXES_HEAD_TOKEN] = {{"token", OF_QUERIES}, {"sink", OF_NUMBERS}},
+    [AXES_HEAD_TOKEN] = {{"token", OF_QUERIES}, {"value", OF_VALUE}},
     [AXES_HEAD_TOKEN_DIM] = {{"token", OF_QUERIES}, {"dim", OF_NUMBERS}},
     [AXES_GROUP_TOKEN_DIM] = {{"token", OF_KEYS}, {"dim", OF_NUMBERS}},
     [AXES_HEAD_QUERY_KEY] = {{"query", OF_QUERIES}, {"key", OF_KEYS}},
@@ -95,6 +95,9 @@ static struct axis make_axis(const struct report *report, const struct kept *kep
         bool words = row->things == OF_WORDS && report->words;
         return (struct axis){row->name, size, words ? report->words : report->numbers};
     }
+    static const struct label value = {"value", "value", "value"};
+    if (row->things == OF_VALUE)
+        return (struct axis){row->name, size, &value, -1};
     const struct tokenized *text =
         row->things == OF_KEYS ? report_keys(report, part) : report_queries(report, part);
     const size_t *queries = row->things == OF_QUERIES ? kept->queries : NULL;

@@ -29,6 +29,7 @@ struct selection {
     struct site_set whole;      /* sites for which all query heads are captured */
     struct site_set all_tokens; /* sites for which all query tokens are captured */
     bool tokens;                /* the table of tokens */
+    bool bits;                  /* entropies are in bits, not nats */
     bool last_logits; /* compute logits only for each text's last token, if `queries` is NULL */
     struct layers layers;
     struct layers encoder_layers;

@@ -383,18 +383,13 @@ static int find_visible(struct kept *kept, const struct viewer *viewer, struct e
     uint32_t *memory = arena_alloc(arena, 2 * keys, sizeof *memory, err);
     if (!visible || !memory)
         return -1;
-    block.site = SITE_MASKED;
     block.layer = layer;
-    block.heads = block.rows = 1;
-    block.columns = block.row_stride = keys;
+    block.columns = keys;
     for (size_t i = 0; i < count; i++) {
         block.data = visible + i * keys;
         block.first_head = kept->heads[i / rows];
         block.first_row = kept->queries ? kept->queries[i % rows] : i % rows;
-        for (size_t k = score_keys(&rule, block.first_row, keys, memory, memory + keys); k-- > 0;)
-            block.data[memory[k]] = 1;
-        if (viewer->edits)
-            edits_apply(viewer->edits, &block);
+        visible_row(block, SITE_MASKED, &rule, viewer->edits, memory);
     }
     kept->visible = visible;
     kept->visible_step = maps > 1 ? rows * keys : 0;
@@ -700,7 +695,9 @@ static double pass_bytes(const struct viewer *viewer, const struct selection *se
         bytes += (double)attention_rows_bytes(tokens) * (double)threads;
     if (site_set_has_effective(sites)) {
         bytes += effective_bytes(selection, config, pair->sentence.count);
-        site_set_add(&sites, SITE_WEIGHTS);
+        for (enum site_part part = 0; part < SITE_PARTS; part++)
+            if (sites.of[part] >> SITE_PASS_END)
+                site_set_add(&sites, SITE_OF(part, SITE_WEIGHTS));
         lends = false;
     }
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))

@@ -200,12 +200,19 @@ int capture_lend(void *context, struct attention_map_room *room, struct err *err
  *     norm_weighted    |a v W_O|                [H, T, S]  Kobayashi et al., 2020
  *     value_zeroing    1 - cos(x, x without v)  [T, T]     Mohebbi et al., 2023; rows sum to 1
  *     rollout          Π (mean a + 1) / 2       [T, T]     Abnar and Zuidema, 2020; rows sum to 1
+ *     entropy          -Σ a ln a                [H, T]     without the sink
+ *     entropy_share    entropy / ln (visible)   [H, T]     NaN: one visible key
  *
  * x is the output of the layer. Without a residual stream, rollout is the product of the mean
  * weights alone. If the selection has any of these sites, watch the sites needed to compute them,
  * and replace `tap` by one that announces them, and the other selected sites, to the old one. */
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err);
+
+/* Set the keys of a row [columns] that are 0 and visible to its query to 1. `memory` has twice as
+ * many numbers. */
+void visible_row(struct edit_block block, enum site masked, const struct score_rule *rule,
+                 const struct edits *edits, uint32_t *memory);
 
 /* Bytes that this takes in addition to the pass with its attention weights. */
 double effective_bytes(const struct selection *selection, const struct config *config,

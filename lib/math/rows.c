@@ -485,6 +485,24 @@ void softmax_row_backward(float *dy, const float *y, size_t count, float factor)
     softmax_gradients(dy, y, count, sum_of_products(dy, 0.0f, y, 0.0f, count), factor);
 }
 
+double entropy_of_row(const float *weights, size_t count)
+{
+    enum { BLOCK = 64 }; /* terms computed in parallel before they are added up */
+    double sum = 0;
+    double terms[BLOCK];
+    for (; count; weights += BLOCK) {
+        size_t size = count < BLOCK ? count : BLOCK;
+        for (size_t i = 0; i < size; i++) {
+            double weight = (double)weights[i];
+            terms[i] = weight * log_double(weight > 0 ? weight : 1);
+        }
+        for (size_t i = 0; i < size; i++)
+            sum -= terms[i];
+        count -= size;
+    }
+    return sum;
+}
+
 bool cross_entropy_row(float *x, size_t count, uint32_t target, float factor, double *loss)
 {
     double logit = (double)x[target];

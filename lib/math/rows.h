@@ -138,6 +138,9 @@ void norm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
  * factor · y · (dy - Σ dy · y). */
 void softmax_row_backward(float *dy, const float *y, size_t count, float factor);
 
+/* -Σ w ln w, with 0 for a weight of 0. */
+double entropy_of_row(const float *weights, size_t count);
+
 /* -log softmax(x)[target]; x becomes its gradient times `factor`. False if
  * softmax_row would fail. */
 bool cross_entropy_row(float *x, size_t count, uint32_t target, float factor, double *loss);

@@ -7,11 +7,11 @@
 #include "base/num.h"
 #include "math/portable_math.h"
 #include "math/rng.h"
+#include "math/rows.h"
 #include "measure/text_origin.h"
 #include "text/label.h"
 
 enum {
-    BLOCK = 64, /* terms summed in parallel before they are added up */
     OFFSET_MAX = 1 << 24,
     RANDOM_HALF = 25, /* random tokens, which then repeat */
     REPEATS = 16,     /* number of such texts */
@@ -33,23 +33,6 @@ struct attention_row {
 };
 
 /* --- measures --------------------------------------------------------------------------------- */
-
-/* -Σ w · ln w, with 0 for a weight of 0. */
-static double entropy(const struct attention_row *row)
-{
-    double sum = 0;
-    double terms[BLOCK];
-    for (size_t first = 0; first < row->keys; first += BLOCK) {
-        size_t count = row->keys - first < BLOCK ? row->keys - first : BLOCK;
-        for (size_t i = 0; i < count; i++) {
-            double weight = (double)row->weights[first + i];
-            terms[i] = weight * log_double(weight > 0 ? weight : 1);
-        }
-        for (size_t i = 0; i < count; i++)
-            sum -= terms[i];
-    }
-    return sum;
-}
 
 static double weight_on(const struct attention_row *row, size_t key)
 {
@@ -126,6 +109,11 @@ static double same_token(const struct attention_row *row)
             found = true;
         }
     return found ? sum : (double)NAN;
+}
+
+static double entropy(const struct attention_row *row)
+{
+    return entropy_of_row(row->weights, row->keys);
 }
 
 static double broad(const struct attention_row *row)

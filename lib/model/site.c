@@ -105,6 +105,14 @@ const struct site_row site_rows[SITE_IDS] = {
     OF_MAPS(ROLLOUT, "rollout", QUERY_KEY, NULL,
             "attention rollout: the product of (mean weights + 1) / 2 over the layers up to this "
             "one (without a residual stream: of the mean weights)"),
+    OF_LAYERS(
+        ENTROPY, "entropy", HEAD_TOKEN, NULL,
+        ALSO_ENCODER("entropy of each row of weights, in nats (--bits: in bits); with --words, "
+                     "the mean of a word's tokens"),
+        "entropy of each row of cross_weights"),
+    OF_LAYERS(ENTROPY_SHARE, "entropy_share", HEAD_TOKEN, NULL,
+              ALSO_ENCODER("entropy divided by the log of the number of visible keys"),
+              "cross_entropy divided by the log of the number of visible keys"),
     OF_LAYERS(MASK, "mask", HEAD_QUERY_KEY, NULL,
               "1 for masked keys (mask, window, pattern, --knockout), 0 for visible ones"),
     OF_LAYERS(VISIBLE, "visible", HEAD_QUERY_KEY, NULL, "1 - mask"),
@@ -121,6 +129,12 @@ enum site site_next(enum site site)
         return SITE_OF(PART_CROSS, SITE_LN_1);
     case PART_CROSS *SITE_IDS + SITE_RESID_MID:
         return SITE_LN_2;
+    case SITE_ENTROPY_SHARE:
+        return SITE_OF(PART_SOURCE, SITE_ENTROPY);
+    case PART_SOURCE *SITE_IDS + SITE_ENTROPY_SHARE:
+        return SITE_OF(PART_CROSS, SITE_ENTROPY);
+    case PART_CROSS *SITE_IDS + SITE_ENTROPY_SHARE:
+        return SITE_MASK;
     default:
         return site + 1;
     }
@@ -236,6 +250,8 @@ bool site_is_in_layer(const struct config *config, enum site site, size_t layer)
 bool site_exists(const struct config *config, enum site site)
 {
     enum site_part part = site_part(site);
+    if (site_id(site) == SITE_ENTROPY || site_id(site) == SITE_ENTROPY_SHARE)
+        return site_exists(config, SITE_OF(part, SITE_WEIGHTS));
     if (site_is_effective(site)) /* those of the layer as a whole are of a text by itself */
         return part == PART_SENTENCE &&
                ((site != SITE_VALUE_ZEROING && site != SITE_ROLLOUT) || !config->cross);
@@ -390,7 +406,7 @@ bool site_set_is_empty(struct site_set set)
 
 bool site_set_has_effective(struct site_set set)
 {
-    return set.of[PART_SENTENCE] >> SITE_PASS_END;
+    return (set.of[PART_SENTENCE] | set.of[PART_SOURCE] | set.of[PART_CROSS]) >> SITE_PASS_END;
 }
 
 int watch_init(struct watch *watch, const struct config *config, struct arena *arena,

@@ -1,6 +1,7 @@
 #include "lens/viewer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../unit.h"
@@ -56,6 +57,66 @@ TEST_LOOP(effective_attention_agrees_with_the_reference, INSTRUMENTS_ALL)
         instruments_expect(&golden, kept_name(name, kept), kept->data, kept_cells(kept), 1e-5);
     }
     instruments_release(&golden);
+}
+
+/* --- entropies -------------------------------------------------------------------------------- */
+
+static const struct edit_range at_query = {3, 3}, at_key = {1, 1};
+static const struct edit knockout = {.site = SITE_MASKED,
+                                     .op = EDIT_FORBID,
+                                     .heads = {&at_key, 1},
+                                     .tokens = {&at_query, 1},
+                                     .columns = {&at_key, 1}};
+
+static const struct {
+    const char *model, *source, *prefix;
+    size_t window, edits;
+} entropic[] = {
+    {"tiny", NULL, "", 0, 0},
+    {"tiny", NULL, "", 0, 1},
+    {"tiny", NULL, "", 2, 0},
+    {"cloze", NULL, "", 0, 1},
+    {"tests/golden-families/gemma3_text", NULL, "", 0, 0},
+    {"tests/golden-families/gpt_oss", NULL, "", 0, 0},
+    {"translate", "5,2,4,1,0", "enc.", 0, 0},
+    {"translate", "5,2,4,1,0", "cross_", 0, 0},
+    {"translate", "5,2,4,1,0", "", 0, 0},
+};
+
+/* -Σ a ln a, divided by the log of the number of keys whose score is not -inf. */
+TEST_LOOP(entropies_are_those_of_the_rows_of_weights, COUNT(entropic))
+{
+    struct input source = {.ids = entropic[_i].source}, input = {.ids = "0,5,3,4,1,2"};
+    struct mechanism windowed = {.kind = ATTENTION_SPARSE,
+                                 .pattern = {.window = entropic[_i].window}};
+    const struct edits edits = {&knockout, entropic[_i].edits};
+    char sites[128];
+    const char *of = entropic[_i].prefix;
+    snprintf(sites, sizeof sites, "%sentropy_share,%sentropy,%sweights,%smasked", of, of, of, of);
+    open(entropic[_i].model, input.ids);
+    ck_assert(!viewer_read(&viewer, &pair, &input, source.ids ? &source : NULL, &arena, &err));
+    if (entropic[_i].window)
+        ck_assert_msg(!viewer_set_mechanism(&viewer, &windowed, &err), "%s", err.text);
+    viewer.edits = &edits;
+    ck_assert_msg(!look(sites, "-1"), "%s", err.text);
+    viewer.edits = NULL;
+    ck_assert_uint_eq(report.tensor_count, 4);
+    const struct kept *masked = &report.tensors[0], *weights = &report.tensors[1];
+    size_t keys = weights->shape[2];
+    for (size_t row = 0; row < weights->shape[0] * weights->shape[1]; row++) {
+        double entropy = 0, visible = 0;
+        for (size_t cell = row * keys; cell < (row + 1) * keys; cell++) {
+            double a = (double)weights->data[cell];
+            entropy -= a > 0 ? a * log(a) : 0;
+            visible += masked->data[cell] != -INFINITY;
+        }
+        ck_assert_double_eq_tol((double)report.tensors[2].data[row], entropy, 1e-6);
+        if (visible > 1)
+            ck_assert_double_eq_tol((double)report.tensors[3].data[row], entropy / log(visible),
+                                    1e-6);
+        else
+            ck_assert(isnan(report.tensors[3].data[row]));
+    }
 }
 
 /* --- with edits ------------------------------------------------------------------------------- */

@@ -20,7 +20,9 @@ static const char *const names[] = {
     "ln_2", "router", "expert_weights", "shared_out", "mlp_gate", "mlp_up", "mlp_act", "mlp_out",
     "ln_2_post", "resid_post", "ln_f",
     "transform", "pooled", "discriminator", "logits",
-    "value_weighted", "norm_weighted", "value_zeroing", "rollout", "mask", "visible",
+    "value_weighted", "norm_weighted", "value_zeroing", "rollout", "entropy",
+    "entropy_share", "enc.entropy", "enc.entropy_share", "cross_entropy", "cross_entropy_share",
+    "mask", "visible",
 };
 /* clang-format on */
 
