@@ -291,13 +291,15 @@ static int read_control_vector(struct npy *arrays, size_t layers, const struct r
         char name[SHEET_NAME_BYTES];
         snprintf(name, sizeof name, "direction.%zu", i);
         const struct gguf_tensor *tensor = gguf_find(&gguf, name);
-        if (tensor && tensor->type != &gguf_types[GGUF_TYPE_F32])
-            failed = err_set(reader->err, "'%s': tensor '%s': expected F32, found %s", path, name,
-                             tensor->type->name);
-        else if (tensor)
+        enum dtype dtype = DTYPE_BOOL;
+        if (tensor && dtype_find(tensor->type->name, &dtype))
             failed = copy_array(&arrays[i], name, tensor->sizes, tensor->rank,
-                                gguf.file.bytes + tensor->begin, DTYPE_F32, reader->list->arena,
-                                reader->err);
+                                gguf.file.bytes + tensor->begin, dtype, reader->list->arena,
+                                reader->err) &&
+                     err_prefix(reader->err, "'%s'", path);
+        else if (tensor)
+            failed = err_set(reader->err, "'%s': tensor '%s': expected F16 or F32, found %s", path,
+                             name, tensor->type->name);
     }
     gguf_release(&gguf);
     return err_if(failed);
