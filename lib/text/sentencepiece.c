@@ -455,6 +455,8 @@ static int fill_side(struct tokenizer *tokenizer, const struct folder *folder, c
                            folder->path, vocab, named->bytes);
     }
     text_templates_set(&tokenizer->templates, ids[0], true, true);
+    struct text_template *pair = &tokenizer->templates.pair; /* no </s> between the two texts */
+    memmove(pair->parts + 1, pair->parts + 2, --pair->count * sizeof *pair->parts);
     tokenizer->model.unknown = ids[1];
     tokenizer->facts.file = name;
     return tokenizer_prepare(tokenizer, err);
