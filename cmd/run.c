@@ -54,9 +54,9 @@ enum { HINT_BYTES = 160 };
 
 struct state {
     struct request request;
-    bool noted;                   /* a note about characters of several tokens was printed */
-    double row_bytes;             /* --stack: of the first text */
-    struct tokenized translation; /* of the source of a single text, which is read twice */
+    bool noted;              /* a note about characters of several tokens was printed */
+    double row_bytes;        /* --stack: of the first text */
+    uint32_t **translations; /* [jobs] of a source without a text, which is read twice */
 };
 
 /* Words are those of score --words, in the same pass. */
@@ -173,13 +173,13 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     const struct look look = {.selection = &request->selection, .pairs = &work->pair, .count = 1};
     bool is_labelled = !site_set_is_empty(request->selection.sites) && driver->output.format->looks;
     if (!work->item.input.text && !work->item.input.ids) {
-        struct arena *kept = driver->jobs == 1 ? &driver->kept : arena;
-        if (own->translation.count)
-            work->pair.sentence = own->translation;
-        else if (continuation_translate(&work->pair, &driver->session.viewer, kept, err))
+        struct arena *kept = &driver->kept;
+        uint32_t **all = own->translations;
+        all = all ? all : arena_alloc(kept, driver->jobs, sizeof *all, err);
+        own->translations = all;
+        if (!all || continuation_translate(&work->pair, &driver->session.viewer, &all[work->job],
+                                           kept, arena, err))
             return -1;
-        if (kept != arena)
-            own->translation = work->pair.sentence;
     }
     if (!own->noted && is_labelled && !request->derivation.words &&
         (has_parts(&work->pair.sentence) || has_parts(&work->pair.source))) {

@@ -315,8 +315,8 @@ static int whole_text(struct tokenized *whole, const struct continuation *text, 
     return 0;
 }
 
-int continuation_translate(struct text_with_source *pair, struct viewer *viewer,
-                           struct arena *arena, struct err *err)
+int continuation_translate(struct text_with_source *pair, struct viewer *viewer, uint32_t **choices,
+                           struct arena *kept, struct arena *arena, struct err *err)
 {
     const struct generation_config usual = {.sampling = {.top_p = 1}};
     struct continuation text;
@@ -324,13 +324,19 @@ int continuation_translate(struct text_with_source *pair, struct viewer *viewer,
     if (continuation_prepare(viewer, &usual, 1, err) ||
         continuation_open(&text, viewer, pair, &usual, err))
         return -1;
-    size_t beams = continuation_beams(viewer, &usual, 0);
+    size_t beams = *choices ? 0 : continuation_beams(viewer, &usual, 0);
+    text.forced = *choices;
     int failed = beams && continuation_search(&text, beams, err);
     while (!failed && more)
         failed = continuation_next(&text, &more, err);
     failed = failed || whole_text(&pair->sentence, &text, arena, err);
+    size_t added = text.count - text.prompt_count; /* without the end, which is a choice, too */
+    if (!failed && !*choices && (*choices = arena_alloc(kept, added + 1, sizeof **choices, err))) {
+        memcpy(*choices, text.ids + text.prompt_count, added * sizeof **choices);
+        (*choices)[added] = text.chosen;
+    }
     continuation_release(&text);
-    return err_if(failed);
+    return failed || !*choices ? -1 : 0;
 }
 
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,

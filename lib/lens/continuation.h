@@ -66,7 +66,7 @@ struct continuation {
     bool screens;           /* choose without computing all logits, if possible */
     uint32_t chosen;        /* last choice, possibly the end-of-text token */
     struct choice *choices; /* of each step, including the end of the text; NULL: not kept */
-    uint32_t *forced;       /* tokens found by a search; NULL: none */
+    uint32_t *forced;       /* choices that are known, as by a search; NULL: none */
     double score;           /* of these: see generation_rules */
     struct sampler sampler;
     struct cache cache, source_cache;
@@ -108,9 +108,10 @@ int continuation_search(struct continuation *text, size_t beams, struct err *err
 /* Choose and add a token. If the text has ended instead, `*more` is false and `end` says why. */
 int continuation_next(struct continuation *text, bool *more, struct err *err);
 
-/* Replace the prompt of a pair, a text that only begins, by what the model makes of its source. */
-int continuation_translate(struct text_with_source *pair, struct viewer *viewer,
-                           struct arena *arena, struct err *err);
+/* Replace the prompt of a pair, a text that only begins, by what the model makes of its source. Its
+ * choices are put into `kept`; a second call with these `*choices` does not compute them. */
+int continuation_translate(struct text_with_source *pair, struct viewer *viewer, uint32_t **choices,
+                           struct arena *kept, struct arena *arena, struct err *err);
 
 /* Report one pass over the ended text; its numbers equal those of the steps. */
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,

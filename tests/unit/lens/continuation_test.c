@@ -230,34 +230,76 @@ static void expect_logits(struct story *story, size_t count)
     struct report report;
     struct look look = {&logits, &pair, 1, 0, &report};
     size_t words = story->viewer.model.config.vocab_size;
+    bool greedy = !story->text.forced && story->text.count < story->text.room;
     ck_assert_int_eq(viewer_read(&story->viewer, &pair, &ids, NULL, &story->arena, NULL), 0);
     pair.source = story->prompt.source;
     ck_assert_int_eq(viewer_look(&story->viewer, &look, &story->arena, NULL), 0);
     const float *row = report.tensors[0].data + (count - 1) * words;
     ck_assert_mem_eq(story->text.logits, row, words * sizeof *row);
-    for (size_t id = 0; id < words; id++)
+    for (size_t id = 0; id < words && greedy; id++)
         ck_assert_float_le(row[id], row[story->text.chosen]);
 }
 
-TEST_LOOP(every_step_with_a_source_has_the_logits_of_one_pass, 2 * 4)
+static const struct {
+    const char *model, *source; /* NULL: ids */
+} sourced[] = {
+    {"translate", source},
+    {"tests/golden/transformer-pre", "the cat sleeps"},
+    {"tests/golden/transformer-post", "the cat sleeps"},
+    {"tests/golden/transformer-paper", "the cat sleeps"},
+    {"tests/golden-families/t5", NULL},
+    {"tests/golden-families/t5-gated-untied", NULL},
+    {"tests/golden-families/mt5", NULL},
+    {"tests/golden-families/umt5", NULL},
+    {"tests/golden-families/bart", NULL},
+    {"tests/golden-families/mbart", NULL},
+    {"tests/golden-families/pegasus", NULL},
+    {"tests/golden-families/marian", NULL},
+    {"tests/golden-families/marian-two-vocabularies", NULL},
+    {"tests/golden-families/m2m_100", NULL},
+};
+
+/* With one and two threads, greedily and with beams, which are a batch. */
+TEST_LOOP(every_step_with_a_source_has_the_logits_of_one_pass, 4 * COUNT(sourced))
 {
-    static const char *const models[] = {"translate", "tests/golden/transformer-pre",
-                                         "tests/golden/transformer-post",
-                                         "tests/golden/transformer-paper"};
+    const char *words = sourced[_i / 4].source;
     struct story story;
     struct input input = story_input("<s>");
-    struct input cats = story_input(_i % 4 ? "the cat sleeps" : source);
+    struct input from = words ? story_input(words) : (struct input){.ids = "7,3,9,2,11"};
     struct generation_config generation = {
-        .tokens = 80, .sampling = {.top_p = 1}, .past_end = true};
+        .tokens = 30, .sampling = {.top_p = 1}, .past_end = true, .logits = true};
     bool more = true;
-    story_open(&story, models[_i % 4], &input, &cats);
+    story_open(&story, sourced[_i / 4].model, words ? &input : NULL, &from);
     machine_release(&story.viewer.machine);
-    ck_assert_int_eq(machine_open(&story.viewer.machine, 1 + (size_t)_i / 4, NULL), 0);
+    ck_assert_int_eq(machine_open(&story.viewer.machine, 1 + (size_t)_i % 2, NULL), 0);
     story_begin(&story, &generation);
+    if (_i / 2 % 2)
+        ck_assert_int_eq(continuation_search(&story.text, 3, NULL), 0);
     while (continuation_next(&story.text, &more, NULL) == 0 && more)
         expect_logits(&story, story.text.count - 1);
-    ck_assert_uint_eq(story.text.count, _i % 4 == 1 ? 12 : 81);
+    ck_assert_uint_gt(story.text.count, 11);
+    ck_assert_uint_eq(story.text.count, story.text.room);
     story_release(&story);
+}
+
+TEST(known_choices_of_a_translation_are_not_computed_again)
+{
+    struct input from = {.ids = "7,3,9,2,11"};
+    struct story story;
+    struct arena kept = {0};
+    uint32_t *choices = NULL;
+    for (size_t round = 0; round < 2; round++) {
+        story_open(&story, "tests/golden-families/marian", NULL, &from);
+        ck_assert_int_eq(continuation_translate(&story.prompt, &story.viewer, &choices, &kept,
+                                                &story.arena, NULL),
+                         0);
+        const struct tokenized *text = &story.prompt.sentence;
+        ck_assert_uint_gt(text->count, 2);
+        ck_assert_mem_eq(text->ids + 1, choices, (text->count - 1) * sizeof *choices);
+        choices[0] = 10; /* not the likeliest */
+        story_release(&story);
+    }
+    arena_release(&kept);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
