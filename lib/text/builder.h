@@ -64,13 +64,11 @@ struct display_tokens {
 struct tokenizer {
     struct tokenizer_facts facts; /* `file` is NULL if the folder has no tokenizer */
     struct token_set set;
-    struct normalizer *normalizers;
-    struct pre_tokenizer *pre_tokenizers;
+    struct stage *normalizers, *pre_tokenizers, *decoders;
     struct subword model;
     struct word_table pieces;        /* of Marian's model, which are not the vocabulary */
     struct tokenizer *source;        /* of the source of an encoder-decoder; NULL: the same */
     struct text_templates templates; /* of the post-processor */
-    struct decoder_step *decoders;
     bool encoded_pieces; /* pieces come in GPT-2's alphabet, because a step follows ByteLevel */
     struct tokenizer_config config;
     struct display_tokens display;

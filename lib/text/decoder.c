@@ -3,22 +3,6 @@
 #include <string.h>
 
 #include "format/json.h"
-#include "text/stages.h"
-
-/* A type of step. `rewrite` replaces a token; `put` passes parts of it to the next step; without
- * both, the token is passed unchanged. `end` passes the bytes that the step still holds. */
-struct decoder_row {
-    const char *name;
-    void (*rewrite)(const struct decoder_step *step, struct decoder_state *state, const char *token,
-                    size_t size); /* to state->bytes */
-    void (*put)(const struct decoder_step *step, struct token_decoder *decoder, const char *token,
-                size_t size);
-    void (*end)(const struct decoder_step *step, struct token_decoder *decoder);
-    const char *content;  /* the field of the step's text, which is also what it searches for */
-    const char *fallback; /* that text if the field is absent; NULL: it is required */
-    int (*read)(struct decoder_step *step, const struct json *value, struct arena *arena,
-                struct err *err); /* further fields */
-};
 
 /* --- invalid UTF-8 ---------------------------------------------------------------------------- */
 
@@ -68,7 +52,7 @@ static void lossy_text_write(struct buf *out, struct buf *rest, bool last)
 /* --- steps ------------------------------------------------------------------------------------ */
 
 /* Pass a token to a step; after the last step, write it. */
-static void pass(const struct decoder_step *step, struct token_decoder *decoder, const char *token,
+static void pass(const struct stage *step, struct token_decoder *decoder, const char *token,
                  size_t size)
 {
     if (!step) {
@@ -106,18 +90,12 @@ static void put_replaced(struct buf *out, const struct matcher *matcher, const c
     matcher_walk_release(&walk);
 }
 
-static int read_replace(struct decoder_step *step, const struct json *value, struct arena *arena,
-                        struct err *err)
-{
-    return matcher_read(&step->matcher, json_member(value, "pattern"), arena, err);
-}
-
-static int read_metaspace(struct decoder_step *step, const struct json *value, struct arena *arena,
+static int read_metaspace(struct stage_list *list, struct stage *step, const struct json *value,
                           struct err *err)
 {
     const char *scheme = NULL;
     bool prefix = true;
-    (void)arena;
+    (void)list;
     step->content = " ";
     step->content_size = 1;
     if (json_bool(value, "add_prefix_space", &prefix, err) ||
@@ -127,7 +105,7 @@ static int read_metaspace(struct decoder_step *step, const struct json *value, s
     return 0;
 }
 
-static void replace(const struct decoder_step *step, struct decoder_state *state, const char *token,
+static void replace(const struct stage *step, struct decoder_state *state, const char *token,
                     size_t size)
 {
     bool strips = step->strips_first && !state->tokens;
@@ -136,8 +114,8 @@ static void replace(const struct decoder_step *step, struct decoder_state *state
 }
 
 /* Remove a suffix and remember to put a space before the next token. */
-static void drop_suffix(const struct decoder_step *step, struct decoder_state *state,
-                        const char *token, size_t size)
+static void drop_suffix(const struct stage *step, struct decoder_state *state, const char *token,
+                        size_t size)
 {
     if (state->owes_space)
         buf_char(&state->bytes, ' ');
@@ -157,7 +135,7 @@ int decoder_byte_of(const char *token, size_t size)
 }
 
 /* Pass adjacent byte tokens as characters, or U+FFFD for each if they are not UTF-8. */
-static void end_bytes(const struct decoder_step *step, struct token_decoder *decoder)
+static void end_bytes(const struct stage *step, struct token_decoder *decoder)
 {
     struct buf *bytes = &decoder->states[step->index].bytes;
     bool valid = utf8_invalid_at(bytes->bytes ? bytes->bytes : "", bytes->size) == bytes->size;
@@ -168,8 +146,8 @@ static void end_bytes(const struct decoder_step *step, struct token_decoder *dec
     buf_clear(bytes);
 }
 
-static void join_bytes(const struct decoder_step *step, struct token_decoder *decoder,
-                       const char *token, size_t size)
+static void join_bytes(const struct stage *step, struct token_decoder *decoder, const char *token,
+                       size_t size)
 {
     int byte = decoder_byte_of(token, size);
     if (byte >= 0) {
@@ -180,10 +158,10 @@ static void join_bytes(const struct decoder_step *step, struct token_decoder *de
     pass(step->next, decoder, token, size);
 }
 
-static int read_strip(struct decoder_step *step, const struct json *value, struct arena *arena,
+static int read_strip(struct stage_list *list, struct stage *step, const struct json *value,
                       struct err *err)
 {
-    (void)arena;
+    (void)list;
     if (json_integer(value, "start", 0, INT32_MAX, &step->start, err) ||
         json_integer(value, "stop", 0, INT32_MAX, &step->stop, err))
         return -1;
@@ -192,13 +170,13 @@ static int read_strip(struct decoder_step *step, const struct json *value, struc
     return 0;
 }
 
-static bool begins_with(const char *bytes, size_t size, const struct decoder_step *step)
+static bool begins_with(const char *bytes, size_t size, const struct stage *step)
 {
     return step->content_size && size >= step->content_size &&
            memcmp(bytes, step->content, step->content_size) == 0;
 }
 
-static void strip(const struct decoder_step *step, struct token_decoder *decoder, const char *token,
+static void strip(const struct stage *step, struct token_decoder *decoder, const char *token,
                   size_t size)
 {
     struct decoder_state *state = &decoder->states[step->index];
@@ -221,10 +199,10 @@ static void strip(const struct decoder_step *step, struct token_decoder *decoder
     pass(step->next, decoder, token, size);
 }
 
-static int read_word_piece(struct decoder_step *step, const struct json *value, struct arena *arena,
+static int read_word_piece(struct stage_list *list, struct stage *step, const struct json *value,
                            struct err *err)
 {
-    (void)arena;
+    (void)list;
     step->cleans = true;
     return json_bool(value, "cleanup", &step->cleans, err);
 }
@@ -252,8 +230,8 @@ static void clean(struct buf *token)
     }
 }
 
-static void word_piece(const struct decoder_step *step, struct decoder_state *state,
-                       const char *token, size_t size)
+static void word_piece(const struct stage *step, struct decoder_state *state, const char *token,
+                       size_t size)
 {
     bool continues = begins_with(token, size, step);
     size_t prefix = state->tokens && continues ? step->content_size : 0;
@@ -264,73 +242,40 @@ static void word_piece(const struct decoder_step *step, struct decoder_state *st
         clean(&state->bytes);
 }
 
-enum { ROW_BYTE_LEVEL, ROW_REPLACE, ROW_BYTES, ROW_FUSE, ROW_STRIP };
-
-static const struct decoder_row rows[] = {
-    [ROW_BYTE_LEVEL] = {"ByteLevel", NULL, NULL, NULL, NULL, NULL, NULL}, /* tokens are bytes */
-    [ROW_REPLACE] = {"Replace", replace, NULL, NULL, "content", NULL, read_replace},
-    [ROW_BYTES] = {"ByteFallback", NULL, join_bytes, end_bytes, NULL, NULL, NULL},
-    [ROW_FUSE] = {"Fuse", NULL, NULL, NULL, NULL, NULL, NULL}, /* sets `fused` of later steps */
-    [ROW_STRIP] = {"Strip", NULL, strip, NULL, "content", " ", read_strip},
-    {"Metaspace", replace, NULL, NULL, "replacement", "▁", read_metaspace},
-    {"WordPiece", word_piece, NULL, NULL, "prefix", "##", read_word_piece},
-    {"BPEDecoder", drop_suffix, NULL, NULL, "suffix", "</w>", NULL},
-};
-
-enum { ROW_COUNT = sizeof rows / sizeof *rows };
-
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static struct decoder_step *add_step(struct stage_list *list, size_t row, struct err *err)
+enum { ROW_FUSE = 1 };
+
+static const struct stage_row rows[] = {
+    {"ByteLevel"},         /* tokens are bytes */
+    [ROW_FUSE] = {"Fuse"}, /* sets `fused` of later steps */
+    {"Replace", "content", .rewrite = replace, .read = stage_read_pattern},
+    {"ByteFallback", .put = join_bytes, .end = end_bytes},
+    {"Strip", "content", " ", .put = strip, .read = read_strip},
+    {"Metaspace", "replacement", "▁", .rewrite = replace, .read = read_metaspace},
+    {"WordPiece", "prefix", "##", .rewrite = word_piece, .read = read_word_piece},
+    {"BPEDecoder", "suffix", "</w>", .rewrite = drop_suffix},
+};
+
+static int begin_step(struct stage_list *list, struct stage *step, struct err *err)
 {
-    const struct decoder_step *last = list->last;
-    struct decoder_step *step = stages_add(list, err);
-    if (!step)
-        return NULL;
-    step->row = &rows[row];
-    step->index = last ? last->index + 1 : 0;
+    const struct stage *last = list->last;
     step->fused = last && (last->fused || last->row == &rows[ROW_FUSE]);
-    step->content = rows[row].fallback;
-    return step;
+    return step->index < DECODER_STEPS_MAX
+               ? 0
+               : err_set(err, "expected at most %d steps, found more", DECODER_STEPS_MAX);
 }
 
-static int add(void *context, size_t type, const struct json *value, struct err *err)
-{
-    struct stage_list *list = context;
-    const struct decoder_row *row = &rows[type];
-    if (list->count > DECODER_STEPS_MAX)
-        return err_set(err, "expected at most %d steps, found more", DECODER_STEPS_MAX);
-    struct decoder_step *step = add_step(list, type, err);
-    if (!step || (row->content && stage_text(&step->content, &step->content_size, value,
-                                             row->content, list->arena, err)))
-        return -1;
-    step->matcher = (struct matcher){.literal = step->content, .literal_size = step->content_size};
-    return row->read ? row->read(step, value, list->arena, err) : 0;
-}
+const struct stage_kind decoders = {"decoders", rows, sizeof rows / sizeof *rows, begin_step};
 
-int decoders_read(struct decoder_step **steps, const struct json *value, struct arena *arena,
-                  struct err *err)
-{
-    struct stage_list list = {"decoders", NAMES(rows, ROW_COUNT), add,   &list, 0,
-                              arena,      sizeof **steps,         steps, NULL};
-    *steps = NULL;
-    return stages_read(&list, value, err);
-}
-
-void decoders_keep_front(struct decoder_step *steps)
+void decoders_keep_front(struct stage *steps)
 {
     for (; steps && steps->next; steps = steps->next)
         if (steps->next->row->put == strip && !steps->next->next)
             steps->next = NULL;
 }
 
-void decoders_release(struct decoder_step *steps)
-{
-    for (; steps; steps = steps->next)
-        matcher_release(&steps->matcher);
-}
-
-const struct matcher *decoders_sign(const struct decoder_step *steps)
+const struct matcher *decoders_sign(const struct stage *steps)
 {
     for (; steps; steps = steps->next)
         if (steps->row->rewrite == replace && strcmp(steps->content, " ") == 0 &&
@@ -339,14 +284,14 @@ const struct matcher *decoders_sign(const struct decoder_step *steps)
     return NULL;
 }
 
-const char *decoders_prefix(const struct decoder_step *steps)
+const char *decoders_prefix(const struct stage *steps)
 {
     while (steps && steps->row->rewrite != word_piece)
         steps = steps->next;
     return steps ? steps->content : NULL;
 }
 
-bool decoders_join_bytes(const struct decoder_step *steps)
+bool decoders_join_bytes(const struct stage *steps)
 {
     while (steps && steps->row->put != join_bytes)
         steps = steps->next;
@@ -365,7 +310,7 @@ void token_decoder_put(struct token_decoder *decoder, const char *token, size_t 
 
 void token_decoder_end(struct token_decoder *decoder)
 {
-    for (const struct decoder_step *step = decoder->steps; step; step = step->next)
+    for (const struct stage *step = decoder->steps; step; step = step->next)
         if (step->row->end)
             step->row->end(step, decoder);
     for (size_t i = 0; i < DECODER_STEPS_MAX; i++)

@@ -11,44 +11,24 @@
 #ifndef ATTN_TEXT_DECODER_H
 #define ATTN_TEXT_DECODER_H
 
-#include "text/matcher.h"
-
-struct json;
+#include "base/buf.h"
+#include "text/stages.h"
 
 enum { DECODER_STEPS_MAX = 16 };
 
-struct decoder_step {
-    struct decoder_step *next;
-    const struct decoder_row *row;
-    struct matcher matcher; /* Replace, Metaspace, BPEDecoder: the search */
-    const char *content;    /* the replacement; Strip: the text to remove; WordPiece: the prefix */
-    size_t content_size;
-    long long start, stop; /* Strip: the most removals on each side */
-    bool fused;            /* Strip: counts over all tokens, not for each */
-    bool strips_first;     /* Metaspace: no space before the first token */
-    bool cleans;           /* WordPiece: remove spaces before punctuation */
-    size_t index;
-};
-
-/* Read the value of `decoder`, a Sequence or one step; NULL and null: none. The steps live in the
- * arena; they are released by decoders_release, also after a failure. */
-int decoders_read(struct decoder_step **steps, const struct json *value, struct arena *arena,
-                  struct err *err);
-void decoders_release(struct decoder_step *steps);
-
 /* Remove the step that strips the space before the text. */
-void decoders_keep_front(struct decoder_step *steps);
+void decoders_keep_front(struct stage *steps);
 
 /* decoders_sign returns the sign of a space in tokens, decoders_prefix the prefix of WordPiece's
  * tokens that continue a word; NULL if there is none. decoders_join_bytes is true if <0x00> to
  * <0xFF> are bytes; decoder_byte_of returns the byte of such a token, or -1. */
-const struct matcher *decoders_sign(const struct decoder_step *steps);
-const char *decoders_prefix(const struct decoder_step *steps);
-bool decoders_join_bytes(const struct decoder_step *steps);
+const struct matcher *decoders_sign(const struct stage *steps);
+const char *decoders_prefix(const struct stage *steps);
+bool decoders_join_bytes(const struct stage *steps);
 int decoder_byte_of(const char *token, size_t size);
 
 struct token_decoder {
-    const struct decoder_step *steps; /* NULL: tokens are separated by spaces */
+    const struct stage *steps; /* NULL: tokens are separated by spaces */
     struct buf *out;
     size_t count; /* number of tokens */
     struct decoder_state {

@@ -66,8 +66,8 @@ void encoder_store(struct encoder *encoder)
 
 /* --- the stages ------------------------------------------------------------------------------- */
 
-int encoder_pass(struct encoder *encoder, const struct pre_tokenizer *next,
-                 const struct text_piece *piece, struct err *err)
+int encoder_pass(struct encoder *encoder, const struct stage *next, const struct text_piece *piece,
+                 struct err *err)
 {
     const struct subword *model = &encoder->tokenizer->model;
     return next ? next->run(next, encoder, piece, err)

@@ -65,8 +65,8 @@ int encoder_run(struct encoder *encoder, const struct token_text *text, struct e
 void encoder_release(struct encoder *encoder);
 
 /* Pass a piece to a step; after the last one, `next` is NULL, to the model. */
-int encoder_pass(struct encoder *encoder, const struct pre_tokenizer *next,
-                 const struct text_piece *piece, struct err *err);
+int encoder_pass(struct encoder *encoder, const struct stage *next, const struct text_piece *piece,
+                 struct err *err);
 
 /* Add the token of the bytes [start, end) of a piece. */
 static inline int encoder_add(struct encoder *encoder, const struct text_piece *piece, uint32_t id,

@@ -5,22 +5,7 @@
 #include "base/memory.h"
 #include "base/num.h"
 #include "format/json.h"
-#include "text/stages.h"
 #include "text/token_set.h"
-
-/* A type of step. `apply` keeps and replaces ranges of a text and drops the rest. If there is a
- * `change` instead, it writes the bytes that replace a character and returns their number, or SAME.
- */
-enum { CHANGE_BYTES = 6, SAME = -1 };
-
-struct normalizer_row {
-    const char *name;
-    int (*apply)(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err);
-    int (*change)(char bytes[CHANGE_BYTES], uint32_t character);
-    const char *content; /* the field of the step's text, or NULL */
-    int (*read)(struct normalizer *step, const struct json *value, struct arena *arena,
-                struct err *err); /* further fields */
-};
 
 enum row_index {
     ROW_NFC, /* the forms: by enum unicode_form */
@@ -41,7 +26,7 @@ enum row_index {
     ROW_COUNT,
 };
 
-static const struct normalizer_row rows[ROW_COUNT];
+static const struct stage_row rows[ROW_COUNT];
 
 /* --- characters ------------------------------------------------------------------------------- */
 
@@ -98,7 +83,7 @@ static int space_chinese(char bytes[CHANGE_BYTES], uint32_t c)
 }
 
 /* Change each character, except for ASCII that stays. */
-static void change_each(const struct normalizer *step, struct text_rewriter *rewriter)
+static void change_each(const struct stage *step, struct text_rewriter *rewriter)
 {
     const struct aligned_text *in = rewriter->in;
     const unsigned char *text = (const unsigned char *)in->bytes;
@@ -124,8 +109,7 @@ static void change_each(const struct normalizer *step, struct text_rewriter *rew
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-static int normalize_form(const struct normalizer *step, struct text_rewriter *rewriter,
-                          struct err *err)
+static int normalize_form(const struct stage *step, struct text_rewriter *rewriter, struct err *err)
 {
     const struct aligned_text *in = rewriter->in;
     enum unicode_form form = (enum unicode_form)(step->row - rows);
@@ -144,13 +128,7 @@ static int normalize_form(const struct normalizer *step, struct text_rewriter *r
     return failed;
 }
 
-static int read_replace(struct normalizer *step, const struct json *value, struct arena *arena,
-                        struct err *err)
-{
-    return matcher_read(&step->matcher, json_member(value, "pattern"), arena, err);
-}
-
-static int replace(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
+static int replace(const struct stage *step, struct text_rewriter *rewriter, struct err *err)
 {
     const struct aligned_text *in = rewriter->in;
     struct matcher_walk walk = matcher_walk(&step->matcher, in->bytes, in->size, rewriter->limits);
@@ -168,8 +146,7 @@ static int replace(const struct normalizer *step, struct text_rewriter *rewriter
 }
 
 /* Prepend, Append: put the step's text before or after a text that is not empty. */
-static int put_at_end(const struct normalizer *step, struct text_rewriter *rewriter,
-                      struct err *err)
+static int put_at_end(const struct stage *step, struct text_rewriter *rewriter, struct err *err)
 {
     static const struct text_range front = {0, 1};
     size_t size = rewriter->in->size;
@@ -184,17 +161,17 @@ static int put_at_end(const struct normalizer *step, struct text_rewriter *rewri
     return 0;
 }
 
-static int read_strip(struct normalizer *step, const struct json *value, struct arena *arena,
+static int read_strip(struct stage_list *list, struct stage *step, const struct json *value,
                       struct err *err)
 {
-    (void)arena;
+    (void)list;
     step->left = step->right = true;
     if (json_bool(value, "strip_left", &step->left, err))
         return -1;
     return json_bool(value, "strip_right", &step->right, err);
 }
 
-static int strip(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
+static int strip(const struct stage *step, struct text_rewriter *rewriter, struct err *err)
 {
     const char *bytes = rewriter->in->bytes;
     size_t start = 0;
@@ -220,7 +197,7 @@ static int strip(const struct normalizer *step, struct text_rewriter *rewriter, 
 }
 
 /* Remove spaces, and their sign, at the end. */
-static int trim(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
+static int trim(const struct stage *step, struct text_rewriter *rewriter, struct err *err)
 {
     static const char sign[] = "▁";
     const size_t sign_size = sizeof sign - 1;
@@ -240,8 +217,7 @@ static int trim(const struct normalizer *step, struct text_rewriter *rewriter, s
 }
 
 /* Replace each byte by its character in GPT-2's byte alphabet. */
-static int encode_bytes(const struct normalizer *step, struct text_rewriter *rewriter,
-                        struct err *err)
+static int encode_bytes(const struct stage *step, struct text_rewriter *rewriter, struct err *err)
 {
     const struct aligned_text *in = rewriter->in;
     (void)step;
@@ -412,7 +388,7 @@ static int check_keys(const struct charsmap *map, struct err *err)
 
 /* Mark in `stays` the ASCII from `first` on that no key begins with, alone or followed by ASCII;
  * \r may begin the grapheme \r\n. */
-static void mark_plain(struct normalizer *step, unsigned char first)
+static void mark_plain(struct stage *step, unsigned char first)
 {
     const struct charsmap *map = step->charsmap;
     for (unsigned char byte = first; byte < 0x80; byte++) {
@@ -428,7 +404,7 @@ static void mark_plain(struct normalizer *step, unsigned char first)
     }
 }
 
-static int read_charsmap(struct normalizer *step, const unsigned char *bytes, size_t size,
+static int read_charsmap(struct stage *step, const unsigned char *bytes, size_t size,
                          struct arena *arena, struct err *err)
 {
     struct charsmap *map = arena_alloc(arena, 1, sizeof *map, err);
@@ -439,7 +415,7 @@ static int read_charsmap(struct normalizer *step, const unsigned char *bytes, si
                : 0;
 }
 
-static int read_precompiled(struct normalizer *step, const struct json *value, struct arena *arena,
+static int read_precompiled(struct stage_list *list, struct stage *step, const struct json *value,
                             struct err *err)
 {
     const char *text = NULL;
@@ -448,12 +424,12 @@ static int read_precompiled(struct normalizer *step, const struct json *value, s
         return -1;
     if (!text || !*text) /* it maps nothing */
         return 0;
-    unsigned char *bytes = arena_alloc(arena, strlen(text) + 1, 1, err);
+    unsigned char *bytes = arena_alloc(list->arena, strlen(text) + 1, 1, err);
     if (!bytes)
         return -1;
     if (!base64_decode((char *)bytes, &size, text, strlen(text)))
         return err_set(err, "field 'precompiled_charsmap': expected a text in base64");
-    if (read_charsmap(step, bytes, size, arena, err))
+    if (read_charsmap(step, bytes, size, list->arena, err))
         return -1;
     mark_plain(step, 0);
     return 0;
@@ -461,7 +437,7 @@ static int read_precompiled(struct normalizer *step, const struct json *value, s
 
 /* The end of a run of ASCII characters that are not mapped, do not begin a user-defined token and
  * are followed by ASCII: no character can combine with them. */
-static size_t plain_end(const struct normalizer *step, const struct aligned_text *in, size_t at)
+static size_t plain_end(const struct stage *step, const struct aligned_text *in, size_t at)
 {
     static const bool none[256];
     const unsigned char *text = (const unsigned char *)in->bytes;
@@ -501,8 +477,7 @@ static void map_each(const struct charsmap *map, struct text_rewriter *rewriter,
 }
 
 /* Hugging Face's library maps graphemes by their shortest key, else their characters. */
-static int map_graphemes(const struct normalizer *step, struct text_rewriter *rewriter,
-                         struct err *err)
+static int map_graphemes(const struct stage *step, struct text_rewriter *rewriter, struct err *err)
 {
     const struct aligned_text *in = rewriter->in;
     const struct charsmap *map = step->charsmap;
@@ -537,7 +512,7 @@ struct unit {
 };
 
 /* SentencePiece takes the longest key at every position, and does not map user-defined tokens. */
-static struct unit next_unit(const struct normalizer *step, const char *bytes, size_t size)
+static struct unit next_unit(const struct stage *step, const char *bytes, size_t size)
 {
     const struct added_token *kept = added_tokens_at(step->kept, bytes, size);
     struct unit unit = {0};
@@ -551,8 +526,7 @@ static struct unit next_unit(const struct normalizer *step, const char *bytes, s
     return (struct unit){bytes, unit.size, unit.size, false};
 }
 
-static int map_longest(const struct normalizer *step, struct text_rewriter *rewriter,
-                       struct err *err)
+static int map_longest(const struct stage *step, struct text_rewriter *rewriter, struct err *err)
 {
     const struct aligned_text *in = rewriter->in;
     bool after_space = true;
@@ -583,50 +557,25 @@ static int map_longest(const struct normalizer *step, struct text_rewriter *rewr
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static const struct normalizer_row rows[ROW_COUNT] = {
-    {"NFC", normalize_form, NULL, NULL, NULL},
-    {"NFD", normalize_form, NULL, NULL, NULL},
-    {"NFKC", normalize_form, NULL, NULL, NULL},
-    {"NFKD", normalize_form, NULL, NULL, NULL},
-    {"Lowercase", NULL, lowercase, NULL, NULL},
-    {"StripAccents", NULL, strip_marks, NULL, NULL},
-    {"Strip", strip, NULL, NULL, read_strip},
-    {"Prepend", put_at_end, NULL, "prepend", NULL},
-    [ROW_APPEND] = {"Append", put_at_end, NULL, "append", NULL},
-    {"Replace", replace, NULL, "content", read_replace},
-    {"ByteLevel", encode_bytes, NULL, NULL, NULL},
-    {"Precompiled", map_graphemes, NULL, NULL, read_precompiled},
-    [ROW_BERT] = {"BertNormalizer", NULL, NULL, NULL, NULL}, /* several steps */
-    [ROW_CLEAN] = {"clean_text", NULL, clean, NULL, NULL},
-    [ROW_CHINESE] = {"handle_chinese_chars", NULL, space_chinese, NULL, NULL},
-    [ROW_ACCENTS] = {"strip_accents", NULL, strip_nonspacing, NULL, NULL},
-    [ROW_SMALL] = {"lowercase", NULL, lowercase, NULL, NULL},
-    [ROW_CHARSMAP] = {"charsmap", map_longest, NULL, NULL, NULL},
-    [ROW_TRIM] = {"end", trim, NULL, NULL, NULL},
-    [ROW_PREFIX] = {"prefix", put_at_end, NULL, NULL, NULL},
-    [ROW_ESCAPE] = {"escape", replace, NULL, NULL, NULL},
-};
-
-static struct normalizer *add_step(struct stage_list *list, enum row_index row, struct err *err)
+static int begin_step(struct stage_list *list, struct stage *step, struct err *err)
 {
-    struct normalizer *step = stages_add(list, err);
     char bytes[CHANGE_BYTES];
-    if (!step)
-        return NULL;
-    step->row = &rows[row];
+    (void)list, (void)err;
     step->name = step->row->name;
     for (uint32_t c = 0; step->row->change && c < 0x80; c++)
         step->stays[c] = step->row->change(bytes, c) == SAME;
-    return step;
+    return 0;
 }
 
-static int add_bert(struct stage_list *list, const struct json *value, struct err *err)
+static int read_bert(struct stage_list *list, struct stage *step, const struct json *value,
+                     struct err *err)
 {
     static const enum row_index steps[] = {ROW_CLEAN, ROW_CHINESE, ROW_NFD, ROW_ACCENTS, ROW_SMALL};
     enum { STEPS = sizeof steps / sizeof *steps };
     bool cleans = true;
     bool spaces = true;
     bool lowers = true;
+    (void)step;
     if (json_bool(value, "clean_text", &cleans, err) ||
         json_bool(value, "handle_chinese_chars", &spaces, err) ||
         json_bool(value, "lowercase", &lowers, err))
@@ -636,40 +585,38 @@ static int add_bert(struct stage_list *list, const struct json *value, struct er
         return -1;
     const bool wanted[STEPS] = {cleans, spaces, strips, strips, lowers};
     for (size_t i = 0; i < STEPS; i++)
-        if (wanted[i] && !add_step(list, steps[i], err))
+        if (wanted[i] && !stages_add(list, &rows[steps[i]], err))
             return -1;
     return 0;
 }
 
-static int add(void *context, size_t type, const struct json *value, struct err *err)
-{
-    const struct normalizer_row *row = &rows[type];
-    struct stage_list *list = context;
-    if (type == ROW_BERT)
-        return add_bert(list, value, err);
-    struct normalizer *step = add_step(list, (enum row_index)type, err);
-    if (!step || (row->content && stage_text(&step->content, &step->content_size, value,
-                                             row->content, list->arena, err)))
-        return -1;
-    return row->read ? row->read(step, value, list->arena, err) : 0;
-}
+static const struct stage_row rows[ROW_COUNT] = {
+    {"NFC", .apply = normalize_form},
+    {"NFD", .apply = normalize_form},
+    {"NFKC", .apply = normalize_form},
+    {"NFKD", .apply = normalize_form},
+    {"Lowercase", .change = lowercase},
+    {"StripAccents", .change = strip_marks},
+    {"Strip", .apply = strip, .read = read_strip},
+    {"Prepend", "prepend", .apply = put_at_end},
+    [ROW_APPEND] = {"Append", "append", .apply = put_at_end},
+    {"Replace", "content", .apply = replace, .read = stage_read_pattern},
+    {"ByteLevel", .apply = encode_bytes},
+    {"Precompiled", .apply = map_graphemes, .read = read_precompiled},
+    [ROW_BERT] = {"BertNormalizer", .read = read_bert, .adds_steps = true},
+    [ROW_CLEAN] = {"clean_text", .change = clean},
+    [ROW_CHINESE] = {"handle_chinese_chars", .change = space_chinese},
+    [ROW_ACCENTS] = {"strip_accents", .change = strip_nonspacing},
+    [ROW_SMALL] = {"lowercase", .change = lowercase},
+    [ROW_CHARSMAP] = {"charsmap", .apply = map_longest},
+    [ROW_TRIM] = {"end", .apply = trim},
+    [ROW_PREFIX] = {"prefix", .apply = put_at_end},
+    [ROW_ESCAPE] = {"escape", .apply = replace},
+};
 
-int normalizers_read(struct normalizer **steps, const struct json *value, struct arena *arena,
-                     struct err *err)
-{
-    struct stage_list list = {"normalizers", NAMES(rows, TYPE_COUNT), add,   &list, 0,
-                              arena,         sizeof **steps,          steps, NULL};
-    *steps = NULL;
-    return stages_read(&list, value, err);
-}
+const struct stage_kind normalizers = {"normalizers", rows, TYPE_COUNT, begin_step};
 
-void normalizers_release(struct normalizer *steps)
-{
-    for (; steps; steps = steps->next)
-        matcher_release(&steps->matcher);
-}
-
-int normalizers_sentencepiece(struct normalizer **steps, const struct sentencepiece_rules *rules,
+int normalizers_sentencepiece(struct stage **steps, const struct sentencepiece_rules *rules,
                               struct arena *arena, struct err *err)
 {
     const char *sign = rules->escapes ? "▁" : " ";
@@ -682,10 +629,9 @@ int normalizers_sentencepiece(struct normalizer **steps, const struct sentencepi
         {ROW_PREFIX, rules->prefixes},
         {ROW_ESCAPE, rules->escapes},
     };
-    struct stage_list added = {.arena = arena, .step_bytes = sizeof **steps, .head = steps};
-    *steps = NULL;
+    struct stage_list added = {&normalizers, arena, steps};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        struct normalizer *step = list[i].wanted ? add_step(&added, list[i].row, err) : NULL;
+        struct stage *step = list[i].wanted ? stages_add(&added, &rows[list[i].row], err) : NULL;
         if (!list[i].wanted)
             continue;
         if (!step || (list[i].row == ROW_CHARSMAP && rules->charsmap_size &&
@@ -701,7 +647,7 @@ int normalizers_sentencepiece(struct normalizer **steps, const struct sentencepi
     return 0;
 }
 
-bool normalizers_limit_prefix(struct normalizer **steps, bool removed, bool first)
+bool normalizers_limit_prefix(struct stage **steps, bool removed, bool first)
 {
     while (*steps && (*steps)->row != &rows[ROW_PREFIX])
         steps = &(*steps)->next;
@@ -713,16 +659,15 @@ bool normalizers_limit_prefix(struct normalizer **steps, bool removed, bool firs
     return true;
 }
 
-bool normalizers_encode_bytes(const struct normalizer *steps)
+bool normalizers_encode_bytes(const struct stage *steps)
 {
     while (steps && steps->row->apply != encode_bytes)
         steps = steps->next;
     return steps;
 }
 
-int normalize(const struct normalizer *steps, struct aligned_text *out,
-              const struct aligned_text *text, struct text_rewriter rewriters[2],
-              struct text_limits *limits, struct err *err)
+int normalize(const struct stage *steps, struct aligned_text *out, const struct aligned_text *text,
+              struct text_rewriter rewriters[2], struct text_limits *limits, struct err *err)
 {
     struct aligned_text now = *text;
     int free = 0; /* index of the rewriter that does not hold the text */

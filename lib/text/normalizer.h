@@ -9,30 +9,7 @@
 #ifndef ATTN_TEXT_NORMALIZER_H
 #define ATTN_TEXT_NORMALIZER_H
 
-#include "text/matcher.h"
-
-struct json;
-
-struct normalizer {
-    struct normalizer *next;
-    const char *name;
-    const struct normalizer_row *row;
-    struct matcher matcher; /* Replace: the search */
-    const char *content;    /* Replace, Prepend, Append: the new text */
-    size_t content_size;
-    bool left, right;                /* Strip: on these sides */
-    bool first;                      /* Prepend: only at the start of the original text */
-    bool stays[256];                 /* true for ASCII that the step does not change */
-    const struct charsmap *charsmap; /* Precompiled; NULL: it maps nothing */
-    const struct added_tokens *kept; /* SentencePiece: tokens that are not mapped */
-    bool collapses;                  /* SentencePiece: drop spaces at the start and after spaces */
-};
-
-/* Read the value of `normalizer`, a Sequence or one step; NULL and null: none. The steps live in
- * the arena; they are released by normalizers_release, also after a failure. */
-int normalizers_read(struct normalizer **steps, const struct json *value, struct arena *arena,
-                     struct err *err);
-void normalizers_release(struct normalizer *steps);
+#include "text/stages.h"
 
 /* The settings of the normalizer of a SentencePiece model. */
 struct sentencepiece_rules {
@@ -44,20 +21,19 @@ struct sentencepiece_rules {
     bool escapes;   /* write spaces as ▁ */
 };
 
-int normalizers_sentencepiece(struct normalizer **steps, const struct sentencepiece_rules *rules,
+int normalizers_sentencepiece(struct stage **steps, const struct sentencepiece_rules *rules,
                               struct arena *arena, struct err *err);
 
 /* Change the steps of a SentencePiece model: add no space before texts, or only before the first
  * part of a text. False if they add none. */
-bool normalizers_limit_prefix(struct normalizer **steps, bool removed, bool first);
+bool normalizers_limit_prefix(struct stage **steps, bool removed, bool first);
 
 /* True if a step is ByteLevel, which writes texts in GPT-2's alphabet. */
-bool normalizers_encode_bytes(const struct normalizer *steps);
+bool normalizers_encode_bytes(const struct stage *steps);
 
 /* Apply all steps. The result is the text itself if nothing changes, else it lives in one of the
  * rewriters, which the caller releases. */
-int normalize(const struct normalizer *steps, struct aligned_text *out,
-              const struct aligned_text *text, struct text_rewriter rewriters[2],
-              struct text_limits *limits, struct err *err);
+int normalize(const struct stage *steps, struct aligned_text *out, const struct aligned_text *text,
+              struct text_rewriter rewriters[2], struct text_limits *limits, struct err *err);
 
 #endif

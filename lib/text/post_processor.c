@@ -62,14 +62,28 @@ size_t text_template_before(const struct text_template *single)
 }
 
 /* Flags change positions of tokens, which are known here anyway. */
-static int read_flags(struct text_templates *templates, const char *pair, const struct json *value,
+static int read_flags(struct stage_list *list, struct stage *step, const struct json *value,
                       struct err *err)
 {
     bool flag;
-    (void)templates, (void)pair;
+    (void)list, (void)step;
     return err_if(json_bool(value, "add_prefix_space", &flag, err) ||
                   json_bool(value, "trim_offsets", &flag, err) ||
                   json_bool(value, "use_regex", &flag, err));
+}
+
+/* Set the templates that a step adds. */
+static int set_templates(struct stage_list *list, const struct text_templates *one, struct err *err)
+{
+    struct text_templates *templates = list->templates;
+    bool adds = one->single.count > 1;
+    if (adds && templates->single.count > 1)
+        return err_unsupported(err, "a second step that adds tokens is not supported");
+    if (adds)
+        templates->single = one->single;
+    if (one->pair.count)
+        templates->pair = one->pair;
+    return 0;
 }
 
 /* Make a template of letters: c and s are the tokens cls and sep, a and b the texts; capitals are
@@ -88,15 +102,30 @@ static void set_template(struct text_template *template, const char *letters, ui
 }
 
 /* BertProcessing and RobertaProcessing */
-static int read_around(struct text_templates *templates, const char *pair, const struct json *value,
+static int read_around(struct stage_list *list, const char *pair, const struct json *value,
                        struct err *err)
 {
+    struct text_templates one = {0};
     uint32_t cls, sep;
     if (read_token(&cls, value, "cls", err) || read_token(&sep, value, "sep", err))
         return -1;
-    set_template(&templates->single, "cas", cls, sep);
-    set_template(&templates->pair, pair, cls, sep);
-    return read_flags(templates, pair, value, err);
+    set_template(&one.single, "cas", cls, sep);
+    set_template(&one.pair, pair, cls, sep);
+    return err_if(read_flags(list, NULL, value, err) || set_templates(list, &one, err));
+}
+
+static int read_bert(struct stage_list *list, struct stage *step, const struct json *value,
+                     struct err *err)
+{
+    (void)step;
+    return read_around(list, "casBS", value, err);
+}
+
+static int read_roberta(struct stage_list *list, struct stage *step, const struct json *value,
+                        struct err *err)
+{
+    (void)step;
+    return read_around(list, "cassbs", value, err);
 }
 
 /* --- TemplateProcessing ----------------------------------------------------------------------- */
@@ -202,57 +231,33 @@ static int read_single(struct text_template *single, const struct json *list,
                       : err_unsupported(err, "expected the text once, found it %zu times", texts);
 }
 
-static int read_template(struct text_templates *templates, const char *letters,
-                         const struct json *value, struct err *err)
+static int read_template(struct stage_list *list, struct stage *step, const struct json *value,
+                         struct err *err)
 {
+    struct text_templates one = {0};
     const struct json *single, *pair;
     const struct json *specials = json_given(value, "special_tokens");
-    (void)letters;
+    (void)step;
     if (check_specials(specials, err) || json_list(value, "single", &single, err) ||
         json_list(value, "pair", &pair, err))
         return -1;
     if (!single)
         return err_set(err, "expected a field 'single'");
-    if (read_single(&templates->single, single, specials, err))
+    if (read_single(&one.single, single, specials, err))
         return err_prefix(err, "single");
-    return read_parts(&templates->pair, true, pair, specials, err) ? err_prefix(err, "pair") : 0;
+    if (read_parts(&one.pair, true, pair, specials, err))
+        return err_prefix(err, "pair");
+    return set_templates(list, &one, err);
 }
 
-static const struct row {
-    const char *name;
-    int (*read)(struct text_templates *templates, const char *pair, const struct json *value,
-                struct err *err);
-    const char *pair; /* its template of a pair, in letters */
-} rows[] = {
-    {"TemplateProcessing", read_template, NULL},
-    {"ByteLevel", read_flags, NULL},
-    {"BertProcessing", read_around, "casBS"},
-    {"RobertaProcessing", read_around, "cassbs"},
+static const struct stage_row rows[] = {
+    {"TemplateProcessing", .read = read_template, .adds_steps = true},
+    {"ByteLevel", .read = read_flags, .adds_steps = true},
+    {"BertProcessing", .read = read_bert, .adds_steps = true},
+    {"RobertaProcessing", .read = read_roberta, .adds_steps = true},
 };
 
-enum { ROW_COUNT = sizeof rows / sizeof *rows };
-
-static int add(void *context, size_t type, const struct json *value, struct err *err)
-{
-    struct text_templates one = {0}, *templates = context;
-    if (rows[type].read(&one, rows[type].pair, value, err))
-        return -1;
-    bool adds = one.single.count > 1;
-    if (adds && templates->single.count > 1)
-        return err_unsupported(err, "a second step that adds tokens is not supported");
-    if (adds)
-        templates->single = one.single;
-    if (one.pair.count)
-        templates->pair = one.pair;
-    return 0;
-}
-
-int post_processor_read(struct text_templates *templates, const struct json *value, struct err *err)
-{
-    struct stage_list list = {"processors", NAMES(rows, ROW_COUNT), add, templates};
-    *templates = text_templates_plain;
-    return stages_read(&list, value, err);
-}
+const struct stage_kind post_processors = {"processors", rows, sizeof rows / sizeof *rows, NULL};
 
 /* --- add_bos_token and add_eos_token ---------------------------------------------------------- */
 

@@ -38,10 +38,6 @@ struct text_templates text_templates_without(const struct text_templates *templa
 /* The number of tokens before the text of a template; the text is the next part. */
 size_t text_template_before(const struct text_template *single);
 
-/* Read the value of `post_processor`, a Sequence or one step; NULL and null: no tokens. */
-int post_processor_read(struct text_templates *templates, const struct json *value,
-                        struct err *err);
-
 /* Make a token first or last, or remove it there, as `add_bos_token` and `add_eos_token` of a
  * tokenizer_config.json say; in a pair, next to each text. */
 void text_templates_set(struct text_templates *templates, uint32_t id, bool wanted, bool last);

@@ -5,14 +5,13 @@
 #include "format/json.h"
 #include "text/encoder.h"
 #include "text/label.h"
-#include "text/stages.h"
 #include "text/word_table.h"
 
 /* --- splitting -------------------------------------------------------------------------------- */
 
 /* A piece that is being split. A part waits until it is known whether the next belongs to it. */
 struct splitting {
-    const struct pre_tokenizer *step;
+    const struct stage *step;
     struct encoder *encoder;
     const struct aligned_text *text;
     struct text_range waiting;
@@ -46,8 +45,8 @@ static int add_part(struct splitting *s, size_t start, size_t end, bool found, s
     return 0;
 }
 
-static int split(const struct pre_tokenizer *step, struct encoder *encoder,
-                 const struct text_piece *piece, struct err *err)
+static int split(const struct stage *step, struct encoder *encoder, const struct text_piece *piece,
+                 struct err *err)
 {
     struct splitting splitting = {.step = step, .encoder = encoder, .text = piece->text};
     size_t start = piece->range.start; /* from which matches are counted */
@@ -86,7 +85,7 @@ static struct text_rewriter begin(struct encoder *encoder, const struct text_pie
     return rewriter;
 }
 
-static int pass_changed(const struct pre_tokenizer *step, struct encoder *encoder,
+static int pass_changed(const struct stage *step, struct encoder *encoder,
                         struct text_rewriter *rewriter, struct err *err)
 {
     struct aligned_text text;
@@ -104,7 +103,7 @@ static int pass_changed(const struct pre_tokenizer *step, struct encoder *encode
 }
 
 /* Prepend the sign, and replace spaces by it if the step has a matcher. */
-static int put_signs(const struct pre_tokenizer *step, struct encoder *encoder,
+static int put_signs(const struct stage *step, struct encoder *encoder,
                      const struct text_piece *piece, struct err *err)
 {
     const char *bytes = piece->text->bytes;
@@ -113,9 +112,9 @@ static int put_signs(const struct pre_tokenizer *step, struct encoder *encoder,
     size_t hint = 0;
     bool replaces = step->matcher.literal;
     const char *space = replaces ? memchr(bytes + at, ' ', end - at) : NULL;
-    bool has_sign =
-        (end - at >= step->sign_size && memcmp(bytes + at, step->sign, step->sign_size) == 0) ||
-        (replaces && bytes[at] == ' ');
+    bool has_sign = (end - at >= step->content_size &&
+                     memcmp(bytes + at, step->content, step->content_size) == 0) ||
+                    (replaces && bytes[at] == ' ');
     bool prepends = step->prepend != PREPEND_NEVER && !has_sign &&
                     (step->prepend == PREPEND_ALWAYS ||
                      aligned_text_origin(piece->text, piece->range, &hint).start == 0);
@@ -123,18 +122,18 @@ static int put_signs(const struct pre_tokenizer *step, struct encoder *encoder,
         return encoder_pass(encoder, step->next, piece, err);
     struct text_rewriter rewriter = begin(encoder, piece);
     if (prepends)
-        text_rewriter_replace(&rewriter, at, at, step->sign, step->sign_size);
+        text_rewriter_replace(&rewriter, at, at, step->content, step->content_size);
     for (; space; space = memchr(bytes + at, ' ', end - at)) {
         size_t found = (size_t)(space - bytes);
         text_rewriter_keep(&rewriter, at, found);
         at = found + 1;
-        text_rewriter_replace(&rewriter, found, at, step->sign, step->sign_size);
+        text_rewriter_replace(&rewriter, found, at, step->content, step->content_size);
     }
     text_rewriter_keep(&rewriter, at, end);
     return pass_changed(step, encoder, &rewriter, err);
 }
 
-int pre_tokenizer_encode_bytes(const struct pre_tokenizer *step, struct encoder *encoder,
+int pre_tokenizer_encode_bytes(const struct stage *step, struct encoder *encoder,
                                const struct text_piece *piece, struct err *err)
 {
     if (!step->next) /* the model's words are bytes already */
@@ -188,14 +187,14 @@ static bool is_word(uint32_t c)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static struct pre_tokenizer *add_step(struct stage_list *list, struct err *err)
+static int begin_step(struct stage_list *list, struct stage *step, struct err *err)
 {
-    struct pre_tokenizer *step = stages_add(list, err);
-    if (!step)
-        return NULL;
+    (void)list, (void)err;
     step->run = split;
-    step->behavior = SPLIT_ISOLATED;
-    return step;
+    step->behavior = step->row->behavior;
+    if (step->row->is)
+        matcher_set_kind(&step->matcher, step->row->is);
+    return 0;
 }
 
 /* Read one of some names; an absent field leaves the index. */
@@ -212,8 +211,8 @@ static int read_name(unsigned *index, const struct json *value, const char *fiel
     return 0;
 }
 
-static int read_behavior(struct stage_list *list, struct pre_tokenizer *step,
-                         const struct json *value, struct err *err)
+static int read_behavior(struct stage_list *list, struct stage *step, const struct json *value,
+                         struct err *err)
 {
     static const char *const names[] = {
         [SPLIT_REMOVED] = "Removed",
@@ -230,16 +229,16 @@ static int read_behavior(struct stage_list *list, struct pre_tokenizer *step,
     return 0;
 }
 
-static int read_split(struct stage_list *list, struct pre_tokenizer *step, const struct json *value,
+static int read_split(struct stage_list *list, struct stage *step, const struct json *value,
                       struct err *err)
 {
     if (read_behavior(list, step, value, err) || json_bool(value, "invert", &step->inverted, err))
         return -1;
-    return matcher_read(&step->matcher, json_member(value, "pattern"), list->arena, err);
+    return stage_read_pattern(list, step, value, err);
 }
 
-static int read_digits(struct stage_list *list, struct pre_tokenizer *step,
-                       const struct json *value, struct err *err)
+static int read_digits(struct stage_list *list, struct stage *step, const struct json *value,
+                       struct err *err)
 {
     bool single = false;
     (void)list;
@@ -249,37 +248,34 @@ static int read_digits(struct stage_list *list, struct pre_tokenizer *step,
     return 0;
 }
 
-static int read_delimiter(struct stage_list *list, struct pre_tokenizer *step,
-                          const struct json *value, struct err *err)
+static int read_delimiter(struct stage_list *list, struct stage *step, const struct json *value,
+                          struct err *err)
 {
-    struct matcher *matcher = &step->matcher;
-    step->behavior = SPLIT_REMOVED;
-    if (stage_text(&matcher->literal, &matcher->literal_size, value, "delimiter", list->arena, err))
-        return -1;
-    return matcher->literal_size ? 0 : err_set(err, "expected a field 'delimiter'");
+    (void)list, (void)value;
+    return step->content_size ? 0 : err_set(err, "expected a field 'delimiter'");
 }
 
-static void set_space_before(struct pre_tokenizer *step)
+static void set_space_before(struct stage *step)
 {
     step->run = put_signs;
     step->prepend = PREPEND_ALWAYS;
-    step->sign = " ";
-    step->sign_size = 1;
+    step->content = " ";
+    step->content_size = 1;
 }
 
 /* Set the steps of ByteLevel from `step` on: a space before a piece if `prefix`, a split by the
  * pattern unless it is NULL, and bytes as characters. */
-static int set_byte_level(struct stage_list *list, struct pre_tokenizer *step, bool prefix,
+static int set_byte_level(struct stage_list *list, struct stage *step, bool prefix,
                           const char *pattern, struct err *err)
 {
     if (prefix) {
         set_space_before(step);
-        step = add_step(list, err);
+        step = stages_add(list, step->row, err);
     }
     if (step && pattern) {
         if (matcher_set_pattern(&step->matcher, pattern, err))
             return -1;
-        step = add_step(list, err);
+        step = stages_add(list, step->row, err);
     }
     if (!step)
         return -1;
@@ -287,8 +283,8 @@ static int set_byte_level(struct stage_list *list, struct pre_tokenizer *step, b
     return 0;
 }
 
-static int read_byte_level(struct stage_list *list, struct pre_tokenizer *step,
-                           const struct json *value, struct err *err)
+static int read_byte_level(struct stage_list *list, struct stage *step, const struct json *value,
+                           struct err *err)
 {
     bool prefix = true;
     bool splits = true;
@@ -299,113 +295,70 @@ static int read_byte_level(struct stage_list *list, struct pre_tokenizer *step,
                           splits ? splitter_patterns[PATTERN_GPT2].pattern : NULL, err);
 }
 
-static int read_metaspace(struct stage_list *list, struct pre_tokenizer *step,
-                          const struct json *value, struct err *err)
+static int read_metaspace(struct stage_list *list, struct stage *step, const struct json *value,
+                          struct err *err)
 {
     static const char *const schemes[] = {"never", "first", "always"}; /* by enum prepend_scheme */
     char shown[LABEL_EXCERPT_BYTES];
-    const char *sign = "▁";
     bool prefix = true; /* of older files */
     bool splits = true;
     uint32_t c = 0;
     if (json_bool(value, "add_prefix_space", &prefix, err))
         return -1;
     unsigned scheme = prefix ? PREPEND_ALWAYS : PREPEND_NEVER;
-    if (read_name(&scheme, value, "prepend_scheme", NAMES_LIST(schemes), err) ||
-        json_text(value, "replacement", &sign, err))
+    if (read_name(&scheme, value, "prepend_scheme", NAMES_LIST(schemes), err))
         return -1;
-    size_t size = strlen(sign);
-    if (!size || utf8_decode(&c, sign, size) != size)
+    const struct matcher sign = step->matcher;
+    if (!sign.literal_size || utf8_decode(&c, sign.literal, sign.literal_size) != sign.literal_size)
         return err_set(err, "field 'replacement': expected one character, found '%s'",
-                       label_excerpt(shown, sign, size));
-    sign = arena_text(list->arena, sign, size, err);
-    if (!sign || json_bool(value, "split", &splits, err))
+                       label_excerpt(shown, sign.literal, sign.literal_size));
+    if (json_bool(value, "split", &splits, err))
         return -1;
     step->run = put_signs;
     step->prepend = (enum prepend_scheme)scheme;
-    step->sign = sign;
-    step->sign_size = size;
     step->matcher = (struct matcher){.literal = " ", .literal_size = 1};
     if (!splits)
         return 0;
-    if (!(step = add_step(list, err)))
+    if (!(step = stages_add(list, step->row, err)))
         return -1;
-    step->matcher = (struct matcher){.literal = sign, .literal_size = size};
+    step->matcher = sign;
     step->behavior = SPLIT_MERGED_WITH_NEXT;
     return 0;
 }
 
-/* A type: its steps that search for characters, and a function that reads fields into the last of
- * them, or into an empty step. */
-static const struct row {
-    const char *name;
-    int (*read)(struct stage_list *list, struct pre_tokenizer *step, const struct json *value,
-                struct err *err);
-    struct {
-        bool (*is)(uint32_t character);
-        enum split_behavior behavior;
-    } searches[2];
-} rows[] = {
-    {"ByteLevel", read_byte_level, {{0}}},
-    {"Split", read_split, {{0}}},
-    {"Digits", read_digits, {{is_number, 0}}},
-    {"Metaspace", read_metaspace, {{0}}},
-    {"Whitespace", NULL, {{is_space, SPLIT_REMOVED}, {is_word, SPLIT_CONTIGUOUS}}},
-    {"WhitespaceSplit", NULL, {{is_space, SPLIT_REMOVED}}},
-    {"Punctuation", read_behavior, {{is_punctuation, SPLIT_ISOLATED}}},
-    {"BertPreTokenizer", NULL, {{is_space, SPLIT_REMOVED}, {is_punctuation, SPLIT_ISOLATED}}},
-    {"CharDelimiterSplit", read_delimiter, {{0}}},
+static const struct stage_row words = {.is = is_word, .behavior = SPLIT_CONTIGUOUS};
+static const struct stage_row punctuation = {.is = is_punctuation, .behavior = SPLIT_ISOLATED};
+
+static const struct stage_row rows[] = {
+    {"ByteLevel", .read = read_byte_level, .behavior = SPLIT_ISOLATED},
+    {"Split", .read = read_split, .behavior = SPLIT_ISOLATED},
+    {"Digits", .read = read_digits, .is = is_number},
+    {"Metaspace", "replacement", "▁", .read = read_metaspace},
+    {"Whitespace", .is = is_space, .behavior = SPLIT_REMOVED, .then = &words},
+    {"WhitespaceSplit", .is = is_space, .behavior = SPLIT_REMOVED},
+    {"Punctuation", .read = read_behavior, .is = is_punctuation, .behavior = SPLIT_ISOLATED},
+    {"BertPreTokenizer", .is = is_space, .behavior = SPLIT_REMOVED, .then = &punctuation},
+    {"CharDelimiterSplit", "delimiter", .read = read_delimiter, .behavior = SPLIT_REMOVED},
 };
 
-enum { ROW_COUNT = sizeof rows / sizeof *rows };
+const struct stage_kind pre_tokenizers = {"pretokenizers", rows, sizeof rows / sizeof *rows,
+                                          begin_step};
 
-static int add(void *context, size_t type, const struct json *value, struct err *err)
-{
-    struct stage_list *list = context;
-    const struct row *row = &rows[type];
-    struct pre_tokenizer *step = NULL;
-    for (size_t i = 0; i < 2 && (i == 0 || row->searches[i].is); i++) {
-        if (!(step = add_step(list, err)))
-            return -1;
-        step->name = i == 0 ? row->name : NULL;
-        if (!row->searches[i].is)
-            continue;
-        matcher_set_kind(&step->matcher, row->searches[i].is);
-        step->behavior = row->searches[i].behavior;
-    }
-    return row->read ? row->read(list, step, value, err) : 0;
-}
-
-int pre_tokenizers_read(struct pre_tokenizer **steps, const struct json *value, struct arena *arena,
-                        struct err *err)
-{
-    struct stage_list list = {"pretokenizers", NAMES(rows, ROW_COUNT), add,   &list, 0,
-                              arena,           sizeof **steps,         steps, NULL};
-    *steps = NULL;
-    return stages_read(&list, value, err);
-}
-
-void pre_tokenizers_release(struct pre_tokenizer *steps)
-{
-    for (; steps; steps = steps->next)
-        matcher_release(&steps->matcher);
-}
-
-int pre_tokenizers_set_prefix(struct pre_tokenizer **steps, bool wanted, struct arena *arena,
+int pre_tokenizers_set_prefix(struct stage **steps, bool wanted, struct arena *arena,
                               struct err *err)
 {
-    struct pre_tokenizer *first = *steps;
+    struct stage *first = *steps;
     bool there = first && first->run == put_signs && !first->matcher.literal;
-    struct pre_tokenizer *rest = there ? first->next : first;
+    struct stage *rest = there ? first->next : first;
     bool splits = rest && rest->matcher.splitter == SPLITTER_GPT2;
-    const struct pre_tokenizer *last = splits ? rest->next : rest;
+    const struct stage *last = splits ? rest->next : rest;
     if (!last || last->run != pre_tokenizer_encode_bytes || last->next || there == wanted)
         return 0;
     rest->name = first->name;
     *steps = rest;
     if (!wanted)
         return 0;
-    struct pre_tokenizer *space = arena_alloc(arena, 1, sizeof *space, err);
+    struct stage *space = arena_alloc(arena, 1, sizeof *space, err);
     if (!space)
         return -1;
     set_space_before(space);

@@ -6,14 +6,34 @@
 #include "format/json.h"
 #include "text/label.h"
 
-static int read_sequence(struct stage_list *list, const struct json *items, struct err *err)
+static int read_content(struct stage *step, const struct json *value, struct arena *arena,
+                        struct err *err)
 {
-    if (!json_is_array(items))
-        return err_set(err, "Sequence: expected a field '%s', an array", list->member);
-    for (const struct json *at = json_first(items); at; at = json_next(at))
-        if (stages_read(list, at, err))
+    const struct stage_row *row = step->row;
+    const char *text = row->fallback;
+    if (json_text(value, row->content, &text, err))
+        return -1;
+    if (!text)
+        return err_set(err, "expected a field '%s'", row->content);
+    step->content_size = strlen(text);
+    step->content = arena_text(arena, text, step->content_size, err);
+    step->matcher = (struct matcher){.literal = step->content, .literal_size = step->content_size};
+    return step->content ? 0 : -1;
+}
+
+static int add_stage(struct stage_list *list, const struct stage_row *row, const struct json *value,
+                     struct err *err)
+{
+    struct stage *step = NULL;
+    if (!row->adds_steps) {
+        if (!(step = stages_add(list, row, err)) ||
+            (row->content && read_content(step, value, list->arena, err)))
             return -1;
-    return 0;
+        step->name = row->name;
+    }
+    if (row->read && row->read(list, step, value, err))
+        return -1;
+    return row->then && !stages_add(list, row->then, err) ? -1 : 0;
 }
 
 int stages_read(struct stage_list *list, const struct json *value, struct err *err)
@@ -27,34 +47,45 @@ int stages_read(struct stage_list *list, const struct json *value, struct err *e
         return err_set(err, "expected an object");
     if (!json_get_text(json_member(value, "type"), &type))
         return err_set(err, "expected a field 'type', a text");
-    if (strcmp(type, "Sequence") == 0)
-        return read_sequence(list, json_member(value, list->member), err);
-    if (!names_find(&row, list->types, type, strlen(type)))
+    if (strcmp(type, "Sequence") == 0) {
+        const struct json *items = json_member(value, list->kind->member);
+        if (!json_is_array(items))
+            return err_set(err, "Sequence: expected a field '%s', an array", list->kind->member);
+        for (const struct json *at = json_first(items); at; at = json_next(at))
+            if (stages_read(list, at, err))
+                return -1;
+        return 0;
+    }
+    if (!names_find(&row, NAMES(list->kind->rows, list->kind->row_count), type, strlen(type)))
         return err_unsupported(err, "type '%s' is not supported",
                                label_excerpt(shown, type, strlen(type)));
     if (++list->count > STAGES_MAX)
         return err_set(err, "expected at most %d steps, found more", STAGES_MAX);
-    return list->add(list->context, row, value, err) ? err_prefix(err, "%s", type) : 0;
+    return add_stage(list, &list->kind->rows[row], value, err) ? err_prefix(err, "%s", type) : 0;
 }
 
-void *stages_add(struct stage_list *list, struct err *err)
+void stages_release(struct stage *steps)
 {
-    void *step = arena_alloc(list->arena, 1, list->step_bytes, err);
+    for (; steps; steps = steps->next)
+        matcher_release(&steps->matcher);
+}
+
+struct stage *stages_add(struct stage_list *list, const struct stage_row *row, struct err *err)
+{
+    struct stage *step = arena_alloc(list->arena, 1, sizeof *step, err);
     if (!step)
         return NULL;
-    memcpy(list->last ? list->last : list->head, &step, sizeof step);
+    step->row = row;
+    step->index = list->last ? list->last->index + 1 : 0;
+    if (list->kind->begin(list, step, err))
+        return NULL;
+    *(list->last ? &list->last->next : list->head) = step;
     list->last = step;
     return step;
 }
 
-int stage_text(const char **text, size_t *size, const struct json *stage, const char *name,
-               struct arena *arena, struct err *err)
+int stage_read_pattern(struct stage_list *list, struct stage *step, const struct json *value,
+                       struct err *err)
 {
-    if (json_text(stage, name, text, err))
-        return -1;
-    if (!*text)
-        return err_set(err, "expected a field '%s'", name);
-    *size = strlen(*text);
-    *text = arena_text(arena, *text, *size, err);
-    return *text ? 0 : -1;
+    return matcher_read(&step->matcher, json_member(value, "pattern"), list->arena, err);
 }

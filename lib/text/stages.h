@@ -1,39 +1,126 @@
-/* stages.h: a list of stages in a tokenizer.json: one, `{"type": "NFC"}`, or a Sequence of them. */
+/* stages.h: the stages of a tokenizer.json: one, `{"type": "NFC"}`, or a Sequence of them. Those of
+ * normalizers, pre-tokenizers and decoders become steps, a list that is applied in order. */
 #ifndef ATTN_TEXT_STAGES_H
 #define ATTN_TEXT_STAGES_H
 
 #include "base/names.h"
+#include "text/matcher.h"
 
 struct arena;
+struct decoder_state;
+struct encoder;
 struct json;
+struct stage_list;
+struct text_piece;
+struct text_templates;
+struct token_decoder;
 
 /* Steps are called recursively: many of them would overflow the stack. */
 enum { STAGES_MAX = 256 };
 
-struct stage_list {
-    const char *member; /* the field of a Sequence that has its stages, "normalizers" */
-    struct names types; /* the supported types */
-    int (*add)(void *context, size_t type, const struct json *value, struct err *err);
-    void *context;
-    size_t count; /* of stages read */
-
-    /* The steps that stages become: structs that begin with a pointer to the next one. */
-    struct arena *arena; /* holds them */
-    size_t step_bytes;
-    void *head; /* the pointer to the first step */
-    void *last; /* the last step; NULL: there is none */
+/* How a text is split at matches, as in Hugging Face's library. */
+enum split_behavior {
+    SPLIT_REMOVED,
+    SPLIT_ISOLATED,
+    SPLIT_MERGED_WITH_PREVIOUS,
+    SPLIT_MERGED_WITH_NEXT,
+    SPLIT_CONTIGUOUS, /* adjacent matches are one piece */
 };
 
-/* Call `add` for each stage, in order. NULL and null are an empty list; a type without a name in
- * `types` is an error. */
+enum prepend_scheme { PREPEND_NEVER, PREPEND_FIRST, PREPEND_ALWAYS };
+
+struct stage {
+    struct stage *next;
+    const struct stage_row *row;
+    const char *name;       /* of the type; NULL: a further step of the same type */
+    size_t index;           /* in the list */
+    struct matcher matcher; /* what the step searches for: at first its text */
+    const char *content;    /* its text, a replacement in most types */
+    size_t content_size;
+
+    /* normalizers */
+    bool left, right;                /* Strip: on these sides */
+    bool first;                      /* Prepend: only at the start of the original text */
+    bool stays[256];                 /* true for ASCII that the step does not change */
+    const struct charsmap *charsmap; /* Precompiled; NULL: it maps nothing */
+    const struct added_tokens *kept; /* SentencePiece: tokens that are not mapped */
+    bool collapses;                  /* SentencePiece: drop spaces at the start and after spaces */
+
+    /* pre-tokenizers */
+    int (*run)(const struct stage *step, struct encoder *encoder, const struct text_piece *piece,
+               struct err *err);
+    enum split_behavior behavior;
+    bool inverted;               /* matches and the text between them change roles */
+    enum prepend_scheme prepend; /* the text, unless the piece begins with it */
+
+    /* decoders */
+    long long start, stop; /* Strip: the most removals on each side */
+    bool fused;            /* Strip: counts over all tokens, not for each */
+    bool strips_first;     /* Metaspace: no space before the first token */
+    bool cleans;           /* WordPiece: remove spaces before punctuation */
+};
+
+/* A type of stage. */
+struct stage_row {
+    const char *name;
+    const char *content;  /* the field of the text; NULL: it has none */
+    const char *fallback; /* the text if the field is absent; NULL: it is required */
+    int (*read)(struct stage_list *list, struct stage *step, const struct json *value,
+                struct err *err); /* further fields; NULL: there are none */
+    bool adds_steps;              /* `read` adds all steps; it gets NULL */
+
+    /* A normalizer: `apply` keeps and replaces ranges of a text and drops the rest. If there is a
+     * `change` instead, it writes the bytes that replace a character and returns their number, or
+     * SAME. */
+    int (*apply)(const struct stage *step, struct text_rewriter *rewriter, struct err *err);
+    int (*change)(char *bytes, uint32_t character);
+
+    /* A pre-tokenizer: the characters at which it splits; NULL: it is not split at a kind. */
+    bool (*is)(uint32_t character);
+    enum split_behavior behavior;
+    const struct stage_row *then; /* a second step; NULL: none */
+
+    /* A decoder: `rewrite` replaces a token by state->bytes; `put` passes parts of it to the next
+     * step; without both, the token is passed unchanged. `end` passes the bytes that the step still
+     * holds. */
+    void (*rewrite)(const struct stage *step, struct decoder_state *state, const char *token,
+                    size_t size);
+    void (*put)(const struct stage *step, struct token_decoder *decoder, const char *token,
+                size_t size);
+    void (*end)(const struct stage *step, struct token_decoder *decoder);
+};
+
+enum { CHANGE_BYTES = 6, SAME = -1 }; /* of stage_row.change */
+
+/* A kind of stages. `begin` is called for each new step. */
+struct stage_kind {
+    const char *member;           /* the field of a Sequence that has its stages, "normalizers" */
+    const struct stage_row *rows; /* [row_count] the supported types */
+    size_t row_count;
+    int (*begin)(struct stage_list *list, struct stage *step, struct err *err);
+};
+
+extern const struct stage_kind normalizers, pre_tokenizers, post_processors, decoders;
+
+struct stage_list {
+    const struct stage_kind *kind;
+    struct arena *arena; /* holds the steps */
+    struct stage **head; /* the pointer to the first step */
+    struct stage *last;
+    size_t count;                     /* of stages read */
+    struct text_templates *templates; /* of post-processors, which have no steps */
+};
+
+/* Read a stage or a Sequence; NULL and null are an empty list, and a type without a row is an
+ * error. The caller releases the steps, also after a failure. */
 int stages_read(struct stage_list *list, const struct json *value, struct err *err);
+void stages_release(struct stage *steps);
 
-/* Append a step, filled with zeros, and return it; NULL with `err`. */
-void *stages_add(struct stage_list *list, struct err *err);
+/* Append a step of a type, and return it; NULL with `err`. */
+struct stage *stages_add(struct stage_list *list, const struct stage_row *row, struct err *err);
 
-/* Copy the field `name` of a stage into `arena`. If it is absent, the text stays as it is; a text
- * that is NULL then is an error. */
-int stage_text(const char **text, size_t *size, const struct json *stage, const char *name,
-               struct arena *arena, struct err *err);
+/* The `read` of a type that searches for its field `pattern`. */
+int stage_read_pattern(struct stage_list *list, struct stage *step, const struct json *value,
+                       struct err *err);
 
 #endif

@@ -171,10 +171,10 @@ void tokenizer_release(struct tokenizer *tokenizer)
 {
     tokenizer_free(tokenizer->source);
     word_table_release(&tokenizer->pieces);
-    normalizers_release(tokenizer->normalizers);
-    pre_tokenizers_release(tokenizer->pre_tokenizers);
+    stages_release(tokenizer->normalizers);
+    stages_release(tokenizer->pre_tokenizers);
+    stages_release(tokenizer->decoders);
     subword_release(&tokenizer->model);
-    decoders_release(tokenizer->decoders);
     token_set_release(&tokenizer->set);
     arena_release(&tokenizer->arena);
     *tokenizer = (struct tokenizer){0};
@@ -543,9 +543,9 @@ const struct tokenizer_facts *tokenizer_facts(const struct tokenizer *tokenizer)
 
 void tokenizer_stages(const struct tokenizer *tokenizer, struct buf *out)
 {
-    for (const struct normalizer *step = tokenizer->normalizers; step; step = step->next)
+    for (const struct stage *step = tokenizer->normalizers; step; step = step->next)
         buf_format(out, "%s, ", step->name);
-    for (const struct pre_tokenizer *step = tokenizer->pre_tokenizers; step; step = step->next) {
+    for (const struct stage *step = tokenizer->pre_tokenizers; step; step = step->next) {
         if (step->name)
             buf_text(out, step->name);
         if (step->name && step->matcher.pattern)

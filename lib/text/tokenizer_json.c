@@ -112,7 +112,7 @@ static int read_bpe_settings(struct reader *reader, struct bpe *bpe, struct err 
 /* True if words are written in GPT-2's alphabet; sets whether pieces are, too. */
 static enum word_form find_form(struct tokenizer *tokenizer)
 {
-    const struct pre_tokenizer *step = tokenizer->pre_tokenizers;
+    const struct stage *step = tokenizer->pre_tokenizers;
     bool last = false; /* is ByteLevel the last step? */
     bool encodes = normalizers_encode_bytes(tokenizer->normalizers);
     tokenizer->encoded_pieces = encodes;
@@ -275,15 +275,18 @@ static int read_added_tokens(struct tokenizer *tokenizer, const struct json *lis
 static int read_stages(struct tokenizer *tokenizer, const struct json *root, struct err *err)
 {
     struct arena *arena = &tokenizer->arena;
-    if (normalizers_read(&tokenizer->normalizers, json_member(root, "normalizer"), arena, err))
-        return err_prefix(err, "normalizer");
-    if (pre_tokenizers_read(&tokenizer->pre_tokenizers, json_member(root, "pre_tokenizer"), arena,
-                            err))
-        return err_prefix(err, "pre_tokenizer");
-    if (post_processor_read(&tokenizer->templates, json_member(root, "post_processor"), err))
-        return err_prefix(err, "post_processor");
-    if (decoders_read(&tokenizer->decoders, json_member(root, "decoder"), arena, err))
-        return err_prefix(err, "decoder");
+    struct {
+        const char *name;
+        struct stage_list list;
+    } fields[] = {
+        {"normalizer", {&normalizers, arena, &tokenizer->normalizers}},
+        {"pre_tokenizer", {&pre_tokenizers, arena, &tokenizer->pre_tokenizers}},
+        {"post_processor", {&post_processors, .templates = &tokenizer->templates}},
+        {"decoder", {&decoders, arena, &tokenizer->decoders}},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (stages_read(&fields[i].list, json_member(root, fields[i].name), err))
+            return err_prefix(err, "%s", fields[i].name);
     tokenizer->facts.pads = json_given(root, "padding");
     json_get_integer(json_member(json_member(root, "truncation"), "max_length"), 1,
                      1000000000000000,

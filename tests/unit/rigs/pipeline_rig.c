@@ -125,8 +125,9 @@ static void open_stages(struct tokenizer *pipeline, const char *normalizer,
     struct json *first = parse(normalizer);
     struct json *second = parse(pre_tokenizer);
     struct err err = {0};
-    int failed = normalizers_read(&pipeline->normalizers, first, &pipeline->arena, &err) ||
-                 pre_tokenizers_read(&pipeline->pre_tokenizers, second, &pipeline->arena, &err);
+    struct stage_list one = {&normalizers, &pipeline->arena, &pipeline->normalizers};
+    struct stage_list two = {&pre_tokenizers, &pipeline->arena, &pipeline->pre_tokenizers};
+    int failed = stages_read(&one, first, &err) || stages_read(&two, second, &err);
     ck_assert_msg(!failed, "%s", err.text);
     json_free(first);
     json_free(second);

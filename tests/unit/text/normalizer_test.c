@@ -131,7 +131,7 @@ TEST(maps_of_sentencepiece_apply_to_ascii)
     struct added_tokens kept;
     struct sentencepiece_rules rules = {
         .kept = &kept, .charsmap = map, .charsmap_size = sizeof map};
-    struct normalizer *steps = NULL;
+    struct stage *steps = NULL;
     struct text_rewriter rewriters[2] = {0};
     struct aligned_text normal;
     struct arena arena = {0};
@@ -148,7 +148,7 @@ TEST(maps_of_sentencepiece_apply_to_ascii)
     ck_assert_mem_eq(normal.bytes, "zcAxABxA", 8);
     text_rewriter_release(&rewriters[0]);
     text_rewriter_release(&rewriters[1]);
-    normalizers_release(steps);
+    stages_release(steps);
     arena_release(&arena);
 }
 
