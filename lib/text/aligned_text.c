@@ -173,20 +173,6 @@ void text_rewriter_replace(struct text_rewriter *rewriter, size_t start, size_t 
     buf_bytes(&rewriter->bytes, bytes, size);
 }
 
-void text_rewriter_replace_bytes(struct text_rewriter *rewriter, size_t start, const char *bytes,
-                                 size_t size, size_t unit)
-{
-    const struct aligned_text *in = rewriter->in;
-    for (size_t i = 0; in->part_count && i < size; i += unit, start++)
-        text_rewriter_replace(rewriter, start, start + 1, bytes + i, unit);
-    if (in->part_count || !size || is_too_long(rewriter, size))
-        return;
-    copy_kept(rewriter);
-    rewriter->changed = true;
-    add_part(rewriter, (struct segment){rewriter->bytes.size, in->start + start, unit, 1}, size);
-    buf_bytes(&rewriter->bytes, bytes, size);
-}
-
 int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *out, struct err *err)
 {
     *out = *rewriter->in;

@@ -88,10 +88,6 @@ void text_rewriter_keep(struct text_rewriter *rewriter, size_t start, size_t end
 void text_rewriter_replace(struct text_rewriter *rewriter, size_t start, size_t end,
                            const char *bytes, size_t size);
 
-/* Replace each byte from `start` on by `unit` others, `size` in all. */
-void text_rewriter_replace_bytes(struct text_rewriter *rewriter, size_t start, const char *bytes,
-                                 size_t size, size_t unit);
-
 /* The new text, which lives as long as the rewriter; `in` itself if nothing changed. */
 int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *out, struct err *err);
 void text_rewriter_release(struct text_rewriter *rewriter);

@@ -39,10 +39,10 @@ enum named_token {
 
 /* tokenizer_config.json. A member that is null counts as absent. */
 struct tokenizer_config {
-    const char *tokens[TOKEN_ROLES]; /* bos_token, …: a text, or an object's `content` */
-    enum answer adds[TOKEN_ROLES];   /* add_bos_token, add_eos_token */
-    enum answer prefixes;            /* add_prefix_space */
-    enum answer legacy;
+    const char *tokens[TOKEN_ROLES];    /* bos_token, …: a text, or an object's `content` */
+    enum answer adds[TOKEN_ROLES];      /* add_bos_token, add_eos_token */
+    enum answer prefixes;               /* add_prefix_space */
+    enum answer legacy;                 /* SentencePiece: no: no blank after added tokens */
     enum answer lowers, spaces, strips; /* do_lower_case, tokenize_chinese_chars, strip_accents */
     enum answer splits_special;         /* split_special_tokens: special tokens are text */
     enum answer separate;               /* separate_vocabs */
@@ -134,11 +134,6 @@ int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *fol
 /* Make special the tokens and words that tokenizer_config.json or special_tokens_map.json name by
  * their use (`pad_token`); `<|endoftext|>` is GPT-2's default. */
 int tokenizer_add_named(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
-
-/* Apply the settings of blanks before a text, as transformers does: ByteLevel follows
- * `add_prefix_space` if no other step splits; so does SentencePiece's own file if that is false;
- * and if `legacy` is false, its blank is put before the text only, not after added tokens. */
-int tokenizer_config_apply(struct tokenizer *tokenizer, struct err *err);
 
 /* True for a class that puts BOS before texts by default; for a tokenizer.model nothing else says
  * so. */

@@ -268,13 +268,6 @@ static int begin_step(struct stage_list *list, struct stage *step, struct err *e
 
 const struct stage_kind decoders = {"decoders", rows, sizeof rows / sizeof *rows, begin_step};
 
-void decoders_keep_front(struct stage *steps)
-{
-    for (; steps && steps->next; steps = steps->next)
-        if (steps->next->row->put == strip && !steps->next->next)
-            steps->next = NULL;
-}
-
 const struct matcher *decoders_sign(const struct stage *steps)
 {
     for (; steps; steps = steps->next)

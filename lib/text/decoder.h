@@ -16,9 +16,6 @@
 
 enum { DECODER_STEPS_MAX = 16 };
 
-/* Remove the step that strips the space before the text. */
-void decoders_keep_front(struct stage *steps);
-
 /* decoders_sign returns the sign of a space in tokens, decoders_prefix the prefix of WordPiece's
  * tokens that continue a word; NULL if there is none. decoders_join_bytes is true if <0x00> to
  * <0xFF> are bytes; decoder_byte_of returns the byte of such a token, or -1. */

@@ -216,17 +216,23 @@ static int trim(const struct stage *step, struct text_rewriter *rewriter, struct
     return 0;
 }
 
-/* Replace each byte by its character in GPT-2's byte alphabet. */
+void normalize_bytes(struct text_rewriter *rewriter, struct text_range range)
+{
+    for (size_t at = range.start; at < range.end; at++) {
+        char sign[4];
+        size_t size = utf8_encode(sign, byte_alphabet_sign((unsigned char)rewriter->in->bytes[at]));
+        if (size == 1)
+            text_rewriter_keep(rewriter, at, at + 1);
+        else
+            text_rewriter_replace(rewriter, at, at + 1, sign, size);
+    }
+}
+
 static int encode_bytes(const struct stage *step, struct text_rewriter *rewriter, struct err *err)
 {
-    const struct aligned_text *in = rewriter->in;
     (void)step;
     (void)err;
-    for (size_t i = 0; i < in->size; i++) {
-        char sign[4];
-        size_t size = utf8_encode(sign, byte_alphabet_sign((unsigned char)in->bytes[i]));
-        text_rewriter_replace(rewriter, i, i + 1, sign, size);
-    }
+    normalize_bytes(rewriter, (struct text_range){0, rewriter->in->size});
     return 0;
 }
 
@@ -639,24 +645,13 @@ int normalizers_sentencepiece(struct stage **steps, const struct sentencepiece_r
             return -1;
         step->kept = rules->kept;
         step->collapses = rules->collapses;
+        step->first = rules->first;
         step->content = sign;
         step->content_size = strlen(sign);
         step->matcher = (struct matcher){.literal = " ", .literal_size = 1};
         mark_plain(step, ' ' + 1);
     }
     return 0;
-}
-
-bool normalizers_limit_prefix(struct stage **steps, bool removed, bool first)
-{
-    while (*steps && (*steps)->row != &rows[ROW_PREFIX])
-        steps = &(*steps)->next;
-    if (!*steps)
-        return false;
-    (*steps)->first = first;
-    if (removed)
-        *steps = (*steps)->next;
-    return true;
 }
 
 bool normalizers_encode_bytes(const struct stage *steps)

@@ -17,16 +17,16 @@ struct sentencepiece_rules {
     const unsigned char *charsmap;   /* the map of characters */
     size_t charsmap_size;
     bool collapses; /* remove spaces at both ends and repeated spaces */
-    bool prefixes;  /* add a space before the text */
+    bool prefixes;  /* add a space before the text, */
+    bool first;     /* but not after added tokens */
     bool escapes;   /* write spaces as ▁ */
 };
 
 int normalizers_sentencepiece(struct stage **steps, const struct sentencepiece_rules *rules,
                               struct arena *arena, struct err *err);
 
-/* Change the steps of a SentencePiece model: add no space before texts, or only before the first
- * part of a text. False if they add none. */
-bool normalizers_limit_prefix(struct stage **steps, bool removed, bool first);
+/* Write the bytes of a range in GPT-2's alphabet. */
+void normalize_bytes(struct text_rewriter *rewriter, struct text_range range);
 
 /* True if a step is ByteLevel, which writes texts in GPT-2's alphabet. */
 bool normalizers_encode_bytes(const struct stage *steps);

@@ -74,8 +74,6 @@ static int split(const struct stage *step, struct encoder *encoder, const struct
 
 /* --- changing --------------------------------------------------------------------------------- */
 
-enum { SIGN_BYTES = 2, SIGNS_BYTES = 512 }; /* of a character of GPT-2's alphabet; of a block */
-
 /* Begin a changed text in the memory of the previous one. */
 static struct text_rewriter begin(struct encoder *encoder, const struct text_piece *piece)
 {
@@ -138,24 +136,8 @@ int pre_tokenizer_encode_bytes(const struct stage *step, struct encoder *encoder
 {
     if (!step->next) /* the model's words are bytes already */
         return encoder_pass(encoder, NULL, piece, err);
-    const char *bytes = piece->text->bytes;
     struct text_rewriter rewriter = begin(encoder, piece);
-    for (size_t at = piece->range.start, next; at < piece->range.end; at = next) {
-        char signs[SIGNS_BYTES];
-        size_t size = 0;
-        next = at;
-        while (next < piece->range.end && bytes[next] > ' ' && bytes[next] < 0x7F)
-            next++; /* these are not changed */
-        if (next > at)
-            text_rewriter_keep(&rewriter, at, next);
-        for (at = next; next < piece->range.end && size + SIGN_BYTES <= sizeof signs; next++) {
-            uint32_t c = byte_alphabet_sign((unsigned char)bytes[next]);
-            if (c < 0x80)
-                break;
-            size += utf8_encode(signs + size, c);
-        }
-        text_rewriter_replace_bytes(&rewriter, at, signs, size, SIGN_BYTES);
-    }
+    normalize_bytes(&rewriter, piece->range);
     return pass_changed(step, encoder, &rewriter, err);
 }
 

@@ -311,7 +311,9 @@ static int add_stages(struct tokenizer *tokenizer, const struct word_table *word
                       const struct sentencepiece *model, struct err *err)
 {
     struct subword *subword = &tokenizer->model;
+    const struct tokenizer_config *config = &tokenizer->config;
     bool bpe = model->kind == SENTENCEPIECE_BPE;
+    bool prefixes = model->prefixes && config->prefixes != ANSWER_NO;
     if (model->kind != SENTENCEPIECE_BPE && model->kind != SENTENCEPIECE_UNIGRAM)
         return err_unsupported(err, "expected a model of type BPE or Unigram, found type %llu",
                                (unsigned long long)model->kind);
@@ -327,7 +329,8 @@ static int add_stages(struct tokenizer *tokenizer, const struct word_table *word
         .charsmap = model->charsmap,
         .charsmap_size = model->charsmap_size,
         .collapses = model->collapses,
-        .prefixes = model->prefixes,
+        .prefixes = prefixes,
+        .first = config->legacy == ANSWER_NO,
         .escapes = model->escapes,
     };
     struct buf text = {0};
@@ -336,7 +339,7 @@ static int add_stages(struct tokenizer *tokenizer, const struct word_table *word
         "{\"decoder\": {\"type\": \"Sequence\", \"decoders\": [{\"type\": \"Replace\", "
         "\"pattern\": {\"String\": \"▁\"}, \"content\": \" \"}, {\"type\": \"ByteFallback\"}, "
         "{\"type\": \"Fuse\"}%s]}}",
-        model->prefixes ? ", {\"type\": \"Strip\", \"content\": \" \", \"start\": 1}" : "");
+        prefixes ? ", {\"type\": \"Strip\", \"content\": \" \", \"start\": 1}" : "");
     return err_if(
         tokenizer_parse_stages(tokenizer, &text, err) ||
         (bpe ? add_bpe : add_unigram)(tokenizer, model, err) ||

@@ -141,11 +141,14 @@ static void set_facts(struct tokenizer *tokenizer)
 
 int tokenizer_prepare(struct tokenizer *tokenizer, struct err *err)
 {
-    if ((!is_words(tokenizer) && tokenizer_config_apply(tokenizer, err)) ||
+    const struct tokenizer_config *config = &tokenizer->config;
+    if ((config->prefixes != ANSWER_NONE &&
+         pre_tokenizers_set_prefix(&tokenizer->pre_tokenizers, config->prefixes == ANSWER_YES,
+                                   &tokenizer->arena, err)) ||
         display_tokens_init(tokenizer, err))
         return -1;
     set_facts(tokenizer);
-    tokenizer->literal_special = tokenizer->config.splits_special == ANSWER_YES;
+    tokenizer->literal_special = config->splits_special == ANSWER_YES;
     tokenizer->used = text_templates_without(&tokenizer->templates);
     return 0;
 }

@@ -154,18 +154,6 @@ int tokenizer_config_read(struct tokenizer *tokenizer, const struct folder *fold
                : 0;
 }
 
-int tokenizer_config_apply(struct tokenizer *tokenizer, struct err *err)
-{
-    const struct tokenizer_config *config = &tokenizer->config;
-    bool removed = config->prefixes == ANSWER_NO;
-    if (normalizers_limit_prefix(&tokenizer->normalizers, removed, config->legacy == ANSWER_NO) &&
-        removed)
-        decoders_keep_front(tokenizer->decoders);
-    if (config->prefixes == ANSWER_NONE)
-        return 0;
-    return pre_tokenizers_set_prefix(&tokenizer->pre_tokenizers, !removed, &tokenizer->arena, err);
-}
-
 bool tokenizer_config_begins(const struct tokenizer_config *config)
 {
     static const char *const classes[] = {"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer"};
