@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "text/label.h"
 
-enum { PIECE_BYTES_MAX = INT32_MAX / 2, FIRST_TOKENS = 64, INDEX_BYTES = 16 };
+enum { PIECE_BYTES_MAX = INT32_MAX / 2, FIRST_TOKENS = 64, INDEX_BYTES = 16, WORD_BITS = 64 };
 
 /* --- merges ----------------------------------------------------------------------------------- */
 
@@ -58,12 +58,13 @@ int bpe_add(struct bpe *bpe, const struct bpe_merge *merge, struct err *err)
     return 0;
 }
 
-/* The merge of a pair, or BPE_NONE. The probe is then at its slot, or at the free slot for it. */
+/* The merge of a pair with a hash, or BPE_NONE. The probe is then at its slot, or at the free slot
+ * for it. */
 static inline uint32_t find_merge(const struct bpe *bpe, uint32_t left, uint32_t right,
-                                  struct hash_probe *probe)
+                                  uint64_t hash, struct hash_probe *probe)
 {
     uint32_t number = 0;
-    *probe = hash_probe(&bpe->pairs, hash_mix(left, right));
+    *probe = hash_probe(&bpe->pairs, hash);
     while (hash_next(probe, &number))
         if (bpe->merges[number].left == left && bpe->merges[number].right == right)
             return number;
@@ -72,15 +73,22 @@ static inline uint32_t find_merge(const struct bpe *bpe, uint32_t left, uint32_t
 
 int bpe_index(struct bpe *bpe, struct err *err)
 {
-    enum { AHEAD = 16 };
-    if (hash_index_init(&bpe->pairs, bpe->count, &bpe->arena, err))
+    enum { AHEAD = 16, BITS_PER_MERGE = 4 };
+    size_t words = 1;
+    while (words * WORD_BITS < bpe->count * BITS_PER_MERGE)
+        words *= 2;
+    bpe->known = arena_alloc(&bpe->arena, words, sizeof *bpe->known, err);
+    bpe->known_mask = words - 1;
+    if (!bpe->known || hash_index_init(&bpe->pairs, bpe->count, &bpe->arena, err))
         return -1;
     for (size_t number = 0; number < bpe->count; number++) {
         struct hash_probe probe;
         const struct bpe_merge *merge = &bpe->merges[number];
+        uint64_t hash = hash_mix(merge->left, merge->right);
         if (number + AHEAD < bpe->count)
             hash_prefetch(&bpe->pairs, hash_mix(merge[AHEAD].left, merge[AHEAD].right));
-        if (find_merge(bpe, merge->left, merge->right, &probe) == BPE_NONE)
+        bpe->known[hash / WORD_BITS & bpe->known_mask] |= (uint64_t)1 << hash % WORD_BITS;
+        if (find_merge(bpe, merge->left, merge->right, hash, &probe) == BPE_NONE)
             hash_put(&probe, (uint32_t)number);
         else
             hash_replace(&probe, (uint32_t)number);
@@ -249,17 +257,25 @@ static uint64_t pop(struct bpe_piece *piece)
     return first;
 }
 
-/* Queue the pair of a token and the next one if it has a merge. */
-static void queue_pair(const struct bpe *bpe, struct bpe_piece *piece, uint32_t at)
+/* Find the merge of a token and the next one. */
+static inline void find_pair(const struct bpe *bpe, struct bpe_piece *piece, uint32_t at)
 {
-    struct hash_probe probe;
     struct bpe_token *token = &piece->tokens[at];
+    struct hash_probe probe;
     token->merge = BPE_NONE;
     if (token->next == piece->count)
         return;
-    token->merge = find_merge(bpe, token->id, piece->tokens[token->next].id, &probe);
-    if (token->merge != BPE_NONE)
-        push(piece, (uint64_t)bpe->merges[token->merge].rank << 32 | at);
+    uint32_t right = piece->tokens[token->next].id;
+    uint64_t hash = hash_mix(token->id, right);
+    if (bpe->known[hash / WORD_BITS & bpe->known_mask] >> hash % WORD_BITS & 1)
+        token->merge = find_merge(bpe, token->id, right, hash, &probe);
+}
+
+static inline void queue_pair(const struct bpe *bpe, struct bpe_piece *piece, uint32_t at)
+{
+    uint32_t merge = piece->tokens[at].merge;
+    if (merge != BPE_NONE)
+        push(piece, (uint64_t)bpe->merges[merge].rank << 32 | at);
 }
 
 /* Join a token with the next one, and queue the new pairs with its neighbours. */
@@ -273,6 +289,9 @@ static void join_pair(const struct bpe *bpe, struct bpe_piece *piece, uint32_t a
     right->id = right->merge = BPE_NONE;
     if (token->next < piece->count)
         piece->tokens[token->next].previous = at;
+    if (token->previous != BPE_NONE)
+        find_pair(bpe, piece, token->previous);
+    find_pair(bpe, piece, at);
     if (token->previous != BPE_NONE)
         queue_pair(bpe, piece, token->previous);
     queue_pair(bpe, piece, at);
@@ -289,8 +308,10 @@ static void join_all(const struct bpe *bpe, struct bpe_piece *piece)
     for (uint32_t at = 0; at < count; at++) {
         tokens[at].previous = at ? at - 1 : BPE_NONE;
         tokens[at].next = at + 1;
-        queue_pair(bpe, piece, at);
+        find_pair(bpe, piece, at);
     }
+    for (uint32_t at = 0; at < count; at++)
+        queue_pair(bpe, piece, at);
     while (piece->queued) {
         uint64_t entry = pop(piece);
         uint32_t at = (uint32_t)entry;

@@ -38,6 +38,9 @@ struct bpe {
     size_t count;
     size_t capacity;
     struct hash_index pairs; /* indices of merges by left and right token */
+    uint64_t *known;         /* a bit for some hashes, set for those of all pairs: most pairs of a
+                              * text have no merge, and these few bits stay in the cache */
+    uint64_t known_mask;
     struct arena arena;
 };
 
