@@ -5,9 +5,11 @@
 The command reads the file `input`; its output goes to `out` and `err` (at most one line), its peak
 memory in MiB to `peak`. SECONDS limits processor time, which a busy machine changes little; ten
 times as many may pass on the clock. With READ=N in the environment, the output is closed after N
-bytes; a command that this ends has the status -13. With LONG_HAULS_FREE, time and memory are not
-checked.
+bytes; a command that this ends has the status -13. With MAPPED=FILE, what it reads of that file from
+the disk counts as memory, too. With LONG_HAULS_FREE, time and memory are not checked.
 """
+import ctypes
+import mmap
 import os
 import resource
 import subprocess
@@ -27,11 +29,32 @@ def run(command, read):
         return program.wait(), time.monotonic() - began
 
 
+def cached(path):
+    """The size in MiB of what is in memory of a file."""
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as pages:
+        in_memory = (ctypes.c_ubyte * (len(pages) // mmap.PAGESIZE + 1))()
+        first = ctypes.c_ubyte.from_buffer(pages)
+        ctypes.CDLL(None).mincore(ctypes.byref(first), ctypes.c_size_t(len(pages)), in_memory)
+        del first
+        return sum(page & 1 for page in in_memory) * mmap.PAGESIZE / 1024**2
+
+
+def forget(path):
+    """Remove a file from memory. False: this file system cannot."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    return cached(path) == 0
+
+
 def main():
     status, seconds, mib = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+    mapped = os.environ.get("MAPPED")
+    mapped = mapped if mapped and forget(mapped) else None
     found, passed = run(sys.argv[4:], os.environ.get("READ"))
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     busy, peak = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    peak = max(peak, cached(mapped)) if mapped else peak
     with open("peak", "w", encoding="ascii") as file:
         file.write(f"{peak:.0f}\n")
     with open("err", "rb") as file:

@@ -282,6 +282,12 @@ void file_forget(const struct file *file, const char *end)
         madvise((void *)file->bytes, size, MADV_DONTNEED);
 }
 
+void file_advise(const char *bytes, size_t size, bool soon)
+{
+    size_t before = (uintptr_t)bytes % (size_t)sysconf(_SC_PAGESIZE);
+    madvise((void *)(bytes - before), before + size, soon ? MADV_WILLNEED : MADV_RANDOM);
+}
+
 bool file_has_changed(const struct file *file, const char *path)
 {
     const struct file_version *version = &file->version;

@@ -45,6 +45,10 @@ struct file file_borrow(const char *bytes, size_t size);
 /* Free the memory of the bytes before `end`; the system reads them again when needed. */
 void file_forget(const struct file *file, const char *end);
 
+/* Tell the system that it need not read ahead in a range of a mapped file, or that the range is
+ * needed soon. */
+void file_advise(const char *bytes, size_t size, bool soon);
+
 /* True if the mapped file was written to since. (Another file at that path is no change.) */
 bool file_has_changed(const struct file *file, const char *path);
 

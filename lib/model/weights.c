@@ -18,6 +18,7 @@ struct parameter {
     size_t first;  /* index of the first slot of the tensor; of that part of it which */
     size_t holder; /* holds a slot or a few, which has `data` and `halves` for all */
     struct found_tensor found;
+    bool is_read;          /* as a matrix */
     const float *data;     /* NULL until it is used as float32 */
     const char *halves;    /* NULL until it is rounded to bf16, in the order of the file, */
     const uint32_t *pairs; /* or in pairs */
@@ -68,6 +69,21 @@ static int find_tensors(struct weights *weights, struct map *wanted, struct err 
     return checkpoint_check_names(&weights->checkpoint, config, wanted, err);
 }
 
+/* The part of a tensor that has a parameter. */
+static const char *part_of(const struct parameter *p)
+{
+    const struct safetensors_entry *entry = p->found.entry;
+    return (const char *)entry->data + dtype_bytes(entry->dtype, p->place.skipped);
+}
+
+/* A model with experts needs only some tensors: without their neighbours, and then whole. */
+static void advise(const struct weights *weights, const struct parameter *p, bool soon)
+{
+    const struct safetensors_entry *entry = p->found.entry;
+    if (entry && weights->config->mixture.experts)
+        file_advise(part_of(p), dtype_bytes(entry->dtype, p->place.count), soon);
+}
+
 int weights_open(struct weights *weights, struct config *config, const struct folder *folder,
                  struct err *err)
 {
@@ -79,6 +95,8 @@ int weights_open(struct weights *weights, struct config *config, const struct fo
     int failed = checkpoint_check_names(&weights->checkpoint, config, NULL, err) ||
                  find_tensors(weights, &wanted, err);
     map_release(&wanted);
+    for (size_t i = 0; i < weights->parameter_count && !failed; i++)
+        advise(weights, &weights->parameters[i], false);
     if (failed)
         weights_release(weights);
     return err_if(failed);
@@ -110,14 +128,7 @@ int weights_share(struct weights *shared, const struct weights *weights,
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* The part of a tensor that has a parameter. */
-static const char *part_of(const struct parameter *p)
-{
-    const struct safetensors_entry *entry = p->found.entry;
-    return (const char *)entry->data + dtype_bytes(entry->dtype, p->place.skipped);
-}
-
-/* All numbers of that part as float32: in place, or converted. */
+/* All numbers of that part of a tensor as float32: in place, or converted. */
 static int load_floats(struct weights *weights, const struct parameter *p, const float **data,
                        struct err *err)
 {
@@ -364,6 +375,9 @@ int weights_matrix(struct weights *weights, struct slot slot, struct weight *wei
     *weight = (struct weight){0};
     if (!p)
         return 0;
+    if (!p->is_read)
+        advise(weights, p, true);
+    p->is_read = true;
     struct parameter *bias = bias_of(weights, p);
     return err_if(load_matrix(weights, p, weights->packing, weight, err) ||
                   (bias && load_vector(weights, bias, &weight->bias, err)));
@@ -638,10 +652,12 @@ static void add_numbers(struct sha256 *hash, const struct safetensors_entry *ent
                         size_t end)
 {
     float numbers[NUMBERS_AT_ONCE];
+    const char *bytes = entry->data;
+    file_advise(bytes + dtype_bytes(entry->dtype, first), dtype_bytes(entry->dtype, end - first),
+                true);
     for (; first < end; first += NUMBERS_AT_ONCE) {
         size_t count = num_min(end - first, NUMBERS_AT_ONCE);
-        dtype_to_float(numbers, (const char *)entry->data + dtype_bytes(entry->dtype, first),
-                       entry->dtype, count);
+        dtype_to_float(numbers, bytes + dtype_bytes(entry->dtype, first), entry->dtype, count);
         sha256_add(hash, numbers, count * sizeof *numbers);
     }
 }
