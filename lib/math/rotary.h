@@ -37,7 +37,7 @@ struct rotary {
     double factor;
     double low_frequency, high_frequency; /* llama3 */
     double fast, slow;                    /* yarn's beta */
-    bool exact;            /* yarn: its ramp begins and ends between pairs (gpt-oss) */
+    bool exact;                           /* yarn: its ramp begins and ends between pairs */
     double amplitude;      /* yarn, longrope: factor of rotated vectors; 0: the scaling's own */
     double long_amplitude; /* longrope: of texts longer than trained_positions; 0: the same */
     double positions;      /* dynamic, longrope: the longest text */

@@ -90,7 +90,7 @@ enum router {
     ROUTER_OF_ALL,    /* softmax of z; the best are chosen */
     ROUTER_OF_CHOSEN, /* the best of z are chosen; softmax of these */
     ROUTER_SIGMOID,
-    ROUTER_ONE_BY_ONE, /* the best of those left, with its softmax among those near it (phimoe) */
+    ROUTER_ONE_BY_ONE, /* the best of those left, with its softmax among those near it */
 };
 
 /* A mixture of experts, in layers that choose some of them. */
