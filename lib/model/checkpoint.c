@@ -240,17 +240,20 @@ static struct found_tensor find_tensor(const struct checkpoint *checkpoint, cons
 
 void checkpoint_find_end(const struct checkpoint *checkpoint, struct config *config)
 {
-    static const int slots[] = {[END_MASKED] = SLOT_TRANSFORM,
-                                [END_DISCRIMINATOR] = SLOT_DISCRIMINATOR,
-                                [END_POOLED] = SLOT_POOLER};
+    static const unsigned char parts[][2] = {{END_MASKED, SLOT_TRANSFORM},
+                                             {END_MASKED, SLOT_TRANSFORM_NORM},
+                                             {END_MASKED, SLOT_HEAD_BIAS},
+                                             {END_DISCRIMINATOR, SLOT_DISCRIMINATOR},
+                                             {END_DISCRIMINATOR, SLOT_DISCRIMINATOR_HEAD},
+                                             {END_POOLED, SLOT_POOLER}};
     char name[PARAMETER_NAME_BYTES];
     if (config->end == END_LOGITS)
         return;
-    for (config->end = END_MASKED; config->end < END_STREAM; config->end++) {
-        struct slot slot = slot_of_text(slots[config->end]);
-        family_tensor_name(name, config, slot);
+    config->end = END_STREAM;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && config->end == END_STREAM; i++) {
+        family_tensor_name(name, config, slot_of_text(parts[i][1]));
         if (find_tensor(checkpoint, name, config->family->names).entry)
-            return;
+            config->end = parts[i][0];
     }
 }
 
