@@ -247,7 +247,7 @@ static void write_overview(const struct page *page)
     buf_text(&help, "help COMMAND");
     for (size_t i = 0; i < TOPICS; i++)
         buf_format(&help, ", help %s", topics[i].name);
-    write_names(page, &help, "\nHelp      ", 10);
+    write_names(page, &help, "Help      ", 10);
     buf_release(&help);
 }
 

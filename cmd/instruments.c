@@ -327,6 +327,8 @@ static const struct option_row patch_options[] = {
            "position whose logits are read (default: the last [MASK], else -1, the last token)"),
     STRING("over", 0, "WHAT", IN(patch.over), "values to patch (default: heads; listed below)",
            .values = &values_patches),
+    STRING("layer", 0, "LIST", IN(select.layer),
+           "patch only these layers: 0,3-5, -1 for the last, all (default)"),
     STRING("path", 0, "FROM:TO", IN(patch.path),
            "patch the direct path from one head to another's q, k or v, 9.6:10.0.q, or to the "
            "logits, 9.6:logits; without FROM: from every head. Heads in layers between the two are "
@@ -374,6 +376,8 @@ static int read_over(struct patching_plan *plan, const struct options *options, 
         return err_usage(err, "--path: expected --over paths, found '%s'", name);
     if (options->patch.path)
         plan->over = PATCH_PATHS;
+    if (plan->over == PATCH_PATHS && options->select.layer)
+        return err_usage(err, "--layer and --over paths cannot be combined: --path names layers");
     if (plan->over == PATCH_PATHS && edit_options_are_given(&options->edit))
         return err_usage(err, "--over paths cannot be combined with --edit, --ablate or "
                               "--knockout: heads before the receiver keep their values; use "
@@ -471,12 +475,16 @@ static int read_corrupt(struct inquiry *inquiry, struct arena *arena, struct err
 static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     struct patching_plan *plan = &inquiry->plan;
+    struct selection selection = {.sites = SITE_SET(SITE_CONTEXT)};
     plan->viewer = inquiry->viewer;
-    if (read_over(plan, inquiry->options, err) ||
+    if (selection_layers(&selection, inquiry->options->select.layer, &plan->viewer->model.config,
+                         arena, err) ||
+        read_over(plan, inquiry->options, err) ||
         read_numbers(inquiry, NAMES(patch_numbers, PATCH_NUMBERS), err) ||
         read_path(plan, inquiry->options, !inquiry->work, err) ||
         (inquiry->work && read_corrupt(inquiry, arena, err)))
         return -1;
+    plan->layers = selection.layers;
     if (inquiry->work)
         patching_add_memory(&inquiry->work->memory, plan, &inquiry->work->pair);
     return 0;

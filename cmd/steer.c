@@ -73,19 +73,13 @@ static int choose_site(struct job *job, struct err *err)
 {
     const struct config *config = &job->session.viewer.model.config;
     const char *name = job->options.lens.site ? job->options.lens.site : "resid_post";
-    const struct site_word word = {"--site", name, strlen(name), false};
     struct selection *selection = &job->selection;
-    if (selection_site(&job->site, &word, config, err))
+    if (selection_of_channels(selection, &job->site, name, job->options.select.layer, config,
+                              &job->session.arena, err))
         return -1;
     const enum site site = job->site;
-    if (site_row(site)->axes != AXES_TOKEN_CHANNEL || !site_row(site)->in_layer)
-        return err_usage(err, "--site: expected a tensor of each layer with channels, found '%s'",
-                         name);
-    selection->sites = SITE_SET(site);
-    selection->queries = job->options.select.query;
-    if (selection_layers(selection, job->options.select.layer, config, &job->session.arena, err))
-        return -1;
     site_size(&job->width, config, site, 1, 1, 1);
+    selection->queries = job->options.select.query;
     size_t layers = selection_layers_of(selection, site).count;
     if (strcmp(job->ending, ".npy") == 0 && layers != 1)
         return err_usage(err,

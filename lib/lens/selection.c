@@ -209,19 +209,25 @@ int selection_layers(struct selection *selection, const char *list, const struct
         check_layers(selection, config, err));
 }
 
+/* As parse_list, but all are NULL. */
+static int parse_some(const char *list, const struct range *range, const size_t **indices,
+                      size_t *count, struct arena *arena, struct err *err)
+{
+    *indices = NULL;
+    *count = range->count;
+    return list && strcmp(list, "all") != 0 ? parse_list(list, range, indices, count, arena, err)
+                                            : 0;
+}
+
 int selection_heads(struct selection *selection, const char *list, const struct config *config,
                     struct arena *arena, struct err *err)
 {
     struct range range = {"--head", "model", "head", config_most_heads(config)};
-    selection->heads = NULL;
-    selection->head_count = range.count;
     if (is_in_stack(selection, false))
         range.count = config->n_head;
     if (config->n_encoder_head && is_in_stack(selection, true))
         range.count = num_min(range.count, config->n_encoder_head);
-    if (!list || strcmp(list, "all") == 0)
-        return 0;
-    return parse_list(list, &range, &selection->heads, &selection->head_count, arena, err);
+    return parse_some(list, &range, &selection->heads, &selection->head_count, arena, err);
 }
 
 bool selection_is_of_queries(const struct selection *selection, enum site site)
@@ -235,10 +241,30 @@ int selection_positions(const size_t **positions, size_t *count, const char *opt
                         const char *list, size_t size, struct arena *arena, struct err *err)
 {
     const struct range range = {option, "text", "token", size};
-    *positions = NULL;
-    *count = size;
-    return list && strcmp(list, "all") != 0 ? parse_list(list, &range, positions, count, arena, err)
-                                            : 0;
+    return parse_some(list, &range, positions, count, arena, err);
+}
+
+int selection_channels(const size_t **channels, size_t *count, const char *list,
+                       const struct config *config, enum site site, struct arena *arena,
+                       struct err *err)
+{
+    struct range range = {"--channel", "tensor", "channel", 0};
+    site_size(&range.count, config, site, 1, 1, 1);
+    return parse_some(list, &range, channels, count, arena, err);
+}
+
+int selection_of_channels(struct selection *selection, enum site *site, const char *name,
+                          const char *layers, const struct config *config, struct arena *arena,
+                          struct err *err)
+{
+    const struct site_word word = {"--site", name, strlen(name), false};
+    if (selection_site(site, &word, config, err))
+        return -1;
+    if (site_row(*site)->axes != AXES_TOKEN_CHANNEL || !site_row(*site)->in_layer)
+        return err_usage(err, "--site: expected a tensor of each layer with channels, found '%s'",
+                         name);
+    *selection = (struct selection){.sites = SITE_SET(*site)};
+    return selection_layers(selection, layers, config, arena, err);
 }
 
 const char *selection_queries(const struct selection *selection, const struct tokenized *text)

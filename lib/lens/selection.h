@@ -59,6 +59,15 @@ int selection_layers(struct selection *selection, const char *list, const struct
 int selection_heads(struct selection *selection, const char *list, const struct config *config,
                     struct arena *arena, struct err *err);
 
+/* Select --site, a tensor with a row of channels for each token, in some layers. Parse a list of
+ * its channels, in ascending order; NULL: all. */
+int selection_of_channels(struct selection *selection, enum site *site, const char *name,
+                          const char *layers, const struct config *config, struct arena *arena,
+                          struct err *err);
+int selection_channels(const size_t **channels, size_t *count, const char *list,
+                       const struct config *config, enum site site, struct arena *arena,
+                       struct err *err);
+
 /* Parse a list of the `size` positions of a text, "0,3-5", in ascending order; NULL: all. */
 int selection_positions(const size_t **positions, size_t *count, const char *option,
                         const char *list, size_t size, struct arena *arena, struct err *err);

@@ -61,7 +61,7 @@ struct sweep {
     size_t done;
 
     /* Copies of the base text in a pass, each patched in one cell of the layer. */
-    size_t layer;
+    size_t row, layer;               /* of the result */
     size_t count, *columns, *firsts; /* [most] a cell's column and the first token that changes */
     struct cache *copies;            /* [most] */
     struct edit_source *received;    /* [most] inputs of a path's receiver */
@@ -333,7 +333,7 @@ static size_t first_change(const struct sweep *s, size_t layer, size_t column)
 static int run_layer(struct sweep *s)
 {
     struct patching *found = s->found;
-    double *cells = found->logits + (s->layer - found->first_layer) * found->columns;
+    double *cells = found->logits + s->row * found->columns;
     if (!s->base.values[s->layer].rank)
         return 0;
     for (size_t i = 0; i < found->columns; i++) {
@@ -419,7 +419,7 @@ static int check_site(const struct patching_plan *plan, enum site site, struct e
     return edits_check(&edits, c, err);
 }
 
-static void lay_out(struct sweep *s)
+static int lay_out(struct sweep *s, struct arena *arena)
 {
     struct patching *found = s->found;
     const struct config *c = s->config;
@@ -427,16 +427,23 @@ static void lay_out(struct sweep *s)
     bool of_keys = site_row(s->site)->axes == AXES_GROUP_TOKEN_DIM;
     s->by_head = site_has_heads(s->site);
     s->by_token = !s->by_head || s->plan->over == PATCH_HEADS_BY_TOKEN;
-    found->layers = c->n_layer;
+    const struct layers *layers = &s->plan->layers;
+    bool listed = layers->count && s->plan->over != PATCH_PATHS;
+    size_t *numbers = arena_alloc(arena, c->n_layer, sizeof *numbers, s->err);
+    found->layers = listed ? layers->count : c->n_layer;
     found->columns = !s->by_head ? 1 : of_keys ? c->n_kv_head : c->n_head;
     found->columns *= s->by_token ? s->tokens : 1;
     if (s->plan->over == PATCH_PATHS && path->to != SITE_LOGITS)
         found->layers = path->to_layer;
-    if (s->plan->over != PATCH_PATHS || !path->has_sender)
-        return;
-    found->first_layer = path->from_layer;
-    found->first_column = path->from_head;
-    found->layers = found->columns = 1;
+    bool has_sender = s->plan->over == PATCH_PATHS && path->has_sender;
+    if (has_sender) {
+        found->first_column = path->from_head;
+        found->layers = found->columns = 1;
+    }
+    for (size_t row = 0; numbers && row < found->layers; row++)
+        numbers[row] = has_sender ? path->from_layer : listed ? layers->items[row] : row;
+    found->numbers = numbers;
+    return numbers ? 0 : -1;
 }
 
 static int read_sides(struct sweep *s)
@@ -488,15 +495,17 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
     s.from_ids = s.from_ids || s.config->n_encoder_layer; /* a source is read again */
     s.whole = s.from_ids || s.config->mechanism.renormalise || !s.config->causal;
     s.is_last = plan->question->position + 1 == s.tokens;
-    lay_out(&s);
+    if (lay_out(&s, arena))
+        return -1;
     size_t cells = patching->layers * patching->columns;
     patching->logits = arena_alloc(arena, cells, sizeof *patching->logits, err);
     for (size_t i = 0; patching->logits && i < cells; i++)
         patching->logits[i] = NAN;
     int failed = !patching->logits || run_both(&s) || read_sides(&s) || take_copies(&s);
-    for (s.layer = patching->first_layer;
-         !failed && s.layer < patching->first_layer + patching->layers; s.layer++)
+    for (; !failed && s.row < patching->layers; s.row++) {
+        s.layer = patching->numbers[s.row];
         failed = run_layer(&s);
+    }
     for (size_t i = 0; s.copies && i < s.most; i++)
         cache_release(&s.copies[i]);
     cache_release(&s.cache);
@@ -544,15 +553,17 @@ static int make_frame(struct sheet *frame, const struct patching *patching, size
                            : 0;
     size_t columns = of_tokens ? patched_tokens(patching->plan) : patching->columns;
     size_t most =
-        num_max(patching->first_layer + patching->layers, patching->first_column + columns);
+        num_max(patching->numbers[patching->layers - 1] + 1, patching->first_column + columns);
     const struct label *numbers = labels_of_numbers(most, arena, err);
     const struct label *labels = of_tokens ? label_tokens(patching, arena, err) : numbers;
     *frame =
         (struct sheet){.layer = by_token ? (int)index : -1, .head = -1, .shared_by = shared_by};
-    if (!numbers || !labels)
+    struct label *rows = arena_alloc(arena, patching->layers, sizeof *rows, err);
+    if (!numbers || !labels || !rows)
         return -1;
-    frame->rows = (struct axis){"layer", patching->layers, numbers + patching->first_layer,
-                                patching->first_layer};
+    for (size_t i = 0; i < patching->layers; i++)
+        rows[i] = numbers[patching->numbers[i]];
+    frame->rows = (struct axis){"layer", patching->layers, rows, 0, patching->numbers};
     frame->columns = (struct axis){of_tokens ? "token" : head_word(shared_by), columns,
                                    labels + patching->first_column, patching->first_column};
     return by_token ? axis_of_heads(&frame->rows, index, patching->columns / columns, arena, err)
@@ -572,7 +583,7 @@ int patching_report(struct report *report, const struct patching *patching, unsi
         if (!(numbers >> number & 1))
             continue;
         float *values = arena_alloc(arena, cells, sizeof *values, err);
-        if (!values || make_frame(&sheet, patching, n % count, arena, err))
+        if (!values || make_frame(&sheet, patching, patching->numbers[n % count], arena, err))
             return -1;
         for (size_t i = 0; i < cells; i++)
             values[i] = (float)(number == PATCH_LOGIT ? logits[i]

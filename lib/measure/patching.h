@@ -64,14 +64,16 @@ struct patching_plan {
     enum patch_over over;
     bool noise;                           /* replace clean values by corrupt ones */
     struct patch_path path;               /* for PATCH_PATHS */
+    struct layers layers;                 /* patched layers, unless for PATCH_PATHS; none: all */
     size_t batch_tokens;                  /* per pass; 0: default */
     const struct progress_sink *progress; /* counts patches; NULL: none */
 };
 
 struct patching {
     const struct patching_plan *plan;
-    double clean, corrupt;        /* logits or differences without patches */
-    size_t first_layer, layers;   /* rows of the result */
+    double clean, corrupt; /* logits or differences without patches */
+    const size_t *numbers; /* [layers] the layer of each row of the result */
+    size_t layers;
     size_t first_column, columns; /* heads; tokens up to the position; or [heads, tokens] */
     double *logits;               /* [layers, columns] after each patch; NaN: no such site */
 };

@@ -1,0 +1,200 @@
+/* examples.c: `attn-cli examples`: the tokens of a corpus with the largest activation. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "command.h"
+#include "driver.h"
+
+struct own_options {
+    const char *channel;
+};
+
+static const struct option_row own_options[] = {
+    STRING("site", 0, "SITE", IN(lens.site), "tensor of channels (default: mlp_act, the neurons)",
+           .heading = "Examples"),
+    STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 (last, default), all"),
+    STRING("channel", 0, "LIST", OWN(channel), "channels: 0,3-5, all (default)"),
+    INTEGER("top", 0, "N", IN(lens.best), 1, 10000, "tokens each (default: 10)", .preset = 10),
+    {0},
+};
+
+enum { TOKENS_BEFORE = 8, TOKENS_AFTER = 4 };
+
+struct example {
+    float activation;
+    int layer;
+    size_t text, position, order; /* order SIZE_MAX: none */
+    size_t count;                 /* of `ids`, from at most TOKENS_BEFORE before the position on */
+    uint32_t ids[TOKENS_BEFORE + 1 + TOKENS_AFTER];
+};
+
+struct state {
+    struct selection selection;
+    const size_t *channels; /* [channel_count]; NULL: all */
+    size_t channel_count, top, count, order;
+    struct example *heaps; /* [layers, channel_count, top] a parent is not before its children */
+};
+
+static int prepare(void *state, struct driver *driver, struct err *err)
+{
+    (void)state;
+    (void)err;
+    driver_accumulate(driver, driver->sweep.settings);
+    return 0;
+}
+
+static int open(void *state, struct driver *driver, struct err *err)
+{
+    struct state *own = state;
+    const struct options *options = driver->session.options;
+    const struct config *config = &driver->session.viewer.model.config;
+    const char *name = options->lens.site ? options->lens.site : "mlp_act";
+    const char *layers = options->select.layer ? options->select.layer : "-1";
+    struct arena *arena = &driver->session.arena;
+    enum site site = 0;
+    *own = (struct state){.top = (size_t)options->lens.best};
+    if (selection_of_channels(&own->selection, &site, name, layers, config, arena, err))
+        return -1;
+    if (selection_channels(&own->channels, &own->channel_count, options_own(options)->channel,
+                           config, site, arena, err))
+        return -1;
+    own->count = selection_layers_of(&own->selection, site).count * own->channel_count * own->top;
+    own->heaps = arena_alloc(arena, own->count, sizeof *own->heaps, err);
+    for (size_t i = 0; own->heaps && i < own->count; i++)
+        own->heaps[i] = (struct example){.activation = -INFINITY, .order = SIZE_MAX};
+    return own->heaps ? 0 : -1;
+}
+
+static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
+                struct err *err)
+{
+    const struct state *own = state;
+    (void)arena;
+    (void)err;
+    viewer_add_memory(&work->memory, &driver->session.viewer, &own->selection, &work->pair,
+                      LOOK_AT_ALL);
+    return 0;
+}
+
+static int run(void *state, const struct group *group, struct err *err)
+{
+    return group_look(group, &((const struct state *)state)->selection, err);
+}
+
+/* The order of the result: by activation; of equal ones the earlier token first. */
+static int compare(const void *a, const void *b)
+{
+    const struct example *one = a, *other = b;
+    if (one->activation != other->activation)
+        return one->activation < other->activation ? 1 : -1;
+    return one->order < other->order ? -1 : one->order > other->order;
+}
+
+/* Replace the root, the last of a heap, by an entry before it. */
+static void replace(struct example *heap, size_t size, const struct example *entry)
+{
+    size_t at = 0;
+    for (size_t child; (child = 2 * at + 1) < size; at = child) {
+        child += child + 1 < size && compare(&heap[child + 1], &heap[child]) > 0;
+        if (compare(entry, &heap[child]) >= 0)
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = *entry;
+}
+
+static int add(void *state, struct work *work, struct err *err)
+{
+    struct state *own = state;
+    (void)err;
+    for (size_t i = 0; i < work->report.tensor_count * own->channel_count; i++) {
+        const struct kept *kept = &work->report.tensors[i / own->channel_count];
+        const struct tokenized *text = report_queries(&work->report, site_part(kept->site));
+        size_t k = i % own->channel_count, channel = own->channels ? own->channels[k] : k;
+        struct example *heap = own->heaps + i * own->top;
+        for (size_t row = 0; row < kept->shape[0]; row++) {
+            float value = kept->data[row * kept->shape[1] + channel];
+            if (!(value > heap->activation)) /* the earlier of equal ones stays */
+                continue;
+            size_t first = row < TOKENS_BEFORE ? 0 : row - TOKENS_BEFORE;
+            size_t end = num_min(row + TOKENS_AFTER + 1, text->count);
+            struct example entry = {value,       kept->layer, work->item.number, row, own->order++,
+                                    end - first, {0}};
+            memcpy(entry.ids, text->ids + first, entry.count * sizeof *entry.ids);
+            replace(heap, own->top, &entry);
+        }
+    }
+    return 0;
+}
+
+static int end(void *state, struct driver *driver, struct err *err)
+{
+    struct state *own = state;
+    const struct viewer *viewer = &driver->session.viewer;
+    struct frame frame;
+    struct frame_rows rows = {.most = own->count, .arena = &driver->session.arena, .err = err};
+    const struct report report = {viewer->model.name, .precision = viewer->model.weights.precision,
+                                  .about = "largest activations", .frames = &frame,
+                                  .frame_count = 1};
+    for (size_t i = 0; i < own->count && !err->kind; i++) {
+        const struct example *example = &own->heaps[i];
+        size_t rank = i % own->top, k = i / own->top % own->channel_count;
+        struct buf around = {0};
+        struct label token = {0};
+        if (!rank)
+            qsort(own->heaps + i, own->top, sizeof *own->heaps, compare);
+        if (example->order == SIZE_MAX)
+            continue;
+        uint32_t id = example->ids[num_min(example->position, TOKENS_BEFORE)];
+        for (size_t n = 0; n < example->count; n++)
+            wording_add(&around, viewer->tokenizer, example->ids[n]);
+        const char *text = buf_keep(&around, rows.arena, err);
+        if (!text || label_of_word(&token, viewer->tokenizer, id, rows.arena, err))
+            break;
+        k = own->channels ? own->channels[k] : k;
+        rows_integer(&rows, "layer", COLUMN_KEY, example->layer);
+        rows_integer(&rows, "channel", COLUMN_KEY, (long long)k);
+        rows_integer(&rows, "rank", COLUMN_KEY, (long long)rank + 1);
+        rows_integer(&rows, "text", COLUMN_KEY, (long long)example->text);
+        rows_integer(&rows, "position", COLUMN_KEY, (long long)example->position);
+        rows_label(&rows, "token", COLUMN_KEY, token);
+        rows_float(&rows, (struct column){"activation", .digits = 4}, (double)example->activation);
+        token = label_borrowed(text, false, rows.arena, err);
+        rows_label(&rows, "surroundings", COLUMN_SHRINKS, token);
+        rows_next(&rows);
+    }
+    return err_if(rows_finish(&frame, &rows, "examples", "example") ||
+                  driver_write(driver, &report, err));
+}
+
+static const struct task examples_task = {
+    .many = ITEMS_SOME,
+    .takes_source = true,
+    .pages = "attn-cli page",
+    .folder = "csv",
+    .state_bytes = sizeof(struct state),
+    .prepare = prepare,
+    .open = open,
+    .read = read,
+    .at_once = true,
+    .run = run,
+    .add = add,
+    .end = end,
+};
+
+const struct command command_examples = {
+    .name = "examples",
+    .group = "Analyse",
+    .about = "texts in which a neuron or channel is largest",
+    .operands = "[TEXT]...",
+    .examples = "attn-cli examples -f corpus.txt --layer 1 --channel 12 --top 20\n"
+                "attn-cli examples -f corpus.txt --channel all --top 5 -o neurons.csv\n",
+    .task = &examples_task,
+    .options = own_options,
+    .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
+               terminal_options, running_options},
+    .without = "words",
+    .reads_texts = true,
+};
