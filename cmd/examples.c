@@ -1,4 +1,4 @@
-/* examples.c: `attn-cli examples`: the tokens of a corpus with the largest activation. */
+/* examples.c: `attn-cli examples`: tokens with the largest activation. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static int run(void *state, const struct group *group, struct err *err)
     return group_look(group, &((const struct state *)state)->selection, err);
 }
 
-/* The order of the result: by activation; of equal ones the earlier token first. */
+/* By activation; of equal ones the earlier token first. */
 static int compare(const void *a, const void *b)
 {
     const struct example *one = a, *other = b;

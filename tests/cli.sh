@@ -1,7 +1,7 @@
 #!/bin/sh
 # Run the command-line cases. Each is a folder, tests/cli/GROUP/CASE/.
 #
-#     sh tests/cli.sh [BUILD [PATTERN...]]        cases whose GROUP/CASE matches a shell pattern
+#     sh tests/cli.sh [BUILD [PATTERN...]]        those whose GROUP/CASE matches a pattern
 #     UPDATE=1 sh tests/cli.sh build 'run/*'      write the present output as the expected output,
 #                                                 unless a check in the case fails
 #

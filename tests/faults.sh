@@ -255,7 +255,7 @@ try explain -m "$in/school" -s 'Anna is' --ablate 0.0 --edit 'k * 2'
 try run -m "$in/school" -s 'Anna is' --edit 'weights = from' --from 'Anna is' -o here.csv
 try batch "$in/texts" -m "$in/school" --sweep ablate=0.0=mean,0.1=mean \
     --reference "$in/texts" -o here.jsonl
-try examples "$in/plain.txt" -m "$in/school" --channel all --top 2 --format csv
+try examples -f "$in/plain.txt" -m "$in/school" --channel all --top 2 --format csv
 for form in safetensors gguf; do
     try steer --positive "$in/plain.txt" --negative "$in/texts" -m "$in/school" -o here.$form
 done

@@ -28,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCHEMAS = ROOT / "data" / "schemas"
 TEXT = "Life is short"
 CAPPED = str(ROOT / "tests/golden-families/gemma2")
-TINY = str(ROOT / "models/tiny")  # a second name, because -m refuses the same name twice
+TINY = str(ROOT / "models/tiny")  # -m refuses the same name twice
 LLAMA = str(ROOT / "tests/golden-families/llama")  # without a vocabulary
 ITEMS = """{"id": "a", "text": "Life is short", "side": "left"}
 {"id": "b", "text": "", "side": 2, "sure": true}

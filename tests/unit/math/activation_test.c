@@ -6,7 +6,7 @@
 
 #include "../unit.h"
 
-/* The formulas, in forms without cancellation in double. */
+/* The formulas, without cancellation in double. */
 static double gelu_new(double x)
 {
     double u = sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x);
