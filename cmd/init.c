@@ -120,14 +120,13 @@ static int add_texts(struct model_maker *maker, struct word_list *list, struct b
 static int list_words(struct model_maker *maker, struct err *err)
 {
     struct word_list list = {0};
-    char shown[LABEL_EXCERPT_BYTES];
     int failed = add_texts(maker, &list, NULL, err);
     if (!failed && !list.count)
         failed = err_set(err, "the text is empty: expected at least one word");
     if (!failed && list.unspaced.size)
         print_note("'%s' has no spaces: each character becomes a word (put spaces between words to "
                    "keep them whole)",
-                   label_excerpt(shown, list.unspaced.bytes, list.unspaced.size));
+                   label_excerpt(list.unspaced.bytes, list.unspaced.size));
     if (!failed) {
         word_list_sort(&list);
         word_list_json(&maker->json, &list);

@@ -332,7 +332,7 @@ void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, siz
     if (!dropped->count) {
         dropped->input = in_pair ? DROPPED_IN_PAIR : index;
         dropped->at = first->start;
-        label_excerpt(dropped->first, text + first->start, first->end - first->start);
+        strcpy(dropped->first, label_excerpt(text + first->start, first->end - first->start));
     }
     dropped->count += tokenized->dropped_count;
 }
@@ -388,10 +388,9 @@ int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
         return -1;
     if (!found)
         return 0;
-    char shown[LABEL_EXCERPT_BYTES];
     const char *bytes = tokenizer_token(tokenizer, begin, &size);
     print_note("each text begins with the token '%s': --special none omits it",
-               label_excerpt(shown, bytes, size));
+               label_excerpt(bytes, size));
     return tokenizer_begin_texts(tokenizer, folder, err);
 }
 

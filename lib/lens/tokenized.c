@@ -89,16 +89,14 @@ int tokenized_check(const struct tokenized *tokenized, struct err *err)
 static int check_ids(const struct tokens *tokens, const struct token_limits *limits,
                      struct err *err)
 {
-    char word[LABEL_EXCERPT_BYTES];
     size_t vocab_size = limits->config->vocab_size;
     for (size_t i = 0; i < tokens->count; i++) {
         uint32_t id = tokens->items[i].id;
         struct token_bytes token = bytes_of(limits->tokenizer, id);
         if (id < vocab_size)
             continue;
-        label_excerpt(word, token.bytes, token.size);
         return err_set(err, "token %zu ('%s'): expected an id below vocab_size = %zu, found %u", i,
-                       word, vocab_size, id);
+                       label_excerpt(token.bytes, token.size), vocab_size, id);
     }
     return 0;
 }

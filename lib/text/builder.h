@@ -135,6 +135,11 @@ int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *fol
  * their use (`pad_token`); `<|endoftext|>` is GPT-2's default. */
 int tokenizer_add_named(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 
+/* Name the tokens that the files do not name; find a named token, which `file` must have. */
+void tokenizer_name_usual(struct tokenizer *tokenizer, const char *const usual[NAMED_TOKENS]);
+int tokenizer_find_named(uint32_t *id, const struct tokenizer *tokenizer, enum named_token token,
+                         const struct folder *folder, const char *file, struct err *err);
+
 /* True for a class that puts BOS before texts by default; for a tokenizer.model nothing else says
  * so. */
 bool tokenizer_config_begins(const struct tokenizer_config *config);

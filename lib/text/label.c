@@ -73,8 +73,11 @@ size_t label_fill(char *to, size_t room, const char *line)
     return fit(to, room, line, strlen(line), true, "");
 }
 
-const char *label_excerpt(char text[LABEL_EXCERPT_BYTES], const char *bytes, size_t size)
+const char *label_excerpt(const char *bytes, size_t size)
 {
+    static _Thread_local char texts[LABEL_EXCERPTS][LABEL_EXCERPT_BYTES];
+    static _Thread_local unsigned next;
+    char *text = texts[next++ % LABEL_EXCERPTS];
     fit(text, LABEL_EXCERPT_BYTES, bytes, size, false, "…");
     return text;
 }

@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 
-enum { LABEL_EXCERPT_BYTES = 96 };
+enum { LABEL_EXCERPT_BYTES = 96, LABEL_EXCERPTS = 4 };
 
 /* label_visible appends the visible form of a token's bytes; label_line that of a line for people,
  * such as a path, and keeps its spaces. */
@@ -34,7 +34,8 @@ void label_token(struct buf *out, const struct token_bytes *row, size_t count, s
 /* True if a token begins inside a character. */
 bool label_is_rest(const char *bytes, size_t size);
 
-/* The visible form for a message, shortened by "…" to the size of `text`, which is returned. */
-const char *label_excerpt(char text[LABEL_EXCERPT_BYTES], const char *bytes, size_t size);
+/* The visible form for a message, shortened by "…" to LABEL_EXCERPT_BYTES. It is valid until this
+ * thread has asked for LABEL_EXCERPTS others. */
+const char *label_excerpt(const char *bytes, size_t size);
 
 #endif

@@ -53,7 +53,7 @@ static int regex_open(struct regex **regex, const char *pattern, struct err *err
     struct regex *opened = heap_alloc(1, sizeof *opened, err);
     if (!opened)
         return -1;
-    label_excerpt(opened->shown, pattern, size);
+    strcpy(opened->shown, label_excerpt(pattern, size));
     int status = onig_new(&opened->onig, bytes_of(pattern), bytes_of(pattern) + size,
                           ONIG_OPTION_NONE, ONIG_ENCODING_UTF8, ONIG_SYNTAX_ONIGURUMA, &info);
     if (status == ONIG_NORMAL) {
@@ -111,11 +111,10 @@ static int search_longer(struct matcher_walk *walk)
 static int explain(const struct matcher_walk *walk, int status, struct err *err)
 {
     const char *pattern = walk->matcher->regex->shown;
-    char shown[LABEL_EXCERPT_BYTES];
     unsigned char said[ONIG_MAX_ERROR_MESSAGE_LEN];
     if (status == ONIGERR_MEMORY)
         return err_memory(err, walk->size);
-    label_excerpt(shown, walk->text + walk->at, walk->size - walk->at);
+    const char *shown = label_excerpt(walk->text + walk->at, walk->size - walk->at);
     if (is_over(status))
         return err_set(err,
                        "pattern '%s': expected at most %d steps of search and %d for each byte of "

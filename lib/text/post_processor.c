@@ -152,13 +152,12 @@ static int check_special(const struct json *token, struct err *err)
 
 static int check_specials(const struct json *specials, struct err *err)
 {
-    char shown[LABEL_EXCERPT_BYTES];
     if (specials && !json_is_object(specials))
         return json_refuse(specials, "an object", err);
     for (const struct json *at = json_first(specials); at; at = json_next(at))
         if (check_special(at, err))
             return err_prefix(err, "special_tokens: '%s'",
-                              label_excerpt(shown, json_key(at), strlen(json_key(at))));
+                              label_excerpt(json_key(at), strlen(json_key(at))));
     return 0;
 }
 
@@ -193,7 +192,6 @@ static int read_part(struct template_part *out, const char **special, const stru
 static int read_parts(struct text_template *template, bool is_pair, const struct json *list,
                       const struct json *specials, struct err *err)
 {
-    char shown[LABEL_EXCERPT_BYTES];
     for (const struct json *at = json_first(list); at; at = json_next(at)) {
         struct template_part part;
         const char *name = NULL;
@@ -203,7 +201,7 @@ static int read_parts(struct text_template *template, bool is_pair, const struct
         const struct json *id = json_first(ids);
         if (name && !ids && !is_pair)
             return err_set(err, "special_tokens: expected '%s' with its ids",
-                           label_excerpt(shown, name, strlen(name)));
+                           label_excerpt(name, strlen(name)));
         size_t count = ids ? json_count(ids) : 1;
         if (template->count + count > TEMPLATE_PARTS_MAX)
             return err_set(err, "expected at most %d parts, found more", TEMPLATE_PARTS_MAX);

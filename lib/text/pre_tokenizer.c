@@ -281,8 +281,7 @@ static int read_metaspace(struct stage_list *list, struct stage *step, const str
                           struct err *err)
 {
     static const char *const schemes[] = {"never", "first", "always"}; /* by enum prepend_scheme */
-    char shown[LABEL_EXCERPT_BYTES];
-    bool prefix = true; /* of older files */
+    bool prefix = true;                                                /* of older files */
     bool splits = true;
     uint32_t c = 0;
     if (json_bool(value, "add_prefix_space", &prefix, err))
@@ -293,7 +292,7 @@ static int read_metaspace(struct stage_list *list, struct stage *step, const str
     const struct matcher sign = step->matcher;
     if (!sign.literal_size || utf8_decode(&c, sign.literal, sign.literal_size) != sign.literal_size)
         return err_set(err, "field 'replacement': expected one character, found '%s'",
-                       label_excerpt(shown, sign.literal, sign.literal_size));
+                       label_excerpt(sign.literal, sign.literal_size));
     if (json_bool(value, "split", &splits, err))
         return -1;
     step->run = put_signs;

@@ -229,11 +229,10 @@ static int add_merges(struct bpe *bpe, const uint32_t *ranks, uint32_t id, struc
 
 static int check_size(const struct sentencepiece_piece *piece, uint32_t id, struct err *err)
 {
-    char shown[LABEL_EXCERPT_BYTES];
     if (piece->word.size <= WORD_BYTES_MOST)
         return 0;
     return err_set(err, "id %u: expected a word of at most %d bytes, found '%s'", id,
-                   WORD_BYTES_MOST, label_excerpt(shown, piece->word.bytes, piece->word.size));
+                   WORD_BYTES_MOST, label_excerpt(piece->word.bytes, piece->word.size));
 }
 
 /* Words with equal scores have equal ranks, so the leftmost of their pairs is joined first. */
@@ -434,33 +433,24 @@ static int fill_side(struct tokenizer *tokenizer, const struct folder *folder, c
 {
     static const char *const usual[NAMED_TOKENS] = {"", "</s>", "<unk>", "", "<pad>", "", ""};
     struct tokenizer_config *config = &tokenizer->config;
-    uint32_t ids[2] = {0};
+    uint32_t end = 0;
     if (tokenizer_config_read(tokenizer, folder, CONFIG_LISTED | CONFIG_NAMED, err))
         return -1;
     if (config->separate == ANSWER_YES && strcmp(name, "target.spm") == 0) {
         vocab = "target_vocab.json";
         config->listed_count = 0; /* their ids are the source's */
     }
-    for (enum named_token i = 0; i < NAMED_TOKENS; i++)
-        if (!config->named[i].bytes)
-            config->named[i] = (struct added_token){.bytes = usual[i], .size = strlen(usual[i])};
+    tokenizer_name_usual(tokenizer, usual);
     if (folder_read(folder, vocab, tokenizer_read_words, tokenizer, err) ||
         folder_read(folder, name, read_pieces, tokenizer, err) ||
-        tokenizer_add_listed(tokenizer, folder, err) || tokenizer_add_named(tokenizer, folder, err))
+        tokenizer_add_listed(tokenizer, folder, err) ||
+        tokenizer_add_named(tokenizer, folder, err) ||
+        tokenizer_find_named(&end, tokenizer, NAMED_EOS, folder, vocab, err) ||
+        tokenizer_find_named(&tokenizer->model.unknown, tokenizer, NAMED_UNK, folder, vocab, err))
         return -1;
-    for (size_t i = 0; i < 2; i++) {
-        const struct added_token *named = &config->named[i ? NAMED_UNK : NAMED_EOS];
-        bool found = false;
-        if (token_set_find(&tokenizer->set, named->bytes, named->size, &ids[i], &found, err))
-            return -1;
-        if (!found)
-            return err_set(err, "'%s/%s': expected the special token '%s', found none",
-                           folder->path, vocab, named->bytes);
-    }
-    text_templates_set(&tokenizer->templates, ids[0], true, true);
+    text_templates_set(&tokenizer->templates, end, true, true);
     struct text_template *pair = &tokenizer->templates.pair; /* no </s> between the two texts */
     memmove(pair->parts + 1, pair->parts + 2, --pair->count * sizeof *pair->parts);
-    tokenizer->model.unknown = ids[1];
     tokenizer->facts.file = name;
     return tokenizer_prepare(tokenizer, err);
 }

@@ -38,7 +38,6 @@ static int add_stage(struct stage_list *list, const struct stage_row *row, const
 
 int stages_read(struct stage_list *list, const struct json *value, struct err *err)
 {
-    char shown[LABEL_EXCERPT_BYTES];
     const char *type = NULL;
     size_t row = 0;
     if (!value || json_is_null(value))
@@ -58,7 +57,7 @@ int stages_read(struct stage_list *list, const struct json *value, struct err *e
     }
     if (!names_find(&row, NAMES(list->kind->rows, list->kind->row_count), type, strlen(type)))
         return err_unsupported(err, "type '%s' is not supported",
-                               label_excerpt(shown, type, strlen(type)));
+                               label_excerpt(type, strlen(type)));
     if (++list->count > STAGES_MAX)
         return err_set(err, "expected at most %d steps, found more", STAGES_MAX);
     return add_stage(list, &list->kind->rows[row], value, err) ? err_prefix(err, "%s", type) : 0;

@@ -82,7 +82,6 @@ static bool read_digits(const char *at, const char *end, size_t most, uint32_t *
 
 bool id_list_next(struct id_list *list, uint32_t *id, struct err *err)
 {
-    char shown[LABEL_EXCERPT_BYTES];
     size_t commas = 0;
     size_t most = largest(list->limit);
     for (; list->at < list->end && separates(*list->at); list->at++)
@@ -103,7 +102,7 @@ bool id_list_next(struct id_list *list, uint32_t *id, struct err *err)
     if (!lacks && read_digits(digits, list->at, most, id))
         return true;
     list->failed = true;
-    label_excerpt(shown, start, (size_t)(list->at - start));
+    const char *shown = label_excerpt(start, (size_t)(list->at - start));
     err_usage(err, "id %zu of the list: expected a whole number from 0 to %zu, found '%s'",
               list->count, largest(list->limit), shown);
     return false;

@@ -44,13 +44,12 @@ int added_token_read(struct added_token *token, const struct json *item, struct 
 
 int added_token_read_member(struct added_token *token, const struct json *member, struct err *err)
 {
-    char shown[LABEL_EXCERPT_BYTES];
     const char *name = json_key(member);
     long long id = 0;
     *token = (struct added_token){0};
     if (!num_parse_integer(name, 0, WORD_ID_MAX, &id) || !json_is_object(member))
         return err_set(err, "'%s': expected an id from 0 to %d as key and an object as value",
-                       label_excerpt(shown, name, strlen(name)), WORD_ID_MAX);
+                       label_excerpt(name, strlen(name)), WORD_ID_MAX);
     token->id = (uint32_t)id;
     return added_token_read_content(token, member, err) ? err_prefix(err, "'%s'", name) : 0;
 }
@@ -90,20 +89,17 @@ int added_token_compare_ids(const void *a, const void *b)
 
 static int check_once(const struct added_tokens *tokens, struct err *err)
 {
-    char shown[LABEL_EXCERPT_BYTES];
-    char other[LABEL_EXCERPT_BYTES];
     for (size_t i = 1; i < tokens->count; i++) {
         const struct added_token *a = &tokens->items[i - 1];
         const struct added_token *b = &tokens->items[i];
         if (a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0)
             return err_set(err, "added token '%s' occurs twice, with the ids %u and %u",
-                           label_excerpt(shown, a->bytes, a->size), a->id, b->id);
+                           label_excerpt(a->bytes, a->size), a->id, b->id);
         a = &tokens->by_id[i - 1];
         b = &tokens->by_id[i];
         if (a->id == b->id)
             return err_set(err, "id %u belongs to two added tokens, '%s' and '%s'", a->id,
-                           label_excerpt(shown, a->bytes, a->size),
-                           label_excerpt(other, b->bytes, b->size));
+                           label_excerpt(a->bytes, a->size), label_excerpt(b->bytes, b->size));
     }
     return 0;
 }
@@ -291,7 +287,6 @@ int token_set_find_word(const struct token_set *set, const char *text, size_t si
 
 static int check_id(const struct token_set *set, const struct added_token *token, struct err *err)
 {
-    char shown[LABEL_EXCERPT_BYTES];
     size_t size = 0;
     uint32_t id = 0;
     bool found = false;
@@ -299,7 +294,7 @@ static int check_id(const struct token_set *set, const struct added_token *token
         return -1;
     if (found ? id == token->id : !word_table_word(&set->words, token->id, &size))
         return 0;
-    label_excerpt(shown, token->bytes, token->size);
+    const char *shown = label_excerpt(token->bytes, token->size);
     if (found)
         return err_set(err, "added token '%s': expected its id in the vocabulary, %u, found %u",
                        shown, id, token->id);

@@ -220,7 +220,6 @@ int tokenizer_open_if_known(struct tokenizer **tokenizer, const struct folder *f
 int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *folder,
                         size_t vocab_size, struct err *err)
 {
-    char word[LABEL_EXCERPT_BYTES];
     size_t size = 0;
     if (!tokenizer || tokenizer->set.words.size <= vocab_size)
         return 0;
@@ -231,7 +230,7 @@ int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *
                    "'%s/%s': word '%s': expected an id below vocab_size = %zu of config.json, "
                    "found %u",
                    folder->path, tokenizer->facts.file,
-                   label_excerpt(word, bytes ? bytes : "", bytes ? size : 0), vocab_size, id);
+                   label_excerpt(bytes ? bytes : "", bytes ? size : 0), vocab_size, id);
 }
 
 bool tokenizer_lacks_merges(const struct tokenizer *tokenizer)
@@ -274,7 +273,6 @@ int tokenizer_find_begin(uint32_t *begin, bool *found, const struct tokenizer *t
                                         "[BOS]"};
     static const char model[] = "config.json";
     const char *named = tokenizer->config.tokens[ROLE_BOS];
-    char shown[LABEL_EXCERPT_BYTES];
     long long id = -1;
     size_t size = 0;
     *found = false;
@@ -282,7 +280,7 @@ int tokenizer_find_begin(uint32_t *begin, bool *found, const struct tokenizer *t
         return -1;
     if (named && !*found)
         return err_set(err, "'%s/%s': bos_token: '%s' is not in the vocabulary", folder->path,
-                       "tokenizer_config.json", label_excerpt(shown, named, strlen(named)));
+                       "tokenizer_config.json", label_excerpt(named, strlen(named)));
     if (!*found && folder_has(folder, model) &&
         json_read_file(folder, model, read_model_begin, &id, err))
         return -1;
@@ -350,7 +348,6 @@ static int check_special(const struct tokenizer *tokenizer, uint32_t id, struct 
 int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err)
 {
     static const char *const names[TOKEN_ROLES] = {"bos_token", "eos_token", "mask_token"};
-    char shown[LABEL_EXCERPT_BYTES];
     struct text_templates templates;
     for (enum token_role role = 0; role < TOKEN_ROLES; role++) {
         const char *text = tokenizer->config.tokens[role];
@@ -362,7 +359,7 @@ int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err)
             return err_set(err,
                            "tokenizer_config.json: %s: '%s' is not in the vocabulary: "
                            "--special none adds no token",
-                           names[role], label_excerpt(shown, text, strlen(text)));
+                           names[role], label_excerpt(text, strlen(text)));
     }
     if (tokenizer_special(&templates, tokenizer, err))
         return -1;

@@ -194,7 +194,6 @@ static int add_to_present(struct token_set *set, const struct added_token *new, 
 static int read_added(void *context, const struct json *root, struct err *err)
 {
     struct token_set *set = context;
-    char shown[LABEL_EXCERPT_BYTES];
     char found[DESCRIPTION_BYTES];
     size_t count = 0;
     if (!json_is_object(root))
@@ -208,7 +207,7 @@ static int read_added(void *context, const struct json *root, struct err *err)
         long long id = 0;
         if (!json_get_integer(at, 0, WORD_ID_MAX, &id))
             return err_set(err, "added token '%s': expected an id from 0 to %d, found %s",
-                           label_excerpt(shown, name, strlen(name)), WORD_ID_MAX,
+                           label_excerpt(name, strlen(name)), WORD_ID_MAX,
                            json_describe(at, found, sizeof found));
         items[count++] = (struct added_token){
             .bytes = name,
@@ -324,4 +323,24 @@ int tokenizer_add_named(struct tokenizer *tokenizer, const struct folder *folder
     if (folder_has(folder, map) && json_read_file(folder, map, read_named, &reader, err))
         return -1;
     return add_named(&tokenizer->set, tokenizer->config.named, err);
+}
+
+void tokenizer_name_usual(struct tokenizer *tokenizer, const char *const usual[NAMED_TOKENS])
+{
+    struct added_token *named = tokenizer->config.named;
+    for (enum named_token i = 0; i < NAMED_TOKENS; i++)
+        if (!named[i].bytes)
+            named[i] = (struct added_token){.bytes = usual[i], .size = strlen(usual[i])};
+}
+
+int tokenizer_find_named(uint32_t *id, const struct tokenizer *tokenizer, enum named_token token,
+                         const struct folder *folder, const char *file, struct err *err)
+{
+    const struct added_token *named = &tokenizer->config.named[token];
+    bool found = false;
+    if (token_set_find(&tokenizer->set, named->bytes, named->size, id, &found, err))
+        return -1;
+    return found ? 0
+                 : err_set(err, "'%s/%s': expected the special token '%s', found none",
+                           folder->path, file, label_excerpt(named->bytes, named->size));
 }

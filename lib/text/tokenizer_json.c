@@ -89,7 +89,6 @@ static int read_affix(struct word *affix, struct reader *reader, const char *nam
 static int read_bpe_settings(struct reader *reader, struct bpe *bpe, struct err *err)
 {
     const struct json *fields = reader->model;
-    char shown[LABEL_EXCERPT_BYTES];
     const char *unknown = "";
     bool found = true;
     bool falls_back = false;
@@ -100,7 +99,7 @@ static int read_bpe_settings(struct reader *reader, struct bpe *bpe, struct err 
         return -1;
     if (!found)
         return err_set(err, "unk_token: '%s' is not in the vocabulary",
-                       label_excerpt(shown, unknown, strlen(unknown)));
+                       label_excerpt(unknown, strlen(unknown)));
     if (json_bool(fields, "fuse_unk", &bpe->fuses_unknown, err) ||
         json_bool(fields, "ignore_merges", &bpe->takes_whole, err) ||
         json_bool(fields, "byte_fallback", &falls_back, err))
@@ -215,7 +214,6 @@ static int read_model(struct reader *reader, struct err *err)
         [SUBWORD_WORD_PIECE] = read_word_piece,
         [SUBWORD_WORD_LEVEL] = read_word_level,
     };
-    char shown[LABEL_EXCERPT_BYTES];
     const char *type = NULL;
     size_t row = 0;
     struct tokenizer *tokenizer = reader->tokenizer;
@@ -226,7 +224,7 @@ static int read_model(struct reader *reader, struct err *err)
         return err_set(err, "expected a field 'type'");
     if (!names_find(&row, NAMES(subword_rows, SUBWORD_WORDS), type, strlen(type)))
         return err_unsupported(err, "type '%s' is not supported",
-                               label_excerpt(shown, type, strlen(type)));
+                               label_excerpt(type, strlen(type)));
     if (find_form(tokenizer) == WORD_BYTES && row != SUBWORD_BPE)
         return err_unsupported(err, "%s with the pre_tokenizer ByteLevel is not supported",
                                subword_rows[row].name);

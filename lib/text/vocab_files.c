@@ -42,7 +42,6 @@ static int find_class(size_t *index, const struct tokenizer *tokenizer, struct n
 {
     static const char fast[] = "Fast";
     const char *class = tokenizer->config.class;
-    char shown[LABEL_EXCERPT_BYTES];
     size_t size = strlen(class);
     size -= name_ends_in(class, fast) ? sizeof fast - 1 : 0;
     if (names_find(index, classes, class, size))
@@ -50,7 +49,7 @@ static int find_class(size_t *index, const struct tokenizer *tokenizer, struct n
     return err_unsupported(err,
                            "'%s/tokenizer_config.json': tokenizer_class: expected a class with %s, "
                            "found '%s'",
-                           folder->path, expected, label_excerpt(shown, class, strlen(class)));
+                           folder->path, expected, label_excerpt(class, strlen(class)));
 }
 
 /* --- vocab.json and merges.txt ---------------------------------------------------------------- */
@@ -144,10 +143,7 @@ static int read_lines(void *context, const struct file *file, struct err *err)
     if (word_table_begin(words, most, file->size, err))
         return -1;
     for (size_t line = 1; at < end; line++) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        struct word word = {at, (size_t)((newline ? newline : end) - at)};
-        word.size -= word.size && at[word.size - 1] == '\r';
-        at = newline ? newline + 1 : end;
+        struct word word = word_take_line(&at, end);
         if (word.size && utf8_invalid_at(word.bytes, word.size) < word.size)
             return err_set(err, "line %zu: expected a word in UTF-8", line);
         if (word.size && word_table_add(words, word, line - 1, err))
@@ -156,30 +152,17 @@ static int read_lines(void *context, const struct file *file, struct err *err)
     return 0;
 }
 
-static int find_named(uint32_t *id, const struct tokenizer *tokenizer, enum named_token token,
-                      const char *path, struct err *err)
-{
-    const struct added_token *named = &tokenizer->config.named[token];
-    char shown[LABEL_EXCERPT_BYTES];
-    bool found = false;
-    if (token_set_find(&tokenizer->set, named->bytes, named->size, id, &found, err))
-        return -1;
-    return found ? 0
-                 : err_set(err, "'%s/vocab.txt': expected the special token '%s', found none", path,
-                           label_excerpt(shown, named->bytes, named->size));
-}
-
-static int add_bert_stages(struct tokenizer *tokenizer, bool as_roberta, const char *path,
-                           struct err *err)
+static int add_bert_stages(struct tokenizer *tokenizer, bool as_roberta,
+                           const struct folder *folder, const char *name, struct err *err)
 {
     static const char *const words[] = {
         [ANSWER_NONE] = "null", [ANSWER_NO] = "false", [ANSWER_YES] = "true"};
     const struct tokenizer_config *config = &tokenizer->config;
     struct buf text = {0};
     uint32_t first = 0, last = 0;
-    if (find_named(&tokenizer->model.unknown, tokenizer, NAMED_UNK, path, err) ||
-        find_named(&first, tokenizer, NAMED_CLS, path, err) ||
-        find_named(&last, tokenizer, NAMED_SEP, path, err))
+    if (tokenizer_find_named(&tokenizer->model.unknown, tokenizer, NAMED_UNK, folder, name, err) ||
+        tokenizer_find_named(&first, tokenizer, NAMED_CLS, folder, name, err) ||
+        tokenizer_find_named(&last, tokenizer, NAMED_SEP, folder, name, err))
         return -1;
     buf_format(&text,
                "{\"normalizer\": {\"type\": \"BertNormalizer\", \"lowercase\": %s, "
@@ -206,13 +189,12 @@ int tokenizer_fill_bert(struct tokenizer *tokenizer, const struct folder *folder
                    "vocab.txt, such as BertTokenizer or MPNetTokenizer", folder, err))
         return -1;
     bool as_roberta = index + 1 == BERT_CLASSES;
-    for (enum named_token i = 0; i < NAMED_TOKENS; i++)
-        if (!config->named[i].bytes)
-            config->named[i] = (struct added_token){.bytes = usual[as_roberta][i],
-                                                    .size = strlen(usual[as_roberta][i]),
-                                                    .left_strip = as_roberta && i == NAMED_MASK};
+    struct added_token *mask = &config->named[NAMED_MASK];
+    bool strips = as_roberta && !mask->bytes;
+    tokenizer_name_usual(tokenizer, usual[as_roberta]);
+    mask->left_strip = mask->left_strip || strips;
     return err_if(folder_read(folder, name, read_lines, tokenizer, err) ||
                   tokenizer_add_listed(tokenizer, folder, err) ||
                   tokenizer_add_named(tokenizer, folder, err) ||
-                  add_bert_stages(tokenizer, as_roberta, folder->path, err));
+                  add_bert_stages(tokenizer, as_roberta, folder, name, err));
 }

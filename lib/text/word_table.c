@@ -85,7 +85,6 @@ int word_table_begin(struct word_table *table, size_t most_words, size_t most_by
 
 int word_table_add(struct word_table *table, struct word word, size_t id, struct err *err)
 {
-    char text[LABEL_EXCERPT_BYTES];
     enum word_entered entered = WORD_IS_NEW;
     struct stored_word stored = {
         .start = (uint32_t)table->used_bytes,
@@ -100,7 +99,7 @@ int word_table_add(struct word_table *table, struct word word, size_t id, struct
     table->used_bytes += stored.size;
     return entered == WORD_IS_NEW ? 0
                                   : err_set(err, "id %zu: '%s' occurs twice", id,
-                                            label_excerpt(text, word.bytes, word.size));
+                                            label_excerpt(word.bytes, word.size));
 }
 
 void word_table_release(struct word_table *table)
@@ -154,6 +153,15 @@ int word_compare(const void *a, const void *b)
     return order ? order : (one->size > other->size) - (one->size < other->size);
 }
 
+struct word word_take_line(const char **at, const char *end)
+{
+    const char *newline = memchr(*at, '\n', (size_t)(end - *at));
+    struct word line = {*at, (size_t)((newline ? newline : end) - *at)};
+    *at = newline ? newline + 1 : end;
+    line.size -= line.size && line.bytes[line.size - 1] == '\r';
+    return line;
+}
+
 /* --- a vocabulary of JSON --------------------------------------------------------------------- */
 
 enum { DESCRIPTION_BYTES = 80, AHEAD = 8 };
@@ -184,13 +192,13 @@ struct word_reader {
 };
 
 /* A quoted word as the file writes it, for messages. */
-static const char *shown(char text[LABEL_EXCERPT_BYTES], struct json_span word)
+static const char *shown(struct json_span word)
 {
     struct json *value = NULL;
     const char *bytes = "";
     if (json_parse(&value, word.bytes - 1, word.size + 2, NULL) == 0)
         json_get_text(value, &bytes);
-    label_excerpt(text, bytes, strlen(bytes));
+    const char *text = label_excerpt(bytes, strlen(bytes));
     json_free(value);
     return text;
 }
@@ -199,13 +207,12 @@ static const char *shown(char text[LABEL_EXCERPT_BYTES], struct json_span word)
 static int refuse_value(struct word_reader *reader, const char *expected)
 {
     char found[DESCRIPTION_BYTES];
-    char number[LABEL_EXCERPT_BYTES];
     struct json *value = NULL;
     bool is_number = json_cursor_kind(&reader->at) == '0';
     struct json_span span = json_cursor_value(&reader->at);
     if (is_number) /* as the file writes it: 1e3, 1.0 */
         err_set(reader->err, "expected %s, found %s", expected,
-                label_excerpt(number, span.bytes, span.size));
+                label_excerpt(span.bytes, span.size));
     else if (json_parse(&value, span.bytes, span.size, reader->err) == 0)
         err_set(reader->err, "expected %s, found %s", expected,
                 json_describe(value, found, sizeof found));
@@ -215,23 +222,21 @@ static int refuse_value(struct word_reader *reader, const char *expected)
 
 static int check_id(const struct word_reader *reader, struct json_span word, size_t id)
 {
-    char text[LABEL_EXCERPT_BYTES];
     if (id <= reader->id_limit)
         return 0;
     return err_set(reader->err,
                    "word '%s': expected an id up to %zu in a file of %zu bytes, found %zu",
-                   shown(text, word), reader->id_limit, reader->file_bytes, id);
+                   shown(word), reader->id_limit, reader->file_bytes, id);
 }
 
 static int read_id(struct word_reader *reader, struct json_span word, size_t *id)
 {
-    char text[LABEL_EXCERPT_BYTES];
     char expected[DESCRIPTION_BYTES];
     if (json_cursor_number(&reader->at, WORD_ID_MAX, id))
         return check_id(reader, word, *id);
     snprintf(expected, sizeof expected, "an id from 0 to %d", WORD_ID_MAX);
     refuse_value(reader, expected);
-    return err_prefix(reader->err, "word '%s'", shown(text, word));
+    return err_prefix(reader->err, "word '%s'", shown(word));
 }
 
 /* Read the next text and write the bytes of its word after the other words. */
@@ -267,8 +272,6 @@ static struct json_span write_word(struct word_reader *reader, struct stored_wor
 
 static int enter_next(struct word_reader *reader)
 {
-    char text[LABEL_EXCERPT_BYTES];
-    char other[LABEL_EXCERPT_BYTES];
     struct word_table *table = reader->table;
     const struct entry *entry = &reader->entries[reader->entered++ % AHEAD];
     struct stored_word stored = entry->stored;
@@ -279,14 +282,13 @@ static int enter_next(struct word_reader *reader)
     if (entered == WORD_IS_KNOWN) {
         word_table_find(table, table->bytes + stored.start, stored.size, stored.form, &first);
         return err_set(reader->err, "word '%s' occurs twice, with the ids %u and %zu",
-                       shown(text, entry->word), (unsigned)first, entry->id);
+                       shown(entry->word), (unsigned)first, entry->id);
     }
     if (entered == WORD_IS_NEW)
         return 0;
     const struct stored_word *owner = &table->stored[entry->id];
     return err_set(reader->err, "id %zu belongs to two words, '%s' and '%s'", entry->id,
-                   label_excerpt(other, table->bytes + owner->start, owner->size),
-                   shown(text, entry->word));
+                   label_excerpt(table->bytes + owner->start, owner->size), shown(entry->word));
 }
 
 /* Queue a word. It is entered later, when its slot has been prefetched. */

@@ -45,6 +45,9 @@ struct word {
 /* Compare two words by their bytes, as qsort needs it; a prefix of a word is less than the word. */
 int word_compare(const void *a, const void *b);
 
+/* Take the line at `*at`, without its line break, and move to the next. */
+struct word word_take_line(const char **at, const char *end);
+
 struct stored_word {
     uint32_t start; /* of its bytes */
     uint32_t size : 30;

@@ -408,7 +408,6 @@ static int reserve_merge(struct merge_reader *reader, size_t size)
 
 static int find_word(const struct merge_reader *reader, struct word word, uint32_t *id)
 {
-    char shown[LABEL_EXCERPT_BYTES];
     if (word_table_find_written(reader->bpe->words, word.bytes, word.size, reader->decoded, id))
         return 0;
     size_t valid = utf8_invalid_at(word.bytes, word.size);
@@ -416,7 +415,7 @@ static int find_word(const struct merge_reader *reader, struct word word, uint32
         return err_set(reader->err, "%s %zu: expected UTF-8, found the byte 0x%02x", reader->unit,
                        reader->number, (unsigned char)word.bytes[valid]);
     return err_set(reader->err, "%s %zu: '%s' is not in the vocabulary", reader->unit,
-                   reader->number, label_excerpt(shown, word.bytes, word.size));
+                   reader->number, label_excerpt(word.bytes, word.size));
 }
 
 /* Find a word that is the result of the last merge, or the next word, as in most files. */
@@ -472,7 +471,6 @@ static bool find_signs(const struct merge_reader *reader, struct json_cursor *at
 /* Add a merge of the form "Ġ t". If `end` is after the text, word_signs_read stops before `end`. */
 static int add_text(struct merge_reader *reader, const char *text, size_t size, const char *end)
 {
-    char shown[LABEL_EXCERPT_BYTES];
     struct bpe_merge merge;
     struct json_cursor at = {.at = text, .end = end};
     if (text + size < end && find_signs(reader, &at, false, text[size], &merge) &&
@@ -483,7 +481,7 @@ static int add_text(struct merge_reader *reader, const char *text, size_t size, 
     const char *right = blank ? blank + 1 : end;
     if (!blank || blank == text || right == end || memchr(right, ' ', (size_t)(end - right)))
         return err_set(reader->err, "%s %zu: expected two tokens separated by a space, found '%s'",
-                       reader->unit, reader->number, label_excerpt(shown, text, size));
+                       reader->unit, reader->number, label_excerpt(text, size));
     return add_parts(reader, (struct word){text, (size_t)(blank - text)},
                      (struct word){right, (size_t)(end - right)});
 }
@@ -495,16 +493,6 @@ static int finish(struct merge_reader *reader, int failed)
 }
 
 /* --- merges.txt ------------------------------------------------------------------------------- */
-
-static struct word take_line(const char **at, const char *end)
-{
-    const char *newline = memchr(*at, '\n', (size_t)(end - *at));
-    struct word line = {*at, (size_t)((newline ? newline : end) - *at)};
-    *at = newline ? newline + 1 : end;
-    if (line.size && line.bytes[line.size - 1] == '\r')
-        line.size--;
-    return line;
-}
 
 static bool is_version(struct word line)
 {
@@ -518,7 +506,7 @@ int merges_read_lines(struct bpe *bpe, const char *bytes, size_t size, struct er
     const char *end = bytes + size;
     int failed = 0;
     for (const char *at = bytes; at < end && !failed;) {
-        struct word line = take_line(&at, end);
+        struct word line = word_take_line(&at, end);
         bool is_last = !line.size && at == end;
         reader.number++;
         if (!is_last && !is_version(line))
@@ -532,10 +520,9 @@ int merges_read_lines(struct bpe *bpe, const char *bytes, size_t size, struct er
 
 static int refuse_item(const struct merge_reader *reader, struct json_cursor item)
 {
-    char shown[LABEL_EXCERPT_BYTES];
     struct json_span span = json_cursor_value(&item);
     return err_set(reader->err, "%s %zu: expected \"a b\" or [\"a\", \"b\"], found %s",
-                   reader->unit, reader->number, label_excerpt(shown, span.bytes, span.size));
+                   reader->unit, reader->number, label_excerpt(span.bytes, span.size));
 }
 
 /* Add a merge of the form ["Ġ", "t"]. */

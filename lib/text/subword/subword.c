@@ -50,7 +50,6 @@ void subword_find_bytes(uint32_t ids[256], const struct word_table *words, bool 
 
 static int refuse_word(const struct subword *model, const struct text_piece *piece, struct err *err)
 {
-    char shown[LABEL_EXCERPT_BYTES];
     struct word unknown = {piece->text->bytes + piece->range.start,
                            piece->range.end - piece->range.start};
     size_t hint = 0;
@@ -59,7 +58,7 @@ static int refuse_word(const struct subword *model, const struct text_piece *pie
         return words_refuse(model->words, unknown, at, err);
     return err_set(err, /* no suggestion: a piece is not a word that a user wrote */
                    "word '%s' at byte %zu is not in the vocabulary, which has no unknown token",
-                   label_excerpt(shown, unknown.bytes, unknown.size), at);
+                   label_excerpt(unknown.bytes, unknown.size), at);
 }
 
 static int add_unknown(const struct subword *model, struct encoder *encoder,
@@ -379,7 +378,6 @@ static int add_unknown_range(const struct subword *model, struct encoder *encode
                              const struct text_piece *piece, struct text_range range,
                              struct err *err)
 {
-    char shown[LABEL_EXCERPT_BYTES];
     const char *bytes = piece->text->bytes + piece->range.start;
     bool all = true; /* true if every byte has a token */
     for (size_t i = range.start; i < range.end; i++)
@@ -393,7 +391,7 @@ static int add_unknown_range(const struct subword *model, struct encoder *encode
         struct text_range whole = {piece->range.start + range.start,
                                    piece->range.start + range.end};
         return err_set(err, "'%s' at byte %zu is not in the vocabulary, which has no unknown token",
-                       label_excerpt(shown, bytes + range.start, range.end - range.start),
+                       label_excerpt(bytes + range.start, range.end - range.start),
                        aligned_text_origin(piece->text, whole, &encoder->hint).start);
     }
     return encoder_add(encoder, piece, model->unknown, range.start, range.end, err);

@@ -155,18 +155,14 @@ static bool find_whole(struct token *whole, const struct word_scan *scan, size_t
     return any;
 }
 
-/* A run of letters and digits that is not an entry as a whole: [start, end). */
-struct run {
-    size_t start, end;
-};
-
-static bool is_splittable(const struct word_scan *scan, const struct run *run, size_t at)
+/* A run is a range of letters and digits that is not an entry as a whole. */
+static bool is_splittable(const struct word_scan *scan, const struct text_range *run, size_t at)
 {
     size_t index = at - run->start;
     return scan->splittable[index / CHAR_BIT] >> index % CHAR_BIT & 1;
 }
 
-static void set_splittable(struct word_scan *scan, const struct run *run, size_t at,
+static void set_splittable(struct word_scan *scan, const struct text_range *run, size_t at,
                            bool splittable)
 {
     size_t index = at - run->start;
@@ -177,7 +173,7 @@ static void set_splittable(struct word_scan *scan, const struct run *run, size_t
 
 /* Find the longest entry at `start` after which the rest of the run can be split. */
 static bool find_part(struct token *part, const struct word_scan *scan, size_t start,
-                      const struct run *run)
+                      const struct text_range *run)
 {
     struct token found = {.start = start, .end = start};
     bool any = false;
@@ -193,7 +189,7 @@ static bool find_part(struct token *part, const struct word_scan *scan, size_t s
 
 /* Compute for each position of the run, from the last to the first, whether the rest can be split.
  * The results are single bits because a text of one word may be large. */
-static int find_splittable(struct word_scan *scan, const struct run *run, struct err *err)
+static int find_splittable(struct word_scan *scan, const struct text_range *run, struct err *err)
 {
     size_t bytes = (run->end - run->start) / CHAR_BIT + 1;
     if (bytes > scan->splittable_bytes) {
@@ -213,8 +209,6 @@ static int find_splittable(struct word_scan *scan, const struct run *run, struct
 
 int words_refuse(const struct word_table *words, struct word word, size_t at, struct err *err)
 {
-    char shown[LABEL_EXCERPT_BYTES];
-    char suggestion[LABEL_EXCERPT_BYTES];
     struct nearest nearest;
     nearest_begin(&nearest, word.bytes, word.size);
     for (uint32_t id = 0; id < words->size; id++) {
@@ -223,10 +217,10 @@ int words_refuse(const struct word_table *words, struct word word, size_t at, st
         if (known && size)
             nearest_offer_bytes(&nearest, known, size);
     }
-    label_excerpt(shown, word.bytes, word.size);
+    const char *shown = label_excerpt(word.bytes, word.size);
     if (nearest.name)
         err_set(err, "word '%s' at byte %zu is not in the vocabulary: did you mean '%s'?", shown,
-                at, label_excerpt(suggestion, nearest.name, nearest.name_bytes));
+                at, label_excerpt(nearest.name, nearest.name_bytes));
     else
         err_set(err, "word '%s' at byte %zu is not in the vocabulary", shown, at);
     return err_about(err, ERR_ABOUT_WORD);
@@ -249,7 +243,7 @@ static int push_unknown(struct word_scan *scan, size_t run_end, struct err *err)
 
 static int push_run(struct word_scan *scan, size_t run_end, struct err *err)
 {
-    struct run run = {scan->at, run_end};
+    struct text_range run = {scan->at, run_end};
     if (find_splittable(scan, &run, err))
         return -1;
     if (!is_splittable(scan, &run, run.start))

@@ -109,11 +109,17 @@ TEST(tokens_that_are_parts_of_a_character_are_numbered)
 
 TEST(a_short_word_is_its_own_excerpt)
 {
-    for (size_t i = 0; i < COUNT(labels); i++) {
-        char text[LABEL_EXCERPT_BYTES];
-        ck_assert_ptr_eq(label_excerpt(text, labels[i].bytes, labels[i].size), text);
-        ck_assert_str_eq(text, labels[i].label);
-    }
+    for (size_t i = 0; i < COUNT(labels); i++)
+        ck_assert_str_eq(label_excerpt(labels[i].bytes, labels[i].size), labels[i].label);
+}
+
+TEST(a_message_can_have_several_excerpts)
+{
+    const char *texts[LABEL_EXCERPTS];
+    for (size_t i = 0; i < LABEL_EXCERPTS; i++)
+        texts[i] = label_excerpt(&"abcd"[i], 1);
+    for (size_t i = 0; i < LABEL_EXCERPTS; i++)
+        ck_assert_msg(texts[i][0] == "abcd"[i] && !texts[i][1], "%s", texts[i]);
 }
 
 TEST(a_long_word_is_truncated_between_characters)
@@ -121,13 +127,12 @@ TEST(a_long_word_is_truncated_between_characters)
     static const char *const units[] = {"a", "é", "爱", "🍰", "\x01", "\xC2\x80", " "};
     for (size_t i = 0; i < COUNT(units); i++) {
         for (size_t count = 1; count <= 200; count++) {
-            char text[LABEL_EXCERPT_BYTES];
             struct buf word = {0};
             struct buf label = {0};
             for (size_t n = 0; n < count; n++)
                 buf_text(&word, units[i]);
             label_visible(&label, word.bytes, word.size);
-            label_excerpt(text, word.bytes, word.size);
+            const char *text = label_excerpt(word.bytes, word.size);
             size_t size = strlen(text);
             ck_assert_uint_eq(utf8_invalid_at(text, size), size);
             if (label.size < LABEL_EXCERPT_BYTES) {
