@@ -407,6 +407,8 @@ static int write_sentencepiece(struct buf *out, const struct vocabulary *vocabul
     for (size_t id = 0; gguf_take_text(&rest, &token); id++) {
         unsigned kind = kind_of(vocabulary, id);
         falls_back = falls_back || kind == PIECE_BYTE;
+        if (unigram && kind == PIECE_USER_DEFINED)
+            kind = PIECE_CONTROL; /* found in the unchanged text, such as T5's <extra_id_0> */
         put_piece(&message, token, (float)gguf_item(vocabulary->scores, id), kind, unigram);
         put_message(out, MODEL_PIECE, &message);
     }
