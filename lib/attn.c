@@ -60,6 +60,13 @@ static void free_model(struct host_object *object)
     heap_free(model);
 }
 
+/* True if texts begin with the start token of a decoder that has an encoder. */
+static bool has_start(const struct attn_model *model)
+{
+    const struct config *config = &model->viewer.model.config;
+    return config->n_encoder_layer && config->kind == MODEL_DECODER;
+}
+
 static void find_begin(struct attn_model *model)
 {
     const struct tokenizer *tokenizer = model->viewer.tokenizer;
@@ -69,6 +76,11 @@ static void find_begin(struct attn_model *model)
     struct err none = {0};
     model->begin = SIZE_MAX;
     model->viewer.reads_any_length = true; /* of attn_encode; runs check the length */
+    if (has_start(model) && model->viewer.model.config.bos_id >= 0) {
+        model->begin = (size_t)model->viewer.model.config.bos_id;
+        model->adds_begin = 1;
+        return;
+    }
     if (!tokenizer ||
         tokenizer_find_begin(&begin, &found, tokenizer, &model->viewer.model.folder, &none) ||
         tokenizer_special(&special, tokenizer, &none) || !found)
@@ -163,11 +175,14 @@ static int copy_ids(struct attn_ids *ids, const struct tokenized *tokenized, str
     for (size_t w = 0; w < tokenized->word_count; w++)
         for (size_t i = 0; i < tokenized->words[w].count; i++)
             ids->words[tokenized->words[w].first + i] = w;
+    for (size_t i = 0; i < tokenized->count; i++)
+        if (i < tokenized->added_before || i >= tokenized->count - tokenized->added_after)
+            ids->words[i] = SIZE_MAX;
     return 0;
 }
 
-/* Tokenize with special tokens, by a tokenizer of its own, or without. */
-static int encode(struct attn_model *special, const struct attn_model *model,
+/* Tokenize with special tokens, by a tokenizer of its own, or without; as a text or as a source. */
+static int encode(struct attn_model *special, const struct attn_model *model, bool is_source,
                   const struct input *input, struct attn_ids *ids, struct attn_error *error)
 {
     struct err err = {0};
@@ -179,12 +194,19 @@ static int encode(struct attn_model *special, const struct attn_model *model,
     if (check_given(ids, "a buffer for ids", &err) || begin_call(&call, model, &err))
         return give_error(error, &err);
     struct viewer viewer = model->viewer;
+    struct config own;
     int failed = 0;
     if (special && !special->special && viewer.tokenizer)
         failed = tokenizer_open(&special->special, &viewer.model.folder, &err) ||
                  tokenizer_add_special(special->special, &err);
     if (special && viewer.tokenizer)
         viewer.tokenizer = special->special;
+    viewer.starts = special && !is_source && has_start(model);
+    if (is_source) {
+        viewer.model.config = *config_of_stack(&model->viewer.model.config, true, &own);
+        viewer.model.config.n_positions = 0;
+        viewer.tokenizer = (struct tokenizer *)tokenizer_of_source(viewer.tokenizer);
+    }
     failed = failed || viewer_read(&viewer, &pair, input, NULL, &arena, &err) ||
              word_spans_find(&pair.sentence, viewer.tokenizer, &arena, &err) ||
              copy_ids(ids, &pair.sentence, &err);
@@ -199,7 +221,14 @@ int attn_encode(const struct attn_model *model, const char *text, size_t size, s
                 struct attn_error *error)
 {
     const struct input input = {.text = text ? text : "", .size = text ? size : 0};
-    return encode(NULL, model, &input, ids, error);
+    return encode(NULL, model, false, &input, ids, error);
+}
+
+int attn_encode_source(struct attn_model *model, const char *text, size_t size,
+                       struct attn_ids *ids, struct attn_error *error)
+{
+    const struct input input = {.text = text ? text : "", .size = text ? size : 0};
+    return encode(model, model, true, &input, ids, error);
 }
 
 int attn_encode_special(struct attn_model *model, const char *text, size_t size, const char *pair,
@@ -207,7 +236,7 @@ int attn_encode_special(struct attn_model *model, const char *text, size_t size,
 {
     const struct input input = {
         .text = text ? text : "", .size = text ? size : 0, .pair = {pair, pair_size}};
-    return encode(model, model, &input, ids, error);
+    return encode(model, model, false, &input, ids, error);
 }
 
 void attn_ids_free(struct attn_ids *ids)

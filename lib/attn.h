@@ -74,7 +74,8 @@ struct attn_ids {
     uint32_t *ids; /* [count] */
     size_t *starts, *ends;
     size_t count;
-    size_t *words; /* [count] index of the word of each token, as in attn-cli score --words */
+    size_t *words; /* [count] index of the word of each token, as in attn-cli score --words;
+                    * SIZE_MAX: a special token that was added */
     unsigned char *segments; /* [count] of a pair of texts; NULL: all 0 */
     unsigned char *joins;    /* [count] 1: of the same word or punctuation mark as the token before;
                            * read with `within_word` */
@@ -86,10 +87,15 @@ int attn_encode(const struct attn_model *model, const char *text, size_t size, s
                 struct attn_error *error);
 
 /* Tokenize a text, or a pair of texts (`pair` NULL: one), with the special tokens that attn-cli
- * adds: those of the tokenizer's own program, [CLS] A [SEP] B [SEP] for BERT. Offsets of a pair
- * count in the token's own text. To be freed as above. */
+ * adds: those of the tokenizer's own program, [CLS] A [SEP] B [SEP] for BERT, and the start token
+ * of a model with an encoder. Offsets of a pair count in the token's own text. To be freed as
+ * above. */
 int attn_encode_special(struct attn_model *model, const char *text, size_t size, const char *pair,
                         size_t pair_size, struct attn_ids *ids, struct attn_error *error);
+
+/* The same of a source of such a model, which may have another tokenizer. */
+int attn_encode_source(struct attn_model *model, const char *text, size_t size,
+                       struct attn_ids *ids, struct attn_error *error);
 void attn_ids_free(struct attn_ids *ids);
 
 /* The bytes of a token, including a blank before it, not 0-terminated, valid as long as the model.
@@ -104,7 +110,8 @@ struct attn_counts {
     size_t key_channels, value_channels; /* of one head */
     size_t vocabulary;
     size_t positions;  /* 0: any number of tokens */
-    size_t begin;      /* id of the token that begins texts; SIZE_MAX: none */
+    size_t begin;      /* id of the token that begins texts, or starts those of a decoder with an
+                        * encoder; SIZE_MAX: none */
     size_t adds_begin; /* 1: the tokenizer's own program begins each text with it */
     size_t mask;       /* id that hides a token from a masked model; SIZE_MAX: not masked */
 };
@@ -201,7 +208,8 @@ struct attn_generation {
     int logprobs; /* not 0: compute log-probabilities, else they are NaN */
 };
 
-/* Continue a text, as attn-cli generate does; without ids, from the model's beginning token. The
+/* Continue a text, as attn-cli generate does; without ids, from the model's beginning token, which
+ * with a source gives the model's own translation. The
  * request is that of attn_score_all. */
 int attn_generate(struct attn_model *model, const struct attn_ids *ids,
                   const struct attn_request *request, const struct attn_generation *generation,

@@ -237,6 +237,42 @@ for wrong in (dict(temperature=-1), dict(top_k=3), dict(top_p=2), dict(beams=2, 
     else:
         raise AssertionError(wrong)
 END
+cp -r tests/golden-families/marian tests/tokenizers/marian/*.spm "$scratch"
+mv "$scratch"/*.spm "$scratch/marian"
+printf '{"</s>": 0, "<unk>": 1, "▁": 2, "t": 3, "h": 4, "e": 5, ">>fra<<": 7, "<pad>": 12}' \
+    >"$scratch/marian/vocab.json"
+for_marian() {
+    command=$1
+    shift
+    "$build/attn-cli" "$command" -q -m "$scratch/marian" --source '>>fra<< the' "$@"
+}
+for_marian score 'the le' --words --format csv >"$scratch/words.csv"
+for_marian run --align --format csv >"$scratch/own.csv"
+for_marian run 'le' --show cross_weights --format tidy >"$scratch/cross.csv"
+for_marian generate 'le' -n 4 --beams 3 --format csv >"$scratch/beams.csv"
+check 'a translation has the numbers of the program' "$python" - "$scratch" <<'END'
+import csv, sys
+import attn, numpy
+def column(file, name):
+    return [row[name] for row in csv.DictReader(open(sys.argv[1] + "/" + file))]
+source, model = ">>fra<< the", attn.Model(sys.argv[1] + "/marian")
+assert (model.counts.begin, model.counts.adds_begin) == (12, 1)
+assert model.encode(source, source=True).tolist() == [7, 2, 3, 4, 5, 0]
+assert model.encode("le", special=True).tolist() == [12, 1, 5, 0]
+tokens, words = (model.score("the le", source=source, words=words) for words in (False, True))
+assert tokens["id"].tolist() == [2, 3, 4, 5, 1, 5, 0] and not numpy.isnan(tokens["logprob"]).any()
+assert numpy.allclose(words["logprob"], [float(x) for x in column("words.csv", "logprob_nats")])
+run = model.run("le", "cross_weights", source=source)
+cells = numpy.concatenate([run[name].ravel() for name in run])
+assert numpy.array_equal(cells, numpy.array(column("cross.csv", "value"), numpy.float32))
+own = model.run(source=source)
+assert own.ids.tolist() == [12, *model.generate(source=source)["id"]] and len(own.ids) == 23
+assert model.run(show="q", source=[source, "the"])[0].ids.tolist() == own.ids.tolist()
+new = model.generate("le", 4, beams=3, source=source)
+assert [*new["id"], 0] == [int(x) for x in column("beams.csv", "id")]  # the program lists the end
+weights = [float(x) for x in column("own.csv", "weight")]
+assert model.align(source=source)["weight"].tolist() == weights
+END
 check 'several texts at once give the bits of each alone' "$python" - <<'END'
 import attn, numpy
 model = attn.Model("tiny")

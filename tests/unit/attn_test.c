@@ -574,3 +574,27 @@ TEST(several_texts_have_the_scores_of_each_alone_and_a_text_is_continued)
     ck_assert_msg(strstr(error.text, "expected a temperature above 0"), "%s", error.text);
     attn_close(model);
 }
+
+TEST(a_source_is_translated_and_scored)
+{
+    struct attn_error error = {0};
+    struct attn_ids source, text, none = {0};
+    uint32_t own[4] = {1};
+    struct attn_generation generation = {.sink = keep_id, .context = own, .beams = 2};
+    struct attn_request request = {.source = &source};
+    struct attn_token_score scores[16];
+    struct attn_model *model = attn_open("translate", 1, &error);
+    ck_assert_int_eq(attn_encode_source(model, "the small cat", 13, &source, &error), 0);
+    ck_assert_uint_eq(source.count, 3);
+    ck_assert_int_eq(attn_generate(model, &none, &request, &generation, &error), 0);
+    ck_assert_int_eq(attn_encode_special(model, "<s> le petit chat", 17, NULL, 0, &text, &error),
+                     0);
+    ck_assert_uint_eq(text.ids[0], attn_count(model).begin);
+    ck_assert_uint_eq(own[0], 3);
+    ck_assert_mem_eq(text.ids + 1, own + 1, 2 * sizeof *own);
+    ck_assert_int_eq(attn_score_all(model, &text, 1, &request, scores, &error), 0);
+    ck_assert_uint_eq(scores[3].rank, 1);
+    attn_ids_free(&source);
+    attn_ids_free(&text);
+    attn_close(model);
+}

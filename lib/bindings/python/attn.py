@@ -118,6 +118,7 @@ _FUNCTIONS = {
     "attn_close": (None, c_void_p),
     "attn_set_packing": (c_int, c_void_p, c_size_t, POINTER(_Error)),
     "attn_encode": (c_int, c_void_p, c_char_p, c_size_t, POINTER(_Ids), POINTER(_Error)),
+    "attn_encode_source": (c_int, c_void_p, c_char_p, c_size_t, POINTER(_Ids), POINTER(_Error)),
     "attn_encode_special": (c_int, c_void_p, c_char_p, c_size_t, c_char_p, c_size_t, POINTER(_Ids),
                             POINTER(_Error)),
     "attn_ids_free": (None, POINTER(_Ids)),
@@ -502,19 +503,22 @@ class Model(_Closing):
                 run._labels  # read once
             super().close()
 
-    def encode(self, text: str, special: bool = False, pair: "str | None" = None) -> numpy.ndarray:
+    def encode(self, text: str, special: bool = False, pair: "str | None" = None,
+               source: bool = False) -> numpy.ndarray:
         """The ids of a text, by the model's tokenizer; with `special`, also of the special tokens
-        that attn-cli adds. Or of a pair of texts, which has these tokens, and segments (Ids)."""
-        return self._encode(text, special, pair)[0]
+        that attn-cli adds. Or of a pair of texts, which has these tokens, and segments (Ids). Or of
+        a source of an encoder-decoder, which has these tokens too."""
+        return self._encode(text, special, pair, source=source)[0]
 
-    def _encode(self, text, special=False, pair=None, joins=False):
-        """The ids of a text, and the index of the word of each."""
+    def _encode(self, text, special=False, pair=None, joins=False, source=False):
+        """The ids of a text, and the index of the word of each (-1: of an added token)."""
         if not isinstance(text, str):
             raise TypeError("a text: expected str, found %s" % type(text).__name__)
         error, ids, text = _Error(), _Ids(), text.encode()
         pair = _words("pair", pair)
-        more = [pair, len(pair or b"")] if special or pair is not None else []
-        call = _library.attn_encode_special if more else _library.attn_encode
+        more = [pair, len(pair or b"")] if (special or pair is not None) and not source else []
+        call = (_library.attn_encode_source if source else
+                _library.attn_encode_special if more else _library.attn_encode)
         with self._lock:
             _check(call(self._opened(), text, len(text), *more, byref(ids), byref(error)), error)
         numbers = numpy.array(ids.ids[:ids.count], dtype=numpy.uint32)
@@ -522,7 +526,7 @@ class Model(_Closing):
         for name, kept in ("segments", bool(ids.segments)), ("joins", joins):
             if kept:
                 setattr(numbers, name, numpy.array(getattr(ids, name)[:ids.count], numpy.uint8))
-        words = numpy.array(ids.words[:ids.count], dtype=int)
+        words = numpy.array(ids.words[:ids.count], dtype=numpy.uint64).astype(int)
         _library.attn_ids_free(byref(ids))
         return numbers, words
 
@@ -550,8 +554,23 @@ class Model(_Closing):
             self._words = self._names(range(self.counts.vocabulary))
         return self._words
 
-    def _numbers(self, text):
-        return self.encode(text) if isinstance(text, str) else text
+    def _numbers(self, text, source=False):
+        """The ids of a text. Those of an encoder-decoder have the tokens that attn-cli adds."""
+        adds = self.counts.encoder_layers > 0
+        return self.encode(text, adds, source=adds and source) if isinstance(text, str) else text
+
+    def _prompt(self, text):
+        """The ids of a text without those that are added after it."""
+        whole = numpy.asarray(self._numbers(text))
+        alone = self.encode(text) if isinstance(text, str) else whole
+        ends = range(alone.size, whole.size + 1)
+        return whole[:next(i for i in ends if (whole[i - alone.size:i] == alone).all())]
+
+    def _translated(self, text, sources, i):
+        """A text, or the ids of the model's own translation of a source."""
+        if text is not None or sources is None:
+            return text
+        return [self.counts.begin, *self.generate(source=sources[i])["id"]]
 
     def _request(self, sources=None, temperature=0, within_word=False, edits=None, **fields):
         """A request, its edits, and the memory that it needs."""
@@ -596,23 +615,27 @@ class Model(_Closing):
         if len(sources) != len(texts):
             raise ValueError("source: expected one, or %d as texts, found %d"
                              % (len(texts), len(sources)))
-        return [self._numbers(text) for text in sources]
+        return [self._numbers(text, True) for text in sources]
 
-    def run(self, text, show: str = "weights", layers=None, heads=None, source=None,
+    def run(self, text=None, show: str = "weights", layers=None, heads=None, source=None,
             edits: "str | dict | None" = None, attention: "str | None" = None,
             temperature: float = 0) -> "Run | Results":
-        """Run a text or ids, or a list of these. The other arguments have the values of attn-cli
-        run --show, --layer, --head, --source, --edit, --attention and --attention-temperature.
+        """Run a text or ids, or a list of these; without a text, the model's own translation of the
+        source. The other arguments have the values of attn-cli run --show, --layer, --head,
+        --source, --edit, --attention and --attention-temperature.
         `edits` may be a dict: a name with a number, an array, or a function of the tensor, which
         is called once for each text and layer with an array [tokens, channels] and changes or
         returns it; "h.1.resid_post +" adds."""
-        texts = text if _several(text) else [text]
+        many = _several(source if text is None else text)
+        texts = text if _several(text) else [text] * (len(source) if many else 1)
+        sources = self._sources(texts, source)
+        numbers = [self._numbers(self._translated(one, sources, i)) for i, one in enumerate(texts)]
         runs = self._look(
             lambda model, lists, request, error: _library.attn_run_all(
                 model, lists, len(lists), byref(request), byref(error)),
-            self, [self._numbers(one) for one in texts], self._sources(texts, source), show=show,
-            layers=layers, heads=heads, edits=edits, attention=attention, temperature=temperature)
-        return runs if texts is text else runs[0]
+            self, numbers, sources, show=show, layers=layers, heads=heads, edits=edits,
+            attention=attention, temperature=temperature)
+        return runs if many else runs[0]
 
     def _scores(self, texts, sources=None, **fields):
         """The scores of lists of ids, each as an array of `logprob`, `entropy` and `rank`."""
@@ -649,8 +672,11 @@ class Model(_Closing):
         begin = begin and not masked and self.counts.begin < self.counts.vocabulary
         first = [self.counts.begin] if begin else []
 
-        def encode(one):
-            return self._encode(one, masked, pair, within_word)
+        starts = begin and self.counts.encoder_layers > 0
+
+        def encode(one):  # without the start token, which begun() puts before all texts
+            ids, word = self._encode(one, masked or starts, pair, within_word)
+            return (ids[1:], word[1:]) if starts else (ids, word)
 
         def begun(ids):  # segments belong to all ids of a pair
             return numpy.append(first, ids).astype(numpy.uint32) if first else ids
@@ -675,7 +701,8 @@ class Model(_Closing):
             score, texts = score[len(first):], self._names(ids.tolist())
             columns = dict(logprob=score["logprob"].copy(), entropy=score["entropy"].copy())
             if words:  # a word with a token that has no score has none
-                of_words = numpy.unique(word[~numpy.isnan(score["logprob"])] if masked else word)
+                lacks = masked & numpy.isnan(score["logprob"])
+                of_words = numpy.unique(word[~lacks & (word >= 0)])
                 texts = ["".join(texts[i] for i in numpy.flatnonzero(word == w)).strip()
                          for w in of_words]
                 columns = dict(
@@ -730,7 +757,7 @@ class Model(_Closing):
         beams = _whole("beams", beams or 0, 101)
         tables = Results()
         for i, prompt in enumerate(texts):
-            _numbers, ids = _ids([] if prompt == "" else self._numbers(prompt))
+            _numbers, ids = _ids([] if prompt == "" else self._prompt(prompt))
             request, changes, _kept = self._request(sources and sources[i:i + 1], edits=edits,
                                                     attention=attention)
             error, raised, new = _Error(), [], []
@@ -787,6 +814,11 @@ class Model(_Closing):
         """The parts of a logit or a logit difference, as attn-cli attribute finds them: a row for
         each part. answer=" Mary: John", position="@gave", by="source"."""
         return self._table("attribute", text, "tidy", options)
+
+    def align(self, text=None, **options) -> Table:
+        """For each token of a text those of its source, as attn-cli run --align: source="…";
+        without a text, of the model's own translation. layer=1, head="0,3" choose heads."""
+        return self._table("run", text, "csv", dict(options, align=True))
 
     def patch(self, clean: str, corrupt: str, **options) -> Table:
         """Activation patching, as attn-cli patch: a row for each patch. answer=" are: is"."""
