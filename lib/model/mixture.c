@@ -8,6 +8,7 @@
 #include "math/rows.h"
 #include "model/forward.h"
 #include "model/pass.h"
+#include "model/sampler.h"
 
 /* --- the router ------------------------------------------------------------------------------- */
 
@@ -15,24 +16,12 @@
  * first are larger. */
 static void keep_best(float *numbers, size_t size, size_t count)
 {
-    float lowest = INFINITY; /* of the kept ones, and its index */
-    size_t last = 0;
-    for (size_t kept = 0; kept < count; kept++) {
-        float best = -INFINITY;
-        size_t at = SIZE_MAX;
-        for (size_t i = 0; i < size; i++) {
-            bool after = kept == 0 || numbers[i] < lowest || (numbers[i] == lowest && i > last);
-            if (after && (at == SIZE_MAX || numbers[i] > best))
-                best = numbers[at = i];
-        }
-        if (at == SIZE_MAX)
-            break; /* NaN, which the caller reports */
-        lowest = best;
-        last = at;
-    }
+    struct likely best[EXPERTS_MAX];
+    topk(best, count, numbers, size, 0);
     for (size_t i = 0; i < size; i++)
-        if (!(numbers[i] > lowest || (numbers[i] == lowest && i <= last)))
-            numbers[i] = -INFINITY;
+        numbers[i] = -INFINITY;
+    for (size_t i = 0; i < count; i++)
+        numbers[best[i].id] = best[i].logprob;
 }
 
 /* Leave the experts of the best groups. */

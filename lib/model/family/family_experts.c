@@ -100,13 +100,6 @@ static void read_experts(struct reading *r, const char *experts, const char *cho
         m->chosen[i] = (unsigned short)usual;
 }
 
-/* Layers before one have plain MLPs. */
-static void set_plain(struct config *c, size_t count)
-{
-    for (size_t i = 0; i < count && i < c->n_layer; i++)
-        c->mixture.chosen[i] = 0;
-}
-
 static void settle_mixtral(struct reading *r)
 {
     read_experts(r, "num_local_experts", "num_experts_per_tok", 2, NULL);
@@ -217,7 +210,16 @@ static void settle_ernie_moe(struct reading *r)
     family_settle_ernie(r);
 }
 
-/* Without "layer_types", each second layer has a window, the first one, too. */
+/* Without "layer_types", layers from `first` on have a window, each or each second. */
+static void read_windows(struct reading *r, size_t first, size_t step)
+{
+    struct config *c = r->config;
+    family_window(r, "sliding_window");
+    bool given = family_layer_types(r);
+    for (size_t i = first; c->window && i < c->n_layer && !given; i += step)
+        c->layer_flags[i] |= LAYER_WINDOW;
+}
+
 static void settle_gpt_oss(struct reading *r)
 {
     struct config *c = r->config;
@@ -225,10 +227,7 @@ static void settle_gpt_oss(struct reading *r)
     json_given(r->root, "hidden_act"); /* "silu" is not what the experts have */
     family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
     c->clamp = (float)family_positive(r, "swiglu_limit", (double)c->clamp);
-    family_window(r, "sliding_window");
-    bool given = family_layer_types(r);
-    for (size_t i = 0; c->window && i < c->n_layer && !given; i += 2)
-        c->layer_flags[i] |= LAYER_WINDOW;
+    read_windows(r, 0, 2);
 }
 
 /* What DeepSeek and its relatives have: groups of experts, a shared one, first layers without. */
@@ -238,7 +237,9 @@ static void read_grouped(struct reading *r, long long plain)
     struct mixture *m = &c->mixture;
     read_experts(r, "n_routed_experts", "num_experts_per_tok", 8, "moe_intermediate_size");
     c->extra_layers = (size_t)family_integer(r, "num_nextn_predict_layers", 0, LAYERS_MAX, 0);
-    set_plain(c, (size_t)family_integer(r, "first_k_dense_replace", 0, LAYERS_MAX, plain));
+    plain = family_integer(r, "first_k_dense_replace", 0, LAYERS_MAX, plain);
+    for (long long i = 0; i < plain && i < (long long)c->n_layer; i++)
+        m->chosen[i] = 0;
     m->groups = family_size(r, "n_group", m->groups);
     m->chosen_groups = family_size(r, "topk_group", m->chosen_groups);
     m->shared_inner =
@@ -317,14 +318,9 @@ static void settle_deepseek_v2(struct reading *r)
 
 static void settle_dots1(struct reading *r)
 {
-    struct config *c = r->config;
     read_grouped(r, 0);
     family_settle_llama(r);
-    family_window(r, "sliding_window");
-    bool given = family_layer_types(r);
-    size_t first = (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 62);
-    for (size_t i = first; c->window && i < c->n_layer && !given; i++)
-        c->layer_flags[i] |= LAYER_WINDOW;
+    read_windows(r, (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 62), 1);
 }
 
 static void settle_glm4_moe(struct reading *r)
@@ -338,9 +334,9 @@ static void settle_glm4_moe(struct reading *r)
 /* --- families --------------------------------------------------------------------------------- */
 
 #define EXPERTS(...) .mixture = {.experts = __VA_ARGS__}
-#define GROUPED                                                                              \
+#define GROUPED(...)                                                                         \
     EXPERTS(128, .router = ROUTER_SIGMOID, .corrected = true, .two_best = true, .factor = 1, \
-            .groups = 1, .chosen_groups = 1, .inner = 1408, .renormalised = true)
+            .groups = 1, .chosen_groups = 1, .inner = 1408, __VA_ARGS__)
 #define GPT_OSS                                                                               \
     WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, .d_k = 64, .n_kv_head = 8, .window = 128, \
          .biases = BIAS_ALL, .sinks = true, .clamp = 7, .up_offset = 1,                       \
@@ -384,19 +380,10 @@ const struct family family_experts[] = {
           EXPERTS(64, .inner = 1536, .corrected = true, .renormalised = true)),
      "hidden_act", "silu", 1, 5e5},
     {"dots1", &experts_names, settle_dots1,
-     WITH(LLAMA, NORMED_HEADS, .window = 4096,
-          .mixture = {.experts = 128,
-                      .router = ROUTER_SIGMOID,
-                      .corrected = true,
-                      .two_best = true,
-                      .factor = 1,
-                      .groups = 1,
-                      .chosen_groups = 1,
-                      .inner = 1408}),
-     SILU},
+     WITH(LLAMA, NORMED_HEADS, .window = 4096, GROUPED(.renormalised = false)), SILU},
     {"glm4_moe", &experts_names, settle_glm4_moe,
-     WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, .d_k = 128, GROUPED), "hidden_act", "silu",
-     0.5, 1e4},
+     WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, .d_k = 128, GROUPED(.renormalised = true)),
+     "hidden_act", "silu", 0.5, 1e4},
     {"deepseek_v2", &latent_names, settle_deepseek_v2,
      WITH(LLAMA, .d_k = 1024, .rotary = {.components = 64, .neighbours = true},
           EXPERTS(64, .factor = 1, .groups = 1, .chosen_groups = 1, .inner = 1407)),
