@@ -86,7 +86,7 @@ TEST_LOOP(successors_agree_with_the_reference, MODELS)
     expect("successor", &words, model);
 }
 
-TEST_LOOP(compositions_agree_with_the_reference, INSTRUMENTS_ALL + COUNT(natives))
+TEST_LOOP(compositions_agree_with_the_reference, INSTRUMENTS_CIRCUITS + COUNT(natives))
 {
     const char *model = open_model(_i);
     size_t heads = viewer.model.config.n_layer * viewer.model.config.n_head;
