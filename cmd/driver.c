@@ -858,6 +858,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     driver->place = page_place(options, &driver->style);
     driver->place.count = driver->jobs;
     driver->place.sentences = settings > 1 ? driver->items.count : 0;
+    driver->place.of_pairs = options->input.pair || driver->items.found >> ITEM_PAIR & 1;
     struct derivation *how = &driver->derivation;
     if (options->select.mean &&
         derive_read_mean(how, options->select.mean, task->means ? task->means : MEAN_AXES, err))

@@ -248,7 +248,8 @@ static int open(void *state, struct driver *driver, struct err *err)
                                     .bits = options->select.bits,
                                     .words = words,
                                     .for_people = for_people,
-                                    .has_regions = driver->items.marks > 0};
+                                    .has_regions = driver->items.marks > 0,
+                                    .of_pairs = driver->place.of_pairs};
     own->scoring = (struct scoring){.viewer = viewer,
                                     .fill_count = (size_t)score->best,
                                     .within_word = score->within_word,

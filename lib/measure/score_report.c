@@ -118,6 +118,8 @@ static void put_score(struct frame_rows *rows, size_t row, const struct score_vi
     if (!words)
         rows_integer(rows, "id", KEY, is_blank ? 0 : sentence->tokens[row].id);
     rows_label(rows, "text", COLUMN_KEY | COLUMN_SHRINKS, is_blank ? no_label : labels[row]);
+    if (view->of_pairs)
+        rows_integer(rows, "segment", KEY, sentence->second && span.first >= sentence->second);
     for (size_t i = 0; i < view->region_count; i++)
         if (span.first - view->regions[i].first < view->regions[i].count)
             region = view->regions[i].name;

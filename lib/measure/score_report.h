@@ -21,6 +21,7 @@ struct score_view {
     bool for_people;            /* the most likely tokens are a column, not a second table */
     bool fills;                 /* texts have mask tokens: only the most likely tokens */
     bool has_regions;           /* some text has regions */
+    bool of_pairs;              /* some text is a pair */
     const struct score_region { /* [region_count] of this text */
         const char *name;
         long long number;

@@ -225,7 +225,11 @@ static int write_results(struct writer *writer, const struct frame *frame, struc
             int position = frame_key(frame, "position", row); /* in tables by layer and token */
             buf_format(line, "%td,", position >= 0 ? position : axis_number(&frame->rows, row));
             csv_field(line, frame->rows.labels[row].plain);
-            buf_format(line, ",%zu,%s,", at++, frame->columns[i].name);
+            buf_char(line, ',');
+            if (writer->place->of_pairs)
+                add_index(line, frame_key(frame, "segment", row), false);
+            buf_format(line, "%zu,%s,%s", at++, frame->columns[i].name,
+                       writer->place->of_pairs ? "," : "");
             add_cell(line, &frame->columns[i], row);
             buf_char(line, '\n');
             if (send(writer, err))
@@ -246,14 +250,15 @@ static bool has_kv_heads(const struct report *report)
 }
 
 /* Append the names of the columns of add_sheet and of the row's label, or all those of tidy. */
-enum { SHEET_NAMES = 5, CELL_NAMES = 9 };
+enum { SHEET_NAMES = 5, CELL_NAMES = 11 };
 static void add_cell_names(struct writer *writer, size_t count, struct names taken, struct err *err)
 {
-    static const char *const names[CELL_NAMES] = {"tensor",  "layer",        "head",
-                                                  "kv_head", "row",          "row_token",
-                                                  "column",  "column_token", "value"};
+    static const char *const names[CELL_NAMES] = {
+        "tensor",      "layer",  "head",         "kv_head",        "row",  "row_token",
+        "row_segment", "column", "column_token", "column_segment", "value"};
     for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], "kv_head") != 0 || has_kv_heads(writer->report))
+        if ((strcmp(names[i], "kv_head") != 0 || has_kv_heads(writer->report)) &&
+            (!strstr(names[i], "segment") || writer->place->of_pairs))
             add_name(writer, names[i], taken, err);
 }
 
@@ -383,13 +388,28 @@ int tidy_begin(struct writer *writer, struct err *err)
     return 0;
 }
 
-static void add_position(struct buf *part, size_t index, const struct axis *axis)
+/* 1 in the second text of a pair, else 0; negative: no token. */
+static int segment_of(const struct tokenized *text, const struct axis *axis, size_t index)
+{
+    static const char *const of_tokens[] = {"query", "key", "token"};
+    ptrdiff_t at = axis_number(axis, index) + (ptrdiff_t)(text->words ? text->words_before : 0);
+    if (at < 0 || (text->words && (size_t)at >= text->word_count) ||
+        !names_find(&(size_t){0}, NAMES_LIST(of_tokens), axis->name, strlen(axis->name)))
+        return -1;
+    size_t token = text->words ? text->words[at].first : (size_t)at;
+    return text->second && token >= text->second;
+}
+
+static void add_position(struct buf *part, size_t index, const struct axis *axis,
+                         const struct writer *writer)
 {
     if (axis_number(axis, index) >= 0)
         buf_format(part, "%td", axis_number(axis, index));
     buf_char(part, ',');
     csv_field(part, axis->labels[index].plain);
     buf_char(part, ',');
+    if (writer->place->of_pairs)
+        add_index(part, segment_of(&writer->report->sentence, axis, index), false);
 }
 
 static int write_cells(struct writer *writer, const struct sheet *sheet, size_t row,
@@ -405,7 +425,7 @@ static int write_cells(struct writer *writer, const struct sheet *sheet, size_t 
             buf_clear(line);
             add_place(line, writer->place, false);
             add_sheet(writer, sheet, row, c);
-            add_position(line, row, &sheet->rows);
+            add_position(line, row, &sheet->rows, writer);
             if (buf_check(line, err))
                 return -1;
             made = true;
@@ -423,7 +443,7 @@ int tidy_sheet(struct writer *writer, const struct sheet *sheet, struct err *err
     struct buf *columns = &writer->columns;
     buf_clear(columns);
     for (size_t c = 0; c < sheet->columns.size; c++) {
-        add_position(columns, c, &sheet->columns);
+        add_position(columns, c, &sheet->columns, writer);
         buf_char(columns, '\0');
     }
     int failed = buf_check(columns, err);

@@ -57,6 +57,7 @@ struct place {
     size_t lines;      /* text: limit of matrix rows, the middle is omitted; 0: none */
     bool show_tokens;  /* text: begin with the table of tokens */
     bool stacked;      /* npy, safetensors: the reports are rows of one array */
+    bool of_pairs;     /* some text is a pair: tidy has columns of segments */
     const struct place_column *extras; /* csv, tidy: leading columns; ours are renamed, not these */
     size_t extra_count;
     size_t text_count;                   /* csv: tables have so many more of them, the text: 0, 1 */
