@@ -108,6 +108,7 @@ assert list(pair.segments) == [token["segment"] for token in program["tokens"]]
 for name, values in run.items():
     assert numpy.array_equal(values, numpy.array(program["tensors"][name], numpy.float32)), name
 assert list(model.encode("the dog", special=True)) == [2, *model.encode("the dog"), 3]
+assert list(model.encode("the", pair="a\0b")) == [2, 273, 3, *model.encode("a\0b"), 3]
 END
 for name in bert roberta; do
     cp -r "tests/masked/$name" "$scratch"

@@ -401,8 +401,9 @@ class Run(dict):
 
     def frame(self, name=None) -> "pandas.DataFrame":
         """A data frame with a row for each cell of a tensor or of all, and the columns of attn-cli
-        run --format tidy: tensor, layer, head, row, row_token, column, column_token, value. With
-        keys or values, kv_head follows head, which is empty where query heads share it."""
+        run --format tidy but those of segments: tensor, layer, head, row, row_token, column,
+        column_token, value. With keys or values, kv_head follows head, which is empty where query
+        heads share it."""
         import pandas
         counts, parts = self._counts, []
         for tensor in [name] if name else self:
@@ -515,7 +516,7 @@ class Model(_Closing):
         if not isinstance(text, str):
             raise TypeError("a text: expected str, found %s" % type(text).__name__)
         error, ids, text = _Error(), _Ids(), text.encode()
-        pair = _words("pair", pair)
+        pair = None if pair is None else str(pair).encode()
         more = [pair, len(pair or b"")] if (special or pair is not None) and not source else []
         call = (_library.attn_encode_source if source else
                 _library.attn_encode_special if more else _library.attn_encode)
