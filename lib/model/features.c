@@ -130,11 +130,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(norm, FEATURE(!u->norm, "a last stream without a norm", ANALYSIS)) \
     FIELD(project, NONE) \
     FIELD(dense, FEATURE(u->dense, "a dense layer at the end", ANALYSIS & ~WORDS)) \
-    FIELD(activation, NONE) FIELD(dense_norm, NONE) FIELD(first_only, NONE) FIELD(head, NONE) \
-    FIELD(tied, NONE) \
+    FIELD(activation, NONE) FIELD(dense_norm, NONE) FIELD(first_only, NONE) \
     FIELD(bias, FEATURE(u->bias, "a bias of the logits", ALL)) \
-    FIELD(rows, NONE) \
-    FIELD(input_factor, FEATURE(u->head && u->input_factor != 1, "another kind of end", NOTHING)) \
     FIELD(divisor, FEATURE(u->divisor > 0, "divided logits", ALL)) \
     FIELD(cap, FEATURE(u->cap > 0, "soft caps of logits", ANALYSIS)) \
     FIELD(at_dense, NONE) FIELD(at_result, NONE)

@@ -172,11 +172,7 @@ static struct unembed_rule read_end(const struct config *c)
     struct unembed_rule rule = {
         .norm = c->final_norm,
         .project = c->n_word && !c->projects_last,
-        .head = c->end <= END_DISCRIMINATOR,
-        .tied = config_ties(c),
         .bias = c->biases & BIAS_LOGITS,
-        .rows = c->vocab_size,
-        .input_factor = 1,
         .divisor = c->logit_divisor,
         .cap = c->logit_cap,
         .at_result = c->end <= END_MASKED ? SITE_LOGITS : SITE_EMBEDDING,
@@ -189,8 +185,6 @@ static struct unembed_rule read_end(const struct config *c)
     } else if (c->end == END_DISCRIMINATOR) {
         rule.dense = SLOT_DISCRIMINATOR;
         rule.activation = c->activation;
-        rule.tied = false;
-        rule.rows = 1;
         rule.at_result = SITE_DISCRIMINATOR;
     } else if (c->end == END_POOLED) {
         rule.dense = SLOT_POOLER;

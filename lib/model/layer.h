@@ -117,12 +117,9 @@ struct unembed_rule {
     bool project;       /* to the width of the table of tokens */
     enum slot_id dense; /* a dense layer with an activation, before the last matrix, or SLOT_NONE */
     enum activation activation;
-    bool dense_norm; /* and a norm: SLOT_TRANSFORM_NORM */
-    bool first_only; /* the dense layer reads only the first token: a pooler */
-    bool head;       /* a last matrix [width, rows] */
-    bool tied, bias; /* it is the table of tokens; with a bias */
-    size_t rows;
-    float input_factor; /* of what the last matrix reads */
+    bool dense_norm;    /* and a norm: SLOT_TRANSFORM_NORM */
+    bool first_only;    /* the dense layer reads only the first token: a pooler */
+    bool bias;          /* of the last matrix */
     float divisor, cap; /* of the logits: logit / divisor, then cap · tanh(logit / cap); 0: none */
     enum site at_dense,
         at_result; /* of the dense layer and the last matrix; SITE_EMBEDDING: none */

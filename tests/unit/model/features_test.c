@@ -213,8 +213,7 @@ static const struct ruled {
 
 /* Features of the ends of a stack that no field alone makes. */
 static const char *const ends[] = {"sines before cosines", "another kind of positions",
-                                   "a projection of positions", "windows with later tokens",
-                                   "another kind of end"};
+                                   "a projection of positions", "windows with later tokens"};
 
 static bool has(const struct feature_list *list, const char *words)
 {
