@@ -19,7 +19,7 @@ items=${BATCH_ITEMS:-4000}
 
 fables=$(pwd)/data/fables.txt agree=$(pwd)/tests/texts/agree.txt
 cd "$scratch" || exit 1
-total=60
+total=61
 
 # A GPT-2 with a vocabulary of words, so small that files and threads take most of the time.
 cp "$agree" texts
@@ -250,13 +250,16 @@ flat() { # TEXTS COMMAND...: all texts take at most `room` KiB more than the fir
 }
 
 if [ "$items" -lt 4000 ]; then
-    for what in lines heads 'fables, files' 'fables, lines'; do
+    for what in lines 'one array' heads 'fables, files' 'fables, lines'; do
         leave_out "$what: $items items are too few to see memory grow"
     done
 else
     cat "$fables" "$fables" | head -n "$items" >fables.txt
     at=.jsonl
     check 'lines: memory is flat' flat all.txt batch --layer 0 --head 1 -t 1
+    at=.npy
+    check 'one array: memory is flat' flat all.txt run --show resid_post --query -1 --stack -t 1
+    at=.jsonl
     room=4096 # all tokens would take 10 MiB
     check 'heads: memory is flat' flat all.txt heads --score self,entropy --format jsonl -t 1
     # Two threads keep up to eight groups of texts in memory; all results would take 106 MiB.

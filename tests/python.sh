@@ -619,6 +619,8 @@ blocks() { # LANGUAGE DOCUMENT...
 blocks python data/guides/library.md data/guides/python.md >"$scratch/guide.py"
 "$python" -c 'import pandas' 2>/dev/null || sed -i '/[.]frame()/d' "$scratch/guide.py"
 check 'the guide runs' "$python" "$scratch/guide.py"
+! "$python" -c 'import pandas' 2>/dev/null ||
+    check 'the laboratory runs' "$python" data/guides/laboratory.py tiny
 # The model of lm-evaluation-harness, compared with its own `hf` model and with score().
 if harness=$(python_with 'lm_eval, accelerate, transformers'); then
     check 'lm-evaluation-harness has the numbers of its hf model and of score' \
