@@ -258,7 +258,8 @@ else
     at=.jsonl
     check 'lines: memory is flat' flat all.txt batch --layer 0 --head 1 -t 1
     at=.npy
-    check 'one array: memory is flat' flat all.txt run --show resid_post --query -1 --stack -t 1
+    check 'one array: memory is flat' flat all.txt run --show resid_post --layer -1 \
+        --query -1 --stack -t 1
     at=.jsonl
     room=4096 # all tokens would take 10 MiB
     check 'heads: memory is flat' flat all.txt heads --score self,entropy --format jsonl -t 1
