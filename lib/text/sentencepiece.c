@@ -268,8 +268,7 @@ static int add_bpe(struct tokenizer *tokenizer, const struct sentencepiece *mode
     subword->bpe.fuses_unknown = true;
     subword->bpe.unknown = subword->unknown;
     subword_find_bytes(subword->bpe.fallback_ids, subword->words, model->falls_back);
-    subword_find_fronts(subword);
-    return 0;
+    return subword_find_fronts(subword, err);
 }
 
 /* The score of a user-defined piece. As in SentencePiece, a bonus makes it win everywhere. */

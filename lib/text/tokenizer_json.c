@@ -143,8 +143,7 @@ static int read_bpe(struct reader *reader, struct subword *model, struct err *er
     model->bpe.prefix = prefix;
     if (read_bpe_settings(reader, &model->bpe, err))
         return -1;
-    subword_find_fronts(model);
-    return 0;
+    return subword_find_fronts(model, err);
 }
 
 static int read_unigram(struct reader *reader, struct subword *model, struct err *err)

@@ -144,76 +144,66 @@ static int encode_word_piece(const struct subword *model, struct encoder *encode
     return 0;
 }
 
-/* The sign of a space before a word in vocabularies of SentencePiece. */
-static const char sign[] = "▁";
-
-enum { SIGN_BYTES = sizeof sign - 1 };
-
 /* --- BPE: splitting long pieces --------------------------------------------------------------- */
 
-static bool is_sign(const char *bytes)
+/* The index in `joins` of the character at the start of some bytes: of ASCII, or
+ * ▁, the sign of a space before a word; -1 for others. */
+static inline int front_of(const char *bytes, size_t size)
 {
-    return bytes[0] == sign[0] && bytes[1] == sign[1] && bytes[2] == sign[2];
+    static const char sign[] = "▁";
+    if ((unsigned char)*bytes < SUBWORD_SIGN)
+        return *bytes;
+    return size >= sizeof sign - 1 && memcmp(bytes, sign, sizeof sign - 1) == 0 ? SUBWORD_SIGN : -1;
 }
 
-/* The position of the next ▁ after `start` that does not follow another ▁ or one of the bytes
- * `joined`, or the end. */
-static size_t next_front(const char *bytes, size_t size, size_t start, const bool joined[256])
+/* The next position after `start` where a piece can be split, or the end. */
+static size_t next_front(const struct subword *model, const char *bytes, size_t size, size_t start)
 {
-    for (size_t at = start + 1; at < size;) {
-        while (at >= SIGN_BYTES && size - at >= SIGN_BYTES && is_sign(bytes + at) &&
-               is_sign(bytes + at - SIGN_BYTES))
-            at += SIGN_BYTES; /* skip all but the first of several signs */
-        const char *found = memmem(bytes + at, size - at, sign, SIGN_BYTES);
-        if (!found)
-            return size;
-        size_t position = (size_t)(found - bytes);
-        bool after_sign = position >= SIGN_BYTES && is_sign(bytes + position - SIGN_BYTES);
-        if (position > start && !after_sign && !joined[(unsigned char)bytes[position - 1]])
-            return position;
-        at = position + SIGN_BYTES;
+    for (size_t at = start + 1; at < size; at++) {
+        int front = front_of(bytes + at, size - at);
+        if (front >= 0 && !model->joins[(unsigned char)bytes[at - 1]][front])
+            return at;
     }
     return size;
 }
 
-/* True if some bytes end in the name of a token that replaces other characters. */
-static bool ends_in_replacement(const struct bpe *bpe, const char *bytes, size_t size)
+/* Without a pre-tokenizer, a text of any size is one piece. If no merge joins a word that ends in
+ * some byte with one that begins with some character, no pair across these two is ever joined, so
+ * the parts between can be encoded alone. The character must have an entry: it ends a row of
+ * unknown ones. This does not hold if a character may be dropped, since tokens around it then
+ * become neighbours, or replaced by a token of a merge. */
+int subword_find_fronts(struct subword *model, struct err *err)
 {
-    enum { BYTE_TOKEN_BYTES = sizeof "<0xFF>" - 1 };
-    size_t unknown_size = 0;
-    const char *unknown = word_table_word(bpe->words, bpe->unknown, &unknown_size);
-    return (size >= BYTE_TOKEN_BYTES &&
-            decoder_byte_of(bytes + size - BYTE_TOKEN_BYTES, BYTE_TOKEN_BYTES) >= 0) ||
-           (unknown && size >= unknown_size &&
-            memcmp(bytes + size - unknown_size, unknown, unknown_size) == 0);
-}
-
-/* Without a pre-tokenizer, a text of any size is one piece. If no merge makes a word with a ▁ after
- * a character, no pair across these two is ever joined, so the parts between can be encoded alone:
- * `joins_sign` gets the last bytes of the other characters. This does not hold if a character may
- * be dropped, since tokens around it then become neighbours, or replaced by a token of a merge. */
-void subword_find_fronts(struct subword *model)
-{
-    const struct bpe *bpe = &model->bpe;
-    uint32_t id = 0;
+    struct bpe *bpe = &model->bpe;
+    uint32_t first = BPE_NONE, last = 0, id = 0; /* of the tokens of bytes */
     if (!bpe->by_characters || bpe->takes_whole || bpe_drops(bpe) || bpe->prefix.size ||
-        bpe->suffix.size || !word_table_find(bpe->words, sign, SIGN_BYTES, WORD_TEXT, &id))
-        return;
-    for (size_t i = 0; i < bpe->count; i++) {
-        static const bool none[256];
-        size_t size = 0;
-        if (i && bpe->merges[i].id == bpe->merges[i - 1].id)
-            continue;
-        const char *made = word_table_word(bpe->words, bpe->merges[i].id, &size);
-        if (!memchr(made, sign[0], size))
-            continue;
-        for (size_t at = 0; (at = next_front(made, size, at, none)) < size;) {
-            if (ends_in_replacement(bpe, made, at))
-                return;
-            model->joins_sign[(unsigned char)made[at - 1]] = true;
-        }
+        bpe->suffix.size)
+        return 0;
+    bool(*joins)[SUBWORD_FRONTS] = arena_alloc(&bpe->arena, 256, sizeof *joins, err);
+    if (!joins)
+        return -1;
+    for (int byte = 0; byte < 256; byte++) {
+        uint32_t fallback = bpe->fallback_ids[byte];
+        first = fallback < first ? fallback : first;
+        last = fallback != BPE_NONE && fallback > last ? fallback : last;
+        for (int front = 0; front < SUBWORD_SIGN; front++)
+            joins[byte][front] = bpe->byte_ids[front] == BPE_NONE;
+        joins[byte][SUBWORD_SIGN] = !word_table_find(bpe->words, "▁", 3, WORD_TEXT, &id);
     }
-    model->splits_at_signs = true;
+    for (size_t i = 0; i < bpe->count; i++) {
+        const uint32_t parts[] = {bpe->merges[i].left, bpe->merges[i].right};
+        size_t sizes[2];
+        const char *left = word_table_word(bpe->words, parts[0], &sizes[0]);
+        const char *right = word_table_word(bpe->words, parts[1], &sizes[1]);
+        for (int part = 0; part < 2; part++)
+            if ((parts[part] >= first && parts[part] <= last) || parts[part] == bpe->unknown)
+                return 0;
+        int front = front_of(right, sizes[1]);
+        if (front >= 0)
+            joins[(unsigned char)left[sizes[0] - 1]][front] = true;
+    }
+    model->joins = joins;
+    return 0;
 }
 
 /* --- BPE: pieces ------------------------------------------------------------------------------ */
@@ -287,8 +277,7 @@ static int encode_bpe(const struct subword *model, struct encoder *encoder,
     size_t size = piece->range.end - piece->range.start;
     bool encoded = encoder->tokenizer->encoded_pieces;
     for (size_t at = 0, end; at < size; at = end) {
-        end = model->splits_at_signs && !encoded ? next_front(bytes, size, at, model->joins_sign)
-                                                 : size;
+        end = model->joins && !encoded ? next_front(model, bytes, size, at) : size;
         if (encode_part(&model->bpe, encoder, piece, (struct text_range){at, end}, encoded, err))
             return -1;
     }

@@ -17,15 +17,18 @@
 
 #define SUBWORD_ABSENT (-DBL_MAX) /* the score of a word that is never used */
 
+/* The characters before which a piece of BPE may be split: ASCII and ▁. */
+enum { SUBWORD_SIGN = 128, SUBWORD_FRONTS };
+
 struct subword {
     const struct subword_row *row;
     const struct word_table *words;
     uint32_t unknown; /* BPE_NONE: there is none */
     struct bpe bpe;
-    bool splits_at_signs;  /* BPE: no merge joins a ▁ to text before it, */
-    bool joins_sign[256];  /* but to characters that end in these bytes */
-    struct word_trie trie; /* Unigram, WordPiece, words */
-    const double *scores;  /* Unigram: by id */
+    bool (*joins)[SUBWORD_FRONTS]; /* BPE: [256] by the byte before: true if a piece must not
+                                          * be split before a character; NULL: it is never split */
+    struct word_trie trie;         /* Unigram, WordPiece, words */
+    const double *scores;          /* Unigram: by id */
     double unknown_score;
     bool fuses_unknown;
     bool is_single;         /* Unigram: sums are rounded to float32, as in SentencePiece */
@@ -78,7 +81,7 @@ bool words_are_byte_level(const struct word_table *words);
  * nearest word. */
 int words_refuse(const struct word_table *words, struct word word, size_t at, struct err *err);
 
-/* BPE: find out where a split before ▁ never changes tokens, after all merges are read. */
-void subword_find_fronts(struct subword *model);
+/* BPE: find out where a split never changes tokens, after all merges are read. */
+int subword_find_fronts(struct subword *model, struct err *err);
 
 #endif
