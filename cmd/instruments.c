@@ -39,6 +39,7 @@ struct inquiry {
     struct lens_plan lens;
     struct attribution attribution;
     enum attribution_by by;
+    struct layers layers; /* of an attribution */
     struct patching_plan plan;
     struct text_with_source corrupt; /* of patching */
 };
@@ -235,6 +236,8 @@ static const struct option_row attribute_options[] = {
     STRING("by", 0, "part|source|neuron|expert", IN(attribute.by),
            "split by component (default), source token, neuron or expert",
            .values = &values_attributions),
+    STRING("layer", 0, "LIST", IN(select.layer),
+           "list only the parts of these layers: 0,3-5, -1 for the last, all (default: all parts)"),
     STRING("mean", 0, "texts", IN(select.mean), "average over texts", .flags = OPTION_FIXED),
     {0},
 };
@@ -261,10 +264,15 @@ const struct command command_attribute = {
 static int ask_attribution(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const char *name = inquiry->options->attribute.by;
+    const char *layers = inquiry->options->select.layer;
     size_t index = BY_PART;
-    (void)arena;
-    if (name && names_choose(&index, NAMES(attribution_ways, ATTRIBUTION_WAYS), "--by", name, err))
+    struct selection selection = {.sites = SITE_SET(SITE_CONTEXT)};
+    if ((name &&
+         names_choose(&index, NAMES(attribution_ways, ATTRIBUTION_WAYS), "--by", name, err)) ||
+        (layers &&
+         selection_layers(&selection, layers, &inquiry->viewer->model.config, arena, err)))
         return -1;
+    inquiry->layers = selection.layers;
     inquiry->by = (enum attribution_by)index;
     if (inquiry->work)
         attribution_add_memory(&inquiry->work->memory, inquiry->viewer, inquiry->by,
@@ -277,7 +285,7 @@ static int find_attribution(struct inquiry *inquiry, struct arena *arena, struct
     struct attribution *found = &inquiry->attribution;
     struct report *report = &inquiry->work->report;
     const struct attribution_plan plan = {inquiry->viewer, inquiry->by, &inquiry->question,
-                                          inquiry->work->index};
+                                          inquiry->work->index, inquiry->layers};
     if (attribution_make(found, report, &plan, arena, err))
         return -1;
     const char *logit = describe_answer(inquiry, "before", arena, err);
@@ -333,6 +341,8 @@ static const struct option_row patch_options[] = {
            "patch the direct path from one head to another's q, k or v, 9.6:10.0.q, or to the "
            "logits, 9.6:logits; without FROM: from every head. Heads in layers between the two are "
            "frozen; MLPs, and everything after the receiver, are recomputed"),
+    STRING("joint", 0, "HEADS", IN(patch.joint),
+           "patch only these heads, 26.0,27.8: each alone, then all at once"),
     FLAG("noise", 0, IN(patch.noise),
          "patch values of the corrupt run into the clean run (default: the other way round)"),
     STRING("show", 0, "NUMBER", IN(select.show),
@@ -386,7 +396,7 @@ static int read_over(struct patching_plan *plan, const struct options *options, 
 }
 
 /* Read `9.6`, a layer and a head. */
-static int read_head(size_t *layer, size_t *head, const char *text, size_t size,
+static int read_head(size_t *layer, size_t *head, const char *option, const char *text, size_t size,
                      const struct config *config, struct err *err)
 {
     const char *dot = memchr(text, '.', size);
@@ -395,9 +405,42 @@ static int read_head(size_t *layer, size_t *head, const char *text, size_t size,
         selection_index(head, dot + 1, size - first - 1, config->n_head))
         return 0;
     return err_usage(err,
-                     "--path: expected LAYER.HEAD, a layer from 0 to %zu and a head from 0 to %zu, "
+                     "%s: expected LAYER.HEAD, a layer from 0 to %zu and a head from 0 to %zu, "
                      "such as 9.6, found '%.*s'",
-                     config->n_layer - 1, config->n_head - 1, (int)size, text);
+                     option, config->n_layer - 1, config->n_head - 1, (int)size, text);
+}
+
+/* Read `26.0,27.8`. */
+static int read_joint(struct patching_plan *plan, const struct options *options,
+                      struct arena *arena, struct err *err)
+{
+    const char *at = options->patch.joint;
+    struct patch_head *heads = at ? arena_alloc(arena, strlen(at) + 1, sizeof *heads, err) : NULL;
+    enum site site = patch_overs[plan->over].site;
+    if (!at)
+        return 0;
+    if (plan->over == PATCH_PATHS || plan->over == PATCH_HEADS_BY_TOKEN || !site_has_heads(site) ||
+        site_row(site)->axes == AXES_GROUP_TOKEN_DIM)
+        return err_usage(err,
+                         "--joint: expected --over heads, q, weights or cross_heads, found '%s'",
+                         patch_overs[plan->over].name);
+    if (options->select.layer)
+        return err_usage(err, "--layer and --joint cannot be combined: --joint names layers");
+    for (bool more = true; heads && more; at += more) {
+        struct patch_head *head = &heads[plan->joint_count++];
+        size_t size = strcspn(at, ",");
+        if (read_head(&head->layer, &head->head, "--joint", at, size, &plan->viewer->model.config,
+                      err))
+            return -1;
+        for (const struct patch_head *one = heads; one < head; one++)
+            if (one->layer == head->layer && one->head == head->head)
+                return err_usage(err, "--joint: expected different heads, found '%.*s' twice",
+                                 (int)size, at);
+        at += size;
+        more = *at != '\0';
+    }
+    plan->joint = heads;
+    return heads ? 0 : -1;
 }
 
 /* Replace the receiver's head by its key/value head; note which other heads use it. */
@@ -435,9 +478,9 @@ static int read_path(struct patching_plan *plan, const struct options *options, 
     path->has_sender = size > 0;
     path->to = to_logits ? SITE_LOGITS : (enum site)(SITE_Q + part);
     if (!to_logits &&
-        read_head(&path->to_layer, &path->to_head, to, (size_t)(dot - to), config, err))
+        read_head(&path->to_layer, &path->to_head, "--path", to, (size_t)(dot - to), config, err))
         return -1;
-    if (size && read_head(&path->from_layer, &path->from_head, from, size, config, err))
+    if (size && read_head(&path->from_layer, &path->from_head, "--path", from, size, config, err))
         return -1;
     if (!to_logits && path->from_layer >= path->to_layer)
         return err_usage(
@@ -479,7 +522,7 @@ static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *e
     plan->viewer = inquiry->viewer;
     if (selection_layers(&selection, inquiry->options->select.layer, &plan->viewer->model.config,
                          arena, err) ||
-        read_over(plan, inquiry->options, err) ||
+        read_over(plan, inquiry->options, err) || read_joint(plan, inquiry->options, arena, err) ||
         read_numbers(inquiry, NAMES(patch_numbers, PATCH_NUMBERS), err) ||
         read_path(plan, inquiry->options, !inquiry->work, err) ||
         (inquiry->work && read_corrupt(inquiry, arena, err)))

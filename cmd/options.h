@@ -154,7 +154,7 @@ struct options {
         bool lens, unedited;
     } page;
     struct {
-        const char *clean, *corrupt, *corrupt_source, *over, *path;
+        const char *clean, *corrupt, *corrupt_source, *over, *path, *joint;
         bool noise;
     } patch;
     struct { /* patch uses only_ids, too */

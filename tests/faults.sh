@@ -342,6 +342,8 @@ try attribute -m "$in/school" -s 'Anna is' --edit 'h.0.attn_out * 0.5' --format 
 try attribute -m "$in/school" -s 'Anna is' --by source --format html -o here
 try attribute -m "$ROOT/tests/golden-families/opt-350m-style" --ids 1,2 --answer 3:4 -o here.svg
 try bench --growth --tokens 2 --repeat 1 --format csv -o /dev/null
+try patch -m "$in/school" --clean Anna --corrupt old --joint 0.0,0.1 --format json -o here
+try attribute -m "$in/school" -s Anna --layer 0 --format json -o here
 for over in heads resid_mid paths; do
     try patch -m "$in/school" --clean Anna --corrupt old --over $over --format json -o here
 done

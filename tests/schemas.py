@@ -86,6 +86,7 @@ LINES = [
     (["attribute", "-m", CAPPED, "--ids", "3,7,1"], None),
     (["patch", "--clean", "The keys", "--corrupt", "The key", "--over", "resid_pre"], None),
     (["patch", "-m", CAPPED, "--ids", "--clean", "3,7,1", "--corrupt", "3,8,1"], None),
+    (["patch", "--clean", "The keys", "--corrupt", "The key", "--joint", "0.1,1.3"], None),
     (["examples", TEXT, "--channel", "0"], None),
     (["heads", "--score", "induction,entropy"], None),
     (["heads", TEXT, "-m", "tiny", "-m", TINY], None),

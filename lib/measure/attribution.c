@@ -596,6 +596,48 @@ static int add_sheets(float *values[2], struct report *report, const struct attr
     return 0;
 }
 
+static bool is_listed(const struct layers *layers, int layer)
+{
+    for (size_t i = 0; i < layers->count; i++)
+        if (layer >= 0 && layers->items[i] == (size_t)layer)
+            return true;
+    return false;
+}
+
+/* Keep the sheets or rows of the listed layers. */
+static int keep_layers(struct report *report, const struct layers *layers, struct arena *arena,
+                       struct err *err)
+{
+    const struct kept *all = report->tensors;
+    size_t count = layers->count ? report->tensor_count : 0;
+    report->tensor_count = layers->count ? 0 : report->tensor_count;
+    for (size_t i = 0; i < count; i++) {
+        struct sheet sheet = *all[i].made;
+        size_t rows = 0, columns = sheet.columns.size;
+        if (sheet.layer >= 0 && !is_listed(layers, sheet.layer))
+            continue;
+        float *values = arena_alloc(arena, sheet.rows.size * columns, sizeof *values, err);
+        struct label *labels = arena_alloc(arena, sheet.rows.size, sizeof *labels, err);
+        size_t *numbers = arena_alloc(arena, sheet.rows.size, sizeof *numbers, err);
+        if (!values || !labels || !numbers)
+            return -1;
+        for (size_t row = 0; row < sheet.rows.size; row++) {
+            int layer = -1, head = -1;
+            sheet_layer_head(&sheet, row, SHEET_NO_COLUMN, &layer, &head);
+            if (!is_listed(layers, layer))
+                continue;
+            memcpy(values + rows * columns, sheet.values + row * columns, columns * sizeof *values);
+            labels[rows] = sheet.rows.labels[row];
+            numbers[rows++] = (size_t)axis_number(&sheet.rows, row);
+        }
+        sheet.values = values;
+        sheet.rows = (struct axis){sheet.rows.name, rows, labels, 0, numbers};
+        if (report_add_sheet(report, &sheet, arena, err))
+            return -1;
+    }
+    return 0;
+}
+
 int attribution_make(struct attribution *attribution, struct report *report,
                      const struct attribution_plan *plan, struct arena *arena, struct err *err)
 {
@@ -637,6 +679,7 @@ int attribution_make(struct attribution *attribution, struct report *report,
     for (size_t layer = way.config->n_layer; layer-- > 0 && !failed;)
         failed = layer_back(&way, layer);
     failed = failed || begin_back(&way, sentence->ids, sentence->segments) ||
+             keep_layers(report, &plan->layers, arena, err) ||
              report_add_strongest(report, report->tensors[report->tensor_count - 1].made->tensor, 0,
                                   arena, err);
     arena_release(&way.scratch);

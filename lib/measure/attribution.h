@@ -27,6 +27,7 @@ struct attribution_plan {
     enum attribution_by by;
     struct question *question; /* the answer is filled in */
     size_t number;             /* number of the text, for '= resample' */
+    struct layers layers;      /* listed layers; none: all, with embedding and final norm */
 };
 
 struct attribution {
@@ -38,7 +39,8 @@ struct attribution {
  * sentence there. Add a sheet, owned by the arena, of all parts [L + 2, H + 4] (2 H with
  * cross-attention, + 5 with edits), of each layer's sources [H, T] (then those of cross-attention
  * [H, S]), of neurons [L, I], or of experts [L, E] (E + 1 with a shared one; 0 in layers without);
- * and for people a table of the largest. Refused: as not supported, models without logits, neurons
+ * only of the listed layers, and for people a table of the largest. Refused: as not supported,
+ * models without logits, neurons
  * of models with experts, and experts of others; as usage, edits of logits. */
 int attribution_make(struct attribution *attribution, struct report *report,
                      const struct attribution_plan *plan, struct arena *arena, struct err *err);

@@ -157,6 +157,13 @@ static size_t token_of(const struct sweep *s, size_t column)
     return column % s->tokens;
 }
 
+/* The layer and the head of a cell. */
+static struct patch_head cell_of(const struct sweep *s, size_t column)
+{
+    return s->plan->joint ? s->plan->joint[column]
+                          : (struct patch_head){s->layer, head_of(s, column)};
+}
+
 static struct edit_range only(size_t index)
 {
     return (struct edit_range){(ptrdiff_t)index, (ptrdiff_t)index};
@@ -227,20 +234,25 @@ static int run_copies(struct sweep *s)
     size_t end = path->to == SITE_LOGITS ? s->config->n_layer : path->to_layer;
     struct edit_source base = source_of(s, s->base.values);
     struct edit_source other = source_of(s, s->other.values);
-    struct edit_range layer = only(s->layer);
-    struct edit_range between = {layer.first + 1, (ptrdiff_t)end - 1};
-    struct edit_range *places = arena_alloc(&s->chunk, 2 * s->count, sizeof *places, s->err);
-    struct edit *items = arena_alloc(&s->chunk, s->count + 1, sizeof *items, s->err);
-    struct edits patches = {items, s->count};
+    struct edit_range between = {(ptrdiff_t)s->layer + 1, (ptrdiff_t)end - 1};
+    size_t joint = s->plan->joint_count, most = s->count + joint + 1;
+    struct edit_range *places = arena_alloc(&s->chunk, 3 * most, sizeof *places, s->err);
+    struct edit *items = arena_alloc(&s->chunk, most, sizeof *items, s->err);
+    struct edits patches = {items, 0};
     if (!places || !items)
         return -1;
     for (size_t i = 0; i < s->count; i++) {
-        size_t column = s->columns[i];
-        places[2 * i] = only(head_of(s, column));
-        places[2 * i + 1] = only(token_of(s, column));
-        items[i] = take(s->site, &layer, &other, i);
-        items[i].heads = (struct edit_places){&places[2 * i], s->by_head};
-        items[i].tokens = (struct edit_places){&places[2 * i + 1], s->by_token};
+        bool all = joint && s->columns[i] == joint;
+        for (size_t k = all ? 0 : s->columns[i]; k < (all ? joint : s->columns[i] + 1); k++) {
+            struct edit *item = &items[patches.count];
+            struct edit_range *place = &places[3 * patches.count++];
+            place[0] = only(cell_of(s, k).layer);
+            place[1] = only(cell_of(s, k).head);
+            place[2] = only(token_of(s, k));
+            *item = take(s->site, place, &other, i);
+            item->heads = (struct edit_places){place + 1, s->by_head};
+            item->tokens = (struct edit_places){place + 2, s->by_token};
+        }
     }
     if (by_paths && between.first <= between.last) {
         items[patches.count] = take(SITE_CONTEXT, &between, &base, 0);
@@ -311,11 +323,14 @@ static int take_copies(struct sweep *s)
 
 /* The first token that can affect the answer and has a different value in a cell; past the end:
  * none. After the last layer's heads, and on a path to the logits, only the position's can. */
-static size_t first_change(const struct sweep *s, size_t layer, size_t column)
+static size_t first_change(const struct sweep *s, size_t column)
 {
+    size_t layer = cell_of(s, column).layer;
     const struct tensor *base = &s->base.values[layer];
+    if (!base->rank)
+        return s->tokens;
     size_t stride = base->stride[base->rank - 2];
-    size_t start = s->by_head ? head_of(s, column) * base->stride[0] : 0;
+    size_t start = s->by_head ? cell_of(s, column).head * base->stride[0] : 0;
     size_t first = s->by_token ? token_of(s, column) : 0;
     size_t end = s->by_token ? first + 1 : s->tokens;
     if ((layer + 1 == s->config->n_layer && s->site >= SITE_CONTEXT) ||
@@ -338,7 +353,11 @@ static int run_layer(struct sweep *s)
         return 0;
     for (size_t i = 0; i < found->columns; i++) {
         size_t column = found->first_column + i;
-        size_t first = first_change(s, s->layer, column);
+        size_t joint = s->plan->joint_count, first = s->tokens;
+        for (size_t k = 0; joint && column == joint && k < joint; k++)
+            first = num_min(first, first_change(s, k));
+        if (!joint || column < joint)
+            first = first_change(s, column);
         cells[i] = s->plan->noise ? found->clean : found->corrupt;
         if (first < s->tokens) {
             s->columns[s->count] = column;
@@ -440,8 +459,14 @@ static int lay_out(struct sweep *s, struct arena *arena)
         found->first_column = path->from_head;
         found->layers = found->columns = 1;
     }
+    if (s->plan->joint_count) {
+        found->layers = 1;
+        found->columns = s->plan->joint_count + 1;
+    }
     for (size_t row = 0; numbers && row < found->layers; row++)
         numbers[row] = has_sender ? path->from_layer : listed ? layers->items[row] : row;
+    for (size_t i = 0; numbers && i < s->plan->joint_count; i++)
+        numbers[0] = i ? num_min(numbers[0], s->plan->joint[i].layer) : s->plan->joint[0].layer;
     found->numbers = numbers;
     return numbers ? 0 : -1;
 }
@@ -570,12 +595,40 @@ static int make_frame(struct sheet *frame, const struct patching *patching, size
                     : 0;
 }
 
+/* A table: each head, and all at once. */
+static int report_joint(struct report *report, const struct patching *patching, unsigned numbers,
+                        struct arena *arena, struct err *err)
+{
+    size_t count = patching->plan->joint_count;
+    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
+    struct frame_rows rows = {.most = count + 1, .arena = arena, .err = err};
+    struct label label = {"all", "all", "all"};
+    for (size_t i = 0; frame && i <= count; i++, rows_next(&rows)) {
+        const struct patch_head *head = &patching->plan->joint[i];
+        double logit = patching->logits[i];
+        double fraction = (logit - patching->corrupt) / (patching->clean - patching->corrupt);
+        struct label name = label;
+        if (i < count && label_of_head(&name, head->layer, head->head, arena, err))
+            return -1;
+        rows_label(&rows, "head", COLUMN_KEY, name);
+        if (numbers >> PATCH_FRACTION & 1)
+            rows_float(&rows, (struct column){"fraction", .digits = 4}, fraction);
+        if (numbers >> PATCH_LOGIT & 1)
+            rows_float(&rows, (struct column){"logit", .digits = 4}, logit);
+    }
+    report->frames = frame;
+    report->frame_count = 1;
+    return frame ? rows_finish(frame, &rows, "joint", "head") : -1;
+}
+
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,
                     struct arena *arena, struct err *err)
 {
     size_t count = patching->plan->over == PATCH_HEADS_BY_TOKEN ? patching->layers : 1;
     size_t cells = patching->layers * patching->columns / count;
     report->corrupt = patching->plan->corrupt;
+    if (patching->plan->joint_count)
+        return report_joint(report, patching, numbers, arena, err);
     for (size_t n = 0; n < PATCH_NUMBERS * count; n++) {
         size_t number = n / count;
         const double *logits = patching->logits + n % count * cells;

@@ -56,16 +56,22 @@ struct patch_path {
     size_t to_layer, to_head; /* of keys and values, the key/value head */
 };
 
+struct patch_head {
+    size_t layer, head;
+};
+
 struct patching_plan {
     struct viewer *viewer;
     const struct tokenized *clean, *corrupt;
     const struct tokenized *sources[2]; /* of the clean and of the corrupt text; NULL: no encoder */
     struct question *question;          /* answer -1 becomes the clean text's */
     enum patch_over over;
-    bool noise;                           /* replace clean values by corrupt ones */
-    struct patch_path path;               /* for PATCH_PATHS */
-    struct layers layers;                 /* patched layers, unless for PATCH_PATHS; none: all */
-    size_t batch_tokens;                  /* per pass; 0: default */
+    bool noise;                     /* replace clean values by corrupt ones */
+    struct patch_path path;         /* for PATCH_PATHS */
+    struct layers layers;           /* patched layers, unless for PATCH_PATHS; none: all */
+    const struct patch_head *joint; /* [joint_count] only these heads: each, and all at once */
+    size_t joint_count;             /* 0: layer by layer */
+    size_t batch_tokens;            /* per pass; 0: default */
     const struct progress_sink *progress; /* counts patches; NULL: none */
 };
 
@@ -75,7 +81,8 @@ struct patching {
     const size_t *numbers; /* [layers] the layer of each row of the result */
     size_t layers;
     size_t first_column, columns; /* heads; tokens up to the position; or [heads, tokens] */
-    double *logits;               /* [layers, columns] after each patch; NaN: no such site */
+    double *logits;               /* [layers, columns] after each patch; NaN: no such site;
+                                   * [joint_count + 1], the last one of all heads at once */
 };
 
 /* Refuse texts of different lengths. */
@@ -101,7 +108,8 @@ extern const struct patch_number_row {
 } patch_numbers[PATCH_NUMBERS];
 
 /* Add sheets of numbers (1 << PATCH_...) to the report of the clean text: layers by heads or
- * tokens, or for each layer heads by tokens. For people, add a table of the fractions farthest from
+ * tokens, or for each layer heads by tokens; or a table of joint heads. For people, add a table of
+ * the fractions farthest from
  * the unpatched run (0; with `noise` 1). */
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,
                     struct arena *arena, struct err *err);
