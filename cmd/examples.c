@@ -1,4 +1,4 @@
-/* examples.c: `attn-cli examples`: tokens with the largest activation. */
+/* examples.c: `attn-cli examples`: tokens of large activations. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

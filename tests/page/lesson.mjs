@@ -1,5 +1,5 @@
 // A lesson as a page has the texts of the command and the numbers of its models; the walk visits
-// every tensor of a forward pass.
+// every tensor of a pass.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

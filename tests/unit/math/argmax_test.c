@@ -206,7 +206,7 @@ static void check_answer(const struct argmax *argmax, const float *x, uint32_t f
             ck_abort_msg("[%zu, %zu]: row %zu is beyond its bound", rows.rows, rows.columns, row);
 }
 
-/* Find the row with the largest product. */
+/* Find the row of the largest product. */
 static void check_question(struct argmax *argmax, fill *with, uint32_t *dice)
 {
     uint32_t found = UINT32_MAX;

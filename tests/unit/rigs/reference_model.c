@@ -13,7 +13,7 @@ static bool lacks(const struct reference *r, enum block_part part)
     return mechanism_lacks(&r->model->config.mechanism, part);
 }
 
-/* x += y; without a residual stream, x = y. */
+/* x += y; without a residual stream x = y */
 static void add(const struct reference *r, double *x, const double *y, size_t count)
 {
     for (size_t i = 0; i < count; i++)
