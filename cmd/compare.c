@@ -61,8 +61,16 @@ static int open_first(struct job *job, struct err *err)
     if (items_open(&job->items, &job->options, 0, ITEMS_SOME, err) || session_begin(first, err))
         return -1;
     const struct config *config = &first->viewer.model.config;
+    for (int part = 0; part < SITE_PARTS; part++)
+        if (site_exists(config, SITE_OF(part, SITE_WEIGHTS)))
+            site_set_add(&job->selection.sites, SITE_OF(part, SITE_WEIGHTS));
     return err_if(selection_layers(&job->selection, select->layer, config, &first->arena, err) ||
                   selection_heads(&job->selection, select->head, config, &first->arena, err));
+}
+
+static bool are_same(const struct tokenized *a, const struct tokenized *b)
+{
+    return a->count == b->count && memcmp(a->ids, b->ids, a->count * sizeof *a->ids) == 0;
 }
 
 /* Read the texts with both models, which must give the same ids. Notes are printed once. */
@@ -78,10 +86,8 @@ static int read_both(struct job *job, struct err *err)
     if (!others)
         return model_blame(job->sessions[1].model, err);
     for (size_t i = 0; i < job->items.count; i++) {
-        const struct tokenized *one = &job->pairs[i].sentence;
-        const struct tokenized *other = &others[i].sentence;
-        if (other->count == one->count &&
-            memcmp(other->ids, one->ids, one->count * sizeof *one->ids) == 0)
+        if (are_same(&job->pairs[i].sentence, &others[i].sentence) &&
+            are_same(&job->pairs[i].source, &others[i].source))
             continue;
         err_usage(err,
                   "'%s': expected the same token ids as '%s', found others: compare needs models "
@@ -156,7 +162,7 @@ static int compare_settings(struct job *job, const struct options *options, stru
 
 static int compare_models(struct job *job, const struct options *options, struct err *err)
 {
-    const char *other = options_are_given(options, "attention edit ablate knockout source seed");
+    const char *other = options_are_given(options, "attention edit ablate knockout seed");
     const struct viewer *first = &job->sessions[0].viewer;
     const struct viewer *second = &job->sessions[1].viewer;
     char hashes[2][SHA256_DIGITS + 1];

@@ -143,16 +143,24 @@ struct site_sums {
     bool compared;        /* both models have the site with the same size */
 };
 
+/* The selected heads of a layer of an attention. */
+struct group {
+    enum site_part part;
+    size_t layer, count, channels;
+    size_t first;  /* its first head among those of all groups */
+    double *pairs; /* models: [count, count] distances, summed over queries */
+};
+
 struct comparison {
     const struct comparison_plan *plan;
     const struct config *config;
     bool of_models;
-    struct layers layers;
-    const size_t *heads; /* [head_count] head numbers in the model */
-    size_t head_count, queries, longest;
-    struct head_sums *of_heads; /* [runs after the first][layers, heads] */
+    struct group *groups;
+    size_t group_count, head_count; /* of all groups */
+    size_t layers;                  /* of the model, or of the larger stack */
+    size_t queries[SITE_PARTS], longest;
+    struct head_sums *of_heads; /* [runs after the first][head_count] */
     struct site_sums *of_sites; /* [SITE_COUNT, layers]; layer 0 also for sites outside of layers */
-    double *of_pairs;           /* [layers, heads, heads] distances, summed over queries */
     struct arena first, other;  /* tensors of the passes */
 };
 
@@ -166,7 +174,7 @@ static void add_heads(struct head_sums *sums, const struct kept *a, const struct
         for (size_t i = head * cells; i < (head + 1) * cells; i++) {
             double x = (double)a->data[i];
             double y = (double)b->data[i];
-            if (a->site == SITE_WEIGHTS) {
+            if (site_id(a->site) == SITE_WEIGHTS) {
                 sums->kept += y > 0 ? x : 0;
                 sums->overlap += fmin(x, y);
             } else {
@@ -224,17 +232,19 @@ static void add_tensor(struct comparison *s, size_t run, const struct kept *a,
                        const struct report *other)
 {
     const struct kept *b = report_find(other, a->site, (size_t)a->layer);
-    size_t layer = 0;
-    size_t heads = s->head_count;
+    const struct group *group = s->groups;
+    size_t layer = a->layer < 0 ? 0 : (size_t)a->layer;
     if (!b || kept_cells(a) != kept_cells(b))
         return;
-    while (a->layer >= 0 && s->layers.items[layer] != (size_t)a->layer)
-        layer++;
+    bool of_weights = site_id(a->site) == SITE_WEIGHTS;
+    while ((of_weights || !s->of_models) &&
+           (group->part != site_part(a->site) || group->layer != layer))
+        group++;
     if (!s->of_models) {
-        add_heads(s->of_heads + ((run - 1) * s->layers.count + layer) * heads, a, b);
+        add_heads(s->of_heads + (run - 1) * s->head_count + group->first, a, b);
         return;
     }
-    struct site_sums *sums = &s->of_sites[(size_t)a->site * s->layers.count + layer];
+    struct site_sums *sums = &s->of_sites[(size_t)a->site * s->layers + layer];
     sums->compared = true;
     for (size_t i = 0; i < kept_cells(a); i++) { /* skips masked (infinite) values */
         double x = (double)a->data[i];
@@ -243,25 +253,33 @@ static void add_tensor(struct comparison *s, size_t run, const struct kept *a,
         sums->off += isinf(x) || isinf(y) ? 0 : (x - y) * (x - y);
         sums->size += isinf(x) || isinf(y) ? 0 : x * x;
     }
-    if (a->site != SITE_WEIGHTS)
+    if (!of_weights)
         return;
-    struct pair_loop loop = {a, b, s->of_pairs + layer * heads * heads};
-    double work = 16 * (double)heads * (double)kept_cells(a); /* a logarithm costs 16 products */
+    struct pair_loop loop = {a, b, group->pairs};
+    double work = 16 * (double)group->count * (double)kept_cells(a); /* logarithm: 16 products */
     pool_run(s->plan->runs->viewer->machine.pool,
-             (struct loop){.rounds = heads, .work = work, .round = add_pairs}, &loop);
+             (struct loop){.rounds = group->count, .work = work, .round = add_pairs}, &loop);
 }
 
 int comparison_check_models(const struct model *a, const struct model *b, struct err *err)
 {
-    const struct config *x = &a->config;
-    const struct config *y = &b->config;
-    if (model_check(a, NEEDS_ONE_TEXT, err) || model_check(b, NEEDS_ONE_TEXT, err))
-        return -1;
-    if (x->n_layer == y->n_layer && x->n_head == y->n_head)
-        return 0;
-    return err_usage(err, "'%s': expected %zu layer%s of %zu head%s, as '%s' has, found %zu of %zu",
-                     b->name, x->n_layer, num_plural(x->n_layer), x->n_head, num_plural(x->n_head),
-                     a->name, y->n_layer, y->n_head);
+    const struct config *configs[] = {&a->config, &b->config};
+    for (int of_encoder = 0; of_encoder < 2; of_encoder++) {
+        size_t layers[2], heads[2];
+        struct config room;
+        for (size_t i = 0; i < 2; i++) {
+            layers[i] = of_encoder ? configs[i]->n_encoder_layer : configs[i]->n_layer;
+            heads[i] = config_of_stack(configs[i], of_encoder, &room)->n_head;
+        }
+        if (layers[0] != layers[1] || heads[0] != heads[1])
+            return err_usage(err,
+                             "'%s': expected %zu layer%s of %zu head%s%s, as '%s' has, found %zu "
+                             "of %zu",
+                             b->name, layers[0], num_plural(layers[0]), heads[0],
+                             num_plural(heads[0]), of_encoder ? " in the encoder" : "", a->name,
+                             layers[1], heads[1]);
+    }
+    return 0;
 }
 
 /* --- the passes ------------------------------------------------------------------------------- */
@@ -270,12 +288,11 @@ int comparison_check_models(const struct model *a, const struct model *b, struct
 static struct site_set sites_of(const struct comparison *s, bool first)
 {
     struct site_set sites = {0};
-    if (!s->of_models)
-        return SITE_SET(SITE_WEIGHTS, SITE_CONTEXT);
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
         if (site_exists(s->config, site) &&
-            site_exists(&s->plan->runs[1].viewer->model.config, site) &&
-            (site_row(site)->in_layer || first))
+            (s->of_models ? site_exists(&s->plan->runs[1].viewer->model.config, site) &&
+                                (site_row(site)->in_layer || first)
+                          : site_id(site) == SITE_WEIGHTS || site_id(site) == SITE_CONTEXT))
             site_set_add(&sites, site);
     return sites;
 }
@@ -291,7 +308,7 @@ static size_t layers_at_once(const struct comparison *s, const struct text_with_
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
         size_t count = 0;
         if (site_set_has(sites, site) &&
-            site_size(&count, s->config, site, s->head_count, tokens, keys))
+            site_size(&count, s->config, site, s->plan->selection->head_count, tokens, keys))
             cells += (double)count;
     }
     return cells >= most ? 1 : (size_t)(most / cells);
@@ -326,22 +343,29 @@ static int compare_layers(struct comparison *s, const struct look *at, struct er
     return 0;
 }
 
+static struct layers some(struct layers all, size_t first, size_t most)
+{
+    first = num_min(first, all.count);
+    return (struct layers){all.items + first, num_min(all.count - first, most)};
+}
+
 static int compare_text(struct comparison *s, size_t text, struct err *err)
 {
     const struct text_with_source *pair = &s->plan->pairs[text];
+    const struct selection *all = s->plan->selection;
     size_t step = layers_at_once(s, pair);
-    for (size_t first = 0; first < s->layers.count; first += step) {
-        struct selection selection = {
-            .sites = sites_of(s, first == 0),
-            .layers = {s->layers.items + first, num_min(s->layers.count - first, step)},
-            .heads = s->heads,
-            .head_count = s->head_count,
-        };
+    for (size_t first = 0; first < num_max(all->layers.count, all->encoder_layers.count);
+         first += step) {
+        struct selection selection = *all;
+        selection.sites = sites_of(s, first == 0);
+        selection.layers = some(all->layers, first, step);
+        selection.encoder_layers = some(all->encoder_layers, first, step);
         struct look at = {&selection, pair, 1, text, NULL, NULL};
         if (compare_layers(s, &at, err))
             return -1;
     }
-    s->queries += pair->sentence.count;
+    for (int part = 0; part < SITE_PARTS; part++)
+        s->queries[part] += (part == PART_SOURCE ? &pair->source : &pair->sentence)->count;
     s->longest = num_max(s->longest, pair->sentence.count);
     progress_tell(s->plan->progress, text + 1, s->plan->pair_count);
     return 0;
@@ -353,30 +377,38 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
 static void put_setting(struct frame_rows *rows, const struct comparison *s, const char *name,
                         size_t index)
 {
-    size_t heads = s->layers.count * s->head_count;
-    bool all = index == 0;
-    size_t first = all ? 0 : index - 1;
-    size_t count = all ? heads : 1;
-    size_t layer = s->layers.items[first / s->head_count];
-    size_t head = s->heads[first % s->head_count];
-    double queries = (double)(s->queries * count);
+    const struct head_sums *sums = s->of_heads + rows->row / (1 + s->head_count) * s->head_count;
     struct head_sums sum = {0};
-    for (size_t i = first; i < first + count; i++) {
-        const struct head_sums *sums = &s->of_heads[rows->row / (1 + heads) * heads + i];
-        sum.max = fmax(sum.max, sums->max);
-        sum.sum += sums->sum;
-        sum.kept += sums->kept;
-        sum.overlap += sums->overlap;
-    }
-    const char *label =
-        all ? name : arena_format(rows->arena, rows->err, "%s L%zuH%zu", name, layer, head);
+    double queries = 0, channels = 0;
+    const struct group *group = NULL; /* of the head */
+    for (const struct group *g = s->groups; g < s->groups + s->group_count; g++)
+        for (size_t i = g->first; i < g->first + g->count; i++) {
+            if (index && i != index - 1)
+                continue;
+            group = g;
+            sum.max = fmax(sum.max, sums[i].max);
+            sum.sum += sums[i].sum;
+            sum.kept += sums[i].kept;
+            sum.overlap += sums[i].overlap;
+            queries += (double)s->queries[g->part];
+            channels += (double)(s->queries[g->part] * g->channels);
+        }
+    size_t head = index ? index - 1 - group->first : 0;
+    head = s->plan->selection->heads ? s->plan->selection->heads[head] : head;
+    const char *part = index ? attention_parts[group->part].name : "";
+    const char *label = name;
+    if (index)
+        label = arena_format(rows->arena, rows->err, "%s%s%s L%zuH%zu", name,
+                             s->config->n_encoder_layer ? " " : "",
+                             s->config->n_encoder_layer ? part : "", group->layer, head);
     rows_label(rows, "", COLUMN_HIDDEN, (struct label){label, label, label});
     rows_text(rows, "attention", COLUMN_KEY, name);
-    rows_integer(rows, "layer", COLUMN_KEY, all ? COLUMN_MISSING : (long long)layer);
-    rows_integer(rows, "head", COLUMN_KEY, all ? COLUMN_MISSING : (long long)head);
+    if (s->config->n_encoder_layer)
+        rows_text(rows, "part", COLUMN_KEY, part);
+    rows_integer(rows, "layer", COLUMN_KEY, index ? (long long)group->layer : COLUMN_MISSING);
+    rows_integer(rows, "head", COLUMN_KEY, index ? (long long)head : COLUMN_MISSING);
     rows_float(rows, (struct column){"max_difference", "max", .digits = 4}, sum.max);
-    rows_float(rows, (struct column){"mean_difference", "mean", .digits = 4},
-               sum.sum / (queries * (double)s->config->d_v));
+    rows_float(rows, (struct column){"mean_difference", "mean", .digits = 4}, sum.sum / channels);
     rows_float(rows, (struct column){"kept", .digits = 4}, sum.kept / queries);
     rows_float(rows,
                (struct column){"overlap", .flags = COLUMN_COLOURED, .digits = 4, .fraction = true},
@@ -386,7 +418,7 @@ static void put_setting(struct frame_rows *rows, const struct comparison *s, con
 static int report_settings(struct report *report, const struct comparison *s, struct arena *arena,
                            struct err *err)
 {
-    size_t lines = 1 + s->layers.count * s->head_count;
+    size_t lines = 1 + s->head_count;
     struct frame_rows rows = {.most = (s->plan->run_count - 1) * lines, .arena = arena, .err = err};
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
     struct buf about = {0};
@@ -450,10 +482,11 @@ static void put_site(struct frame_rows *data, struct frame_rows *shown, const st
     double largest = -1;
     long long largest_layer = COLUMN_MISSING;
     size_t count = 0;
-    for (size_t i = 0; i < s->layers.count; i++) {
-        const struct site_sums *sums = &s->of_sites[site * s->layers.count + i];
+    struct layers layers = selection_layers_of(s->plan->selection, site);
+    for (size_t i = 0; i < layers.count; i++) {
+        const struct site_sums *sums = &s->of_sites[site * s->layers + layers.items[i]];
         double distance = sums->off > 0 ? sqrt(sums->off / sums->size) : 0 * sums->off;
-        long long layer = in_layer ? (long long)s->layers.items[i] : COLUMN_MISSING;
+        long long layer = in_layer ? (long long)layers.items[i] : COLUMN_MISSING;
         if (!sums->compared)
             continue;
         put_distance(data, name, layer, COLUMN_MISSING, distance, COLUMN_MISSING, (double)NAN,
@@ -477,21 +510,23 @@ static void put_site(struct frame_rows *data, struct frame_rows *shown, const st
 static int make_distances(struct frame frames[3], const struct comparison *s, struct arena *arena,
                           struct err *err)
 {
-    size_t count = s->head_count;
-    size_t heads = s->layers.count * count;
-    size_t *match = arena_alloc(arena, count, sizeof *match, err);
+    bool named = s->config->n_encoder_layer > 0; /* people see the attention of a head */
+    const size_t *heads = s->plan->selection->heads;
+    size_t *match = arena_alloc(arena, s->plan->selection->head_count, sizeof *match, err);
     struct frame_rows data = {
-        .most = heads + SITE_COUNT * s->layers.count, .arena = arena, .err = err};
+        .most = s->head_count + SITE_COUNT * s->layers, .arena = arena, .err = err};
     struct frame_rows sites = {.most = SITE_COUNT, .arena = arena, .err = err};
-    for (size_t i = 0; i < heads; i++) {
-        size_t head = i % count;
-        const double *sums = s->of_pairs + i / count * count * count;
-        if (!match || (head == 0 && assignment_find(match, sums, count, arena, err)))
+    for (const struct group *g = s->groups; g < s->groups + s->group_count; g++) {
+        double queries = (double)s->queries[g->part];
+        if (!match || assignment_find(match, g->pairs, g->count, arena, err))
             return -1;
-        put_distance(&data, "weights", (long long)s->layers.items[i / count],
-                     (long long)s->heads[head], sums[head * count + head] / (double)s->queries,
-                     (long long)s->heads[match[head]],
-                     sums[head * count + match[head]] / (double)s->queries, COLUMN_MISSING);
+        for (size_t head = 0; head < g->count; head++) {
+            const double *sums = g->pairs + head * g->count;
+            put_distance(&data, site_name(SITE_OF(g->part, SITE_WEIGHTS)), (long long)g->layer,
+                         (long long)(heads ? heads[head] : head), sums[head] / queries,
+                         (long long)(heads ? heads[match[head]] : match[head]),
+                         sums[match[head]] / queries, COLUMN_MISSING);
+        }
     }
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
         put_site(&data, &sites, s, site);
@@ -499,9 +534,9 @@ static int make_distances(struct frame frames[3], const struct comparison *s, st
         rows_finish(&frames[2], &sites, "sites", "site"))
         return -1;
     frames[1] = (struct frame){"heads",
-                               {"head", heads, frames->rows.labels, 0},
-                               frames->columns + 1, /* omits "site" and "masked_in_one" */
-                               frames->count - 2,
+                               {"head", s->head_count, frames->rows.labels, 0},
+                               frames->columns + !named, /* omits "site" and "masked_in_one" */
+                               frames->count - 1 - !named,
                                .flags = COLUMN_TEXT_ONLY};
     frames[0].flags = COLUMN_DATA_ONLY;
     frames[2].flags = COLUMN_TEXT_ONLY;
@@ -538,23 +573,31 @@ static int take_room(struct comparison *s, struct arena *arena, struct err *err)
 {
     const struct comparison_plan *plan = s->plan;
     const struct selection *selection = plan->selection;
-    size_t *numbers = arena_alloc(arena, s->config->n_head, sizeof *numbers, err);
-    for (size_t i = 0; numbers && i < s->config->n_head; i++)
-        numbers[i] = i;
-    s->layers = selection->layers;
-    s->heads = selection->heads ? selection->heads : numbers;
-    s->head_count = selection->heads ? selection->head_count : s->config->n_head;
-    size_t cells = s->layers.count * s->head_count;
+    s->layers = num_max(s->config->n_layer, s->config->n_encoder_layer);
+    s->groups = arena_alloc(arena, SITE_PARTS * s->layers, sizeof *s->groups, err);
     for (size_t i = 0; i < plan->run_count && !s->of_models; i++)
         if (mechanism_check(plan->runs[i].mechanism, s->config, err))
             return -1;
-    if (s->of_models) {
-        s->of_sites = arena_alloc(arena, SITE_COUNT * s->layers.count, sizeof *s->of_sites, err);
-        s->of_pairs = arena_alloc(arena, cells, s->head_count * sizeof *s->of_pairs, err);
-        return numbers && s->of_sites && s->of_pairs ? 0 : -1;
+    for (enum site_part part = 0; part < SITE_PARTS && s->groups; part++) {
+        struct config room;
+        const struct config *config = config_of_stack(s->config, part == PART_SOURCE, &room);
+        size_t heads = selection->heads ? selection->head_count : config->n_head;
+        enum site site = SITE_OF(part, SITE_WEIGHTS);
+        struct layers layers = selection_layers_of(selection, site);
+        for (size_t i = 0; i < layers.count && site_exists(s->config, site); i++) {
+            double *pairs =
+                s->of_models ? arena_alloc(arena, heads * heads, sizeof *pairs, err) : NULL;
+            s->groups[s->group_count++] =
+                (struct group){part, layers.items[i], heads, config->d_v, s->head_count, pairs};
+            s->head_count += heads;
+        }
     }
-    s->of_heads = arena_alloc(arena, (plan->run_count - 1) * cells, sizeof *s->of_heads, err);
-    return numbers && s->of_heads ? 0 : -1;
+    if (s->of_models)
+        s->of_sites = arena_alloc(arena, SITE_COUNT * s->layers, sizeof *s->of_sites, err);
+    else
+        s->of_heads =
+            arena_alloc(arena, (plan->run_count - 1) * s->head_count, sizeof *s->of_heads, err);
+    return err_if(err->kind);
 }
 
 int comparison_make(struct report *report, const struct comparison_plan *plan, struct arena *arena,
@@ -598,9 +641,10 @@ void comparison_add_memory(struct memory *memory, const struct comparison_plan *
     struct selection selection = *plan->selection;
     struct comparison s = {.plan = plan, .config = config, .of_models = !plan->runs[1].mechanism};
     struct memory most = {0};
-    s.head_count = selection.heads ? selection.head_count : config->n_head;
+    size_t step = layers_at_once(&s, pair);
     selection.sites = sites_of(&s, true);
-    selection.layers.count = num_min(selection.layers.count, layers_at_once(&s, pair));
+    selection.layers = some(selection.layers, 0, step);
+    selection.encoder_layers = some(selection.encoder_layers, 0, step);
     add_run(memory, &plan->runs[0], &selection, pair);
     for (size_t run = 1; run < plan->run_count; run++) {
         struct memory other = {0};

@@ -3,8 +3,8 @@
  *
  * Settings: maximum and mean |a - b| of each head's context; `kept`, the first run's weight on keys
  * with a weight above 0 in the other run; `overlap`, the sum over keys of the smaller weight. A
- * setting applies to all layers, so that differences accumulate. In an encoder-decoder model, only
- * the decoder's self-attention is compared.
+ * setting applies to all layers, so that differences accumulate. Of an encoder-decoder, all three
+ * attentions are compared.
  *
  * Models: the Jensen-Shannon distance of each head's attention (root of the divergence in bits, 0
  * to 1, mean over queries); the one-to-one match of heads in each layer with the smallest sum of
@@ -38,7 +38,7 @@ struct comparison_plan {
     size_t most_cells; /* limit of values in memory; fewer layers per pass; 0: 64 million */
 };
 
-/* Refuse, as not supported, models of two texts; as usage, different numbers of layers or heads. */
+/* Refuse different numbers of layers or heads. */
 int comparison_check_models(const struct model *a, const struct model *b, struct err *err);
 
 /* Run the texts and report differences; the arena owns the report. The table for data is "ways"
