@@ -270,6 +270,19 @@ await test('rows of a page of cross-attention have the names of the figure', asy
         );
 });
 
+await test('a word that no step makes more likely is not said to rise', async () => {
+    const ids = ['--ids', '9,12,9', '--source', '5,11,12,5', '--explain', 'none'];
+    await withPage(writePage('-m', 'tests/golden-families/marian', ...ids), async (page) => {
+        for (const [at, entry] of [
+            [0, /^“.*” rises most with layer 1/],
+            [1, /^$/],
+        ]) {
+            await page.click(`#chips .chip[data-at="${at}"]`);
+            yes(entry.test(await page.innerText('#entry')), `${at}`);
+        }
+    });
+});
+
 // --- masked models -------------------------------------------------------------------------------
 
 await test('a page of a masked model shows the words of score at the selected or last mask', () => {

@@ -126,13 +126,14 @@ function drawLayers(next, row) {
     drawEntry(next, row);
 }
 
-// "“door” rises most with attention 1: < 0.1 % → 95.9 %."
+// "“door” rises most with attention 1: < 0.1 % → 95.9 %.", if it rises.
 function drawEntry(next, row) {
     const [winner] = next.likeliest(row);
     const shares = next.layers.map((step) => next.shareOf(winner.id, row, step));
     let best = 1;
     for (let i = 2; i < shares.length; i++)
         if (shares[i] - shares[i - 1] > shares[best] - shares[best - 1]) best = i;
+    if (!(shares[best] - shares[best - 1] >= 0.0005)) return;
     byId('entry').append(
         `${quoted(shown(winner.name))} rises most with `,
         element('b', stepName(next.layers[best])),
