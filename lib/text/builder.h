@@ -1,7 +1,7 @@
 /* builder.h: a tokenizer as the files of a folder describe it: added tokens, normalizers,
  * pre-tokenizers, a model with its words, tokens around a text, and decoders. Each kind of file has
  * one function that fills the same struct; anything that would give other ids than Hugging Face's
- * library is refused by its name.
+ * library is refused by its name. tokenizer.c has the functions that name no other file.
  *
  *     struct tokenizer tokenizer;
  *     if (tokenizer_fill(&tokenizer, folder, err)) ...
@@ -85,17 +85,18 @@ void tokenizer_release(struct tokenizer *tokenizer);
 /* Set what follows from the stages, after a filler. */
 int tokenizer_prepare(struct tokenizer *tokenizer, struct err *err);
 
-/* One kind of file each: tokenizer_json.c, sentencepiece.c, vocab_files.c. That of Marian fills the
- * tokenizer of texts, and `source`. */
+/* Read one kind of file each: tokenizer_json.c, sentencepiece.c, vocab_files.c. Marian's fills the
+ * tokenizer of texts and its `source`. */
 typedef int tokenizer_filler(struct tokenizer *tokenizer, const struct folder *folder,
                              const char *name, struct err *err);
 tokenizer_filler tokenizer_fill_json, tokenizer_fill_sentencepiece, tokenizer_fill_marian,
     tokenizer_fill_vocab, tokenizer_fill_bert;
 
-/* Read the words of a vocab.json. */
+/* Read the words of a vocab.json: vocab_files.c. */
 int tokenizer_read_words(void *tokenizer, const struct file *file, struct err *err);
 
-/* Read the stages of a tokenizer.json without a model from `text`, which is released. */
+/* Read the stages of a tokenizer.json without a model from `text`, and release it:
+ * tokenizer_json.c. */
 int tokenizer_parse_stages(struct tokenizer *tokenizer, struct buf *text, struct err *err);
 
 /* The types of pieces in SentencePiece's models, and of tokens in GGUF files. */
@@ -144,7 +145,8 @@ int tokenizer_find_named(uint32_t *id, const struct tokenizer *tokenizer, enum n
  * so. */
 bool tokenizer_config_begins(const struct tokenizer_config *config);
 
-/* Set the pattern of an added token that is searched for in normalized text. */
+/* Set the pattern of an added token that is searched for in normalized text:
+ * tokenizer_json.c. */
 int tokenizer_normalize_token(struct tokenizer *tokenizer, struct added_token *token,
                               struct err *err);
 

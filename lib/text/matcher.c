@@ -285,14 +285,14 @@ static size_t llama3_end(const struct matcher_walk *walk, size_t at)
 
 static size_t clip_end(const struct matcher_walk *walk, size_t at)
 {
-    static const char *const tokens[] = {"<|startoftext|>", "<|endoftext|>"};
+    static const char *const tokens[] = {"<|startoftext|>", "<|endoftext|>"}; /* if they are text */
     size_t length = 0;
     size_t last = 0;
     size_t end = contraction_end(walk, at, false);
     if (end > at)
         return end;
     for (size_t i = 0; walk->matcher->splitter == SPLITTER_CLIP_SPECIAL && i < 2; i++) {
-        size_t size = strlen(tokens[i]); /* special tokens that are treated as text */
+        size_t size = strlen(tokens[i]);
         if (walk->size - at >= size && memcmp(walk->text + at, tokens[i], size) == 0)
             return at + size;
     }

@@ -61,8 +61,8 @@ extern const struct splitter_pattern splitter_patterns[PATTERN_COUNT];
 /* A search. Exactly one of `is`, `literal`, `splitter` and `regex` is set. */
 struct matcher {
     bool (*is)(uint32_t character);
-    bool near[0x800];    /* its values for characters of one or two bytes */
-    size_t row;          /* characters in one match, or ROW_ALL */
+    bool near[0x800];    /* results of `is` for characters of one or two bytes */
+    size_t row;          /* characters of `is` in one match, or ROW_ALL */
     const char *literal; /* [literal_size] */
     size_t literal_size;
     enum splitter_kind splitter;

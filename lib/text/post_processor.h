@@ -13,7 +13,7 @@ enum { TEMPLATE_PARTS_MAX = 32 };
 
 #define TEMPLATE_UNLISTED UINT32_MAX /* the id of a token that special_tokens lacks */
 
-/* A text, or a special token. */
+/* A text, whose kind is its index in the list of texts, or a special token. */
 struct template_part {
     enum template_kind { TEMPLATE_FIRST, TEMPLATE_SECOND, TEMPLATE_SPECIAL } kind;
     uint32_t id;           /* of a special token */

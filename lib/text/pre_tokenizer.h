@@ -1,5 +1,6 @@
 /* pre_tokenizer.h: the steps that split a text into pieces before the model: `pre_tokenizer` of a
- * tokenizer.json. Each step gets a piece and passes the pieces it makes of it on (encoder.h).
+ * tokenizer.json. Each step gets a piece, splits or changes it, and passes on the results
+ * (encoder.h).
  *
  * Most steps search (matcher.h) and split at the matches: Digits, Punctuation, Split,
  * Whitespace. ByteLevel and Metaspace change the piece before it is split.

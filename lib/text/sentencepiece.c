@@ -411,7 +411,7 @@ int tokenizer_fill_sentencepiece(struct tokenizer *tokenizer, const struct folde
 
 /* --- Marian's two models ---------------------------------------------------------------------- */
 
-/* A model whose pieces have their ids in a vocab.json, which has been read. */
+/* Read the pieces of Marian's model. Their ids are those of vocab.json, which was read before. */
 static int read_pieces(void *context, const struct file *file, struct err *err)
 {
     struct tokenizer *tokenizer = context;
@@ -427,6 +427,7 @@ static int read_pieces(void *context, const struct file *file, struct err *err)
     return 0;
 }
 
+/* Fill the tokenizer of the texts (target.spm) or of their sources (source.spm). */
 static int fill_side(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
                      const char *vocab, struct err *err)
 {

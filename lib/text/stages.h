@@ -34,8 +34,8 @@ struct stage {
     const struct stage_row *row;
     const char *name;       /* of the type; NULL: a further step of the same type */
     size_t index;           /* in the list */
-    struct matcher matcher; /* what the step searches for: at first its text */
-    const char *content;    /* its text, a replacement in most types */
+    struct matcher matcher; /* what the step searches for; its `content` unless `read` changes it */
+    const char *content;    /* the text of the row's field, a replacement in most types */
     size_t content_size;
 
     /* normalizers */
@@ -51,11 +51,11 @@ struct stage {
                struct err *err);
     enum split_behavior behavior;
     bool inverted;               /* matches and the text between them change roles */
-    enum prepend_scheme prepend; /* the text, unless the piece begins with it */
+    enum prepend_scheme prepend; /* when `content` precedes a piece that lacks it */
 
     /* decoders */
-    long long start, stop; /* Strip: the most removals on each side */
-    bool fused;            /* Strip: counts over all tokens, not for each */
+    long long start, stop; /* Strip: how many are removed on each side, at most */
+    bool fused;            /* Strip: of all tokens together, not of each */
     bool strips_first;     /* Metaspace: no space before the first token */
     bool cleans;           /* WordPiece: remove spaces before punctuation */
 };
@@ -63,8 +63,8 @@ struct stage {
 /* A type of stage. */
 struct stage_row {
     const char *name;
-    const char *content;  /* the field of the text; NULL: it has none */
-    const char *fallback; /* the text if the field is absent; NULL: it is required */
+    const char *content;  /* the field that becomes `content` of a step; NULL: none */
+    const char *fallback; /* its text if the field is absent; NULL: it is required */
     int (*read)(struct stage_list *list, struct stage *step, const struct json *value,
                 struct err *err); /* further fields; NULL: there are none */
     bool adds_steps;              /* `read` adds all steps; it gets NULL */
@@ -75,7 +75,7 @@ struct stage_row {
     int (*apply)(const struct stage *step, struct text_rewriter *rewriter, struct err *err);
     int (*change)(char *bytes, uint32_t character);
 
-    /* A pre-tokenizer: the characters at which it splits; NULL: it is not split at a kind. */
+    /* A pre-tokenizer: the kind of characters at which it splits; NULL: at no kind. */
     bool (*is)(uint32_t character);
     enum split_behavior behavior;
     const struct stage_row *then; /* a second step; NULL: none */

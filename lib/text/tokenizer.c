@@ -13,7 +13,7 @@
 
 /* --- display tokens --------------------------------------------------------------------------- */
 
-/* Write a word with spaces for signs; returns its size, or 0 for a word without signs. */
+/* Write a word with spaces instead of signs (▁); returns its size, or 0 if it has no sign. */
 static size_t write_word(char *out, const char *bytes, size_t size, const struct matcher *sign)
 {
     struct matcher_walk walk = matcher_walk(sign, bytes, size, NULL);
@@ -68,7 +68,7 @@ static int display_tokens_init(struct tokenizer *tokenizer, struct err *err)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* The first present file with a filler makes the tokenizer. */
+/* The first of these files that is there and has a function makes the tokenizer. */
 static const struct source {
     const char *name;
     tokenizer_filler *fill;
@@ -92,7 +92,7 @@ const char *tokenizer_file_name(size_t index)
     return sources[index].name;
 }
 
-/* Refuse a file, by its name, with a vocabulary in a form that is not supported. */
+/* Refuse a file whose name tells that its vocabulary has an unsupported form. */
 static int refuse_name(const char *path, const char *name, struct err *err)
 {
     static const char moved[] =
@@ -104,7 +104,7 @@ static int refuse_name(const char *path, const char *name, struct err *err)
     return 0;
 }
 
-/* A folder whose names cannot be listed is not an error. */
+/* Refuse a folder with an unsupported vocabulary. If its names cannot be listed, it is accepted. */
 static int refuse_others(const struct folder *folder, struct err *err)
 {
     struct arena arena = {0};
@@ -379,7 +379,7 @@ void tokenizer_adds(const struct tokenizer *tokenizer, size_t *before, size_t *a
     *after = tokenizer->used.single.count - *before - 1;
 }
 
-/* Add the tokens of a text, and none around it. */
+/* Add the tokens of a text without special tokens around it. */
 static int encode_text(const struct tokenizer *tokenizer, struct token_list *list,
                        const struct token_text *text, struct err *err)
 {
@@ -395,8 +395,8 @@ static int encode_text(const struct tokenizer *tokenizer, struct token_list *lis
     return failed;
 }
 
-/* Add the tokens of texts that a template joins, [count of its parts] `ends`: how many there are
- * after each part. Special tokens have no bytes; they are at the end of the text before them. */
+/* Add the tokens of the texts that a template joins, and its special tokens, which are empty ranges
+ * at the end of the text before them. `ends` gets the number of tokens after each part. */
 static int encode(const struct tokenizer *tokenizer, struct token_list *list,
                   const struct text_template *template, const struct token_bytes *texts,
                   size_t ends[TEMPLATE_PARTS_MAX], struct err *err)
@@ -437,7 +437,7 @@ int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, c
     return failed ? -1 : 0;
 }
 
-/* True if special tokens belong to pairs, or no text has any. */
+/* True if a template of pairs has special tokens, or the tokenizer has none at all (words). */
 static bool has_pair(const struct tokenizer *tokenizer)
 {
     const struct text_template *pairs[] = {&tokenizer->templates.pair, &tokenizer->used.pair};

@@ -1,8 +1,7 @@
 /* tokenizer.h: from a text to ids and back, by the first of these files in a model's folder:
- * `tokenizer.json`; `tokenizer.model`, SentencePiece's; `target.spm` and `source.spm`, Marian's,
- * with `vocab.json`; `merges.txt` with `vocab.json`
- * (pipeline.h); `vocab.json` alone, words (words.c); `vocab.txt`, BERT's. A folder without any is
- * served by ids.
+ * `tokenizer.json`; SentencePiece's `tokenizer.model` or `tokenizer.spm`; Marian's `target.spm` and
+ * `source.spm`, with `vocab.json`; `vocab.json`, with `merges.txt` or alone (subword/words.c);
+ * BERT's `vocab.txt`. A model without any of them takes only ids.
  *
  *     struct tokenizer *tokenizer = NULL;
  *     if (tokenizer_open(&tokenizer, folder, err)) ...
@@ -116,19 +115,18 @@ bool tokenizer_decode(const struct tokenizer *tokenizer, struct token_decoder *d
  * tokenizer_config.json, else [MASK] or <mask> of the vocabulary; -1: none. */
 int tokenizer_find_mask(long long *mask, const struct tokenizer *tokenizer, struct err *err);
 
-/* The stages of encoding for `info`, "" for words alone; the id of `bos_token` or `eos_token`. */
+/* The stages of encoding for `info`, "" for words alone; the id of the token with a role. */
 void tokenizer_stages(const struct tokenizer *tokenizer, struct buf *out);
 int tokenizer_role(const struct tokenizer *tokenizer, enum token_role role, uint32_t *id,
                    bool *found, struct err *err);
 
 struct tokenizer_facts {
-    const char *file;   /* from which it was opened; vocab.json also for merges.txt */
-    const char *kind;   /* "words", "byte-level BPE", … */
-    const char *gap;    /* between two tokens when they are joined: "" or a space */
-    const char *prefix; /* of WordPiece's tokens that continue a word, "##"; or NULL */
-    long long
-        truncation; /* number of tokens to which other programs truncate a text; 0: no limit */
-    bool pads;      /* other programs pad short texts; this one never truncates nor pads */
+    const char *file;     /* from which it was opened; vocab.json also for merges.txt */
+    const char *kind;     /* "words", "byte-level BPE", … */
+    const char *gap;      /* between two tokens when they are joined: "" or a space */
+    const char *prefix;   /* of WordPiece's tokens that continue a word, "##"; or NULL */
+    long long truncation; /* tokens to which other programs truncate a text; 0: no limit */
+    bool pads;            /* other programs pad short texts; this one neither truncates nor pads */
     const struct added_tokens *added;
 };
 

@@ -1,4 +1,5 @@
-/* subword.h: the models of tokenizer.json, which make tokens of the pieces of a text.
+/* subword.h: the models of tokenizer.json, which make tokens of the pieces of a text. An entry is a
+ * word of the vocabulary.
  *
  *   BPE         adjacent tokens are joined by rank (bpe.h)
  *   Unigram     the piece is split into the most likely sequence of entries
