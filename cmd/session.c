@@ -190,9 +190,128 @@ static int read_own_edits(struct text_with_source *pair, const struct session *s
     return add_edits(list, &item->options.edit, err);
 }
 
+/* --- texts ------------------------------------------------------------------------------------ */
+
+int session_check_source(const struct input_options *options, const struct model *model,
+                         struct err *err)
+{
+    if (options->source && options->pair)
+        return err_usage(err, "--pair and --source cannot be combined");
+    if (options->source && !model->config.cross)
+        return err_usage(err, "--source: expected none, since '%s' has no cross-attention",
+                         model->name);
+    if (!options->source && model->config.cross)
+        return err_usage(err,
+                         "--source: expected a text for the cross-attention of '%s', found none",
+                         model->name);
+    return 0;
+}
+
+void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, size_t index)
+{
+    const struct token *first = &tokenized->dropped_first;
+    bool in_pair = tokenized->pair.bytes && first->id == 1;
+    const char *text = in_pair ? tokenized->pair.bytes : tokenized->text;
+    if (!tokenized->dropped_count)
+        return;
+    if (!dropped->count) {
+        dropped->input = in_pair ? DROPPED_IN_PAIR : index;
+        dropped->at = first->start;
+        strcpy(dropped->first, label_excerpt(text + first->start, first->end - first->start));
+    }
+    dropped->count += tokenized->dropped_count;
+}
+
+int dropped_note(const struct dropped *dropped, const struct items *items, struct err *err)
+{
+    struct buf place = {0};
+    bool one = dropped->count == 1;
+    if (!dropped->count)
+        return 0;
+    if (dropped->input == DROPPED_IN_SOURCE)
+        buf_text(&place, "the source");
+    else if (dropped->input == DROPPED_IN_PAIR)
+        buf_text(&place, "the second text");
+    else if (items->kind != ITEMS_DOCUMENT)
+        items_place(&place, items, dropped->input);
+    int failed = buf_check(&place, err);
+    if (!failed)
+        print_note("%zu %s not in the vocabulary %s left out: '%s' at byte %zu%s%s%s",
+                   dropped->count, one ? "character that is" : "characters that are",
+                   one ? "was" : "were", dropped->first, dropped->at, place.size ? " of " : "",
+                   place.size ? place.bytes : "", one ? "" : " is the first");
+    buf_release(&place);
+    return failed;
+}
+
+static int set_chat(const struct chat **chat, const struct tokenizer *tokenizer,
+                    const struct folder *folder, const struct options *options, struct arena *arena,
+                    struct err *err)
+{
+    bool begins = !options->input.special || strcmp(options->input.special, "auto") == 0;
+    struct chat *found = arena_alloc(arena, 1, sizeof *found, err);
+    if (options_exclude(options, "chat", "ids literal-special", err))
+        return -1;
+    if (!tokenizer)
+        return err_usage(err, "--chat: expected a model with a tokenizer, found none");
+    if (!found || chat_open(found, folder, tokenizer, begins, arena, err))
+        return -1;
+    if (options->verbose)
+        print_note("--chat: %s: %sTEXT%s", found->name, found->before, found->after);
+    *chat = found;
+    return 0;
+}
+
+int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
+                          const struct folder *folder, const struct options *options,
+                          struct arena *arena, struct err *err)
+{
+    enum { AUTO, NONE, BOS };
+    static const char *const words[] = {[AUTO] = "auto", [NONE] = "none", [BOS] = "bos"};
+    const struct input_options *input = &options->input;
+    size_t when = AUTO;
+    *chat = NULL;
+    if ((input->special &&
+         names_choose(&when, NAMES_LIST(words), "--special", input->special, err)) ||
+        (input->chat && set_chat(chat, tokenizer, folder, options, arena, err)))
+        return -1;
+    if (!tokenizer || input->ids)
+        return 0; /* texts are refused later; ids are used as they are */
+    if (input->literal_special)
+        tokenizer_literal_special(tokenizer);
+    if (when == BOS)
+        return tokenizer_begin_texts(tokenizer, folder, err);
+    if (*chat) /* the template has special tokens */
+        return 0;
+    if (when == AUTO && tokenizer_add_special(tokenizer, err))
+        return -1;
+    size_t before = 0, after = 0, size = 0;
+    uint32_t begin = 0;
+    bool found = false;
+    tokenizer_adds(tokenizer, &before, &after);
+    if (options->input.special || !options->input.begins_texts || before)
+        return 0;
+    if (tokenizer_find_begin(&begin, &found, tokenizer, folder, err))
+        return -1;
+    if (!found)
+        return 0;
+    const char *bytes = tokenizer_token(tokenizer, begin, &size);
+    print_note("each text begins with the token '%s': --special none omits it",
+               label_excerpt(bytes, size));
+    return tokenizer_begin_texts(tokenizer, folder, err);
+}
+
+int input_wrap(struct input *input, const struct chat *chat, struct arena *arena, struct err *err)
+{
+    if (chat && input->pair.bytes)
+        return err_usage(err, "--chat: expected one text, found a pair");
+    return chat && input->text ? chat_wrap(chat, &input->text, &input->size, arena, err) : 0;
+}
+
 /* --- a model and its texts -------------------------------------------------------------------- */
 
-/* With --long the model reads texts of any length. Print notes on the model's limits. */
+/* Open everything in this order: edits need the mechanism, which needs the model. Notes tell the
+ * model's limits, which --long lifts. */
 int session_begin(struct session *session, struct err *err)
 {
     const struct options *options = session->options;
@@ -279,130 +398,6 @@ struct text_with_source *session_read_items(struct session *session, const struc
     return pairs && !dropped_note(&dropped, items, err) ? pairs : NULL;
 }
 
-int dropped_note(const struct dropped *dropped, const struct items *items, struct err *err)
-{
-    struct buf place = {0};
-    bool one = dropped->count == 1;
-    if (!dropped->count)
-        return 0;
-    if (dropped->input == DROPPED_IN_SOURCE)
-        buf_text(&place, "the source");
-    else if (dropped->input == DROPPED_IN_PAIR)
-        buf_text(&place, "the second text");
-    else if (items->kind != ITEMS_DOCUMENT)
-        items_place(&place, items, dropped->input);
-    int failed = buf_check(&place, err);
-    if (!failed)
-        print_note("%zu %s not in the vocabulary %s left out: '%s' at byte %zu%s%s%s",
-                   dropped->count, one ? "character that is" : "characters that are",
-                   one ? "was" : "were", dropped->first, dropped->at, place.size ? " of " : "",
-                   place.size ? place.bytes : "", one ? "" : " is the first");
-    buf_release(&place);
-    return failed;
-}
-
-void session_release(struct session *session)
-{
-    viewer_release(&session->viewer);
-    arena_release(&session->arena);
-}
-
-int session_check_source(const struct input_options *options, const struct model *model,
-                         struct err *err)
-{
-    if (options->source && options->pair)
-        return err_usage(err, "--pair and --source cannot be combined");
-    if (options->source && !model->config.cross)
-        return err_usage(err, "--source: expected none, since '%s' has no cross-attention",
-                         model->name);
-    if (!options->source && model->config.cross)
-        return err_usage(err,
-                         "--source: expected a text for the cross-attention of '%s', found none",
-                         model->name);
-    return 0;
-}
-
-void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, size_t index)
-{
-    const struct token *first = &tokenized->dropped_first;
-    bool in_pair = tokenized->pair.bytes && first->id == 1;
-    const char *text = in_pair ? tokenized->pair.bytes : tokenized->text;
-    if (!tokenized->dropped_count)
-        return;
-    if (!dropped->count) {
-        dropped->input = in_pair ? DROPPED_IN_PAIR : index;
-        dropped->at = first->start;
-        strcpy(dropped->first, label_excerpt(text + first->start, first->end - first->start));
-    }
-    dropped->count += tokenized->dropped_count;
-}
-
-static int set_chat(const struct chat **chat, const struct tokenizer *tokenizer,
-                    const struct folder *folder, const struct options *options, struct arena *arena,
-                    struct err *err)
-{
-    bool begins = !options->input.special || strcmp(options->input.special, "auto") == 0;
-    struct chat *found = arena_alloc(arena, 1, sizeof *found, err);
-    if (options_exclude(options, "chat", "ids literal-special", err))
-        return -1;
-    if (!tokenizer)
-        return err_usage(err, "--chat: expected a model with a tokenizer, found none");
-    if (!found || chat_open(found, folder, tokenizer, begins, arena, err))
-        return -1;
-    if (options->verbose)
-        print_note("--chat: %s: %sTEXT%s", found->name, found->before, found->after);
-    *chat = found;
-    return 0;
-}
-
-int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
-                          const struct folder *folder, const struct options *options,
-                          struct arena *arena, struct err *err)
-{
-    enum { AUTO, NONE, BOS };
-    static const char *const words[] = {[AUTO] = "auto", [NONE] = "none", [BOS] = "bos"};
-    const struct input_options *input = &options->input;
-    size_t when = AUTO;
-    *chat = NULL;
-    if ((input->special &&
-         names_choose(&when, NAMES_LIST(words), "--special", input->special, err)) ||
-        (input->chat && set_chat(chat, tokenizer, folder, options, arena, err)))
-        return -1;
-    if (!tokenizer || input->ids)
-        return 0; /* texts are refused later; ids are used as they are */
-    if (input->literal_special)
-        tokenizer_literal_special(tokenizer);
-    if (when == BOS)
-        return tokenizer_begin_texts(tokenizer, folder, err);
-    if (*chat) /* the template has special tokens */
-        return 0;
-    if (when == AUTO && tokenizer_add_special(tokenizer, err))
-        return -1;
-    size_t before = 0, after = 0, size = 0;
-    uint32_t begin = 0;
-    bool found = false;
-    tokenizer_adds(tokenizer, &before, &after);
-    if (options->input.special || !options->input.begins_texts || before)
-        return 0;
-    if (tokenizer_find_begin(&begin, &found, tokenizer, folder, err))
-        return -1;
-    if (!found)
-        return 0;
-    const char *bytes = tokenizer_token(tokenizer, begin, &size);
-    print_note("each text begins with the token '%s': --special none omits it",
-               label_excerpt(bytes, size));
-    return tokenizer_begin_texts(tokenizer, folder, err);
-}
-
-int input_wrap(struct input *input, const struct chat *chat, struct arena *arena, struct err *err)
-{
-    if (chat && input->pair.bytes)
-        return err_usage(err, "--chat: expected one text, found a pair");
-    return chat && input->text ? chat_wrap(chat, &input->text, &input->size, arena, err) : 0;
-}
-
-/* --- the token of an option ------------------------------------------------------------------- */
-
 int session_expect(const struct session *session, double bytes, size_t longest, struct err *err)
 {
     size_t whole = bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX;
@@ -411,6 +406,14 @@ int session_expect(const struct session *session, double bytes, size_t longest, 
     err_append(err, ": give shorter texts (the longest has %zu tokens)", longest);
     return -1;
 }
+
+void session_release(struct session *session)
+{
+    viewer_release(&session->viewer);
+    arena_release(&session->arena);
+}
+
+/* --- the token of an option ------------------------------------------------------------------- */
 
 int token_option_read(long long *id, const struct viewer *viewer, const char *option,
                       const char *text, struct arena *arena, struct err *err)
