@@ -125,8 +125,8 @@ static void set_index(struct place *place, const struct work *work, size_t index
 }
 
 /* Columns that identify a result are the settings, then the columns of the input, of which the text
- * is the last; a setting with the name of a column is renamed. In a batch the
- * item is "job": 5, "item": 3, "settings": {"head": "1"}, "columns": {"region": "NP"} */
+ * is the last; a setting with the name of a column is renamed. In JSON of a batch, place->item is
+ * "job": 5, "item": 3, "settings": {"head": "1"}, "columns": {"region": "NP"} */
 int driver_place(struct driver *driver, const struct work *work, struct place *place,
                  struct arena *arena, struct err *err)
 {

@@ -56,10 +56,10 @@ struct state {
     struct request request;
     bool noted;              /* a note about characters of several tokens was printed */
     double row_bytes;        /* --stack: of the first text */
-    uint32_t **translations; /* [jobs] of a source without a text, which is read twice */
+    uint32_t **translations; /* [jobs] ids for sources without a text; jobs are read twice */
 };
 
-/* Words are those of score --words, in the same pass. */
+/* With --words, texts begin as in score --words, so that both have the same pass. */
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
     const struct select_options *select = &driver->options->select;
@@ -80,7 +80,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return err_usage(err, "--stack and --mean texts cannot be combined");
     driver->place.stacked = true;
     driver->place.provenance = NULL; /* the same in all rows */
-    if (!driver->is_batch)           /* which has a log */
+    if (!driver->is_batch)           /* a batch has a log */
         output->rows_path = output_rows_path(output->path, &driver->kept, err);
     return err_if(err->kind);
 }
@@ -164,7 +164,8 @@ static bool has_parts(const struct tokenized *tokenized)
     return false;
 }
 
-/* Refuse a text without the selected queries, or without a second token if the first is hidden. */
+/* Translate a source without a text, and estimate memory. Refused: a text without the selected
+ * queries, or without a second token if the first is hidden. */
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
                 struct err *err)
 {
@@ -276,8 +277,8 @@ static const struct task run_task = {
     .finish = finish,
 };
 
-/* HTML in a file is the page of `page`, if it shows whole texts one by one; otherwise it is a page
- * without its extras. */
+/* An HTML file is written by `page` if it shows whole texts one by one; otherwise it is a page
+ * without the extras of `page`. */
 int run_command(const struct options *options, struct err *err)
 {
     struct output output = {.path = NULL};

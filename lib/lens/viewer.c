@@ -20,6 +20,7 @@ enum {
     PART_BYTES = 16 << 20,    /* part of a file that a thread unmaps at a time */
 };
 
+/* Open the tokenizer and the machine of an opened model. */
 static int open_rest(struct viewer *viewer, size_t threads, struct err *err)
 {
     const struct model *opened = &viewer->model;
@@ -313,9 +314,8 @@ static int capture_pairs(struct capture *capture, struct viewer *viewer, const s
     struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = capture};
     struct text *items = arena_alloc(&viewer->scratch, look->count, sizeof *items, err);
     struct text_list texts = {items, look->count, look->first, look->start};
-    for (size_t i = 0; items && i < look->count; i++) {
+    for (size_t i = 0; items && i < look->count; i++)
         items[i] = viewer_text(&look->pairs[i]);
-    }
     if (!items ||
         capture_init(capture, look->selection, &viewer->model.config, look->count, arena, err))
         return -1;
