@@ -193,15 +193,15 @@ int capture_init(struct capture *capture, const struct selection *selection,
             capture->room += selection_layers_of(selection, site).count;
     for (size_t i = 0; i < heads; i++)
         all[i] = i;
-    capture->all = capture->queries = (struct capture_heads){all, heads};
+    capture->all_heads = capture->query_heads = (struct capture_heads){all, heads};
     if (selection->heads)
-        capture->queries = (struct capture_heads){selection->heads, selection->head_count};
-    for (size_t i = 0; i < capture->queries.count; i++) {
-        size_t key = config_kv_head(config, capture->queries.items[i]);
-        if (!capture->keys.count || keys[capture->keys.count - 1] != key)
-            keys[capture->keys.count++] = key;
+        capture->query_heads = (struct capture_heads){selection->heads, selection->head_count};
+    for (size_t i = 0; i < capture->query_heads.count; i++) {
+        size_t key = config_kv_head(config, capture->query_heads.items[i]);
+        if (!capture->key_heads.count || keys[capture->key_heads.count - 1] != key)
+            keys[capture->key_heads.count++] = key;
     }
-    capture->keys.items = keys;
+    capture->key_heads.items = keys;
     for (size_t i = 0; i < texts; i++) {
         struct kept **items = &capture->lists[i].items;
         capture->lists[i].wanted = selection->queries;
@@ -220,13 +220,13 @@ static struct kept *add_item(struct capture *capture, size_t text, struct kept i
     struct kept_list *list = &capture->lists[text];
     assert(list->count < capture->room);
     if (item.rank == 3) {
-        const struct capture_heads *heads = &capture->queries;
+        const struct capture_heads *heads = &capture->query_heads;
         bool of_keys = site_row(item.site)->axes == AXES_GROUP_TOKEN_DIM;
         item.shared_by = of_keys ? capture->shared_by : 0;
         if (of_keys)
-            heads = &capture->keys;
+            heads = &capture->key_heads;
         else if (site_set_has(capture->selection->whole, item.site))
-            heads = &capture->all;
+            heads = &capture->all_heads;
         item.heads = heads->items;
         item.shape[0] = heads->count;
         struct config own;
@@ -358,7 +358,7 @@ static size_t visible_maps(const struct viewer *viewer, enum site site, size_t l
     struct score_rule rule = score_rule_read(&viewer->model.config, PART_SENTENCE, layer);
     struct layer_edits edits = edits_of_layer(viewer->edits, layer);
     bool plain = !edits.knockouts && rule.back == SIZE_MAX && !rule.pattern;
-    if (site_id(site) >= SITE_MASK) /* masked keys are 0 in the scores, as others may be */
+    if (site_id(site) >= SITE_MASK) /* scores of hidden keys are -inf, but 0 in these */
         plain = edits.others = rule.kind != ATTENTION_LINEAR && !rule.mask_after;
     else if (site != SITE_MASKED && site != SITE_WEIGHTS)
         return 0;

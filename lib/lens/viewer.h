@@ -178,11 +178,11 @@ struct capture_heads {
 struct capture {
     const struct selection *selection;
     const struct config *config;
-    struct kept_list *lists;                 /* [text] */
-    size_t room;                             /* capacity of each list */
-    struct capture_heads queries, keys, all; /* selected query heads, their key/value heads, and all
-                                                query heads */
-    size_t shared_by;                        /* query heads of each key/value head */
+    struct kept_list *lists; /* [text] */
+    size_t room;             /* capacity of each list */
+    /* selected query heads, their key/value heads, and all query heads */
+    struct capture_heads query_heads, key_heads, all_heads;
+    size_t shared_by; /* query heads of each key/value head */
     struct arena *arena;
 };
 
