@@ -741,7 +741,7 @@ static int run_groups(struct driver *driver, struct err *err)
     int failed = !viewers || !rounds;
     while (!failed && driver->next < end_of_setting(driver, driver->setting)) {
         failed = run_parallel(&parallel, err);
-        for (size_t i = 0; parallel.most < most && i < threads && !failed; i++)
+        for (size_t i = 0; parallel.most < most && i < threads && !failed; i++) /* once */
             failed = viewer_share(&viewers[i], viewer, err);
         if (threads > 1)
             parallel.viewers = viewers;

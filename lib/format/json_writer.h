@@ -30,8 +30,8 @@ struct json_writer {
     bool comma;    /* the next value needs a comma */
 };
 
-/* Write '{' or '['; '}' or ']'; white space, such as "\n ", after the comma and before the next
- * value; the name of the next value, which may have any bytes. */
+/* Begin an object or array by '{' or '[', and end it by '}' or ']'. Before the next value, write
+ * white space such as "\n ", after the comma; or its name, which may have any bytes. */
 void json_put_open(struct json_writer *json, const char *name, char bracket);
 void json_put_close(struct json_writer *json, char bracket);
 void json_put_gap(struct json_writer *json, const char *gap);

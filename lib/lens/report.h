@@ -16,9 +16,9 @@
 #include "math/tensor.h"
 #include "model/site.h"
 
-/* A captured tensor of the selected heads, contiguous. If it lacks the heads or layer of its site,
- * it is the mean over them. A computed tensor is a sheet, with `data` and the last sizes of `shape`
- * of its own. */
+/* A tensor that was kept: captured for the selected heads, contiguous, or computed. A captured one
+ * that lacks the heads or the layer of its site is the mean over them. A computed one is a sheet
+ * (`made`), whose sizes and values `shape` and `data` repeat. */
 struct kept {
     enum site site;
     int layer; /* -1: none */
@@ -84,8 +84,7 @@ const struct tokenized *report_text_of(const struct report *report, const struct
 /* Find the tensor of a site (in `layer`, if the site is in layers); NULL: none. */
 const struct kept *report_find(const struct report *report, enum site site, size_t layer);
 
-/* The axes of a tensor in arrays: those in memory without the last one of a number of each token.
- */
+/* The number of axes of a tensor in arrays, where [H, T, 1] in memory is [H, T]. */
 size_t kept_rank(const struct kept *kept);
 
 /* The number of values of a tensor. */
@@ -153,7 +152,7 @@ struct derivation {
     enum pooling pool;
     bool normalize; /* pooled rows have length 1 */
     bool stats;     /* add a table of the sheets: mean, variance, minimum and maximum */
-    bool align; /* add one of the first: for each token that its rows predict, its keys by weight */
+    bool align;     /* add a table of the first sheet: keys of each predicted token, by weight */
 };
 
 /* Axes with means: texts; layers and texts; heads, layers and texts. */

@@ -447,7 +447,7 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
     struct matrix x = scratch->x, out = scratch->out; /* [T, C] */
     struct weight w;
     bool is_mlp = s->kind == SUBLAYER_MLP;
-    bool is_out = s->head.no_out || s->mlp.mixture;
+    bool is_out = s->head.no_out || s->mlp.mixture; /* `from` is the output itself */
     if (!is_out)
         PASS_TRY(fetch(pass, is_mlp ? SLOT_DOWN : SLOT_O, layer, &w));
     if (!is_out && !s->norm_out && !s->replaces && s->factor == 1 &&
@@ -490,7 +490,7 @@ static struct matrix result_of(const struct pass *pass, const struct sublayer *s
                                    : matrix_columns(scratch->hidden, 0, s->mlp.inner);
 }
 
-/* Announce the stream x as each of these sites. The block's end is the text's, in every part. */
+/* Announce the stream x as each of these sites; resid_post is the text's own, in every part. */
 static enum pass_state tap_stream(struct pass *pass, struct pass *part, const enum site sites[3],
                                   size_t layer)
 {
@@ -540,8 +540,8 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
 
 /* --- logits ----------------------------------------------------------------------------------- */
 
-/* The rows that are needed: the first of each text; or those with logits, all or the last of each
- * text; copied one after the other. */
+/* Reduce y to the rows that are needed, copied one after the other: the first of each text, or
+ * those with logits, which are all or the last of each text. */
 static int choose_rows(struct pass *pass, struct matrix *y, bool first)
 {
     size_t rows = first ? pass->batch->count : pass->scratch.logits.rows;

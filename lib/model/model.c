@@ -171,7 +171,7 @@ int model_find(struct folder *folder, const char *name, struct arena *arena, str
         return -1;
     if (!path)
         return unknown_model(name, err);
-    const char *found = path = arena_path(arena, path, err);
+    const char *found = path = arena_path(arena, path, err); /* path may become a file in it */
     if (!path || check_directory(&is_directory, path, err) ||
         (is_directory && choose_gguf(&path, arena, err)))
         return -1;

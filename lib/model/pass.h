@@ -117,7 +117,7 @@ enum pass_state {
             return pass_state;               \
     } while (0)
 
-/* y = activation(x · W + b), of a layer. */
+/* y = activation(x · W + b), with the parameters of a slot (`id`) of a layer. */
 enum pass_state pass_product(struct pass *pass, int id, size_t layer, struct matrix y,
                              struct matrix x, enum activation activation);
 
@@ -180,7 +180,7 @@ struct cache *pass_cache(const struct pass *pass, size_t text);
 /* The precision of attention in this pass: float32 unless it is dense. */
 enum precision pass_attention_precision(const struct pass *pass);
 
-/* --- mixtures --------------------------------------------------------------------------------- */
+/* --- mixtures and latent attention: mixture.c, latent.c --------------------------------------- */
 
 /* out [T, C], in scratch, = the weighted outputs of the experts that are chosen for each row of x
  * [T, C], and of the shared one. Other experts are not read. Announces router, expert_weights and
@@ -195,7 +195,7 @@ void mlp_combine(const struct mlp_rule *rule, struct matrix gate, struct matrix 
 enum pass_state latent_project(struct pass *pass, const struct head_rule *rule, size_t layer,
                                struct matrix x);
 
-/* --- attention ------------------------------------------------------------------------------- */
+/* --- attention: attention.c ------------------------------------------------------------------- */
 
 /* Append the layer's keys and values to the caches of texts. */
 void attention_store(struct pass *pass, size_t layer);

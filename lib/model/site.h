@@ -194,7 +194,7 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
                size_t tokens, size_t source);
 
 /* The position of a site in the order in which a pass announces them, from 1: the layers of an
- * encoder come before those of its decoder, and norms of sums after these. */
+ * encoder come before those of its decoder, and the norm of a sum comes after the sum. */
 size_t site_order(const struct config *config, enum site site, size_t layer);
 
 /* --- what is watched -------------------------------------------------------------------------- */

@@ -88,8 +88,8 @@ static void add_place(struct buf *line, const struct place *place, bool with_tex
         buf_format(line, "%zu,", place_sentence(place));
 }
 
-/* Names that no other column may have: of the columns of add_place and, in a table of totals, of
- * those of the input. */
+/* Names that no other column may have: of the leading columns, and of columns of the input that a
+ * table has itself. */
 static struct names taken_names(struct writer *writer, bool with_text, struct err *err)
 {
     const struct place *place = writer->place;
@@ -106,7 +106,7 @@ static struct names taken_names(struct writer *writer, bool with_text, struct er
     return taken;
 }
 
-/* Append the name of a column and a comma. */
+/* Append the name of a column, changed if it is taken, and a comma. */
 static void add_name(struct writer *writer, const char *name, struct names taken, struct err *err)
 {
     name = names_unused(name, taken, &writer->arena, err);
@@ -206,6 +206,7 @@ static void add_index(struct buf *line, int number, bool mean)
     buf_char(line, ',');
 }
 
+/* Write the results of a table for tidy, a line for each. */
 static int write_results(struct writer *writer, const struct frame *frame, struct err *err)
 {
     struct buf *line = &writer->line;
@@ -249,8 +250,9 @@ static bool has_kv_heads(const struct report *report)
     return false;
 }
 
-/* Append the names of the columns of add_sheet and of the row's label, or all those of tidy. */
-enum { SHEET_NAMES = 5, CELL_NAMES = 11 };
+enum { SHEET_NAMES = 5, CELL_NAMES = 11 }; /* columns of add_sheet and the row's label; of tidy */
+
+/* Append the names of the first `count` columns of tidy. */
 static void add_cell_names(struct writer *writer, size_t count, struct names taken, struct err *err)
 {
     static const char *const names[CELL_NAMES] = {

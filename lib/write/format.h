@@ -60,11 +60,11 @@ struct place {
     bool of_pairs;     /* some text is a pair: tidy has columns of segments */
     const struct place_column *extras; /* csv, tidy: leading columns; ours are renamed, not these */
     size_t extra_count;
-    size_t text_count;                   /* csv: tables have so many more of them, the text: 0, 1 */
-    const char *item;                    /* json: leading members, for an item of a batch */
-    const struct style *style;           /* NULL: the default */
-    const struct page_facts *page;       /* html: additional facts; NULL: none */
-    const struct provenance *provenance; /* NULL: omitted */
+    size_t text_count;                     /* csv: 1 if tables also have the text, the next extra */
+    const char *item;                      /* json: leading members, for an item of a batch */
+    const struct style *style;             /* NULL: the default */
+    const struct page_facts *page;         /* html: additional facts; NULL: none */
+    const struct provenance *provenance;   /* NULL: omitted */
     void (*note)(const char *format, ...); /* gets notes for the user; NULL: there is none */
 };
 
