@@ -96,8 +96,8 @@ struct generate_options {
 
 struct score_options {
     struct texts continuations;
-    long long best, stride;
-    const char *per;
+    long long best, next, window, stride;
+    const char *per, *group;
     bool total, begin_word, within_word;
 };
 

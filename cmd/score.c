@@ -1,4 +1,5 @@
 /* score.c: `attn-cli score`: log-probabilities of the tokens of texts, or of continuations. */
+#include <math.h>
 #include <string.h>
 
 #include "base/names.h"
@@ -16,6 +17,10 @@ static const struct option_row own_options[] = {
             .heading = "Scoring"),
     FLAG("total", 0, IN(score.total),
          "print only the total of each text; text output adds that of all"),
+    STRING("group", 0, "COLUMN", IN(score.group),
+           "with the total of each text, its difference to the first text with the same value in "
+           "this column (default: --total, of a table with a column 'item')",
+           .flags = OPTION_NOT_BATCH),
     STRING("per", 0, "COLUMN", IN(score.per),
            "print sums and means per token for each value of a column or several: condition,region "
            "(| separates regions in a text, a column 'regions' names them); with --words: the mean "
@@ -37,9 +42,13 @@ static const struct option_row own_options[] = {
     INTEGER("stride", 0, "N", IN(score.stride), 1, 100000000,
             "read long texts in windows that advance by N tokens; each token then has at least the "
             "context minus N tokens before it (half the context doubles the time)"),
+    INTEGER("window", 0, "N", IN(score.window), 2, 100000000,
+            "tokens of a window (default: the model's context; with --stride, else half of it)"),
     INTEGER("top", 0, "N", IN(score.best), 0, 1000,
             "likeliest tokens shown at each position, or for each [MASK] (default: 3)",
             .preset = 3),
+    INTEGER("next", 0, "N", IN(score.next), 1, 1000,
+            "instead of scores, the N likeliest tokens after each text"),
     FLAG("words", 0, IN(select.words),
          "print words (split at white space; Chinese: tokens or characters) instead of tokens, "
          "with summed surprisals; as with --total, --per and pairs, a beginning token comes before "
@@ -97,6 +106,8 @@ struct state {
     struct score_totals *words; /* [texts] a column for each model; or one, a column for each row of
                                  * the table; NULL: no such table */
     const char *title;          /* "2 models" in one table; NULL: a result for each model */
+    const char *group;          /* --group, or `item`; NULL: no differences within groups */
+    struct score_totals groups; /* its values; `logprob` is that of the first text */
     const char *folder;         /* for words.csv, totals.csv and the figure; NULL: one output */
 };
 
@@ -131,6 +142,7 @@ static void choose_totals(struct state *own, const struct options *options)
     own->per = options->score.per ? options->score.per : is_suite ? of_suite : NULL;
     own->totals = own->kind == TOTALS_OF_PAIRS ? "a table of minimal pairs"
                   : options->score.per         ? "--per"
+                  : options->score.group       ? "--group"
                   : options->score.total       ? "--total"
                   : is_suite                   ? "a suite"
                                                : NULL;
@@ -166,6 +178,17 @@ static int prepare_table(struct state *own, struct err *err)
         .key_count = single ? items->name_count + 1 : own->title != NULL,
         .most = single || per == of_suite ? 0 : items->marks + items->count + models,
         .texts = items->count};
+    const char *group = own->driver->options->score.group;
+    if (group && (!single || own->kind != TOTALS_OF_TEXTS))
+        return err_usage(err, "--group: expected totals of texts of one model, found %s",
+                         per          ? "--per"
+                         : own->title ? own->title
+                                      : "pairs");
+    if (group && names_choose_item(&index, columns, "--group", group, strlen(group), err))
+        return -1;
+    if (single && own->totals && own->kind == TOTALS_OF_TEXTS &&
+        (group || names_find(&index, columns, "item", strlen("item"))))
+        own->group = known[index];
     columns.count += items->marks && !names_find(&index, columns, "region", strlen("region"));
     for (const char *next = per; next; next = *next ? next + 1 : NULL) {
         size_t size = strcspn(next, ",");
@@ -196,6 +219,8 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     bool words = options->select.words, is_mean = driver->derivation.mean_of_texts;
     size_t models = num_max(driver->models.count, 1);
     own->driver = driver;
+    if (options_exclude(options, "next", "at top begin-word", err))
+        return -1;
     choose_totals(own, options);
     driver->begins_texts = words || own->totals;
     if (is_mean && own->totals)
@@ -248,14 +273,22 @@ static int open(void *state, struct driver *driver, struct err *err)
                                     .bits = options->select.bits,
                                     .words = words,
                                     .for_people = for_people,
+                                    .next = score->next > 0,
+                                    .fills = own->view.fills, /* as the first text says */
                                     .has_regions = driver->items.marks > 0,
                                     .of_pairs = driver->place.of_pairs};
-    own->scoring = (struct scoring){.viewer = viewer,
-                                    .fill_count = (size_t)score->best,
-                                    .within_word = score->within_word,
-                                    .stride = (size_t)score->stride};
-    if (score->stride > 0 && options->input.any_length)
-        return err_usage(err, "--stride and --long cannot be combined");
+    own->scoring =
+        (struct scoring){.viewer = viewer,
+                         .fill_count = (size_t)(score->next ? score->next : score->best),
+                         .within_word = score->within_word,
+                         .next = score->next > 0,
+                         .stride = (size_t)(score->stride ? score->stride : score->window / 2)};
+    size_t context = viewer->model.config.n_positions, window = (size_t)score->window;
+    if (own->scoring.stride && options->input.any_length)
+        return err_usage(err, "--%s and --long cannot be combined", window ? "window" : "stride");
+    if (context && window > context)
+        return err_usage(err, "--window: expected at most the %zu tokens of the context, found %zu",
+                         context, window);
     if (of_words && !viewer->tokenizer)
         return err_usage(err, "%s: expected a tokenizer, found a model that takes only ids",
                          of_words);
@@ -266,8 +299,8 @@ static int open(void *state, struct driver *driver, struct err *err)
         (for_people || format_is(format, "json jsonl") ||
          (driver->output.to_folder && format->has_tables && options_are_given(options, "top"))))
         own->scoring.best_count = (size_t)score->best;
-    viewer->reads_any_length = score->stride > 0;
-    own->scoring.context = score->stride > 0 ? viewer->model.config.n_positions : 0;
+    viewer->reads_any_length = own->scoring.stride > 0;
+    own->scoring.context = window ? window : own->scoring.stride ? context : 0;
     if (score->begin_word &&
         !(own->scoring.begins = word_starts(viewer->tokenizer, viewer->model.config.vocab_size,
                                             &driver->session.arena, err)))
@@ -340,7 +373,8 @@ static int check_masks(struct state *own, const struct tokenized *sentence, size
                        struct err *err)
 {
     const struct viewer *viewer = own->scoring.viewer;
-    bool fills = text_has_mask(sentence, viewer), first = !own->asks;
+    bool next = own->view.next, first = !own->asks;
+    bool fills = next || text_has_mask(sentence, viewer);
     const char *other = own->totals                             ? own->totals
                         : own->view.words                       ? "--words"
                         : continuations                         ? "--continue"
@@ -349,6 +383,8 @@ static int check_masks(struct state *own, const struct tokenized *sentence, size
                                                                 : NULL;
     own->view.fills = first ? fills : own->view.fills;
     own->asks = true;
+    if (next && other)
+        return err_usage(err, "--next: %s does not apply", other);
     if (fills && other)
         return err_usage(err,
                          "expected a text to score with %s, found a mask token, which only "
@@ -375,9 +411,8 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     struct scored_item *own = work->own = arena_alloc(arena, 1, sizeof *own, err);
     if (!own || item->is_blank)
         return own ? 0 : -1;
-    if (continuations->count && (task->totals || task->view.words))
-        return err_usage(err, "--continue reports totals; %s does not apply",
-                         task->totals ? task->totals : "--words");
+    if (continuations->count && task->totals)
+        return err_usage(err, "--continue reports totals; %s does not apply", task->totals);
     if (continuations->count && !work->pair.sentence.text)
         return err_usage(err, "--continue: expected a text, found ids");
     if (continuations->count && work->pair.sentence.pair.bytes)
@@ -406,7 +441,10 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
                                 viewer->chat ? strlen(viewer->chat->before) : 0, arena, err);
     own->pairs[0] = work->pair;
     for (size_t i = 0; i < continuations->count && !err->kind; i++)
-        read_continued(&own->pairs[i], &work->pair, continuations->items[i], viewer, arena, err);
+        if (!read_continued(&own->pairs[i], &work->pair, continuations->items[i], viewer, arena,
+                            err) &&
+            task->view.words)
+            find_words(&own->pairs[i].sentence, viewer, arena, err);
     if (bad && !err->kind) {
         const struct input input = input_of(bad, item->options.input.pair);
         if (viewer_read(viewer, &own->pairs[1], &input, NULL, arena, err))
@@ -445,6 +483,7 @@ static int report_item(const struct state *task, struct work *work, struct arena
     struct score_view view = task->view;
     struct score_total *total = &own->total;
     const char *text = visible_text(sentence, arena, err), *name = text;
+    struct score_part *parts = arena_alloc(arena, count, sizeof *parts, err);
     view.origin.source = &work->pair.source;
     view.regions = own->regions;
     view.region_count = own->regions ? item->region_count : 0;
@@ -461,7 +500,7 @@ static int report_item(const struct state *task, struct work *work, struct arena
         total->correct = total->logprob > total->bad_logprob;
         total->bad = visible_text(&own->pairs[1].sentence, arena, err);
     }
-    for (size_t i = 0; i < count && !err->kind; i++) {
+    for (size_t i = 0; i < count && parts && !err->kind; i++) {
         struct score_total row = *total;
         if (regions) {
             row = score_total_of(scored, regions[i].first, regions[i].count);
@@ -470,6 +509,7 @@ static int report_item(const struct state *task, struct work *work, struct arena
         } else if (continues) {
             row = score_total_of(&scored[i], kept, scored[i].count - kept);
             name = item->options.score.continuations.items[i];
+            parts[i] = (struct score_part){name, &own->pairs[i].sentence, &scored[i], kept};
         }
         row.keys = names_text ? (const char *[]){text, name} : &name;
         if (!regions || regions[i].count || task->per == of_suite)
@@ -477,6 +517,8 @@ static int report_item(const struct state *task, struct work *work, struct arena
     }
     if (err->kind)
         return -1;
+    if (continues && view.words && own->count)
+        return score_parts_report(&work->report, &view, sentence, parts, count, arena, err);
     return continues || (task->totals && !view.words)
                ? score_totals_report(&work->report, &view, &own->rows, arena, err)
                : score_report(&work->report, &view, sentence, scored, arena, err);
@@ -513,6 +555,22 @@ static int run(void *state, const struct group *group, struct err *err)
 
 /* --- rows of totals --------------------------------------------------------------------------- */
 
+/* Compare a total with that of the first text of its group. */
+static int find_group(struct state *own, const struct item *item, struct score_total *total,
+                      struct err *err)
+{
+    const char *value = item_column(item, own->group);
+    size_t known = own->groups.count;
+    const struct score_total group = {.keys = (const char *[]){value ? value : ""}};
+    size_t row = score_totals_add(&own->groups, &group, known, &own->driver->kept, err);
+    if (!row)
+        return -1;
+    if (own->groups.count > known)
+        own->groups.rows[row - 1].logprob = total->tokens ? total->logprob : (double)NAN;
+    total->bad_logprob = own->groups.rows[row - 1].logprob;
+    return 0;
+}
+
 /* Add the rows of an item to the table, and its words to the column of their model or row. */
 static int add_item(struct state *own, struct work *work, struct err *err)
 {
@@ -532,6 +590,8 @@ static int add_item(struct state *own, struct work *work, struct err *err)
             own->keys[k] = key || single ? key : "";
         }
         total.keys = own->keys;
+        if (own->group && find_group(own, &work->item, &total, err))
+            return -1;
         row = score_totals_add(table, &total, table->count, &driver->kept, err);
         if (!row)
             return -1;
@@ -598,6 +658,7 @@ static int begin(void *state, struct driver *driver, struct err *err)
     if (own->title && driver->setting)
         return 0;
     own->table.count = own->table.first = 0;
+    own->groups = (struct score_totals){.key_count = 1, .most = driver->items.count};
     if (own->title ? own->totals != NULL : !own->totals || !own->view.words)
         return 0;
     own->words = arena_alloc(&driver->kept, count, sizeof *own->words, err);
@@ -605,7 +666,9 @@ static int begin(void *state, struct driver *driver, struct err *err)
         own->words[i] = (struct score_totals){
             .kind = own->title ? TOTALS_OF_MODELS : TOTALS_OF_WORDS,
             .are_single = true,
-            .names = &names[own->kind == TOTALS_OF_CONTINUATIONS ? 2 : own->view.words],
+            .names = &names[own->view.words                        ? 1
+                            : own->kind == TOTALS_OF_CONTINUATIONS ? 2
+                                                                   : 0],
             .key_count = 1,
             .lines = {driver->models.names, driver->models.count, sizeof(char *)},
             .most = own->title ? 0 : driver->survey.tokens};
@@ -650,7 +713,8 @@ static int note_missing(struct state *own, struct err *err)
     if (own->blank && driver->setting == 0 && first)
         print_note("%zu blank text%s no score: %s%s", own->blank,
                    own->blank == 1 ? " has" : "s have", first, own->blank == 1 ? "" : " and later");
-    if (own->unscored && driver->begins_texts && !driver->options->score.total)
+    if (own->unscored && driver->begins_texts && !driver->options->score.total &&
+        own->kind != TOTALS_OF_CONTINUATIONS)
         print_note("'%s': the first %s of %zu text%s has no score without a beginning token",
                    driver->session.viewer.model.name, own->view.words ? "word" : "token",
                    own->unscored, num_plural(own->unscored));
@@ -686,9 +750,11 @@ static int write_totals(struct state *own, struct err *err)
         if (!own->folder)
             return 0;
     }
+    table.grouped = own->group && (driver->options->score.group || own->groups.count < table.count);
     memset(own->keys, 0, table.key_count * sizeof *own->keys);
     own->keys[table.key_count - 1] = "all";
     own->all.keys = own->keys;
+    own->all.bad_logprob = own->group ? (double)NAN : own->all.bad_logprob;
     table.most = 0; /* add the row of all texts without a search */
     table.sums = &own->all;
     table.sum_count = own->totals && !own->title && driver->items.count > 1;

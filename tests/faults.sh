@@ -319,7 +319,9 @@ for format in text csv jsonl svg; do
 done
 try score -m "$in/school" 'Anna is old' --color always
 try score -m "$in/school" -f "$in/who.csv" --per who --format csv
-try score -m "$in/school" -f "$in/who.csv" --total --format csv
+try score -m "$in/school" -f "$in/who.csv" --group who --format csv
+try score -m "$in/school" 'Anna is' --words --continue ' old' --continue ' is' --window 3
+try score -m "$in/school" -f "$in/who.csv" --next 2 --format csv
 try score -m "$in/school" -f "$in/who.csv" --per who --words -o here.svg
 try score -m "$in/school" -f "$in/pairs_of_who.csv" --per who
 try score -m "$in/school" -f "$in/regions.csv" --per region

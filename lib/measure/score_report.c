@@ -101,20 +101,30 @@ static void put_float(struct frame_rows *rows, const char *name, unsigned flags,
 /* The row of a token or word; a word has the entropy of its first token. Integers of a blank text
  * are 0 here; add_scores makes them missing. */
 static void put_score(struct frame_rows *rows, size_t row, const struct score_view *view,
-                      const struct tokenized *sentence, const struct scored *scored, bool is_blank)
+                      const struct score_part *part, bool is_blank)
 {
     enum { KEY = COLUMN_KEY | COLUMN_DATA_ONLY };
     static const struct token_score no_score = {.logprob = NAN, .entropy = NAN};
     static const struct label no_label = {"", "", ""};
+    const struct tokenized *sentence = part->sentence;
+    const struct scored *scored = part->scored;
     bool words = view->words;
     const char *region = NULL;
     const struct label *labels = words ? sentence->word_labels : sentence->labels;
     struct word_span span = words && !is_blank ? sentence->words[row] : (struct word_span){row, 1};
+    size_t before = part->first > span.first ? part->first - span.first : 0;
+    span = (struct word_span){span.first + before, span.count - before};
     const struct token_score *score = is_blank ? &no_score : &scored->tokens[span.first];
     struct score_total total = score_total_of(scored, span.first, is_blank ? 0 : span.count);
     double logprob = total.tokens == span.count ? total.logprob : (double)NAN;
     double entropy = surprisal_of(view, -(double)score->entropy);
+    if (part->name && view->for_people)
+        rows_text(rows, "continuation", COLUMN_KEY,
+                  label_borrowed(part->name, true, rows->arena, rows->err).text);
+    else if (part->name)
+        rows_text(rows, "continuation", COLUMN_KEY, part->name);
     rows_integer(rows, "position", COLUMN_KEY, (long long)row);
+    rows_title(rows, words ? "word" : "token");
     if (!words)
         rows_integer(rows, "id", KEY, is_blank ? 0 : sentence->tokens[row].id);
     rows_label(rows, "text", COLUMN_KEY | COLUMN_SHRINKS, is_blank ? no_label : labels[row]);
@@ -144,26 +154,42 @@ static void put_score(struct frame_rows *rows, size_t row, const struct score_vi
                               : NULL);
 }
 
+static size_t rows_of(const struct score_view *view, const struct score_part *part)
+{
+    return view->words ? part->sentence->word_count : part->sentence->count;
+}
+
 /* A row for each token or word; a blank text has one row, without numbers. */
 static int add_scores(struct frame *frame, const struct score_view *view,
-                      const struct tokenized *sentence, const struct scored *scored,
-                      struct arena *arena, struct err *err)
+                      const struct score_part *parts, size_t part_count, struct arena *arena,
+                      struct err *err)
 {
-    size_t count = view->words ? sentence->word_count : sentence->count;
+    size_t count = rows_of(view, parts);
     const size_t *at = NULL;
-    if (selection_positions(&at, &count, "--at", count ? sentence->queries : NULL, count, arena,
-                            err))
+    if (selection_positions(&at, &count, "--at", count ? parts->sentence->queries : NULL, count,
+                            arena, err))
         return -1;
     struct frame_rows rows = {.most = num_max(count, 1), .arena = arena, .err = err};
-    for (; rows.row < rows.most && !err->kind; rows_next(&rows))
-        put_score(&rows, at ? at[rows.row] : rows.row, view, sentence, scored, !count);
+    for (size_t p = 1; p < part_count; p++)
+        rows.most += rows_of(view, &parts[p]);
+    for (size_t p = 0; p < part_count; p++) {
+        size_t end = p ? rows_of(view, &parts[p]) : num_max(count, 1);
+        for (size_t i = 0; i < end && !err->kind; i++) {
+            size_t row = at ? at[i] : i;
+            if (parts[p].name &&
+                parts[p].sentence->words[row].first + parts[p].sentence->words[row].count <=
+                    parts[p].first)
+                continue;
+            put_score(&rows, row, view, &parts[p], !count);
+            rows_next(&rows);
+        }
+    }
     if (rows_finish(frame, &rows, "scores", view->words ? "word" : "token"))
         return -1;
-    rows.columns->title = frame->rows.name;
     for (struct column *column = rows.columns; column < rows.columns + rows.count; column++)
         if (!count && column->kind == COLUMN_INTEGER)
             *(long long *)column->values = COLUMN_MISSING;
-    frame->running = !at;
+    frame->running = !at && !parts->name;
     return 0;
 }
 
@@ -172,10 +198,14 @@ static int add_best(struct frame *frame, const struct score_view *view, const st
                     const struct scored *scored, struct arena *arena, struct err *err)
 {
     const struct likely **lists = arena_alloc(arena, scored->count, sizeof *lists, err);
-    for (size_t i = 0; lists && i < scores->rows.size && scored->count; i++)
-        lists[i] = scored->tokens[column_integer(scores->columns, i)].best; /* its position */
+    size_t count = view->next ? 1 : scores->rows.size;
+    for (size_t i = 0; lists && i < count && scored->count; i++) {
+        size_t at = view->next ? scored->count : (size_t)column_integer(scores->columns, i);
+        lists[i] = scored->tokens[at].best;
+    }
     const struct likely_table best = {
-        "best", scores, 1, lists, scored->best_count, view->origin.viewer->tokenizer, view->fills};
+        "best",     scores, !view->next, lists, scored->best_count, view->origin.viewer->tokenizer,
+        view->fills};
     return lists ? likely_frame(frame, &best, arena, err) : -1;
 }
 
@@ -187,7 +217,8 @@ int score_report(struct report *report, const struct score_view *view,
     struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
     struct facts *facts = facts_new(arena, err);
     bool with_best = view->fills || (scored->best_count && !view->for_people);
-    if (!frames || !facts || add_scores(frames, view, sentence, scored, arena, err) ||
+    const struct score_part part = {.sentence = sentence, .scored = scored};
+    if (!frames || !facts || add_scores(frames, view, &part, 1, arena, err) ||
         (with_best && add_best(&frames[1], view, frames, scored, arena, err)))
         return -1;
     if (!view->fills)
@@ -198,6 +229,17 @@ int score_report(struct report *report, const struct score_view *view,
     report->frame_count = with_best && !view->fills ? 2 : 1;
     report->facts = &facts->frame;
     return frames->note ? 0 : -1;
+}
+
+int score_parts_report(struct report *report, const struct score_view *view,
+                       const struct tokenized *text, const struct score_part *parts, size_t count,
+                       struct arena *arena, struct err *err)
+{
+    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
+    *report = text_origin_report(&view->origin, text);
+    report->frames = frame;
+    report->frame_count = 1;
+    return err_if(!frame || add_scores(frame, view, parts, count, arena, err));
 }
 
 /* --- rows by their keys ----------------------------------------------------------------------- */
@@ -368,7 +410,9 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
     unsigned in_data = single ? COLUMN_DATA_ONLY : 0;
     double logprob = pairs ? mean_of(total->logprob, total->count) : logprob_of(total);
     const struct score_total *first = totals->count ? totals->rows : total;
-    double other = pairs ? mean_of(total->bad_logprob, total->count) : first->logprob;
+    double other = pairs             ? mean_of(total->bad_logprob, total->count)
+                   : totals->grouped ? total->bad_logprob
+                                     : first->logprob;
     double surprisal = surprisal_of(view, logprob);
     const struct names names = {totals->names, totals->key_count, sizeof *totals->names};
     for (size_t i = 0; i < last; i++)
@@ -391,7 +435,7 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
     if (groups) /* figures compare groups of different sizes */
         put_float(rows, view->bits ? "bits_per_token" : "nats_per_token", COLUMN_COLOURED,
                   mean_of(surprisal, total->tokens));
-    if (continued || pairs)
+    if (continued || pairs || totals->grouped)
         put_float(rows, view->bits ? "difference_bits" : "difference_nats",
                   pairs && single ? COLUMN_COLOURED : 0, surprisal_of(view, other - logprob));
     if (judged) {

@@ -20,6 +20,7 @@ struct score_view {
     bool words;                 /* a row for each word, not for each token */
     bool for_people;            /* the most likely tokens are a column, not a second table */
     bool fills;                 /* texts have mask tokens: only the most likely tokens */
+    bool next;                  /* the same of the token after each text */
     bool has_regions;           /* some text has regions */
     bool of_pairs;              /* some text is a pair */
     const struct score_region { /* [region_count] of this text */
@@ -36,6 +37,18 @@ struct score_view {
 int score_report(struct report *report, const struct score_view *view,
                  const struct tokenized *sentence, const struct scored *scored, struct arena *arena,
                  struct err *err);
+
+/* The words of continuations of a text in one table, each from its token `first` on. */
+struct score_part {
+    const char *name; /* NULL: a text by itself */
+    const struct tokenized *sentence;
+    const struct scored *scored;
+    size_t first;
+};
+
+int score_parts_report(struct report *report, const struct score_view *view,
+                       const struct tokenized *text, const struct score_part *parts, size_t count,
+                       struct arena *arena, struct err *err);
 
 /* --- totals: a row for each text, continuation or group of texts, or for each word --- */
 
@@ -56,9 +69,9 @@ struct score_total {
     long long number;         /* of the text or of the region; COLUMN_MISSING: none */
     size_t position, earlier; /* a word's index in its region; earlier regions of the same name */
     size_t tokens;            /* tokens with a score */
-    double logprob, bad_logprob;
-    size_t count, correct;     /* pairs, predictions or words */
-    struct score_total *lines; /* [line_count] parts by model or condition */
+    double logprob, bad_logprob; /* with `grouped`, the latter is that of the group's first text */
+    size_t count, correct;       /* pairs, predictions or words */
+    struct score_total *lines;   /* [line_count] parts by model or condition */
     size_t line_count;
     size_t next; /* number, from 1, of the next row */
 };
@@ -75,6 +88,7 @@ const char *score_summary(const struct score_view *view, const struct score_tota
 struct score_totals {
     enum totals_kind kind;
     bool are_single;          /* a row is one text, pair or word; false: a group of them */
+    bool grouped;             /* add the difference to the first text of the group */
     const char *const *names; /* [key_count] of the key columns; the last key labels the row */
     size_t key_count;
     struct names lines; /* models or conditions */

@@ -93,11 +93,13 @@ int scoring_check(const struct scoring *scoring, struct err *err)
     bool masks = scoring->viewer->mask >= 0;
     if (text_origin_check(scoring->viewer, masks ? 0 : NEEDS_CAUSAL, err))
         return -1;
-    if (masks && (scoring->stride || scoring->begins))
+    if (masks && (scoring->stride || scoring->begins || scoring->next))
         return err_usage(err,
                          "%s: expected a causal model, found a masked one, which scores each "
                          "token given all others",
-                         scoring->stride ? "--stride" : "--begin-word");
+                         scoring->next     ? "--next"
+                         : scoring->stride ? "--stride"
+                                           : "--begin-word");
     if (!masks && scoring->within_word)
         return err_usage(err, "--within-word: expected a masked model, found a causal one, which "
                               "scores each token given those before it");
@@ -184,7 +186,8 @@ static void score_row(void *context, size_t row, const float *logits, size_t cou
     double entropy = 0;
     double total = logsumexp_entropy(&entropy, logits, count);
     topk(best, reading->best_count, logits, count, total);
-    bool is_mask = (long long)target->id == reading->scoring->viewer->mask;
+    bool is_mask =
+        reading->scoring->next || (long long)target->id == reading->scoring->viewer->mask;
     *target->score = (struct token_score){
         .logprob = is_mask ? NAN : (float)((double)logits[target->id] - total),
         .entropy = (float)entropy,
@@ -253,7 +256,7 @@ static int add_copy(struct reading *reading, struct err *err)
 }
 
 /* Add the next window to the pass. With `begins` the last window of a text scores one more token:
- * the probability that a word ends with the text. */
+ * the probability that a word ends with the text; with `next`, only that token. */
 static int add_window(struct reading *reading, struct err *err)
 {
     const struct scoring *scoring = reading->scoring;
@@ -266,7 +269,8 @@ static int add_window(struct reading *reading, struct err *err)
         arena_grow(&reading->pass, reading->windows, reading->count, sizeof(struct text), err);
     if (!reading->windows)
         return -1;
-    for (size_t i = reading->next; i < end + (is_last && scoring->begins); i++)
+    bool has_next = is_last && (scoring->begins || scoring->next);
+    for (size_t i = scoring->next ? end : reading->next; i < end + has_next; i++)
         if (add_target(reading, i, i - 1 - first, i < tokens ? ids[i] : 0, err))
             return -1;
     struct text *window = &reading->windows[reading->count++];
@@ -343,10 +347,10 @@ int scoring_run(struct scored *scored, const struct scoring *scoring, const stru
     for (size_t i = 0; i < look->count; i++) {
         size_t count = look->pairs[i].sentence.count;
         struct token_score *scores =
-            arena_room(arena, count + (scoring->begins != NULL), sizeof *scores, err);
+            arena_room(arena, count + (scoring->begins || scoring->next), sizeof *scores, err);
         if (!scores)
             return -1;
-        bool fills = text_has_mask(&look->pairs[i].sentence, viewer);
+        bool fills = scoring->next || text_has_mask(&look->pairs[i].sentence, viewer);
         size_t best_count = num_min(fills ? scoring->fill_count : scoring->best_count, words);
         for (size_t k = 0; k < count; k++)
             scores[k] = (struct token_score){.logprob = NAN, .entropy = NAN};

@@ -29,10 +29,10 @@ struct token_score {
 };
 
 struct scored {
-    struct token_score *tokens; /* [count] */
+    struct token_score *tokens; /* [count], and the next token's with `next` or `begins` */
     size_t count;
     size_t best_count; /* of every token */
-    bool fills;        /* of a text with mask tokens, only these have results */
+    bool fills;        /* of a text with mask tokens, only these have results; or of `next` */
 };
 
 struct scoring {
@@ -40,7 +40,8 @@ struct scoring {
     size_t best_count; /* most likely tokens to keep for each; fewer in a small vocabulary */
     bool within_word;  /* also mask the later tokens of its word (Kauf and Ivanova, 2023) */
     size_t fill_count; /* the same for each mask token of a text */
-    size_t context;    /* tokens of a window, at most; 0: texts are read whole */
+    bool next;      /* instead of scores: the tokens that may follow a text, as those of a mask */
+    size_t context; /* tokens of a window, at most; 0: texts are read whole */
     size_t stride;
     const bool *begins; /* [V] tokens that begin a word; NULL: none. A word ends where one of these
                          * comes next; the probability of that moves from the first token of a word
