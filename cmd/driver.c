@@ -876,6 +876,8 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
         output_check_count(&driver->output, driver->place.stacked ? 1 : driver->place.count, err))
         return -1;
     looks_note(&options->looks, &driver->output);
+    columns_note(&driver->output, driver->columns,
+                 (struct names){driver->items.names, driver->items.name_count, sizeof(char *)});
     return 0;
 }
 

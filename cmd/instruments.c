@@ -585,6 +585,9 @@ static int prepare(void *state, struct driver *driver, struct err *err)
                          driver->output.path);
     driver->style.two_sided = instrument_of(driver) == &patch_instrument;
     driver->output.draws_pages = true;
+    if (instrument_of(driver) == &lens_instrument)
+        driver->columns = "sentence layer position token best probability logprob id entropy kl "
+                          "rank target target_logprob";
     if (answer && !strchr(answer, ':') && *last == ' ') /* --answer ' are' ' is' */
         print_note("'%s' is read as a text: %s '%s:%s' asks for the difference of two tokens", last,
                    option, answer, last);

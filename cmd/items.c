@@ -17,9 +17,10 @@
 #include "stimuli.h"
 
 enum {
-    COLUMNS_MAX = 256,             /* columns to copy */
-    COLUMN_NAME_BYTES_MAX = 256,   /* bytes of a column's name */
-    OF_ALL = (2 << ITEM_PAIR) - 1, /* fields of all commands */
+    COLUMNS_MAX = 256,                    /* columns to copy */
+    NO_PLACE = ITEM_FIELDS + COLUMNS_MAX, /* of a column that is ignored */
+    COLUMN_NAME_BYTES_MAX = 256,          /* bytes of a column's name */
+    OF_ALL = (2 << ITEM_PAIR) - 1,        /* fields of all commands */
     OF_TEXTS = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_CLEAN | 1 << ITEM_GOOD | 1 << ITEM_BAD |
                1 << ITEM_POSITIVE,
 };
@@ -282,7 +283,11 @@ static int read_header(struct items *items, struct err *err)
     items->place_count = header.count;
     for (size_t i = 0; i < header.count && !err->kind; i++) {
         const char *name = header.fields[i];
-        items->places[i] = add_column(items, name, err);
+        bool is_ignored = !i && !*name && header.count > 1; /* names of rows, as R writes them */
+        items->places[i] = is_ignored ? NO_PLACE : add_column(items, name, err);
+        if (is_ignored)
+            print_note("'%s': the first column has no name and is ignored",
+                       shown_path(items->path));
         if (err->kind)
             err_prefix(err, "column %zu", i + 1);
         for (size_t j = 0; j < i && !err->kind; j++)
@@ -310,6 +315,19 @@ static bool begins(const struct items *items, char first, const char *second)
     return at < end && *at && strchr(second, *at);
 }
 
+/* Skip a first line such as "sep=;", which Excel reads and writes. */
+static bool take_separator(struct csv_reader *reader)
+{
+    const char *at = reader->at, *next = at + 5;
+    if (reader->end - at < 7 || memcmp(at, "sep=", 4) != 0 || !memchr(",;\t", at[4], 3))
+        return false;
+    next += *next == '\r';
+    if (*next != '\n')
+        return false;
+    *reader = (struct csv_reader){next + 1, reader->end, reader->line + 1, at[4]};
+    return true;
+}
+
 /* The ending of the name decides; without one, the beginning of the file: an object, or a header
  * with several columns, one of which the command reads. */
 static int find_kind(struct items *items, struct err *err)
@@ -326,7 +344,11 @@ static int find_kind(struct items *items, struct err *err)
         return 0;
     else if (begins(items, '{', "\"}"))
         items->kind = ITEMS_JSONL;
-    return items->kind == ITEMS_JSONL ? 0 : choose_separator(items, err);
+    if (items->kind != ITEMS_JSONL && take_separator(&items->reader))
+        items->kind = ITEMS_CSV;
+    else if (items->kind != ITEMS_JSONL)
+        return choose_separator(items, err);
+    return 0;
 }
 
 /* -v: list the columns that the command reads, and those to copy. */
@@ -505,7 +527,8 @@ static int read_record(const struct items *items, struct item *item, const struc
         return err_set(err, "expected %zu fields as in the header, found %zu", items->place_count,
                        record.count);
     for (size_t i = 0; i < record.count; i++)
-        if (*record.fields[i] && set_value(item, items->places[i], record.fields[i], arena, err))
+        if (*record.fields[i] && items->places[i] != NO_PLACE &&
+            set_value(item, items->places[i], record.fields[i], arena, err))
             return -1;
     if (items->fields & ITEMS_KEEP_BLANK && !item->fields[ITEM_IDS] && !item->input.text)
         item->input.text = "";

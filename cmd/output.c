@@ -284,6 +284,14 @@ int provenance_add_model(const struct model *model, struct err *err)
     return 0;
 }
 
+int provenance_add_beginning(const char *token, struct err *err)
+{
+    struct model_hash *last = (struct model_hash *)provenance.models;
+    if (last)
+        last->beginning = arena_text(&provenance_arena, token, strlen(token), err);
+    return err_if(last && !last->beginning);
+}
+
 /* --- display ---------------------------------------------------------------------------------- */
 
 enum {
@@ -368,6 +376,21 @@ void looks_note(const struct looks_options *options, const struct output *output
     if (idle.size && !idle.out_of_memory)
         print_note("no effect on --format %s: %s", format->name, idle.bytes);
     buf_release(&idle);
+}
+
+void columns_note(const struct output *output, const char *own, struct names columns)
+{
+    static const char cells[] = "sentence tensor layer head kv_head row row_token column "
+                                "column_token value";
+    struct buf renamed = {0};
+    own = own && format_is(output->format, "csv") ? own : cells;
+    for (size_t i = 0; i < columns.count && format_is(output->format, "csv tidy"); i++)
+        if (name_is_among(own, names_at(columns, i)))
+            buf_format(&renamed, "%s'attn_%s'", renamed.size ? ", " : "", names_at(columns, i));
+    if (renamed.size && !renamed.out_of_memory)
+        print_note("columns of results with the name of a column of the table get a prefix: %s",
+                   renamed.bytes);
+    buf_release(&renamed);
 }
 
 /* --- one table -------------------------------------------------------------------------------- */

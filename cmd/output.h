@@ -94,6 +94,7 @@ int output_clear_folder(const char *path, struct err *err);
  * then each model that is opened. */
 int provenance_begin(const struct options *options, struct err *err);
 int provenance_add_model(const struct model *model, struct err *err);
+int provenance_add_beginning(const char *token, struct err *err); /* of that model */
 
 /* The place of a single report. The width is --width, else that of the terminal, else 80 columns.
  * Tables that are not for a terminal are as wide as they need. With --full the width and the number
@@ -106,6 +107,10 @@ int looks_read(struct style *style, const struct options *options, struct err *e
 /* Print a note that lists given options without effect on the format. If output->folder is open,
  * figures are written, too. */
 void looks_note(const struct looks_options *options, const struct output *output);
+
+/* Print a note if columns of the input have names of ours, which then get a prefix. `own` are the
+ * names in tables; NULL: results are matrices. */
+void columns_note(const struct output *output, const char *own, struct names columns);
 
 /* Add a page of a lesson, with `options`, to a page that is being written (page.c). */
 struct page_lesson;

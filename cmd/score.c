@@ -223,6 +223,12 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return -1;
     choose_totals(own, options);
     driver->begins_texts = words || own->totals;
+    bool sums = own->totals || (own->kind == TOTALS_OF_CONTINUATIONS && !words);
+    driver->columns = options->score.next ? "sentence rank id text probability logprob"
+                      : sums ? "sentence text logprob_nats tokens perplexity bad pairs accuracy"
+                      : driver->items.marks
+                          ? "sentence position id text region logprob_nats rank subwords start end"
+                          : "sentence position id text logprob_nats rank subwords start end";
     if (is_mean && own->totals)
         return err_usage(err,
                          "--mean does not apply to %s, which reports totals: --per COLUMN has "

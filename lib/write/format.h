@@ -32,7 +32,8 @@ struct provenance {
 };
 
 struct model_hash {
-    const char *model; /* model name as in the report */
+    const char *model;     /* model name as in the report */
+    const char *beginning; /* token that was put before each text; NULL: none, or the tokenizer's */
     char digits[WEIGHTS_SAMPLE_DIGITS + 1];
     const struct model_hash *next;
 };

@@ -140,6 +140,8 @@ static void put_provenance(struct json_writer *json, const struct report *report
         model = model->next;
     if (model)
         json_put_text(json, "model_hash", model->digits);
+    if (model && model->beginning)
+        json_put_text(json, "beginning", model->beginning);
     put_ids(json, names, &report->sentence);
     put_ids(json, source_names, &report->source);
     json_put_close(json, '}');
