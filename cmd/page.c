@@ -296,8 +296,9 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     if (pages != 1)
         return err_usage(err, "--live: expected one text and one model, found %zu pages", pages);
     /* A live page has fields for some settings, which can be changed; it would not keep these. */
-    if (select->words || select->mean || select->hide_first || select->layer || select->head)
-        return err_usage(err, "--live: expected no --layer, --head, --words, --mean or "
+    if (select->words || select->mean || select->hide_first || select->layer || select->head ||
+        select->key)
+        return err_usage(err, "--live: expected no --layer, --head, --key, --words, --mean or "
                               "--hide-first: a live page shows everything");
     return page_live_check(err);
 }

@@ -296,8 +296,10 @@ int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
     if (!found)
         return 0;
     const char *bytes = tokenizer_token(tokenizer, begin, &size);
-    print_note("each text begins with the token '%s': --special none omits it",
-               label_excerpt(bytes, size));
+    const char *shown = label_excerpt(bytes, size);
+    print_note("each text begins with the token '%s': --special none omits it", shown);
+    if (provenance_add_beginning(shown, err))
+        return -1;
     return tokenizer_begin_texts(tokenizer, folder, err);
 }
 
@@ -478,6 +480,7 @@ int request_make(struct request *request, struct session *session, const struct 
                        .mean_of_layers = options->align,
                        .align = options->align,
                        .words = options->words,
+                       .hides_keys = format->can_show_all,
                        .hide_first = is_talk || (options->hide_first && !format->can_show_all),
                        .normalize = options->normalize,
                        .stats = options->stats},
@@ -509,9 +512,8 @@ int request_make(struct request *request, struct session *session, const struct 
     if (!options->show && !options->words && format_is(format, "html") &&
         site_exists(config, SITE_EXPERT_WEIGHTS))
         site_set_add(&selection->sites, SITE_EXPERT_WEIGHTS);
-    if ((options->query || options->key) && format_is(format, "html"))
-        return err_usage(err, "--%s: a page always shows all tokens: choose another format",
-                         options->query ? "query" : "key");
+    if (options->query && format_is(format, "html"))
+        return err_usage(err, "--query: a page always shows all tokens: choose another format");
     selection->queries = options->words ? NULL : options->query;
     return derive_check(how, selection, viewer->tokenizer, err);
 }

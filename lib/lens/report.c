@@ -482,8 +482,25 @@ static struct axis *select_axis(struct groups *groups, const struct axis *from, 
     return err->kind ? NULL : axis;
 }
 
+/* Hide the keys of a tensor that are not among `kept_keys`. */
+static int hide_keys(struct kept *kept, const struct groups *kept_keys, struct arena *arena,
+                     struct err *err)
+{
+    const size_t *shape = &kept->shape[kept->rank - 2];
+    size_t maps = kept->visible_step ? kept_sheet_count(kept) : 1, rows = maps * shape[0];
+    float *visible = arena_alloc(arena, rows * shape[1], sizeof *visible, err);
+    for (size_t row = 0; visible && row < rows; row++)
+        for (size_t i = 0; i < kept_keys->count; i++) {
+            size_t cell = row * shape[1] + kept_keys->words[i].first;
+            visible[cell] = kept->visible ? kept->visible[cell] : 1;
+        }
+    kept->visible = visible;
+    return visible ? 0 : -1;
+}
+
 /* Leave only the selected keys and, of words, queries; the pass computed only selected tokens. */
-static int select_cells(struct report *report, struct arena *arena, struct err *err)
+static int select_cells(struct report *report, bool hides_keys, struct arena *arena,
+                        struct err *err)
 {
     struct kept *tensors = report_copy_tensors(report, arena, err);
     report->tensors = tensors;
@@ -501,7 +518,14 @@ static int select_cells(struct report *report, struct arena *arena, struct err *
         struct groups groups[] = {{.count = sheet.rows.size}, {.count = sheet.columns.size}};
         struct axis *rows_left =
             queries ? select_axis(&groups[0], &sheet.rows, queries, arena, err) : NULL;
-        kept->keys = keys ? select_axis(&groups[1], &sheet.columns, keys, arena, err) : kept->keys;
+        const struct axis *keys_left =
+            keys ? select_axis(&groups[1], &sheet.columns, keys, arena, err) : NULL;
+        if (keys_left && hides_keys) {
+            if (hide_keys(kept, &groups[1], arena, err))
+                return -1;
+            continue;
+        }
+        kept->keys = keys_left ? keys_left : kept->keys;
         if (rows_left) {
             kept->queries = rows_left->numbers;
             kept->query_labels = rows_left->labels;
@@ -754,7 +778,8 @@ int derive(struct report *report, const struct derivation *how, const struct tok
           !(report->next = labels_with_next(report->sentence.word_labels,
                                             report->sentence.word_count, arena, err)))))
         return -1;
-    if ((how->hide_first && hide_first(report, arena, err)) || select_cells(report, arena, err) ||
+    if ((how->hide_first && hide_first(report, arena, err)) ||
+        select_cells(report, how->hides_keys, arena, err) ||
         (how->pool && pool_all(report, how, arena, err)))
         return -1;
     return how->align ? align(report, arena, err) : how->stats ? describe(report, arena, err) : 0;

@@ -149,6 +149,7 @@ struct derivation {
     bool mean_of_texts; /* over several reports, after the others (mean.h) */
     bool words;
     bool hide_first;
+    bool hides_keys; /* keys that are not selected are hidden, not left out */
     enum pooling pool;
     bool normalize; /* pooled rows have length 1 */
     bool stats;     /* add a table of the sheets: mean, variance, minimum and maximum */
