@@ -162,7 +162,8 @@ static int add_files(struct buf *models, struct buf *input, const struct driver 
     const struct sweep *sweep = &driver->sweep;
     const char *reference = options->edit.reference;
     const char *const files[] = {reference && strcmp(reference, "-") == 0 ? NULL : reference,
-                                 options->heads.pairs, options->heads.needles};
+                                 options->heads.pairs, options->heads.needles,
+                                 options->score.unigrams};
     const char *path = driver->items.path;
     if (path && add_file(input, shown_path(path), &driver->items.file, err))
         return -1;

@@ -97,7 +97,7 @@ struct generate_options {
 struct score_options {
     struct texts continuations;
     long long best, next, window, stride;
-    const char *per, *group;
+    const char *per, *group, *unigrams;
     bool total, begin_word, within_word;
 };
 

@@ -6,7 +6,9 @@
 #include "base/num.h"
 #include "command.h"
 #include "driver.h"
+#include "measure/unigrams.h"
 #include "stimuli.h"
+#include "text/aligned_text.h"
 #include "text/chat.h"
 #include "text/tokenizer.h"
 
@@ -21,6 +23,9 @@ static const struct option_row own_options[] = {
            "with the total of each text, its difference to the first text with the same value in "
            "this column (default: --total, of a table with a column 'item')",
            .flags = OPTION_NOT_BATCH),
+    STRING("unigrams", 0, "FILE", IN(score.unigrams),
+           "with --total, add SLOR: logprob minus that of the words by themselves, per word; FILE "
+           "has lines of a word, a tab and its count"),
     STRING("per", 0, "COLUMN", IN(score.per),
            "print sums and means per token for each value of a column or several: condition,region "
            "(| separates regions in a text, a column 'regions' names them); with --words: the mean "
@@ -106,6 +111,7 @@ struct state {
     struct score_totals *words; /* [texts] a column for each model; or one, a column for each row of
                                  * the table; NULL: no such table */
     const char *title;          /* "2 models" in one table; NULL: a result for each model */
+    struct unigrams unigrams;   /* of --unigrams; else without words */
     const char *group;          /* --group, or `item`; NULL: no differences within groups */
     struct score_totals groups; /* its values; `logprob` is that of the first text */
     const char *folder;         /* for words.csv, totals.csv and the figure; NULL: one output */
@@ -148,6 +154,24 @@ static void choose_totals(struct state *own, const struct options *options)
                                                : NULL;
 }
 
+/* Choose the column of the groups whose texts are compared. */
+static int choose_group(struct state *own, struct names columns, bool single, struct err *err)
+{
+    const char *group = own->driver->options->score.group;
+    size_t index = 0;
+    if (group && (!single || own->kind != TOTALS_OF_TEXTS))
+        return err_usage(err, "--group: expected totals of texts of one model, found %s",
+                         own->per     ? "--per"
+                         : own->title ? own->title
+                                      : "pairs");
+    if (group && names_choose_item(&index, columns, "--group", group, strlen(group), err))
+        return -1;
+    if (single && own->totals && own->kind == TOTALS_OF_TEXTS &&
+        (group || names_find(&index, columns, "item", strlen("item"))))
+        own->group = names_at(columns, index);
+    return 0;
+}
+
 /* Choose the keys of a row of totals: the columns of --per, or, for single texts and pairs, all
  * columns of the input and the text. The last key is the label of the row. */
 static int prepare_table(struct state *own, struct err *err)
@@ -177,18 +201,10 @@ static int prepare_table(struct state *own, struct err *err)
         .names = own->title ? &known[items->name_count] : known,
         .key_count = single ? items->name_count + 1 : own->title != NULL,
         .most = single || per == of_suite ? 0 : items->marks + items->count + models,
+        .has_unigrams = own->unigrams.count > 0,
         .texts = items->count};
-    const char *group = own->driver->options->score.group;
-    if (group && (!single || own->kind != TOTALS_OF_TEXTS))
-        return err_usage(err, "--group: expected totals of texts of one model, found %s",
-                         per          ? "--per"
-                         : own->title ? own->title
-                                      : "pairs");
-    if (group && names_choose_item(&index, columns, "--group", group, strlen(group), err))
+    if (choose_group(own, columns, single, err))
         return -1;
-    if (single && own->totals && own->kind == TOTALS_OF_TEXTS &&
-        (group || names_find(&index, columns, "item", strlen("item"))))
-        own->group = known[index];
     columns.count += items->marks && !names_find(&index, columns, "region", strlen("region"));
     for (const char *next = per; next; next = *next ? next + 1 : NULL) {
         size_t size = strcspn(next, ",");
@@ -209,6 +225,19 @@ static int prepare_table(struct state *own, struct err *err)
                ? err_usage(err, "--per region and --words cannot be combined: without --words, "
                                 "each region has a row")
                : 0;
+}
+
+static int read_unigrams(struct state *own, const char *path, struct err *err)
+{
+    struct file file = {0};
+    if (own->kind != TOTALS_OF_TEXTS || !own->totals || own->per)
+        return err_usage(err, "--unigrams: expected --total of texts");
+    if (input_file_open(&file, path, err))
+        return -1;
+    const char *bytes = arena_text(&own->driver->kept, file.bytes, file.size, err);
+    int failed = !bytes || unigrams_read(&own->unigrams, bytes, file.size, &own->driver->kept, err);
+    file_release(&file);
+    return failed ? err_prefix(err, "'%s'", shown_path(path)) : 0;
 }
 
 static int prepare(void *state, struct driver *driver, struct err *err)
@@ -236,6 +265,8 @@ static int prepare(void *state, struct driver *driver, struct err *err)
                          own->totals);
     if (words && own->totals && (own->kind == TOTALS_OF_PAIRS || !options->score.per))
         return err_usage(err, "--words does not apply to %s, which reports totals", own->totals);
+    if (options->score.unigrams && read_unigrams(own, options->score.unigrams, err))
+        return -1;
     if (driver->is_batch)
         return 0;
     if (words && own->totals && output->to_folder && !options->output.format &&
@@ -436,7 +467,8 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
                          task->totals ? task->totals : "--continue");
     own->count = bad ? 2 : num_max(continuations->count, 1);
     own->pairs = arena_alloc(arena, own->count, sizeof *own->pairs, err);
-    if (!own->pairs || (task->view.words && find_words(&work->pair.sentence, viewer, arena, err)))
+    if (!own->pairs || ((task->view.words || task->unigrams.count) && viewer->tokenizer &&
+                        find_words(&work->pair.sentence, viewer, arena, err)))
         return -1;
     if (selection_positions(&at, &at_count, "--at", work->pair.sentence.queries,
                             task->view.words ? work->pair.sentence.word_count
@@ -471,6 +503,20 @@ static const char *visible_text(const struct tokenized *text, struct arena *aren
     return buf_keep(&visible, arena, err);
 }
 
+/* Add the log-probabilities of the words whose tokens have scores, by themselves. */
+static void add_unigrams(struct score_total *total, const struct unigrams *unigrams,
+                         const struct tokenized *sentence, const struct scored *scored)
+{
+    for (size_t i = 0; i < sentence->word_count; i++) {
+        struct text_range range = word_range(sentence, i);
+        if (!scored->tokens[sentence->words[i].first].rank)
+            continue;
+        total->unigrams += unigrams_logprob(unigrams, sentence->text + range.start,
+                                            range.end - range.start, &total->unknown);
+        total->words++;
+    }
+}
+
 /* Report an item. Its rows are its total, or the totals of its continuations or regions; a region
  * without tokens has a row only in a suite. */
 static int report_item(const struct state *task, struct work *work, struct arena *arena,
@@ -497,8 +543,11 @@ static int report_item(const struct state *task, struct work *work, struct arena
                                       .are_single = true,
                                       .names = &labels[task->kind - names_text],
                                       .key_count = 1 + names_text,
+                                      .has_unigrams = task->unigrams.count > 0,
                                       .sentence = sentence};
     *total = score_total_of(scored, 0, scored->count);
+    if (task->unigrams.count && sentence->text)
+        add_unigrams(total, &task->unigrams, sentence, scored);
     total->number = task->table.are_single ? (long long)item->number : COLUMN_MISSING;
     if (own->count && task->kind == TOTALS_OF_PAIRS) {
         total->count = 1;
@@ -719,6 +768,9 @@ static int note_missing(struct state *own, struct err *err)
     if (own->blank && driver->setting == 0 && first)
         print_note("%zu blank text%s no score: %s%s", own->blank,
                    own->blank == 1 ? " has" : "s have", first, own->blank == 1 ? "" : " and later");
+    if (own->all.unknown)
+        print_note("--unigrams: %zu of %zu words are not in '%s' and count as 1", own->all.unknown,
+                   own->all.words, driver->options->score.unigrams);
     if (own->unscored && driver->begins_texts && !driver->options->score.total &&
         own->kind != TOTALS_OF_CONTINUATIONS)
         print_note("'%s': the first %s of %zu text%s has no score without a beginning token",

@@ -320,6 +320,8 @@ done
 try score -m "$in/school" 'Anna is old' --color always
 try score -m "$in/school" -f "$in/who.csv" --per who --format csv
 try score -m "$in/school" -f "$in/who.csv" --group who --format csv
+printf 'Anna\t3\nis\t2\n' >"$in/words.tsv"
+try score -m "$in/school" 'Anna is old' --total --unigrams "$in/words.tsv"
 try score -m "$in/school" 'Anna is' --words --continue ' old' --continue ' is' --window 3
 try score -m "$in/school" -f "$in/who.csv" --next 2 --format csv
 try score -m "$in/school" -f "$in/who.csv" --per who --words -o here.svg

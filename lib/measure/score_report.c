@@ -54,6 +54,9 @@ void score_total_add(struct score_total *sum, const struct score_total *total)
     sum->bad_logprob += total->bad_logprob;
     sum->count += total->count;
     sum->correct += total->correct;
+    sum->unigrams += total->unigrams;
+    sum->words += total->words;
+    sum->unknown += total->unknown;
 }
 
 static double mean_of(double sum, size_t count)
@@ -438,6 +441,8 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
     if (continued || pairs || totals->grouped)
         put_float(rows, view->bits ? "difference_bits" : "difference_nats",
                   pairs && single ? COLUMN_COLOURED : 0, surprisal_of(view, other - logprob));
+    if (totals->has_unigrams)
+        put_float(rows, "slor", 0, mean_of(logprob_of(total) - total->unigrams, total->words));
     if (judged) {
         rows_integer(rows, pairs ? "pairs" : "items", in_data, (long long)total->count);
         put_float(rows, "accuracy", single ? 0 : COLUMN_COLOURED,

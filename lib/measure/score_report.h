@@ -70,6 +70,8 @@ struct score_total {
     size_t position, earlier; /* a word's index in its region; earlier regions of the same name */
     size_t tokens;            /* tokens with a score */
     double logprob, bad_logprob; /* with `grouped`, the latter is that of the group's first text */
+    double unigrams;             /* log-probability of the words by themselves */
+    size_t words, unknown;       /* of these; that the list of words lacks */
     size_t count, correct;       /* pairs, predictions or words */
     struct score_total *lines;   /* [line_count] parts by model or condition */
     size_t line_count;
@@ -88,6 +90,7 @@ const char *score_summary(const struct score_view *view, const struct score_tota
 struct score_totals {
     enum totals_kind kind;
     bool are_single;          /* a row is one text, pair or word; false: a group of them */
+    bool has_unigrams;        /* add SLOR */
     bool grouped;             /* add the difference to the first text of the group */
     const char *const *names; /* [key_count] of the key columns; the last key labels the row */
     size_t key_count;
