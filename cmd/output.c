@@ -222,9 +222,10 @@ int output_write(struct output *output, const struct report *report, const struc
         json_report_metadata(&row, report, place);
         buf_char(&row, '\n');
         stream_bytes(&output->rows, row.bytes, row.size);
-        if (buf_check(&row, err))
-            return -1;
+        int failed = buf_check(&row, err);
         buf_release(&row);
+        if (failed)
+            return -1;
     }
     return report_write(output->format, &target, report, place, err);
 }
