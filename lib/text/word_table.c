@@ -48,12 +48,12 @@ static bool find(const struct word_table *table, struct word word, enum word_for
     return false;
 }
 
-/* Enter a word whose bytes already follow those of the other words. The caller updates
- * `used_bytes`. A word that is present is not changed. */
 enum word_entered { WORD_IS_NEW, WORD_IS_KNOWN, WORD_ID_IS_TAKEN };
 
-static int word_table_enter(struct word_table *table, enum word_entered *entered,
-                            struct stored_word stored, size_t id, uint64_t hash, struct err *err)
+/* Enter a word whose bytes already follow those of the other words. The caller updates
+ * `used_bytes`. A word that is present is not changed. */
+static int enter_word(struct word_table *table, enum word_entered *entered,
+                      struct stored_word stored, size_t id, uint64_t hash, struct err *err)
 {
     uint32_t known = 0;
     if (make_stored(table, id, err))
@@ -94,7 +94,7 @@ int word_table_add(struct word_table *table, struct word word, size_t id, struct
     if (!word.size)
         return err_set(err, "id %zu: expected a word, found \"\"", id);
     word.bytes = memcpy(table->bytes + stored.start, word.bytes, word.size);
-    if (word_table_enter(table, &entered, stored, id, word_hash(word, stored.form), err))
+    if (enter_word(table, &entered, stored, id, word_hash(word, stored.form), err))
         return -1;
     table->used_bytes += stored.size;
     return entered == WORD_IS_NEW ? 0
@@ -277,7 +277,7 @@ static int enter_next(struct word_reader *reader)
     struct stored_word stored = entry->stored;
     enum word_entered entered = WORD_IS_NEW;
     uint32_t first = 0;
-    if (word_table_enter(table, &entered, stored, entry->id, entry->hash, reader->err))
+    if (enter_word(table, &entered, stored, entry->id, entry->hash, reader->err))
         return -1;
     if (entered == WORD_IS_KNOWN) {
         word_table_find(table, table->bytes + stored.start, stored.size, stored.form, &first);

@@ -155,7 +155,7 @@ static bool find_whole(struct token *whole, const struct word_scan *scan, size_t
     return any;
 }
 
-/* A run is a range of letters and digits that is not an entry as a whole. */
+/* True if a run, of letters and digits and not an entry as a whole, can be split from `at` on. */
 static bool is_splittable(const struct word_scan *scan, const struct text_range *run, size_t at)
 {
     size_t index = at - run->start;
