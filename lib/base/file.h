@@ -89,7 +89,7 @@ bool file_is_absent(void);
  * the error. */
 bool file_exists(const char *path);
 
-/* Remove a file if it exists; make a directory, in an existing one, if it does not. */
+/* Remove a file, if it exists. Make a directory in an existing one, unless it exists. */
 int file_remove(const char *path, struct err *err);
 int file_make_directory(const char *path, struct err *err);
 

@@ -139,7 +139,7 @@ struct config {
     size_t n_encoder_inner; /* of the encoder; 0: the same */
     size_t n_encoder_head;  /* 0: as many as the decoder has */
     size_t n_encoder_vocab; /* rows of its own table of tokens; 0: it has that of the decoder */
-    bool xielu;             /* instead: xIELU, which has parameters in each layer */
+    bool xielu;             /* instead of `activation`: xIELU, with parameters in each layer */
     float embedding_scale;  /* factor of token embeddings */
     bool sinusoids;         /* sinusoidal positions; else learned ones, if any */
     enum sines sines;       /* their order */
@@ -160,9 +160,9 @@ struct config {
     bool projects_last;           /* the sum of embeddings is projected, not the token's alone */
     size_t position_offset;       /* row of the first token in the table of positions */
     bool counted;                 /* positions number the tokens that are not padding */
-    long long padding_id;         /* of these */
+    long long padding_id;         /* of padding, if `counted` */
     size_t n_segments;            /* rows of the table of segments; 0: none */
-    size_t n_group, group_layers; /* of so many layers that share parameters; 0: each has its own */
+    size_t n_group, group_layers; /* groups of so many layers, which repeat; 0: no groups */
     bool embedding_norm;          /* a norm of the embedding */
     bool own_tables;  /* an encoder has tables of positions and norms of embeddings of its own */
     bool rms;         /* RMS norms, else layer norms */
@@ -202,7 +202,7 @@ struct config {
 int config_open(struct config *config, const struct folder *folder, struct err *err);
 int config_parse(struct config *config, const char *text, size_t size, struct err *err);
 
-/* The config of a stack: that of an encoder whose sizes differ has them, and is made in `room`. */
+/* The config of a stack. If the sizes of an encoder differ, its config is made in `room`. */
 const struct config *config_of_stack(const struct config *config, bool of_encoder,
                                      struct config *room);
 
@@ -280,8 +280,8 @@ size_t config_place(const struct config *config, const uint32_t *ids, size_t tok
 bool config_ties(const struct config *config);
 
 /* Read the end-of-text tokens from the folder's generation_config.json, if it has one (chat models
- * have the end of a message there), and how a model with an encoder chooses tokens from it or, as
- * older models have that there, from config.json. */
+ * have the end of a message there). For a model with an encoder also read how it chooses tokens,
+ * which older models have in config.json. */
 int config_read_generation(struct config *config, const struct folder *folder, struct err *err);
 
 /* Whether this token ends a text. */

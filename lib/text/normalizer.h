@@ -4,7 +4,7 @@
  *     struct text_rewriter rewriters[2] = {0};
  *     struct text_limits limits = text_limits_of(text.size);
  *     if (normalize(steps, &out, &text, rewriters, &limits, err)) ...
- *     text_rewriter_release(&rewriters[0]);      and the other
+ *     text_rewriter_release(&rewriters[0]);      and rewriters[1]
  */
 #ifndef ATTN_TEXT_NORMALIZER_H
 #define ATTN_TEXT_NORMALIZER_H

@@ -18,7 +18,7 @@ static const char config_name[] = "tokenizer_config.json";
 static const char *const named_keys[NAMED_TOKENS] = {
     "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 
-/* Its values are copied to the arena. */
+/* Reads a file; texts are copied to the arena. */
 struct config_reader {
     struct tokenizer_config *config;
     unsigned parts;
@@ -291,7 +291,7 @@ int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *fol
 
 /* --- tokens that are named by their use ------------------------------------------------------- */
 
-/* The named tokens that are words or added tokens; the latter only become special. */
+/* Add the named tokens that are words; those that are added already become special. */
 static int add_named(struct token_set *set, const struct added_token named[NAMED_TOKENS],
                      struct err *err)
 {

@@ -212,7 +212,7 @@ int subword_find_fronts(struct subword *model, struct err *err)
 struct part {
     const char *text; /* the text in GPT-2's alphabet; NULL: offsets are the same */
     size_t start;
-    size_t text_at, byte_at; /* the last pair of equal positions found */
+    size_t text_at, byte_at; /* the last position found: in the text, and in decoded bytes */
 };
 
 /* The position in the piece of a byte of the part; fast for ascending bytes, as most are. */
