@@ -59,11 +59,6 @@ void buf_char(struct buf *buf, char c)
     buf_bytes(buf, &c, 1);
 }
 
-void buf_fill(struct buf *buf, char c, size_t count)
-{
-    buf_repeat(buf, &c, 1, count);
-}
-
 /* Each copy doubles the bytes that are there. */
 void buf_repeat(struct buf *buf, const void *bytes, size_t size, size_t times)
 {

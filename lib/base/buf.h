@@ -24,7 +24,6 @@ struct buf {
 void buf_bytes(struct buf *buf, const void *bytes, size_t size);
 void buf_text(struct buf *buf, const char *text);
 void buf_char(struct buf *buf, char c);
-void buf_fill(struct buf *buf, char c, size_t count);
 void buf_repeat(struct buf *buf, const void *bytes, size_t size, size_t times);
 void buf_format(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -159,23 +159,6 @@ static const char *kind_name(mode_t mode)
                             : "device";
 }
 
-/* A descriptor, or -1 with `err`. */
-static int open_regular(const char *path, struct err *err)
-{
-    struct stat status;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (descriptor < 0)
-        return err_set(err, "cannot open '%s': %s", path, strerror(errno));
-    if (fstat(descriptor, &status))
-        err_set(err, "cannot access '%s': %s", path, strerror(errno));
-    else if (!S_ISREG(status.st_mode))
-        err_set(err, "'%s': expected a file, found a %s", path, kind_name(status.st_mode));
-    else
-        return descriptor;
-    close(descriptor);
-    return -1;
-}
-
 static int read_all(struct file *file, int descriptor, const char *name, struct err *err)
 {
     char most[NUM_SIZE_BYTES];
@@ -214,15 +197,18 @@ failed:
     return -1;
 }
 
-static int map_descriptor(struct file *file, int descriptor, const char *path, struct err *err)
+static int map_descriptor(struct file *file, int descriptor, enum reading_kind kind,
+                          const char *path, struct err *err)
 {
     struct stat status;
     if (fstat(descriptor, &status))
         return err_set(err, "cannot access '%s': %s", path, strerror(errno));
-    if (S_ISDIR(status.st_mode))
-        return err_set(err, "'%s': expected a file, found a directory", path);
-    bool has_size = S_ISREG(status.st_mode) && status.st_size > 0; /* files in /proc have size 0 */
-    if (!has_size)
+    bool is_regular = S_ISREG(status.st_mode);
+    if (S_ISDIR(status.st_mode) || (kind == READ_AS_MODEL && !is_regular))
+        return err_set(err, "'%s': expected a file, found a %s", path, kind_name(status.st_mode));
+    if (replacement_guard(descriptor, kind, err))
+        return -1;
+    if (!is_regular || status.st_size == 0) /* files in /proc have size 0 */
         return read_all(file, descriptor, path, err);
     size_t size = (size_t)status.st_size;
     void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
@@ -239,27 +225,26 @@ static int map_descriptor(struct file *file, int descriptor, const char *path, s
     return 0;
 }
 
-static int map_and_close(struct file *file, int descriptor, enum reading_kind kind,
-                         const char *path, struct err *err)
+static int map_path(struct file *file, const char *path, int flags, enum reading_kind kind,
+                    struct err *err)
 {
-    int failed =
-        replacement_guard(descriptor, kind, err) || map_descriptor(file, descriptor, path, err);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | flags);
+    if (descriptor < 0)
+        return err_set(err, "cannot open '%s': %s", path, strerror(errno));
+    int failed = map_descriptor(file, descriptor, kind, path, err);
     close(descriptor);
     return err_if(failed);
 }
 
 int file_map_regular(struct file *file, const char *path, struct err *err)
 {
-    int descriptor = open_regular(path, err);
-    return descriptor < 0 ? -1 : map_and_close(file, descriptor, READ_AS_MODEL, path, err);
+    int flags = O_NONBLOCK | O_NOCTTY; /* a pipe is refused, not waited for */
+    return map_path(file, path, flags, READ_AS_MODEL, err);
 }
 
 int file_map(struct file *file, const char *path, struct err *err)
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return err_set(err, "cannot open '%s': %s", path, strerror(errno));
-    return map_and_close(file, descriptor, READ_AS_INPUT, path, err);
+    return map_path(file, path, 0, READ_AS_INPUT, err);
 }
 
 int file_read(struct file *file, int descriptor, const char *name, struct err *err)

@@ -9,7 +9,7 @@ static const char ellipsis[] = "…";
 
 void text_blanks(struct buf *line, size_t count)
 {
-    buf_fill(line, ' ', count);
+    buf_repeat(line, " ", 1, count);
 }
 
 /* Length in bytes of the longest prefix that is at most `width` columns wide. */

@@ -18,10 +18,10 @@ TEST(a_text_that_printf_cannot_write_is_an_error)
 TEST(a_fill_that_overflows_adds_nothing)
 {
     struct buf buf = {0};
-    buf_fill(&buf, '-', 3);
-    buf_fill(&buf, '=', 0);
+    buf_repeat(&buf, "-", 1, 3);
+    buf_repeat(&buf, "=", 1, 0);
     ck_assert_str_eq(buf.bytes, "---");
-    buf_fill(&buf, ' ', SIZE_MAX - 7);
+    buf_repeat(&buf, " ", 1, SIZE_MAX - 7);
     ck_assert_int_eq(buf_check(&buf, NULL), -1);
     ck_assert_str_eq(buf.bytes, "---");
     buf_release(&buf);

@@ -33,8 +33,8 @@ static int read_bytes(const char *header, size_t size, size_t data)
 {
     buf_bytes(&bytes, header, size);
     if (data) {
-        buf_fill(&bytes, 0, (0 - size) % 32);
-        buf_fill(&bytes, 'x', data);
+        buf_repeat(&bytes, "", 1, (0 - size) % 32);
+        buf_repeat(&bytes, "x", 1, data);
     }
     struct file file = file_borrow(bytes.bytes, bytes.size);
     return gguf_read(&gguf, &file, &err);

@@ -114,7 +114,7 @@ static void put_head(struct buf *out, const char *architecture, const char *tens
     put_number(out, rows, 8);
     put_number(out, type, 4);
     put_number(out, 0, 8);
-    buf_fill(out, 0, (0 - out->size) % 32);
+    buf_repeat(out, "", 1, (0 - out->size) % 32);
 }
 
 /* Matrices of GPT-2 are transposed, so their blocks cannot be used in place. */
@@ -147,7 +147,7 @@ TEST(unsupported_types_are_named)
     struct safetensors tensors = {0};
     struct buf bytes = {0};
     put_head(&bytes, "llama", "output.weight", 256, 1, 16);
-    buf_fill(&bytes, 0, 66);
+    buf_repeat(&bytes, "", 1, 66);
     struct folder_file file = {.name = "x", .bytes = bytes.bytes, .size = bytes.size};
     struct folder folder = {.path = "x.gguf", .files = &file, .file_count = 1};
     ck_assert_int_ne(gguf_tensors_open(&tensors, &folder, "x", &err), 0);
@@ -360,7 +360,7 @@ static void put_file(struct buf *bytes, const struct key_case *row)
     put_number(bytes, 3, 8);
     put_number(bytes, 0, 4);
     put_number(bytes, 0, 8);
-    buf_fill(bytes, 0, (0 - bytes->size) % 32 + 96);
+    buf_repeat(bytes, "", 1, (0 - bytes->size) % 32 + 96);
 }
 
 TEST_LOOP(keys_are_converted_to_a_config_or_refused, COUNT(key_cases))

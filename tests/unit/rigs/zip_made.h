@@ -37,11 +37,11 @@ static inline void zip_made_add(struct zip_made *zip, const char *name, size_t n
     uint32_t crc = zip->unsummed ? 0 : zip_crc32(bytes, size);
     buf_bytes(&zip->file, "PK\3\4\0", 6);
     zip_made_number(&zip->file, FLAGS, 2);
-    buf_fill(&zip->file, 0, 18);
+    buf_repeat(&zip->file, "", 1, 18);
     zip_made_number(&zip->file, name_size, 2);
     zip_made_number(&zip->file, gap, 2);
     buf_bytes(&zip->file, name, name_size);
-    buf_fill(&zip->file, 'Z', gap);
+    buf_repeat(&zip->file, "Z", 1, gap);
     buf_bytes(&zip->file, bytes, size);
     buf_bytes(&zip->file, "PK\7\10", 4);
     zip_made_number(&zip->file, crc, 4);
@@ -51,13 +51,13 @@ static inline void zip_made_add(struct zip_made *zip, const char *name, size_t n
     struct buf *out = &zip->directory;
     buf_bytes(out, "PK\1\2\0\0\0", 8);
     zip_made_number(out, FLAGS, 2);
-    buf_fill(out, 0, 6);
+    buf_repeat(out, "", 1, 6);
     zip_made_number(out, crc, 4);
     zip_made_number(out, zip->large ? UINT32_MAX : size, 4);
     zip_made_number(out, zip->large ? UINT32_MAX : size, 4);
     zip_made_number(out, name_size, 2);
     zip_made_number(out, zip->large ? LARGE_BYTES : 0, 2);
-    buf_fill(out, 0, 10);
+    buf_repeat(out, "", 1, 10);
     zip_made_number(out, zip->large ? UINT32_MAX : at, 4);
     buf_bytes(out, name, name_size);
     if (zip->large) {
@@ -79,7 +79,7 @@ static inline void zip_made_end(struct zip_made *zip)
     buf_bytes(out, zip->directory.bytes, size);
     if (zip->large) {
         buf_bytes(out, "PK\6\6,", 5);
-        buf_fill(out, 0, 19);
+        buf_repeat(out, "", 1, 19);
         zip_made_number(out, zip->count, 8);
         zip_made_number(out, zip->count, 8);
         zip_made_number(out, size, 8);
@@ -90,7 +90,7 @@ static inline void zip_made_end(struct zip_made *zip)
         zip_made_number(out, 1, 4);
     }
     buf_bytes(out, "PK\5\6", 4);
-    buf_fill(out, 0, 4);
+    buf_repeat(out, "", 1, 4);
     zip_made_number(out, zip->large ? UINT16_MAX : zip->count, 2);
     zip_made_number(out, zip->large ? UINT16_MAX : zip->count, 2);
     zip_made_number(out, zip->large ? UINT32_MAX : size, 4);

@@ -187,7 +187,7 @@ static void fill_tensors(size_t count)
     uint64_t size = header.size;
     buf_bytes(&file, &size, sizeof size);
     buf_bytes(&file, header.bytes, header.size);
-    buf_fill(&file, '\0', 4 * count);
+    buf_repeat(&file, "", 1, 4 * count);
     buf_release(&header);
 }
 
@@ -225,7 +225,7 @@ static int cut_text(const char *json, struct err *err)
 
 static void fill_letters(size_t count)
 {
-    buf_fill(&file, 'a', count);
+    buf_repeat(&file, "a", 1, count);
 }
 
 /* Marks of three combining classes, which are not sorted. */

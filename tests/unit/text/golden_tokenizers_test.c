@@ -258,7 +258,7 @@ static void replace_pre(struct buf *out, const struct file *file, const char *pr
     buf_bytes(out, file->bytes, (size_t)(at - file->bytes));
     put_value(out, other);
     buf_bytes(out, at + old.size, (size_t)(file->bytes + file->size - at) - old.size);
-    buf_fill(out, 0, 64);
+    buf_repeat(out, "", 1, 64);
     buf_release(&old);
 }
 

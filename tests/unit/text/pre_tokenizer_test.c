@@ -175,7 +175,7 @@ TEST(a_long_run_is_one_match)
                                              "Removed", "false"))),
                           NULL),
         0);
-    buf_fill(&text, ' ', 1 << 21);
+    buf_repeat(&text, " ", 1, 1 << 21);
     struct token_text given = {text.bytes, text.size, false};
     struct err err = {0};
     ck_assert_msg(!pipeline_rig_encode(&pipeline, &line, &given, &err), "%s", err.text);
