@@ -125,7 +125,7 @@ static size_t place_of(const struct items *items, const char *name)
 }
 
 /* The same, and add a new name. Also refused: a name that is probably a misspelling of a known one
- * (other capitals or, in words of five letters or more, one other letter). */
+ * (other capitals or, in words of five letters or more, one other letter) that is missing. */
 static size_t add_column(struct items *items, const char *name, struct err *err)
 {
     enum { LETTERS = 5 };
@@ -139,7 +139,7 @@ static size_t add_column(struct items *items, const char *name, struct err *err)
         return place;
     nearest_begin(&nearest, name, size);
     for (size_t i = 0; i < COLUMNS_KNOWN; i++)
-        if (items->fields >> known_columns[i].field & 1)
+        if (items->fields >> known_columns[i].field & ~items->found >> known_columns[i].field & 1)
             nearest_offer(&nearest, known_columns[i].name);
     if (!size || size > COLUMN_NAME_BYTES_MAX || utf8_invalid_at(name, size) < size)
         err_set(err, "expected a name of 1 to %d bytes in UTF-8, found %zu byte%s: '%.40s'",
@@ -281,6 +281,10 @@ static int read_header(struct items *items, struct err *err)
     csv_read(&items->reader, &header, &items->arena, err);
     items->places = arena_alloc(&items->arena, header.count, sizeof *items->places, err);
     items->place_count = header.count;
+    for (size_t i = 0; i < header.count; i++) {
+        size_t place = place_of(items, header.fields[i]);
+        items->found |= place < ITEM_FIELDS ? 1u << place : 0;
+    }
     for (size_t i = 0; i < header.count && !err->kind; i++) {
         const char *name = header.fields[i];
         bool is_ignored = !i && !*name && header.count > 1; /* names of rows, as R writes them */
@@ -458,7 +462,7 @@ void items_release(struct items *items)
 
 const char *item_column(const struct item *item, const char *name)
 {
-    for (size_t i = 0; i < item->column_count; i++)
+    for (size_t i = 0; i < item->column_count + item->text_count; i++)
         if (strcmp(item->columns[i].name, name) == 0)
             return item->columns[i].value;
     return NULL;

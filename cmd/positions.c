@@ -1,7 +1,9 @@
 /* positions.c: positions by name. @verb is the column `verb` of the item: indices, or words that
- * occur once in its text; without such a column, it is the word `verb` of the text. */
+ * occur once in its text (are/2: the second `are`); without such a column, it is the word `verb` of
+ * the text. */
 #include <string.h>
 
+#include "base/names.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "items.h"
@@ -60,9 +62,37 @@ static struct word_span span_of(const struct tokenized *text, struct text_range 
     return span;
 }
 
-/* Find a word that occurs once, or its occurrence number `nth` from 1 (0: the only one). */
-static int find_word(struct word_span *found, const struct scope *scope, const char *word,
-                     size_t size, size_t nth)
+/* Refuse a word that is not in the text, and guess which word, or column, was meant. */
+static int refuse_word(const struct scope *scope, const char *column, const char *word, size_t size)
+{
+    const struct tokenized *text = scope->text;
+    char guess[NAMES_GUESS_BYTES];
+    struct nearest nearest;
+    nearest_begin(&nearest, word, size);
+    for (size_t i = 0; i < scope->item->column_count && !column; i++)
+        nearest_offer(&nearest, scope->item->columns[i].name);
+    for (size_t start = 0, end = 1; text->text && end <= text->size; end++)
+        if (is_edge(text->text, text->size, end)) {
+            nearest_offer_bytes(&nearest, text->text + start, end - start);
+            start = end;
+        }
+    const char *name = nearest.name
+                           ? arena_text(scope->arena, nearest.name, nearest.name_bytes, scope->err)
+                           : NULL;
+    names_guess(guess, name);
+    return column
+               ? err_set(scope->err, "%s: column '%s': expected a word of the text, found '%.*s'%s",
+                         scope->option, column, (int)size, word, guess)
+               : err_set(scope->err,
+                         "%s: expected a column or a word of the text, found '@%.*s', which is "
+                         "neither%s",
+                         scope->option, (int)size, word, guess);
+}
+
+/* Find a word that occurs once, or its occurrence number `nth` from 1 (0: the only one). It is from
+ * a column, or (NULL) after @. */
+static int find_word(struct word_span *found, const struct scope *scope, const char *column,
+                     const char *word, size_t size, size_t nth)
 {
     const struct tokenized *text = scope->text;
     const struct token_bytes texts[] = {{text->text, text->size}, text->pair};
@@ -84,18 +114,16 @@ static int find_word(struct word_span *found, const struct scope *scope, const c
     }
     int failed = buf_check(&places, scope->err);
     if (!failed && count == 0)
-        failed = err_set(scope->err,
-                         "%s: expected a column or a word of the text, found '@%.*s', which is "
-                         "neither",
-                         scope->option, (int)size, word);
+        failed = refuse_word(scope, column, word, size);
     else if (!failed && nth > count)
         failed = err_set(scope->err, "%s: expected occurrence 1 to %zu of '%.*s', found %zu",
                          scope->option, count, (int)size, word, nth);
     else if (!failed && !nth && count > 1)
         failed = err_set(scope->err,
-                         "%s: expected a word that occurs once, found '%.*s' at %s: '@%.*s/2' is "
+                         "%s: expected a word that occurs once, found '%.*s' at %s: '%s%.*s/2' is "
                          "the second",
-                         scope->option, (int)size, word, places.bytes, (int)size, word);
+                         scope->option, (int)size, word, places.bytes, column ? "" : "@", (int)size,
+                         word);
     buf_release(&places);
     return failed;
 }
@@ -106,7 +134,7 @@ static int put_name(struct buf *out, const struct scope *scope, const char *name
 {
     const struct item *item = scope->item;
     struct word_span span = {0};
-    const char *word = name;
+    const char *word = name, *found = NULL;
     for (size_t i = 0; i < item->column_count + item->text_count; i++) {
         const struct place_column *column = &item->columns[i];
         if (strlen(column->name) != size || memcmp(column->name, name, size) != 0)
@@ -115,14 +143,23 @@ static int put_name(struct buf *out, const struct scope *scope, const char *name
         if (!word)
             return err_set(scope->err, "%s: '@%.*s': expected a value in this column, found none",
                            scope->option, (int)size, name);
+        found = column->name;
         size = strlen(word);
+        const char *slash = strrchr(word, '/');
+        long long number = 0;
+        if (slash && !nth &&
+            !(scope->text->text && memmem(scope->text->text, scope->text->size, word, size)) &&
+            num_parse_part(slash + 1, strlen(slash + 1), 1, 1 << 20, &number)) {
+            size = (size_t)(slash - word);
+            nth = (size_t)number;
+        }
         if (strspn(word, "0123456789,-") == size) {
             buf_text(out, word);
             return 0;
         }
         break;
     }
-    if (find_word(&span, scope, word, size, nth))
+    if (find_word(&span, scope, found, word, size, nth))
         return -1;
     size_t last = span.first + span.count - 1;
     if (scope->one || span.count == 1)
@@ -175,6 +212,29 @@ static int resolve_all(struct texts *texts, const struct scope *scope)
     return items ? 0 : -1;
 }
 
+/* Replace @NAME, a continuation, by the item's value in this column. */
+static int name_continuations(struct item *item, struct arena *arena, struct err *err)
+{
+    struct texts *texts = &item->options.score.continuations;
+    const char **items = arena_alloc(arena, texts->count, sizeof *items, err);
+    struct names columns = NAMES(item->columns, item->column_count + item->text_count);
+    for (size_t i = 0, index = 0; items && i < texts->count; i++) {
+        const char *text = items[i] = texts->items[i], *name = text + 1;
+        if (*text != '@' || item->fields[ITEM_CONTINUE])
+            continue;
+        if (!columns.count)
+            return err_usage(err, "--continue: expected a table with the column '%s'", name);
+        if (names_choose_item(&index, columns, "--continue", name, strlen(name), err))
+            return -1;
+        items[i] = item->columns[index].value;
+        if (!items[i])
+            return err_set(err, "--continue: '%s': expected a value in this column, found none",
+                           text);
+    }
+    texts->items = items;
+    return err_if(!items);
+}
+
 int positions_resolve(struct item *item, struct text_with_source *pair,
                       const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {
@@ -195,6 +255,8 @@ int positions_resolve(struct item *item, struct text_with_source *pair,
                 &(struct scope){item, sentence, "--position", true, arena, err}) ||
         resolve(&options->explain.token,
                 &(struct scope){item, sentence, "--token", true, arena, err}))
+        return -1;
+    if (options->score.continuations.count && name_continuations(item, arena, err))
         return -1;
     sentence->queries = select->query;
     keys->keys = select->key;

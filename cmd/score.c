@@ -14,14 +14,18 @@
 
 static const struct option_row own_options[] = {
     STRINGS("continue", 0, "TEXT", IN(score.continuations),
-            "score a continuation of the text, such as ' are' (repeatable; the others are compared "
-            "with the first)",
+            "score a continuation of the text, such as ' are', or the column @NAME of a table "
+            "(repeatable; the others are compared with the first; a table's column 'continue' "
+            "replaces the option); no beginning token comes before the text (--special bos adds "
+            "it)",
             .heading = "Scoring"),
     FLAG("total", 0, IN(score.total),
          "print only the total of each text; text output adds that of all"),
     STRING("group", 0, "COLUMN", IN(score.group),
-           "with the total of each text, its difference to the first text with the same value in "
-           "this column (default: --total, of a table with a column 'item')",
+           "the total of each text or continuation (with --at: of these tokens), and its "
+           "difference in "
+           "log-probability to the first one with the same value in this column; --total of a "
+           "table with a column 'item' has it without this option",
            .flags = OPTION_NOT_BATCH),
     STRING("unigrams", 0, "FILE", IN(score.unigrams),
            "with --total, add SLOR: logprob minus that of the words by themselves, per word; FILE "
@@ -50,14 +54,16 @@ static const struct option_row own_options[] = {
     INTEGER("window", 0, "N", IN(score.window), 2, 100000000,
             "tokens of a window (default: the model's context; with --stride, else half of it)"),
     INTEGER("top", 0, "N", IN(score.best), 0, 1000,
-            "likeliest tokens shown at each position, or for each [MASK] (default: 3)",
+            "likeliest tokens shown at each position (text, JSON, CSV with -o DIR/), or for each "
+            "[MASK] (default: 3)",
             .preset = 3),
     INTEGER("next", 0, "N", IN(score.next), 1, 1000,
-            "instead of scores, the N likeliest tokens after each text"),
+            "instead of scores, the N likeliest tokens after each text; no beginning token comes "
+            "before it (--special bos adds it)"),
     FLAG("words", 0, IN(select.words),
          "print words (split at white space; Chinese: tokens or characters) instead of tokens, "
-         "with summed surprisals; as with --total, --per and pairs, a beginning token comes before "
-         "each text (--special none omits it)"),
+         "with summed surprisals; a word includes the punctuation at its end; as with --total, "
+         "--per and pairs, a beginning token comes before each text (--special none omits it)"),
     {0},
 };
 
@@ -74,6 +80,8 @@ const struct command command_score = {
         "attn-cli score \"The keys to the cabinet\" --continue \" are\" --continue \" is\"\n"
         "attn-cli score -f stimuli.csv --words --bits -o words.csv\n"
         "attn-cli score -f stimuli.csv --words --bits --at @verb -o verbs.csv\n"
+        "attn-cli score -f stimuli.csv --at @verb --group item\n"
+        "attn-cli score -f candidates.csv --continue @candidate --group item\n"
         "attn-cli score -f stimuli.csv --words --bits --per condition -o results/\n"
         "attn-cli score -f pairs.csv --per phenomenon\n"
         "attn-cli score -m bert-base-uncased \"The capital of France is [MASK].\" --top 5\n"
@@ -159,14 +167,14 @@ static int choose_group(struct state *own, struct names columns, bool single, st
 {
     const char *group = own->driver->options->score.group;
     size_t index = 0;
-    if (group && (!single || own->kind != TOTALS_OF_TEXTS))
+    if (group && (!single || own->kind == TOTALS_OF_PAIRS))
         return err_usage(err, "--group: expected totals of texts of one model, found %s",
                          own->per     ? "--per"
                          : own->title ? own->title
                                       : "pairs");
     if (group && names_choose_item(&index, columns, "--group", group, strlen(group), err))
         return -1;
-    if (single && own->totals && own->kind == TOTALS_OF_TEXTS &&
+    if (single && own->totals && (group || own->kind == TOTALS_OF_TEXTS) &&
         (group || names_find(&index, columns, "item", strlen("item"))))
         own->group = names_at(columns, index);
     return 0;
@@ -181,10 +189,10 @@ static int prepare_table(struct state *own, struct err *err)
     const char *per = own->per, **names = NULL;
     bool single = !own->title && !per;
     size_t index = 0, models = own->driver->models.count;
-    const char **known = arena_alloc(arena, items->name_count + 1, sizeof *known, err);
+    const char **known = arena_alloc(arena, items->name_count + 2, sizeof *known, err);
     struct names columns = {known, items->name_count, sizeof *known};
     own->keys =
-        arena_alloc(arena, items->name_count + 1 + (per ? strlen(per) : 0), sizeof *own->keys, err);
+        arena_alloc(arena, items->name_count + 2 + (per ? strlen(per) : 0), sizeof *own->keys, err);
     if (!known || !own->keys)
         return -1;
     for (size_t i = 0; i < items->name_count; i++)
@@ -195,11 +203,16 @@ static int prepare_table(struct state *own, struct err *err)
                                    ? items->text_name
                                    : labels[own->kind];
     own->other = per ? NULL : known[items->name_count];
+    bool continues = single && own->kind == TOTALS_OF_CONTINUATIONS && items->text_name;
+    if (continues) {
+        known[items->name_count + 1] = own->other;
+        known[items->name_count] = items->text_name;
+    }
     own->table = (struct score_totals){
         .kind = per && own->kind == TOTALS_OF_TEXTS ? TOTALS_OF_GROUPS : own->kind,
         .are_single = single,
         .names = own->title ? &known[items->name_count] : known,
-        .key_count = single ? items->name_count + 1 : own->title != NULL,
+        .key_count = single ? items->name_count + 1 + continues : own->title != NULL,
         .most = single || per == of_suite ? 0 : items->marks + items->count + models,
         .has_unigrams = own->unigrams.count > 0,
         .texts = items->count};
@@ -248,11 +261,13 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     bool words = options->select.words, is_mean = driver->derivation.mean_of_texts;
     size_t models = num_max(driver->models.count, 1);
     own->driver = driver;
-    if (options_exclude(options, "next", "at top begin-word", err))
+    if (options_exclude(options, "next", "at top begin-word bits", err) ||
+        options_exclude(options, "unigrams", "at", err))
         return -1;
     choose_totals(own, options);
-    driver->begins_texts = words || own->totals;
-    bool sums = own->totals || (own->kind == TOTALS_OF_CONTINUATIONS && !words);
+    bool continues = own->kind == TOTALS_OF_CONTINUATIONS;
+    driver->begins_texts = words || (own->totals && !continues);
+    bool sums = own->totals || (continues && !words);
     driver->columns = options->score.next ? "sentence rank id text probability logprob"
                       : sums ? "sentence text logprob_nats tokens perplexity bad pairs accuracy"
                       : driver->items.marks
@@ -295,6 +310,17 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     return prepare_table(own, err);
 }
 
+/* What was asked for instead of a row for each token; NULL: nothing. */
+static const char *other_rows(const struct state *own)
+{
+    return own->totals                             ? own->totals
+           : own->view.words                       ? "--words"
+           : own->kind == TOTALS_OF_CONTINUATIONS  ? "--continue"
+           : own->driver->derivation.mean_of_texts ? "--mean"
+           : own->title                            ? "several models"
+                                                   : NULL;
+}
+
 static int open(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
@@ -320,6 +346,11 @@ static int open(void *state, struct driver *driver, struct err *err)
                          .within_word = score->within_word,
                          .next = score->next > 0,
                          .stride = (size_t)(score->stride ? score->stride : score->window / 2)};
+    bool continues = own->kind == TOTALS_OF_CONTINUATIONS;
+    if ((continues || score->continuations.count) && own->totals && !(continues && score->group))
+        return err_usage(err, "--continue reports totals; %s does not apply", own->totals);
+    if (score->next && other_rows(own))
+        return err_usage(err, "--next: %s does not apply", other_rows(own));
     size_t context = viewer->model.config.n_positions, window = (size_t)score->window;
     if (own->scoring.stride && options->input.any_length)
         return err_usage(err, "--%s and --long cannot be combined", window ? "window" : "stride");
@@ -406,22 +437,14 @@ static int find_words(struct tokenized *sentence, const struct viewer *viewer, s
 
 /* A text with mask tokens has no scores, and its rows are likely tokens: in one table, all texts
  * have masks, or none has. */
-static int check_masks(struct state *own, const struct tokenized *sentence, size_t continuations,
-                       struct err *err)
+static int check_masks(struct state *own, const struct tokenized *sentence, struct err *err)
 {
     const struct viewer *viewer = own->scoring.viewer;
-    bool next = own->view.next, first = !own->asks;
-    bool fills = next || text_has_mask(sentence, viewer);
-    const char *other = own->totals                             ? own->totals
-                        : own->view.words                       ? "--words"
-                        : continuations                         ? "--continue"
-                        : own->driver->derivation.mean_of_texts ? "--mean"
-                        : own->title                            ? "several models"
-                                                                : NULL;
+    bool first = !own->asks;
+    bool fills = own->view.next || text_has_mask(sentence, viewer);
+    const char *other = other_rows(own);
     own->view.fills = first ? fills : own->view.fills;
     own->asks = true;
-    if (next && other)
-        return err_usage(err, "--next: %s does not apply", other);
     if (fills && other)
         return err_usage(err,
                          "expected a text to score with %s, found a mask token, which only "
@@ -448,8 +471,6 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     struct scored_item *own = work->own = arena_alloc(arena, 1, sizeof *own, err);
     if (!own || item->is_blank)
         return own ? 0 : -1;
-    if (continuations->count && task->totals)
-        return err_usage(err, "--continue reports totals; %s does not apply", task->totals);
     if (continuations->count && !work->pair.sentence.text)
         return err_usage(err, "--continue: expected a text, found ids");
     if (continuations->count && work->pair.sentence.pair.bytes)
@@ -457,12 +478,13 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     if (continuations->count && work->pair.sentence.added_after && viewer->mask < 0)
         return err_usage(err, "--continue: expected no token after a text, found one that the "
                               "tokenizer adds: --special none or bos leaves it out");
-    if (check_masks(task, &work->pair.sentence, continuations->count, err))
+    if (check_masks(task, &work->pair.sentence, err))
         return -1;
     if (kind != task->kind)
         return err_set(err, "expected an item with '%s' like others, found one with '%s'",
                        labels[task->kind], labels[kind]);
-    if (options_are_given(&item->options, "at") && (task->totals || continuations->count))
+    if (options_are_given(&item->options, "at") &&
+        ((task->totals && !item->options.score.group) || continuations->count))
         return err_usage(err, "--at selects rows of tokens or words; %s does not apply",
                          task->totals ? task->totals : "--continue");
     own->count = bad ? 2 : num_max(continuations->count, 1);
@@ -517,6 +539,25 @@ static void add_unigrams(struct score_total *total, const struct unigrams *unigr
     }
 }
 
+/* The total of a text, or with --group of the tokens of --at. */
+static int find_total(struct score_total *total, const struct state *task,
+                      const struct tokenized *sentence, const struct scored *scored,
+                      struct arena *arena, struct err *err)
+{
+    const size_t *at = NULL;
+    size_t count = 0;
+    bool selects = task->group && sentence->queries;
+    if (selects &&
+        selection_positions(&at, &count, "--at", sentence->queries, sentence->count, arena, err))
+        return -1;
+    *total = score_total_of(scored, 0, selects ? 0 : scored->count);
+    for (size_t i = 0; i < count; i++) {
+        struct score_total one = score_total_of(scored, at[i], 1);
+        score_total_add(total, &one);
+    }
+    return 0;
+}
+
 /* Report an item. Its rows are its total, or the totals of its continuations or regions; a region
  * without tokens has a row only in a suite. */
 static int report_item(const struct state *task, struct work *work, struct arena *arena,
@@ -545,7 +586,8 @@ static int report_item(const struct state *task, struct work *work, struct arena
                                       .key_count = 1 + names_text,
                                       .has_unigrams = task->unigrams.count > 0,
                                       .sentence = sentence};
-    *total = score_total_of(scored, 0, scored->count);
+    if (find_total(total, task, sentence, scored, arena, err))
+        return -1;
     if (task->unigrams.count && sentence->text)
         add_unigrams(total, &task->unigrams, sentence, scored);
     total->number = task->table.are_single ? (long long)item->number : COLUMN_MISSING;
@@ -563,6 +605,7 @@ static int report_item(const struct state *task, struct work *work, struct arena
             name = regions[i].name;
         } else if (continues) {
             row = score_total_of(&scored[i], kept, scored[i].count - kept);
+            row.number = total->number;
             name = item->options.score.continuations.items[i];
             parts[i] = (struct score_part){name, &own->pairs[i].sentence, &scored[i], kept};
         }
@@ -637,8 +680,9 @@ static int add_item(struct state *own, struct work *work, struct err *err)
     for (size_t i = 0; i < item->rows.count; i++) {
         struct score_total total = item->rows.rows[i];
         const char *other = own->title ? driver->models.names[driver->setting]
-                            : single || work->item.region_count ? *total.keys
-                                                                : NULL;
+                            : single || work->item.region_count
+                                ? total.keys[item->rows.key_count - 1]
+                                : NULL;
         for (size_t k = 0; k < table->key_count; k++) {
             const char *name = table->names[k];
             const char *key = name == own->other ? other : item_column(&work->item, name);
@@ -656,44 +700,6 @@ static int add_item(struct state *own, struct work *work, struct err *err)
     struct score_totals *words = &own->words[own->title ? work->index : 0];
     size_t line = own->title ? driver->setting : row - 1;
     return score_totals_add_words(words, line, &work->report, &driver->kept, err);
-}
-
-/* Replace the totals of a suite's regions by its predictions: for each item, then over all. */
-static int predict(struct score_totals *table, const struct texts *formulas, struct arena *arena,
-                   struct err *err)
-{
-    static const char *const names[] = {"item", "prediction"};
-    const struct score_total *next = table->rows, *end = next + table->count;
-    const char *keys[2] = {"all", NULL};
-    size_t last = 0;
-    struct score_totals sums = {.names = names, .key_count = 2};
-    *table = (struct score_totals){
-        .kind = TOTALS_OF_PREDICTIONS, .names = names, .key_count = 2, .texts = table->texts};
-    for (size_t i = 0; i < formulas->count && next < end; i++) {
-        keys[1] = formulas->items[i];
-        score_totals_add(&sums, &(struct score_total){.keys = keys}, i, arena, err);
-    }
-    for (const struct score_total *rows = next; rows < end; rows = next) {
-        while (next < end && strcmp(next->keys[0], rows->keys[0]) == 0 &&
-               !(next > rows && next->number == rows->number &&
-                 strcmp(next->keys[1], rows->keys[1]) == 0))
-            next++;
-        keys[0] = rows->keys[0];
-        for (size_t i = 0; i < formulas->count; i++) {
-            struct score_total total = {.keys = keys, .count = 1};
-            double value = 0;
-            keys[1] = formulas->items[i];
-            suite_predict(&value, keys[1], rows, (size_t)(next - rows), err);
-            total.correct = value > 0;
-            last = score_totals_add(table, &total, last, arena, err);
-            if (!last)
-                return -1;
-            score_total_add(&sums.rows[i], &total);
-        }
-    }
-    table->sums = sums.rows;
-    table->sum_count = sums.count;
-    return 0;
 }
 
 /* --- over all texts --------------------------------------------------------------------------- */
@@ -768,6 +774,10 @@ static int note_missing(struct state *own, struct err *err)
     if (own->blank && driver->setting == 0 && first)
         print_note("%zu blank text%s no score: %s%s", own->blank,
                    own->blank == 1 ? " has" : "s have", first, own->blank == 1 ? "" : " and later");
+    if (options_are_given(driver->options, "top") && driver->options->score.best &&
+        !own->scoring.best_count && !own->view.fills && driver->setting == 0)
+        print_note("--top does not apply to this output: text, JSON and -o DIR/ have the likeliest "
+                   "tokens");
     if (own->all.unknown)
         print_note("--unigrams: %zu of %zu words are not in '%s' and count as 1", own->all.unknown,
                    own->all.words, driver->options->score.unigrams);
@@ -815,9 +825,10 @@ static int write_totals(struct state *own, struct err *err)
     own->all.bad_logprob = own->group ? (double)NAN : own->all.bad_logprob;
     table.most = 0; /* add the row of all texts without a search */
     table.sums = &own->all;
-    table.sum_count = own->totals && !own->title && driver->items.count > 1;
+    table.sum_count = own->totals && !own->title && driver->items.count > 1 &&
+                      own->kind != TOTALS_OF_CONTINUATIONS;
     if (own->per == of_suite)
-        predict(&table, &driver->items.formulas, arena, err);
+        suite_predict_all(&table, &driver->items.formulas, arena, err);
     for (size_t i = 0; i < table.sum_count && own->view.for_people; i++)
         score_totals_add(&table, &table.sums[i], table.count, arena, err);
     if (err->kind || score_totals_report(&report, &own->view, &table, arena, err))

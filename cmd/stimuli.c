@@ -256,3 +256,40 @@ int suite_predict(double *value, const char *text, const struct score_total *row
                    "+ - < > = & |, found '%.20s'",
                    text, formula.at);
 }
+
+int suite_predict_all(struct score_totals *table, const struct texts *formulas, struct arena *arena,
+                      struct err *err)
+{
+    static const char *const names[] = {"item", "prediction"};
+    const struct score_total *next = table->rows, *end = next + table->count;
+    const char *keys[2] = {"all", NULL};
+    size_t last = 0;
+    struct score_totals sums = {.names = names, .key_count = 2};
+    *table = (struct score_totals){
+        .kind = TOTALS_OF_PREDICTIONS, .names = names, .key_count = 2, .texts = table->texts};
+    for (size_t i = 0; i < formulas->count && next < end; i++) {
+        keys[1] = formulas->items[i];
+        score_totals_add(&sums, &(struct score_total){.keys = keys}, i, arena, err);
+    }
+    for (const struct score_total *rows = next; rows < end; rows = next) {
+        while (next < end && strcmp(next->keys[0], rows->keys[0]) == 0 &&
+               !(next > rows && next->number == rows->number &&
+                 strcmp(next->keys[1], rows->keys[1]) == 0))
+            next++;
+        keys[0] = rows->keys[0];
+        for (size_t i = 0; i < formulas->count; i++) {
+            struct score_total total = {.keys = keys, .count = 1};
+            double value = 0;
+            keys[1] = formulas->items[i];
+            suite_predict(&value, keys[1], rows, (size_t)(next - rows), err);
+            total.correct = value > 0;
+            last = score_totals_add(table, &total, last, arena, err);
+            if (!last)
+                return -1;
+            score_total_add(&sums.rows[i], &total);
+        }
+    }
+    table->sums = sums.rows;
+    table->sum_count = sums.count;
+    return 0;
+}

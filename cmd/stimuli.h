@@ -38,4 +38,8 @@ int suite_read(struct items *items, struct err *err);
 int suite_predict(double *value, const char *formula, const struct score_total *rows, size_t count,
                   struct err *err);
 
+/* Replace the totals of a suite's regions by its predictions: for each item, then over all. */
+int suite_predict_all(struct score_totals *table, const struct texts *formulas, struct arena *arena,
+                      struct err *err);
+
 #endif
