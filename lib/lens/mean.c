@@ -393,17 +393,25 @@ static bool grows(const struct kept *kept)
                       : kept_has_key_columns(kept);
 }
 
-/* Copy the labels of a computed sheet; NULL for tokens, which are labelled by position. */
+/* Copy the labels and numbers of a computed sheet; of tokens, labelled by position, none. */
 static int keep_axis(struct axis *axis, struct arena *arena, struct err *err)
 {
     static const char *const of_tokens[] = {"token", "key", "position"};
-    const struct label *of = axis->labels;
-    struct label *labels = arena_alloc(arena, axis->size, sizeof *labels, err);
+    const struct axis of = *axis;
     size_t index = 0;
-    bool is_of_tokens = names_find(&index, NAMES_LIST(of_tokens), axis->name, strlen(axis->name));
-    axis->labels = is_of_tokens ? NULL : labels;
-    for (size_t i = 0; i < axis->size && labels && !is_of_tokens; i++)
-        labels[i] = keep_label(&of[i], arena, err);
+    axis->labels = NULL;
+    axis->numbers = NULL;
+    if (names_find(&index, NAMES_LIST(of_tokens), of.name, strlen(of.name)))
+        return 0;
+    struct label *labels = arena_alloc(arena, of.size, sizeof *labels, err);
+    size_t *numbers = of.numbers ? arena_alloc(arena, of.size, sizeof *numbers, err) : NULL;
+    for (size_t i = 0; i < of.size && !err->kind; i++) {
+        labels[i] = keep_label(&of.labels[i], arena, err);
+        if (numbers)
+            numbers[i] = of.numbers[i];
+    }
+    axis->labels = labels;
+    axis->numbers = numbers;
     return err_if(err->kind);
 }
 
