@@ -209,7 +209,8 @@ done
 try run -m "$in/pieces" --ids 1,2,3,4 --show weights --words --format json
 try run -m "$in/school" --ids 1,2,3 --show logits --title Ids --format html -o here
 try run -m "$in/llama" -s 'Anna sees' --format csv \
-    --show value_weighted,norm_weighted,value_zeroing,rollout,mask,visible,entropy,entropy_share
+    --show value_weighted,norm_weighted,value_zeroing,rollout,mask,visible
+try run -m "$in/llama" -s 'Anna sees' --show entropy,entropy_share --format csv
 try run -m life-4-heads -s "$life" -s 'is' --show q,k --format csv
 try run -m life -s "$life" --view lines --title '' --cells both --format csv
 try run -m life -s "$life" --range -0.1:0.1 --title '' --cells both --format svg -o here
