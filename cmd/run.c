@@ -25,7 +25,7 @@ static const struct option_row own_options[] = {
          "one array for all texts, [texts, ...]: -o FILE.npy or FILE.safetensors, with the tokens "
          "and columns of each text in FILE.jsonl",
          .flags = OPTION_FIXED),
-    FLAG("bits", 0, IN(select.bits), "--show entropy: in bits (default: nats)"),
+    FLAG("bits", 0, IN(select.bits), "--show entropy: in bits, as entropy_bits (default: nats)"),
     FLAG("align", 0, IN(select.align),
          "encoder-decoders: instead, for each token of the text those of the source, by the mean "
          "weight of the selected heads where they predict it"),

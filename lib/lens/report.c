@@ -129,7 +129,9 @@ const char *kept_name(char name[SITE_NAME_BYTES], const struct kept *kept)
     const char *stack = site_stack(kept->site);
     const char *site = kept->made ? kept->made->tensor : site_name_in_layer(kept->site);
     const char *whole = kept->made ? site : site_name(kept->site);
-    const char *ending = kept_is_mean_of_heads(kept) ? ".mean" : "";
+    const char *ending = kept_is_mean_of_heads(kept) ? kept->bits ? "_bits.mean" : ".mean"
+                         : kept->bits                ? "_bits"
+                                                     : "";
     if (kept_is_mean_of_layers(kept))
         snprintf(name, SITE_NAME_BYTES, "%s.mean.%s%s", stack, site, ending);
     else if (kept->layer >= 0)
@@ -218,12 +220,15 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
         return *kept->made;
     const struct site_set fractions =
         SITE_SET(SITE_WEIGHTS, SITE_SOFTMAX, SITE_VALUE_ZEROING, SITE_ROLLOUT);
+    static const char *const in_bits[] = {[PART_SENTENCE] = "entropy_bits",
+                                          [PART_SOURCE] = "enc.entropy_bits",
+                                          [PART_CROSS] = "cross_entropy_bits"};
     const struct site_row *site = site_row(kept->site);
     const struct axis_row *axes = axis_rows[site->axes];
     size_t rows = kept->shape[kept->rank - 2];
     size_t columns = kept->shape[kept->rank - 1];
     return (struct sheet){
-        .tensor = site_name(kept->site),
+        .tensor = kept->bits ? in_bits[site_part(kept->site)] : site_name(kept->site),
         .layer = kept->layer,
         .head = kept->heads ? (int)kept->heads[index] : -1,
         .shared_by = kept->shared_by,

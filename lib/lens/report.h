@@ -33,6 +33,7 @@ struct kept {
     const struct label *query_labels;
     const struct label *pooled; /* label of the only row, of all tokens; NULL: not pooled */
     size_t shared_by;           /* as in a sheet */
+    bool bits;                  /* an entropy in bits; the name says so */
     const struct axis *keys;    /* of weights: selected keys, or with the sink; NULL: all tokens */
 };
 

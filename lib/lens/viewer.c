@@ -235,6 +235,7 @@ static struct kept *add_item(struct capture *capture, size_t text, struct kept i
         while (item.shape[0] && item.heads[item.shape[0] - 1] >= most)
             item.shape[0]--;
     }
+    item.bits = capture->selection->bits && site_id(item.site) == SITE_ENTROPY;
     if (capture->selection->queries && selection_is_of_queries(capture->selection, item.site)) {
         size_t *rows = &item.shape[item.rank - 2];
         if (!list->queries && selection_positions(&list->queries, &list->query_count, "--query",
