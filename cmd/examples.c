@@ -1,14 +1,15 @@
 /* examples.c: `attn-cli examples`: tokens of large activations. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "command.h"
 #include "driver.h"
+#include "measure/text_origin.h"
 
 struct own_options {
     const char *channel;
+    bool smallest;
 };
 
 static const struct option_row own_options[] = {
@@ -16,25 +17,30 @@ static const struct option_row own_options[] = {
            .heading = "Examples"),
     STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 (last, default), all"),
     STRING("channel", 0, "LIST", OWN(channel), "channels: 0,3-5, all (default)"),
-    INTEGER("top", 0, "N", IN(lens.best), 1, 10000, "tokens each (default: 10)", .preset = 10),
+    INTEGER("top", 0, "N", IN(lens.best), 1, 10000,
+            "tokens each (default: 10); texts and positions count from 0, ranks from 1",
+            .preset = 10),
+    FLAG("smallest", 0, OWN(smallest), "the most negative activations, not the most positive"),
     {0},
 };
 
 enum { TOKENS_BEFORE = 8, TOKENS_AFTER = 4 };
 
 struct example {
-    float activation;
+    float activation; /* negated for --smallest; -INFINITY: none */
     int layer;
-    size_t text, position, order; /* order SIZE_MAX: none */
-    size_t count;                 /* of `ids`, from at most TOKENS_BEFORE before the position on */
+    bool goes_on; /* the text, after `ids` */
+    size_t text, position;
+    size_t count; /* of `ids`, from at most TOKENS_BEFORE before the position on */
     uint32_t ids[TOKENS_BEFORE + 1 + TOKENS_AFTER];
 };
 
 struct state {
     struct selection selection;
     const size_t *channels; /* [channel_count]; NULL: all */
-    size_t channel_count, top, count, order;
-    struct example *heaps; /* [layers, channel_count, top] a parent is not before its children */
+    size_t channel_count, top, count;
+    float sign;           /* -1: smallest activations */
+    struct example *best; /* [layers, channel_count, top] */
 };
 
 static int prepare(void *state, struct driver *driver, struct err *err)
@@ -54,17 +60,17 @@ static int open(void *state, struct driver *driver, struct err *err)
     const char *layers = options->select.layer ? options->select.layer : "-1";
     struct arena *arena = &driver->session.arena;
     enum site site = 0;
-    *own = (struct state){.top = (size_t)options->lens.best};
-    if (selection_of_channels(&own->selection, &site, name, layers, config, arena, err))
-        return -1;
-    if (selection_channels(&own->channels, &own->channel_count, options_own(options)->channel,
-                           config, site, arena, err))
+    const struct own_options *given = options_own(options);
+    *own = (struct state){.top = (size_t)options->lens.best, .sign = given->smallest ? -1 : 1};
+    if (selection_of_channels(&own->selection, &site, name, layers, config, arena, err) ||
+        selection_channels(&own->channels, &own->channel_count, given->channel, config, site, arena,
+                           err))
         return -1;
     own->count = selection_layers_of(&own->selection, site).count * own->channel_count * own->top;
-    own->heaps = arena_alloc(arena, own->count, sizeof *own->heaps, err);
-    for (size_t i = 0; own->heaps && i < own->count; i++)
-        own->heaps[i] = (struct example){.activation = -INFINITY, .order = SIZE_MAX};
-    return own->heaps ? 0 : -1;
+    own->best = arena_alloc(arena, own->count, sizeof *own->best, err);
+    for (size_t i = 0; own->best && i < own->count; i++)
+        own->best[i].activation = -INFINITY;
+    return own->best ? 0 : -1;
 }
 
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
@@ -83,28 +89,6 @@ static int run(void *state, const struct group *group, struct err *err)
     return group_look(group, &((const struct state *)state)->selection, err);
 }
 
-/* By activation; of equal ones the earlier token first. */
-static int compare(const void *a, const void *b)
-{
-    const struct example *one = a, *other = b;
-    if (one->activation != other->activation)
-        return one->activation < other->activation ? 1 : -1;
-    return one->order < other->order ? -1 : one->order > other->order;
-}
-
-/* Replace the root, the last of a heap, by an entry before it. */
-static void replace(struct example *heap, size_t size, const struct example *entry)
-{
-    size_t at = 0;
-    for (size_t child; (child = 2 * at + 1) < size; at = child) {
-        child += child + 1 < size && compare(&heap[child + 1], &heap[child]) > 0;
-        if (compare(entry, &heap[child]) >= 0)
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = *entry;
-}
-
 static int add(void *state, struct work *work, struct err *err)
 {
     struct state *own = state;
@@ -113,17 +97,20 @@ static int add(void *state, struct work *work, struct err *err)
         const struct kept *kept = &work->report.tensors[i / own->channel_count];
         const struct tokenized *text = report_queries(&work->report, site_part(kept->site));
         size_t k = i % own->channel_count, channel = own->channels ? own->channels[k] : k;
-        struct example *heap = own->heaps + i * own->top;
+        struct example *best = own->best + i * own->top;
         for (size_t row = 0; row < kept->shape[0]; row++) {
-            float value = kept->data[row * kept->shape[1] + channel];
-            if (!(value > heap->activation)) /* the earlier of equal ones stays */
+            float value = own->sign * kept->data[row * kept->shape[1] + channel];
+            if (!(value > best[own->top - 1].activation)) /* the earlier of equal ones stays */
                 continue;
-            size_t first = row < TOKENS_BEFORE ? 0 : row - TOKENS_BEFORE;
+            size_t first = row < TOKENS_BEFORE ? 0 : row - TOKENS_BEFORE, at = own->top;
             size_t end = num_min(row + TOKENS_AFTER + 1, text->count);
-            struct example entry = {value,       kept->layer, work->item.number, row, own->order++,
-                                    end - first, {0}};
+            struct example entry = {
+                value, kept->layer, end < text->count, work->item.number, row, end - first, {0}};
             memcpy(entry.ids, text->ids + first, entry.count * sizeof *entry.ids);
-            replace(heap, own->top, &entry);
+            for (; at && value > best[at - 1].activation; at--)
+                if (at < own->top)
+                    best[at] = best[at - 1];
+            best[at] = entry;
         }
     }
     return 0;
@@ -131,38 +118,46 @@ static int add(void *state, struct work *work, struct err *err)
 
 static int end(void *state, struct driver *driver, struct err *err)
 {
+    enum { KEY = COLUMN_KEY | COLUMN_LEADS };
     struct state *own = state;
     const struct viewer *viewer = &driver->session.viewer;
     struct frame frame;
     struct frame_rows rows = {.most = own->count, .arena = &driver->session.arena, .err = err};
-    const struct report report = {viewer->model.name, .precision = viewer->model.weights.precision,
-                                  .about = "largest activations", .frames = &frame,
+    struct text_origin origin = {viewer, NULL, NULL};
+    if (text_origin_attends(&origin, rows.arena, err))
+        return -1;
+    const struct report report = {viewer->model.name,
+                                  .precision = viewer->model.weights.precision,
+                                  .mechanism = origin.mechanism,
+                                  .about = own->sign < 0 ? "smallest activations"
+                                                         : "largest activations",
+                                  .frames = &frame,
                                   .frame_count = 1};
     for (size_t i = 0; i < own->count && !err->kind; i++) {
-        const struct example *example = &own->heaps[i];
+        const struct example *example = &own->best[i];
         size_t rank = i % own->top, k = i / own->top % own->channel_count;
-        struct buf around = {0};
         struct label token = {0};
-        if (!rank)
-            qsort(own->heaps + i, own->top, sizeof *own->heaps, compare);
-        if (example->order == SIZE_MAX)
+        if (example->activation == -INFINITY)
             continue;
-        uint32_t id = example->ids[num_min(example->position, TOKENS_BEFORE)];
-        for (size_t n = 0; n < example->count; n++)
-            wording_add(&around, viewer->tokenizer, example->ids[n]);
-        const char *text = buf_keep(&around, rows.arena, err);
-        if (!text || label_of_word(&token, viewer->tokenizer, id, rows.arena, err))
+        size_t at = num_min(example->position, TOKENS_BEFORE);
+        const char *text =
+            wording_around(example->ids, example->count, at, viewer->tokenizer, rows.arena, err);
+        text = arena_format(rows.arena, err, "%s%s%s", example->position > at ? "…" : "",
+                            text ? text : "", example->goes_on ? "…" : "");
+        if (!text || err->kind ||
+            label_of_word(&token, viewer->tokenizer, example->ids[at], rows.arena, err))
             break;
         k = own->channels ? own->channels[k] : k;
         rows_integer(&rows, "layer", COLUMN_KEY, example->layer);
-        rows_integer(&rows, "channel", COLUMN_KEY, (long long)k);
-        rows_integer(&rows, "rank", COLUMN_KEY, (long long)rank + 1);
-        rows_integer(&rows, "text", COLUMN_KEY, (long long)example->text);
+        rows_integer(&rows, "channel", KEY, (long long)k);
+        rows_integer(&rows, "rank", KEY, (long long)rank + 1);
+        rows_integer(&rows, "text", KEY, (long long)example->text);
         rows_integer(&rows, "position", COLUMN_KEY, (long long)example->position);
         rows_label(&rows, "token", COLUMN_KEY, token);
-        rows_float(&rows, (struct column){"activation", .digits = 4}, (double)example->activation);
+        rows_float(&rows, (struct column){"activation", .digits = 4},
+                   (double)(own->sign * example->activation));
         token = label_borrowed(text, false, rows.arena, err);
-        rows_label(&rows, "surroundings", COLUMN_SHRINKS, token);
+        rows_label(&rows, "surroundings", COLUMN_SHRINKS | COLUMN_LEADS, token);
         rows_next(&rows);
     }
     return err_if(rows_finish(&frame, &rows, "examples", "example") ||

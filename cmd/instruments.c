@@ -301,7 +301,8 @@ static void note_remainder(void *state, const struct work *work)
 {
     const struct inquiry *inquiry = work->own;
     (void)state;
-    print_note("%s; the parts sum to it within %.1e", work->report.about,
+    print_note("%s; the parts%s sum to it within %.1e", work->report.about,
+               inquiry->options->select.layer ? " of all layers" : "",
                fabs(inquiry->attribution.logit - inquiry->attribution.sum));
 }
 
@@ -342,7 +343,7 @@ static const struct option_row patch_options[] = {
            "logits, 9.6:logits; without FROM: from every head. Heads in layers between the two are "
            "frozen; MLPs, and everything after the receiver, are recomputed"),
     STRING("joint", 0, "HEADS", IN(patch.joint),
-           "patch only these heads, 26.0,27.8: each alone, then all at once"),
+           "patch only these heads, 26.0,27.8 (without --layer): each alone, then all at once"),
     FLAG("noise", 0, IN(patch.noise),
          "patch values of the corrupt run into the clean run (default: the other way round)"),
     STRING("show", 0, "NUMBER", IN(select.show),

@@ -478,6 +478,28 @@ size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t
     return start;
 }
 
+const char *wording_around(const uint32_t *ids, size_t count, size_t marked,
+                           const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
+{
+    struct buf words = {0};
+    size_t start = 0, end = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t from = wording_add(&words, tokenizer, ids[i]);
+        start = i == marked ? from : start;
+        end = i == marked ? words.size : end;
+    }
+    const char *text = buf_keep(&words, arena, err);
+    if (!text)
+        return NULL;
+    start += start < end && text[start] == ' ';
+    while (start && (text[start] & 0xc0) == 0x80)
+        start--;
+    while ((text[end] & 0xc0) == 0x80)
+        end++;
+    return arena_format(arena, err, "%.*s«%.*s»%s", (int)start, text, (int)(end - start),
+                        text + start, text + end);
+}
+
 /* --- words ---------------------------------------------------------------------------------------
  *
  * Words are separated by white space, as in reading-time corpora: punctuation belongs to its word

@@ -141,6 +141,10 @@ int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *ar
  * is a list of ids: 3,1,4. */
 size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t id);
 
+/* The text of tokens, one of them marked: "the «cat» sat". A mark does not divide a character. */
+const char *wording_around(const uint32_t *ids, size_t count, size_t marked,
+                           const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
+
 /* Find the words of a text. The tokenizer must be its own, or define its ids. */
 int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
                     struct arena *arena, struct err *err);

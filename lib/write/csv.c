@@ -106,6 +106,13 @@ static struct names taken_names(struct writer *writer, bool with_text, struct er
     return taken;
 }
 
+/* Those of the leading columns only, for a column of a table that `taken` has. */
+static struct names taken_before(const struct place *place, bool with_text, struct names taken)
+{
+    taken.count = num_min(taken.count, leading_count(place, with_text));
+    return taken;
+}
+
 /* Append the name of a column, changed if it is taken, and a comma. */
 static void add_name(struct writer *writer, const char *name, struct names taken, struct err *err)
 {
@@ -173,6 +180,7 @@ static int write_table(struct writer *writer, const struct frame *frame, struct 
 {
     struct buf *line = &writer->line;
     const struct names taken = taken_names(writer, true, err);
+    const struct names before = taken_before(writer->place, true, taken);
     for (size_t i = writer->place->index > 0; i <= frame->rows.size; i++) {
         if (i)
             add_place(line, writer->place, true);
@@ -183,8 +191,7 @@ static int write_table(struct writer *writer, const struct frame *frame, struct 
             if (column->flags & COLUMN_TEXT_ONLY)
                 continue;
             if (!i) {
-                add_name(writer, column->name,
-                         column->flags & COLUMN_LEADS ? (struct names){0} : taken, err);
+                add_name(writer, column->name, column->flags & COLUMN_LEADS ? before : taken, err);
                 continue;
             }
             add_cell(line, column, i - 1);
@@ -375,10 +382,11 @@ int tidy_begin(struct writer *writer, struct err *err)
     const struct report *report = writer->report;
     if (writer->place->index == 0) {
         const struct names taken = taken_names(writer, false, err);
+        const struct names before = taken_before(writer->place, false, taken);
         add_place_names(writer, false, taken, err);
         for (size_t i = 0; i < (report->frame_count ? report->frames->count : 0); i++)
             if (report->frames->columns[i].flags & COLUMN_LEADS)
-                add_name(writer, report->frames->columns[i].name, (struct names){0}, err);
+                add_name(writer, report->frames->columns[i].name, before, err);
         add_cell_names(writer, CELL_NAMES, taken, err);
         if (send_cells(writer, err))
             return -1;
