@@ -26,7 +26,9 @@ static const struct option_row own_options[] = {
     STRING("site", 0, "SITE", IN(lens.site),
            "tensor to average, with a row of channels for each token (default: resid_post)",
            .heading = "Select"),
-    STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 for the last, all (default)"),
+    STRING("layer", 0, "LIST", IN(select.layer),
+           "layers: 0,3-5, -1 for the last, all (default). Vectors added at several layers add up: "
+           "try factors from 0.1 to 1 there"),
     STRING("query", 0, "LIST", IN(select.query),
            "tokens to average in each text (default: -1, the last; all: the mean of the text)"),
     STRING("output", 'o', "PATH", IN(output.path),
@@ -62,6 +64,7 @@ struct job {
     enum site site;
     size_t width;
     double *sums[2];  /* [layers, width] of the positive and of the negative texts */
+    double *norms;    /* [layers] of tokens: sums of the means of texts */
     size_t counts[2]; /* of texts */
     float *vectors;   /* [layers, width] */
     const char *ending;
@@ -91,6 +94,7 @@ static int choose_site(struct job *job, struct err *err)
     for (size_t side = 0; side < 2; side++)
         job->sums[side] =
             arena_alloc(&job->session.arena, layers * job->width, sizeof(double), err);
+    job->norms = arena_alloc(&job->session.arena, layers, sizeof(double), err);
     job->vectors = arena_alloc(&job->session.arena, layers * job->width, sizeof(float), err);
     return err_if(err->kind);
 }
@@ -112,8 +116,14 @@ static int add_texts(struct job *job, size_t side, const struct text_with_source
         for (size_t layer = 0; layer < reports[i].tensor_count; layer++) {
             const struct kept *kept = &reports[i].tensors[layer];
             double *sum = job->sums[side] + layer * job->width;
-            for (size_t cell = 0; cell < kept_cells(kept); cell++)
-                sum[cell % job->width] += (double)kept->data[cell] / (double)kept->shape[0];
+            double square = 0;
+            for (size_t cell = 0; cell < kept_cells(kept); cell++) {
+                double value = (double)kept->data[cell];
+                sum[cell % job->width] += value / (double)kept->shape[0];
+                square = (cell % job->width ? square : 0) + value * value;
+                if (cell % job->width == job->width - 1)
+                    job->norms[layer] += sqrt(square) / (double)kept->shape[0];
+            }
         }
     job->counts[side] += count;
     return failed;
@@ -248,7 +258,9 @@ static int write_vectors(struct job *job, struct err *err)
                                       job->sums[1][k] / (double)job->counts[1]);
             square += (double)job->vectors[k] * (double)job->vectors[k];
         }
-        print_note("%s layer %zu: norm %.4f", site_name(job->site), layers.items[i], sqrt(square));
+        print_note("%s layer %zu: norm %.4f, of the tokens themselves %.4f", site_name(job->site),
+                   layers.items[i], sqrt(square),
+                   job->norms[i] / (double)(job->counts[0] + job->counts[1]));
     }
     int failed = output_to(&out, job->options.output.path, err);
     if (!failed && strcmp(job->ending, ".npy") == 0) {
