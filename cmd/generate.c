@@ -3,6 +3,7 @@
  * The text is printed as it grows: to the output, or to standard output if tensors (--show) go to a
  * file. Tensors, tables and the results of a batch are written at the end. */
 #include <limits.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/num.h"
@@ -279,9 +280,10 @@ static int fill_report(struct growth *growth, struct work *work, struct err *err
         (!shows && continuation_tables(&work->report, &growth->text, growth->arena, err)));
 }
 
-static void note_work(const struct growth *growth)
+static void note_work(const struct growth *growth, const struct tokenized *prompt)
 {
     char cache[NUM_SIZE_BYTES];
+    const struct items *items = &growth->driver->items;
     const struct continuation *text = &growth->text;
     const struct viewer *viewer = text->viewer;
     size_t steps = text->count - text->prompt_count;
@@ -290,6 +292,10 @@ static void note_work(const struct growth *growth)
         print_note(
             "stopped at the model's context length of %zu tokens, after %zu of %zu new tokens",
             text->room, steps, text->generation.tokens);
+    if (growth->driver->options->input.file && items->kind == ITEMS_DOCUMENT && prompt->text &&
+        memchr(prompt->text, '\n', prompt->size))
+        print_note("'%s': its lines are one prompt; 'attn-cli batch --do generate' continues each",
+                   shown_path(items->path));
     if (!growth->driver->options->verbose)
         return;
     num_size(cache, cache_bytes(&viewer->model.config, text->cache.precision, text->cache.count));
@@ -313,7 +319,7 @@ static int run(void *state, const struct group *group, struct err *err)
     size_t beams = ((struct state *)state)->beams;
     int failed = (beams && continuation_search(&growth.text, beams, err)) || grow(&growth, err);
     if (!failed && !group->driver->is_batch)
-        note_work(&growth);
+        note_work(&growth, &work->pair.sentence);
     failed = failed || (!is_broken(&growth) && fill_report(&growth, work, err)) ||
              (growth.typed == &growth.beside && stream_commit(&growth.beside, err));
     work->is_written |= is_broken(&growth);

@@ -29,7 +29,9 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
         return;
     if (report->about)
         buf_format(out, " · %s", report->about);
-    if (!report->sentence.count) /* the report is about the model alone */
+    if (!report->sentence.count && report->mechanism) /* of texts or the model: no text differs */
+        buf_format(out, " · %s", report->mechanism);
+    if (!report->sentence.count)
         return;
     buf_text(out, report->corrupt ? " · clean: " : " · ");
     tokenized_visible(out, &report->sentence);

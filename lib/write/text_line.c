@@ -184,11 +184,12 @@ size_t text_cut_place(const struct text_cut *cut, size_t slot)
 /* --- title lines ------------------------------------------------------------------------------ */
 
 /* Append a title such as "life · attention window:4 · sentence 1 · Life is short". */
-static void add_title(struct buf *line, const struct report *report, const struct place *place)
+static void add_title(struct buf *line, const struct report *report, const struct place *place,
+                      bool mechanism_follows)
 {
     struct tokenized model = {.text = report->model, .size = strlen(report->model)};
     tokenized_visible(line, &model);
-    if (report->mechanism)
+    if (report->mechanism && !mechanism_follows)
         buf_format(line, " · %s", report->mechanism);
     if (place_sentences(place) > 1)
         buf_format(line, " · sentence %zu", place_sentence(place));
@@ -209,8 +210,15 @@ int text_titles_write(struct stream *out, const struct report *report, const str
                       struct err *err)
 {
     struct buf line = {0};
-    add_title(&line, report, place);
+    const char *mechanism = report->mechanism;
+    bool follows = mechanism && utf8_width(mechanism, strlen(mechanism)) > place->columns * 2 / 3;
+    follows = follows && (report->sentence.count || report->sentence.size) && place->columns;
+    add_title(&line, report, place, follows);
     int failed = end_title(out, &line, place, err);
+    if (follows && !failed) {
+        buf_text(&line, mechanism);
+        failed = end_title(out, &line, place, err);
+    }
     const struct tokenized *others[] = {report->corrupt, &report->source, report->corrupt_source};
     static const char *const names[] = {"corrupt", "source", "corrupt source"};
     for (size_t i = 0; i < sizeof names / sizeof *names && !failed; i++) {
