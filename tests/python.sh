@@ -251,6 +251,10 @@ for_marian score 'the le' --words --format csv >"$scratch/words.csv"
 for_marian run --align --format csv >"$scratch/own.csv"
 for_marian run 'le' --show cross_weights --format tidy >"$scratch/cross.csv"
 for_marian generate 'le' -n 4 --beams 3 --format csv >"$scratch/beams.csv"
+printf 'good,bad\nthe le,le the\nle,the\n' |
+    for_marian score -f - --format csv >"$scratch/pairs.csv"
+"$build/attn-cli" score -q -m translate --source 'the small cat' le --continue ' petit' \
+    --continue ' grand' --format csv >"$scratch/next.csv"
 check 'a translation has the numbers of the program' "$python" - "$scratch" <<'END'
 import csv, sys
 import attn, numpy
@@ -273,6 +277,12 @@ new = model.generate("le", 4, beams=3, source=source)
 assert [*new["id"], 0] == [int(x) for x in column("beams.csv", "id")]  # the program lists the end
 weights = [float(x) for x in column("own.csv", "weight")]
 assert model.align(source=source)["weight"].tolist() == weights
+pairs = model.score(pairs=[("the le", "le the"), ("le", "the")], source=source)
+more = attn.Model("translate").score("le", continuations=[" petit", " grand"],
+                                     source="the small cat")
+for found, name, file in ((pairs, "logprob_good", "pairs.csv"), (pairs, "logprob_bad", "pairs.csv"),
+                          (more, "logprob", "next.csv")):
+    assert numpy.allclose(found[name], [float(x) for x in column(file, name + "_nats")]), name
 END
 check 'several texts at once give the bits of each alone' "$python" - <<'END'
 import attn, numpy

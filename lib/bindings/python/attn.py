@@ -657,6 +657,7 @@ class Model(_Closing):
         """Log-probabilities, in nats, of the tokens of a text or ids, given those before; NaN for
         the first; with their entropies and ranks. Or of its words (`words`), of `continuations` of
         a text, or of `pairs` of a good and a bad text. A list of texts gives a list of tables.
+        `source` is one for all, or a list with one for each text or pair.
 
         With `begin`, the model's beginning token comes before each text, so that all tokens have a
         score; it has no row. By default it does where the model's own tokenizer adds it, and before
@@ -677,7 +678,8 @@ class Model(_Closing):
 
         def encode(one):  # without the start token, which begun() puts before all texts
             ids, word = self._encode(one, masked or starts, pair, within_word)
-            return (ids[1:], word[1:]) if starts else (ids, word)
+            has_start = starts and ids[:1].tolist() == first
+            return (ids[1:], word[1:]) if has_start else (ids, word)
 
         def begun(ids):  # segments belong to all ids of a pair
             return numpy.append(first, ids).astype(numpy.uint32) if first else ids
@@ -686,11 +688,12 @@ class Model(_Closing):
             raise ValueError("score: expected a text or pairs, found %s"
                              % ("both" if pairs else "neither"))
         if pairs is not None:
-            return self._pairs([tuple(both) for both in pairs],
+            pairs = [tuple(both) for both in pairs]
+            return self._pairs(pairs, self._sources(pairs, source),
                                lambda one: begun(encode(one)[0] if isinstance(one, str) else one),
                                fields)
         if continuations is not None:
-            return self._continued(text, list(continuations),
+            return self._continued(text, list(continuations), source,
                                    lambda one: begun(encode(one)[0]), fields)
         asked = text if _several(text) else [text]
         read = [encode(one) if words or isinstance(one, str) else
@@ -715,7 +718,7 @@ class Model(_Closing):
             tables.append(Table(position=numpy.arange(len(texts)), text=texts, **columns))
         return tables if asked is text else tables[0]
 
-    def _continued(self, text, continuations, encode, fields):
+    def _continued(self, text, continuations, source, encode, fields):
         alone = self.encode(text)
         whole = [self.encode(text + more) for more in continuations]
         for ids, more in zip(whole, continuations):
@@ -727,17 +730,19 @@ class Model(_Closing):
         first = [next(i for i in range(read.size) if read[i:i + ids.size].tolist() == ids.tolist())
                  for ids, read in zip(whole, texts)]
         scores = [score["logprob"][at + alone.size:at + ids.size].sum(dtype=float)
-                  for at, ids, score in zip(first, whole, self._scores(texts, **fields))]
+                  for at, ids, score in
+                  zip(first, whole, self._scores(texts, self._sources(texts, source), **fields))]
         return Table(continuation=continuations, logprob=numpy.array(scores),
                      tokens=numpy.array([ids.size - alone.size for ids in whole]),
                      difference=numpy.array(scores) - scores[0])
 
-    def _pairs(self, pairs, encode, fields):
+    def _pairs(self, pairs, sources, encode, fields):
         texts = [encode(text) for pair in pairs for text in pair]
         if len(texts) != 2 * len(pairs):
             raise ValueError("pairs: expected pairs of a good and a bad text")
+        sources = sources and [ids for ids in sources for _ in "gb"]
         sums = [numpy.nansum(score["logprob"], dtype=float)
-                for score in self._scores(texts, **fields)]
+                for score in self._scores(texts, sources, **fields)]
         good, bad = numpy.array(sums[::2]), numpy.array(sums[1::2])
         return Table(good=[pair[0] for pair in pairs], bad=[pair[1] for pair in pairs],
                      logprob_good=good, logprob_bad=bad, difference=good - bad,
