@@ -70,7 +70,8 @@ static int open_first(struct job *job, struct err *err)
 
 static bool are_same(const struct tokenized *a, const struct tokenized *b)
 {
-    return a->count == b->count && memcmp(a->ids, b->ids, a->count * sizeof *a->ids) == 0;
+    return a->count == b->count &&
+           (a->count == 0 || memcmp(a->ids, b->ids, a->count * sizeof *a->ids) == 0);
 }
 
 /* Read the texts with both models, which must give the same ids. Notes are printed once. */
