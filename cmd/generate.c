@@ -280,10 +280,18 @@ static int fill_report(struct growth *growth, struct work *work, struct err *err
         (!shows && continuation_tables(&work->report, &growth->text, growth->arena, err)));
 }
 
-static void note_work(const struct growth *growth, const struct tokenized *prompt)
+static void note_lines(const struct driver *driver, const struct tokenized *prompt)
+{
+    const struct items *items = &driver->items;
+    if (driver->options->input.file && items->kind == ITEMS_DOCUMENT && prompt->text &&
+        memchr(prompt->text, '\n', prompt->size))
+        print_note("'%s': its lines are one prompt; 'attn-cli batch --do generate' continues each",
+                   shown_path(items->path));
+}
+
+static void note_work(const struct growth *growth)
 {
     char cache[NUM_SIZE_BYTES];
-    const struct items *items = &growth->driver->items;
     const struct continuation *text = &growth->text;
     const struct viewer *viewer = text->viewer;
     size_t steps = text->count - text->prompt_count;
@@ -292,10 +300,6 @@ static void note_work(const struct growth *growth, const struct tokenized *promp
         print_note(
             "stopped at the model's context length of %zu tokens, after %zu of %zu new tokens",
             text->room, steps, text->generation.tokens);
-    if (growth->driver->options->input.file && items->kind == ITEMS_DOCUMENT && prompt->text &&
-        memchr(prompt->text, '\n', prompt->size))
-        print_note("'%s': its lines are one prompt; 'attn-cli batch --do generate' continues each",
-                   shown_path(items->path));
     if (!growth->driver->options->verbose)
         return;
     num_size(cache, cache_bytes(&viewer->model.config, text->cache.precision, text->cache.count));
@@ -314,12 +318,14 @@ static int run(void *state, const struct group *group, struct err *err)
     struct growth growth = {.driver = group->driver, .arena = group->arena};
     struct generation_config generation = ((struct state *)state)->generation;
     generation.sampling.seed += (uint64_t)work->item.number << 32;
+    if (!group->driver->is_batch)
+        note_lines(group->driver, &work->pair.sentence);
     if (continuation_open(&growth.text, group->viewer, &work->pair, &generation, err))
         return -1;
     size_t beams = ((struct state *)state)->beams;
     int failed = (beams && continuation_search(&growth.text, beams, err)) || grow(&growth, err);
     if (!failed && !group->driver->is_batch)
-        note_work(&growth, &work->pair.sentence);
+        note_work(&growth);
     failed = failed || (!is_broken(&growth) && fill_report(&growth, work, err)) ||
              (growth.typed == &growth.beside && stream_commit(&growth.beside, err));
     work->is_written |= is_broken(&growth);
