@@ -24,11 +24,10 @@ struct sentencepiece_piece {
 struct sentencepiece {
     struct sentencepiece_piece *pieces; /* [count] by id */
     size_t count;
-    size_t bytes;                          /* total size of all words */
-    uint64_t kind, falls_back, suffix;     /* of the trainer */
-    uint64_t prefixes, collapses, escapes; /* of the normalizer */
-    const unsigned char *charsmap;
-    size_t charsmap_size;
+    size_t bytes; /* total size of all words */
+    uint64_t kind;
+    bool falls_back, suffix; /* of the trainer */
+    struct sentencepiece_rules rules;
 };
 
 /* --- protobuf --------------------------------------------------------------------------------- */
@@ -116,21 +115,25 @@ static int read_piece(struct sentencepiece_piece *piece, struct message message,
 /* Read the settings of the trainer, field 2 of a model, or of the normalizer, field 3. */
 static int read_settings(struct sentencepiece *model, uint64_t part, struct message message)
 {
+    struct sentencepiece_rules *rules = &model->rules;
     const struct {
-        uint64_t part, number, *value;
-    } settings[] = {
-        {2, 3, &model->kind},     {2, 24, &model->suffix},   {2, 35, &model->falls_back},
-        {3, 3, &model->prefixes}, {3, 4, &model->collapses}, {3, 5, &model->escapes},
+        uint64_t part, number;
+        bool *flag;
+    } flags[] = {
+        {2, 24, &model->suffix},   {2, 35, &model->falls_back}, {3, 3, &rules->prefixes},
+        {3, 4, &rules->collapses}, {3, 5, &rules->escapes},
     };
     struct wire_field field;
     int found = 0;
     while ((found = next_field(&message, &field)) > 0) {
-        for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-            if (part == settings[i].part && field.number == settings[i].number)
-                *settings[i].value = field.value;
+        for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+            if (part == flags[i].part && field.number == flags[i].number)
+                *flags[i].flag = field.value;
+        if (part == 2 && field.number == 3)
+            model->kind = field.value;
         if (part == 3 && field.number == 2 && field.wire == WIRE_BYTES) {
-            model->charsmap = field.bytes.at;
-            model->charsmap_size = (size_t)field.value;
+            rules->charsmap = field.bytes.at;
+            rules->charsmap_size = (size_t)field.value;
         }
     }
     return found;
@@ -154,7 +157,9 @@ static int sentencepiece_read(struct sentencepiece *model, const struct file *fi
     int found = 0;
     size_t most = count_pieces(message);
     *model = (struct sentencepiece){
-        .kind = SENTENCEPIECE_UNIGRAM, .prefixes = true, .collapses = true, .escapes = true};
+        .kind = SENTENCEPIECE_UNIGRAM,
+        .rules = {.prefixes = true, .collapses = true, .escapes = true},
+    };
     model->pieces = arena_alloc(arena, most + 1, sizeof *model->pieces, err);
     if (!model->pieces)
         return -1;
@@ -311,7 +316,6 @@ static int add_stages(struct tokenizer *tokenizer, const struct word_table *word
     struct subword *subword = &tokenizer->model;
     const struct tokenizer_config *config = &tokenizer->config;
     bool bpe = model->kind == SENTENCEPIECE_BPE;
-    bool prefixes = model->prefixes && config->prefixes != ANSWER_NO;
     if (model->kind != SENTENCEPIECE_BPE && model->kind != SENTENCEPIECE_UNIGRAM)
         return err_unsupported(err, "expected a model of type BPE or Unigram, found type %llu",
                                (unsigned long long)model->kind);
@@ -322,22 +326,17 @@ static int add_stages(struct tokenizer *tokenizer, const struct word_table *word
     for (uint32_t id = 0; id < model->count; id++)
         if (model->pieces[id].kind == PIECE_UNKNOWN)
             subword->unknown = id;
-    struct sentencepiece_rules rules = {
-        .kept = &tokenizer->set.added,
-        .charsmap = model->charsmap,
-        .charsmap_size = model->charsmap_size,
-        .collapses = model->collapses,
-        .prefixes = prefixes,
-        .first = config->legacy == ANSWER_NO,
-        .escapes = model->escapes,
-    };
+    struct sentencepiece_rules rules = model->rules;
+    rules.kept = &tokenizer->set.added;
+    rules.prefixes = rules.prefixes && config->prefixes != ANSWER_NO;
+    rules.first = config->legacy == ANSWER_NO;
     struct buf text = {0};
     buf_format(
         &text,
         "{\"decoder\": {\"type\": \"Sequence\", \"decoders\": [{\"type\": \"Replace\", "
         "\"pattern\": {\"String\": \"▁\"}, \"content\": \" \"}, {\"type\": \"ByteFallback\"}, "
         "{\"type\": \"Fuse\"}%s]}}",
-        prefixes ? ", {\"type\": \"Strip\", \"content\": \" \", \"start\": 1}" : "");
+        rules.prefixes ? ", {\"type\": \"Strip\", \"content\": \" \", \"start\": 1}" : "");
     return err_if(
         tokenizer_parse_stages(tokenizer, &text, err) ||
         (bpe ? add_bpe : add_unigram)(tokenizer, model, err) ||
