@@ -223,7 +223,7 @@ static int add_merges(struct bpe *bpe, const uint32_t *ranks, uint32_t id, struc
         word_table_prefetch(bpe->words, word_hash(rest, WORD_TEXT));
     }
     for (size_t at = 1; at < size; at++)
-        if (((unsigned char)bytes[at] & 0xC0) != 0x80 && /* a character begins here */
+        if (!utf8_continues(bytes[at]) &&
             word_table_find(bpe->words, bytes, at, WORD_TEXT, &merge.left) &&
             word_table_find(bpe->words, bytes + at, size - at, WORD_TEXT, &merge.right) &&
             ranks[merge.left] != BPE_NONE && ranks[merge.right] != BPE_NONE &&
