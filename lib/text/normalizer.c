@@ -415,10 +415,8 @@ static int read_charsmap(struct stage *step, const unsigned char *bytes, size_t 
 {
     struct charsmap *map = arena_alloc(arena, 1, sizeof *map, err);
     step->charsmap = map;
-    return !map || read_trie(map, bytes, size, arena, err) || check_texts(map, err) ||
-                   check_keys(map, err)
-               ? -1
-               : 0;
+    return err_if(!map || read_trie(map, bytes, size, arena, err) || check_texts(map, err) ||
+                  check_keys(map, err));
 }
 
 static int read_precompiled(struct stage_list *list, struct stage *step, const struct json *value,

@@ -486,11 +486,9 @@ int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list,
                      size_t size, struct err *err)
 {
     size_t ends[TEMPLATE_PARTS_MAX];
-    return encode(tokenizer, list, &tokenizer->used.single, &(struct token_bytes){text, size}, ends,
-                  err) ||
-                   token_list_flush(list, err)
-               ? -1
-               : 0;
+    return err_if(encode(tokenizer, list, &tokenizer->used.single,
+                         &(struct token_bytes){text, size}, ends, err) ||
+                  token_list_flush(list, err));
 }
 
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size)

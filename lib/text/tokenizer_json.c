@@ -334,9 +334,7 @@ static int read_file(void *tokenizer, const struct file *file, struct err *err)
 int tokenizer_fill_json(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
                         struct err *err)
 {
-    return tokenizer_config_read(tokenizer, folder, CONFIG_LISTED, err) ||
-                   folder_read(folder, name, read_file, tokenizer, err) ||
-                   tokenizer_merge_listed(tokenizer, folder, err)
-               ? -1
-               : 0;
+    return err_if(tokenizer_config_read(tokenizer, folder, CONFIG_LISTED, err) ||
+                  folder_read(folder, name, read_file, tokenizer, err) ||
+                  tokenizer_merge_listed(tokenizer, folder, err));
 }
