@@ -50,8 +50,7 @@ static int read_answer(enum answer *answer, const struct json *root, const char 
                        struct err *err)
 {
     bool yes = false;
-    const struct json *member = json_member(root, name);
-    if (!member || json_is_null(member))
+    if (!json_given(root, name))
         return 0;
     if (json_bool(root, name, &yes, err))
         return -1;
