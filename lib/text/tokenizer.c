@@ -544,12 +544,9 @@ void tokenizer_stages(const struct tokenizer *tokenizer, struct buf *out)
     for (const struct stage *step = tokenizer->normalizers; step; step = step->next)
         buf_format(out, "%s, ", step->name);
     for (const struct stage *step = tokenizer->pre_tokenizers; step; step = step->next) {
+        const char *pattern = step->matcher.pattern;
         if (step->name)
-            buf_text(out, step->name);
-        if (step->name && step->matcher.pattern)
-            buf_format(out, " (%s)", step->matcher.pattern);
-        if (step->name)
-            buf_text(out, ", ");
+            buf_format(out, pattern ? "%s (%s), " : "%s, ", step->name, pattern);
     }
     if (!is_words(tokenizer))
         buf_text(out, tokenizer->model.row->name);
