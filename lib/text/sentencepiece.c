@@ -445,9 +445,9 @@ static int fill_side(struct tokenizer *tokenizer, const struct folder *folder, c
         tokenizer_find_named(&end, tokenizer, NAMED_EOS, folder, vocab, err) ||
         tokenizer_find_named(&tokenizer->model.unknown, tokenizer, NAMED_UNK, folder, vocab, err))
         return -1;
-    text_templates_set(&tokenizer->templates, end, true, true);
-    struct text_template *pair = &tokenizer->templates.pair; /* no </s> between the two texts */
-    memmove(pair->parts + 1, pair->parts + 2, --pair->count * sizeof *pair->parts);
+    tokenizer->templates = (struct text_templates){
+        .single = {{{TEMPLATE_FIRST, 0, 0}, {TEMPLATE_SPECIAL, end, 0}}, 2},
+        .pair = {{{TEMPLATE_FIRST, 0, 0}, {TEMPLATE_SECOND, 0, 1}, {TEMPLATE_SPECIAL, end, 1}}, 3}};
     tokenizer->facts.file = name;
     return tokenizer_prepare(tokenizer, err);
 }
@@ -458,7 +458,6 @@ int tokenizer_fill_marian(struct tokenizer *tokenizer, const struct folder *fold
     struct tokenizer *source = tokenizer->source = heap_alloc(1, sizeof *source, err);
     if (!source)
         return -1;
-    *source = (struct tokenizer){.templates = text_templates_plain};
     return err_if(fill_side(source, folder, "source.spm", "vocab.json", err) ||
                   fill_side(tokenizer, folder, name, "vocab.json", err));
 }
