@@ -426,10 +426,11 @@ static int read_pieces(void *context, const struct file *file, struct err *err)
 
 /* Fill the tokenizer of the texts (target.spm) or of their sources (source.spm). */
 static int fill_side(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
-                     const char *vocab, struct err *err)
+                     struct err *err)
 {
     static const char *const usual[NAMED_TOKENS] = {"", "</s>", "<unk>", "", "<pad>", "", ""};
     struct tokenizer_config *config = &tokenizer->config;
+    const char *vocab = "vocab.json";
     uint32_t end = 0;
     if (tokenizer_config_read(tokenizer, folder, CONFIG_LISTED | CONFIG_NAMED, err))
         return -1;
@@ -458,6 +459,6 @@ int tokenizer_fill_marian(struct tokenizer *tokenizer, const struct folder *fold
     struct tokenizer *source = tokenizer->source = heap_alloc(1, sizeof *source, err);
     if (!source)
         return -1;
-    return err_if(fill_side(source, folder, "source.spm", "vocab.json", err) ||
-                  fill_side(tokenizer, folder, name, "vocab.json", err));
+    return err_if(fill_side(source, folder, "source.spm", err) ||
+                  fill_side(tokenizer, folder, name, err));
 }
