@@ -69,10 +69,10 @@ static int display_tokens_init(struct tokenizer *tokenizer, struct err *err)
 /* --- opening ---------------------------------------------------------------------------------- */
 
 /* The first of these files that is there and has a function makes the tokenizer. */
-static const struct source {
+static const struct {
     const char *name;
     tokenizer_filler *fill;
-} sources[TOKENIZER_FILES] = {
+} files[TOKENIZER_FILES] = {
     {"tokenizer.json", tokenizer_fill_json},
     {"tokenizer_config.json", NULL},
     {"tokenizer.model", tokenizer_fill_sentencepiece},
@@ -89,7 +89,7 @@ static const struct source {
 
 const char *tokenizer_file_name(size_t index)
 {
-    return sources[index].name;
+    return files[index].name;
 }
 
 /* Refuse a file whose name tells that its vocabulary has an unsupported form. */
@@ -157,13 +157,12 @@ int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, str
 {
     size_t i = 0;
     *tokenizer = (struct tokenizer){.templates = text_templates_plain};
-    while (i < TOKENIZER_FILES && (!sources[i].fill || !folder_has(folder, sources[i].name)))
+    while (i < TOKENIZER_FILES && (!files[i].fill || !folder_has(folder, files[i].name)))
         i++;
     if (i == TOKENIZER_FILES)
         return refuse_others(folder, err);
-    tokenizer->facts.file = sources[i].name;
-    if (sources[i].fill(tokenizer, folder, sources[i].name, err) ||
-        tokenizer_prepare(tokenizer, err)) {
+    tokenizer->facts.file = files[i].name;
+    if (files[i].fill(tokenizer, folder, files[i].name, err) || tokenizer_prepare(tokenizer, err)) {
         tokenizer_release(tokenizer);
         return -1;
     }
