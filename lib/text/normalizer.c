@@ -39,19 +39,19 @@ static int lowercase(char bytes[CHANGE_BYTES], uint32_t c)
         memcpy(bytes, dotted, sizeof dotted - 1);
         return sizeof dotted - 1;
     }
-    return small == c ? SAME : (int)utf8_encode(bytes, small);
+    return small == c ? CHANGE_NONE : (int)utf8_encode(bytes, small);
 }
 
 static int strip_marks(char bytes[CHANGE_BYTES], uint32_t c)
 {
     (void)bytes;
-    return utf8_is_mark(c) ? 0 : SAME;
+    return utf8_is_mark(c) ? 0 : CHANGE_NONE;
 }
 
 static int strip_nonspacing(char bytes[CHANGE_BYTES], uint32_t c)
 {
     (void)bytes;
-    return utf8_is_nonspacing(c) ? 0 : SAME;
+    return utf8_is_nonspacing(c) ? 0 : CHANGE_NONE;
 }
 
 /* Remove controls; all white space becomes spaces. */
@@ -62,7 +62,7 @@ static int clean(char bytes[CHANGE_BYTES], uint32_t c)
     if (c == REPLACEMENT || (utf8_is_other(c) && !line))
         return 0;
     if (c == ' ' || unicode_kind(c) != UNICODE_SPACE)
-        return SAME;
+        return CHANGE_NONE;
     *bytes = ' ';
     return 1;
 }
@@ -75,7 +75,7 @@ static int space_chinese(char bytes[CHANGE_BYTES], uint32_t c)
         {0x2A700, 0x2B73F}, {0x2B740, 0x2B81F}, {0x2B920, 0x2CEAF}, {0x2F800, 0x2FA1F},
     };
     if (!UNICODE_IS_IN(blocks, c))
-        return SAME;
+        return CHANGE_NONE;
     bytes[0] = ' ';
     size_t size = 1 + utf8_encode(bytes + 1, c);
     bytes[size] = ' ';
@@ -96,7 +96,7 @@ static void change_each(const struct stage *step, struct text_rewriter *rewriter
             continue;
         length = utf8_decode(&c, in->bytes + at, in->size - at);
         int written = step->row->change(bytes, c);
-        if (written == SAME)
+        if (written == CHANGE_NONE)
             continue;
         if (done < at)
             text_rewriter_keep(rewriter, done, at);
@@ -567,7 +567,7 @@ static int begin_step(struct stage_list *list, struct stage *step, struct err *e
     (void)list, (void)err;
     step->name = step->row->name;
     for (uint32_t c = 0; step->row->change && c < 0x80; c++)
-        step->stays[c] = step->row->change(bytes, c) == SAME;
+        step->stays[c] = step->row->change(bytes, c) == CHANGE_NONE;
     return 0;
 }
 

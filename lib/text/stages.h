@@ -71,7 +71,7 @@ struct stage_row {
 
     /* A normalizer: `apply` keeps and replaces ranges of a text and drops the rest. If there is a
      * `change` instead, it writes the bytes that replace a character and returns their number, or
-     * SAME. */
+     * CHANGE_NONE. */
     int (*apply)(const struct stage *step, struct text_rewriter *rewriter, struct err *err);
     int (*change)(char *bytes, uint32_t character);
 
@@ -90,7 +90,7 @@ struct stage_row {
     void (*end)(const struct stage *step, struct token_decoder *decoder);
 };
 
-enum { CHANGE_BYTES = 6, SAME = -1 }; /* of stage_row.change */
+enum { CHANGE_BYTES = 6, CHANGE_NONE = -1 }; /* of stage_row.change */
 
 /* A kind of stages. `begin` is called for each new step. */
 struct stage_kind {
