@@ -635,9 +635,9 @@ int normalizers_sentencepiece(struct stage **steps, const struct sentencepiece_r
     };
     struct stage_list added = {&normalizers, arena, steps};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        struct stage *step = list[i].wanted ? stages_add(&added, &rows[list[i].row], err) : NULL;
         if (!list[i].wanted)
             continue;
+        struct stage *step = stages_add(&added, &rows[list[i].row], err);
         if (!step || (list[i].row == ROW_CHARSMAP && rules->charsmap_size &&
                       read_charsmap(step, rules->charsmap, rules->charsmap_size, arena, err)))
             return -1;
