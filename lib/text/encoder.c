@@ -100,13 +100,12 @@ static int add_code(struct encoder *encoder, struct aligned_text *text, struct e
 {
     const struct subword *model = &encoder->tokenizer->model;
     uint32_t id = model->unknown;
-    size_t size = 4;
-    if (!model->vocabulary || text->size < size || memcmp(text->bytes, ">>", 2) != 0)
+    if (!model->vocabulary || text->size < 4 || memcmp(text->bytes, ">>", 2) != 0)
         return 0;
-    while (size < text->size && memcmp(text->bytes + size - 2, "<<", 2) != 0)
-        size++;
-    if (memcmp(text->bytes + size - 2, "<<", 2) != 0)
+    const char *end = memmem(text->bytes + 2, text->size - 2, "<<", 2);
+    if (!end)
         return 0;
+    size_t size = (size_t)(end + 2 - text->bytes);
     word_table_find(model->vocabulary, text->bytes, size, WORD_TEXT, &id);
     struct token token = {id, false, text->start, text->start + size};
     text->bytes += size;
