@@ -108,7 +108,7 @@ static int read_bpe_settings(struct reader *reader, struct bpe *bpe, struct err 
     return 0;
 }
 
-/* True if words are written in GPT-2's alphabet; sets whether pieces are, too. */
+/* Find whether words are written in GPT-2's alphabet, and set whether pieces are. */
 static enum word_form find_form(struct tokenizer *tokenizer)
 {
     const struct stage *step = tokenizer->pre_tokenizers;
