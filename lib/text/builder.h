@@ -58,7 +58,7 @@ struct tokenizer_config {
 struct display_tokens {
     struct stored_word *stored; /* [count] by id; NULL: words are displayed unchanged */
     size_t count;
-    char *bytes;
+    const char *bytes;
 };
 
 struct tokenizer {

@@ -73,23 +73,6 @@ static void pass(const struct stage *step, struct token_decoder *decoder, const 
     state->tokens++;
 }
 
-/* Append a token with every match replaced. If a search needs too many steps, the rest is not
- * changed. */
-static void put_replaced(struct buf *out, const struct matcher *matcher, const char *token,
-                         size_t size, const char *content, size_t content_size)
-{
-    struct matcher_walk walk = matcher_walk(matcher, token, size, NULL);
-    struct text_range match;
-    size_t at = 0;
-    while (matcher_next(&walk, &match, NULL) > 0) {
-        buf_bytes(out, token + at, match.start - at);
-        buf_bytes(out, content, content_size);
-        at = match.end;
-    }
-    buf_bytes(out, token + at, size - at);
-    matcher_walk_release(&walk);
-}
-
 static int read_metaspace(struct stage_list *list, struct stage *step, const struct json *value,
                           struct err *err)
 {
@@ -109,8 +92,8 @@ static void replace(const struct stage *step, struct decoder_state *state, const
                     size_t size)
 {
     bool strips = step->strips_first && !state->tokens;
-    put_replaced(&state->bytes, &step->matcher, token, size, step->content,
-                 strips ? 0 : step->content_size);
+    matcher_replace(&step->matcher, &state->bytes, token, size, step->content,
+                    strips ? 0 : step->content_size);
 }
 
 /* Remove a suffix and remember to put a space before the next token. */
@@ -120,7 +103,7 @@ static void drop_suffix(const struct stage *step, struct decoder_state *state, c
     if (state->owes_space)
         buf_char(&state->bytes, ' ');
     size_t before = state->bytes.size;
-    put_replaced(&state->bytes, &step->matcher, token, size, "", 0);
+    matcher_replace(&step->matcher, &state->bytes, token, size, "", 0);
     state->owes_space = state->bytes.size - before < size;
 }
 

@@ -487,3 +487,20 @@ void matcher_walk_release(struct matcher_walk *walk)
         onig_region_free(walk->found, 1);
     walk->found = NULL;
 }
+
+bool matcher_replace(const struct matcher *matcher, struct buf *out, const char *text, size_t size,
+                     const char *content, size_t content_size)
+{
+    struct matcher_walk walk = matcher_walk(matcher, text, size, NULL);
+    struct text_range match;
+    size_t at = 0;
+    bool found = false;
+    for (; matcher_next(&walk, &match, NULL) > 0; found = true) {
+        buf_bytes(out, text + at, match.start - at);
+        buf_bytes(out, content, content_size);
+        at = match.end;
+    }
+    buf_bytes(out, text + at, size - at);
+    matcher_walk_release(&walk);
+    return found;
+}

@@ -99,4 +99,9 @@ int matcher_next(struct matcher_walk *walk, struct text_range *match, struct err
 
 void matcher_walk_release(struct matcher_walk *walk);
 
+/* Append a text with every match replaced; true if there was one. If a search needs too many steps,
+ * the rest is not changed. */
+bool matcher_replace(const struct matcher *matcher, struct buf *out, const char *text, size_t size,
+                     const char *content, size_t content_size);
+
 #endif

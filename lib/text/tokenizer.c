@@ -13,57 +13,38 @@
 
 /* --- display tokens --------------------------------------------------------------------------- */
 
-/* Write a word with spaces instead of signs (▁); returns its size, or 0 if it has no sign. */
-static size_t write_word(char *out, const char *bytes, size_t size, const struct matcher *sign)
-{
-    struct matcher_walk walk = matcher_walk(sign, bytes, size, NULL);
-    struct text_range match;
-    size_t written = 0;
-    size_t at = 0;
-    while (matcher_next(&walk, &match, NULL) > 0) {
-        memcpy(out + written, bytes + at, match.start - at);
-        written += match.start - at;
-        out[written++] = ' ';
-        at = match.end;
-    }
-    if (!at)
-        return 0;
-    memcpy(out + written, bytes + at, size - at);
-    return written + (size - at);
-}
-
 static int display_tokens_init(struct tokenizer *tokenizer, struct err *err)
 {
     const struct word_table *words = &tokenizer->set.words;
     struct display_tokens *display = &tokenizer->display;
     bool joins_bytes = decoders_join_bytes(tokenizer->decoders);
     const struct matcher *sign = decoders_sign(tokenizer->decoders);
-    size_t used = 0;
+    struct buf all = {0};
     if (!sign && !joins_bytes)
         return 0;
-    display->bytes = arena_room(&tokenizer->arena, words->used_bytes, 1, err);
     struct stored_word *stored = arena_alloc(&tokenizer->arena, words->size, sizeof *stored, err);
-    if (!display->bytes || !stored)
+    if (!stored)
         return -1;
     for (uint32_t id = 0; id < words->size; id++) {
-        size_t size = 0;
+        size_t size = 0, start = all.size;
         const char *bytes = word_table_word(words, id, &size);
         if (!bytes)
             continue;
         int byte = joins_bytes ? decoder_byte_of(bytes, size) : -1;
-        size_t written =
-            byte < 0 && sign ? write_word(display->bytes + used, bytes, size, sign) : 0;
-        if (byte >= 0)
-            display->bytes[used + written++] = (char)byte;
-        if (!written)
-            continue; /* displayed unchanged */
-        stored[id] = (struct stored_word){
-            .start = (uint32_t)used, .size = (uint32_t)written & 0x3FFFFFFF, .form = WORD_TEXT};
-        used += written;
+        if (byte >= 0) {
+            buf_char(&all, (char)byte);
+        } else if (!sign || !matcher_replace(sign, &all, bytes, size, " ", 1)) {
+            all.size = start; /* displayed unchanged */
+            continue;
+        }
+        stored[id] = (struct stored_word){.start = (uint32_t)start,
+                                          .size = (uint32_t)(all.size - start) & 0x3FFFFFFF,
+                                          .form = WORD_TEXT};
     }
+    display->bytes = buf_keep(&all, &tokenizer->arena, err);
     display->stored = stored;
     display->count = words->size;
-    return 0;
+    return display->bytes ? 0 : -1;
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
