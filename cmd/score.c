@@ -52,7 +52,8 @@ static const struct option_row own_options[] = {
             "read long texts in windows that advance by N tokens; each token then has at least the "
             "context minus N tokens before it (half the context doubles the time)"),
     INTEGER("window", 0, "N", IN(score.window), 2, 100000000,
-            "tokens of a window (default: the model's context; with --stride, else half of it)"),
+            "tokens of a window (default: the model's context); without --stride, windows advance "
+            "by half of it"),
     INTEGER("top", 0, "N", IN(score.best), 0, 1000,
             "likeliest tokens shown at each position (text, JSON, CSV with -o DIR/), or for each "
             "[MASK] (default: 3)",

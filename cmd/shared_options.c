@@ -319,7 +319,7 @@ WORDS_(, defaults, "Default tensors and layers",
 static bool tensors_at(struct value *value, size_t index)
 {
     static const struct value words[] = {
-        {.name = "all", .about = "all tensors of the model except the last six"},
+        {.name = "all", .about = "all tensors of the model up to logits"},
         {.name = "tokens", .about = "table of the tokens (text format only)"},
     };
     enum { WORDS = sizeof words / sizeof *words };
