@@ -209,8 +209,7 @@ struct attn_generation {
 };
 
 /* Continue a text, as attn-cli generate does; without ids, from the model's beginning token, which
- * with a source gives the model's own translation. The
- * request is that of attn_score_all. */
+ * with a source gives the model's own translation. The request is that of attn_score_all. */
 int attn_generate(struct attn_model *model, const struct attn_ids *ids,
                   const struct attn_request *request, const struct attn_generation *generation,
                   struct attn_error *error);
@@ -236,11 +235,11 @@ size_t attn_cache_count(const struct attn_cache *cache); /* tokens in it */
 void attn_cache_close(struct attn_cache *cache);
 
 /* Run a command line of attn-cli that reads texts, such as {"lens", "Life is short",
- * "--format=csv", NULL}: lens, attribute, patch, heads, compare, steer, run, score, generate,
- * explain or page. What the program would print goes to the sink, once, as bytes that are not
- * 0-terminated; --output writes a file. --edit also knows the values. The command opens the model
- * that it names; standard input is not read. A result of 1, such as that of a comparison, is no
- * error. One report at a time: others are refused with status 2. */
+ * "--format=csv", NULL}: lens, attribute, patch, heads, compare, steer, examples, run, score,
+ * generate, explain, page or tokenize. What the program would print goes to the sink, once, as
+ * bytes that are not 0-terminated; --output writes a file. --edit also knows the values. The
+ * command opens the model that it names; standard input is not read. A result of 1, such as that of
+ * a comparison, is no error. One report at a time: others are refused with status 2. */
 int attn_report(const char *const *words, const struct attn_value *values, size_t value_count,
                 int (*sink)(void *context, const char *bytes, size_t size), void *context,
                 struct attn_error *error);

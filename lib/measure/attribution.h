@@ -40,8 +40,8 @@ struct attribution {
  * cross-attention, + 5 with edits), of each layer's sources [H, T] (then those of cross-attention
  * [H, S]), of neurons [L, I], or of experts [L, E] (E + 1 with a shared one; 0 in layers without);
  * only of the listed layers, and for people a table of the largest. Refused: as not supported,
- * models without logits, neurons
- * of models with experts, and experts of others; as usage, edits of logits. */
+ * models without logits, neurons of models with experts, and experts of others; as usage, edits of
+ * logits. */
 int attribution_make(struct attribution *attribution, struct report *report,
                      const struct attribution_plan *plan, struct arena *arena, struct err *err);
 

@@ -11,7 +11,7 @@
  * a layer's input.) Values that are equal in both texts are not patched.
  *
  *     struct question question = {position, .answer = 4, .against = -1};
- *     struct patching_plan plan = {&viewer, &clean, &corrupt, &question};
+ *     struct patching_plan plan = {&viewer, &clean, &corrupt, .question = &question};
  *     struct patching patching;
  *     if (patching_make(&patching, &plan, &arena, err) ||
  *         patching_report(&report, &patching, 1 << PATCH_FRACTION, &arena, err)) ...

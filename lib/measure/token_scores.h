@@ -39,7 +39,7 @@ struct scoring {
     struct viewer *viewer;
     size_t best_count; /* most likely tokens to keep for each; fewer in a small vocabulary */
     bool within_word;  /* also mask the later tokens of its word (Kauf and Ivanova, 2023) */
-    size_t fill_count; /* the same for each mask token of a text */
+    size_t fill_count; /* most likely tokens to keep for each mask token of a text */
     bool next;      /* instead of scores: the tokens that may follow a text, as those of a mask */
     size_t context; /* tokens of a window, at most; 0: texts are read whole */
     size_t stride;

@@ -11,7 +11,7 @@
  *
  *     strip_scores(head, &strip, range, memory->scores);
  *     ... weights in place of scores ...
- *     strip_context(head, &strip, range, memory->scores);
+ *     strip_context(head, &strip, range, memory->scores, false);
  *     strip_write_context(head, &strip);
  */
 #ifndef ATTN_MODEL_ATTENTION_STRIP_H

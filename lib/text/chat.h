@@ -6,7 +6,7 @@
  * of one message of the user and with add_generation_prompt.
  *
  *     struct chat chat;
- *     if (chat_open(&chat, folder, tokenizer, &arena, err) ||
+ *     if (chat_open(&chat, folder, tokenizer, true, &arena, err) ||
  *         chat_wrap(&chat, &text, &size, &arena, err)) ...
  */
 #ifndef ATTN_TEXT_CHAT_H
