@@ -18,7 +18,8 @@ families="lib/model/family/*.c"
 
 names() { # KIND
     case $1 in
-    family) sed -nE 's/^    (\[[A-Z0-9_]+\] = )?\{"([^" ]+)", &.*/\2/p' $families ;;
+    family) sed -nE -e 's/^    (\[[A-Z0-9_]+\] = )?\{"([^" ]+)", &.*/\2/p' \
+            -e 's/^    OF_[A-Z0-9]+\("([^" ]+)".*/\1/p' $families ;;
     option) awk -F '\t' '$1 ~ /^(option|flag)$/ { print $3 }' "$scratch/lists" | sort -u ;;
     writer) awk -F '\t' '$3 == "--format" { print $2 }' "$scratch/lists" ;; # writes several formats
     *) awk -F '\t' -v list="$1s" '$1 == "value" && $2 == list { print $3 }' "$scratch/lists" ;;
