@@ -6,10 +6,11 @@
 
 enum { WORD_BYTES = 256 }; /* longer words are not looked up in small letters */
 
-static const struct unigram *find(const struct unigrams *unigrams, const char *word, size_t size)
+static const struct unigram *find(const struct unigrams *unigrams, struct hash_probe *probe,
+                                  const char *word, size_t size)
 {
-    struct hash_probe probe = hash_probe(&unigrams->found, hash_bytes(word, size));
-    for (uint32_t index; hash_next(&probe, &index);)
+    *probe = hash_probe(&unigrams->found, hash_bytes(word, size));
+    for (uint32_t index; hash_next(probe, &index);)
         if (unigrams->items[index].size == size &&
             memcmp(unigrams->items[index].word, word, size) == 0)
             return &unigrams->items[index];
@@ -47,12 +48,10 @@ int unigrams_read(struct unigrams *unigrams, const char *bytes, size_t size, str
                            (int)num_min((size_t)(stop - at), 40), at);
         }
         size_t length = (size_t)(tab - at);
-        if (find(unigrams, at, length))
+        struct hash_probe probe;
+        if (find(unigrams, &probe, at, length))
             return err_set(err, "line %zu: expected each word once, found '%.*s' again", line,
                            (int)num_min(length, 40), at);
-        struct hash_probe probe = hash_probe(&unigrams->found, hash_bytes(at, length));
-        for (uint32_t index; hash_next(&probe, &index);)
-            continue;
         hash_put(&probe, (uint32_t)unigrams->count);
         unigrams->items[unigrams->count++] = (struct unigram){at, length, (double)count};
         unigrams->total += (double)count;
@@ -82,10 +81,11 @@ double unigrams_logprob(const struct unigrams *unigrams, const char *word, size_
 {
     char small[WORD_BYTES + 4];
     size_t length = 0;
-    const struct unigram *found = find(unigrams, word, size);
+    struct hash_probe probe;
+    const struct unigram *found = find(unigrams, &probe, word, size);
     if (!found) {
         trim(&word, &size);
-        found = find(unigrams, word, size);
+        found = find(unigrams, &probe, word, size);
     }
     for (size_t at = 0, step; !found && at < size && length < WORD_BYTES; at += step) {
         uint32_t c = 0;
@@ -94,7 +94,7 @@ double unigrams_logprob(const struct unigrams *unigrams, const char *word, size_
             break;
         length += utf8_encode(small + length, utf8_small(c));
     }
-    found = found ? found : find(unigrams, small, length);
+    found = found ? found : find(unigrams, &probe, small, length);
     *unknown += !found || found->count < 1;
     return log_double(found && found->count > 1 ? found->count : 1) - log_double(unigrams->total);
 }
