@@ -33,11 +33,8 @@ struct effective {
 
 static bool is_selected(const struct effective *e, enum site site, int layer)
 {
-    struct layers layers = selection_layers_of(e->selection, site);
-    bool selected = false;
-    for (size_t i = 0; site_set_has(e->selection->sites, site) && i < layers.count; i++)
-        selected |= layer < 0 || layers.items[i] == (size_t)layer;
-    return selected;
+    return site_set_has(e->selection->sites, site) &&
+           (layer < 0 || layers_have(selection_layers_of(e->selection, site), layer));
 }
 
 /* Announce contiguous values for the text and layer of `like`. */

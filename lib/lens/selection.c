@@ -283,6 +283,13 @@ size_t selection_query_count(const struct selection *selection, const struct tok
     return failed ? text->count : count;
 }
 
+bool layers_have(struct layers layers, int layer)
+{
+    while (layers.count && layers.items[layers.count - 1] != (size_t)layer)
+        layers.count--;
+    return layers.count;
+}
+
 struct layers selection_layers_of(const struct selection *selection, enum site site)
 {
     static const size_t none = 0;

@@ -88,6 +88,8 @@ bool selection_range(ptrdiff_t *first, ptrdiff_t *last, const char *text, size_t
 /* Parse a number below `count`; negative numbers count from the end. False for anything else. */
 bool selection_index(size_t *index, const char *text, size_t size, size_t count);
 
+bool layers_have(struct layers layers, int layer);
+
 /* The selected layers of a site; layer 0 for a site outside of layers. */
 struct layers selection_layers_of(const struct selection *selection, enum site site);
 

@@ -596,25 +596,19 @@ static int add_sheets(float *values[2], struct report *report, const struct attr
     return 0;
 }
 
-static bool is_listed(const struct layers *layers, int layer)
-{
-    for (size_t i = 0; i < layers->count; i++)
-        if (layer >= 0 && layers->items[i] == (size_t)layer)
-            return true;
-    return false;
-}
-
-/* Keep the sheets or rows of the listed layers. */
+/* Keep the sheets or rows of the listed layers; without a list, all. */
 static int keep_layers(struct report *report, const struct layers *layers, struct arena *arena,
                        struct err *err)
 {
     const struct kept *all = report->tensors;
-    size_t count = layers->count ? report->tensor_count : 0;
-    report->tensor_count = layers->count ? 0 : report->tensor_count;
+    size_t count = report->tensor_count;
+    if (!layers->count)
+        return 0;
+    report->tensor_count = 0;
     for (size_t i = 0; i < count; i++) {
         struct sheet sheet = *all[i].made;
         size_t rows = 0, columns = sheet.columns.size;
-        if (sheet.layer >= 0 && !is_listed(layers, sheet.layer))
+        if (sheet.layer >= 0 && !layers_have(*layers, sheet.layer))
             continue;
         float *values = arena_alloc(arena, sheet.rows.size * columns, sizeof *values, err);
         struct label *labels = arena_alloc(arena, sheet.rows.size, sizeof *labels, err);
@@ -624,7 +618,7 @@ static int keep_layers(struct report *report, const struct layers *layers, struc
         for (size_t row = 0; row < sheet.rows.size; row++) {
             int layer = -1, head = -1;
             sheet_layer_head(&sheet, row, SHEET_NO_COLUMN, &layer, &head);
-            if (!is_listed(layers, layer))
+            if (!layers_have(*layers, layer))
                 continue;
             memcpy(values + rows * columns, sheet.values + row * columns, columns * sizeof *values);
             labels[rows] = sheet.rows.labels[row];
