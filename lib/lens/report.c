@@ -129,15 +129,14 @@ const char *kept_name(char name[SITE_NAME_BYTES], const struct kept *kept)
     const char *stack = site_stack(kept->site);
     const char *site = kept->made ? kept->made->tensor : site_name_in_layer(kept->site);
     const char *whole = kept->made ? site : site_name(kept->site);
-    const char *ending = kept_is_mean_of_heads(kept) ? kept->bits ? "_bits.mean" : ".mean"
-                         : kept->bits                ? "_bits"
-                                                     : "";
+    const char *unit = kept->bits ? "_bits" : "",
+               *mean = kept_is_mean_of_heads(kept) ? ".mean" : "";
     if (kept_is_mean_of_layers(kept))
-        snprintf(name, SITE_NAME_BYTES, "%s.mean.%s%s", stack, site, ending);
+        snprintf(name, SITE_NAME_BYTES, "%s.mean.%s%s%s", stack, site, unit, mean);
     else if (kept->layer >= 0)
-        snprintf(name, SITE_NAME_BYTES, "%s.%d.%s%s", stack, kept->layer, site, ending);
+        snprintf(name, SITE_NAME_BYTES, "%s.%d.%s%s%s", stack, kept->layer, site, unit, mean);
     else
-        snprintf(name, SITE_NAME_BYTES, "%s%s", whole, ending);
+        snprintf(name, SITE_NAME_BYTES, "%s%s%s", whole, unit, mean);
     return name;
 }
 
