@@ -121,11 +121,10 @@ static void put_score(struct frame_rows *rows, size_t row, const struct score_vi
     struct score_total total = score_total_of(scored, span.first, is_blank ? 0 : span.count);
     double logprob = total.tokens == span.count ? total.logprob : (double)NAN;
     double entropy = surprisal_of(view, -(double)score->entropy);
-    if (part->name && view->for_people)
+    if (part->name)
         rows_text(rows, "continuation", COLUMN_KEY,
-                  label_borrowed(part->name, true, rows->arena, rows->err).text);
-    else if (part->name)
-        rows_text(rows, "continuation", COLUMN_KEY, part->name);
+                  view->for_people ? label_borrowed(part->name, true, rows->arena, rows->err).text
+                                   : part->name);
     rows_integer(rows, "position", COLUMN_KEY, (long long)row);
     rows_title(rows, words ? "word" : "token");
     if (!words)
