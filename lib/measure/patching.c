@@ -354,10 +354,9 @@ static int run_layer(struct sweep *s)
     for (size_t i = 0; i < found->columns; i++) {
         size_t column = found->first_column + i;
         size_t joint = s->plan->joint_count, first = s->tokens;
-        for (size_t k = 0; joint && column == joint && k < joint; k++)
+        bool all = joint && column == joint;
+        for (size_t k = all ? 0 : column; k < (all ? joint : column + 1); k++)
             first = num_min(first, first_change(s, k));
-        if (!joint || column < joint)
-            first = first_change(s, column);
         cells[i] = s->plan->noise ? found->clean : found->corrupt;
         if (first < s->tokens) {
             s->columns[s->count] = column;
@@ -595,6 +594,13 @@ static int make_frame(struct sheet *frame, const struct patching *patching, size
                     : 0;
 }
 
+static double number_of(const struct patching *patching, size_t number, double logit)
+{
+    return number == PATCH_LOGIT
+               ? logit
+               : (logit - patching->corrupt) / (patching->clean - patching->corrupt);
+}
+
 /* A table: each head, and all at once. */
 static int report_joint(struct report *report, const struct patching *patching, unsigned numbers,
                         struct arena *arena, struct err *err)
@@ -602,19 +608,16 @@ static int report_joint(struct report *report, const struct patching *patching, 
     size_t count = patching->plan->joint_count;
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
     struct frame_rows rows = {.most = count + 1, .arena = arena, .err = err};
-    struct label label = {"all", "all", "all"};
     for (size_t i = 0; frame && i <= count; i++, rows_next(&rows)) {
         const struct patch_head *head = &patching->plan->joint[i];
-        double logit = patching->logits[i];
-        double fraction = (logit - patching->corrupt) / (patching->clean - patching->corrupt);
-        struct label name = label;
+        struct label name = {"all", "all", "all"};
         if (i < count && label_of_head(&name, head->layer, head->head, arena, err))
             return -1;
         rows_label(&rows, "head", COLUMN_KEY, name);
-        if (numbers >> PATCH_FRACTION & 1)
-            rows_float(&rows, (struct column){"fraction", .digits = 4}, fraction);
-        if (numbers >> PATCH_LOGIT & 1)
-            rows_float(&rows, (struct column){"logit", .digits = 4}, logit);
+        for (size_t n = 0; n < PATCH_NUMBERS; n++)
+            if (numbers >> n & 1)
+                rows_float(&rows, (struct column){patch_numbers[n].name, .digits = 4},
+                           number_of(patching, n, patching->logits[i]));
     }
     report->frames = frame;
     report->frame_count = 1;
@@ -639,9 +642,7 @@ int patching_report(struct report *report, const struct patching *patching, unsi
         if (!values || make_frame(&sheet, patching, patching->numbers[n % count], arena, err))
             return -1;
         for (size_t i = 0; i < cells; i++)
-            values[i] = (float)(number == PATCH_LOGIT ? logits[i]
-                                                      : (logits[i] - patching->corrupt) /
-                                                            (patching->clean - patching->corrupt));
+            values[i] = (float)number_of(patching, number, logits[i]);
         sheet.tensor = patch_numbers[number].name;
         sheet.values = values;
         if (report_add_sheet(report, &sheet, arena, err))
