@@ -209,7 +209,7 @@ int selection_layers(struct selection *selection, const char *list, const struct
         check_layers(selection, config, err));
 }
 
-/* As parse_list, but all are NULL. */
+/* Parse a list, which may be NULL; `indices` are NULL for all. */
 static int parse_some(const char *list, const struct range *range, const size_t **indices,
                       size_t *count, struct arena *arena, struct err *err)
 {

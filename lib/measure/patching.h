@@ -92,7 +92,7 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
 /* Run all patches; the arena owns the results. The viewer's edits apply to all runs, before a patch
  * of the same value. Refused: texts of different lengths or with equal logits; as usage, edits of
  * logits, edits that draw a text per run, or edits of single tokens with an earlier position; as
- * not supported, sites that the model lacks, and models that are not decoders of a single text. */
+ * not supported, sites that the model lacks, and models without logits. */
 int patching_make(struct patching *patching, const struct patching_plan *plan, struct arena *arena,
                   struct err *err);
 
@@ -109,8 +109,7 @@ extern const struct patch_number_row {
 
 /* Add sheets of numbers (1 << PATCH_...) to the report of the clean text: layers by heads or
  * tokens, or for each layer heads by tokens; or a table of joint heads. For people, add a table of
- * the fractions farthest from
- * the unpatched run (0; with `noise` 1). */
+ * the fractions farthest from the unpatched run (0; with `noise` 1). */
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,
                     struct arena *arena, struct err *err);
 
