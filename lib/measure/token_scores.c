@@ -186,13 +186,13 @@ static void score_row(void *context, size_t row, const float *logits, size_t cou
     double entropy = 0;
     double total = logsumexp_entropy(&entropy, logits, count);
     topk(best, reading->best_count, logits, count, total);
-    bool is_mask =
+    bool is_open = /* it has no token of its own */
         reading->scoring->next || (long long)target->id == reading->scoring->viewer->mask;
     *target->score = (struct token_score){
-        .logprob = is_mask ? NAN : (float)((double)logits[target->id] - total),
+        .logprob = is_open ? NAN : (float)((double)logits[target->id] - total),
         .entropy = (float)entropy,
         .begin = begins ? (float)log_share(begins, logits, count, total) : 0,
-        .rank = is_mask ? 0 : likelier(logits, count, target->id) + 1,
+        .rank = is_open ? 0 : likelier(logits, count, target->id) + 1,
         .best = best,
     };
 }
