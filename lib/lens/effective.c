@@ -287,10 +287,9 @@ static int make_zeroing(const struct effective *e, const struct announcement *se
 
 /* --- entropies -------------------------------------------------------------------------------- */
 
-void visible_row(struct edit_block block, enum site masked, const struct score_rule *rule,
-                 const struct edits *edits, uint32_t *memory)
+void visible_row(struct edit_block block, const struct score_rule *rule, const struct edits *edits,
+                 uint32_t *memory)
 {
-    block.site = masked;
     block.heads = block.rows = 1;
     block.row_stride = block.columns;
     size_t count = score_keys(rule, block.first_row, block.columns, memory, memory + block.columns);
@@ -315,7 +314,8 @@ static int make_entropy(const struct effective *e, const struct announcement *se
     float *row = arena_room(&arena, 2 * keys, sizeof *row, err), *visible = row + keys;
     uint32_t *memory = arena_room(&arena, 2 * keys, sizeof *memory, err);
     float *values = arena_room(&arena, heads * queries, sizeof *values, err);
-    struct edit_block block = {.layer = (size_t)seen->layer,
+    struct edit_block block = {.site = SITE_OF(part, SITE_MASKED),
+                               .layer = (size_t)seen->layer,
                                .text = seen->text,
                                .number = batch->first + seen->text,
                                .data = visible,
@@ -332,7 +332,7 @@ static int make_entropy(const struct effective *e, const struct announcement *se
             memset(visible, 0, keys * sizeof *visible);
             block.first_head = i / queries;
             block.first_row = i % queries;
-            visible_row(block, SITE_OF(part, SITE_MASKED), &rule, e->run->edits, memory);
+            visible_row(block, &rule, e->run->edits, memory);
             for (size_t key = 0; key < keys; key++)
                 count += visible[key] == 1;
             entropy = count > 1 ? entropy / log_double(count) : (double)NAN;

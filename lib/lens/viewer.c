@@ -384,13 +384,14 @@ static int find_visible(struct kept *kept, const struct viewer *viewer, struct e
     uint32_t *memory = arena_alloc(arena, 2 * keys, sizeof *memory, err);
     if (!visible || !memory)
         return -1;
+    block.site = SITE_MASKED;
     block.layer = layer;
     block.columns = keys;
     for (size_t i = 0; i < count; i++) {
         block.data = visible + i * keys;
         block.first_head = kept->heads[i / rows];
         block.first_row = kept->queries ? kept->queries[i % rows] : i % rows;
-        visible_row(block, SITE_MASKED, &rule, viewer->edits, memory);
+        visible_row(block, &rule, viewer->edits, memory);
     }
     kept->visible = visible;
     kept->visible_step = maps > 1 ? rows * keys : 0;

@@ -209,10 +209,10 @@ int capture_lend(void *context, struct attention_map_room *room, struct err *err
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err);
 
-/* Set the keys of a row [columns] that are 0 and visible to its query to 1. `memory` has twice as
- * many numbers. */
-void visible_row(struct edit_block block, enum site masked, const struct score_rule *rule,
-                 const struct edits *edits, uint32_t *memory);
+/* In a query's row of zeros [columns], in place of its masked scores, set the visible keys to 1.
+ * `memory` has twice as many numbers. */
+void visible_row(struct edit_block block, const struct score_rule *rule, const struct edits *edits,
+                 uint32_t *memory);
 
 /* Bytes that this takes in addition to the pass with its attention weights. */
 double effective_bytes(const struct selection *selection, const struct config *config,
