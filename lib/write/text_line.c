@@ -211,8 +211,9 @@ int text_titles_write(struct stream *out, const struct report *report, const str
 {
     struct buf line = {0};
     const char *mechanism = report->mechanism;
-    bool follows = mechanism && utf8_width(mechanism, strlen(mechanism)) > place->columns * 2 / 3;
-    follows = follows && (report->sentence.count || report->sentence.size) && place->columns;
+    bool has_text = report->sentence.count || report->sentence.size;
+    bool follows = mechanism && has_text && place->columns &&
+                   utf8_width(mechanism, strlen(mechanism)) > place->columns * 2 / 3;
     add_title(&line, report, place, follows);
     int failed = end_title(out, &line, place, err);
     if (follows && !failed) {
@@ -228,7 +229,6 @@ int text_titles_write(struct stream *out, const struct report *report, const str
         tokenized_visible(&line, others[i]);
         failed = end_title(out, &line, place, err);
     }
-    bool has_text = report->sentence.count || report->sentence.size;
     if (report->about && !failed && has_text) {
         buf_text(&line, report->about);
         failed = end_title(out, &line, place, err);
