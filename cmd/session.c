@@ -334,9 +334,8 @@ int session_begin(struct session *session, struct err *err)
                    "be meaningless",
                    viewer->model.folder.path, viewer->model.context);
     const char *special = options->input.special;
-    viewer->starts = viewer->model.config.n_encoder_layer &&
-                     viewer->model.config.kind == MODEL_DECODER &&
-                     (!special || strcmp(special, "auto") == 0);
+    viewer->starts =
+        config_has_start(&viewer->model.config) && (!special || strcmp(special, "auto") == 0);
     struct options of_texts = *options;
     of_texts.input.begins_texts &= !viewer->starts;
     if (tokenizer_options_set(&viewer->chat, viewer->tokenizer, &viewer->model.folder, &of_texts,

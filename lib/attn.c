@@ -60,15 +60,9 @@ static void free_model(struct host_object *object)
     heap_free(model);
 }
 
-/* True if texts begin with the start token of a decoder that has an encoder. */
-static bool has_start(const struct attn_model *model)
-{
-    const struct config *config = &model->viewer.model.config;
-    return config->n_encoder_layer && config->kind == MODEL_DECODER;
-}
-
 static void find_begin(struct attn_model *model)
 {
+    const struct config *config = &model->viewer.model.config;
     const struct tokenizer *tokenizer = model->viewer.tokenizer;
     uint32_t begin = 0;
     bool found = false;
@@ -76,8 +70,8 @@ static void find_begin(struct attn_model *model)
     struct err none = {0};
     model->begin = SIZE_MAX;
     model->viewer.reads_any_length = true; /* of attn_encode; runs check the length */
-    if (has_start(model) && model->viewer.model.config.bos_id >= 0) {
-        model->begin = (size_t)model->viewer.model.config.bos_id;
+    if (config_has_start(config) && config->bos_id >= 0) {
+        model->begin = (size_t)config->bos_id;
         model->adds_begin = 1;
         return;
     }
@@ -201,7 +195,7 @@ static int encode(struct attn_model *special, const struct attn_model *model, bo
                  tokenizer_add_special(special->special, &err);
     if (special && viewer.tokenizer)
         viewer.tokenizer = special->special;
-    viewer.starts = special && !is_source && has_start(model);
+    viewer.starts = special && !is_source && config_has_start(&viewer.model.config);
     if (is_source) {
         viewer.model.config = *config_of_stack(&model->viewer.model.config, true, &own);
         viewer.model.config.n_positions = 0;

@@ -172,6 +172,11 @@ bool config_ends(const struct config *config, long long id)
     return ends;
 }
 
+bool config_has_start(const struct config *config)
+{
+    return config->n_encoder_layer && config->kind == MODEL_DECODER;
+}
+
 const char *config_kind_name(const struct config *config)
 {
     const struct family *family = config->family;

@@ -287,6 +287,9 @@ int config_read_generation(struct config *config, const struct folder *folder, s
 /* Whether this token ends a text. */
 bool config_ends(const struct config *config, long long id);
 
+/* True if texts begin with the start token of a decoder that has an encoder. */
+bool config_has_start(const struct config *config);
+
 /* "gpt2", "attention" or "transformer". */
 const char *config_kind_name(const struct config *config);
 
