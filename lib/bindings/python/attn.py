@@ -257,7 +257,7 @@ class _Edits:
 
     def __init__(self, edits):
         words, made = [], []
-        self._kept, self._raised = [], []
+        self._kept, self.raised = [], []
         for name, value in edits.items() if isinstance(edits, dict) else ():
             name = name if name.rstrip().endswith(("+", "=", "*")) else name + " ="
             if callable(value) or numpy.ndim(value) > 0:
@@ -280,17 +280,17 @@ class _Edits:
 
     def _change(self, function, _context, _at, tensor):
         try:
-            if not self._raised:
+            if not self.raised:
                 values = _view(tensor.contents)
                 given = values.copy()
                 result = function(given)
                 values[...] = given if result is None else result
         except BaseException as problem:  # ctypes would ignore it
-            self._raised.append(problem)
+            self.raised.append(problem)
 
     def check(self, failed, error):
-        if self._raised:
-            raise self._raised[0]
+        if self.raised:
+            raise self.raised[0]
         _check(failed, error)
 
 
@@ -590,21 +590,19 @@ class Model(_Closing):
         request, edits, of_sources = self._request(sources, **fields)
         runs = Results(Run(self, ids, of_sources[i] if of_sources else numpy.empty(0, int), before)
                        for i, ids in enumerate(numbers))
-        error, raised = _Error(), []
+        error = _Error()
 
         def take(_, tensor):
             try:
                 runs[tensor.contents.text]._take(tensor.contents)
             except BaseException as problem:  # ctypes would ignore it
-                raised.append(problem)
-            return len(raised)
+                edits.raised.append(problem)
+            return len(edits.raised)
 
         request.sink = _Sink(take)
         with self._lock:
             self._runs.update((id(run), run) for run in runs)
             failed = call(opened._opened(), lists, request, error)
-        if raised:
-            raise raised[0]
         edits.check(failed, error)
         return runs
 
@@ -766,14 +764,14 @@ class Model(_Closing):
             _numbers, ids = _ids([] if prompt == "" else self._prompt(prompt))
             request, changes, _kept = self._request(sources and sources[i:i + 1], edits=edits,
                                                     attention=attention)
-            error, raised, new = _Error(), [], []
+            error, new = _Error(), []
 
             def take(_, number, at, size, logprob):
                 try:
                     new.append((number, ctypes.string_at(at, size), logprob))
                     return 0 if then is None else bool(then(new[-1][1].decode("utf-8", "replace")))
                 except BaseException as problem:
-                    raised.append(problem)
+                    changes.raised.append(problem)
                     return 1
 
             how = _Generation(
@@ -784,8 +782,6 @@ class Model(_Closing):
             with self._lock:
                 failed = _library.attn_generate(self._opened(), byref(ids), byref(request),
                                                 byref(how), byref(error))
-            if raised:
-                raise raised[0]
             changes.check(failed, error)
             table = Table(step=numpy.arange(len(new)),
                           id=numpy.array([one[0] for one in new], numpy.uint32),
