@@ -26,7 +26,7 @@ static int report(const char *const *words, const struct edit_values *values,
                   struct arena *arena, struct err *err)
 {
     struct buf out = {0};
-    buf_text(&out, "");
+    buf_text(&out, ""); /* the bytes of no output, too, are not NULL */
     stream_capture(&out);
     int failed = run(words, values, arena, err) && err->kind != ERR_FAILED;
     stream_capture(NULL);
