@@ -540,11 +540,15 @@ static void add_unigrams(struct score_total *total, const struct unigrams *unigr
     }
 }
 
-/* The total of a text, or with --group of the tokens of --at. */
-static int find_total(struct score_total *total, const struct state *task,
-                      const struct tokenized *sentence, const struct scored *scored,
-                      struct arena *arena, struct err *err)
+/* Find the total of an item's text, or with --group of the tokens of --at; a pair also has that of
+ * its bad text. */
+static int find_total(const struct state *task, const struct work *work, struct arena *arena,
+                      struct err *err)
 {
+    struct scored_item *own = work->own;
+    struct score_total *total = &own->total;
+    const struct scored *scored = own->scored;
+    const struct tokenized *sentence = &work->pair.sentence;
     const size_t *at = NULL;
     size_t count = 0;
     bool selects = task->group && sentence->queries;
@@ -556,7 +560,16 @@ static int find_total(struct score_total *total, const struct state *task,
         struct score_total one = score_total_of(scored, at[i], 1);
         score_total_add(total, &one);
     }
-    return 0;
+    if (task->unigrams.count && sentence->text)
+        add_unigrams(total, &task->unigrams, sentence, scored);
+    total->number = task->table.are_single ? (long long)work->item.number : COLUMN_MISSING;
+    if (own->count && task->kind == TOTALS_OF_PAIRS) {
+        total->count = 1;
+        total->bad_logprob = score_total_of(&scored[1], 0, scored[1].count).logprob;
+        total->correct = total->logprob > total->bad_logprob;
+        total->bad = visible_text(&own->pairs[1].sentence, arena, err);
+    }
+    return err_if(err->kind);
 }
 
 /* Report an item. Its rows are its total, or the totals of its continuations or regions; a region
@@ -575,7 +588,6 @@ static int report_item(const struct state *task, struct work *work, struct arena
     size_t kept = sentence->count - sentence->added_after;
     size_t count = regions ? item->region_count : continues ? own->count : 1;
     struct score_view view = task->view;
-    struct score_total *total = &own->total;
     const char *text = visible_text(sentence, arena, err), *name = text;
     struct score_part *parts = arena_alloc(arena, count, sizeof *parts, err);
     view.origin.source = &work->pair.source;
@@ -587,26 +599,17 @@ static int report_item(const struct state *task, struct work *work, struct arena
                                       .key_count = 1 + names_text,
                                       .has_unigrams = task->unigrams.count > 0,
                                       .sentence = sentence};
-    if (find_total(total, task, sentence, scored, arena, err))
+    if (find_total(task, work, arena, err))
         return -1;
-    if (task->unigrams.count && sentence->text)
-        add_unigrams(total, &task->unigrams, sentence, scored);
-    total->number = task->table.are_single ? (long long)item->number : COLUMN_MISSING;
-    if (own->count && task->kind == TOTALS_OF_PAIRS) {
-        total->count = 1;
-        total->bad_logprob = score_total_of(&scored[1], 0, scored[1].count).logprob;
-        total->correct = total->logprob > total->bad_logprob;
-        total->bad = visible_text(&own->pairs[1].sentence, arena, err);
-    }
-    for (size_t i = 0; i < count && parts && !err->kind; i++) {
-        struct score_total row = *total;
+    for (size_t i = 0; i < count && !err->kind; i++) {
+        struct score_total row = own->total;
         if (regions) {
             row = score_total_of(scored, regions[i].first, regions[i].count);
             row.number = regions[i].number;
             name = regions[i].name;
         } else if (continues) {
             row = score_total_of(&scored[i], kept, scored[i].count - kept);
-            row.number = total->number;
+            row.number = own->total.number;
             name = item->options.score.continuations.items[i];
             parts[i] = (struct score_part){name, &own->pairs[i].sentence, &scored[i], kept};
         }
