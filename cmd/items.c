@@ -348,10 +348,11 @@ static int find_kind(struct items *items, struct err *err)
         return 0;
     else if (begins(items, '{', "\"}"))
         items->kind = ITEMS_JSONL;
-    if (items->kind != ITEMS_JSONL && take_separator(&items->reader))
-        items->kind = ITEMS_CSV;
-    else if (items->kind != ITEMS_JSONL)
+    if (items->kind == ITEMS_JSONL)
+        return 0;
+    if (!take_separator(&items->reader))
         return choose_separator(items, err);
+    items->kind = ITEMS_CSV;
     return 0;
 }
 
