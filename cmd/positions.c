@@ -135,15 +135,14 @@ static int put_name(struct buf *out, const struct scope *scope, const char *name
     const struct item *item = scope->item;
     struct word_span span = {0};
     const char *word = name, *found = NULL;
-    for (size_t i = 0; i < item->column_count + item->text_count; i++) {
-        const struct place_column *column = &item->columns[i];
-        if (strlen(column->name) != size || memcmp(column->name, name, size) != 0)
-            continue;
-        word = column->value;
+    size_t index = 0;
+    if (names_find(&index, NAMES(item->columns, item->column_count + item->text_count), name,
+                   size)) {
+        word = item->columns[index].value;
         if (!word)
             return err_set(scope->err, "%s: '@%.*s': expected a value in this column, found none",
                            scope->option, (int)size, name);
-        found = column->name;
+        found = item->columns[index].name;
         size = strlen(word);
         const char *slash = strrchr(word, '/');
         long long number = 0;
@@ -157,7 +156,6 @@ static int put_name(struct buf *out, const struct scope *scope, const char *name
             buf_text(out, word);
             return 0;
         }
-        break;
     }
     if (find_word(&span, scope, found, word, size, nth))
         return -1;
