@@ -46,6 +46,7 @@ struct job {
     struct output output;
     struct folder folder;
     struct tokenizer *tokenizer;
+    const struct tokenizer *of_texts; /* of an encoder-decoder, that of the source */
     const struct chat *chat;
     struct items items;
     size_t count;     /* tokens of the current text */
@@ -72,10 +73,9 @@ static int encode(const struct job *job, struct tokens *tokens, const struct inp
                   struct arena *arena, struct err *err)
 {
     const struct token_bytes texts[] = {{input->text, input->size}, input->pair};
-    return input->pair.bytes ? tokenizer_encode_pair(tokenizer_of_source(job->tokenizer), tokens,
-                                                     texts, arena, err)
-                             : tokenizer_encode(tokenizer_of_source(job->tokenizer), tokens,
-                                                input->text, input->size, arena, err);
+    return input->pair.bytes
+               ? tokenizer_encode_pair(job->of_texts, tokens, texts, arena, err)
+               : tokenizer_encode(job->of_texts, tokens, input->text, input->size, arena, err);
 }
 
 static int read_pair(struct job *job, struct token_list *list, const struct input *input,
@@ -103,9 +103,9 @@ static int read_text(struct job *job, size_t index, struct dropped *dropped, str
     if (is_read && !item.input.text)
         failed = err_usage(err, "expected a text, found ids: --decode prints the text of ids");
     failed = failed || input_wrap(&item.input, job->chat, &arena, err) ||
-             (item.input.pair.bytes ? read_pair(job, &list, &item.input, &arena, err)
-                                    : tokenizer_stream(tokenizer_of_source(job->tokenizer), &list,
-                                                       item.input.text, item.input.size, err));
+             (item.input.pair.bytes
+                  ? read_pair(job, &list, &item.input, &arena, err)
+                  : tokenizer_stream(job->of_texts, &list, item.input.text, item.input.size, err));
     if (!failed) {
         const struct tokenized text = {.text = item.input.text,
                                        .size = item.input.size,
@@ -156,7 +156,7 @@ static int print_table(struct job *job, struct place *place, struct arena *arena
         return -1;
     if (input_wrap(&item.input, job->chat, arena, err) ||
         encode(job, &tokens, &item.input, arena, err) ||
-        tokenized_label(&text, &tokens, tokenizer_of_source(job->tokenizer), arena, err))
+        tokenized_label(&text, &tokens, job->of_texts, arena, err))
         return items_blame(&job->items, place->index, err);
     text.text = report.sentence.text = item.input.text;
     text.size = report.sentence.size = item.input.size;
@@ -256,6 +256,7 @@ static int open_tokenizer(struct job *job, struct err *err)
     if (!job->tokenizer)
         return err_set(err, "'%s': expected a tokenizer (tokenizer.json or vocab.json), found none",
                        job->folder.path);
+    job->of_texts = tokenizer_of_source(job->tokenizer);
     if (!job->options->tokens.decode) /* decoding tokenizes no text */
         print_note_of_tokenizer(job->tokenizer);
     return tokenizer_options_set(&job->chat, job->tokenizer, &job->folder, job->options,
