@@ -116,13 +116,14 @@ static int add_texts(struct job *job, size_t side, const struct text_with_source
         for (size_t layer = 0; layer < reports[i].tensor_count; layer++) {
             const struct kept *kept = &reports[i].tensors[layer];
             double *sum = job->sums[side] + layer * job->width;
-            double square = 0;
-            for (size_t cell = 0; cell < kept_cells(kept); cell++) {
-                double value = (double)kept->data[cell];
-                sum[cell % job->width] += value / (double)kept->shape[0];
-                square = (cell % job->width ? square : 0) + value * value;
-                if (cell % job->width == job->width - 1)
-                    job->norms[layer] += sqrt(square) / (double)kept->shape[0];
+            for (size_t row = 0; row < kept->shape[0]; row++) {
+                double square = 0;
+                for (size_t k = 0; k < job->width; k++) {
+                    double value = (double)kept->data[row * job->width + k];
+                    sum[k] += value / (double)kept->shape[0];
+                    square += value * value;
+                }
+                job->norms[layer] += sqrt(square) / (double)kept->shape[0];
             }
         }
     job->counts[side] += count;
