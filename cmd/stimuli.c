@@ -69,6 +69,137 @@ const struct score_region *regions_find(const struct tokenized *sentence, const 
     return found;
 }
 
+/* --- predictions ------------------------------------------------------------------------------ */
+
+struct formula {
+    const struct score_total *rows, *end; /* regions of an item; NULL: any region is there */
+    const char *at;
+    size_t operands;
+    int unknown;      /* bytes of a region at `at` that the item lacks; 0: none */
+    bool is_truth;    /* the last value is the result of a comparison, or of & or | */
+    bool lacks_truth; /* an operand of & or | is a number */
+};
+
+/* If one of the signs comes next, pass it and return it; else return 0. */
+static char take(struct formula *formula, const char *signs)
+{
+    formula->at += strspn(formula->at, " \t\r\n");
+    return *formula->at && strchr(signs, *formula->at) ? *formula->at++ : 0;
+}
+
+/* Read the surprisal of a region, 3;%match%, or of all regions, *;%match%; or a number. */
+static bool read_number(double *value, struct formula *formula)
+{
+    char region[8] = "", condition[256] = "";
+    int size = 0;
+    *value = 0;
+    sscanf(formula->at, "%7[0-9*] ; %%%255[^%]%%%n", region, condition, &size);
+    bool is_found = size ? !formula->rows : sscanf(formula->at, "%lf%n", value, &size) == 1;
+    formula->is_truth = false;
+    for (const struct score_total *row = formula->rows; row < formula->end; row++)
+        if (strcmp(row->keys[1], condition) == 0 &&
+            (strcmp(region, "*") == 0 || row->number == strtol(region, NULL, 10))) {
+            *value -= row->logprob;
+            is_found = true;
+        }
+    formula->at += is_found ? size : 0;
+    formula->unknown = is_found ? 0 : size;
+    return is_found;
+}
+
+/* Read an operand, and apply the operators after it that bind at least as strongly as a level. */
+static bool read_value(double *value, struct formula *formula, size_t level)
+{
+    enum { OPERANDS_MAX = 512 };
+    static const char *const operators[] = {"|", "&", "<>=", "+-"};
+    if (++formula->operands > OPERANDS_MAX)
+        return false;
+    char bracket = take(formula, "([");
+    if (bracket ? !read_value(value, formula, 0) || !take(formula, bracket == '(' ? ")" : "]")
+                : !read_number(value, formula))
+        return false;
+    for (size_t i = sizeof operators / sizeof *operators; i-- > level;)
+        for (char sign; (sign = take(formula, operators[i]));) {
+            double left = *value, right;
+            bool is_truth = formula->is_truth;
+            if (!read_value(&right, formula, i + 1))
+                return false;
+            formula->lacks_truth |= i < 2 && !(is_truth && formula->is_truth);
+            formula->is_truth = i < 3;
+            *value = sign == '|'   ? left != 0 || right != 0
+                     : sign == '&' ? left != 0 && right != 0
+                     : sign == '<' ? left < right
+                     : sign == '>' ? left > right
+                     : sign == '=' ? !(left < right || left > right)
+                     : sign == '+' ? left + right
+                                   : left - right;
+        }
+    return true;
+}
+
+/* The value of a prediction for an item, above 0 if it holds, from the totals of its regions, whose
+ * keys begin with item and condition. Refused: regions that the item lacks. Without `rows`, check
+ * only the formula. */
+static int predict(double *value, const char *text, const struct score_total *rows, size_t count,
+                   struct err *err)
+{
+    struct formula formula = {.rows = rows, .end = rows ? rows + count : NULL, .at = text};
+    bool is_read = read_value(value, &formula, 0) && !*formula.at;
+    if (is_read && formula.is_truth && !formula.lacks_truth)
+        return 0;
+    if (is_read)
+        return err_set(err,
+                       "field 'formula': expected a comparison, such as (3;%%match%%) < "
+                       "(3;%%mismatch%%), found '%s'",
+                       text);
+    if (formula.unknown)
+        return err_set(err,
+                       "item %s: prediction '%s': expected a region and a condition of the item, "
+                       "found '%.*s'",
+                       rows->keys[0], text, formula.unknown, formula.at);
+    return err_set(err,
+                   "field 'formula': '%s': expected regions, such as (3;%%match%%), and "
+                   "+ - < > = & |, found '%.20s'",
+                   text, formula.at);
+}
+
+int suite_predict_all(struct score_totals *table, const struct texts *formulas, struct arena *arena,
+                      struct err *err)
+{
+    static const char *const names[] = {"item", "prediction"};
+    const struct score_total *next = table->rows, *end = next + table->count;
+    const char *keys[2] = {"all", NULL};
+    size_t last = 0;
+    struct score_totals sums = {.names = names, .key_count = 2};
+    *table = (struct score_totals){
+        .kind = TOTALS_OF_PREDICTIONS, .names = names, .key_count = 2, .texts = table->texts};
+    for (size_t i = 0; i < formulas->count && next < end; i++) {
+        keys[1] = formulas->items[i];
+        score_totals_add(&sums, &(struct score_total){.keys = keys}, i, arena, err);
+    }
+    for (const struct score_total *rows = next; rows < end; rows = next) {
+        while (next < end && strcmp(next->keys[0], rows->keys[0]) == 0 &&
+               !(next > rows && next->number == rows->number &&
+                 strcmp(next->keys[1], rows->keys[1]) == 0))
+            next++;
+        keys[0] = rows->keys[0];
+        for (size_t i = 0; i < formulas->count; i++) {
+            struct score_total total = {.keys = keys, .count = 1};
+            double value = 0;
+            keys[1] = formulas->items[i];
+            predict(&value, keys[1], rows, (size_t)(next - rows), err);
+            total.correct = value > 0;
+            last = score_totals_add(table, &total, last, arena, err);
+            if (!last)
+                return -1;
+            score_total_add(&sums.rows[i], &total);
+        }
+    }
+    table->sums = sums.rows;
+    table->sum_count = sums.count;
+    return 0;
+}
+
 /* --- suites ----------------------------------------------------------------------------------- */
 
 /* The text of a member; `otherwise` if it is missing or empty. */
@@ -152,7 +283,7 @@ int suite_read(struct items *items, struct err *err)
     for (; each && !err->kind; each = json_next(each)) {
         const char *formula = arena_format(arena, err, "%s", text_of(each, "formula", ""));
         double value = 0;
-        if (formula && !suite_predict(&value, formula, NULL, 0, err))
+        if (formula && !predict(&value, formula, NULL, 0, err))
             texts_add(formulas, formula, arena, err);
     }
     for (; item && !err->kind; item = json_next(item))
@@ -164,132 +295,4 @@ int suite_read(struct items *items, struct err *err)
         items->reader.end = items->reader.at ? strchr(items->reader.at, 0) : NULL;
     }
     return err_if(err->kind);
-}
-
-/* --- predictions ------------------------------------------------------------------------------ */
-
-struct formula {
-    const struct score_total *rows, *end; /* regions of an item; NULL: any region is there */
-    const char *at;
-    size_t operands;
-    int unknown;      /* bytes of a region at `at` that the item lacks; 0: none */
-    bool is_truth;    /* the last value is the result of a comparison, or of & or | */
-    bool lacks_truth; /* an operand of & or | is a number */
-};
-
-/* If one of the signs comes next, pass it and return it; else return 0. */
-static char take(struct formula *formula, const char *signs)
-{
-    formula->at += strspn(formula->at, " \t\r\n");
-    return *formula->at && strchr(signs, *formula->at) ? *formula->at++ : 0;
-}
-
-/* Read the surprisal of a region, 3;%match%, or of all regions, *;%match%; or a number. */
-static bool read_number(double *value, struct formula *formula)
-{
-    char region[8] = "", condition[256] = "";
-    int size = 0;
-    *value = 0;
-    sscanf(formula->at, "%7[0-9*] ; %%%255[^%]%%%n", region, condition, &size);
-    bool is_found = size ? !formula->rows : sscanf(formula->at, "%lf%n", value, &size) == 1;
-    formula->is_truth = false;
-    for (const struct score_total *row = formula->rows; row < formula->end; row++)
-        if (strcmp(row->keys[1], condition) == 0 &&
-            (strcmp(region, "*") == 0 || row->number == strtol(region, NULL, 10))) {
-            *value -= row->logprob;
-            is_found = true;
-        }
-    formula->at += is_found ? size : 0;
-    formula->unknown = is_found ? 0 : size;
-    return is_found;
-}
-
-/* Read an operand, and apply the operators after it that bind at least as strongly as a level. */
-static bool read_value(double *value, struct formula *formula, size_t level)
-{
-    enum { OPERANDS_MAX = 512 };
-    static const char *const operators[] = {"|", "&", "<>=", "+-"};
-    if (++formula->operands > OPERANDS_MAX)
-        return false;
-    char bracket = take(formula, "([");
-    if (bracket ? !read_value(value, formula, 0) || !take(formula, bracket == '(' ? ")" : "]")
-                : !read_number(value, formula))
-        return false;
-    for (size_t i = sizeof operators / sizeof *operators; i-- > level;)
-        for (char sign; (sign = take(formula, operators[i]));) {
-            double left = *value, right;
-            bool is_truth = formula->is_truth;
-            if (!read_value(&right, formula, i + 1))
-                return false;
-            formula->lacks_truth |= i < 2 && !(is_truth && formula->is_truth);
-            formula->is_truth = i < 3;
-            *value = sign == '|'   ? left != 0 || right != 0
-                     : sign == '&' ? left != 0 && right != 0
-                     : sign == '<' ? left < right
-                     : sign == '>' ? left > right
-                     : sign == '=' ? !(left < right || left > right)
-                     : sign == '+' ? left + right
-                                   : left - right;
-        }
-    return true;
-}
-
-int suite_predict(double *value, const char *text, const struct score_total *rows, size_t count,
-                  struct err *err)
-{
-    struct formula formula = {.rows = rows, .end = rows ? rows + count : NULL, .at = text};
-    bool is_read = read_value(value, &formula, 0) && !*formula.at;
-    if (is_read && formula.is_truth && !formula.lacks_truth)
-        return 0;
-    if (is_read)
-        return err_set(err,
-                       "field 'formula': expected a comparison, such as (3;%%match%%) < "
-                       "(3;%%mismatch%%), found '%s'",
-                       text);
-    if (formula.unknown)
-        return err_set(err,
-                       "item %s: prediction '%s': expected a region and a condition of the item, "
-                       "found '%.*s'",
-                       rows->keys[0], text, formula.unknown, formula.at);
-    return err_set(err,
-                   "field 'formula': '%s': expected regions, such as (3;%%match%%), and "
-                   "+ - < > = & |, found '%.20s'",
-                   text, formula.at);
-}
-
-int suite_predict_all(struct score_totals *table, const struct texts *formulas, struct arena *arena,
-                      struct err *err)
-{
-    static const char *const names[] = {"item", "prediction"};
-    const struct score_total *next = table->rows, *end = next + table->count;
-    const char *keys[2] = {"all", NULL};
-    size_t last = 0;
-    struct score_totals sums = {.names = names, .key_count = 2};
-    *table = (struct score_totals){
-        .kind = TOTALS_OF_PREDICTIONS, .names = names, .key_count = 2, .texts = table->texts};
-    for (size_t i = 0; i < formulas->count && next < end; i++) {
-        keys[1] = formulas->items[i];
-        score_totals_add(&sums, &(struct score_total){.keys = keys}, i, arena, err);
-    }
-    for (const struct score_total *rows = next; rows < end; rows = next) {
-        while (next < end && strcmp(next->keys[0], rows->keys[0]) == 0 &&
-               !(next > rows && next->number == rows->number &&
-                 strcmp(next->keys[1], rows->keys[1]) == 0))
-            next++;
-        keys[0] = rows->keys[0];
-        for (size_t i = 0; i < formulas->count; i++) {
-            struct score_total total = {.keys = keys, .count = 1};
-            double value = 0;
-            keys[1] = formulas->items[i];
-            suite_predict(&value, keys[1], rows, (size_t)(next - rows), err);
-            total.correct = value > 0;
-            last = score_totals_add(table, &total, last, arena, err);
-            if (!last)
-                return -1;
-            score_total_add(&sums.rows[i], &total);
-        }
-    }
-    table->sums = sums.rows;
-    table->sum_count = sums.count;
-    return 0;
 }

@@ -32,12 +32,6 @@ const struct score_region *regions_find(const struct tokenized *sentence, const 
  * table of sentences. */
 int suite_read(struct items *items, struct err *err);
 
-/* The value of a prediction for an item, above 0 if it holds, from the totals of its regions, whose
- * keys begin with item and condition. Refused: regions that the item lacks. Without `rows`, check
- * only the formula. */
-int suite_predict(double *value, const char *formula, const struct score_total *rows, size_t count,
-                  struct err *err);
-
 /* Replace the totals of a suite's regions by its predictions: for each item, then over all. */
 int suite_predict_all(struct score_totals *table, const struct texts *formulas, struct arena *arena,
                       struct err *err);
