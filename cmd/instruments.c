@@ -58,6 +58,17 @@ static int read_numbers(struct inquiry *inquiry, struct names names, struct err 
     return list ? names_choose_set(&inquiry->numbers, names, "--show", list, err) : 0;
 }
 
+/* Read --layer of the decoder; default: all. */
+static int read_layers(struct layers *layers, const struct inquiry *inquiry, struct arena *arena,
+                       struct err *err)
+{
+    struct selection selection = {.sites = SITE_SET(SITE_CONTEXT)};
+    int failed = selection_layers(&selection, inquiry->options->select.layer,
+                                  &inquiry->viewer->model.config, arena, err);
+    *layers = selection.layers;
+    return failed;
+}
+
 /* The option that names tokens, --target or --answer, and its value. */
 static const char *answer_option(const char **value, const struct options *options)
 {
@@ -264,15 +275,11 @@ const struct command command_attribute = {
 static int ask_attribution(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const char *name = inquiry->options->attribute.by;
-    const char *layers = inquiry->options->select.layer;
     size_t index = BY_PART;
-    struct selection selection = {.sites = SITE_SET(SITE_CONTEXT)};
     if ((name &&
          names_choose(&index, NAMES(attribution_ways, ATTRIBUTION_WAYS), "--by", name, err)) ||
-        (layers &&
-         selection_layers(&selection, layers, &inquiry->viewer->model.config, arena, err)))
+        (inquiry->options->select.layer && read_layers(&inquiry->layers, inquiry, arena, err)))
         return -1;
-    inquiry->layers = selection.layers;
     inquiry->by = (enum attribution_by)index;
     if (inquiry->work)
         attribution_add_memory(&inquiry->work->memory, inquiry->viewer, inquiry->by,
@@ -519,16 +526,13 @@ static int read_corrupt(struct inquiry *inquiry, struct arena *arena, struct err
 static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     struct patching_plan *plan = &inquiry->plan;
-    struct selection selection = {.sites = SITE_SET(SITE_CONTEXT)};
     plan->viewer = inquiry->viewer;
-    if (selection_layers(&selection, inquiry->options->select.layer, &plan->viewer->model.config,
-                         arena, err) ||
-        read_over(plan, inquiry->options, err) || read_joint(plan, inquiry->options, arena, err) ||
+    if (read_layers(&plan->layers, inquiry, arena, err) || read_over(plan, inquiry->options, err) ||
+        read_joint(plan, inquiry->options, arena, err) ||
         read_numbers(inquiry, NAMES(patch_numbers, PATCH_NUMBERS), err) ||
         read_path(plan, inquiry->options, !inquiry->work, err) ||
         (inquiry->work && read_corrupt(inquiry, arena, err)))
         return -1;
-    plan->layers = selection.layers;
     if (inquiry->work)
         patching_add_memory(&inquiry->work->memory, plan, &inquiry->work->pair);
     return 0;
