@@ -423,7 +423,6 @@ static int read_joint(struct patching_plan *plan, const struct options *options,
                       struct arena *arena, struct err *err)
 {
     const char *at = options->patch.joint;
-    struct patch_head *heads = at ? arena_alloc(arena, strlen(at) + 1, sizeof *heads, err) : NULL;
     enum site site = patch_overs[plan->over].site;
     if (!at)
         return 0;
@@ -434,9 +433,11 @@ static int read_joint(struct patching_plan *plan, const struct options *options,
                          patch_overs[plan->over].name);
     if (options->select.layer)
         return err_usage(err, "--layer and --joint cannot be combined: --joint names layers");
-    for (bool more = true; heads && more; at += more) {
+    struct patch_head *heads = arena_alloc(arena, strlen(at) + 1, sizeof *heads, err);
+    for (const char *end; heads && at; at = *end ? end + 1 : NULL) {
         struct patch_head *head = &heads[plan->joint_count++];
         size_t size = strcspn(at, ",");
+        end = at + size;
         if (read_head(&head->layer, &head->head, "--joint", at, size, &plan->viewer->model.config,
                       err))
             return -1;
@@ -444,8 +445,6 @@ static int read_joint(struct patching_plan *plan, const struct options *options,
             if (one->layer == head->layer && one->head == head->head)
                 return err_usage(err, "--joint: expected different heads, found '%.*s' twice",
                                  (int)size, at);
-        at += size;
-        more = *at != '\0';
     }
     plan->joint = heads;
     return heads ? 0 : -1;
