@@ -42,9 +42,8 @@ static const struct option_row own_options[] = {
            "next-token, separator, same-token and broad); default: the first five, entropy and "
            "distance, and with --source alignment and diagonal; NAME:texts measures on the texts, "
            "NAME:repeats on repeated random tokens; (role): the table names the highest of these "
-           "on the texts, if "
-           "at least 0.5 and twice uniform attention; (label 0.5+): it names heads with at least "
-           "0.5",
+           "on the texts, if at least 0.5 and twice uniform attention; (label 0.5+): it names "
+           "heads with at least 0.5",
            .heading = "Scores", .values = &values_scores, .joints = ",", .flags = OPTION_FIXED),
     STRING("sort", 0, "SCORE", OWN(sort), "highest score first (default: by layer and head)",
            .values = &values_scores, .flags = OPTION_FIXED),

@@ -23,9 +23,8 @@ static const struct option_row own_options[] = {
          "print only the total of each text; text output adds that of all"),
     STRING("group", 0, "COLUMN", IN(score.group),
            "the total of each text or continuation (with --at: of these tokens), and its "
-           "difference in "
-           "log-probability to the first one with the same value in this column; --total of a "
-           "table with a column 'item' has it without this option",
+           "difference in log-probability to the first one with the same value in this column; "
+           "--total of a table with a column 'item' has it without this option",
            .flags = OPTION_NOT_BATCH),
     STRING("unigrams", 0, "FILE", IN(score.unigrams),
            "with --total, add SLOR: logprob minus that of the words by themselves, per word; FILE "

@@ -290,9 +290,8 @@ WORDS_(, edits, "Edits",
        {"SITE = 0",
         "set a tensor to 0 in all layers; h.2.SITE: in layer 2; 'help tensors' lists the names"},
        {"SITE[PLACES] = X",
-        "set only part of it to X, by layer, head, token (or query), key, "
-        "channel or expert: [head=6,token=-1]; k and v of heads that share them have "
-        "kv_head in place of head"},
+        "set only part of it to X, by layer, head, token (or query), key, channel or expert: "
+        "[head=6,token=-1]; k and v of heads that share them have kv_head in place of head"},
        {"SITE * X", "multiply by X"},
        {"SITE = mean", "set it to its mean over the texts of --reference, position by position"},
        {"SITE = resample:SEED", "set it to its value in a random text of --reference"},
