@@ -485,8 +485,8 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     struct memory *memory = &work->memory;
     struct selection selection = {.sites = SITE_SET(SITE_WEIGHTS), .layers.count = config->n_layer};
     struct next_plan next;
-    size_t heads = layers_of(config) * config_most_heads(config),
-           explained = 0; /* copied by `narrow` */
+    size_t heads = layers_of(config) * config_most_heads(config);
+    size_t explained = 0; /* heads that `narrow` copies */
     work->result_bytes = request_add_memory(memory, &own->request, viewer, pair, false);
     if (has_scores(source))
         head_survey_add_memory(memory, viewer, score_row_count, pair);
