@@ -175,7 +175,8 @@ int suite_predict_all(struct score_totals *table, const struct texts *formulas, 
         .kind = TOTALS_OF_PREDICTIONS, .names = names, .key_count = 2, .texts = table->texts};
     for (size_t i = 0; i < formulas->count && next < end; i++) {
         keys[1] = formulas->items[i];
-        score_totals_add(&sums, &(struct score_total){.keys = keys}, i, arena, err);
+        if (!score_totals_add(&sums, &(struct score_total){.keys = keys}, i, arena, err))
+            return -1;
     }
     for (const struct score_total *rows = next; rows < end; rows = next) {
         while (next < end && strcmp(next->keys[0], rows->keys[0]) == 0 &&
