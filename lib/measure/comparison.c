@@ -343,7 +343,7 @@ static int compare_layers(struct comparison *s, const struct look *at, struct er
     return 0;
 }
 
-static struct layers some(struct layers all, size_t first, size_t most)
+static struct layers layers_from(struct layers all, size_t first, size_t most)
 {
     first = num_min(first, all.count);
     return (struct layers){all.items + first, num_min(all.count - first, most)};
@@ -358,8 +358,8 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
          first += step) {
         struct selection selection = *all;
         selection.sites = sites_of(s, first == 0);
-        selection.layers = some(all->layers, first, step);
-        selection.encoder_layers = some(all->encoder_layers, first, step);
+        selection.layers = layers_from(all->layers, first, step);
+        selection.encoder_layers = layers_from(all->encoder_layers, first, step);
         struct look at = {&selection, pair, 1, text, NULL, NULL};
         if (compare_layers(s, &at, err))
             return -1;
@@ -395,15 +395,15 @@ static void put_setting(struct frame_rows *rows, const struct comparison *s, con
         }
     size_t head = index ? index - 1 - group->first : 0;
     head = s->plan->selection->heads ? s->plan->selection->heads[head] : head;
-    const char *part = index ? attention_parts[group->part].name : "";
+    bool named = s->config->n_encoder_layer > 0; /* by the attention of the head */
+    const char *part = named && index ? attention_parts[group->part].name : "";
     const char *label = name;
     if (index)
-        label = arena_format(rows->arena, rows->err, "%s%s%s L%zuH%zu", name,
-                             s->config->n_encoder_layer ? " " : "",
-                             s->config->n_encoder_layer ? part : "", group->layer, head);
+        label = arena_format(rows->arena, rows->err, "%s%s%s L%zuH%zu", name, named ? " " : "",
+                             part, group->layer, head);
     rows_label(rows, "", COLUMN_HIDDEN, (struct label){label, label, label});
     rows_text(rows, "attention", COLUMN_KEY, name);
-    if (s->config->n_encoder_layer)
+    if (named)
         rows_text(rows, "part", COLUMN_KEY, part);
     rows_integer(rows, "layer", COLUMN_KEY, index ? (long long)group->layer : COLUMN_MISSING);
     rows_integer(rows, "head", COLUMN_KEY, index ? (long long)head : COLUMN_MISSING);
@@ -643,8 +643,8 @@ void comparison_add_memory(struct memory *memory, const struct comparison_plan *
     struct memory most = {0};
     size_t step = layers_at_once(&s, pair);
     selection.sites = sites_of(&s, true);
-    selection.layers = some(selection.layers, 0, step);
-    selection.encoder_layers = some(selection.encoder_layers, 0, step);
+    selection.layers = layers_from(selection.layers, 0, step);
+    selection.encoder_layers = layers_from(selection.encoder_layers, 0, step);
     add_run(memory, &plan->runs[0], &selection, pair);
     for (size_t run = 1; run < plan->run_count; run++) {
         struct memory other = {0};
