@@ -130,7 +130,7 @@ struct attn_tensor {
     const char *axes[ATTN_AXES_MAX]; /* "head", "kv_head", "query", "key", "token", "channel",
                                       * "expert", "dim" or "word" */
     const size_t *heads; /* [shape[0]] indices in the model on the axis head or kv_head; NULL: the
-                          * tensor has none */
+                          * tensor has none, or is that of an attn_value, with all heads */
     size_t text;         /* index of its text in attn_run_all */
 };
 
