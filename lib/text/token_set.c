@@ -219,12 +219,10 @@ static bool find(const struct added_tokens *tokens, struct search *search, struc
     bool normalized = search->walk->normalized;
     const bool *begins = tokens->begins[normalized];
     for (size_t at = search->at; tokens->count_of[normalized] && at < search->size;) {
-        if (!begins[(unsigned char)search->text[at]]) {
-            at++;
-            continue;
-        }
         const struct added_token *token =
-            longest(tokens, search->text + at, search->size - at, normalized, false);
+            begins[(unsigned char)search->text[at]]
+                ? longest(tokens, search->text + at, search->size - at, normalized, false)
+                : NULL;
         if (!token) {
             at++;
             continue;
