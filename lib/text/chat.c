@@ -186,6 +186,5 @@ int chat_wrap(const struct chat *chat, const char **text, size_t *size, struct a
     buf_text(&whole, chat->after);
     *size = whole.size;
     *text = buf_keep(&whole, arena, err);
-    buf_release(&whole);
     return *text ? 0 : -1;
 }
