@@ -78,7 +78,7 @@ enum site {
     SITE_NORM_WEIGHTED,
     SITE_VALUE_ZEROING,
     SITE_ROLLOUT,
-    SITE_ENTROPY, /* from here to the next, of all parts */
+    SITE_ENTROPY, /* this and the next: of all parts */
     SITE_ENTROPY_SHARE,
     SITE_MASK,
     SITE_VISIBLE,

@@ -1,6 +1,5 @@
 /* vocab_files.c: vocab.json with merges.txt, for which the class of tokenizer_config.json selects
- * the stages; vocab.json alone, whose words are found in a text; and vocab.txt, BERT's.
- */
+ * the stages; vocab.json alone, whose words are found in a text; and vocab.txt, BERT's. */
 
 #include <string.h>
 
@@ -35,8 +34,7 @@ static int read_merges(void *context, const struct file *file, struct err *err)
     return merges_read_lines(&tokenizer->model.bpe, file->bytes, file->size, err);
 }
 
-/* Find the class of tokenizer_config.json, which may end with `Fast`, among those that read a file.
- */
+/* Find the class of tokenizer_config.json, which may end with `Fast`, among those of a file. */
 static int find_class(size_t *index, const struct tokenizer *tokenizer, struct names classes,
                       const char *expected, const struct folder *folder, struct err *err)
 {

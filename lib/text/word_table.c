@@ -310,8 +310,7 @@ static int read_word(struct word_reader *reader, size_t index)
 {
     struct stored_word stored;
     size_t id = index;
-    if (json_cursor_kind(&reader->at) !=
-        '"') { /* an item of an array; member names are always texts */
+    if (json_cursor_kind(&reader->at) != '"') { /* an item of an array: names are texts */
         refuse_value(reader, "a word");
         return err_prefix(reader->err, "id %zu", index);
     }
@@ -485,8 +484,7 @@ static inline const char *copy_plain(char **out, const char *limit, const char *
                                      enum word_form form)
 {
     enum { BLOCK_BYTES = 16 };
-    int high = form == WORD_BYTES ? (1 << BLOCK_BYTES) - 1
-                                  : 0; /* high bytes are part of characters of the alphabet */
+    int high = form == WORD_BYTES ? (1 << BLOCK_BYTES) - 1 : 0; /* high bytes are in characters */
     char *to = *out;
     for (int stop = 0; !stop && end - at >= BLOCK_BYTES && limit - to >= BLOCK_BYTES;) {
         __m128i block = _mm_loadu_si128((const __m128i *)at);

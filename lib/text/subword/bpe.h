@@ -38,8 +38,8 @@ struct bpe {
     size_t count;
     size_t capacity;
     struct hash_index pairs; /* indices of merges by left and right token */
-    uint64_t *known;         /* a bit for some hashes, set for those of all pairs: most pairs of a
-                              * text have no merge, and these few bits stay in the cache */
+    uint64_t *known;         /* [known_mask + 1] a bit for each value of the low bits of a hash; 0:
+                              * no merge has it, as usual, and `pairs` need not be read */
     uint64_t known_mask;
     struct arena arena;
 };
