@@ -109,10 +109,10 @@ static int read_pre(const struct gguf_pre **row, struct gguf_text *name, const s
     if (gguf_text(gguf, "tokenizer.ggml.pre", name, err))
         return -1;
     snprintf(word, sizeof word, " %.*s ", (int)num_min(name->size, sizeof word), name->bytes);
+    bool is_word = strlen(word) == name->size + 2 && strcspn(word + 1, " ") == name->size;
     *row = NULL;
-    for (size_t i = 0; i < sizeof pre_rows / sizeof *pre_rows; i++)
-        if (strstr(pre_rows[i].names, word) && strlen(word) == name->size + 2 &&
-            !strchr(word + 1, ' ')[1])
+    for (size_t i = 0; i < sizeof pre_rows / sizeof *pre_rows && is_word; i++)
+        if (strstr(pre_rows[i].names, word))
             *row = &pre_rows[i];
     return 0;
 }
