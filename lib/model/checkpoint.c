@@ -240,20 +240,23 @@ static struct found_tensor find_tensor(const struct checkpoint *checkpoint, cons
 
 void checkpoint_find_end(const struct checkpoint *checkpoint, struct config *config)
 {
-    static const unsigned char parts[][2] = {{END_MASKED, SLOT_TRANSFORM},
-                                             {END_MASKED, SLOT_TRANSFORM_NORM},
-                                             {END_MASKED, SLOT_HEAD_BIAS},
-                                             {END_DISCRIMINATOR, SLOT_DISCRIMINATOR},
-                                             {END_DISCRIMINATOR, SLOT_DISCRIMINATOR_HEAD},
-                                             {END_POOLED, SLOT_POOLER}};
+    static const struct {
+        enum model_end end;
+        enum slot_id slot;
+    } ends[] = {{END_MASKED, SLOT_TRANSFORM},
+                {END_MASKED, SLOT_TRANSFORM_NORM},
+                {END_MASKED, SLOT_HEAD_BIAS},
+                {END_DISCRIMINATOR, SLOT_DISCRIMINATOR},
+                {END_DISCRIMINATOR, SLOT_DISCRIMINATOR_HEAD},
+                {END_POOLED, SLOT_POOLER}};
     char name[PARAMETER_NAME_BYTES];
     if (config->end == END_LOGITS)
         return;
     config->end = END_STREAM;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && config->end == END_STREAM; i++) {
-        family_tensor_name(name, config, slot_of_text(parts[i][1]));
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && config->end == END_STREAM; i++) {
+        family_tensor_name(name, config, slot_of_text((int)ends[i].slot));
         if (find_tensor(checkpoint, name, config->family->names).entry)
-            config->end = parts[i][0];
+            config->end = ends[i].end;
     }
 }
 
