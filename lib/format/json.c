@@ -665,11 +665,11 @@ const struct json *json_given(const struct json *object, const char *name)
     return json_is_null(member) ? NULL : member;
 }
 
-int json_refuse(const struct json *member, const char *expected, struct err *err)
+int json_refuse(const char *field, const struct json *value, const char *expected, struct err *err)
 {
     char text[DESCRIPTION_BYTES];
-    return err_set(err, "field '%s': expected %s, found %s", json_key(member), expected,
-                   json_describe(member, text, sizeof text));
+    return err_set(err, "field '%s': expected %s, found %s", field, expected,
+                   json_describe(value, text, sizeof text));
 }
 
 int json_integer(const struct json *object, const char *name, long long min, long long max,
@@ -680,7 +680,7 @@ int json_integer(const struct json *object, const char *name, long long min, lon
         return 0;
     char expected[DESCRIPTION_BYTES];
     snprintf(expected, sizeof expected, "an integer from %lld to %lld", min, max);
-    return json_refuse(member, expected, err);
+    return json_refuse(name, member, expected, err);
 }
 
 int json_double(const struct json *object, const char *name, double min, double max, double *out,
@@ -696,23 +696,24 @@ int json_double(const struct json *object, const char *name, double min, double 
     }
     char expected[DESCRIPTION_BYTES];
     snprintf(expected, sizeof expected, "a number from %g to %g", min, max);
-    return json_refuse(member, expected, err);
+    return json_refuse(name, member, expected, err);
 }
 
 int json_bool(const struct json *object, const char *name, bool *out, struct err *err)
 {
     const struct json *member = json_given(object, name);
-    return !member || json_get_bool(member, out) ? 0 : json_refuse(member, "true or false", err);
+    return !member || json_get_bool(member, out) ? 0
+                                                 : json_refuse(name, member, "true or false", err);
 }
 
 int json_text(const struct json *object, const char *name, const char **out, struct err *err)
 {
     const struct json *member = json_given(object, name);
-    return !member || json_get_text(member, out) ? 0 : json_refuse(member, "a text", err);
+    return !member || json_get_text(member, out) ? 0 : json_refuse(name, member, "a text", err);
 }
 
 int json_list(const struct json *object, const char *name, const struct json **out, struct err *err)
 {
     *out = json_given(object, name);
-    return !*out || json_is_array(*out) ? 0 : json_refuse(*out, "a list", err);
+    return !*out || json_is_array(*out) ? 0 : json_refuse(name, *out, "a list", err);
 }

@@ -69,8 +69,8 @@ bool json_get_integer(const struct json *value, long long min, long long max, lo
 /* Describe a value for a message, as in `"twelve"`, `3.5` or `an array`. Returns `text`. */
 const char *json_describe(const struct json *value, char *text, size_t size);
 
-/* Set the error "field 'NAME': expected ..., found ..."; returns -1. */
-int json_refuse(const struct json *member, const char *expected, struct err *err);
+/* Set the error "field 'NAME': expected ..., found ..." (NULL: "found nothing"); returns -1. */
+int json_refuse(const char *field, const struct json *value, const char *expected, struct err *err);
 
 /* Find a member by its exact name, in linear time. NULL: no such member, or not an object. */
 const struct json *json_member(const struct json *object, const char *name);

@@ -10,22 +10,13 @@
 
 enum { DESCRIPTION_BYTES = 80 };
 
-/* Refuse the value of a field; NULL, a missing one, is "nothing". */
-static int refuse(const char *field, const char *expected, const struct json *found,
-                  struct err *err)
-{
-    char text[DESCRIPTION_BYTES];
-    return err_set(err, "field '%s': expected %s, found %s", field, expected,
-                   json_describe(found, text, sizeof text));
-}
-
 static int read_id(uint32_t *id, const char *field, const struct json *value, struct err *err)
 {
     char expected[DESCRIPTION_BYTES];
     long long number = 0;
     snprintf(expected, sizeof expected, "an id from 0 to %d", WORD_ID_MAX);
     if (!json_get_integer(value, 0, WORD_ID_MAX, &number))
-        return refuse(field, expected, value, err);
+        return json_refuse(field, value, expected, err);
     *id = (uint32_t)number;
     return 0;
 }
@@ -36,7 +27,7 @@ static int read_token(uint32_t *id, const struct json *value, const char *field,
     const struct json *pair = json_member(value, field);
     const char *text;
     if (!json_is_array(pair) || json_count(pair) != 2 || !json_get_text(json_first(pair), &text))
-        return refuse(field, "[\"token\", id]", pair, err);
+        return json_refuse(field, pair, "[\"token\", id]", err);
     return read_id(id, field, json_next(json_first(pair)), err);
 }
 
@@ -146,14 +137,14 @@ static int check_special(const struct json *token, struct err *err)
             return -1;
     for (const struct json *at = json_first(texts); at; at = json_next(at))
         if (!json_get_text(at, &text))
-            return refuse("tokens", "texts", at, err);
+            return json_refuse("tokens", at, "texts", err);
     return 0;
 }
 
 static int check_specials(const struct json *specials, struct err *err)
 {
     if (specials && !json_is_object(specials))
-        return json_refuse(specials, "an object", err);
+        return json_refuse("special_tokens", specials, "an object", err);
     for (const struct json *at = json_first(specials); at; at = json_next(at))
         if (check_special(at, err))
             return err_prefix(err, "special_tokens: '%s'",
@@ -173,12 +164,13 @@ static int read_part(struct template_part *out, const char **special, const stru
     if (!inner)
         return err_set(err, "expected {\"SpecialToken\": …} or {\"Sequence\": …}");
     if (!json_is_object(inner))
-        return json_refuse(inner, "an object", err);
+        return json_refuse(json_key(inner), inner, "an object", err);
     if (json_text(inner, "id", &id, err) ||
         json_integer(inner, "type_id", 0, UINT8_MAX, &type_id, err))
         return -1;
     if (!id || (!token && strcmp(id, "A") != 0 && strcmp(id, "B") != 0))
-        return refuse("id", token ? "a text" : "\"A\" or \"B\"", json_member(inner, "id"), err);
+        return json_refuse("id", json_member(inner, "id"), token ? "a text" : "\"A\" or \"B\"",
+                           err);
     *special = token ? id : NULL;
     *out = (struct template_part){.kind = token                  ? TEMPLATE_SPECIAL
                                           : strcmp(id, "A") == 0 ? TEMPLATE_FIRST

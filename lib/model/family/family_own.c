@@ -160,8 +160,8 @@ static void read_biases(struct reading *r)
     else if (json_get_text(member, &word) && strcmp(word, "out") == 0 && c->out_proj)
         c->biases = BIAS_OUT;
     else
-        json_refuse(member, c->out_proj ? "true, false or \"out\"" : "true or false",
-                    family_fail(r));
+        json_refuse(json_key(member), member,
+                    c->out_proj ? "true, false or \"out\"" : "true or false", family_fail(r));
 }
 
 /* Fill in the width of the output, which is the next layer's input. */
