@@ -42,26 +42,24 @@ static int read_length(size_t *length, const struct file *file, struct err *err)
     return 0;
 }
 
-static int parse_header(struct json **header, const struct file *file, size_t length,
-                        struct err *err)
-{
-    char found[FOUND_BYTES];
-    if (json_parse(header, file->bytes + LENGTH_BYTES, length, err))
-        return err_prefix(err, "header");
-    if (!json_is_object(*header))
-        return err_set(err, "header: expected an object, found %s",
-                       json_describe(*header, found, sizeof found));
-    if (json_unique_keys(*header, err))
-        return err_prefix(err, "header");
-    return 0;
-}
-
 static int refuse_field(const char *name, const struct json *field, const char *expected,
                         struct err *err)
 {
     char found[FOUND_BYTES];
     return err_set(err, "%s: expected %s, found %s", name, expected,
                    json_describe(field, found, sizeof found));
+}
+
+static int parse_header(struct json **header, const struct file *file, size_t length,
+                        struct err *err)
+{
+    if (json_parse(header, file->bytes + LENGTH_BYTES, length, err))
+        return err_prefix(err, "header");
+    if (!json_is_object(*header))
+        return refuse_field("header", *header, "an object", err);
+    if (json_unique_keys(*header, err))
+        return err_prefix(err, "header");
+    return 0;
 }
 
 static int check_metadata(const struct json *metadata, struct err *err)
