@@ -170,7 +170,7 @@ static int copy_ids(struct attn_ids *ids, const struct tokenized *tokenized, str
         for (size_t i = 0; i < tokenized->words[w].count; i++)
             ids->words[tokenized->words[w].first + i] = w;
     for (size_t i = 0; i < tokenized->count; i++)
-        if (i < tokenized->added_before || i >= tokenized->count - tokenized->added_after)
+        if (tokenized_is_added(tokenized, i))
             ids->words[i] = SIZE_MAX;
     return 0;
 }

@@ -104,6 +104,7 @@ TEST(a_pair_has_special_tokens_and_segments)
     for (size_t i = 0; i < 7; i++) {
         ck_assert_uint_eq(ids.ids[i], expected[i]);
         ck_assert_uint_eq(ids.segments[i], i >= 4);
+        ck_assert_int_eq(ids.words[i] == SIZE_MAX, expected[i] == 2 || expected[i] == 3);
     }
     struct attn_ids one = ids; /* all in segment 0 */
     one.segments = (unsigned char[7]){0};
