@@ -254,6 +254,7 @@ if [ -z "${LONG_HAULS_FREE-}" ]; then # sanitizers have memory of their own
     READ=1000 expects wide explain -m wide -f w150 --token all --format json
     expects wide score -m wide -f w3000
     expects wide lens -m wide -f w3000
+    expects wide examples -m wide -f w3000
     expects wide attribute -m wide -f w3000
     expects maps1 attribute -m maps1 -f w2300 --by source
     expects wide attribute -m wide -f w3000 --by neuron
