@@ -245,10 +245,9 @@ int dropped_note(const struct dropped *dropped, const struct items *items, struc
 }
 
 static int set_chat(const struct chat **chat, const struct tokenizer *tokenizer,
-                    const struct folder *folder, const struct options *options, struct arena *arena,
-                    struct err *err)
+                    const struct folder *folder, const struct options *options, bool begins,
+                    struct arena *arena, struct err *err)
 {
-    bool begins = !options->input.special || strcmp(options->input.special, "auto") == 0;
     struct chat *found = arena_alloc(arena, 1, sizeof *found, err);
     if (options_exclude(options, "chat", "ids literal-special", err))
         return -1;
@@ -273,7 +272,7 @@ int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
     *chat = NULL;
     if ((input->special &&
          names_choose(&when, NAMES_LIST(words), "--special", input->special, err)) ||
-        (input->chat && set_chat(chat, tokenizer, folder, options, arena, err)))
+        (input->chat && set_chat(chat, tokenizer, folder, options, when == AUTO, arena, err)))
         return -1;
     if (!tokenizer || input->ids)
         return 0; /* texts are refused later; ids are used as they are */
@@ -289,7 +288,7 @@ int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
     uint32_t begin = 0;
     bool found = false;
     tokenizer_adds(tokenizer, &before, &after);
-    if (options->input.special || !options->input.begins_texts || before)
+    if (input->special || !input->begins_texts || before)
         return 0;
     if (tokenizer_find_begin(&begin, &found, tokenizer, folder, err))
         return -1;
