@@ -463,10 +463,9 @@ void items_release(struct items *items)
 
 const char *item_column(const struct item *item, const char *name)
 {
-    for (size_t i = 0; i < item->column_count + item->text_count; i++)
-        if (strcmp(item->columns[i].name, name) == 0)
-            return item->columns[i].value;
-    return NULL;
+    size_t index = 0;
+    struct names names = NAMES(item->columns, item->column_count + item->text_count);
+    return names_find(&index, names, name, strlen(name)) ? item->columns[index].value : NULL;
 }
 
 void items_place(struct buf *place, const struct items *items, size_t index)
