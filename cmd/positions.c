@@ -20,11 +20,15 @@ struct scope {
     struct err *err;
 };
 
+static bool begins_name(const char *text, const char *at)
+{
+    return *at == '@' && (at == text || strchr(",:=", at[-1]));
+}
+
 bool position_is_named(const char *text)
 {
-    const char *at = text ? strchr(text, '@') : NULL;
-    for (; at; at = strchr(at + 1, '@'))
-        if (at == text || strchr(",:=", at[-1]))
+    for (const char *at = text; at && *at; at++)
+        if (begins_name(text, at))
             return true;
     return false;
 }
@@ -178,7 +182,7 @@ static int resolve(const char **value, const struct scope *scope)
         const char *name = at + 1;
         size_t size = strcspn(name, ":,]/; ");
         long long nth = 0;
-        if (*at != '@' || (at > *value && !strchr(",:=", at[-1]))) {
+        if (!begins_name(*value, at)) {
             buf_char(&out, *at++);
             continue;
         }
