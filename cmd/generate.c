@@ -283,8 +283,8 @@ static int fill_report(struct growth *growth, struct work *work, struct err *err
 static void note_lines(const struct driver *driver, const struct tokenized *prompt)
 {
     const struct items *items = &driver->items;
-    if (driver->options->input.file && items->kind == ITEMS_DOCUMENT && prompt->text &&
-        memchr(prompt->text, '\n', prompt->size))
+    if (!driver->is_batch && driver->options->input.file && items->kind == ITEMS_DOCUMENT &&
+        prompt->text && memchr(prompt->text, '\n', prompt->size))
         print_note("'%s': its lines are one prompt; 'attn-cli batch --do generate' continues each",
                    shown_path(items->path));
 }
@@ -318,8 +318,7 @@ static int run(void *state, const struct group *group, struct err *err)
     struct growth growth = {.driver = group->driver, .arena = group->arena};
     struct generation_config generation = ((struct state *)state)->generation;
     generation.sampling.seed += (uint64_t)work->item.number << 32;
-    if (!group->driver->is_batch)
-        note_lines(group->driver, &work->pair.sentence);
+    note_lines(group->driver, &work->pair.sentence);
     if (continuation_open(&growth.text, group->viewer, &work->pair, &generation, err))
         return -1;
     size_t beams = ((struct state *)state)->beams;
