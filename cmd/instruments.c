@@ -22,6 +22,7 @@ struct instrument {
      * `find` fills the report. */
     int (*ask)(struct inquiry *inquiry, struct arena *arena, struct err *err);
     int (*find)(struct inquiry *inquiry, struct arena *arena, struct err *err);
+    const char *columns; /* as in struct driver */
 };
 
 /* Defined at the end of the file. */
@@ -589,9 +590,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
                          driver->output.path);
     driver->style.two_sided = instrument_of(driver) == &patch_instrument;
     driver->output.draws_pages = true;
-    if (instrument_of(driver) == &lens_instrument)
-        driver->columns = "sentence layer position token best probability logprob id entropy kl "
-                          "rank target target_logprob";
+    driver->columns = instrument_of(driver)->columns;
     if (answer && !strchr(answer, ':') && *last == ' ') /* --answer ' are' ' is' */
         print_note("'%s' is read as a text: %s '%s:%s' asks for the difference of two tokens", last,
                    option, answer, last);
@@ -673,7 +672,9 @@ static const struct instrument lens_instrument = {
     {TASK(1 << ITEM_TARGET, MEAN_OF_LAYERS), .takes_source = true, .pages = "attn-cli page --lens",
      .at_once = true},
     ask_lens,
-    find_lens};
+    find_lens,
+    "sentence layer position token best probability logprob id entropy kl rank target "
+    "target_logprob"};
 
 static const struct instrument attribute_instrument = {
     {TASK(OF_ANSWER, MEAN_OF_TEXTS), .takes_source = true, .note = note_remainder},
