@@ -82,9 +82,6 @@ struct tokenizer {
 int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 void tokenizer_release(struct tokenizer *tokenizer);
 
-/* Set what follows from the stages, after a filler. */
-int tokenizer_prepare(struct tokenizer *tokenizer, struct err *err);
-
 /* Read one kind of file each: tokenizer_json.c, sentencepiece.c, vocab_files.c. Marian's fills the
  * tokenizer of texts and its `source`. */
 typedef int tokenizer_filler(struct tokenizer *tokenizer, const struct folder *folder,

@@ -450,7 +450,7 @@ static int fill_side(struct tokenizer *tokenizer, const struct folder *folder, c
         .single = {{{TEMPLATE_FIRST, 0, 0}, {TEMPLATE_SPECIAL, end, 0}}, 2},
         .pair = {{{TEMPLATE_FIRST, 0, 0}, {TEMPLATE_SECOND, 0, 1}, {TEMPLATE_SPECIAL, end, 1}}, 3}};
     tokenizer->facts.file = name;
-    return tokenizer_prepare(tokenizer, err);
+    return 0;
 }
 
 int tokenizer_fill_marian(struct tokenizer *tokenizer, const struct folder *folder,

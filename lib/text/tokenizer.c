@@ -120,10 +120,12 @@ static void set_facts(struct tokenizer *tokenizer)
     facts->added = &tokenizer->set.added;
 }
 
-int tokenizer_prepare(struct tokenizer *tokenizer, struct err *err)
+/* Set what follows from the stages. */
+static int prepare(struct tokenizer *tokenizer, struct err *err)
 {
     const struct tokenizer_config *config = &tokenizer->config;
-    if ((config->prefixes != ANSWER_NONE &&
+    if ((tokenizer->source && prepare(tokenizer->source, err)) ||
+        (config->prefixes != ANSWER_NONE &&
          pre_tokenizers_set_prefix(&tokenizer->pre_tokenizers, config->prefixes == ANSWER_YES,
                                    &tokenizer->arena, err)) ||
         display_tokens_init(tokenizer, err))
@@ -143,7 +145,7 @@ int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, str
     if (i == TOKENIZER_FILES)
         return refuse_others(folder, err);
     tokenizer->facts.file = files[i].name;
-    if (files[i].fill(tokenizer, folder, files[i].name, err) || tokenizer_prepare(tokenizer, err)) {
+    if (files[i].fill(tokenizer, folder, files[i].name, err) || prepare(tokenizer, err)) {
         tokenizer_release(tokenizer);
         return -1;
     }
