@@ -22,6 +22,7 @@
 struct batch;
 struct buf;
 struct config;
+struct edit_block;
 
 enum edit_op {
     EDIT_SET,    /* = number */
@@ -56,7 +57,6 @@ struct edit_source {
 };
 
 /* Changes a block: all rows of a text in a layer, or those that a cache lacks. */
-struct edit_block;
 typedef void edit_function(void *context, const struct edit_block *block);
 
 struct edit {
