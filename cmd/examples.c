@@ -102,14 +102,13 @@ static int add(void *state, struct work *work, struct err *err)
             float value = own->sign * kept->data[row * kept->shape[1] + channel];
             if (!(value > best[own->top - 1].activation)) /* the earlier of equal ones stays */
                 continue;
-            size_t first = row < TOKENS_BEFORE ? 0 : row - TOKENS_BEFORE, at = own->top;
+            size_t first = row < TOKENS_BEFORE ? 0 : row - TOKENS_BEFORE, at = own->top - 1;
             size_t end = num_min(row + TOKENS_AFTER + 1, text->count);
             struct example entry = {
                 value, kept->layer, end < text->count, work->item.number, row, end - first, {0}};
             memcpy(entry.ids, text->ids + first, entry.count * sizeof *entry.ids);
             for (; at && value > best[at - 1].activation; at--)
-                if (at < own->top)
-                    best[at] = best[at - 1];
+                best[at] = best[at - 1];
             best[at] = entry;
         }
     }
