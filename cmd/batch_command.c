@@ -31,8 +31,8 @@ WORDS(shards, NULL, {"auto", "from Slurm, Open MPI or PMI variables"})
 
 static const struct option_row own_options[] = {
     STRING("do", 0, "COMMAND", IN(batch.instrument),
-           "run this command on each text: run (default), heads, score, lens, attribute, patch or "
-           "generate",
+           "run this command on each text: run (default), heads, score, lens, attribute, patch, "
+           "generate or examples",
            .heading = "Batch", .values = &values_done, .flags = OPTION_FIXED),
     STRINGS("sweep", 0, "NAME=LIST", IN(batch.sweeps),
             "run each text with each value of an option (repeatable): head=0-3, model=life,journey",
@@ -225,7 +225,7 @@ static int open_log(struct log *log, struct driver *driver, struct err *err)
         return -1;
     if (log->resumes && log->done)
         print_note("'%s': %zu of %zu %s skipped: already done", log->name, log->done,
-                   log->end - log->first, driver->accumulates ? "means" : "items");
+                   log->end - log->first, driver->accumulates ? "results" : "items");
     driver->log = log;
     driver->written = log->done - log->failed;
     driver->failed = log->failed;

@@ -863,10 +863,10 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     if (options->select.mean &&
         derive_read_mean(how, options->select.mean, task->means ? task->means : MEAN_AXES, err))
         return -1;
-    if (how->mean_of_texts)
+    if (how->mean_of_texts || task->accumulates)
         driver_accumulate(driver, settings);
-    if (how->mean_of_texts && driver->shard.count > 1 && settings == 1)
-        return err_usage(err, "--shard: expected results to divide, found one mean of all texts: "
+    if (driver->accumulates && driver->shard.count > 1 && settings == 1)
+        return err_usage(err, "--shard: expected results to divide, found one result of all texts: "
                               "leave out --shard, or divide the settings of a --sweep");
     find_jobs(driver);
     if (task->pages && format_is(driver->output.format, "html"))

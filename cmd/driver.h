@@ -89,6 +89,7 @@ struct task {
     bool takes_source;    /* models with cross-attention require --source */
     bool alone;           /* each job is a group: its pass is long, its result large */
     bool at_once;         /* groups may run in parallel: `run` changes only its group */
+    bool accumulates;     /* a setting has one result of all texts, as with --mean texts */
     const char *way_out;  /* advice for texts beyond the context: "--stride N …"; NULL: --long */
     const char *pages;    /* the command that writes HTML pages instead; NULL: this one does */
     const char *folder;   /* default format of files in a folder; NULL: --format is required */

@@ -43,14 +43,6 @@ struct state {
     struct example *best; /* [layers, channel_count, top] */
 };
 
-static int prepare(void *state, struct driver *driver, struct err *err)
-{
-    (void)state;
-    (void)err;
-    driver_accumulate(driver, driver->sweep.settings);
-    return 0;
-}
-
 static int open(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
@@ -169,10 +161,10 @@ static const struct task examples_task = {
     .pages = "attn-cli page",
     .folder = "csv",
     .state_bytes = sizeof(struct state),
-    .prepare = prepare,
     .open = open,
     .read = read,
     .at_once = true,
+    .accumulates = true,
     .run = run,
     .add = add,
     .end = end,
