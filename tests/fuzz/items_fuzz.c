@@ -17,21 +17,17 @@ enum { PATH_BYTES = 64 };
 static struct arena arena; /* reused by the next input */
 
 /* Totals of the regions of items, for the predictions of a suite. */
-struct rows {
-    struct score_total *rows;
-    size_t count;
-};
-
-static void add_row(struct rows *rows, const char *const keys[2], long long region)
+static void add_row(struct score_totals *table, const char *const keys[2], long long region)
 {
     struct score_total *grown =
-        arena_grow(&arena, rows->rows, rows->count, sizeof *grown, &fuzz_err);
+        arena_grow(&arena, table->rows, table->count, sizeof *grown, &fuzz_err);
     fuzz_check(grown, "memory for a row");
-    grown[rows->count++] = (struct score_total){.keys = keys, .number = region, .logprob = -1.5};
-    rows->rows = grown;
+    grown[table->count++] =
+        (struct score_total){.keys = keys, .number = region, .logprob = -1.5};
+    table->rows = grown;
 }
 
-static void check(const struct items *items, size_t index, struct rows *rows)
+static void check(const struct items *items, size_t index, struct score_totals *table)
 {
     struct item item;
     if (items_read(items, &item, index, &arena, &fuzz_err)) {
@@ -54,15 +50,14 @@ static void check(const struct items *items, size_t index, struct rows *rows)
     keys[0] = item_column(&item, "item");
     keys[1] = item_column(&item, "condition");
     for (size_t i = 0; items->formulas.count && keys[1] && i < item.region_count; i++)
-        add_row(rows, keys, item.regions[i].number);
+        add_row(table, keys, item.regions[i].number);
 }
 
 static void open_as(const struct command *command, unsigned fields, const char *path)
 {
     struct options options;
     struct items items;
-    struct rows rows = {0};
-    double value;
+    struct score_totals table = {0};
     arena_clear(&arena);
     options_init(&options, command_set(command));
     options.input.file = path;
@@ -71,10 +66,9 @@ static void open_as(const struct command *command, unsigned fields, const char *
         return;
     }
     for (size_t i = 0; i < items.count; i++)
-        check(&items, i, &rows);
-    for (size_t i = 0; rows.count && i < items.formulas.count; i++)
-        if (suite_predict(&value, items.formulas.items[i], rows.rows, rows.count, &fuzz_err))
-            fuzz_refused();
+        check(&items, i, &table);
+    if (suite_predict_all(&table, &items.formulas, &arena, &fuzz_err))
+        fuzz_refused();
     items_release(&items);
 }
 
