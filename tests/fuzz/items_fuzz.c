@@ -22,8 +22,7 @@ static void add_row(struct score_totals *table, const char *const keys[2], long 
     struct score_total *grown =
         arena_grow(&arena, table->rows, table->count, sizeof *grown, &fuzz_err);
     fuzz_check(grown, "memory for a row");
-    grown[table->count++] =
-        (struct score_total){.keys = keys, .number = region, .logprob = -1.5};
+    grown[table->count++] = (struct score_total){.keys = keys, .number = region, .logprob = -1.5};
     table->rows = grown;
 }
 
