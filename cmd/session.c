@@ -494,14 +494,15 @@ int request_make(struct request *request, struct session *session, const struct 
                          viewer->model.name);
     if (options->mean && derive_read_mean(how, options->mean, MEAN_AXES, err))
         return -1;
-    const char *layer = options->layer; /* a mean over layers is over all by default */
-    layer = layer                             ? layer
-            : options->pool && !options->show ? "-1"
-                                              : format_layer(how->mean_of_layers ? NULL : format);
+    const char *layer = options->layer                    ? options->layer
+                        : options->pool && !options->show ? "-1"
+                        : how->mean_of_layers             ? format_layer(NULL) /* all */
+                                                          : format_layer(format);
     if (selection_sites(selection, show, config, err) ||
         selection_layers(selection, layer, config, &session->arena, err) ||
         selection_heads(selection, options->head, config, &session->arena, err))
         return -1;
+    selection->tokens &= options->show || !how->mean_of_texts; /* by default, what has a mean */
     selection->bits = options->bits;
     if (options->bits && !strstr(show, "entropy"))
         return err_usage(err, "--bits: expected entropy in --show, found '%s'", show);
