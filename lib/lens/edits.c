@@ -282,7 +282,7 @@ static int read_safetensors(struct npy *arrays, size_t layers, const struct read
 static int read_control_vector(struct npy *arrays, size_t layers, const struct reader *reader,
                                const char *path)
 {
-    struct gguf gguf;
+    struct gguf gguf = {0};
     if (site_id(reader->edit.site) != SITE_RESID_POST)
         return err_usage(reader->err, "'%s': a control vector is added to resid_post, not to '%s'",
                          path, site_name(reader->edit.site));
@@ -298,8 +298,9 @@ static int read_control_vector(struct npy *arrays, size_t layers, const struct r
                                 reader->err) &&
                      err_prefix(reader->err, "'%s'", path);
         else if (tensor)
-            failed = err_set(reader->err, "'%s': tensor '%s': expected F16 or F32, found %s", path,
-                             name, tensor->type->name);
+            failed =
+                err_set(reader->err, "'%s': tensor '%s': expected F16, BF16, F32 or F64, found %s",
+                        path, name, tensor->type->name);
     }
     gguf_release(&gguf);
     return err_if(failed);
