@@ -179,18 +179,11 @@ static enum pass_state embed(struct pass *pass)
     const struct stack stack = stack_read(pass->config, pass->part);
     const struct embed_rule *rule = &stack.embed;
     const struct batch *batch = pass->batch;
+    struct slot projection = slot_of_text(SLOT_EMBED_PROJECT);
     struct matrix x = pass->scratch.x; /* [T, C] */
     struct matrix tokens = x;          /* [T, width] */
-    struct weight projection;
-    struct norm norm;
-    if (rule->project != PROJECT_NEVER) {
-        tokens = (struct matrix){NULL, x.rows, rule->width, rule->width};
-        tokens.data =
-            arena_alloc(pass->arena, x.rows * rule->width, sizeof *tokens.data, pass->err);
-        if (!tokens.data ||
-            weights_matrix(pass->weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, pass->err))
-            return PASS_FAILED;
-    }
+    if (rule->project != PROJECT_NEVER && pass_matrix(pass, &tokens, x.rows, rule->width))
+        return PASS_FAILED;
     for (size_t s = 0; s < batch->count; s++)
         for (size_t i = 0; i < batch->queries[s].count; i++) {
             float *row = tokens.data + (batch->queries[s].first + i) * tokens.stride;
@@ -198,19 +191,17 @@ static enum pass_state embed(struct pass *pass)
             scale_row(row, row, tokens.columns, rule->scale);
         }
     if (rule->project == PROJECT_TOKENS)
-        linear(pass->machine, x, tokens, &projection, ACTIVATION_NONE);
+        PASS_TRY(pass_product(pass, projection, x, tokens, ACTIVATION_NONE));
     struct matrix sum = rule->project == PROJECT_LAST ? tokens : x;
     for (size_t s = 0; s < batch->count; s++)
         add_places(pass, rule, s,
                    matrix_rows(sum, batch->queries[s].first, batch->queries[s].count));
     if (rule->norm) {
         int part = pass->config->own_tables ? (int)pass->part : PART_SENTENCE;
-        if (weights_norm(pass->weights, slot_of_end(part, SLOT_EMBED_NORM), &norm, pass->err))
-            return PASS_FAILED;
-        pass_norm(pass, sum, sum, &norm);
+        PASS_TRY(pass_norm(pass, slot_of_end(part, SLOT_EMBED_NORM), sum, sum));
     }
     if (rule->project == PROJECT_LAST)
-        linear(pass->machine, x, sum, &projection, ACTIVATION_NONE);
+        PASS_TRY(pass_product(pass, projection, x, sum, ACTIVATION_NONE));
     PASS_TRY(pass_check_rows(pass, SITE_EMBEDDING, 0, x));
     return tap_rows(pass, SITE_EMBEDDING, 0, x);
 }
@@ -226,26 +217,13 @@ static enum pass_state embed_from(struct pass *pass, const float *const *streams
     return PASS_ON;
 }
 
-/* --- parameters ------------------------------------------------------------------------------- */
+/* --- attention -------------------------------------------------------------------------------- */
 
 static enum pass_state fetch(struct pass *pass, int id, size_t layer, struct weight *w)
 {
-    struct slot slot = slot_of((int)pass->part, id, layer);
-    return weights_matrix(pass->weights, slot, w, pass->err) ? PASS_FAILED : PASS_ON;
+    return weights_matrix(pass->weights, pass_slot(pass, id, layer), w, pass->err) ? PASS_FAILED
+                                                                                   : PASS_ON;
 }
-
-static enum pass_state norm(struct pass *pass, int id, size_t layer, struct matrix y,
-                            struct matrix x)
-{
-    struct norm weights;
-    struct slot slot = slot_of((int)pass->part, id, layer);
-    if (weights_norm(pass->weights, slot, &weights, pass->err))
-        return PASS_FAILED;
-    pass_norm(pass, y, x, &weights);
-    return PASS_ON;
-}
-
-/* --- attention -------------------------------------------------------------------------------- */
 
 /* Whether queries, keys or values are needed: by a cache, by the tap or for attention. */
 static bool is_needed(const struct pass *pass, enum site site, size_t layer)
@@ -260,13 +238,12 @@ static enum pass_state project_together(struct pass *pass, const struct head_rul
                                         size_t layer, struct matrix x, bool *done)
 {
     struct scratch *s = &pass->scratch;
-    struct slot slot = slot_of((int)pass->part, SLOT_Q, layer);
     struct weight joined;
     size_t width = x.columns;
     *done = false;
     if (x.rows != 1 || rule->clip > 0 || rule->by != HEADS_PROJECTED)
         return PASS_ON;
-    if (weights_joined(pass->weights, slot, &joined, pass->err))
+    if (weights_joined(pass->weights, pass_slot(pass, SLOT_Q, layer), &joined, pass->err))
         return PASS_FAILED;
     if (!weight_exists(&joined))
         return PASS_ON;
@@ -317,7 +294,7 @@ static enum pass_state norm_heads(struct pass *pass, const struct head_rule *rul
     size_t width = rule->norm.whole ? y.columns : rule->d_k;
     bool is_normed = id == SLOT_Q_NORM ? rule->norm.q : rule->norm.k;
     bool lacks = mechanism_lacks(&pass->config->mechanism, PART_NORM);
-    struct slot slot = slot_of((int)pass->part, id, layer);
+    struct slot slot = pass_slot(pass, id, layer);
     for (size_t first = 0; is_normed && !lacks && first < y.columns; first += width) {
         slot.expert = (short)(rule->norm.own ? (int)(first / width) : -1);
         if ((!first || rule->norm.own) && weights_norm(pass->weights, slot, &norm, pass->err))
@@ -400,7 +377,7 @@ static enum pass_state apply_xielu(struct pass *pass, size_t layer, struct matri
     float *const all[] = {&parameters.positive, &parameters.negative, &parameters.beta,
                           &parameters.epsilon};
     for (int i = 0; i < 4; i++) {
-        struct slot slot = slot_of((int)pass->part, SLOT_XIELU_POSITIVE + 2 * i, layer);
+        struct slot slot = pass_slot(pass, SLOT_XIELU_POSITIVE + 2 * i, layer);
         const float *number = NULL;
         if (weights_vector(pass->weights, slot, &number, pass->err))
             return PASS_FAILED;
@@ -417,19 +394,21 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
     if (rule->mixture)
         return mixture(pass, rule, layer, y);
     const enum activation activation = rule->activation;
+    struct slot up_slot = pass_slot(pass, SLOT_UP, layer);
     struct matrix hidden = matrix_columns(pass->scratch.hidden, 0, rule->inner);
     bool apart = rule->clamp > 0 || pass_watches(pass, SITE_MLP_GATE, layer) ||
                  pass_edits(pass, SITE_MLP_GATE, layer);
     if (!rule->gated) {
-        PASS_TRY(pass_product(pass, SLOT_UP, layer, hidden, y, activation));
+        PASS_TRY(pass_product(pass, up_slot, hidden, y, activation));
         if (rule->xielu)
             PASS_TRY(apply_xielu(pass, layer, hidden));
         return tap_rows(pass, SITE_MLP_ACT, layer, hidden);
     }
     struct matrix up = matrix_columns(pass->scratch.up, 0, rule->inner);
-    PASS_TRY(pass_product(pass, SLOT_GATE, layer, hidden, y, apart ? ACTIVATION_NONE : activation));
+    PASS_TRY(pass_product(pass, pass_slot(pass, SLOT_GATE, layer), hidden, y,
+                          apart ? ACTIVATION_NONE : activation));
     PASS_TRY(tap_rows(pass, SITE_MLP_GATE, layer, hidden));
-    PASS_TRY(pass_product(pass, SLOT_UP, layer, up, y, ACTIVATION_NONE));
+    PASS_TRY(pass_product(pass, up_slot, up, y, ACTIVATION_NONE));
     PASS_TRY(tap_rows(pass, SITE_MLP_UP, layer, up));
     mlp_combine(rule, hidden, up, !apart);
     return tap_rows(pass, SITE_MLP_ACT, layer, hidden);
@@ -463,7 +442,8 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
         linear(pass->machine, out, from, &w, ACTIVATION_NONE);
     PASS_TRY(tap_rows(pass, s->at_out, layer, out));
     if (s->norm_out) {
-        PASS_TRY(norm(pass, is_mlp ? SLOT_NORM_2_POST : SLOT_NORM_1_POST, layer, out, out));
+        int id = is_mlp ? SLOT_NORM_2_POST : SLOT_NORM_1_POST;
+        PASS_TRY(pass_norm(pass, pass_slot(pass, id, layer), out, out));
         PASS_TRY(tap_rows(pass, s->at_out_norm, layer, out));
     }
     if (s->replaces && x.columns != out.columns) {
@@ -505,7 +485,9 @@ static enum pass_state read_stream(struct pass *pass, const struct sublayer *s, 
                                    struct matrix *y)
 {
     *y = s->norm_before ? pass->scratch.norm : pass->scratch.x;
-    return s->norm_before ? norm(pass, s->norm, layer, *y, pass->scratch.x) : PASS_ON;
+    return s->norm_before
+               ? pass_norm(pass, pass_slot(pass, (int)s->norm, layer), *y, pass->scratch.x)
+               : PASS_ON;
 }
 
 /* Run the sublayers of a layer on the stream x [T, C]. */
@@ -531,7 +513,7 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
         PASS_TRY(write_out(p, s, layer, result_of(p, s)));
         PASS_TRY(tap_stream(pass, p, s->at_sum, layer));
         if (s->norm_after)
-            PASS_TRY(norm(p, s->norm, layer, x, x));
+            PASS_TRY(pass_norm(p, pass_slot(p, (int)s->norm, layer), x, x));
         PASS_TRY(tap_stream(pass, p, s->at_after, layer));
     }
     return pass_check_rows(pass, list[0].at_sum[0] || count > 1 ? SITE_RESID_POST : SITE_ATTN_OUT,
@@ -545,12 +527,10 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
 static int choose_rows(struct pass *pass, struct matrix *y, bool first)
 {
     size_t rows = first ? pass->batch->count : pass->scratch.logits.rows;
-    struct matrix wanted = {NULL, rows, y->columns, y->columns};
-    if (wanted.rows == y->rows)
+    struct matrix wanted;
+    if (rows == y->rows)
         return 0;
-    wanted.data =
-        arena_alloc(pass->arena, wanted.rows * wanted.columns, sizeof *wanted.data, pass->err);
-    if (!wanted.data)
+    if (pass_matrix(pass, &wanted, rows, y->columns))
         return -1;
     for (size_t s = 0; s < pass->batch->count; s++) {
         struct span to = first ? (struct span){s, 1} : pass_logit_rows(pass, s);
@@ -575,46 +555,33 @@ static int choose_likeliest(struct pass *pass, struct matrix y)
     return 0;
 }
 
-/* Project the last rows [T, C] to the width of the table of tokens. */
-static int project_out(struct pass *pass, struct matrix *y)
+/* y = act(y · W + b), in a new matrix. */
+static enum pass_state dense(struct pass *pass, int id, struct matrix *y,
+                             enum activation activation)
 {
-    const struct stack stack = stack_read(pass->config, PART_SENTENCE);
-    size_t width = stack.embed.width;
     struct weight weight;
-    struct matrix narrow = {NULL, y->rows, width, width};
-    if (!stack.unembed.project)
-        return 0;
-    narrow.data = arena_alloc(pass->arena, y->rows * width, sizeof *narrow.data, pass->err);
-    if (!narrow.data ||
-        weights_matrix(pass->weights, slot_of_text(SLOT_PROJECT_OUT), &weight, pass->err))
-        return -1;
-    linear(pass->machine, narrow, *y, &weight, ACTIVATION_NONE);
-    *y = narrow;
-    return 0;
+    struct matrix out;
+    if (weights_matrix(pass->weights, slot_of_text(id), &weight, pass->err) ||
+        pass_matrix(pass, &out, y->rows, weight.out))
+        return PASS_FAILED;
+    linear(pass->machine, out, *y, &weight, activation);
+    *y = out;
+    return PASS_ON;
 }
 
-/* The dense layer before the last matrix: y = norm(act(y · W + b)), of all rows, or of the first of
- * each text. */
-static int transform(struct pass *pass, const struct unembed_rule *rule, struct matrix *y)
+/* What comes before the last matrix: a projection to the width of the table of tokens; a dense
+ * layer, y = norm(act(y · W + b)), of all rows, or of the first of each text. */
+static enum pass_state transform(struct pass *pass, const struct unembed_rule *rule,
+                                 struct matrix *y)
 {
-    struct weight weight;
-    struct norm norm;
+    if (rule->project)
+        PASS_TRY(dense(pass, SLOT_PROJECT_OUT, y, ACTIVATION_NONE));
     if (!rule->dense)
-        return 0;
-    if ((rule->first_only && choose_rows(pass, y, true)) ||
-        weights_matrix(pass->weights, slot_of_text((int)rule->dense), &weight, pass->err) ||
-        (rule->dense_norm &&
-         weights_norm(pass->weights, slot_of_text(SLOT_TRANSFORM_NORM), &norm, pass->err)))
-        return -1;
-    struct matrix out = {NULL, y->rows, weight.out, weight.out};
-    out.data = arena_alloc(pass->arena, out.rows * out.columns, sizeof *out.data, pass->err);
-    if (!out.data)
-        return -1;
-    linear(pass->machine, out, *y, &weight, rule->activation);
-    if (rule->dense_norm)
-        pass_norm(pass, out, out, &norm);
-    *y = out;
-    return 0;
+        return PASS_ON;
+    if (rule->first_only && choose_rows(pass, y, true))
+        return PASS_FAILED;
+    PASS_TRY(dense(pass, (int)rule->dense, y, rule->activation));
+    return rule->dense_norm ? pass_norm(pass, slot_of_text(SLOT_TRANSFORM_NORM), *y, *y) : PASS_ON;
 }
 
 /* logits [T, V] = cap((y [T, C] · unembedding [C, V] + bias) / divisor) */
@@ -639,30 +606,20 @@ static int make_logits(struct pass *pass, struct matrix logits, struct matrix y)
     return 0;
 }
 
-/* One logit of each token [T, 1]. */
-static enum pass_state discriminate(struct pass *pass, struct matrix y)
-{
-    struct weight weight;
-    struct matrix logits = {NULL, y.rows, 1, 1};
-    logits.data = arena_alloc(pass->arena, y.rows, sizeof *logits.data, pass->err);
-    if (!logits.data ||
-        weights_matrix(pass->weights, slot_of_text(SLOT_DISCRIMINATOR_HEAD), &weight, pass->err))
-        return PASS_FAILED;
-    linear(pass->machine, logits, y, &weight, ACTIVATION_NONE);
-    return tap_rows(pass, SITE_DISCRIMINATOR, 0, logits);
-}
-
 static enum pass_state unembed(struct pass *pass, struct matrix y)
 {
     const struct unembed_rule rule = stack_read(pass->config, PART_SENTENCE).unembed;
     bool changes = rule.bias || pass_edits(pass, SITE_LOGITS, 0);
     struct likeliest *likeliest = changes ? NULL : pass->tap->likeliest;
-    if (project_out(pass, &y) || transform(pass, &rule, &y))
-        return PASS_FAILED;
+    PASS_TRY(transform(pass, &rule, &y));
     if (rule.at_dense)
         PASS_TRY(tap_rows(pass, rule.at_dense, 0, y));
+    if (rule.at_result == SITE_DISCRIMINATOR) { /* one logit of each token, [T, 1] */
+        PASS_TRY(dense(pass, SLOT_DISCRIMINATOR_HEAD, &y, ACTIVATION_NONE));
+        return tap_rows(pass, SITE_DISCRIMINATOR, 0, y);
+    }
     if (rule.at_result != SITE_LOGITS)
-        return rule.at_result ? discriminate(pass, y) : PASS_ON;
+        return PASS_ON;
     if (likeliest && choose_likeliest(pass, y))
         return PASS_FAILED;
     if (likeliest && likeliest->known)
@@ -675,24 +632,18 @@ static enum pass_state unembed(struct pass *pass, struct matrix y)
 /* --- the whole -------------------------------------------------------------------------------- */
 
 /* y = the final norm of the stream x, in scratch.norm, if the model has one; else x. */
-static int norm_last(struct pass *pass, struct matrix *y)
+static enum pass_state norm_last(struct pass *pass, struct matrix *y)
 {
-    struct norm norm;
-    *y = pass->scratch.x;
-    if (!stack_read(pass->config, pass->part).unembed.norm)
-        return 0;
-    *y = pass->scratch.norm;
-    if (weights_norm(pass->weights, slot_of_end((int)pass->part, SLOT_FINAL_NORM), &norm,
-                     pass->err))
-        return -1;
-    pass_norm(pass, *y, pass->scratch.x, &norm);
-    return 0;
+    bool normed = stack_read(pass->config, pass->part).unembed.norm;
+    *y = normed ? pass->scratch.norm : pass->scratch.x;
+    return normed
+               ? pass_norm(pass, slot_of_end((int)pass->part, SLOT_FINAL_NORM), *y, pass->scratch.x)
+               : PASS_ON;
 }
 
 static enum pass_state final_norm(struct pass *pass, struct matrix *y)
 {
-    if (norm_last(pass, y))
-        return PASS_FAILED;
+    PASS_TRY(norm_last(pass, y));
     if (y->data == pass->scratch.x.data)
         return PASS_ON;
     PASS_TRY(pass_check_rows(pass, SITE_LN_F, 0, *y));
@@ -850,18 +801,14 @@ int forward_logits(const struct run *run, struct matrix logits, struct matrix st
         .machine = run->machine,
         .config = run->config,
         .weights = run->weights,
-        .scratch = {.x = stream, .norm = {NULL, stream.rows, stream.columns, stream.columns}},
+        .scratch = {.x = stream},
         .arena = arena,
         .err = err,
     };
-    struct matrix *norm = &pass.scratch.norm;
-    if (!normed) {
-        norm->data = arena_room(arena, norm->rows * norm->columns, sizeof *norm->data, err);
-        if (!norm->data || norm_last(&pass, &stream))
-            return -1;
-    }
     const struct unembed_rule rule = stack_read(run->config, PART_SENTENCE).unembed;
-    if (project_out(&pass, &stream) || transform(&pass, &rule, &stream))
+    if ((!normed && (pass_matrix(&pass, &pass.scratch.norm, stream.rows, stream.columns) ||
+                     norm_last(&pass, &stream) == PASS_FAILED)) ||
+        transform(&pass, &rule, &stream) == PASS_FAILED)
         return -1;
     return make_logits(&pass, logits, stream);
 }

@@ -4,19 +4,19 @@
 #include "math/rows.h"
 #include "model/pass.h"
 
-static const float EPSILON = 1e-6f; /* of the norms of narrow vectors, whatever config.json says */
+/* y = x · W */
+static enum pass_state product(struct pass *pass, int id, size_t layer, struct matrix y,
+                               struct matrix x)
+{
+    return pass_product(pass, pass_slot(pass, id, layer), y, x, ACTIVATION_NONE);
+}
 
 /* y = norm(x · W) */
 static enum pass_state narrow(struct pass *pass, int down, int scales, size_t layer,
                               struct matrix y, struct matrix x)
 {
-    struct norm norm;
-    PASS_TRY(pass_product(pass, down, layer, y, x, ACTIVATION_NONE));
-    if (weights_norm(pass->weights, slot_of((int)pass->part, scales, layer), &norm, pass->err))
-        return PASS_FAILED;
-    norm.epsilon = EPSILON;
-    pass_norm(pass, y, y, &norm);
-    return PASS_ON;
+    PASS_TRY(product(pass, down, layer, y, x));
+    return pass_norm(pass, pass_slot(pass, scales, layer), y, y);
 }
 
 enum pass_state latent_project(struct pass *pass, const struct head_rule *rule, size_t layer,
@@ -28,12 +28,11 @@ enum pass_state latent_project(struct pass *pass, const struct head_rule *rule, 
     size_t first = rule->rotary->first;
     if (rule->latent_q)
         PASS_TRY(narrow(pass, SLOT_Q_DOWN, SLOT_Q_DOWN_NORM, layer, q, x));
-    PASS_TRY(
-        pass_product(pass, rule->latent_q ? SLOT_Q_UP : SLOT_Q, layer, s->q, q, ACTIVATION_NONE));
+    PASS_TRY(product(pass, rule->latent_q ? SLOT_Q_UP : SLOT_Q, layer, s->q, q));
     PASS_TRY(narrow(pass, SLOT_KV_DOWN, SLOT_KV_DOWN_NORM, layer, kv, x));
-    PASS_TRY(pass_product(pass, SLOT_K, layer, s->k_plain, kv, ACTIVATION_NONE));
-    PASS_TRY(pass_product(pass, SLOT_V, layer, s->v, kv, ACTIVATION_NONE));
-    PASS_TRY(pass_product(pass, SLOT_K_ROTARY, layer, s->k_rotary, x, ACTIVATION_NONE));
+    PASS_TRY(product(pass, SLOT_K, layer, s->k_plain, kv));
+    PASS_TRY(product(pass, SLOT_V, layer, s->v, kv));
+    PASS_TRY(product(pass, SLOT_K_ROTARY, layer, s->k_rotary, x));
     for (size_t head = 0; head < rule->heads; head++) {
         struct matrix k = matrix_columns(s->k, head * rule->d_k, rule->d_k);
         copy_rows(matrix_columns(k, 0, first), matrix_columns(s->k_plain, head * first, first));

@@ -103,10 +103,11 @@ static enum pass_state route(struct pass *pass, const struct mlp_rule *rule, siz
                              struct matrix x)
 {
     struct scratch *s = &pass->scratch;
-    struct slot slot = slot_of((int)pass->part, SLOT_CORRECTION, layer);
     const float *correction = NULL;
-    PASS_TRY(pass_product(pass, SLOT_ROUTER, layer, s->router, x, ACTIVATION_NONE));
-    if (weights_vector(pass->weights, slot, &correction, pass->err))
+    PASS_TRY(
+        pass_product(pass, pass_slot(pass, SLOT_ROUTER, layer), s->router, x, ACTIVATION_NONE));
+    if (weights_vector(pass->weights, pass_slot(pass, SLOT_CORRECTION, layer), &correction,
+                       pass->err))
         return PASS_FAILED;
     PASS_TRY(pass_check_rows(pass, SITE_ROUTER, layer, s->router));
     PASS_TRY(tap_rows(pass, SITE_ROUTER, layer, s->router));
@@ -194,9 +195,8 @@ static enum pass_state add_shared(struct pass *pass, const struct mlp_rule *rule
     struct scratch *s = &pass->scratch;
     struct matrix y = s->expert_out, gate = matrix_columns(s->gathered, 0, 1);
     struct weight w;
-    if (feed(pass, rule, slot_of((int)pass->part, SLOT_SHARED_GATE, layer), y, x) ||
-        weights_matrix(pass->weights, slot_of((int)pass->part, SLOT_SHARED_SWITCH, layer), &w,
-                       pass->err))
+    if (feed(pass, rule, pass_slot(pass, SLOT_SHARED_GATE, layer), y, x) ||
+        weights_matrix(pass->weights, pass_slot(pass, SLOT_SHARED_SWITCH, layer), &w, pass->err))
         return PASS_FAILED;
     if (weight_exists(&w))
         linear(pass->machine, gate, x, &w, ACTIVATION_NONE);
@@ -213,7 +213,7 @@ static enum pass_state add_shared(struct pass *pass, const struct mlp_rule *rule
 enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                         struct matrix x)
 {
-    struct slot gate = slot_of((int)pass->part, SLOT_EXPERT_GATE, layer);
+    struct slot gate = pass_slot(pass, SLOT_EXPERT_GATE, layer);
     struct matrix out = pass->scratch.out;
     PASS_TRY(route(pass, rule, layer, x));
     for (size_t row = 0; row < out.rows; row++)

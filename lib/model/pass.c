@@ -133,6 +133,11 @@ static int take_keys(struct pass *pass)
     return take_buffers(pass, list, count);
 }
 
+int pass_matrix(struct pass *pass, struct matrix *matrix, size_t rows, size_t columns)
+{
+    return take_matrix(pass, &(struct buffer){matrix, rows, columns, 0}, columns);
+}
+
 size_t pass_memory_logits_bytes(const struct config *config, size_t tokens)
 {
     return tokens * config->vocab_size * sizeof(float);
@@ -141,12 +146,10 @@ size_t pass_memory_logits_bytes(const struct config *config, size_t tokens)
 static int take_logits(struct pass *pass)
 {
     const struct batch *batch = pass->batch;
-    struct matrix *logits = &pass->scratch.logits;
-    size_t words = pass->config->vocab_size;
     size_t tokens = pass->tap->watch->last_logits ? batch->count : batch->tokens;
     if (pass->part != PART_SENTENCE || !pass_watches(pass, SITE_LOGITS, 0))
         return 0;
-    return take_matrix(pass, &(struct buffer){logits, tokens, words, 0}, words);
+    return pass_matrix(pass, &pass->scratch.logits, tokens, pass->config->vocab_size);
 }
 
 /* --- begin and end ---------------------------------------------------------------------------- */
@@ -303,11 +306,11 @@ struct span pass_rows(const struct pass *pass, enum site site, size_t text)
 
 /* --- products and norms ----------------------------------------------------------------------- */
 
-enum pass_state pass_product(struct pass *pass, int id, size_t layer, struct matrix y,
-                             struct matrix x, enum activation activation)
+enum pass_state pass_product(struct pass *pass, struct slot slot, struct matrix y, struct matrix x,
+                             enum activation activation)
 {
     struct weight w;
-    if (weights_matrix(pass->weights, slot_of((int)pass->part, id, layer), &w, pass->err))
+    if (weights_matrix(pass->weights, slot, &w, pass->err))
         return PASS_FAILED;
     linear(pass->machine, y, x, &w, activation);
     return PASS_ON;
@@ -315,7 +318,7 @@ enum pass_state pass_product(struct pass *pass, int id, size_t layer, struct mat
 
 struct norm_job {
     struct matrix y, x;
-    const struct norm *norm;
+    struct norm norm;
 };
 
 enum { NORM_ROWS = 8 }; /* per round */
@@ -326,22 +329,25 @@ static void norm_some(void *context, size_t round, size_t thread)
     size_t first = round * NORM_ROWS;
     size_t count = num_min(job->x.rows - first, NORM_ROWS);
     (void)thread;
-    norm_rows(matrix_rows(job->y, first, count), matrix_rows(job->x, first, count), job->norm);
+    norm_rows(matrix_rows(job->y, first, count), matrix_rows(job->x, first, count), &job->norm);
 }
 
-void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const struct norm *norm)
+enum pass_state pass_norm(struct pass *pass, struct slot slot, struct matrix y, struct matrix x)
 {
     enum { WORTH = 16 }; /* estimated multiply-adds per element */
-    struct norm_job job = {y, x, norm};
+    struct norm_job job = {.y = y, .x = x};
     struct loop loop = {
         .rounds = (x.rows + NORM_ROWS - 1) / NORM_ROWS,
         .work = WORTH * (double)x.rows * (double)x.columns,
         .round = norm_some,
     };
+    if (weights_norm(pass->weights, slot, &job.norm, pass->err))
+        return PASS_FAILED;
     if (!mechanism_lacks(&pass->config->mechanism, PART_NORM))
         pool_run(pass->machine->pool, loop, &job);
     else if (y.data != x.data)
         copy_rows(y, x);
+    return PASS_ON;
 }
 
 /* --- values for the tap ----------------------------------------------------------------------- */

@@ -93,8 +93,9 @@ int pass_hold_rounded(struct pass *pass);
 /* Keep the values that this pass stored in caches, or remove them. */
 void pass_end_caches(struct pass *pass, bool keep);
 
-/* Allocate the buffers of the layers in the run's arena, or only the stream. */
+/* Allocate the buffers of the layers in the run's arena, or only the stream; one more matrix. */
 int pass_memory_take(struct pass *pass, bool stream_alone);
+int pass_matrix(struct pass *pass, struct matrix *matrix, size_t rows, size_t columns);
 
 /* Bytes of the buffers of passes over one text of `tokens` tokens; bytes of its logits, if watched.
  * Without attention maps and the memory of threads. */
@@ -117,12 +118,17 @@ enum pass_state {
             return pass_state;               \
     } while (0)
 
-/* y = activation(x · W + b), with the parameters of a slot (`id`) of a layer. */
-enum pass_state pass_product(struct pass *pass, int id, size_t layer, struct matrix y,
-                             struct matrix x, enum activation activation);
+/* The slot of a parameter of a layer. */
+static inline struct slot pass_slot(const struct pass *pass, int id, size_t layer)
+{
+    return slot_of((int)pass->part, id, layer);
+}
 
-/* y = norm of x; or y = x with --without norm. */
-void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const struct norm *norm);
+/* y = activation(x · W + b); y = norm of x, or y = x with --without norm; with the parameters of a
+ * slot. */
+enum pass_state pass_product(struct pass *pass, struct slot slot, struct matrix y, struct matrix x,
+                             enum activation activation);
+enum pass_state pass_norm(struct pass *pass, struct slot slot, struct matrix y, struct matrix x);
 
 /* Announce a value to the tap for each text of the batch; with a cache, that of the new tokens.
  * Fails if a number is not finite. */

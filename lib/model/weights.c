@@ -437,12 +437,16 @@ static int load_ones(struct weights *weights, const float **ones, struct err *er
     return *ones ? 0 : -1;
 }
 
+/* Of the norms of narrow vectors, whatever config.json says. */
+static const float LATENT_EPSILON = 1e-6f;
+
 int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, struct err *err)
 {
     struct parameter *scale = parameter_at(weights, slot);
     struct parameter *shift = scale ? bias_of(weights, scale) : NULL;
+    bool of_latent = slot.id == SLOT_Q_DOWN_NORM || slot.id == SLOT_KV_DOWN_NORM;
     *norm = (struct norm){
-        .epsilon = weights->config->epsilon,
+        .epsilon = of_latent ? LATENT_EPSILON : weights->config->epsilon,
         .rms = weights->config->rms,
         .offset = weights->config->norm_offset ? 1.0f : 0.0f,
         .plain = !scale,
