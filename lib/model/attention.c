@@ -250,7 +250,8 @@ static enum pass_state announce_map(struct pass *pass, size_t map, size_t layer)
 
 /* --- heads ------------------------------------------------------------------------------------ */
 
-static struct matrix head_part(struct matrix whole, struct span rows, size_t head, size_t width)
+static struct matrix head_part(struct matrix whole, struct batch_rows rows, size_t head,
+                               size_t width)
 {
     return matrix_columns(matrix_rows(whole, rows.first, rows.count), head * width, width);
 }
@@ -272,8 +273,8 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
     const struct config *c = pass->config;
     const struct scratch *s = &pass->scratch;
     size_t group = config_kv_head(c, head);
-    struct span queries = pass->batch->queries[text];
-    struct span keys = pass->batch->keys[text];
+    struct batch_rows queries = pass->batch->queries[text];
+    struct batch_rows keys = pass->batch->keys[text];
     struct attention_head job = {
         .layer = layer,
         .memory = memory,
@@ -285,7 +286,7 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
         .text = text,
         .head = head,
         .group = group,
-        .past = pass->batch->past[text],
+        .past = queries.past,
         .keys = batch_keys(pass->batch, text),
         .dropout_key = dropout_key(layer, head),
         .bias = score_head_bias(&layer->rule, layer->biases, head),
@@ -342,7 +343,7 @@ static void store_head(void *context, size_t round, size_t thread)
     const struct scratch *s = &pass->scratch;
     size_t text = round / c->n_kv_head;
     size_t group = round % c->n_kv_head;
-    struct span rows = pass->batch->keys[text];
+    struct batch_rows rows = pass->batch->keys[text];
     struct cache *cache = pass_cache(pass, text);
     (void)thread;
     if (cache)
@@ -397,6 +398,11 @@ enum pass_state attention(struct pass *pass, const struct score_rule *rule, size
     if (fault % HEAD_FAULTS == HEAD_NO_NUMBER)
         return pass_fail_number(pass, &place);
     place.site = SITE_WEIGHTS;
-    bool masked = fault % HEAD_FAULTS == HEAD_NO_KEY;
-    return (masked ? pass_fail_masked : pass_fail_weight)(pass, &place);
+    if (fault % HEAD_FAULTS == HEAD_NO_WEIGHT)
+        return pass_fail(pass, &place, "rows that sum to more than 0, found one of 0");
+    return pass_fail(pass, &place,
+                     pass->edits ? "at least one visible key for each query, found none after the "
+                                   "edits"
+                                 : "at least one visible key for each query, found none with both "
+                                   "--attention and the model's window: add 'window:1+…'");
 }

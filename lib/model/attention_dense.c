@@ -72,7 +72,7 @@ static void prepare(struct attention_layer *layer)
         size_t queries = batch->queries[s].count;
         for (size_t first = 0; first < queries; first += STRIP) {
             size_t rows = num_min(queries - first, STRIP);
-            size_t last = batch->past[s] + first + rows - 1;
+            size_t last = batch->queries[s].past + first + rows - 1;
             size_t keys = score_visible(&layer->rule, last, batch_keys(batch, s)).end;
             if (layer->rule.kind == ATTENTION_BLOCKED)
                 fetch_all_kernels_of(layer, strip_row_size(rows));

@@ -232,7 +232,7 @@ int edits_check_batch(const struct edits *edits, const struct config *config,
     if (edits_check(edits, config, err))
         return -1;
     for (size_t s = 0; edits && s < batch->count; s++) {
-        size_t source = batch->past_sources[s] + batch->sources[s].count;
+        size_t source = batch->sources[s].past + batch->sources[s].count;
         if (edits_check_text(edits, config, batch_prompt(batch, s), source, err))
             return batch->count > 1 ? err_prefix(err, "text %zu", batch->first + s) : -1;
     }
@@ -254,6 +254,7 @@ static struct edit_block block_of(const struct pass *pass, enum site site, size_
     enum site own = SITE_OF(pass->part, site);
     bool of_keys = site_row(own)->axes == AXES_GROUP_TOKEN_DIM;
     const struct edit_token *token = pass->edit_token;
+    struct batch_rows rows = (of_keys ? batch->keys : batch->queries)[text];
     size_t queries = token ? token->tokens : batch_prompt(batch, text);
     size_t keys = batch->keys == batch->queries ? queries : batch_keys(batch, text);
     return (struct edit_block){
@@ -261,8 +262,8 @@ static struct edit_block block_of(const struct pass *pass, enum site site, size_
         .layer = layer,
         .text = text,
         .number = token ? token->number : batch->first + text,
-        .rows = (of_keys ? batch->keys : batch->queries)[text].count,
-        .first_row = token ? token->place : (of_keys ? batch->past_keys : batch->past)[text],
+        .rows = rows.count,
+        .first_row = token ? token->place : rows.past,
         .grows = token ? token->grows : batch->texts[text].grows,
         .one_row = token != NULL,
         .row_places = of_keys ? keys : queries,
@@ -274,7 +275,7 @@ void pass_edit_rows(const struct pass *pass, enum site site, size_t layer, struc
 {
     size_t heads = pass_heads_of(pass, site);
     for (size_t s = 0; pass_edits(pass, site, layer) && s < pass->batch->count; s++) {
-        struct span span = pass_rows(pass, site, s);
+        struct batch_rows span = pass_rows(pass, site, s);
         struct edit_block block = block_of(pass, site, layer, s);
         block.first_row += block.rows - span.count; /* of logits, only the last may be computed */
         block.rows = span.count;

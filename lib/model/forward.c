@@ -80,18 +80,16 @@ static int check_text(const struct config *config, const struct text *text, stru
 
 static int lay_out(struct batch *batch, struct arena *arena, struct err *err)
 {
-    struct span *queries = arena_alloc(arena, batch->count, sizeof *queries, err);
-    struct span *sources = arena_alloc(arena, batch->count, sizeof *sources, err);
-    size_t *past = arena_alloc(arena, batch->count, sizeof *past, err);
-    size_t *past_sources = arena_alloc(arena, batch->count, sizeof *past_sources, err);
-    if (!queries || !sources || !past || !past_sources)
+    struct batch_rows *queries = arena_alloc(arena, batch->count, sizeof *queries, err);
+    struct batch_rows *sources = arena_alloc(arena, batch->count, sizeof *sources, err);
+    if (!queries || !sources)
         return -1;
     for (size_t s = 0; s < batch->count; s++) {
         const struct text *text = &batch->texts[s];
-        past[s] = in_cache(text->cache);
-        past_sources[s] = in_cache(text->source_cache);
-        queries[s] = (struct span){batch->tokens, text->count};
-        sources[s] = (struct span){batch->source_tokens, text->source_count - past_sources[s]};
+        size_t encoded = in_cache(text->source_cache);
+        queries[s] = (struct batch_rows){batch->tokens, text->count, in_cache(text->cache)};
+        sources[s] =
+            (struct batch_rows){batch->source_tokens, text->source_count - encoded, encoded};
         batch->tokens += queries[s].count;
         batch->source_tokens += sources[s].count;
         batch->longest_queries = num_max(batch->longest_queries, text->count);
@@ -99,8 +97,6 @@ static int lay_out(struct batch *batch, struct arena *arena, struct err *err)
     }
     batch->queries = queries;
     batch->sources = sources;
-    batch->past = past;
-    batch->past_sources = past_sources;
     return 0;
 }
 
@@ -108,7 +104,6 @@ static int lay_out(struct batch *batch, struct arena *arena, struct err *err)
 static void set_keys(struct batch *batch, bool to_sources)
 {
     batch->keys = to_sources ? batch->sources : batch->queries;
-    batch->past_keys = to_sources ? batch->past_sources : batch->past;
     batch->key_tokens = to_sources ? batch->source_tokens : batch->tokens;
     batch->longest_keys = 0;
     for (size_t s = 0; s < batch->count; s++)
@@ -160,7 +155,7 @@ static void add_places(struct pass *pass, const struct embed_rule *rule, size_t 
                        struct matrix rows)
 {
     const struct text *text = &pass->batch->texts[index];
-    size_t past = pass->batch->past[index], next = past;
+    size_t next = pass->batch->queries[index].past;
     bool placed = !mechanism_lacks(&pass->config->mechanism, PART_POSITIONS) &&
                   rule->positions != POSITIONS_NONE;
     for (size_t i = 0; i < rows.rows; i++) {
@@ -210,7 +205,7 @@ static enum pass_state embed_from(struct pass *pass, const float *const *streams
 {
     struct matrix x = pass->scratch.x;
     for (size_t s = 0; s < pass->batch->count; s++) {
-        struct span rows = pass->batch->queries[s];
+        struct batch_rows rows = pass->batch->queries[s];
         struct matrix from = {(float *)streams[s], rows.count, x.columns, x.columns};
         copy_rows(matrix_rows(x, rows.first, rows.count), from); /* it is only read */
     }
@@ -533,8 +528,8 @@ static int choose_rows(struct pass *pass, struct matrix *y, bool first)
     if (pass_matrix(pass, &wanted, rows, y->columns))
         return -1;
     for (size_t s = 0; s < pass->batch->count; s++) {
-        struct span to = first ? (struct span){s, 1} : pass_logit_rows(pass, s);
-        struct span from = pass->batch->queries[s];
+        struct batch_rows to = first ? (struct batch_rows){s, 1, 0} : pass_logit_rows(pass, s);
+        struct batch_rows from = pass->batch->queries[s];
         size_t skipped = first ? 0 : from.count - to.count;
         copy_rows(matrix_rows(wanted, to.first, to.count),
                   matrix_rows(*y, from.first + skipped, to.count));
@@ -752,14 +747,11 @@ int forward(const struct run *run, struct tap *tap, struct arena *arena, struct 
 int forward_attended(const struct run *run, const struct attended_rows *rows, struct arena *arena,
                      struct err *err)
 {
-    const size_t none = 0;
-    struct span all = {0, rows->x.rows};
+    struct batch_rows all = {0, rows->x.rows, 0};
     struct batch batch = {
         .count = 1,
         .queries = &all,
         .keys = &all,
-        .past = &none,
-        .past_keys = &none,
         .tokens = all.count,
         .key_tokens = all.count,
     };

@@ -39,24 +39,22 @@ struct text {
     bool grows;          /* token -1 of edits is the last prompt token, then each later one */
 };
 
-struct span {
+struct batch_rows {
     size_t first, count;
+    size_t past; /* tokens in a cache, before these rows */
 };
 
 struct batch {
     const struct text *texts; /* [count], borrowed */
     size_t count;
-    size_t first;               /* number of the first text among all batches, for messages */
-    const struct span *queries; /* [count] rows of each text */
-    const struct span *sources; /* [count] rows of its source; empty without cross-attention, or if
-                                   the source is in its cache */
-    const struct span *keys;    /* [count] rows of its keys: `queries` or `sources` */
-    const size_t *past;         /* [count] tokens in its cache, before its rows */
-    const size_t *past_sources; /* [count] tokens in the cache of its source */
-    const size_t *past_keys;    /* [count] tokens in the cache of its keys: one of the two */
-    size_t tokens;              /* rows of all texts */
-    size_t source_tokens;       /* rows of all sources */
-    size_t key_tokens;          /* rows of all keys: one of the two */
+    size_t first;                     /* number of the first text among all batches, for messages */
+    const struct batch_rows *queries; /* [count] of each text */
+    const struct batch_rows *sources; /* [count] of its source; without rows if the source is in its
+                                         cache, or without cross-attention */
+    const struct batch_rows *keys;    /* [count] of its keys: `queries` or `sources` */
+    size_t tokens;                    /* rows of all texts */
+    size_t source_tokens;             /* rows of all sources */
+    size_t key_tokens;                /* rows of all keys: one of the two */
     size_t longest_queries;
     size_t longest_keys; /* of one text, with those in its cache */
     bool cached;         /* a text has a cache; in a batch of sources: they are stored in caches */
@@ -65,14 +63,14 @@ struct batch {
 /* The number of keys of a text, with those in its cache. */
 static inline size_t batch_keys(const struct batch *batch, size_t text)
 {
-    return batch->past_keys[text] + batch->keys[text].count;
+    return batch->keys[text].past + batch->keys[text].count;
 }
 
 /* The number of tokens that indices in edits refer to. */
 static inline size_t batch_prompt(const struct batch *batch, size_t text)
 {
     size_t count = batch->texts[text].prompt_count;
-    return count ? count : batch->past[text] + batch->queries[text].count;
+    return count ? count : batch->queries[text].past + batch->queries[text].count;
 }
 
 /* Refuse a text without tokens, or with more than the model has positions. */

@@ -186,14 +186,13 @@ static void fill_rotations(struct pass *pass)
     const struct scratch *scratch = &pass->scratch;
     const struct batch *batch = pass->batch;
     for (size_t s = 0; config_rotates(c) && s < batch->count; s++) {
-        struct span rows = batch->queries[s];
-        size_t past = batch->past[s];
-        size_t length = num_max(past + rows.count, batch->texts[s].whole_count);
-        rotary_fill(matrix_rows(scratch->rotations, rows.first, rows.count), &c->rotary, past,
+        struct batch_rows rows = batch->queries[s];
+        size_t length = num_max(rows.past + rows.count, batch->texts[s].whole_count);
+        rotary_fill(matrix_rows(scratch->rotations, rows.first, rows.count), &c->rotary, rows.past,
                     length);
         if (c->rotary_local.components)
-            rotary_fill(matrix_rows(scratch->local, rows.first, rows.count), &c->rotary_local, past,
-                        length);
+            rotary_fill(matrix_rows(scratch->local, rows.first, rows.count), &c->rotary_local,
+                        rows.past, length);
     }
 }
 
@@ -246,8 +245,8 @@ void pass_end_caches(struct pass *pass, bool keep)
     const struct batch *batch = pass->batch;
     for (size_t s = 0; s < batch->count; s++) {
         const struct text *text = &batch->texts[s];
-        end_cache(text->cache, batch->past[s], batch->queries[s].count, keep);
-        end_cache(text->source_cache, batch->past_sources[s], batch->sources[s].count, keep);
+        end_cache(text->cache, batch->queries[s].past, batch->queries[s].count, keep);
+        end_cache(text->source_cache, batch->sources[s].past, batch->sources[s].count, keep);
     }
 }
 
@@ -289,17 +288,18 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
     return (struct span){first, end - first};
 }
 
-struct span pass_logit_rows(const struct pass *pass, size_t text)
+struct batch_rows pass_logit_rows(const struct pass *pass, size_t text)
 {
-    return pass->tap->watch->last_logits ? (struct span){text, 1} : pass->batch->queries[text];
+    return pass->tap->watch->last_logits ? (struct batch_rows){text, 1, 0}
+                                         : pass->batch->queries[text];
 }
 
-struct span pass_rows(const struct pass *pass, enum site site, size_t text)
+struct batch_rows pass_rows(const struct pass *pass, enum site site, size_t text)
 {
     if (site == SITE_LOGITS)
         return pass_logit_rows(pass, text);
     if (site == SITE_POOLED)
-        return (struct span){text, 1};
+        return (struct batch_rows){text, 1, 0};
     bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
     return (of_keys ? pass->batch->keys : pass->batch->queries)[text];
 }
@@ -353,15 +353,15 @@ enum pass_state pass_norm(struct pass *pass, struct slot slot, struct matrix y, 
 /* --- values for the tap ----------------------------------------------------------------------- */
 
 /* "'h.0.scores' head 1: expected …, found … (text 0)" */
-static enum pass_state fail_at(struct pass *pass, const struct place_in_pass *place,
-                               const char *what)
+enum pass_state pass_fail(struct pass *pass, const struct place_in_pass *place,
+                          const char *expected)
 {
     char site[SITE_NAME_BYTES];
     char head[32] = "";
     site_tensor_name(site, SITE_OF(pass->part, place->site), (int)place->layer);
     if (place->head != NO_HEAD)
         snprintf(head, sizeof head, " head %zu", place->head);
-    err_set(pass->err, "'%s'%s: expected %s (text %zu)", site, head, what,
+    err_set(pass->err, "'%s'%s: expected %s (text %zu)", site, head, expected,
             pass->batch->first + place->text);
     return PASS_FAILED;
 }
@@ -372,22 +372,7 @@ enum pass_state pass_fail_number(struct pass *pass, const struct place_in_pass *
     int layer = in_layer ? (int)(pass->first_layer + place->layer) : -1;
     if (weights_check_finite(pass->weights, layer, pass->err))
         return PASS_FAILED;
-    return fail_at(pass, place, "finite numbers, found infinity or nan");
-}
-
-enum pass_state pass_fail_weight(struct pass *pass, const struct place_in_pass *place)
-{
-    return fail_at(pass, place, "rows that sum to more than 0, found one of 0");
-}
-
-enum pass_state pass_fail_masked(struct pass *pass, const struct place_in_pass *place)
-{
-    if (pass->edits)
-        return fail_at(pass, place,
-                       "at least one visible key for each query, found none after the edits");
-    return fail_at(pass, place,
-                   "at least one visible key for each query, found none with both --attention and "
-                   "the model's window: add 'window:1+…'");
+    return pass_fail(pass, place, "finite numbers, found infinity or nan");
 }
 
 /* Fail if a number in some columns of a text's rows, or of its heads [T, width] from one on, is not
@@ -408,7 +393,7 @@ static enum pass_state check_finite(struct pass *pass, struct place_in_pass plac
 enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
     for (size_t s = 0; s < pass->batch->count; s++) {
-        struct span span = pass->batch->queries[s];
+        struct batch_rows span = pass->batch->queries[s];
         PASS_TRY(check_finite(pass, (struct place_in_pass){site, layer, s, .head = NO_HEAD},
                               matrix_rows(rows, span.first, span.count), rows.columns));
     }
@@ -434,7 +419,7 @@ enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct
     struct span watched = has_heads ? pass_heads(pass, site, layer) : (struct span){0, 1};
     pass_edit_rows(pass, site, layer, rows);
     for (size_t s = 0; pass_watches(pass, site, layer) && s < pass->batch->count; s++) {
-        struct span span = pass_rows(pass, site, s);
+        struct batch_rows span = pass_rows(pass, site, s);
         struct matrix own = matrix_rows(rows, span.first, span.count);
         struct tensor values = {
             .data = own.data,

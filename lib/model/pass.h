@@ -155,11 +155,11 @@ struct place_in_pass {
 #define NO_HEAD SIZE_MAX
 
 /* Fail because of a value that is not finite (the message names the parameter that caused it, or
- * else the position); of a row of attention weights with sum 0; of a query to which no key is
- * visible. Check rows, and fail if a number is not finite. */
+ * else the position), or of what is expected instead. Check rows, and fail if a number is not
+ * finite. */
 enum pass_state pass_fail_number(struct pass *pass, const struct place_in_pass *place);
-enum pass_state pass_fail_weight(struct pass *pass, const struct place_in_pass *place);
-enum pass_state pass_fail_masked(struct pass *pass, const struct place_in_pass *place);
+enum pass_state pass_fail(struct pass *pass, const struct place_in_pass *place,
+                          const char *expected);
 enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer,
                                 struct matrix rows);
 
@@ -170,14 +170,19 @@ enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer,
 bool pass_watches(const struct pass *pass, enum site id, size_t layer);
 bool pass_goes_to(const struct pass *pass, enum site id, size_t layer);
 
+/* Some of several things that lie side by side. */
+struct span {
+    size_t first, count;
+};
+
 /* The heads that this layer computes: the watched ones, or all if anything after attention, or a
  * cache, needs them. */
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer);
 
 /* The rows of a text in the matrix of a site; in scratch.logits, which may have only its last row.
  * The number of heads side by side in that matrix; 1 if the site has none. */
-struct span pass_rows(const struct pass *pass, enum site site, size_t text);
-struct span pass_logit_rows(const struct pass *pass, size_t text);
+struct batch_rows pass_rows(const struct pass *pass, enum site site, size_t text);
+struct batch_rows pass_logit_rows(const struct pass *pass, size_t text);
 size_t pass_heads_of(const struct pass *pass, enum site site);
 
 /* The cache with the keys and values of a text: its own, its source's, or NULL. */
