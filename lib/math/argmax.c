@@ -90,17 +90,6 @@ static void note_norms(struct argmax *argmax, size_t i, float scale, struct squa
     argmax->norms[i] = rounded_up((double)scale * quant);
 }
 
-/* The first of some rows, as floats. */
-static void widen(float *row, struct number_rows from, size_t count)
-{
-    if (from.bytes == FLOAT_BYTES)
-        memcpy(row, from.at[0], count * sizeof *row);
-    else if (!from.bytes)
-        dtype_to_float(row, from.at[0], from.quantised, count);
-    else
-        weight_widen(row, from.at[0], count);
-}
-
 static void quantise_part(void *context, size_t round, size_t thread)
 {
     struct argmax *argmax = context;
@@ -111,7 +100,8 @@ static void quantise_part(void *context, size_t round, size_t thread)
     for (size_t i = first; i < end; i++) {
         int8_t *quants = argmax->quants + i * argmax->stride;
         struct squares sums;
-        widen(row, weight_number_rows(&argmax->words, 0, i), columns);
+        dtype_to_float(row, weight_number_rows(&argmax->words, 0, i).at[0],
+                       argmax->words.rows.dtype, columns);
         float largest = max_abs(row, columns);
         memset(quants, 0, argmax->stride);
         if (first_nonfinite(row, columns) < columns) {
@@ -264,8 +254,7 @@ struct candidates {
 static void multiply_out(struct candidates *candidates)
 {
     const struct weight *words = &candidates->query->argmax->words;
-    struct number_rows rows = {
-        .count = candidates->count, .bytes = words->rows.bytes, .quantised = words->rows.quantised};
+    struct number_rows rows = {.count = candidates->count, .dtype = words->rows.dtype};
     float products[LANES];
     if (candidates->count == 0)
         return;

@@ -160,12 +160,12 @@ static struct plan plan_choose(const struct machine *machine, const struct weigh
     size_t panels = divide_up(divide_up(w->out, PANEL_COLUMNS), threads) * PANEL_COLUMNS;
     size_t many = w->stride < WIDE ? MANY_ROWS : MANY_ROWS_WIDE;
     bool one = rows == 1;
-    size_t dots = w->rows.bytes ? gemv_rows_most() : 1;
+    size_t dots = dtype_is_quantised(w->rows.dtype) ? 1 : gemv_rows_most();
     bool tiles = w->pairs && kernels_pair_way(machine->kernels) == PAIRS_BY_TILES;
     bool large = rows * w->in * BF16_BYTES > TILES_CACHE;
     bool in_order = kernels_read_in_order(machine->kernels);
     unsigned evenly = kernels_prefetch_evenly(machine->kernels) ? EVENLY : 0;
-    unsigned strips = !cpu_tuning().reads_in_order || w->rows.bytes != FLOAT_BYTES ? STRIPS : 0;
+    unsigned strips = !cpu_tuning().reads_in_order || w->rows.dtype != DTYPE_F32 ? STRIPS : 0;
     const struct {
         bool applies;
         struct plan plan;

@@ -230,7 +230,7 @@ IN_VECTORS static ALWAYS_INLINE vector second_numbers(vector pairs)
 IN_VECTORS static size_t transpose_blocks(float *to, size_t stride, const struct number_rows *rows,
                                           size_t count)
 {
-    size_t bytes = rows->bytes;
+    size_t bytes = dtype_bytes(rows->dtype, 1);
     size_t step = VECTOR_FLOATS * WORD_BYTES / bytes;
     size_t i = 0;
     for (; i + step <= count; i += step, to += step * stride) {
@@ -289,7 +289,7 @@ IN_VECTORS static ALWAYS_INLINE size_t multiply_group(float (*sums)[LANES], stru
     {                                                                                    \
         size_t done = 0;                                                                 \
         for (size_t group = 0; group < LANES; group += VECTOR_FLOATS)                    \
-            done = rows->bytes == FLOAT_BYTES                                            \
+            done = rows->dtype == DTYPE_F32                                              \
                        ? multiply_group(sums, x, rows, group, count, FLOAT_BYTES)        \
                        : multiply_group(sums, x, rows, group, count, BF16_BYTES);        \
         return done;                                                                     \

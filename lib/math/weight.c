@@ -38,28 +38,21 @@ struct weight weight_columns(const struct weight *whole, size_t first, size_t co
 
 /* --- rows of numbers -------------------------------------------------------------------------- */
 
-/* The bytes of `count` numbers of a row; quantised numbers must be whole blocks. */
-static size_t number_bytes(const struct weight_rows *rows, size_t count)
-{
-    return rows->bytes ? count * rows->bytes : dtype_bytes(rows->quantised, count);
-}
-
-/* The address of number `row` in column `column`, which is a row in the file. */
+/* The address of number `row`, which begins a block, in column `column`, which is a row in the
+ * file. */
 static const char *find_number(const struct weight *w, size_t row, size_t column)
 {
     const struct weight_rows *rows = &w->rows;
     size_t number = row_view_at(&rows->view, rows->skipped + column) * w->in + row;
-    return rows->data + number_bytes(rows, number);
+    return rows->data + dtype_bytes(rows->dtype, number);
 }
 
 /* Within a block of the view, rows follow each other. Finding each one by a division would take
  * longer than multiplying it. */
 struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t column)
 {
-    struct number_rows rows = {.count = num_min(LANES, w->out - column),
-                               .bytes = w->rows.bytes,
-                               .quantised = w->rows.quantised};
-    size_t row_bytes = number_bytes(&w->rows, w->in);
+    struct number_rows rows = {.count = num_min(LANES, w->out - column), .dtype = w->rows.dtype};
+    size_t row_bytes = dtype_bytes(rows.dtype, w->in);
     size_t block = w->rows.view.block;
     size_t left = block - (w->rows.skipped + column) % block;
     const char *at = find_number(w, row, column);
@@ -78,14 +71,13 @@ struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t
 
 float number_at(const struct number_rows *rows, size_t row, size_t i)
 {
-    const char *from = rows->at[row] + i * rows->bytes;
     float value = 0;
     uint16_t half = 0;
-    if (rows->bytes == BF16_BYTES) {
-        memcpy(&half, from, sizeof half);
+    if (rows->dtype == DTYPE_BF16) {
+        memcpy(&half, rows->at[row] + i * sizeof half, sizeof half);
         return bf16_value(half);
     }
-    memcpy(&value, from, sizeof value);
+    memcpy(&value, rows->at[row] + i * sizeof value, sizeof value);
     return value;
 }
 
@@ -100,11 +92,11 @@ struct widened_rows {
 static void number_rows_widen(struct widened_rows *some, const struct number_rows *quantised,
                               size_t first, size_t end)
 {
-    enum dtype dtype = quantised->quantised;
+    enum dtype dtype = quantised->dtype;
     size_t within = first % DTYPE_BLOCK_MAX;
     size_t begin = first - within;
     some->count = num_min(end - first, DTYPE_BLOCK_MAX - within);
-    some->rows = (struct number_rows){.count = quantised->count, .bytes = FLOAT_BYTES};
+    some->rows = (struct number_rows){.count = quantised->count, .dtype = DTYPE_F32};
     for (size_t row = 0; row < quantised->count; row++) {
         dtype_to_float(some->room[row], quantised->at[row] + dtype_bytes(dtype, begin), dtype,
                        dtype_whole(dtype, within + some->count));
@@ -115,14 +107,14 @@ static void number_rows_widen(struct widened_rows *some, const struct number_row
 float weight_element(const struct weight *w, size_t row, size_t column)
 {
     size_t within = column % PANEL_COLUMNS;
-    struct number_rows rows = {.at = {w->halves}, .bytes = BF16_BYTES};
+    struct number_rows rows = {.at = {w->halves}, .dtype = DTYPE_BF16};
     if (w->data)
         return w->data[row * w->stride + column];
     if (w->halves)
         return number_at(&rows, 0, row * w->stride + column);
     if (!w->rows.data)
         return w->panels[(column - within) * w->in + row * PANEL_COLUMNS + within];
-    if (w->rows.bytes) {
+    if (!dtype_is_quantised(w->rows.dtype)) {
         rows = weight_number_rows(w, row, column);
         return number_at(&rows, 0, 0);
     }
@@ -148,7 +140,7 @@ static void transpose_rows(float *to, size_t stride, const struct number_rows *r
 void transpose(struct matrix y, struct matrix x)
 {
     assert(y.rows == x.columns && y.columns == x.rows);
-    struct number_rows rows = {.bytes = FLOAT_BYTES, .jump = LANES * x.stride * FLOAT_BYTES};
+    struct number_rows rows = {.dtype = DTYPE_F32, .jump = LANES * x.stride * FLOAT_BYTES};
     for (size_t row = 0; row < x.rows; row += LANES) {
         rows.count = x.rows - row < LANES ? x.rows - row : LANES;
         for (size_t i = 0; i < rows.count; i++)
@@ -163,7 +155,7 @@ static void copy_widened(float *to, size_t columns, const struct number_rows *ro
 {
     struct widened_rows some;
     struct number_rows from = *rows;
-    enum dtype dtype = rows->quantised;
+    enum dtype dtype = rows->dtype;
     size_t end = piece.row + piece.rows;
     size_t skipped = dtype_bytes(dtype, piece.row);
     for (size_t i = 0; i < rows->count; i++)
@@ -185,7 +177,7 @@ static void copy_transposed(float *to, size_t columns, const struct weight *w,
 {
     size_t count = num_min(columns, w->out - piece.column);
     for (size_t i = 0; i < count; i += LANES) {
-        bool quantised = !w->rows.bytes;
+        bool quantised = dtype_is_quantised(w->rows.dtype);
         struct number_rows rows =
             weight_number_rows(w, quantised ? 0 : piece.row, piece.column + i);
         if (quantised)
@@ -258,7 +250,7 @@ static void add_numbers(float (*chains)[LANES], struct matrix x, const struct nu
     for (size_t i = loops ? loops->multiply(chains, x, rows) : 0; i < x.columns; i += TILE) {
         size_t some = num_min(TILE, x.columns - i);
         for (size_t row = 0; row < LANES; row++)
-            rest.at[row] = rows->at[row] + i * rows->bytes;
+            rest.at[row] = rows->at[row] + dtype_bytes(rows->dtype, i);
         transpose_rows(tile, LANES, &rest, some);
         for (size_t t = 0; t < x.rows; t++)
             add_tile(chains[t], x.data + t * x.stride + i, tile, some);
@@ -270,15 +262,17 @@ static void add_segment(float (*chains)[LANES], struct matrix x, const struct nu
                         size_t first)
 {
     struct number_rows segment = *rows;
-    size_t skipped = rows->bytes ? first * rows->bytes : dtype_bytes(rows->quantised, first);
+    size_t skipped = dtype_bytes(rows->dtype, first);
     for (; segment.count < LANES; segment.count++) /* the first, in place of missing ones */
         segment.at[segment.count] = segment.at[0];
     for (size_t row = 0; row < LANES; row++)
         segment.at[row] += skipped;
-    if (rows->bytes)
+    if (!dtype_is_quantised(rows->dtype)) {
         add_numbers(chains, x, &segment);
-    for (size_t t = 0; !rows->bytes && t < x.rows; t++)
-        dtype_add_dots(chains[t], x.data + t * x.stride, segment.at, rows->quantised, x.columns,
+        return;
+    }
+    for (size_t t = 0; t < x.rows; t++)
+        dtype_add_dots(chains[t], x.data + t * x.stride, segment.at, rows->dtype, x.columns,
                        rows->jump);
 }
 
@@ -328,11 +322,8 @@ static size_t strip_size(const struct weight *w, size_t column, size_t count)
 static void multiply_strips(struct matrix y, struct matrix x, const struct weight *w, size_t column,
                             size_t strip)
 {
-    struct number_rows rows = {.count = LANES,
-                               .bytes = w->rows.bytes,
-                               .quantised = w->rows.quantised,
-                               .jump = number_bytes(&w->rows, w->in)};
-    size_t row_bytes = rows.jump;
+    size_t row_bytes = dtype_bytes(w->rows.dtype, w->in);
+    struct number_rows rows = {.count = LANES, .dtype = w->rows.dtype, .jump = row_bytes};
     for (size_t i = 0; i < LANES; i++)
         rows.at[i] = find_number(w, 0, column + i * strip);
     for (size_t i = 0; i < strip; i++) {

@@ -38,10 +38,9 @@ static inline size_t row_view_at(const struct row_view *view, size_t row)
 /* A matrix stored as [out, in]. */
 struct weight_rows {
     const char *data; /* of any alignment; NULL: stored as [in, out] */
-    size_t bytes;     /* of a number: FLOAT_BYTES, BF16_BYTES, or 0: it is quantised */
+    enum dtype dtype; /* F32, BF16 or a quantised type */
     struct row_view view;
-    size_t skipped;       /* rows of the view before the first */
-    enum dtype quantised; /* the format of quantised numbers */
+    size_t skipped; /* rows of the view before the first */
 };
 
 /* A borrowed matrix [in, out] and its bias. Columns of a larger matrix keep its stride. */
@@ -92,9 +91,8 @@ const float *weight_row(const struct weight *w, size_t row, size_t column, size_
 struct number_rows {
     const char *at[LANES];
     size_t count;
-    size_t bytes; /* as in struct weight_rows */
-    enum dtype quantised;
-    size_t jump; /* bytes from a row to the one that is read after it */
+    enum dtype dtype; /* as in struct weight_rows */
+    size_t jump;      /* bytes from a row to the one that is read after it */
 };
 
 /* LANES columns of a matrix stored as [out, in], or its last ones, from number `row` on. */

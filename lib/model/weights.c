@@ -284,20 +284,18 @@ static int load_rows(struct weights *weights, struct parameter *p, bool packing,
     struct weight_rows *rows = &weight->rows;
     rows->view = p->place.view;
     if (weights->precision == PRECISION_BF16) {
-        rows->bytes = BF16_BYTES;
+        rows->dtype = DTYPE_BF16;
         return load_halves(weights, p, &rows->data, err);
     }
-    bool quantised = dtype_is_quantised(entry->dtype);
-    bool widened = quantised || entry->dtype == DTYPE_BF16;
+    bool widened = dtype_is_quantised(entry->dtype) || entry->dtype == DTYPE_BF16;
     rows->data = part_of(p);
-    rows->bytes = quantised ? 0 : dtype_size_bytes(entry->dtype);
-    rows->quantised = entry->dtype;
+    rows->dtype = entry->dtype;
     if (!widened && entry->dtype != DTYPE_F32) {
         const float *converted = NULL;
         if (load_floats(weights, p, &converted, err))
             return -1;
         rows->data = (const char *)converted;
-        rows->bytes = sizeof *converted;
+        rows->dtype = DTYPE_F32;
     }
     if (packing && (!widened || weights->packing_widened))
         pack(weights, p, weight);

@@ -186,7 +186,7 @@ static struct matrix fill_rows(fill *with, size_t rows, size_t columns, uint32_t
 /* Rows without gaps, as in a file. */
 static struct weight words_of(struct matrix rows)
 {
-    struct weight_rows lying = {(const char *)rows.data, FLOAT_BYTES, {0, SIZE_MAX, 0}, 0};
+    struct weight_rows lying = {(const char *)rows.data, DTYPE_F32, {0, SIZE_MAX, 0}, 0};
     ck_assert_uint_eq(rows.stride, rows.columns);
     return (struct weight){.in = rows.columns, .out = rows.rows, .rows = lying};
 }

@@ -63,10 +63,10 @@ static void make_weights(struct weight *quantised, struct weight *wide, size_t o
     float *floats = guarded_take(&wide_memory, count);
     *quantised = *wide = (struct weight){.in = in, .out = out};
     quantised->rows =
-        (struct weight_rows){.data = fill_blocks(dtype, count), .quantised = dtype, .view = view};
+        (struct weight_rows){.data = fill_blocks(dtype, count), .dtype = dtype, .view = view};
     dtype_to_float(floats, quantised->rows.data, dtype, count);
     wide->rows =
-        (struct weight_rows){.data = (const char *)floats, .bytes = FLOAT_BYTES, .view = view};
+        (struct weight_rows){.data = (const char *)floats, .dtype = DTYPE_F32, .view = view};
 }
 
 static void multiply(struct machine *machine, float *y, size_t rows, const struct weight *w)
@@ -81,7 +81,7 @@ static void check_product(struct machine *machine, size_t rows, const struct wei
     multiply(machine, found, rows, quantised);
     multiply(machine, expected, rows, wide);
     ck_assert_msg(memcmp(found, expected, rows * wide->out * sizeof *found) == 0,
-                  "%s, [%zu, %zu] x [%zu, %zu]: other bits", dtype_name(quantised->rows.quantised),
+                  "%s, [%zu, %zu] x [%zu, %zu]: other bits", dtype_name(quantised->rows.dtype),
                   rows, wide->in, wide->in, wide->out);
 }
 

@@ -57,7 +57,10 @@ static struct weight make_weight(size_t out, size_t in, size_t bytes, struct row
     size_t rows = row_view_at(&view, out - 1) + 1;
     struct weight w = {.in = in, .out = out};
     w.rows = (struct weight_rows){
-        .data = fill_numbers(rows * in, bytes, &dice), .bytes = bytes, .view = view};
+        .data = fill_numbers(rows * in, bytes, &dice),
+        .dtype = bytes == BF16_BYTES ? DTYPE_BF16 : DTYPE_F32,
+        .view = view,
+    };
     return w;
 }
 
@@ -68,7 +71,7 @@ static void check_element(struct matrix y, struct matrix x, const struct weight 
     const struct weight_rows *rows = &w->rows;
     size_t at = row_view_at(&rows->view, rows->skipped + column) * w->in;
     struct number_rows row = {
-        .at = {rows->data + at * rows->bytes}, .count = 1, .bytes = rows->bytes};
+        .at = {rows->data + dtype_bytes(rows->dtype, at)}, .count = 1, .dtype = rows->dtype};
     float sum = 0;
     for (size_t first = 0; first < w->in; first += SUM_SEGMENT) {
         float segment = 0;
@@ -77,8 +80,8 @@ static void check_element(struct matrix y, struct matrix x, const struct weight 
         sum = first > 0 ? sum + segment : segment;
     }
     if (memcmp(&sum, &y.data[t * y.stride + column], sizeof sum) != 0)
-        ck_abort_msg("[%zu, %zu] x [%zu, %zu], %zu bytes: row %zu, column %zu has other bits",
-                     x.rows, w->in, w->in, w->out, rows->bytes, t, column);
+        ck_abort_msg("[%zu, %zu] x [%zu, %zu], %s: row %zu, column %zu has other bits", x.rows,
+                     w->in, w->in, w->out, dtype_name(rows->dtype), t, column);
 }
 
 static void check_product(struct machine *machine, size_t rows, const struct weight *w)
