@@ -261,7 +261,7 @@ static void multiply_out(struct candidates *candidates)
     for (size_t i = 0; i < candidates->count; i++)
         rows.at[i] = weight_number_rows(words, 0, candidates->rows[i]).at[0];
     gemv_rows((struct matrix){products, 1, candidates->count, LANES},
-              (struct matrix){(float *)candidates->query->x, 1, words->in, words->in}, &rows);
+              (struct matrix){(float *)candidates->query->x, 1, words->in, words->in}, &rows, 1);
     for (size_t i = 0; i < candidates->count; i++) {
         bool is_earlier =
             products[i] == candidates->largest && candidates->rows[i] < candidates->winner;

@@ -248,16 +248,6 @@ bool softmax_row(float *x, size_t count)
     return softmax_parts(x, count, &max, &total);
 }
 
-bool softmax_row_logsumexp(float *x, size_t count, double *log_sum)
-{
-    float max = 0;
-    float total = 0;
-    if (!softmax_parts(x, count, &max, &total))
-        return false;
-    *log_sum = (double)max + log((double)total);
-    return true;
-}
-
 bool normalise_row(float *x, size_t count)
 {
     float total = sum_row(x, count);
@@ -427,22 +417,13 @@ static void norm_sums(const struct norm_row *row, float *plain, float *weighted)
 }
 
 FOR_EACH_ISA
-static void norm_gradients(float *restrict dx, const struct norm_row *row, float plain,
-                           float weighted)
+static void norm_gradients(float *restrict dx, float *restrict scale_sum, float *restrict shift_sum,
+                           const struct norm_row *row, float plain, float weighted)
 {
     for (size_t i = 0; i < row->count; i++) {
         float unit = (row->x[i] - row->mean) * row->factor;
         float scale = row->offset + row->scale[i];
         dx[i] += row->factor * (row->dy[i] * scale - plain - unit * weighted);
-    }
-}
-
-FOR_EACH_ISA
-static void norm_parameters(float *restrict scale_sum, float *restrict shift_sum,
-                            const struct norm_row *row)
-{
-    for (size_t i = 0; i < row->count; i++) {
-        float unit = (row->x[i] - row->mean) * row->factor;
         scale_sum[i] = fmaf(row->dy[i], unit, scale_sum[i]);
         shift_sum[i] += row->dy[i];
     }
@@ -467,8 +448,8 @@ void norm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
         norm_sums(&row, &plain, &weighted);
         if (norm->rms) /* the mean is not subtracted */
             plain = 0;
-        norm_gradients(dx.data + i * dx.stride, &row, plain / columns, weighted / columns);
-        norm_parameters(scale_sum, shift_sum, &row);
+        norm_gradients(dx.data + i * dx.stride, scale_sum, shift_sum, &row, plain / columns,
+                       weighted / columns);
     }
 }
 
@@ -506,10 +487,11 @@ double entropy_of_row(const float *weights, size_t count)
 bool cross_entropy_row(float *x, size_t count, uint32_t target, float factor, double *loss)
 {
     double logit = (double)x[target];
-    double log_sum = 0;
-    if (!softmax_row_logsumexp(x, count, &log_sum))
+    float max = 0;
+    float total = 0;
+    if (!softmax_parts(x, count, &max, &total))
         return false;
-    *loss = log_sum - logit;
+    *loss = (double)max + log((double)total) - logit;
     scale_row(x, x, count, factor);
     x[target] -= factor;
     return true;

@@ -63,10 +63,9 @@ size_t first_nonfinite(const float *x, size_t count);
 /* Σ x */
 float sum_row(const float *x, size_t count);
 
-/* In place: e^(x - max) / Σ; -infinity becomes 0. The second also gives log Σ e^x. False if an
- * element is NaN or +infinity, or all are -infinity. */
+/* In place: e^(x - max) / Σ; -infinity becomes 0. False if an element is NaN or +infinity, or all
+ * are -infinity. */
 bool softmax_row(float *x, size_t count);
-bool softmax_row_logsumexp(float *x, size_t count, double *log_sum);
 
 /* The steps of a softmax: the largest element, ignoring NaN (-infinity if there is none); x =
  * e^(x - max), and the sum of that; x = x / divisor. */

@@ -276,9 +276,13 @@ static void add_segment(float (*chains)[LANES], struct matrix x, const struct nu
                        rows->jump);
 }
 
-/* The products of rows with rows of x; those of one row of x go `apart` floats apart. */
-static void multiply_rows_apart(struct matrix y, struct matrix x, const struct number_rows *rows,
-                                size_t apart)
+size_t gemv_rows_most(void)
+{
+    const struct vector_loops *loops = vectors_best();
+    return loops ? loops->rows_most : 1;
+}
+
+void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows, size_t apart)
 {
     float sums[GEMV_ROWS][LANES] = {{0}};
     assert(x.rows <= gemv_rows_most());
@@ -293,17 +297,6 @@ static void multiply_rows_apart(struct matrix y, struct matrix x, const struct n
     for (size_t t = 0; t < x.rows; t++)
         for (size_t row = 0; row < rows->count; row++)
             y.data[t * y.stride + row * apart] = sums[t][row];
-}
-
-size_t gemv_rows_most(void)
-{
-    const struct vector_loops *loops = vectors_best();
-    return loops ? loops->rows_most : 1;
-}
-
-void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows)
-{
-    multiply_rows_apart(y, x, rows, 1);
 }
 
 /* If `count` columns are LANES strips of rows that follow each other, the rows of a strip; else
@@ -329,7 +322,7 @@ static void multiply_strips(struct matrix y, struct matrix x, const struct weigh
     for (size_t i = 0; i < strip; i++) {
         if (i + 1 == strip)
             rows.jump += (LANES - 1) * strip * row_bytes; /* to the next columns */
-        multiply_rows_apart(matrix_columns(y, i, y.columns - i), x, &rows, strip);
+        gemv_rows(matrix_columns(y, i, y.columns - i), x, &rows, strip);
         for (size_t row = 0; row < LANES; row++)
             rows.at[row] += row_bytes;
     }
@@ -343,7 +336,7 @@ void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t colum
     for (size_t i = strip * LANES; i < y.columns; i += LANES) {
         struct number_rows rows = weight_number_rows(w, 0, column + i);
         rows.count = num_min(rows.count, y.columns - i);
-        multiply_rows_apart(matrix_columns(y, i, rows.count), x, &rows, 1);
+        gemv_rows(matrix_columns(y, i, rows.count), x, &rows, 1);
     }
 }
 

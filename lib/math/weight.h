@@ -107,10 +107,10 @@ enum { GEMV_ROWS = 12 };
  * `linear`, for at most gemv_rows_most() rows of x: W, which is stored as [out, in], is read once,
  * and the sums stay in registers. `strips`: read LANES strips side by side, if columns are LANES
  * strips of consecutive rows: some processors prefetch more from streams on different pages.
- * gemv_rows multiplies up to LANES rows. */
+ * gemv_rows multiplies up to LANES rows, whose products with a row of x go `apart` floats apart. */
 size_t gemv_rows_most(void);
 void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column, bool strips);
-void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows);
+void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows, size_t apart);
 
 /* --- panels ----------------------------------------------------------------------------------- */
 
