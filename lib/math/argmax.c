@@ -96,7 +96,7 @@ static void quantise_part(void *context, size_t round, size_t thread)
     size_t columns = argmax->words.in;
     size_t first = round * PART;
     size_t end = first + part_rows(argmax, first);
-    float *row = argmax->room[thread];
+    float *row = argmax->buffers[thread].sums;
     for (size_t i = first; i < end; i++) {
         int8_t *quants = argmax->quants + i * argmax->stride;
         struct squares sums;
@@ -136,7 +136,7 @@ static int take_room(struct argmax *argmax, struct arena *arena, struct err *err
 int argmax_init(struct argmax *argmax, struct machine *machine, const struct weight *words,
                 struct arena *arena, struct err *err)
 {
-    *argmax = (struct argmax){.words = *words, .room = machine->sums, .largest = INFINITY};
+    *argmax = (struct argmax){.words = *words, .buffers = machine->buffers, .largest = INFINITY};
     argmax->stride = (words->in + LINE - 1) / LINE * LINE;
     struct loop loop = {
         .rounds = part_count(argmax),

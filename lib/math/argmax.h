@@ -23,16 +23,17 @@
 #include "math/gemm.h"
 
 struct machine;
+struct thread_buffers;
 
 struct argmax {
-    struct weight words;     /* [n, V] borrowed */
+    const struct thread_buffers *buffers; /* [thread] */
+    struct weight words;                  /* [n, V] borrowed */
     size_t stride;           /* of quants: columns, and zeros up to whole cache lines */
     int8_t *quants;          /* [V, stride] q */
     float *scales;           /* [V] s */
     float *errors;           /* [V] at least ‖w - sq‖ + 2 n u ‖w‖ */
     float *norms;            /* [V] at least ‖sq‖ */
     double largest;          /* norm of a row; infinity: the rows have no bounds */
-    float *const *room;      /* [thread] buffer for a row */
     int16_t *x;              /* [stride] p of a query */
     double *bounds;          /* [V] upper bounds of its products */
     struct argmax_top *tops; /* its best rows in each part */

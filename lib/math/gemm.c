@@ -263,8 +263,7 @@ struct product {
     size_t threads;
     struct blocking groups, tiles, columns, sum; /* groups and tiles: of the rows of x */
     size_t segment;                              /* chunks in a segment of the sum */
-    float *const *copies, *const *sums; /* [thread] buffers: a chunk of a panel, its sums, */
-    float *const *segments;             /* and those of one segment */
+    const struct thread_buffers *buffers;        /* [thread] */
     struct kernel_set kernels[BLOCKING_KINDS][BLOCKING_KINDS]
                              [BLOCKING_KINDS]; /* rows, columns, sum */
 };
@@ -397,7 +396,7 @@ static void multiply_chunk(const struct product *p, const struct part *part, siz
 static const float *prepare_panel(const struct product *p, size_t thread, size_t panel,
                                   size_t chunk)
 {
-    float *copy = p->copies[thread];
+    float *copy = p->buffers[thread].panel;
     size_t column = blocking_start(&p->columns, panel);
     struct weight_piece piece = {chunk * p->plan.chunk, blocking_size(&p->sum, chunk), column};
     if (!(p->plan.flags & COPY))
@@ -418,9 +417,9 @@ static void compute_panels(void *context, size_t index, size_t thread)
             struct part part = {
                 .panel = prepare_panel(p, thread, panel, chunk),
                 .next = p->plan.flags & PREFETCH ? find_next(p, &round, panel, chunk) : NULL,
-                .sums = {p->sums[thread] + offset, rows, blocking_size(&p->columns, panel),
+                .sums = {p->buffers[thread].sums + offset, rows, blocking_size(&p->columns, panel),
                          p->plan.panel_columns},
-                .segment = p->segments[thread] + offset,
+                .segment = p->buffers[thread].segment + offset,
                 .at = {row, blocking_start(&p->columns, panel)},
                 .index = panel,
             };
@@ -445,10 +444,10 @@ static void stream_segment(const struct product *p, size_t column, struct matrix
 static void stream_rows(const struct product *p, size_t column, struct matrix sums, size_t thread)
 {
     struct matrix segment = sums;
-    segment.data = p->segments[thread];
-    stream_segment(p, column, sums, 0, p->copies[thread]);
+    segment.data = p->buffers[thread].segment;
+    stream_segment(p, column, sums, 0, p->buffers[thread].panel);
     for (size_t first = SUM_SEGMENT; first < p->x.columns; first += SUM_SEGMENT) {
-        stream_segment(p, column, segment, first, p->copies[thread]);
+        stream_segment(p, column, segment, first, p->buffers[thread].panel);
         add_to_row(sums.data, segment.data, sums.columns);
     }
 }
@@ -458,7 +457,7 @@ static void compute_columns(void *context, size_t index, size_t thread)
     const struct product *p = context;
     size_t column = blocking_start(&p->columns, index);
     size_t count = blocking_size(&p->columns, index);
-    struct matrix sums = {p->sums[thread], p->x.rows, count, count};
+    struct matrix sums = {p->buffers[thread].sums, p->x.rows, count, count};
     if (p->w->rows.data)
         gemv(sums, p->x, p->w, column, p->plan.flags & STRIPS);
     else
@@ -526,9 +525,7 @@ static void multiply(struct machine *machine, struct product *p)
                              p->plan.flags & ALIGN ? columns_to_line(p->w) : p->plan.panel_columns);
     p->sum = blocking_of(p->x.columns, p->plan.chunk, p->plan.chunk);
     p->segment = chunks_of_segment(machine, p);
-    p->copies = machine->panels;
-    p->sums = machine->sums;
-    p->segments = machine->segments;
+    p->buffers = machine->buffers;
     if (!by_rows)
         fetch_kernels(machine->kernels, p);
     pool_run(machine->pool,

@@ -203,32 +203,23 @@ void pool_free(struct pool *pool)
 
 /* --- the machine ------------------------------------------------------------------------------ */
 
-/* A buffer of `size` floats for each thread. */
-static float **take_rooms(struct machine *machine, size_t threads, size_t size, struct err *err)
-{
-    float **rooms = arena_alloc(&machine->arena, threads, sizeof *rooms, err);
-    for (size_t t = 0; rooms && t < threads; t++) {
-        rooms[t] = arena_alloc(&machine->arena, size, sizeof *rooms[t], err);
-        if (!rooms[t])
-            return NULL;
-    }
-    return rooms;
-}
-
 int machine_open(struct machine *machine, size_t threads, struct err *err)
 {
     *machine = (struct machine){0};
     threads = threads ? threads : num_min(platform_processors(), POOL_THREADS_MAX);
-    if (pool_open(&machine->pool, threads, err) || kernels_open(&machine->kernels, err))
-        goto failed;
-    machine->panels = take_rooms(machine, threads, SUMS_ROOM, err);
-    machine->sums = machine->panels ? take_rooms(machine, threads, SUMS_ROOM, err) : NULL;
-    machine->segments = machine->sums ? take_rooms(machine, threads, SUMS_ROOM, err) : NULL;
-    if (machine->segments)
-        return 0;
-failed:
-    machine_release(machine);
-    return -1;
+    bool failed =
+        pool_open(&machine->pool, threads, err) || kernels_open(&machine->kernels, err) ||
+        !(machine->buffers = arena_alloc(&machine->arena, threads, sizeof *machine->buffers, err));
+    for (size_t t = 0; t < threads && !failed; t++) {
+        float *room = arena_alloc(&machine->arena, 3 * (size_t)SUMS_ROOM, sizeof *room, err);
+        failed = !room;
+        if (room)
+            machine->buffers[t] =
+                (struct thread_buffers){room, room + SUMS_ROOM, room + 2 * SUMS_ROOM};
+    }
+    if (failed)
+        machine_release(machine);
+    return err_if(failed);
 }
 
 void machine_release(struct machine *machine)

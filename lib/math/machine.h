@@ -43,13 +43,18 @@ enum {
     SUMS_ROOM = 1024 * COPY_COLUMNS, /* floats of each buffer below */
 };
 
+/* The buffers of a thread. */
+struct thread_buffers {
+    float *panel;   /* a copied panel, or a widened row */
+    float *sums;    /* sums of a product */
+    float *segment; /* sums of one segment (gemm.h) */
+};
+
 struct machine {
     struct pool *pool;
     struct kernels *kernels;
-    float **panels;   /* [thread][SUMS_ROOM] a copied panel, or a widened row */
-    float **sums;     /* [thread][SUMS_ROOM] sums of a product */
-    float **segments; /* [thread][SUMS_ROOM] sums of one segment (gemm.h) */
-    float *rounded;   /* [rounded_size] x rounded to bf16; see machine_hold_rounded */
+    struct thread_buffers *buffers; /* [thread] */
+    float *rounded;                 /* [rounded_size] x rounded to bf16; see machine_hold_rounded */
     size_t rounded_size;
     bool whole_sums; /* no segments for many rows (gemm.h), as models/tiny was trained */
     const struct progress_sink *progress; /* counts the layers of a pass; NULL: none */
