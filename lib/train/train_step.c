@@ -110,7 +110,7 @@ uint64_t dropout_key(const struct train_step *step, enum drop_place place)
 
 float dropout_rate(const struct train_step *step)
 {
-    return step->dropping ? step->plan.dropout : 0.0f;
+    return step->batch->share > 0 ? step->plan.dropout : 0.0f;
 }
 
 static void drop_rows(const struct row_operation *block, struct matrix x)
@@ -405,10 +405,11 @@ static void cross_entropy_block(const struct row_operation *block)
 }
 
 /* Compute the mean loss over the step's rows, from norm_f; the gradients of logits overwrite the
- * logits. `backward` also computes d.norm, the gradient of norm_f, and the gradient of the
+ * logits. A batch with a share also gets d.norm, the gradient of norm_f, and the gradient of the
  * unembedding. Fails if a loss is not finite. */
-static int loss_of_rows(struct train_step *step, bool backward, double *loss, struct err *err)
+static int loss_of_rows(struct train_step *step, double *loss, struct err *err)
 {
+    bool backward = step->batch->share > 0;
     float *bias = gradient_of(step, step->logit_bias);
     struct weight words = transpose_weight(step, matrix_of(&step->words));
     float factor = step->batch->share / (float)step->rows;
@@ -807,19 +808,10 @@ int train_step_run(struct train_step *step, const struct train_batch *batch, dou
                    struct err *err)
 {
     step->batch = batch;
-    step->dropping = step->plan.dropout > 0;
     forward(step);
-    if (loss_of_rows(step, true, loss, err))
+    if (loss_of_rows(step, loss, err))
         return -1;
-    backward(step);
+    if (batch->share > 0)
+        backward(step);
     return 0;
-}
-
-int train_step_evaluate(struct train_step *step, const struct train_batch *batch, double *loss,
-                        struct err *err)
-{
-    step->batch = batch;
-    step->dropping = false;
-    forward(step);
-    return loss_of_rows(step, false, loss, err);
 }

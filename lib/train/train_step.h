@@ -5,7 +5,6 @@
  *     struct train_step_plan plan = {&machine, &new_model, 16, 64, 0.1f};
  *     if (train_step_open(&step, &plan, err)) ...
  *     if (train_step_run(&step, &batch, &loss, err)) ...       (adds to step.gradients)
- *     if (train_step_evaluate(&step, &batch, &loss, err)) ...  (only the loss, without dropout)
  *     train_step_release(&step);
  */
 #ifndef ATTN_TRAIN_TRAIN_STEP_H
@@ -53,7 +52,8 @@ struct train_batch {
     const uint32_t *ids;     /* [texts, tokens] */
     const uint32_t *targets; /* [texts, tokens] the token after each */
     uint64_t key;            /* for dropout, see rng.h */
-    float share;             /* of this batch in the loss of a step: 1 / batches */
+    float share; /* of this batch in the loss of a step: 1 / batches; 0: only the loss is
+                                computed, without dropout */
 };
 
 /* Queries, keys and values; N is the number of tokens in all texts. */
@@ -115,8 +115,7 @@ struct train_step {
     struct gradient_tape d;
     struct train_scratch scratch;
     const struct train_batch *batch;
-    size_t layer;  /* current layer; 0 outside of layers */
-    bool dropping; /* dropout applies to this pass */
+    size_t layer; /* current layer; 0 outside of layers */
     struct arena arena;
 };
 
@@ -128,16 +127,14 @@ int train_step_check(const struct config *config, struct err *err);
 int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err);
 void train_step_release(struct train_step *step);
 
-/* Compute the mean loss over all tokens, in nats. train_step_run also adds the gradients to
- * step->gradients. A loss that is NaN or infinite is an error. */
+/* Compute the mean loss over all tokens, in nats, and add the gradients to step->gradients. A loss
+ * that is NaN or infinite is an error. */
 int train_step_run(struct train_step *step, const struct train_batch *batch, double *loss,
                    struct err *err);
-int train_step_evaluate(struct train_step *step, const struct train_batch *batch, double *loss,
-                        struct err *err);
 
 /* --- shared by the files of a step ------------------------------------------------------------ */
 
-/* The key of the random numbers of a dropout. The rate is 0 in a pass without dropout. */
+/* The key of the random numbers of a dropout. The rate is 0 if only the loss is computed. */
 enum drop_place { DROP_EMBEDDING, DROP_WEIGHTS, DROP_ATTENTION, DROP_MLP, DROP_PLACES };
 
 uint64_t dropout_key(const struct train_step *step, enum drop_place place);

@@ -328,7 +328,7 @@ int trainer_evaluate(struct trainer *trainer, double *loss, struct err *err)
         double one = 0;
         struct train_batch batch =
             draw(trainer, &trainer->dataset->held_out, key_of(trainer, KEY_HELD_OUT, i));
-        if (train_step_evaluate(&trainer->step, &batch, &one, err))
+        if (train_step_run(&trainer->step, &batch, &one, err))
             return err_prefix(err, "held-out texts");
         *loss += one / TEST_BATCHES;
     }
