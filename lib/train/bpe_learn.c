@@ -9,7 +9,7 @@
 #include "text/matcher.h"
 #include "text/subword/bpe.h"
 
-enum { FIRST_ROOM = 256 };
+enum { FIRST_PAIRS = 256 };
 
 struct learn_piece {
     const char *bytes;
@@ -37,14 +37,11 @@ static int count_piece(struct bpe_learner *l, const char *bytes, size_t size, st
         l->pieces[number].count++;
         return 0;
     }
-    if (l->piece_count == l->piece_room) {
-        size_t room = l->piece_room ? 2 * l->piece_room : FIRST_ROOM;
-        struct learn_piece *pieces = heap_resize(l->pieces, room, sizeof *pieces, err);
-        if (!pieces)
-            return -1;
-        l->pieces = pieces;
-        l->piece_room = room;
-    }
+    struct learn_piece *pieces =
+        arena_grow(&l->arena, l->pieces, l->piece_count, sizeof *pieces, err);
+    if (!pieces)
+        return -1;
+    l->pieces = pieces;
     l->pieces[l->piece_count] = (struct learn_piece){bytes, size, 0, 1};
     return map_put(&l->numbers, bytes, size, (uint32_t)l->piece_count++, err);
 }
@@ -93,7 +90,7 @@ static struct learn_pair *find_pair(const struct bpe_learner *l, uint32_t left, 
 static int grow_pairs(struct bpe_learner *l, struct err *err)
 {
     struct bpe_learner grown = *l;
-    grown.pair_slots = l->pair_slots ? 2 * l->pair_slots : FIRST_ROOM;
+    grown.pair_slots = l->pair_slots ? 2 * l->pair_slots : FIRST_PAIRS;
     grown.pairs = heap_alloc(grown.pair_slots, sizeof *grown.pairs, err);
     if (!grown.pairs)
         return -1;
@@ -213,7 +210,7 @@ static int spell_pieces(struct bpe_learner *l, struct err *err)
         l->pieces[i].first = total;
         total += l->pieces[i].size;
     }
-    l->symbols = heap_alloc(total, sizeof *l->symbols, err);
+    l->symbols = arena_alloc(&l->arena, total, sizeof *l->symbols, err);
     if (!l->symbols)
         return -1;
     number_bytes(l, ids);
@@ -229,7 +226,7 @@ static int spell_pieces(struct bpe_learner *l, struct err *err)
 
 int bpe_learner_run(struct bpe_learner *learner, size_t size, struct err *err)
 {
-    learner->tokens = heap_alloc(size, sizeof *learner->tokens, err);
+    learner->tokens = arena_alloc(&learner->arena, size, sizeof *learner->tokens, err);
     if (!learner->tokens || spell_pieces(learner, err))
         return -1;
     learner->token_count = BPE_LEARN_BYTES;
@@ -291,9 +288,7 @@ void bpe_learner_merges(const struct bpe_learner *learner, struct buf *lines)
 void bpe_learner_release(struct bpe_learner *learner)
 {
     map_release(&learner->numbers);
-    heap_free(learner->pieces);
-    heap_free(learner->symbols);
     heap_free(learner->pairs);
-    heap_free(learner->tokens);
+    arena_release(&learner->arena);
     *learner = (struct bpe_learner){0};
 }

@@ -20,8 +20,9 @@ enum { BPE_LEARN_BYTES = 256, BPE_LEARN_MAX = 65536 };
 
 struct bpe_learner {
     struct map numbers; /* of pieces */
+    struct arena arena; /* of all that is not of the pairs */
     struct learn_piece *pieces;
-    size_t piece_count, piece_room;
+    size_t piece_count;
     uint32_t *symbols; /* of all pieces, each from its first on */
     struct learn_pair *pairs;
     size_t pair_count, pair_slots;

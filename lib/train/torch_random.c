@@ -55,7 +55,7 @@ static uint32_t draw_word(struct torch_random *random)
     return word ^ word >> 18;
 }
 
-static void skip_words(struct torch_random *random, size_t count)
+void torch_random_skip_uniform(struct torch_random *random, size_t count)
 {
     while (count > 0) {
         if (random->used == WORDS)
@@ -203,16 +203,11 @@ void torch_random_normal(struct torch_random *random, float *x, size_t count, do
     make_normal(last, 1, (float)mean, (float)spread);
 }
 
-void torch_random_skip_uniform(struct torch_random *random, size_t count)
-{
-    skip_words(random, count);
-}
-
 void torch_random_skip_normal(struct torch_random *random, size_t count)
 {
     float unwanted[BLOCK];
     if (count < BLOCK)
         torch_random_normal(random, unwanted, count, 0, 1);
     else
-        skip_words(random, count + (count % BLOCK ? BLOCK : 0));
+        torch_random_skip_uniform(random, count + (count % BLOCK ? BLOCK : 0));
 }

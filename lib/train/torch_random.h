@@ -34,7 +34,7 @@ void torch_random_uniform(struct torch_random *random, float *x, size_t count, d
 void torch_random_normal(struct torch_random *random, float *x, size_t count, double mean,
                          double spread);
 
-/* Skip the numbers of a tensor. */
+/* Skip the numbers of a tensor, which take a word each if they are uniform. */
 void torch_random_skip_uniform(struct torch_random *random, size_t count);
 void torch_random_skip_normal(struct torch_random *random, size_t count);
 

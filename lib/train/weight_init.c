@@ -33,11 +33,6 @@ static struct new_model_tensor *tensor_of(const struct drawing *drawing, int id,
                                                     : slot_of(PART_SENTENCE, id, layer));
 }
 
-static void seed(struct drawing *drawing)
-{
-    torch_random_seed(&drawing->random, drawing->init->seed);
-}
-
 /* --- bare attention: the words --------------------------------------------------------------- */
 
 /* The count of numbers to draw for the first `wanted` of a tensor of `count`. From 16 numbers on,
@@ -60,7 +55,7 @@ static int draw_words(struct drawing *drawing, struct err *err)
     float *table = take_scratch(drawing, count, err);
     if (!table)
         return -1;
-    seed(drawing);
+    torch_random_seed(&drawing->random, drawing->init->seed);
     torch_random_normal(&drawing->random, table, count, 0, 1);
     memcpy(wte->data, table, words * channels * sizeof *table);
     return 0;
@@ -68,10 +63,13 @@ static int draw_words(struct drawing *drawing, struct err *err)
 
 /* --- bare attention: projections ------------------------------------------------------------- */
 
-/* torch.rand for head `head` of `heads`, which are stored side by side in a matrix. */
+/* torch.rand for head `head` of `heads`, which are stored side by side in a matrix, if the model
+ * has it. */
 static int draw_head(struct drawing *drawing, const struct new_model_tensor *matrix, size_t head,
                      size_t heads, struct err *err)
 {
+    if (!matrix)
+        return 0;
     size_t width = matrix->shape[1] / heads;
     float *from = take_scratch(drawing, matrix->shape[0] * width, err);
     float *to = matrix->data + head * width;
@@ -83,7 +81,7 @@ static int draw_head(struct drawing *drawing, const struct new_model_tensor *mat
     return 0;
 }
 
-static int draw_heads(struct drawing *drawing, size_t layer, struct err *err)
+static int draw_rand(struct drawing *drawing, size_t layer, struct err *err)
 {
     const struct config *config = &drawing->new_model->config;
     const struct new_model_tensor *q = tensor_of(drawing, SLOT_Q, layer);
@@ -97,15 +95,7 @@ static int draw_heads(struct drawing *drawing, size_t layer, struct err *err)
                                   draw_head(drawing, v, head / group, config->n_kv_head, err)))
             return -1;
     }
-    return 0;
-}
-
-static int draw_rand(struct drawing *drawing, size_t layer, struct err *err)
-{
-    const struct new_model_tensor *out = tensor_of(drawing, SLOT_O, layer);
-    if (tensor_of(drawing, SLOT_Q, layer) && draw_heads(drawing, layer, err))
-        return -1;
-    return out ? draw_head(drawing, out, 0, 1, err) : 0;
+    return draw_head(drawing, tensor_of(drawing, SLOT_O, layer), 0, 1, err);
 }
 
 /* nn.Linear: the weight is stored as [out, in]. The ranges of weight and bias are both 1/√in, but
@@ -148,7 +138,7 @@ static int draw_attention(struct drawing *drawing, struct err *err)
     bool linear = drawing->init->way == WEIGHT_INIT_LINEAR;
     if (draw_words(drawing, err))
         return -1;
-    seed(drawing);
+    torch_random_seed(&drawing->random, drawing->init->seed);
     size_t layers = drawing->new_model->config.n_layer;
     for (size_t layer = 0; layer < layers; layer++) {
         if ((linear ? draw_linears : draw_rand)(drawing, layer, err))
@@ -170,7 +160,7 @@ static void draw_decoder(struct drawing *drawing, bool linear)
     const struct new_model_tensor *head = tensor_of(drawing, SLOT_HEAD, 0);
     struct torch_random *random = &drawing->random;
     double spread = config->initializer_range;
-    seed(drawing);
+    torch_random_seed(&drawing->random, drawing->init->seed);
     for (const struct new_model_tensor *t = first; t < end; t++) { /* modules are made */
         bool is_bias = t->slot.id & 1;
         if (t != head && (t->rank > 1 || (linear && is_bias)))

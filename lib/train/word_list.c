@@ -4,11 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/utf8.h"
 #include "format/json_writer.h"
-
-enum { FIRST_ROOM = 64 };
 
 /* The role of a character in a text of words. */
 enum part { PART_WORD, PART_UNSPACED, PART_JOINT, PART_BLANK, PART_OTHER };
@@ -75,14 +72,10 @@ static size_t end_of_word(const struct line *line, size_t at)
 
 static int push(struct word_list *list, const char *bytes, size_t size, struct err *err)
 {
-    if (list->count == list->room) {
-        size_t room = list->room ? 2 * list->room : FIRST_ROOM;
-        struct word *words = heap_resize(list->words, room, sizeof *words, err);
-        if (!words)
-            return -1;
-        list->words = words;
-        list->room = room;
-    }
+    struct word *words = arena_grow(&list->arena, list->words, list->count, sizeof *words, err);
+    if (!words)
+        return -1;
+    list->words = words;
     list->words[list->count++] = (struct word){bytes, size};
     return 0;
 }
@@ -166,6 +159,6 @@ void word_list_json(struct buf *out, const struct word_list *list)
 
 void word_list_release(struct word_list *list)
 {
-    heap_free(list->words);
+    arena_release(&list->arena);
     *list = (struct word_list){0};
 }

@@ -14,6 +14,7 @@
 #ifndef ATTN_TRAIN_WORD_LIST_H
 #define ATTN_TRAIN_WORD_LIST_H
 
+#include "base/memory.h"
 #include "text/word_table.h"
 
 struct buf;
@@ -21,7 +22,7 @@ struct buf;
 struct word_list {
     struct word *words;
     size_t count;
-    size_t room;
+    struct arena arena;
     struct word unspaced; /* the first run that was split into characters; empty: none was */
 };
 
