@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "base/utf8.h"
 #include "lens/selection.h"
 #include "model/config.h"
@@ -20,57 +19,50 @@ static bool is_text(const struct token_bytes *own)
            (own->size == 0 || !memchr(own->bytes, 0, own->size));
 }
 
-/* A row of tokens, which may split characters. */
-struct token_row {
-    const struct token_bytes *bytes; /* [count] */
-    size_t count;
-    struct buf label; /* of the current token */
-};
-
-static int label_bytes(struct label *label, size_t index, struct token_row *row, size_t at,
-                       struct arena *arena, struct err *err)
-{
-    char number[NUM_COUNT_BYTES];
-    const struct token_bytes *own = &row->bytes[at];
-    size_t size = num_count(number, index);
-    buf_clear(&row->label);
-    buf_bytes(&row->label, number, size);
-    buf_char(&row->label, ':');
-    label_token(&row->label, row->bytes, row->count, at);
-    if (buf_check(&row->label, err))
-        return -1;
-    label->exact = arena_text(arena, row->label.bytes, row->label.size, err);
-    label->text = label->exact ? label->exact + size + 1 : NULL;
-    label->plain = is_text(own) ? arena_text(arena, own->bytes, own->size, err) : label->text;
-    return label->plain && label->exact ? 0 : -1;
-}
-
-/* Label a text, which has an index on its axis. */
-static int label_of_text(struct label *label, size_t index, const char *text, size_t size,
-                         struct arena *arena, struct err *err)
-{
-    const struct token_bytes own = {text, size};
-    struct token_row row = {&own, 1, {0}};
-    int failed = label_bytes(label, index, &row, 0, arena, err);
-    buf_release(&row.label);
-    return failed;
-}
-
-/* Label an id without known bytes by its number. */
-static int label_of_id(struct label *label, size_t index, uint32_t id, struct arena *arena,
-                       struct err *err)
-{
-    char number[NUMBER_BYTES];
-    return label_of_text(label, index, number, (size_t)snprintf(number, sizeof number, "%u", id),
-                         arena, err);
-}
-
+/* The bytes of a token; NULL: unknown. */
 static struct token_bytes bytes_of(const struct tokenizer *tokenizer, uint32_t id)
 {
     struct token_bytes token = {0};
     if (tokenizer)
         token.bytes = tokenizer_token(tokenizer, id, &token.size);
     return token;
+}
+
+/* The same, but the digits of an id without known bytes. */
+static struct token_bytes bytes_or_number(char number[NUMBER_BYTES],
+                                          const struct tokenizer *tokenizer, uint32_t id)
+{
+    struct token_bytes token = bytes_of(tokenizer, id);
+    if (!token.bytes)
+        token = (struct token_bytes){number, (size_t)snprintf(number, NUMBER_BYTES, "%u", id)};
+    return token;
+}
+
+/* Label the token at `at` of a row, which may split characters; `index` is that on its axis. */
+struct token_row {
+    const struct token_bytes *bytes; /* [count] */
+    size_t count, at;
+};
+
+static int label_bytes(struct label *label, size_t index, struct token_row row, struct arena *arena,
+                       struct err *err)
+{
+    const struct token_bytes *own = &row.bytes[row.at];
+    struct buf exact = {0};
+    buf_format(&exact, "%zu:", index);
+    label_token(&exact, row.bytes, row.count, row.at);
+    label->exact = buf_keep(&exact, arena, err);
+    label->text = label->exact ? strchr(label->exact, ':') + 1 : NULL;
+    label->plain = is_text(own) ? arena_text(arena, own->bytes, own->size, err) : label->text;
+    return label->plain && label->exact ? 0 : -1;
+}
+
+static int label_of_id(struct label *label, size_t index, const struct tokenizer *tokenizer,
+                       uint32_t id, struct arena *arena, struct err *err)
+{
+    char number[NUMBER_BYTES];
+    const struct token_bytes own = bytes_or_number(number, tokenizer, id);
+    return label_bytes(label, index, (struct token_row){&own, 1, 0}, arena, err);
 }
 
 int tokenized_check(const struct tokenized *tokenized, struct err *err)
@@ -140,14 +132,12 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
         ids[i] = tokens->items[i].id;
         bytes[i] = bytes_of(tokenizer, ids[i]);
     }
-    struct token_row row = {bytes, tokens->count, {0}};
-    int failed = 0;
-    for (size_t i = 0; i < tokens->count && !failed; i++)
-        failed = bytes[i].bytes ? label_bytes(&labels[i], i, &row, i, arena, err)
-                                : label_of_id(&labels[i], i, ids[i], arena, err);
-    buf_release(&row.label);
-    if (failed)
-        return -1;
+    for (size_t i = 0; i < tokens->count; i++) {
+        const struct token_row row = {bytes, tokens->count, i};
+        if (bytes[i].bytes ? label_bytes(&labels[i], i, row, arena, err)
+                           : label_of_id(&labels[i], i, tokenizer, ids[i], arena, err))
+            return -1;
+    }
     *tokenized = (struct tokenized){
         .tokens = tokens->items,
         .ids = ids,
@@ -316,9 +306,7 @@ int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *ar
 int label_of_word(struct label *label, const struct tokenizer *tokenizer, uint32_t id,
                   struct arena *arena, struct err *err)
 {
-    struct token_bytes token = bytes_of(tokenizer, id);
-    return token.bytes ? label_of_text(label, id, token.bytes, token.size, arena, err)
-                       : label_of_id(label, id, id, arena, err);
+    return label_of_id(label, id, tokenizer, id, arena, err);
 }
 
 const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t count,
@@ -463,9 +451,7 @@ static bool needs_blanks(const struct tokenizer *tokenizer)
 size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t id)
 {
     char number[NUMBER_BYTES];
-    struct token_bytes own = bytes_of(tokenizer, id);
-    if (!own.bytes)
-        own = (struct token_bytes){number, (size_t)snprintf(number, sizeof number, "%u", id)};
+    struct token_bytes own = bytes_or_number(number, tokenizer, id);
     if (!tokenizer && text->size)
         buf_char(text, ',');
     size_t prefix = tokenizer && text->size ? prefix_of(tokenizer, own.bytes, own.size) : 0;
@@ -649,8 +635,9 @@ static int find(struct tokenized *tokenized, struct tokenized text,
         bool is_in_text = own.start < own.end;
         const char *word = is_in_text ? text_of(&text, spans[i].first).text + own.start
                                       : text.labels[spans[i].first].plain;
-        size_t size = is_in_text ? own.end - own.start : strlen(word);
-        if (label_of_text(&labels[i], i - text.words_before, word, size, arena, err))
+        const struct token_bytes bytes = {word, is_in_text ? own.end - own.start : strlen(word)};
+        if (label_bytes(&labels[i], i - text.words_before, (struct token_row){&bytes, 1, 0}, arena,
+                        err))
             return -1;
         if (i < text.words_before)
             labels[i].exact = labels[i].plain;
