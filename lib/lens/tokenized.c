@@ -163,30 +163,31 @@ bool tokenized_is_added(const struct tokenized *tokenized, size_t index)
            (index < second && index + tokenized->added_between >= second);
 }
 
-/* Put the model's beginning token before a text that does not have it. */
-static int put_start(struct tokens *tokens, const struct input *input,
-                     const struct token_limits *limits, struct arena *arena, struct err *err)
+/* Put the model's beginning token before the others. */
+static int put_start(struct tokens *tokens, const struct config *config, struct arena *arena,
+                     struct err *err)
 {
-    long long start = limits->config->bos_id;
-    if (!limits->starts || !input->text || start < 0 || tokens->items->id == (uint32_t)start)
-        return 0;
     struct token *items = arena_alloc(arena, tokens->count + 1, sizeof *items, err);
     if (!items)
         return -1;
-    memcpy(items + 1, tokens->items, tokens->count * sizeof *items);
-    items->id = (uint32_t)start;
+    if (tokens->count)
+        memcpy(items + 1, tokens->items, tokens->count * sizeof *items);
+    items->id = (uint32_t)config->bos_id;
     tokens->items = items;
     tokens->count++;
     tokens->added[0]++;
-    return batch_check_length(limits->config, tokens->count, err);
+    return batch_check_length(config, tokens->count, err);
 }
 
 int tokenized_make(struct tokenized *tokenized, const struct input *input,
                    const struct token_limits *limits, struct arena *arena, struct err *err)
 {
+    const struct config *config = limits->config;
     struct tokens tokens = {0};
+    bool starts = limits->starts && input->text && config->bos_id >= 0;
     if (read_tokens(&tokens, input, limits, arena, err) ||
-        put_start(&tokens, input, limits, arena, err) ||
+        (starts && tokens.items->id != (uint32_t)config->bos_id &&
+         put_start(&tokens, config, arena, err)) ||
         tokenized_label(tokenized, &tokens, limits->tokenizer, arena, err))
         return -1;
     tokenized->text = input->text;
@@ -206,15 +207,11 @@ int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limi
         return err_set(err,
                        "field 'bos_token_id': expected an id below vocab_size = %zu, found %lld",
                        config->vocab_size, config->bos_id);
-    struct token *begin = arena_alloc(arena, 1, sizeof *begin, err);
-    if (!begin)
-        return -1;
-    begin->id = (uint32_t)config->bos_id;
-    struct tokens tokens = {.items = begin, .count = 1};
-    if (tokenized_label(tokenized, &tokens, limits->tokenizer, arena, err))
+    struct tokens tokens = {0};
+    if (put_start(&tokens, config, arena, err) ||
+        tokenized_label(tokenized, &tokens, limits->tokenizer, arena, err))
         return -1;
     tokenized->text = limits->tokenizer ? "" : NULL;
-    tokenized->added_before = 1;
     return 0;
 }
 
@@ -292,15 +289,13 @@ int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *ar
                   struct err *err)
 {
     struct label *labels = arena_alloc(arena, size, sizeof *labels, err);
-    if (!labels || axis_of_numbers(axis, "head", size, arena, err))
-        return -1;
-    for (size_t i = 0; i < size; i++) {
+    *axis = (struct axis){.name = "head", .size = size, .labels = labels};
+    for (size_t i = 0; labels && i < size; i++) {
         if (label_of_head(&labels[i], layer, i, arena, err))
             return -1;
-        labels[i].text = axis->labels[i].text;
+        labels[i].text = strchr(labels[i].text, '.') + 1;
     }
-    axis->labels = labels;
-    return 0;
+    return labels ? 0 : -1;
 }
 
 int label_of_word(struct label *label, const struct tokenizer *tokenizer, uint32_t id,
@@ -379,9 +374,7 @@ static const char *const opening = "([{¿¡‘“‚„«‹「『《〈（【�
 static const char *const closing = ".,:;!?)]}%…’”»›」』》〉）】〕、。，：；！？'";
 
 /* Scripts without spaces between words. */
-static const struct {
-    uint32_t first, last;
-} without_blanks[] = {
+static const struct unicode_range without_blanks[] = {
     {0x0e00, 0x0eff},   /* Thai, Lao */
     {0x1000, 0x109f},   /* Myanmar */
     {0x1780, 0x17ff},   /* Khmer */
@@ -394,23 +387,14 @@ static const struct {
 
 static bool has_no_blanks(uint32_t c)
 {
-    for (size_t i = 0; i < sizeof without_blanks / sizeof *without_blanks; i++)
-        if (c >= without_blanks[i].first && c <= without_blanks[i].last)
-            return true;
-    return false;
+    return UNICODE_IS_IN(without_blanks, c);
 }
 
 static bool is_one_of(uint32_t c, const char *signs)
 {
-    for (size_t size = strlen(signs); size > 0;) {
-        uint32_t sign = 0;
-        size_t step = utf8_decode(&sign, signs, size);
-        if (sign == c)
-            return true;
-        signs += step;
-        size -= step;
-    }
-    return false;
+    char sign[5] = "";
+    utf8_encode(sign, c);
+    return *sign && strstr(signs, sign);
 }
 
 /* The last character; 0 if there is none. */
