@@ -478,30 +478,26 @@ const char *wording_around(const uint32_t *ids, size_t count, size_t marked,
  * character is several tokens.
  */
 
-/* The text that a token of a pair is in; the same if there is one text. */
-static struct tokenized text_of(const struct tokenized *text, size_t token)
+/* The text that a token is in, of a pair the first or the second. */
+static struct token_bytes text_of(const struct tokenized *text, size_t token)
 {
-    struct tokenized own = *text;
-    if (text->pair.bytes && token >= text->second) {
-        own.text = text->pair.bytes;
-        own.size = text->pair.size;
-    }
-    return own;
+    return text->pair.bytes && token >= text->second ? text->pair
+                                                     : (struct token_bytes){text->text, text->size};
 }
 
 /* Is byte `at` part of a white-space character? */
-static bool is_blank(const struct tokenized *text, size_t at)
+static bool is_blank(struct token_bytes text, size_t at)
 {
     uint32_t c = 0;
     size_t start = at;
-    while (start > 0 && at - start < 3 && label_is_rest(text->text + start, text->size - start))
+    while (start > 0 && at - start < 3 && label_is_rest(text.bytes + start, text.size - start))
         start--;
-    size_t size = utf8_decode(&c, text->text + start, text->size - start);
+    size_t size = utf8_decode(&c, text.bytes + start, text.size - start);
     return start + size > at && utf8_class(c) == UTF8_SPACE;
 }
 
 /* The bytes of a token or word without surrounding white space. */
-static struct text_range trim(const struct tokenized *text, size_t start, size_t end)
+static struct text_range trim(struct token_bytes text, size_t start, size_t end)
 {
     while (start < end && is_blank(text, start))
         start++;
@@ -522,22 +518,22 @@ static bool is_special(const struct tokenized *text, const struct tokenizer *tok
     if (tokenizer)
         added = added_tokens_of_id(tokenizer_facts(tokenizer)->added, token->id);
     return added && added->special && added->size == own.end - own.start &&
-           memcmp(added->bytes, text->text + own.start, added->size) == 0;
+           memcmp(added->bytes, text_of(text, index).bytes + own.start, added->size) == 0;
 }
 
 /* True if a character begins at byte `at`, and it or the character before it is of a script without
  * spaces. `*character` is the last one that was read. */
-static bool splits_script(const struct tokenized *text, size_t at, struct text_range *character)
+static bool splits_script(struct token_bytes text, size_t at, struct text_range *character)
 {
     uint32_t last = 0;
     uint32_t next = 0;
     while (character->end < at) {
         size_t start = character->end;
-        size_t size = utf8_grapheme(text->text + start, text->size - start);
+        size_t size = utf8_grapheme(text.bytes + start, text.size - start);
         *character = (struct text_range){start, start + (size ? size : 1)};
     }
-    utf8_decode(&last, text->text + character->start, at - character->start);
-    utf8_decode(&next, text->text + at, text->size - at);
+    utf8_decode(&last, text.bytes + character->start, at - character->start);
+    utf8_decode(&next, text.bytes + at, text.size - at);
     return character->end == at && (has_no_blanks(last) || has_no_blanks(next));
 }
 
@@ -553,24 +549,23 @@ static size_t split(struct word_span *spans, const struct tokenized *text,
     size_t count = text->count;
     struct text_range character = {0, 0};
     bool was_special = false;
-    struct tokenized here = *text;
     for (size_t i = 0; i < count; i++) {
         const struct token *token = &text->tokens[i];
+        const struct token_bytes here = text_of(text, i);
         if (text->pair.bytes && i == text->second) {
-            here = text_of(text, i);
             character = (struct text_range){0, 0};
             end = 0;
             next = i;
             was_special = true;
         }
-        struct text_range own = trim(&here, token->start, token->end);
-        bool special = is_special(&here, tokenizer, i, own);
+        struct text_range own = trim(here, token->start, token->end);
+        bool special = is_special(text, tokenizer, i, own);
         if (own.start == own.end && !special)
             continue;
         bool parted = found == 0 || special || was_special;
         for (; end < own.start && !parted; end++)
-            parted = is_blank(&here, end);
-        if (parted || (end <= own.start && splits_script(&here, own.start, &character))) {
+            parted = is_blank(here, end);
+        if (parted || (end <= own.start && splits_script(here, own.start, &character))) {
             spans[found].first = special && found ? i : next;
             found++;
         }
@@ -590,23 +585,41 @@ struct text_range word_range(const struct tokenized *text, size_t word)
 {
     const struct word_span *span = &text->words[word];
     const struct token *first = &text->tokens[span->first];
-    const struct tokenized here = text_of(text, span->first);
+    const struct token_bytes here = text_of(text, span->first);
     size_t next = span->first + span->count;
-    bool goes_on = next < text->count && text_of(text, next).text == here.text;
+    bool goes_on = next < text->count && text_of(text, next).bytes == here.bytes;
     size_t limit = goes_on ? text->tokens[next].start : here.size;
-    struct text_range own = trim(&here, first->start, first[span->count - 1].end);
-    while (own.start < own.end && own.end < limit && !is_blank(&here, own.end))
+    struct text_range own = trim(here, first->start, first[span->count - 1].end);
+    while (own.start < own.end && own.end < limit && !is_blank(here, own.end))
         own.end++;
     return own;
 }
 
-/* Label words by their text; special tokens that are not in the text, by their own. */
-static int find(struct tokenized *tokenized, struct tokenized text,
-                const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
+/* Give ids the text that they spell. */
+static int spell_ids(struct tokenized *text, const struct tokenizer *tokenizer, struct arena *arena,
+                     struct err *err)
 {
+    struct buf bytes = {0};
+    struct token *tokens = arena_alloc(arena, text->count, sizeof *tokens, err);
+    for (size_t i = 0; tokens && i < text->count; i++) {
+        uint32_t id = text->tokens[i].id;
+        size_t start = wording_add(&bytes, tokenizer, id);
+        tokens[i] = (struct token){id, false, start, bytes.size};
+    }
+    text->size = bytes.size;
+    text->text = buf_keep(&bytes, arena, err);
+    text->tokens = tokens;
+    return err_if(!tokens || !text->text);
+}
+
+/* Words are labelled by their text; special tokens that are not in the text, by their own. */
+int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
+                    struct arena *arena, struct err *err)
+{
+    struct tokenized text = *tokenized;
     struct word_span *spans = arena_alloc(arena, text.count, sizeof *spans, err);
     struct label *labels = arena_alloc(arena, text.count, sizeof *labels, err);
-    if (!spans || !labels)
+    if (!spans || !labels || (!text.text && spell_ids(&text, tokenizer, arena, err)))
         return -1;
     text.words = spans;
     text.word_count = split(spans, &text, tokenizer);
@@ -617,7 +630,7 @@ static int find(struct tokenized *tokenized, struct tokenized text,
     for (size_t i = 0; i < text.word_count; i++) {
         struct text_range own = word_range(&text, i);
         bool is_in_text = own.start < own.end;
-        const char *word = is_in_text ? text_of(&text, spans[i].first).text + own.start
+        const char *word = is_in_text ? text_of(&text, spans[i].first).bytes + own.start
                                       : text.labels[spans[i].first].plain;
         const struct token_bytes bytes = {word, is_in_text ? own.end - own.start : strlen(word)};
         if (label_bytes(&labels[i], i - text.words_before, (struct token_row){&bytes, 1, 0}, arena,
@@ -631,27 +644,6 @@ static int find(struct tokenized *tokenized, struct tokenized text,
     tokenized->word_count = text.word_count;
     tokenized->words_before = text.words_before;
     return 0;
-}
-
-int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
-                    struct arena *arena, struct err *err)
-{
-    struct buf text = {0};
-    struct tokenized whole = *tokenized;
-    if (tokenized->text)
-        return find(tokenized, whole, tokenizer, arena, err);
-    struct token *tokens = arena_alloc(arena, tokenized->count, sizeof *tokens, err);
-    for (size_t i = 0; tokens && i < tokenized->count; i++) { /* text of the ids */
-        uint32_t id = tokenized->tokens[i].id;
-        size_t start = wording_add(&text, tokenizer, id);
-        tokens[i] = (struct token){id, false, start, text.size};
-    }
-    whole.text = text.bytes;
-    whole.size = text.size;
-    whole.tokens = tokens;
-    int failed = !tokens || buf_check(&text, err) || find(tokenized, whole, tokenizer, arena, err);
-    buf_release(&text);
-    return err_if(failed);
 }
 
 const bool *word_starts(const struct tokenizer *tokenizer, size_t count, struct arena *arena,
