@@ -127,12 +127,10 @@ struct state {
 
 /* The texts to score for an item: its own, the text with each continuation, or a minimal pair. */
 struct scored_item {
-    struct text_with_source *pairs;     /* [count] */
-    const struct scored *scored;        /* [count]; a blank text has one without tokens */
-    size_t count;                       /* 0: blank */
-    struct score_total total;           /* of the item's own text, or of the pair */
-    struct score_totals rows;           /* `total`, or a row for each continuation or region */
-    const struct score_region *regions; /* NULL: none */
+    struct score_text text;   /* of the good text, if it is a pair */
+    size_t count;             /* texts; 0: blank */
+    struct score_total total; /* of the item's own text, or of the pair */
+    struct score_totals rows; /* `total`, or a row for each continuation or region */
 };
 
 static const char of_suite[] = "item,condition,region"; /* rows that predictions compare */
@@ -387,37 +385,6 @@ static void expect(void *state, struct driver *driver, size_t tokens)
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Read a text joined with a continuation, which must not change the tokens of the text. */
-static int read_continued(struct text_with_source *pair, const struct text_with_source *alone,
-                          const char *more, const struct viewer *viewer, struct arena *arena,
-                          struct err *err)
-{
-    const struct tokenized *sentence = &alone->sentence;
-    const struct tokenized *read = &pair->sentence;
-    struct buf text = {0};
-    size_t kept = sentence->count - sentence->added_after, same = 0;
-    buf_bytes(&text, sentence->text, sentence->size);
-    buf_text(&text, more);
-    struct input whole = {.size = text.size};
-    whole.text = buf_keep(&text, arena, err);
-    if (!whole.text || viewer_read(viewer, pair, &whole, NULL, arena, err))
-        return -1;
-    while (same < kept && same < read->count && sentence->ids[same] == read->ids[same])
-        same++;
-    if (same < kept)
-        return err_usage(
-            err,
-            "--continue '%s': expected the text's %zu tokens unchanged, found another one at %zu: "
-            "begin the continuation at a token boundary, for example with a space",
-            more, kept, same);
-    if (read->count - read->added_after == kept)
-        return err_usage(err, "--continue '%s': expected at least one token, found none", more);
-    note_missing_space(viewer, sentence, "--continue", more, arena);
-    pair->source = alone->source;
-    pair->prompt_count = kept;
-    return 0;
-}
-
 /* Find the words of a text; special tokens around it are not words. */
 static int find_words(struct tokenized *sentence, const struct viewer *viewer, struct arena *arena,
                       struct err *err)
@@ -433,6 +400,47 @@ static int find_words(struct tokenized *sentence, const struct viewer *viewer, s
     sentence->word_count = end - first;
     sentence->words_before = 0;
     return 0;
+}
+
+/* Read the text joined with each continuation, which must not change the tokens of the text. */
+static const struct score_region *read_continuations(const struct state *task, struct work *work,
+                                                     struct arena *arena, struct err *err)
+{
+    const struct viewer *viewer = task->scoring.viewer;
+    const struct tokenized *sentence = &work->pair.sentence;
+    const struct texts *continuations = &work->item.options.score.continuations;
+    struct scored_item *own = work->own;
+    struct score_region *parts = arena_alloc(arena, own->count, sizeof *parts, err);
+    size_t kept = sentence->count - sentence->added_after;
+    for (size_t i = 0; parts && i < own->count && !err->kind; i++) {
+        struct text_with_source *pair = &own->text.pairs[i];
+        struct tokenized *read = &pair->sentence;
+        const char *more = continuations->items[i];
+        struct buf joined = {0};
+        size_t same = 0;
+        buf_bytes(&joined, sentence->text, sentence->size);
+        buf_text(&joined, more);
+        struct input whole = {.size = joined.size};
+        whole.text = buf_keep(&joined, arena, err);
+        if (!whole.text || viewer_read(viewer, pair, &whole, NULL, arena, err))
+            break;
+        while (same < kept && same < read->count && sentence->ids[same] == read->ids[same])
+            same++;
+        if (same < kept)
+            err_usage(err,
+                      "--continue '%s': expected the text's %zu tokens unchanged, found another "
+                      "one at %zu: begin the continuation at a token boundary, for example with a "
+                      "space",
+                      more, kept, same);
+        else if (read->count - read->added_after == kept)
+            err_usage(err, "--continue '%s': expected at least one token, found none", more);
+        else if (!task->view.words || !find_words(read, viewer, arena, err))
+            note_missing_space(viewer, sentence, "--continue", more, arena);
+        pair->source = work->pair.source;
+        pair->prompt_count = kept;
+        parts[i] = (struct score_region){more, COLUMN_MISSING, kept, read->count - kept};
+    }
+    return parts;
 }
 
 /* A text with mask tokens has no scores, and its rows are likely tokens: in one table, all texts
@@ -466,11 +474,15 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     const struct texts *continuations = &item->options.score.continuations;
     const char *bad = item->fields[ITEM_BAD];
     enum totals_kind kind = kind_of(bad, continuations->count);
-    const size_t *at = NULL;
-    size_t at_count = 0;
     struct scored_item *own = work->own = arena_alloc(arena, 1, sizeof *own, err);
-    if (!own || item->is_blank)
-        return own ? 0 : -1;
+    if (!own)
+        return -1;
+    struct score_text *text = &own->text;
+    own->count = item->is_blank ? 0 : bad ? 2 : num_max(continuations->count, 1);
+    text->continues = task->kind == TOTALS_OF_CONTINUATIONS;
+    text->pairs = arena_alloc(arena, own->count + 1, sizeof *text->pairs, err);
+    if (!text->pairs || item->is_blank)
+        return text->pairs ? 0 : -1;
     if (continuations->count && !work->pair.sentence.text)
         return err_usage(err, "--continue: expected a text, found ids");
     if (continuations->count && work->pair.sentence.pair.bytes)
@@ -487,32 +499,27 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
         ((task->totals && !item->options.score.group) || continuations->count))
         return err_usage(err, "--at selects rows of tokens or words; %s does not apply",
                          task->totals ? task->totals : "--continue");
-    own->count = bad ? 2 : num_max(continuations->count, 1);
-    own->pairs = arena_alloc(arena, own->count, sizeof *own->pairs, err);
-    if (!own->pairs || ((task->view.words || task->unigrams.count) && viewer->tokenizer &&
-                        find_words(&work->pair.sentence, viewer, arena, err)))
-        return -1;
-    if (selection_positions(&at, &at_count, "--at", work->pair.sentence.queries,
+    if (((task->view.words || task->unigrams.count) && viewer->tokenizer &&
+         find_words(&work->pair.sentence, viewer, arena, err)) ||
+        selection_positions(&text->at, &text->at_count, "--at", work->pair.sentence.queries,
                             task->view.words ? work->pair.sentence.word_count
                                              : work->pair.sentence.count,
                             arena, err))
         return -1;
-    own->regions = regions_find(&work->pair.sentence, item,
-                                viewer->chat ? strlen(viewer->chat->before) : 0, arena, err);
-    own->pairs[0] = work->pair;
-    for (size_t i = 0; i < continuations->count && !err->kind; i++)
-        if (!read_continued(&own->pairs[i], &work->pair, continuations->items[i], viewer, arena,
-                            err) &&
-            task->view.words)
-            find_words(&own->pairs[i].sentence, viewer, arena, err);
+    text->pairs[0] = work->pair;
+    text->part_count = text->continues ? continuations->count : item->region_count;
+    text->parts = text->continues
+                      ? read_continuations(task, work, arena, err)
+                      : regions_find(&work->pair.sentence, item,
+                                     viewer->chat ? strlen(viewer->chat->before) : 0, arena, err);
     if (bad && !err->kind) {
         const struct input input = input_of(bad, item->options.input.pair);
-        if (viewer_read(viewer, &own->pairs[1], &input, NULL, arena, err))
+        if (viewer_read(viewer, &text->pairs[1], &input, NULL, arena, err))
             return err_prefix(err, "column 'bad'");
-        own->pairs[1].source = work->pair.source;
+        text->pairs[1].source = work->pair.source;
     }
     for (size_t i = 0; i < own->count && !err->kind; i++)
-        scoring_add_memory(&work->memory, &task->scoring, &own->pairs[i]);
+        scoring_add_memory(&work->memory, &task->scoring, &text->pairs[i]);
     return err_if(err->kind);
 }
 
@@ -541,34 +548,28 @@ static void add_unigrams(struct score_total *total, const struct unigrams *unigr
 
 /* Find the total of an item's text, or with --group of the tokens of --at; a pair also has that of
  * its bad text. */
-static int find_total(const struct state *task, const struct work *work, struct arena *arena,
-                      struct err *err)
+static void find_total(const struct state *task, struct work *work, struct arena *arena,
+                       struct err *err)
 {
     struct scored_item *own = work->own;
     struct score_total *total = &own->total;
-    const struct scored *scored = own->scored;
-    const struct tokenized *sentence = &work->pair.sentence;
-    const size_t *at = NULL;
-    size_t count = 0;
-    bool selects = task->group && sentence->queries;
-    if (selects &&
-        selection_positions(&at, &count, "--at", sentence->queries, sentence->count, arena, err))
-        return -1;
+    const struct score_text *text = &own->text;
+    const struct scored *scored = text->scored;
+    bool selects = task->group && text->at;
     *total = score_total_of(scored, 0, selects ? 0 : scored->count);
-    for (size_t i = 0; i < count; i++) {
-        struct score_total one = score_total_of(scored, at[i], 1);
+    for (size_t i = 0; selects && i < text->at_count; i++) {
+        struct score_total one = score_total_of(scored, text->at[i], 1);
         score_total_add(total, &one);
     }
-    if (task->unigrams.count && sentence->text)
-        add_unigrams(total, &task->unigrams, sentence, scored);
+    if (task->unigrams.count && text->pairs->sentence.text)
+        add_unigrams(total, &task->unigrams, &text->pairs->sentence, scored);
     total->number = task->table.are_single ? (long long)work->item.number : COLUMN_MISSING;
     if (own->count && task->kind == TOTALS_OF_PAIRS) {
         total->count = 1;
         total->bad_logprob = score_total_of(&scored[1], 0, scored[1].count).logprob;
         total->correct = total->logprob > total->bad_logprob;
-        total->bad = visible_text(&own->pairs[1].sentence, arena, err);
+        total->bad = visible_text(&text->pairs[1].sentence, arena, err);
     }
-    return err_if(err->kind);
 }
 
 /* Report an item. Its rows are its total, or the totals of its continuations or regions; a region
@@ -577,52 +578,39 @@ static int report_item(const struct state *task, struct work *work, struct arena
                        struct err *err)
 {
     struct scored_item *own = work->own;
-    const struct scored *scored = own->scored;
-    const struct item *item = &work->item;
+    const struct score_text *text = &own->text;
     const struct tokenized *sentence = &work->pair.sentence;
-    const struct score_region *regions = task->per && task->other ? own->regions : NULL;
-    bool continues = task->kind == TOTALS_OF_CONTINUATIONS;
-    bool has_column = item->text_count && format_is(task->driver->output.format, "csv");
+    bool continues = text->continues;
+    bool by_part = continues || (task->per && task->other && text->parts);
+    bool has_column = work->item.text_count && format_is(task->driver->output.format, "csv");
     bool names_text = continues && !has_column && !task->driver->derivation.mean_of_texts;
-    size_t kept = sentence->count - sentence->added_after;
-    size_t count = regions ? item->region_count : continues ? own->count : 1;
     struct score_view view = task->view;
-    const char *text = visible_text(sentence, arena, err), *name = text;
-    struct score_part *parts = arena_alloc(arena, count, sizeof *parts, err);
+    const char *keys[2] = {visible_text(sentence, arena, err)};
     view.origin.source = &work->pair.source;
-    view.regions = own->regions;
-    view.region_count = own->regions ? item->region_count : 0;
     own->rows = (struct score_totals){.kind = task->kind,
                                       .are_single = true,
                                       .names = &labels[task->kind - names_text],
                                       .key_count = 1 + names_text,
                                       .has_unigrams = task->unigrams.count > 0,
                                       .sentence = sentence};
-    if (find_total(task, work, arena, err))
-        return -1;
-    for (size_t i = 0; i < count && !err->kind; i++) {
+    find_total(task, work, arena, err);
+    for (size_t i = 0; i < (by_part ? text->part_count : 1) && !err->kind; i++) {
+        const struct score_region *part = by_part ? &text->parts[i] : NULL;
         struct score_total row = own->total;
-        if (regions) {
-            row = score_total_of(scored, regions[i].first, regions[i].count);
-            row.number = regions[i].number;
-            name = regions[i].name;
-        } else if (continues) {
-            row = score_total_of(&scored[i], kept, scored[i].count - kept);
-            row.number = own->total.number;
-            name = item->options.score.continuations.items[i];
-            parts[i] = (struct score_part){name, &own->pairs[i].sentence, &scored[i], kept};
+        if (part) {
+            row = score_total_of(&text->scored[continues ? i : 0], part->first, part->count);
+            row.number = continues ? own->total.number : part->number;
         }
-        row.keys = names_text ? (const char *[]){text, name} : &name;
-        if (!regions || regions[i].count || task->per == of_suite)
+        keys[1] = part ? part->name : keys[0];
+        row.keys = &keys[!names_text];
+        if (!part || part->count || task->per == of_suite)
             score_totals_add(&own->rows, &row, own->rows.count, arena, err);
     }
     if (err->kind)
         return -1;
-    if (continues && view.words && own->count)
-        return score_parts_report(&work->report, &view, sentence, parts, count, arena, err);
-    return continues || (task->totals && !view.words)
-               ? score_totals_report(&work->report, &view, &own->rows, arena, err)
-               : score_report(&work->report, &view, sentence, scored, arena, err);
+    bool has_totals = continues ? !view.words || !own->count : task->totals && !view.words;
+    return has_totals ? score_totals_report(&work->report, &view, &own->rows, arena, err)
+                      : score_report(&work->report, &view, sentence, text, arena, err);
 }
 
 /* Score the texts of all items together. */
@@ -640,8 +628,8 @@ static int run(void *state, const struct group *group, struct err *err)
     for (size_t i = 0, at = 0; i < group->count; i++) {
         struct scored_item *item = group->works[i]->own;
         if (item->count)
-            memcpy(&pairs[at], item->pairs, item->count * sizeof *pairs);
-        item->scored = &scored[item->count ? at : look.count];
+            memcpy(&pairs[at], item->text.pairs, item->count * sizeof *pairs);
+        item->text.scored = &scored[item->count ? at : look.count];
         at += item->count;
     }
     look.pairs = pairs;

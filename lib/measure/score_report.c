@@ -101,40 +101,50 @@ static void put_float(struct frame_rows *rows, const char *name, unsigned flags,
 
 /* --- tokens and words ------------------------------------------------------------------------- */
 
-/* The row of a token or word; a word has the entropy of its first token. Integers of a blank text
- * are 0 here; add_scores makes them missing. */
-static void put_score(struct frame_rows *rows, size_t row, const struct score_view *view,
-                      const struct score_part *part, bool is_blank)
+static size_t rows_of(const struct score_view *view, const struct tokenized *sentence)
+{
+    return view->words ? sentence->word_count : sentence->count;
+}
+
+/* Put the row of a token or word, unless it is before a continuation; a word has the entropy of its
+ * first token. Integers of a blank text are 0 here; add_scores makes them missing. */
+static void put_score(struct frame_rows *rows, const struct score_view *view,
+                      const struct score_text *text, size_t part, size_t row)
 {
     enum { KEY = COLUMN_KEY | COLUMN_DATA_ONLY };
     static const struct token_score no_score = {.logprob = NAN, .entropy = NAN};
     static const struct label no_label = {"", "", ""};
-    const struct tokenized *sentence = part->sentence;
-    const struct scored *scored = part->scored;
+    const struct tokenized *sentence = &text->pairs[part].sentence;
+    const struct scored *scored = &text->scored[part];
+    const struct score_region *continuation = text->continues ? &text->parts[part] : NULL;
+    bool is_blank = !rows_of(view, sentence);
     bool words = view->words;
     const char *region = NULL;
     const struct label *labels = words ? sentence->word_labels : sentence->labels;
     struct word_span span = words && !is_blank ? sentence->words[row] : (struct word_span){row, 1};
-    size_t before = part->first > span.first ? part->first - span.first : 0;
-    span = (struct word_span){span.first + before, span.count - before};
-    const struct token_score *score = is_blank ? &no_score : &scored->tokens[span.first];
-    struct score_total total = score_total_of(scored, span.first, is_blank ? 0 : span.count);
+    size_t first = continuation ? num_max(continuation->first, span.first) : span.first;
+    if (span.first + span.count <= first)
+        return;
+    span.count -= first - span.first;
+    const struct token_score *score = is_blank ? &no_score : &scored->tokens[first];
+    struct score_total total = score_total_of(scored, first, is_blank ? 0 : span.count);
     double logprob = total.tokens == span.count ? total.logprob : (double)NAN;
     double entropy = surprisal_of(view, -(double)score->entropy);
-    if (part->name)
+    if (continuation)
         rows_text(rows, "continuation", COLUMN_KEY,
-                  view->for_people ? label_borrowed(part->name, true, rows->arena, rows->err).text
-                                   : part->name);
+                  view->for_people
+                      ? label_borrowed(continuation->name, true, rows->arena, rows->err).text
+                      : continuation->name);
     rows_integer(rows, "position", COLUMN_KEY, (long long)row);
     rows_title(rows, words ? "word" : "token");
     if (!words)
         rows_integer(rows, "id", KEY, is_blank ? 0 : sentence->tokens[row].id);
     rows_label(rows, "text", COLUMN_KEY | COLUMN_SHRINKS, is_blank ? no_label : labels[row]);
     if (view->of_pairs)
-        rows_integer(rows, "segment", KEY, sentence->second && span.first >= sentence->second);
-    for (size_t i = 0; i < view->region_count; i++)
-        if (span.first - view->regions[i].first < view->regions[i].count)
-            region = view->regions[i].name;
+        rows_integer(rows, "segment", KEY, sentence->second && first >= sentence->second);
+    for (size_t i = 0; i < text->part_count && !continuation; i++)
+        if (first - text->parts[i].first < text->parts[i].count)
+            region = text->parts[i].name;
     if (view->has_regions)
         rows_text(rows, "region", COLUMN_KEY, region);
     put_float(rows, "logprob_nats", 0, logprob);
@@ -154,44 +164,29 @@ static void put_score(struct frame_rows *rows, size_t row, const struct score_vi
                   score->best ? likely_text(score->best, scored->best_count,
                                             view->origin.viewer->tokenizer, rows->arena, rows->err)
                               : NULL);
-}
-
-static size_t rows_of(const struct score_view *view, const struct score_part *part)
-{
-    return view->words ? part->sentence->word_count : part->sentence->count;
+    rows_next(rows);
 }
 
 /* A row for each token or word; a blank text has one row, without numbers. */
 static int add_scores(struct frame *frame, const struct score_view *view,
-                      const struct score_part *parts, size_t part_count, struct arena *arena,
-                      struct err *err)
+                      const struct score_text *text, struct arena *arena, struct err *err)
 {
-    size_t count = rows_of(view, parts);
-    const size_t *at = NULL;
-    if (selection_positions(&at, &count, "--at", count ? parts->sentence->queries : NULL, count,
-                            arena, err))
-        return -1;
-    struct frame_rows rows = {.most = num_max(count, 1), .arena = arena, .err = err};
-    for (size_t p = 1; p < part_count; p++)
-        rows.most += rows_of(view, &parts[p]);
-    for (size_t p = 0; p < part_count; p++) {
-        size_t end = p ? rows_of(view, &parts[p]) : num_max(count, 1);
-        for (size_t i = 0; i < end && !err->kind; i++) {
-            size_t row = at ? at[i] : i;
-            if (parts[p].name &&
-                parts[p].sentence->words[row].first + parts[p].sentence->words[row].count <=
-                    parts[p].first)
-                continue;
-            put_score(&rows, row, view, &parts[p], !count);
-            rows_next(&rows);
-        }
+    struct frame_rows rows = {.arena = arena, .err = err};
+    size_t count = text->continues ? text->part_count : 1;
+    bool is_blank = !rows_of(view, &text->pairs->sentence);
+    for (size_t i = 0; i < count; i++)
+        rows.most += num_max(rows_of(view, &text->pairs[i].sentence), 1);
+    for (size_t p = 0; p < count; p++) {
+        size_t end = num_max(rows_of(view, &text->pairs[p].sentence), 1);
+        for (size_t i = 0; i < (text->at ? text->at_count : end) && !err->kind; i++)
+            put_score(&rows, view, text, p, text->at ? text->at[i] : i);
     }
     if (rows_finish(frame, &rows, "scores", view->words ? "word" : "token"))
         return -1;
     for (struct column *column = rows.columns; column < rows.columns + rows.count; column++)
-        if (!count && column->kind == COLUMN_INTEGER)
+        if (is_blank && column->kind == COLUMN_INTEGER)
             *(long long *)column->values = COLUMN_MISSING;
-    frame->running = !at && !parts->name;
+    frame->running = !text->at && !text->continues;
     return 0;
 }
 
@@ -212,36 +207,27 @@ static int add_best(struct frame *frame, const struct score_view *view, const st
 }
 
 int score_report(struct report *report, const struct score_view *view,
-                 const struct tokenized *sentence, const struct scored *scored, struct arena *arena,
-                 struct err *err)
+                 const struct tokenized *sentence, const struct score_text *text,
+                 struct arena *arena, struct err *err)
 {
+    const struct scored *scored = text->scored;
     struct score_total total = score_total_of(scored, 0, scored->count);
     struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
     struct facts *facts = facts_new(arena, err);
     bool with_best = view->fills || (scored->best_count && !view->for_people);
-    const struct score_part part = {.sentence = sentence, .scored = scored};
-    if (!frames || !facts || add_scores(frames, view, &part, 1, arena, err) ||
+    if (!frames || !facts || add_scores(frames, view, text, arena, err) ||
         (with_best && add_best(&frames[1], view, frames, scored, arena, err)))
         return -1;
-    if (!view->fills)
-        put_facts(facts, view, &total);
-    frames->note = score_summary(view, &total, arena, err);
     *report = text_origin_report(&view->origin, sentence);
     report->frames = view->fills ? &frames[1] : frames;
     report->frame_count = with_best && !view->fills ? 2 : 1;
+    if (text->continues)
+        return 0;
+    if (!view->fills)
+        put_facts(facts, view, &total);
+    frames->note = score_summary(view, &total, arena, err);
     report->facts = &facts->frame;
     return frames->note ? 0 : -1;
-}
-
-int score_parts_report(struct report *report, const struct score_view *view,
-                       const struct tokenized *text, const struct score_part *parts, size_t count,
-                       struct arena *arena, struct err *err)
-{
-    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
-    *report = text_origin_report(&view->origin, text);
-    report->frames = frame;
-    report->frame_count = 1;
-    return err_if(!frame || add_scores(frame, view, parts, count, arena, err));
 }
 
 /* --- rows by their keys ----------------------------------------------------------------------- */

@@ -2,7 +2,8 @@
  * each word with a column for each model or condition.
  *
  *     struct score_view view = {.origin.viewer = &viewer, .bits = true};
- *     if (score_report(&report, &view, &pair.sentence, &scored, &arena, err)) ...
+ *     struct score_text text = {&pair, &scored};
+ *     if (score_report(&report, &view, &pair.sentence, &text, &arena, err)) ...
  *
  * Reports live as long as their arena, the view and the texts.
  */
@@ -16,39 +17,37 @@
 
 struct score_view {
     struct text_origin origin;
-    bool bits;                  /* surprisal, entropy and differences in bits, not nats */
-    bool words;                 /* a row for each word, not for each token */
-    bool for_people;            /* the most likely tokens are a column, not a second table */
-    bool fills;                 /* texts have mask tokens: only the most likely tokens */
-    bool next;                  /* the same of the token after each text */
-    bool has_regions;           /* some text has regions */
-    bool of_pairs;              /* some text is a pair */
-    const struct score_region { /* [region_count] of this text */
+    bool bits;        /* surprisal, entropy and differences in bits, not nats */
+    bool words;       /* a row for each word, not for each token */
+    bool for_people;  /* the most likely tokens are a column, not a second table */
+    bool fills;       /* texts have mask tokens: only the most likely tokens */
+    bool next;        /* the same of the token after each text */
+    bool has_regions; /* some text has regions */
+    bool of_pairs;    /* some text is a pair */
+};
+
+/* A text, or its continuations: a text is read together with each of these. */
+struct score_text {
+    struct text_with_source *pairs; /* with continuations [part_count] */
+    const struct scored *scored;    /* the same */
+    const struct score_region {     /* [part_count] continuations, or regions of the text */
         const char *name;
         long long number;
         size_t first, count; /* tokens */
-    } * regions;
-    size_t region_count;
+    } * parts;
+    size_t part_count;
+    bool continues;   /* parts are continuations */
+    const size_t *at; /* [at_count] rows to show, tokens or words; NULL: all */
+    size_t at_count;
 };
 
-/* Report the scores of a text, with known words if the view shows words. A word has no score (NaN)
- * if one of its tokens has none, and the entropy of its first token. A blank text has one row. With
- * `fills`, there is a row for each likely token of each mask. */
+/* Report the scores of a text, or of the words of its continuations, as a text. Words are known if
+ * the view shows them. A word has no score (NaN) if one of its tokens has none, and the entropy of
+ * its first token. A blank text has one row. With `fills`, there is a row for each likely token of
+ * each mask. */
 int score_report(struct report *report, const struct score_view *view,
-                 const struct tokenized *sentence, const struct scored *scored, struct arena *arena,
-                 struct err *err);
-
-/* The words of continuations of a text in one table, each from its token `first` on. */
-struct score_part {
-    const char *name; /* NULL: a text by itself */
-    const struct tokenized *sentence;
-    const struct scored *scored;
-    size_t first;
-};
-
-int score_parts_report(struct report *report, const struct score_view *view,
-                       const struct tokenized *text, const struct score_part *parts, size_t count,
-                       struct arena *arena, struct err *err);
+                 const struct tokenized *sentence, const struct score_text *text,
+                 struct arena *arena, struct err *err);
 
 /* --- totals: a row for each text, continuation or group of texts, or for each word --- */
 

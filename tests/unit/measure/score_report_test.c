@@ -24,7 +24,9 @@ static struct report report_of(const struct score_view *view, const struct token
 {
     struct report report;
     const struct scored scored = {scores, sentence->count, best_count};
-    ck_assert(!score_report(&report, view, sentence, &scored, &arena, &err));
+    struct text_with_source pair = {.sentence = *sentence};
+    const struct score_text whole = {.pairs = &pair, .scored = &scored};
+    ck_assert(!score_report(&report, view, sentence, &whole, &arena, &err));
     return report;
 }
 
