@@ -608,9 +608,9 @@ static int report_item(const struct state *task, struct work *work, struct arena
     }
     if (err->kind)
         return -1;
-    bool has_totals = continues ? !view.words || !own->count : task->totals && !view.words;
-    return has_totals ? score_totals_report(&work->report, &view, &own->rows, arena, err)
-                      : score_report(&work->report, &view, sentence, text, arena, err);
+    return !view.words && (continues || task->totals)
+               ? score_totals_report(&work->report, &view, &own->rows, arena, err)
+               : score_report(&work->report, &view, sentence, text, arena, err);
 }
 
 /* Score the texts of all items together. */

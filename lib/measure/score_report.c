@@ -114,15 +114,15 @@ static void put_score(struct frame_rows *rows, const struct score_view *view,
     enum { KEY = COLUMN_KEY | COLUMN_DATA_ONLY };
     static const struct token_score no_score = {.logprob = NAN, .entropy = NAN};
     static const struct label no_label = {"", "", ""};
+    static const struct score_region no_part = {.name = ""};
     const struct tokenized *sentence = &text->pairs[part].sentence;
     const struct scored *scored = &text->scored[part];
-    const struct score_region *continuation = text->continues ? &text->parts[part] : NULL;
-    bool is_blank = !rows_of(view, sentence);
-    bool words = view->words;
+    bool words = view->words, is_blank = !rows_of(view, sentence);
+    const struct score_region *own = text->continues && !is_blank ? &text->parts[part] : &no_part;
     const char *region = NULL;
     const struct label *labels = words ? sentence->word_labels : sentence->labels;
     struct word_span span = words && !is_blank ? sentence->words[row] : (struct word_span){row, 1};
-    size_t first = continuation ? num_max(continuation->first, span.first) : span.first;
+    size_t first = num_max(own->first, span.first);
     if (span.first + span.count <= first)
         return;
     span.count -= first - span.first;
@@ -130,11 +130,10 @@ static void put_score(struct frame_rows *rows, const struct score_view *view,
     struct score_total total = score_total_of(scored, first, is_blank ? 0 : span.count);
     double logprob = total.tokens == span.count ? total.logprob : (double)NAN;
     double entropy = surprisal_of(view, -(double)score->entropy);
-    if (continuation)
+    if (text->continues)
         rows_text(rows, "continuation", COLUMN_KEY,
-                  view->for_people
-                      ? label_borrowed(continuation->name, true, rows->arena, rows->err).text
-                      : continuation->name);
+                  view->for_people ? label_borrowed(own->name, true, rows->arena, rows->err).text
+                                   : own->name);
     rows_integer(rows, "position", COLUMN_KEY, (long long)row);
     rows_title(rows, words ? "word" : "token");
     if (!words)
@@ -142,7 +141,7 @@ static void put_score(struct frame_rows *rows, const struct score_view *view,
     rows_label(rows, "text", COLUMN_KEY | COLUMN_SHRINKS, is_blank ? no_label : labels[row]);
     if (view->of_pairs)
         rows_integer(rows, "segment", KEY, sentence->second && first >= sentence->second);
-    for (size_t i = 0; i < text->part_count && !continuation; i++)
+    for (size_t i = 0; i < text->part_count && !text->continues; i++)
         if (first - text->parts[i].first < text->parts[i].count)
             region = text->parts[i].name;
     if (view->has_regions)
@@ -167,12 +166,12 @@ static void put_score(struct frame_rows *rows, const struct score_view *view,
     rows_next(rows);
 }
 
-/* A row for each token or word; a blank text has one row, without numbers. */
+/* A row for each token or word; a blank text has one row, without numbers, or no continuations. */
 static int add_scores(struct frame *frame, const struct score_view *view,
                       const struct score_text *text, struct arena *arena, struct err *err)
 {
     struct frame_rows rows = {.arena = arena, .err = err};
-    size_t count = text->continues ? text->part_count : 1;
+    size_t count = text->continues ? num_max(text->part_count, 1) : 1;
     bool is_blank = !rows_of(view, &text->pairs->sentence);
     for (size_t i = 0; i < count; i++)
         rows.most += num_max(rows_of(view, &text->pairs[i].sentence), 1);
@@ -186,6 +185,7 @@ static int add_scores(struct frame *frame, const struct score_view *view,
     for (struct column *column = rows.columns; column < rows.columns + rows.count; column++)
         if (is_blank && column->kind == COLUMN_INTEGER)
             *(long long *)column->values = COLUMN_MISSING;
+    frame->rows.size = is_blank && text->continues ? 0 : frame->rows.size;
     frame->running = !text->at && !text->continues;
     return 0;
 }
