@@ -67,16 +67,19 @@ void csv_field(struct buf *out, const char *text)
 
 /* The number of settings and columns of the input before the cells of a matrix or, with the text of
  * the item, of a table. */
-static size_t leading_count(const struct place *place, bool with_text)
+static size_t leading_count(const struct writer *writer)
 {
-    return place->extra_count + (with_text ? place->text_count : 0);
+    bool is_table = writer->format->begin == csv_begin && report_has_tables(writer->report);
+    return writer->place->extra_count + (is_table ? writer->place->text_count : 0);
 }
 
 /* Append the cells that identify a report in its stream, each with a comma: the leading columns,
  * the model, the sentence. */
-static void add_place(struct buf *line, const struct place *place, bool with_text)
+static void add_place(struct writer *writer)
 {
-    for (size_t i = 0; i < leading_count(place, with_text); i++) {
+    const struct place *place = writer->place;
+    struct buf *line = &writer->line;
+    for (size_t i = 0; i < leading_count(writer); i++) {
         csv_field(line, place->extras[i].value ? place->extras[i].value : "");
         buf_char(line, ',');
     }
@@ -88,51 +91,38 @@ static void add_place(struct buf *line, const struct place *place, bool with_tex
         buf_format(line, "%zu,", place_sentence(place));
 }
 
-/* Names that no other column may have: of the leading columns, and of columns of the input that a
- * table has itself. */
-static struct names taken_names(struct writer *writer, bool with_text, struct err *err)
+/* Append the name of a column, and a comma. It is changed if a column of the input has it: a
+ * leading one or, unless it is one of these (`leads`), one that a table has itself. */
+static void add_name(struct writer *writer, const char *name, bool leads, struct err *err)
 {
-    const struct place *place = writer->place;
     const struct report *report = writer->report;
-    size_t count = leading_count(place, with_text),
-           own = report->frame_count ? report->frames->count : 0;
-    const char **names = arena_alloc(&writer->arena, count + own, sizeof *names, err);
-    struct names taken = {names, 0, sizeof *names};
-    for (size_t i = 0; i < count && names; i++)
-        names[taken.count++] = place->extras[i].name;
-    for (size_t i = 0; i < own && names; i++)
-        if (report->frames->columns[i].flags & COLUMN_LEADS)
-            names[taken.count++] = report->frames->columns[i].name;
-    return taken;
-}
-
-/* Those of the leading columns only, for a column of a table that `taken` has. */
-static struct names taken_before(const struct place *place, bool with_text, struct names taken)
-{
-    taken.count = num_min(taken.count, leading_count(place, with_text));
-    return taken;
-}
-
-/* Append the name of a column, changed if it is taken, and a comma. */
-static void add_name(struct writer *writer, const char *name, struct names taken, struct err *err)
-{
-    name = names_unused(name, taken, &writer->arena, err);
+    size_t count = leading_count(writer), index;
+    bool taken = true;
+    while (name && taken) {
+        const struct column *own =
+            report->frame_count && !leads ? frame_column(report->frames, name) : NULL;
+        taken =
+            (own && own->flags & COLUMN_LEADS) ||
+            (count && names_find(&index, NAMES(writer->place->extras, count), name, strlen(name)));
+        name = taken ? arena_format(&writer->arena, err, "attn_%s", name) : name;
+    }
     if (name)
         csv_field(&writer->line, name);
     buf_char(&writer->line, ',');
 }
 
 /* Append the names of the columns of add_place. */
-static void add_place_names(struct writer *writer, bool with_text, struct names taken,
-                            struct err *err)
+static void add_place_names(struct writer *writer, struct err *err)
 {
     const struct place *place = writer->place;
-    for (size_t i = 0; i < leading_count(place, with_text) && !err->kind; i++)
-        add_name(writer, names_at(taken, i), (struct names){0}, err);
+    for (size_t i = 0; i < leading_count(writer); i++) {
+        csv_field(&writer->line, place->extras[i].name);
+        buf_char(&writer->line, ',');
+    }
     if (place->model)
-        add_name(writer, "model", taken, err);
+        add_name(writer, "model", false, err);
     if (place_sentences(place) > 1)
-        add_name(writer, "sentence", taken, err);
+        add_name(writer, "sentence", false, err);
 }
 
 /* Write a number of a matrix; nothing for NaN. */
@@ -179,19 +169,17 @@ static void add_cell(struct buf *line, const struct column *column, size_t row)
 static int write_table(struct writer *writer, const struct frame *frame, struct err *err)
 {
     struct buf *line = &writer->line;
-    const struct names taken = taken_names(writer, true, err);
-    const struct names before = taken_before(writer->place, true, taken);
     for (size_t i = writer->place->index > 0; i <= frame->rows.size; i++) {
         if (i)
-            add_place(line, writer->place, true);
+            add_place(writer);
         else
-            add_place_names(writer, true, taken, err);
+            add_place_names(writer, err);
         for (size_t c = 0; c < frame->count; c++) {
             const struct column *column = &frame->columns[c];
             if (column->flags & COLUMN_TEXT_ONLY)
                 continue;
             if (!i) {
-                add_name(writer, column->name, column->flags & COLUMN_LEADS ? before : taken, err);
+                add_name(writer, column->name, column->flags & COLUMN_LEADS, err);
                 continue;
             }
             add_cell(line, column, i - 1);
@@ -221,7 +209,7 @@ static int write_results(struct writer *writer, const struct frame *frame, struc
         for (size_t i = 0, at = 0; i < frame->count; i++) {
             if (!column_is_result(&frame->columns[i]))
                 continue;
-            add_place(line, writer->place, false);
+            add_place(writer);
             for (size_t c = 0; c < frame->count; c++)
                 if (frame->columns[c].flags & COLUMN_LEADS) {
                     add_cell(line, &frame->columns[c], row);
@@ -260,7 +248,7 @@ static bool has_kv_heads(const struct report *report)
 enum { SHEET_NAMES = 5, CELL_NAMES = 11 }; /* columns of add_sheet and the row's label; of tidy */
 
 /* Append the names of the first `count` columns of tidy. */
-static void add_cell_names(struct writer *writer, size_t count, struct names taken, struct err *err)
+static void add_cell_names(struct writer *writer, size_t count, struct err *err)
 {
     static const char *const names[CELL_NAMES] = {
         "tensor",      "layer",  "head",         "kv_head",        "row",  "row_token",
@@ -268,7 +256,7 @@ static void add_cell_names(struct writer *writer, size_t count, struct names tak
     for (size_t i = 0; i < count; i++)
         if ((strcmp(names[i], "kv_head") != 0 || has_kv_heads(writer->report)) &&
             (!strstr(names[i], "segment") || writer->place->of_pairs))
-            add_name(writer, names[i], taken, err);
+            add_name(writer, names[i], false, err);
 }
 
 /* Append the tensor, layer and head of a cell or row, such as "weights,0,1,"; "mean" for a mean. */
@@ -338,15 +326,14 @@ int csv_begin(struct writer *writer, struct err *err)
     if (is_table(writer) && writer->place->index > 0)
         return 0;
     struct sheet first = kept_sheet(report, &report->tensors[0], 0);
-    const struct names taken = taken_names(writer, false, err);
     if (is_table(writer)) {
-        add_place_names(writer, false, taken, err);
-        add_cell_names(writer, SHEET_NAMES, taken, err);
+        add_place_names(writer, err);
+        add_cell_names(writer, SHEET_NAMES, err);
     } else {
         buf_format(&writer->line, "%s\\%s,", first.rows.name, first.columns.name);
     }
     for (size_t c = 0; c < first.columns.size; c++)
-        add_name(writer, first.columns.labels[c].exact, taken, err);
+        add_name(writer, first.columns.labels[c].exact, false, err);
     return send_cells(writer, err);
 }
 
@@ -356,7 +343,7 @@ int csv_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
     bool table = is_table(writer);
     for (size_t r = 0; r < sheet->rows.size; r++) {
         if (table) {
-            add_place(&writer->line, writer->place, false);
+            add_place(writer);
             add_sheet(writer, sheet, r, SHEET_NO_COLUMN);
         }
         csv_field(&writer->line, sheet->rows.labels[r].exact);
@@ -381,13 +368,11 @@ int tidy_begin(struct writer *writer, struct err *err)
 {
     const struct report *report = writer->report;
     if (writer->place->index == 0) {
-        const struct names taken = taken_names(writer, false, err);
-        const struct names before = taken_before(writer->place, false, taken);
-        add_place_names(writer, false, taken, err);
+        add_place_names(writer, err);
         for (size_t i = 0; i < (report->frame_count ? report->frames->count : 0); i++)
             if (report->frames->columns[i].flags & COLUMN_LEADS)
-                add_name(writer, report->frames->columns[i].name, before, err);
-        add_cell_names(writer, CELL_NAMES, taken, err);
+                add_name(writer, report->frames->columns[i].name, true, err);
+        add_cell_names(writer, CELL_NAMES, err);
         if (send_cells(writer, err))
             return -1;
     }
@@ -433,7 +418,7 @@ static int write_cells(struct writer *writer, const struct sheet *sheet, size_t 
             continue;
         if (!made || axis_has_heads(&sheet->columns)) {
             buf_clear(line);
-            add_place(line, writer->place, false);
+            add_place(writer);
             add_sheet(writer, sheet, row, c);
             add_position(line, row, &sheet->rows, writer);
             if (buf_check(line, err))
