@@ -150,12 +150,16 @@ static void put_provenance(struct json_writer *json, const struct report *report
 void json_report_origin(struct json_writer *json, const struct report *report,
                         const struct provenance *provenance)
 {
-    static const char *const sentence[] = {"\n sentence", "\n tokens", "\n words"};
-    static const char *const source[] = {"\n source", "\n source_tokens", "\n source_words"};
-    static const char *const corrupt[] = {"\n corrupt_sentence", "\n corrupt_tokens",
-                                          "\n corrupt_words"};
-    static const char *const corrupt_source[] = {"\n corrupt_source", "\n corrupt_source_tokens",
-                                                 "\n corrupt_source_words"};
+    static const char *const names[][3] = {
+        {"\n sentence", "\n tokens", "\n words"},
+        {"\n source", "\n source_tokens", "\n source_words"},
+        {"\n corrupt_sentence", "\n corrupt_tokens", "\n corrupt_words"},
+        {"\n corrupt_source", "\n corrupt_source_tokens", "\n corrupt_source_words"}};
+    const struct tokenized *sentence = &report->sentence, *source = &report->source;
+    const struct tokenized *texts[] = {sentence->text || sentence->count ? sentence : NULL,
+                                       source->count ? source : NULL, report->corrupt,
+                                       report->corrupt_source};
+    const struct kept *shared = NULL, *queries = NULL, *keys = NULL;
     if (provenance)
         json_put_text(json, "command", provenance->command);
     json_put_text(json, "model", report->model);
@@ -165,39 +169,26 @@ void json_report_origin(struct json_writer *json, const struct report *report,
         json_put_text(json, "\n precision", precision_name(report->precision));
     if (report->mechanism)
         json_put_text(json, "\n mechanism", report->mechanism);
-    if (report->sentence.text || report->sentence.count)
-        put_reading(json, &report->sentence, sentence);
-    if (report->sentence.pair.bytes)
-        json_put_bytes(json, "\n pair", report->sentence.pair.bytes, report->sentence.pair.size);
-    if (report->source.count)
-        put_reading(json, &report->source, source);
-    if (report->corrupt)
-        put_reading(json, report->corrupt, corrupt);
-    if (report->corrupt_source)
-        put_reading(json, report->corrupt_source, corrupt_source);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (texts[i])
+            put_reading(json, texts[i], names[i]);
+        if (i == 0 && sentence->pair.bytes)
+            json_put_bytes(json, "\n pair", sentence->pair.bytes, sentence->pair.size);
+    }
     if (report->heads)
         json_put_integers(json, "\n heads", report->heads, report->head_count);
-    for (size_t i = 0; report->heads && i < report->tensor_count; i++) {
+    for (size_t i = report->tensor_count; i-- > 0;) { /* selections are equal in all tensors */
         const struct kept *kept = &report->tensors[i];
-        if (kept->shared_by && kept->heads) { /* equal in all keys and values */
-            json_put_integers(json, "\n kv_heads", kept->heads, kept->shape[0]);
-            break;
-        }
+        shared = kept->shared_by && kept->heads ? kept : shared;
+        queries = kept->queries ? kept : queries;
+        keys = kept->keys ? kept : keys;
     }
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        const struct kept *kept = &report->tensors[i];
-        if (kept->queries) { /* equal in all tensors with queries */
-            json_put_integers(json, "\n queries", kept->queries, kept->shape[kept->rank - 2]);
-            break;
-        }
-    }
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        const struct kept *kept = &report->tensors[i];
-        if (kept->keys) {
-            json_put_integers(json, "\n keys", kept->keys->numbers, kept->shape[kept->rank - 1]);
-            break;
-        }
-    }
+    if (report->heads && shared)
+        json_put_integers(json, "\n kv_heads", shared->heads, shared->shape[0]);
+    if (queries)
+        json_put_integers(json, "\n queries", queries->queries, queries->shape[queries->rank - 2]);
+    if (keys)
+        json_put_integers(json, "\n keys", keys->keys->numbers, keys->shape[keys->rank - 1]);
     put_means(json, report);
     if (report->tensor_count && report->tensors->pooled)
         json_put_text(json, "\n pool", report->tensors->pooled->plain);
