@@ -106,6 +106,17 @@ static int run(const char *const arguments[], FILE *in, FILE *out, struct err *e
     return err_if(failed);
 }
 
+/* Run a program and get the first line that it prints. */
+static int ask(char *line, size_t size, const char *const arguments[], struct err *err)
+{
+    FILE *out = open_temporary(err);
+    if (!out)
+        return -1;
+    int failed = run(arguments, NULL, out, err) || read_line(line, size, out, err);
+    fclose(out);
+    return err_if(failed);
+}
+
 /* --- fonts ------------------------------------------------------------------------------------ */
 
 /* Find the family that fontconfig substitutes for a name; "" if no font is installed. */
@@ -113,9 +124,6 @@ static int match_family(char family[FAMILY_BYTES], const char *name, struct err 
 {
     char pattern[FAMILY_BYTES];
     size_t size = 0;
-    FILE *out = open_temporary(err);
-    if (!out)
-        return -1;
     for (; *name && size + 2 < sizeof pattern; name++) {
         if (*name == '-' || *name == ':')
             pattern[size++] = '\\';
@@ -123,9 +131,7 @@ static int match_family(char family[FAMILY_BYTES], const char *name, struct err 
     }
     pattern[size] = '\0';
     const char *const arguments[] = {"fc-match", "--format=%{family[0]}", "--", pattern, NULL};
-    int failed = run(arguments, NULL, out, err) || read_line(family, FAMILY_BYTES, out, err);
-    fclose(out);
-    return failed;
+    return ask(family, FAMILY_BYTES, arguments, err);
 }
 
 static const char NO_FAMILY[] = "no family has this name";
@@ -154,12 +160,7 @@ int drawing_check(struct err *err)
 {
     static const char *const version[] = {"rsvg-convert", "--version", NULL};
     char family[FAMILY_BYTES];
-    FILE *out = open_temporary(err);
-    if (!out)
-        return -1;
-    int failed = run(version, NULL, out, err);
-    fclose(out);
-    if (failed || match_family(family, NO_FAMILY, err))
+    if (ask(family, sizeof family, version, err) || match_family(family, NO_FAMILY, err))
         return -1;
     if (!*family) /* rsvg-convert would succeed with a picture without text */
         return err_output(err, "png and pdf need a font, and none was found: install one "
@@ -196,14 +197,10 @@ static bool has_font(const uint32_t *letters, size_t count)
     char family[FAMILY_BYTES] = "";
     struct err ignored = {0};
     struct buf pattern = {0};
-    FILE *out = open_temporary(&ignored);
     for (size_t i = 0; i < count; i++)
         buf_format(&pattern, i ? " %x" : ":charset=%x", (unsigned)letters[i]);
     const char *const arguments[] = {"fc-list", pattern.bytes, "family", NULL};
-    bool unknown = !out || buf_check(&pattern, &ignored) || run(arguments, NULL, out, &ignored) ||
-                   read_line(family, sizeof family, out, &ignored);
-    if (out)
-        fclose(out);
+    bool unknown = buf_check(&pattern, &ignored) || ask(family, sizeof family, arguments, &ignored);
     buf_release(&pattern);
     return unknown || *family;
 }
