@@ -47,34 +47,36 @@ const struct command command_page = {
     .reads_texts = true,
 };
 
-/* Settings that all texts of a page share. */
-struct page_source {
-    const struct options *options;
-    struct viewer *viewer; /* has the mechanism and edits of the options */
-    size_t texts;          /* in the page, of all models */
-    bool *explains;        /* [layers, heads] named by --explain; NULL: all */
-    bool usual;            /* without --explain: all heads, if they are small enough */
-};
-
 struct state {
     struct driver *driver;
     struct request request;
-    struct page_source source;
+    bool *explains;                   /* [layers, heads] named by --explain; NULL: all */
     const struct page_lesson *lesson; /* NULL: not of a lesson */
-    struct place place;
+    struct place place;               /* its count: pages of all models */
 };
 
 enum { PAGE_NEXT_BEST = 50 };             /* default of --top */
 static const double QUICK_PRODUCTS = 5e9; /* take half a second */
 
-/* The runs of a text: one or, with --unedited, two. */
-struct page_runs {
-    size_t count;
-    struct page_run {
-        struct report report;
-        struct page_facts facts;
-    } items[2];
+/* A run of a text, by a viewer with the mechanism and edits of the options. */
+struct page_run {
+    const struct state *own;
+    struct viewer *viewer;
+    const struct text_with_source *pair;
+    struct arena *arena;
+    struct report report;
+    struct page_facts facts;
 };
+
+static const struct options *options_of(const struct page_run *run)
+{
+    return run->own->driver->options;
+}
+
+static size_t runs_of(const struct state *own)
+{
+    return own->driver->options->page.unedited ? 2 : 1;
+}
 
 /* --- --explain: exact tensors of the heads that a page can explain ---------------------------- */
 
@@ -88,16 +90,15 @@ static size_t layers_of(const struct config *config)
     return config->n_layer > config->n_encoder_layer ? config->n_layer : config->n_encoder_layer;
 }
 
-static int read_explain(struct page_source *source, struct arena *arena, struct err *err)
+static int read_explain(struct state *own, const struct config *config, struct arena *arena,
+                        struct err *err)
 {
-    const struct config *config = &source->viewer->model.config;
-    const char *list = source->options->page.explain;
+    const char *list = own->driver->options->page.explain;
     size_t heads = config_most_heads(config), count = layers_of(config) * heads;
-    source->usual = !list;
     if (list && strcmp(list, "all") == 0)
         return 0;
-    source->explains = arena_alloc(arena, count, sizeof *source->explains, err);
-    if (!source->explains)
+    own->explains = arena_alloc(arena, count, sizeof *own->explains, err);
+    if (!own->explains)
         return -1;
     if (!list || strcmp(list, "none") == 0)
         return 0;
@@ -113,7 +114,7 @@ static int read_explain(struct page_source *source, struct arena *arena, struct 
                              "--explain: expected all, none or LAYER.HEAD such as 0.1, with layers "
                              "below %zu and heads below %zu, found '%.*s'",
                              layers_of(config), heads, (int)size, list);
-        source->explains[layer * heads + head] = true;
+        own->explains[layer * heads + head] = true;
         list += size;
         if (!*list)
             return 0;
@@ -167,32 +168,31 @@ static int select_layers(struct selection *selection, const bool *explains,
     return 0;
 }
 
-/* The bytes of all heads of a text in the page; the heads to explain (NULL: all). */
-static size_t explained_bytes(const struct page_source *source, size_t tokens)
+/* Set the bytes of all heads of a text in the page. Returns the heads to explain (NULL: all): those
+ * of the options, or all if they are small enough. */
+static const bool *explained_heads(struct page_run *run)
 {
-    return page_explained_numbers(&source->viewer->model.config, tokens) * 16 / 3;
+    const struct state *own = run->own;
+    size_t tokens = run->pair->sentence.count;
+    size_t bytes = page_explained_numbers(&run->viewer->model.config, tokens) * 16 / 3;
+    bool all = !options_of(run)->page.explain && bytes <= DEFAULT_BYTES / own->place.count;
+    run->facts.explained_bytes = bytes;
+    return all ? NULL : own->explains;
 }
 
-static const bool *explained_heads(const struct page_source *source, size_t tokens)
+static int find_explained(struct page_run *run, struct err *err)
 {
-    bool all = source->usual && explained_bytes(source, tokens) <= DEFAULT_BYTES / source->texts;
-    return all ? NULL : source->explains;
-}
-
-static int find_explained(struct page_facts *facts, const struct page_source *source,
-                          const struct text_with_source *pair, struct arena *arena, struct err *err)
-{
-    const struct config *config = &source->viewer->model.config;
+    const struct config *config = &run->viewer->model.config;
+    struct arena *arena = run->arena;
     struct selection selection;
     struct report *report = arena_alloc(arena, 1, sizeof *report, err);
-    const struct look look = {&selection, pair, 1, 0, report};
-    const bool *explains = explained_heads(source, pair->sentence.count);
-    facts->explained_bytes = explained_bytes(source, pair->sentence.count);
+    const struct look look = {&selection, run->pair, 1, 0, report};
+    const bool *explains = explained_heads(run);
     if (!report || select_layers(&selection, explains, config, arena, err))
         return -1;
     if (site_set_is_empty(selection.sites))
         return 0;
-    if (viewer_look(source->viewer, &look, arena, err))
+    if (viewer_look(run->viewer, &look, arena, err))
         return -1;
     struct kept *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
     size_t count = 0;
@@ -206,7 +206,7 @@ static int find_explained(struct page_facts *facts, const struct page_source *so
     }
     report->tensors = tensors;
     report->tensor_count = count;
-    facts->explained = report;
+    run->facts.explained = report;
     return 0;
 }
 
@@ -216,12 +216,13 @@ static int find_explained(struct page_facts *facts, const struct page_source *so
 static const double QUICK_WEIGHTS = 5e6;
 
 /* Measure the scores that `heads` shows by default, with a row for each head. */
-static int measure_scores(struct sheet *scores, const struct page_source *source,
-                          const struct tokenized *sentence, struct arena *arena, struct err *err)
+static int measure_scores(struct sheet *scores, const struct page_run *run, struct err *err)
 {
+    struct viewer *viewer = run->viewer;
+    struct arena *arena = run->arena;
+    const struct tokenized *sentence = &run->pair->sentence;
     struct score_list list = {.count = 0};
-    struct head_survey survey = {
-        .viewer = source->viewer, .scores = &list, .bos = -1, .on_texts = true};
+    struct head_survey survey = {.viewer = viewer, .scores = &list, .bos = -1, .on_texts = true};
     struct head_sums sums;
     struct head_result result;
     struct report report;
@@ -233,39 +234,38 @@ static int measure_scores(struct sheet *scores, const struct page_source *source
     for (size_t i = 0; i < score_row_count; i++)
         if (score_rows[i].usual && !score_choose(&list, "--scores", score_rows[i].name, err))
             return -1;
-    if (model_check(&source->viewer->model, NEEDS_ONE_TEXT, err) ||
-        head_survey_open(&survey, arena, err) || head_sums_init(&sums, &survey, arena, err) ||
-        head_survey_run_repeats(&survey, source->viewer, &sums, err) ||
-        head_survey_run(&survey, source->viewer, OF_TEXTS, &text, 1, err) ||
+    if (model_check(&viewer->model, NEEDS_ONE_TEXT, err) || head_survey_open(&survey, arena, err) ||
+        head_sums_init(&sums, &survey, arena, err) ||
+        head_survey_run_repeats(&survey, viewer, &sums, err) ||
+        head_survey_run(&survey, viewer, OF_TEXTS, &text, 1, err) ||
         head_result_keep(&result, &survey, &sums, arena, err))
         return -1;
     const struct frame *table = head_table_report(&report, &results, arena, err);
     return table ? frame_sheet(scores, table, false, arena, err) : -1;
 }
 
-static bool has_scores(const struct page_source *source)
+static bool has_scores(const struct page_run *run)
 {
-    const char *wanted = source->options->page.scores;
-    const struct config *config = &source->viewer->model.config;
+    const char *wanted = options_of(run)->page.scores;
+    const struct config *config = &run->viewer->model.config;
     double weights = 12 * (double)config->n_layer * (double)config->n_embd * (double)config->n_embd;
     return wanted ? strcmp(wanted, "all") == 0
-                  : !source->options->page.live && weights <= QUICK_WEIGHTS;
+                  : !options_of(run)->page.live && weights <= QUICK_WEIGHTS;
 }
 
-static int find_scores(struct page_facts *facts, const struct page_source *source,
-                       const struct tokenized *sentence, struct arena *arena, struct err *err)
+static int find_scores(struct page_run *run, struct err *err)
 {
-    const char *wanted = source->options->page.scores;
+    const char *wanted = options_of(run)->page.scores;
     struct err none = {0};
     if (wanted && strcmp(wanted, "all") != 0 && strcmp(wanted, "none") != 0)
         return err_usage(err, "--scores: expected all or none, found '%s'", wanted);
-    if (!has_scores(source))
+    if (!has_scores(run))
         return 0;
-    struct sheet *scores = arena_alloc(arena, 1, sizeof *scores, err);
+    struct sheet *scores = arena_alloc(run->arena, 1, sizeof *scores, err);
     if (!scores)
         return -1;
-    if (measure_scores(scores, source, sentence, arena, wanted ? err : &none) == 0)
-        facts->scores = scores;
+    if (measure_scores(scores, run, wanted ? err : &none) == 0)
+        run->facts.scores = scores;
     else if (wanted || none.out_of_memory)
         return err_adopt(err, &none);
     return 0; /* the page is written without scores */
@@ -278,7 +278,6 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     struct state *own = state;
     const struct options *options = driver->options;
     const struct select_options *select = &options->select;
-    size_t pages = driver->jobs * (options->page.unedited ? 2 : 1);
     if (driver->output.to_folder)
         return err_usage(err, "--output: expected a file, found the folder '%s'",
                          driver->output.path);
@@ -288,13 +287,13 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     driver->begins_texts = select->words; /* as in run */
     own->driver = driver;
     own->place = driver->place;
-    own->place.count = pages;
+    own->place.count = driver->jobs * runs_of(own);
     own->place.sentences = driver->items.count;
-    own->source = (struct page_source){.options = options, .texts = pages};
     if (!options->page.live)
         return 0;
-    if (pages != 1)
-        return err_usage(err, "--live: expected one text and one model, found %zu pages", pages);
+    if (own->place.count != 1)
+        return err_usage(err, "--live: expected one text and one model, found %zu pages",
+                         own->place.count);
     /* A live page has fields for some settings, which can be changed; it would not keep these. */
     if (select->words || select->mean || select->hide_first || select->layer || select->head ||
         select->key)
@@ -308,13 +307,12 @@ static int open(void *state, struct driver *driver, struct err *err)
     struct state *own = state;
     struct session *session = &driver->session;
     struct request *request = &own->request;
-    own->source.viewer = &session->viewer;
     if (request_make(request, session, driver->output.format, err))
         return -1;
     if (request->derivation.mean_of_texts)
         return err_usage(err, "--mean texts: a page shows each text: 'attn-cli run' averages them");
     return err_if(output_check_selection(&driver->output, &request->selection, err) ||
-                  read_explain(&own->source, &session->arena, err));
+                  read_explain(own, &session->viewer.model.config, &session->arena, err));
 }
 
 /* --- facts about a text ----------------------------------------------------------------------- */
@@ -328,99 +326,100 @@ static const char *const copied[] = {"attention", "mask-after", "scale",   "atte
 
 enum { COPIED = sizeof copied / sizeof *copied, COPIED_EDITS = 5 /* the last ones */ };
 
-static int add_option(struct texts *words, const struct option_row *row,
-                      const struct options *options, struct arena *arena, struct err *err)
-{
-    const char *name = arena_format(arena, err, "--%s", row->name);
-    struct texts values = {0};
-    struct buf value = {0};
-    if (row->kind == OPTION_TEXTS)
-        values = *(const struct texts *)(const void *)((const char *)options + row->offset);
-    for (size_t i = 0; i < values.count; i++)
-        if (!name || texts_add(words, name, arena, err) ||
-            texts_add(words, values.items[i], arena, err))
-            return -1;
-    if (values.count)
-        return 0;
-    settings_value(&value, row, options);
-    const char *text = buf_keep(&value, arena, err);
-    return err_if(!name || !text || texts_add(words, name, arena, err) ||
-                  (row->kind != OPTION_FLAG && texts_add(words, text, arena, err)));
-}
-
-/* Set the words of a command line with the same mechanism and edits; the edits come last. */
-static int find_words(struct page_facts *facts, const struct options *options, struct arena *arena,
+/* Add an option with its value, or with each of its texts. */
+static int add_option(struct texts *words, const struct option_row *row, const struct page_run *run,
                       struct err *err)
 {
+    const struct options *options = options_of(run);
+    const char *name = arena_format(run->arena, err, "--%s", row->name), *text = "";
+    struct texts values = {&text, 1};
+    if (row->kind == OPTION_TEXTS) {
+        values = *(const struct texts *)(const void *)((const char *)options + row->offset);
+    } else if (row->kind != OPTION_FLAG) {
+        struct buf value = {0};
+        settings_value(&value, row, options);
+        text = buf_keep(&value, run->arena, err);
+    }
+    for (size_t i = 0; i < values.count; i++)
+        if (!name || !values.items[i] || texts_add(words, name, run->arena, err) ||
+            (row->kind != OPTION_FLAG && texts_add(words, values.items[i], run->arena, err)))
+            return -1;
+    return 0;
+}
+
+/* Set the words of a command line with the same mechanism and edits. */
+static int find_words(struct page_run *run, struct err *err)
+{
+    const struct options *options = options_of(run);
     struct texts words = {0};
-    if (options->select.words && facts->sentence->added_before &&
+    if (options->select.words && run->pair->sentence.added_before &&
         !options_are_given(options, "special") &&
-        (texts_add(&words, "--special", arena, err) || texts_add(&words, "bos", arena, err)))
+        (texts_add(&words, "--special", run->arena, err) ||
+         texts_add(&words, "bos", run->arena, err)))
         return -1;
-    for (size_t i = 0; i < COPIED; i++) {
-        if (i == COPIED - COPIED_EDITS)
-            facts->unedited_count = words.count;
+    for (size_t i = 0; i < (run->viewer->edits ? COPIED : COPIED - COPIED_EDITS); i++) {
         const struct option_row *row = option_find(options->set, copied[i], strlen(copied[i]));
-        if (row && options_are_given(options, copied[i]) &&
-            add_option(&words, row, options, arena, err))
+        if (row && options_are_given(options, copied[i]) && add_option(&words, row, run, err))
             return -1;
     }
-    facts->command = words.items;
-    facts->command_count = words.count;
+    run->facts.command = words.items;
+    run->facts.command_count = words.count;
     return 0;
 }
 
 /* Plan the predictions of every token and, with --lens or if that is cheap, in every layer. */
-static int plan_next(struct next_plan *plan, const struct page_source *source,
-                     const struct text_with_source *pair, struct arena *arena, struct err *err)
+static int plan_next(struct next_plan *plan, const struct page_run *run, struct err *err)
 {
-    const struct config *config = &source->viewer->model.config;
-    double cost = (double)config->n_layer * (double)pair->sentence.count *
+    const struct options *options = options_of(run);
+    const struct config *config = &run->viewer->model.config;
+    double cost = (double)config->n_layer * (double)run->pair->sentence.count *
                   (double)config->vocab_size * (double)config->n_embd;
-    bool steps = source->options->page.lens || cost <= QUICK_PRODUCTS;
-    size_t best = options_are_given(source->options, "top") ? (size_t)source->options->page.top
-                                                            : PAGE_NEXT_BEST;
-    return next_tokens_plan(plan, source->viewer, best, steps, arena, err);
+    bool steps = options->page.lens || cost <= QUICK_PRODUCTS;
+    size_t best = options_are_given(options, "top") ? (size_t)options->page.top : PAGE_NEXT_BEST;
+    return next_tokens_plan(plan, run->viewer, best, steps, run->arena, err);
 }
 
-static int find_next(struct page_facts *facts, const struct page_source *source,
-                     const struct text_with_source *pair, struct arena *arena, struct err *err)
+static int find_next(struct page_run *run, struct err *err)
 {
-    const struct config *config = &source->viewer->model.config;
+    const struct config *config = &run->viewer->model.config;
     struct next_plan plan;
-    if (plan_next(&plan, source, pair, arena, err))
+    if (plan_next(&plan, run, err))
         return -1;
     struct selection selection = {.sites = next_tokens_sites(&plan)};
     struct report report;
-    const struct look look = {&selection, pair, 1, 0, &report, NULL};
+    const struct look look = {&selection, run->pair, 1, 0, &report, NULL};
     if (!plan.count)
         return 0; /* nothing is predicted */
-    return err_if(selection_layers(&selection, NULL, config, arena, err) ||
-                  viewer_look(source->viewer, &look, arena, err) ||
-                  next_tokens_of_report(&facts->next, &plan, &report, &pair->sentence, arena, err));
+    return err_if(selection_layers(&selection, NULL, config, run->arena, err) ||
+                  viewer_look(run->viewer, &look, run->arena, err) ||
+                  next_tokens_of_report(&run->facts.next, &plan, &report, &run->pair->sentence,
+                                        run->arena, err));
 }
 
 /* Find the effect of each head on the prediction, if that is cheap. */
-static int find_effects(struct page_facts *facts, const struct page_source *source,
-                        const struct text_with_source *pair, struct arena *arena, struct err *err)
+static int find_effects(struct page_run *run, struct err *err)
 {
-    const struct config *config = &source->viewer->model.config;
+    const struct config *config = &run->viewer->model.config;
+    struct page_facts *facts = &run->facts;
     double layer = 12 * (double)config->n_embd * (double)config->n_embd;
     double words = (double)config->vocab_size * (double)config->n_embd;
-    double pass = (double)pair->sentence.count * ((double)config->n_layer * layer + words);
-    double runs = (double)(config->n_layer * config->n_head) * (double)source->texts;
-    if (!facts->next || !facts->next->token_count || source->viewer->edits ||
+    double tokens = (double)run->pair->sentence.count;
+    double pass = tokens * ((double)config->n_layer * layer + words);
+    double runs = (double)(config->n_layer * config->n_head) * (double)run->own->place.count;
+    if (!facts->next || !facts->next->token_count || run->viewer->edits ||
         pass * runs > QUICK_PRODUCTS)
         return 0;
-    return next_tokens_without_heads(&facts->without_heads, source->viewer, pair, arena, err);
+    return next_tokens_without_heads(&facts->without_heads, run->viewer, run->pair, run->arena,
+                                     err);
 }
 
 /* Check and set the model of a live page. */
-static int find_live(struct page_facts *facts, const struct page_source *source, struct err *err)
+static int find_live(struct page_run *run, struct err *err)
 {
+    struct page_facts *facts = &run->facts;
     char text[NUM_SIZE_BYTES];
     size_t bytes;
-    if (!source->options->page.live)
+    if (!options_of(run)->page.live)
         return 0;
     if (facts->command_count)
         return err_usage(
@@ -429,7 +428,7 @@ static int find_live(struct page_facts *facts, const struct page_source *source,
     if (!facts->sentence->text || facts->source->count)
         return err_usage(err, "--live: expected a model that reads one text, found %s",
                          facts->source->count ? "a source" : "ids");
-    facts->live = &source->viewer->model.folder;
+    facts->live = &run->viewer->model.folder;
     if (page_live_bytes(&bytes, facts->live, err))
         return -1;
     if (bytes >= LARGE_BYTES)
@@ -441,33 +440,28 @@ static int find_live(struct page_facts *facts, const struct page_source *source,
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* Run a text once. `name` is "unedited" or "edited"; NULL if there is one run. */
-static int look_once(struct page_run *page_run, const struct state *own, const struct group *group,
+static int look_once(struct page_run *run, const struct state *own, const struct group *group,
                      const char *name, struct err *err)
 {
     struct work *work = group->works[0];
     struct viewer *viewer = group->viewer;
-    struct arena *arena = group->arena;
-    struct page_source source = own->source;
-    const struct text_with_source *pair = &work->pair;
-    struct page_facts *facts = &page_run->facts;
-    const struct look look = {&own->request.selection, pair, 1, work->job, &page_run->report, NULL};
-    *facts = (struct page_facts){.config = &viewer->model.config,
-                                 .sentence = &pair->sentence,
-                                 .source = &pair->source,
-                                 .mask = viewer->mask,
-                                 .lesson = own->lesson,
-                                 .roles = &head_roles,
-                                 .run = name};
-    source.viewer = viewer;
-    if (viewer_look(viewer, &look, arena, err) || find_words(facts, source.options, arena, err) ||
-        find_scores(facts, &source, &pair->sentence, arena, err) ||
-        find_explained(facts, &source, pair, arena, err) ||
-        find_next(facts, &source, pair, arena, err) ||
-        find_effects(facts, &source, pair, arena, err) || find_live(facts, &source, err))
+    const struct look look = {&own->request.selection, &work->pair, 1, work->job, &run->report};
+    *run = (struct page_run){.own = own,
+                             .viewer = viewer,
+                             .pair = &work->pair,
+                             .arena = group->arena,
+                             .facts = {.config = &viewer->model.config,
+                                       .sentence = &work->pair.sentence,
+                                       .source = &work->pair.source,
+                                       .mask = viewer->mask,
+                                       .lesson = own->lesson,
+                                       .roles = &head_roles,
+                                       .run = name}};
+    if (viewer_look(viewer, &look, group->arena, err) || find_words(run, err) ||
+        find_scores(run, err) || find_explained(run, err) || find_next(run, err) ||
+        find_effects(run, err) || find_live(run, err))
         return -1;
-    if (!viewer->edits)
-        facts->command_count = facts->unedited_count;
-    return derive(&page_run->report, &own->request.derivation, viewer->tokenizer, arena, err)
+    return derive(&run->report, &own->request.derivation, viewer->tokenizer, group->arena, err)
                ? items_blame(&own->driver->items, work->index, err)
                : 0;
 }
@@ -477,21 +471,20 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
                 struct err *err)
 {
     const struct state *own = state;
-    const struct page_source *source = &own->source;
+    struct viewer *viewer = &driver->session.viewer;
     const struct text_with_source *pair = &work->pair;
-    const struct viewer *viewer = source->viewer;
     const struct config *config = &viewer->model.config;
-    const bool *explains = explained_heads(source, pair->sentence.count);
+    struct page_run run = {.own = own, .viewer = viewer, .pair = pair, .arena = arena};
+    const bool *explains = explained_heads(&run);
     struct memory *memory = &work->memory;
     struct selection selection = {.sites = SITE_SET(SITE_WEIGHTS), .layers.count = config->n_layer};
     struct next_plan next;
     size_t heads = layers_of(config) * config_most_heads(config);
     size_t explained = 0; /* heads that `narrow` copies */
     work->result_bytes = request_add_memory(memory, &own->request, viewer, pair, false);
-    if (has_scores(source))
+    if (has_scores(&run))
         head_survey_add_memory(memory, viewer, score_row_count, pair);
-    if (select_layers(&selection, explains, config, arena, err) ||
-        plan_next(&next, source, pair, arena, err))
+    if (select_layers(&selection, explains, config, arena, err) || plan_next(&next, &run, err))
         return -1;
     for (size_t i = 0; i < heads; i++)
         explained += !explains || explains[i];
@@ -499,42 +492,40 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     memory->held += viewer_captured_bytes(viewer, &selection, pair) * (double)explained /
                     (double)(num_max(selection.layers.count, 1) * config_most_heads(config));
     next_tokens_add_memory(memory, &next, pair);
-    memory->held *= driver->options->page.unedited ? 2 : 1;
+    memory->held *= (double)runs_of(own);
     return 0;
 }
 
+/* One run or, with --unedited, two. */
 static int run(void *state, const struct group *group, struct err *err)
 {
+    static const char *const names[] = {"unedited", "edited"};
     const struct state *own = state;
     struct viewer *viewer = group->viewer;
     const struct edits *edits = viewer->edits;
     struct work *work = group->works[0];
-    struct page_runs *runs = arena_alloc(group->arena, 1, sizeof *runs, err);
+    size_t count = runs_of(own);
+    struct page_run *runs = arena_alloc(group->arena, count, sizeof *runs, err);
+    int failed = !runs;
     work->own = runs;
     work->is_written = true; /* by `add` */
-    if (!runs)
-        return -1;
-    runs->count = 1;
-    if (!own->source.options->page.unedited)
-        return look_once(&runs->items[0], own, group, NULL, err);
-    runs->count = 2;
-    viewer->edits = NULL;
-    int failed = look_once(&runs->items[0], own, group, "unedited", err);
+    for (size_t i = 0; i < count && !failed; i++) {
+        viewer->edits = i + 1 < count ? NULL : edits;
+        failed = look_once(&runs[i], own, group, count > 1 ? names[i] : NULL, err);
+    }
     viewer->edits = edits;
-    return err_if(failed || look_once(&runs->items[1], own, group, "edited", err));
+    return err_if(failed);
 }
 
 static int add(void *state, struct work *work, struct err *err)
 {
     struct state *own = state;
     struct output *output = &own->driver->output;
-    const struct page_runs *runs = work->own;
-    for (size_t i = 0; i < runs->count; i++) {
-        own->place.page = &runs->items[i].facts;
-        if (output_open(output, err) ||
-            output_write(output, &runs->items[i].report, &own->place, err))
+    const struct page_run *runs = work->own;
+    for (size_t i = 0; i < runs_of(own); i++, own->place.index++) {
+        own->place.page = &runs[i].facts;
+        if (output_open(output, err) || output_write(output, &runs[i].report, &own->place, err))
             return -1;
-        own->place.index++;
     }
     return 0;
 }
@@ -560,7 +551,6 @@ int page_add_lesson(struct output *output, struct place *place, const struct opt
     struct work work = {.job = 0};
     struct group group = {&driver, &session->viewer, (struct work *[]){&work}, 1, &driver.kept};
     const struct text_with_source *pairs = NULL;
-    own.source = (struct page_source){.options = options, .texts = place->count};
     int failed = items_open(&driver.items, options, 0, ITEMS_ONE, err) ||
                  session_begin(session, err) || open(&own, &driver, err) ||
                  !(pairs = session_read_items(session, &driver.items, err));

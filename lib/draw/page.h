@@ -97,10 +97,8 @@ struct page_facts {
     const float *without_heads; /* [layers, heads] probability of the most likely next token without
                                   * each head; NULL: unknown */
 
-    /* Command-line options that reproduce the model and its attention; options of edits are
-     * last. */
-    const char *const *command;
-    size_t command_count, unedited_count;
+    const char *const *command; /* options that reproduce the model, its attention and edits */
+    size_t command_count;
     const char *run; /* "edited" or "unedited" if the page compares both */
 
     const struct page_roles *roles;
