@@ -179,29 +179,22 @@ static struct work work_of_weights(const struct weights *weights, bool unembeddi
     return work;
 }
 
-/* Count the pairs of a query and a visible key of one text, over all layers. */
-static double count_pairs(const struct config *c, const struct pass_size *size)
-{
-    double layers = (double)c->n_layer;
-    double tokens = (double)size->tokens;
-    double all = tokens * (double)(size->cached + size->tokens);
-    double visible = c->causal ? all - tokens * (tokens - 1) / 2 : all;
-    double of_source = c->n_encoder_layer ? (layers + (double)c->n_encoder_layer) * all : 0;
-    return layers * visible + of_source;
-}
-
 static struct work work_of(const struct pass_size *size, const struct weights *weights)
 {
     const struct config *c = weights->config;
     size_t cached_bytes = weights->precision == PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float);
-    struct work layers = work_of_weights(weights, false);
+    struct work own = work_of_weights(weights, false);
     struct work logits = size->logits ? work_of_weights(weights, true) : (struct work){0};
+    double layers = (double)c->n_layer, tokens = (double)size->tokens;
+    double all = tokens * (double)(size->cached + size->tokens); /* pairs of query and key */
+    double visible = c->causal ? all - tokens * (tokens - 1) / 2 : all;
+    double of_source = c->n_encoder_layer ? (layers + (double)c->n_encoder_layer) * all : 0;
     double width = (double)(c->d_k + c->d_v);
     double cached = (double)(c->n_layer * size->cached * c->n_kv_head) * width;
     return (struct work){
-        .operations = (double)size->tokens * layers.operations + logits.operations +
-                      2 * (double)c->n_head * count_pairs(c, size) * width,
-        .bytes = layers.bytes + logits.bytes + cached * (double)cached_bytes,
+        .operations = tokens * own.operations + logits.operations +
+                      2 * (double)c->n_head * (layers * visible + of_source) * width,
+        .bytes = own.bytes + logits.bytes + cached * (double)cached_bytes,
     };
 }
 
@@ -229,20 +222,22 @@ const struct task_row task_rows[TASK_KINDS] = {
 enum value {
     TOKENS_RUN,
     TOKENS_CACHED,
-    SECONDS, /* median over rounds */
-    RATE,    /* tokens per second */
+    RATE, /* tokens per second */
     OPERATIONS,
     BYTES,
-    OF_COMPUTE,    /* fraction of the rate of products alone */
-    OF_MEMORY,     /* fraction of the memory bandwidth; NAN: weights fit the caches */
-    TIME_EXPONENT, /* fitted power of the length or width; NAN: only one */
-    MEMORY,        /* working memory of attention in bytes */
+    OF_COMPUTE, /* fraction of the rate of products alone */
+    OF_MEMORY,  /* fraction of the memory bandwidth; NAN: weights fit the caches */
+    WIDTH,      /* of a head */
+
+    /* Each with the fitted power of the length or width that it is; NAN: only one. */
+    SECONDS, /* median over rounds */
+    TIME_EXPONENT,
+    MEMORY, /* working memory of attention in bytes */
     MEMORY_EXPONENT,
     MAP_MEMORY, /* with the attention weights of a layer */
     MAP_MEMORY_EXPONENT,
     PAIRS, /* of query and key */
     PAIRS_EXPONENT,
-    WIDTH, /* of a head */
     VALUES,
 };
 
@@ -554,24 +549,14 @@ static int measure_task(struct bench *bench, const struct task *task, size_t rou
     return 0;
 }
 
-/* Drop the longest usual text, if it is next and passes of the one before it take long. */
-static void drop_longest(struct bench *bench, size_t i)
-{
-    const struct bench_plan *plan = bench->plan;
-    struct task *next = &bench->tasks[i + 1];
-    if (!plan->lengths && !plan->ways && i + 1 < bench->task_count &&
-        next->size.tokens == usual_lengths[USUAL_LENGTHS - 1] &&
-        bench->tasks[i].seconds[0] > plan->seconds_most)
-        memmove(next, next + 1, (--bench->task_count - (i + 1)) * sizeof *next);
-}
-
 static int measure(struct bench *bench, struct err *err)
 {
     struct machine *machine = &bench->viewer.machine;
-    const struct progress_sink *progress = bench->plan->progress;
+    const struct bench_plan *plan = bench->plan;
+    const struct progress_sink *progress = plan->progress;
     char note[NOTE_BYTES];
-    for (size_t round = 0; round < bench->plan->rounds; round++) {
-        if (!bench->plan->ways)
+    for (size_t round = 0; round < plan->rounds; round++) {
+        if (!plan->ways)
             bench->limits[round] = (struct work){measure_operations(&bench->peak, machine),
                                                  measure_reads(&bench->peak, machine->pool)};
         for (size_t i = 0; i < bench->task_count; i++) {
@@ -579,10 +564,14 @@ static int measure(struct bench *bench, struct err *err)
             snprintf(note, sizeof note, "%s, %zu tokens", task->name, task->size.tokens);
             if (progress)
                 progress->report(progress->context, round * bench->task_count + i,
-                                 bench->plan->rounds * bench->task_count, note);
+                                 plan->rounds * bench->task_count, note);
             if (measure_task(bench, task, round, err))
                 return -1;
-            drop_longest(bench, i);
+            struct task *next = &bench->tasks[i + 1];
+            bool is_usual = !plan->lengths && !plan->ways && i + 1 < bench->task_count;
+            if (is_usual && next->size.tokens == usual_lengths[USUAL_LENGTHS - 1] &&
+                task->seconds[0] > plan->seconds_most) /* the longest text would take long */
+                memmove(next, next + 1, (--bench->task_count - (i + 1)) * sizeof *next);
         }
     }
     return 0;
@@ -627,30 +616,19 @@ double growth_exponent(const size_t *x, const double *y, size_t count)
     return n >= 2 && spread > 0 ? (n * sum_xy - sum_x * sum_y) / spread : NAN;
 }
 
-static void compare_with_limits(struct bench *bench, struct task *task)
-{
-    double *values = task->values;
-    struct work work = work_of(&task->size, &bench->viewer.model.weights);
-    values[RATE] = values[TOKENS_RUN] / values[SECONDS];
-    values[OPERATIONS] = work.operations;
-    values[BYTES] = work.bytes;
-    values[OF_COMPUTE] = work.operations / bench->limits->operations / values[SECONDS];
-    if (work.bytes > (double)bench->peak.cache_bytes)
-        values[OF_MEMORY] = work.bytes / bench->limits->bytes / values[SECONDS];
-}
-
-/* Fit the exponent of each kind of attention; all of its rows show it. */
-static int fit(struct bench *bench, enum value from, enum value to, struct err *err)
+/* Fit the exponents of each kind of attention; all of its rows show them. */
+static int fit(struct bench *bench, struct err *err)
 {
     size_t count = bench->point_count;
     double *y = arena_alloc(&bench->arena, count, sizeof *y, err);
-    for (size_t way = 0; y && way < bench->plan->way_count; way++) {
-        struct task *tasks = bench->tasks + way * count;
-        for (size_t i = 0; i < count; i++)
-            y[i] = tasks[i].values[from];
-        for (size_t i = 0; i < count; i++)
-            tasks[i].values[to] = growth_exponent(bench->points, y, count);
-    }
+    for (size_t row = 0; y && row < bench->task_count; row += count)
+        for (enum value value = SECONDS; value < VALUES; value += 2) {
+            struct task *tasks = bench->tasks + row;
+            for (size_t i = 0; i < count; i++)
+                y[i] = tasks[i].values[value];
+            for (size_t i = 0; i < count; i++)
+                tasks[i].values[value + 1] = growth_exponent(bench->points, y, count);
+        }
     return y ? 0 : -1;
 }
 
@@ -665,14 +643,19 @@ static int summarise(struct bench *bench, struct err *err)
                            median(&first->bytes, sizeof *first, rounds, sorted)};
     for (size_t i = 0; i < bench->task_count; i++) {
         struct task *task = &bench->tasks[i];
-        task->values[SECONDS] = median(task->seconds, sizeof(double), rounds, sorted);
-        if (!bench->plan->ways)
-            compare_with_limits(bench, task);
+        double *values = task->values;
+        double seconds = values[SECONDS] = median(task->seconds, sizeof(double), rounds, sorted);
+        if (bench->plan->ways)
+            continue;
+        struct work work = work_of(&task->size, &bench->viewer.model.weights);
+        values[RATE] = values[TOKENS_RUN] / seconds;
+        values[OPERATIONS] = work.operations;
+        values[BYTES] = work.bytes;
+        values[OF_COMPUTE] = work.operations / first->operations / seconds;
+        if (work.bytes > (double)bench->peak.cache_bytes)
+            values[OF_MEMORY] = work.bytes / first->bytes / seconds;
     }
-    return err_if(bench->plan->ways && (fit(bench, SECONDS, TIME_EXPONENT, err) ||
-                                        fit(bench, PAIRS, PAIRS_EXPONENT, err) ||
-                                        fit(bench, MEMORY, MEMORY_EXPONENT, err) ||
-                                        fit(bench, MAP_MEMORY, MAP_MEMORY_EXPONENT, err)));
+    return bench->plan->ways ? fit(bench, err) : 0;
 }
 
 /* --- result ----------------------------------------------------------------------------------- */
@@ -731,24 +714,15 @@ static int make_frame(struct frame *frame, const struct bench *bench, struct are
     return rows_finish(frame, &rows, "bench", thing);
 }
 
-static size_t count_parameters(const struct weights *weights)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < weights->parameter_count; i++) {
-        const struct safetensors_entry *entry = weights_parameter(weights, i).entry;
-        count += entry ? entry->count : 0;
-    }
-    return count;
-}
-
 /* Add facts about the run, and two lines for people: above the table "124439808 parameters, f32,
  * avx512 kernels, 2 threads, medians of 5 rounds", below it the limits. */
 static int describe(struct report *result, struct frame *frame, const struct bench *bench,
                     struct arena *arena, struct err *err)
 {
     const struct viewer *viewer = &bench->viewer;
+    const struct weights *weights = &viewer->model.weights;
     const char *kernels = kernels_target(viewer->machine.kernels);
-    size_t parameters = count_parameters(&viewer->model.weights);
+    size_t parameters = 0;
     size_t threads = pool_threads(viewer->machine.pool);
     size_t rounds = bench->plan->rounds;
     char operations[AMOUNT_BYTES];
@@ -756,6 +730,10 @@ static int describe(struct report *result, struct frame *frame, const struct ben
     struct facts *facts = facts_new(arena, err);
     if (!facts)
         return -1;
+    for (size_t i = 0; i < weights->parameter_count; i++) {
+        const struct safetensors_entry *entry = weights_parameter(weights, i).entry;
+        parameters += entry ? entry->count : 0;
+    }
     facts_integer(facts, "parameters", (long long)parameters);
     facts_text(facts, "precision", precision_name(bench->plan->precision));
     facts_text(facts, "kernels", kernels);
