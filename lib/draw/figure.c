@@ -164,52 +164,36 @@ static int gather(struct section_sheets *what, const struct report *report, size
     return sheets ? 0 : -1;
 }
 
-/* Refuse --token-range if it applies to no section. */
-static int check_tokens(const struct section_sheets *kinds, size_t count,
-                        const struct figure_form *form, struct err *err)
+/* Refuse --token-range, --view arrows and --mark if they apply to no section. */
+static int check_options(const struct figure *figure, const struct style *style, struct err *err)
 {
-    bool found = !form->has_token_range || count == 0;
-    for (size_t i = 0; i < count; i++)
-        found = found || kinds[i].cropped;
-    return found ? 0
-                 : err_usage(err,
-                             "--token-range: expected a figure of tokens, found %s: rows are %s, "
-                             "columns %s",
-                             kinds->sheets->tensor, kinds->sheets->rows.name,
-                             kinds->sheets->columns.name);
-}
-
-/* Refuse --view arrows if no tensor has three columns. */
-static int check_view(const struct figure *figure, const struct style *style, struct err *err)
-{
-    bool found = style->view != VIEW_ARROWS || figure->section_count == 0;
-    for (size_t i = 0; i < figure->section_count; i++)
-        found = found || figure->sections[i].kind == KIND_ARROWS;
-    const struct sheet *first = found ? NULL : figure->sections->what.sheets;
-    return found ? 0
-                 : err_usage(err,
-                             "--view arrows: expected a tensor of 3 channels, found %s: rows are "
-                             "%s, columns %zu %ss; -m journey --show embedding has one",
-                             first->tensor, first->rows.name, first->columns.size,
-                             first->columns.name);
-}
-
-/* Refuse --mark if no matrix has the cell. */
-static int check_marks(const struct figure *figure, const struct figure_form *form, struct err *err)
-{
-    for (size_t m = 0; m < form->mark_count; m++) {
-        bool found = false;
-        for (size_t i = 0; i < figure->section_count; i++) {
-            const struct section *section = &figure->sections[i];
-            for (size_t k = 0; k < section->what.layers * section->what.heads; k++)
-                found |= section->kind == KIND_MATRIX &&
-                         cell_is_marked(&form->marks[m], &section->what.sheets[k]);
-        }
-        if (!found)
+    const struct figure_form *form = &style->form;
+    bool is_cropped = !form->has_token_range, has_arrows = style->view != VIEW_ARROWS;
+    bool has_mark[FIGURE_MARKS_MAX] = {0};
+    for (size_t i = 0; i < figure->section_count; i++) {
+        const struct section *section = &figure->sections[i];
+        is_cropped |= section->what.cropped;
+        has_arrows |= section->kind == KIND_ARROWS;
+        for (size_t k = 0; k < section->what.layers * section->what.heads; k++)
+            for (size_t m = 0; m < form->mark_count && section->kind == KIND_MATRIX; m++)
+                has_mark[m] |= cell_is_marked(&form->marks[m], &section->what.sheets[k]);
+    }
+    const struct sheet *first = figure->section_count ? figure->sections->what.sheets : NULL;
+    if (first && !is_cropped)
+        return err_usage(err,
+                         "--token-range: expected a figure of tokens, found %s: rows are %s, "
+                         "columns %s",
+                         first->tensor, first->rows.name, first->columns.name);
+    if (first && !has_arrows)
+        return err_usage(err,
+                         "--view arrows: expected a tensor of 3 channels, found %s: rows are "
+                         "%s, columns %zu %ss; -m journey --show embedding has one",
+                         first->tensor, first->rows.name, first->columns.size, first->columns.name);
+    for (size_t m = 0; m < form->mark_count; m++)
+        if (!has_mark[m])
             return err_usage(err,
                              "--mark: expected ROW:COLUMN of a matrix in the figure, found %zu:%zu",
                              form->marks[m].row, form->marks[m].column);
-    }
     return 0;
 }
 
@@ -286,7 +270,7 @@ static int plan(struct figure *figure, struct section_sheets *kinds, size_t coun
         figure->page.height =
             fmax(figure->page.height, first->at.y + first->height + figure->margin);
     }
-    return check_view(figure, style, err) || check_marks(figure, &style->form, err) ? -1 : 0;
+    return check_options(figure, style, err);
 }
 
 /* List the tokens of an axis that shows their positions, unless they are listed already. */
@@ -362,7 +346,7 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
     for (size_t i = 0; i < report->tensor_count; i++)
         if (!taken[i] && gather(&kinds[count++], report, i, taken, form, arena, err))
             return -1;
-    if (check_tokens(kinds, count, form, err) || plan(figure, kinds, count, style, arena, err))
+    if (plan(figure, kinds, count, style, arena, err))
         return -1;
     bool widens = !printed && (report->about || report->source.count) && !style->title;
     return err_if((!style_is_untitled(style) && place_title(figure, widens, arena, err)) ||
