@@ -82,45 +82,39 @@ struct tour {
     size_t columns;
     size_t first, end;    /* range of steps to show */
     bool scale;           /* show why scores are scaled instead */
-    bool paged;           /* shown a screen at a time */
     struct output output; /* of the HTML page */
     struct style style;
     struct place place;
     struct arena arena;
 };
 
-/* Split a step's command line into words, with NULL after the last. Text in quotes is one word. */
-static int read_words(char *words[], size_t *count, const char *line, struct arena *arena,
-                      struct err *err)
+/* Parse a step's command line; text in quotes is one word. Returns the command; NULL with `err`. */
+static const struct command *read_line(struct options *options, const char *line,
+                                       struct arena *arena, struct err *err)
 {
-    *count = 0;
-    while (*line) {
-        assert(*count < WORDS_MAX); /* lines are constant */
+    char *words[WORDS_MAX + 1] = {NULL};
+    for (size_t count = 0; *line; count++) {
+        assert(count < WORDS_MAX); /* lines are constant */
         bool quoted = *line == '"';
         line += quoted;
         size_t size = strcspn(line, quoted ? "\"" : " ");
-        words[*count] = arena_text(arena, line, size, err);
-        if (!words[(*count)++])
-            return -1;
+        words[count] = arena_text(arena, line, size, err);
+        if (!words[count])
+            return NULL;
         line += size + quoted;
         line += strspn(line, " ");
     }
-    return 0;
+    const struct command *command = command_find(words[1], err);
+    return command && !options_parse(options, command, words + 2, arena, err) ? command : NULL;
 }
 
 /* Run the step's command as if it had been typed, with the width of the lesson. */
 static int run_line(struct tour *tour, const char *line, struct err *err)
 {
-    char *words[WORDS_MAX + 3] = {NULL};
-    size_t count = 0;
-    if (read_words(words, &count, line, &tour->arena, err))
-        return -1;
-    if ((tour->options->looks.width || tour->paged) &&
-        !(words[count++] = arena_format(&tour->arena, err, "--width=%zu", tour->columns)))
-        return -1;
-    if (tour->paged && tour->style.depth != DEPTH_NONE && strcmp(words[1], "run") == 0)
-        words[count] = arena_format(&tour->arena, err, "--color=always");
-    return command_do(words[1], words + 2, &tour->arena, err);
+    struct options options;
+    const struct command *command = read_line(&options, line, &tour->arena, err);
+    options.looks.width = tour->options->looks.width;
+    return command ? command_start(command, &options, err) : -1;
 }
 
 /* Write a line before the next step, or how to continue. */
@@ -152,17 +146,15 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     stream_char(&out, '\n');
     text_wrap(&out, row->before, 0, 0, tour->columns);
     stream_format(&out, "\n$ %s\n\n", row->line);
-    if (stream_commit(&out, err))
-        return -1;
-    if (run_line(tour, row->line, err))
-        return err_prefix(err, "step %zu", step + 1);
-    if (stream_to(&out, STDOUT_FILENO, err))
-        return -1;
+    stream_flush(&out); /* before the command writes */
+    int failed = !out.failure && run_line(tour, row->line, err);
+    if (failed)
+        err_prefix(err, "step %zu", step + 1);
     stream_format(&out, "\n%s", mark);
     text_wrap(&out, row->look, utf8_width(mark, strlen(mark)), 0, tour->columns);
     stream_char(&out, '\n');
     write_end(&out, tour, step);
-    return stream_commit(&out, err);
+    return stream_end(&out, failed, err);
 }
 
 static int write_list(const struct tour *tour, struct err *err)
@@ -252,18 +244,6 @@ static int show_scale(struct tour *tour, struct err *err)
 }
 
 /* --- the HTML page ---------------------------------------------------------------------------- */
-
-/* Parse a command line. Returns the command, or NULL with `err`. */
-static const struct command *read_line(struct options *options, const char *line,
-                                       struct arena *arena, struct err *err)
-{
-    char *words[WORDS_MAX + 2] = {NULL};
-    size_t count = 0;
-    if (read_words(words, &count, line, arena, err))
-        return NULL;
-    const struct command *command = command_find(words[1], err);
-    return command && !options_parse(options, command, words + 2, arena, err) ? command : NULL;
-}
 
 /* The output of an explain command as HTML, from which the page takes its tables. */
 static int read_tables(const char **arithmetic, const char *line, struct arena *arena,
@@ -441,30 +421,16 @@ static int write_screens(const struct tour *tour, const struct buf *text, size_t
     return 0;
 }
 
-/* Show the steps a screen at a time if people read and type; all at once else, and if there can be
- * no temporary file to collect the output of the commands. */
+/* Show the steps a screen at a time if people read and type, else all at once. */
 static int show_screens(struct tour *tour, struct err *err)
 {
     struct winsize window;
-    bool reads = isatty(STDIN_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0;
-    FILE *file = reads && window.ws_row > 2 ? tmpfile() : NULL;
-    int terminal = file ? dup(STDOUT_FILENO) : -1;
-    if (terminal < 0) {
-        if (file)
-            fclose(file);
-        return show(tour, err);
-    }
     struct buf text = {0};
-    char bytes[4096];
-    tour->paged = true;
-    int failed = looks_read(&tour->style, tour->options, err) ||
-                 dup2(fileno(file), STDOUT_FILENO) < 0 || show(tour, err);
-    dup2(terminal, STDOUT_FILENO);
-    close(terminal);
-    rewind(file);
-    for (size_t size; (size = fread(bytes, 1, sizeof bytes, file)) > 0;)
-        buf_bytes(&text, bytes, size);
-    fclose(file);
+    if (!isatty(STDIN_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) || window.ws_row <= 2)
+        return show(tour, err);
+    stream_capture(&text);
+    int failed = show(tour, err);
+    stream_capture(NULL);
     failed = failed || buf_check(&text, err) || write_screens(tour, &text, window.ws_row, err);
     buf_release(&text);
     return err_if(failed);
