@@ -176,9 +176,10 @@ static int add_files(struct buf *models, struct buf *input, const struct driver 
     for (size_t i = 0; i < sweep->count; i++) {
         const struct swept_option *swept = &sweep->items[i];
         bool is_model = strcmp(swept->name, "model") == 0;
-        for (size_t k = 0; k < swept->count && (is_model || strcmp(swept->name, "edit") == 0); k++)
-            if (is_model ? add_model(models, swept->values[k], err)
-                         : add_file_of_edit(input, swept->values[k], err))
+        for (size_t k = 0;
+             k < swept->values.count && (is_model || strcmp(swept->name, "edit") == 0); k++)
+            if (is_model ? add_model(models, swept->values.items[k], err)
+                         : add_file_of_edit(input, swept->values.items[k], err))
                 return -1;
     }
     if (!models->size && add_model(models, chosen_model(options->model.name), err))

@@ -185,21 +185,19 @@ static int compare_models(struct job *job, const struct options *options, struct
 
 /* Move operands that are models to `models`. Without --attention or an edit, an operand of one word
  * that is not a model is refused as a misspelt name. */
-static int find_models(struct listing *models, struct options *options, struct arena *arena,
+static int find_models(struct texts *models, struct options *options, struct arena *arena,
                        struct err *err)
 {
     struct texts *operands = &options->input.operands;
-    struct texts texts = {arena_alloc(arena, operands->count, sizeof *texts.items, err), 0};
+    struct texts texts = {0};
     bool of_settings =
         options_are_given(options, "attention") || edit_options_are_given(&options->edit);
     struct folder folder;
-    if (!texts.items || models_read(models, options, arena, err))
+    if (models_read(models, options, arena, err))
         return -1;
     for (size_t i = 0; i < operands->count; i++) {
         const char *operand = operands->items[i];
-        if (!model_is_there(operand))
-            texts.items[texts.count++] = operand;
-        else if (listing_add(models, operand, arena, err))
+        if (texts_add(model_is_there(operand) ? models : &texts, operand, arena, err))
             return -1;
     }
     if (models->count > 2)
@@ -214,7 +212,7 @@ static int find_models(struct listing *models, struct options *options, struct a
 
 int compare_command(const struct options *options, struct err *err)
 {
-    struct listing models;
+    struct texts models;
     struct arena arena = {0};
     struct job job = {.options = *options};
     job.options.mechanism.attention = NULL;
@@ -223,7 +221,7 @@ int compare_command(const struct options *options, struct err *err)
     bool of_models = !failed && models.count == 2;
     for (size_t i = 0; i < 2; i++)
         job.sessions[i] =
-            (struct session){.options = &job.options, .model = of_models ? models.names[i] : NULL};
+            (struct session){.options = &job.options, .model = of_models ? models.items[i] : NULL};
     failed = failed || (of_models ? compare_models : compare_settings)(&job, options, err);
     output_discard(&job.output);
     session_release(&job.sessions[1]);

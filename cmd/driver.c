@@ -846,8 +846,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
         output.format = task->folder;
     if (!driver->state || session_read_options(&driver->session, err) ||
         output_choose(&driver->output, &output, err) || looks_read(&driver->style, options, err) ||
-        models_read(&driver->models, options, &driver->kept, err) ||
-        sweep_read(&driver->sweep, options, &driver->models, &driver->kept, err) ||
+        sweep_read(&driver->sweep, options, &driver->kept, err) ||
         shard_read(&driver->shard, options->batch.shard, err) ||
         items_open(&driver->items, options, task->fields,
                    driver->is_batch && task->many != ITEMS_NONE ? ITEMS_SOME : task->many, err))

@@ -135,7 +135,6 @@ struct driver {
     const struct options *options; /* of the command line */
     bool is_batch;
     struct items items;
-    struct listing models; /* matches of --model; may be empty if there is one model */
     struct sweep sweep;
     struct job_shard shard;
     size_t jobs, first, end, next;     /* number of jobs; range of this process; next job to read */

@@ -197,7 +197,7 @@ static void prepare_output(struct state *own, struct driver *driver)
         driver->place.lines = 0;              /* show every head */
     driver->derivation.mean_of_texts = false; /* sums are added instead */
     if (!driver->is_batch)
-        driver_accumulate(driver, own->in_maps ? num_max(driver->models.count, 1) : 1);
+        driver_accumulate(driver, own->in_maps ? num_max(driver->sweep.models.count, 1) : 1);
 }
 
 static int prepare_composition(struct state *own, struct driver *driver, struct err *err)
@@ -223,7 +223,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     if (own->options->composition)
         return prepare_composition(own, driver, err);
     const struct format *format = driver->output.format;
-    own->results.count = num_max(driver->models.count, 1);
+    own->results.count = num_max(driver->sweep.models.count, 1);
     own->results.items =
         arena_alloc(&driver->kept, own->results.count, sizeof *own->results.items, err);
     if (!own->results.items || choose_scores(own, driver, err))
@@ -263,7 +263,7 @@ static int check_shape(struct state *own, const struct driver *driver, struct er
         "expected %zu layer%s of %zu head%s as in '%s', found %zu of %zu: --format tidy "
         "accepts models of different shapes",
         own->layers, num_plural(own->layers), own->heads, num_plural(own->heads),
-        driver->models.names[0], c->n_layer, c->n_head);
+        driver->sweep.models.items[0], c->n_layer, c->n_head);
 }
 
 /* --- a model ---------------------------------------------------------------------------------- */
@@ -610,7 +610,7 @@ static int end(void *state, struct driver *driver, struct err *err)
         if (!hash)
             return -1;
         weights_hash(&driver->session.viewer.model.weights, hash);
-        result->model = driver->models.names[model];
+        result->model = driver->sweep.models.items[model];
         result->hash = hash;
     }
     if (!own->in_maps && !driver->is_batch)

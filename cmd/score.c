@@ -186,7 +186,7 @@ static int prepare_table(struct state *own, struct err *err)
     struct arena *arena = &own->driver->kept;
     const char *per = own->per, **names = NULL;
     bool single = !own->title && !per;
-    size_t index = 0, models = own->driver->models.count;
+    size_t index = 0, models = own->driver->sweep.models.count;
     const char **known = arena_alloc(arena, items->name_count + 2, sizeof *known, err);
     struct names columns = {known, items->name_count, sizeof *known};
     own->keys =
@@ -257,7 +257,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     const struct options *options = driver->options;
     struct output *output = &driver->output;
     bool words = options->select.words, is_mean = driver->derivation.mean_of_texts;
-    size_t models = num_max(driver->models.count, 1);
+    size_t models = num_max(driver->sweep.models.count, 1);
     own->driver = driver;
     if (options_exclude(options, "next", "at top begin-word bits", err) ||
         options_exclude(options, "unigrams", "at", err))
@@ -670,7 +670,7 @@ static int add_item(struct state *own, struct work *work, struct err *err)
     size_t row = 0;
     for (size_t i = 0; i < item->rows.count; i++) {
         struct score_total total = item->rows.rows[i];
-        const char *other = own->title ? driver->models.names[driver->setting]
+        const char *other = own->title ? driver->sweep.models.items[driver->setting]
                             : single || work->item.region_count
                                 ? total.keys[item->rows.key_count - 1]
                                 : NULL;
@@ -722,7 +722,7 @@ static int begin(void *state, struct driver *driver, struct err *err)
                             : own->kind == TOTALS_OF_CONTINUATIONS ? 2
                                                                    : 0],
             .key_count = 1,
-            .lines = {driver->models.names, driver->models.count, sizeof(char *)},
+            .lines = {driver->sweep.models.items, driver->sweep.models.count, sizeof(char *)},
             .most = own->title ? 0 : driver->survey.tokens};
     return err_if(err->kind);
 }

@@ -19,22 +19,20 @@ enum {
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-static int add_value(struct swept_option *swept, const char *value, struct err *err)
+static int add_value(struct texts *values, const char *value, struct arena *arena, struct err *err)
 {
     if (!value)
         return -1;
-    for (size_t i = 0; i < swept->count; i++)
-        if (strcmp(swept->values[i], value) == 0)
+    for (size_t i = 0; i < values->count; i++)
+        if (strcmp(values->items[i], value) == 0)
             return err_usage(err, "expected each value once, found '%s' twice", value);
-    if (swept->count == VALUES_MAX)
+    if (values->count == VALUES_MAX)
         return err_usage(err, "expected at most %d values, found more", VALUES_MAX);
-    swept->values[swept->count++] = value;
-    return 0;
+    return texts_add(values, value, arena, err);
 }
 
 /* Add a value, or each number of a range such as `3-7`. */
-static int add_values(struct swept_option *swept, const char *value, struct arena *arena,
-                      struct err *err)
+static int add_values(struct texts *values, const char *value, struct arena *arena, struct err *err)
 {
     long long first = 0;
     long long last = 0;
@@ -42,9 +40,9 @@ static int add_values(struct swept_option *swept, const char *value, struct aren
     if (value[size] != '-' || !isdigit((unsigned char)value[size + 1]) ||
         !num_parse_part(value, size, 0, SETTINGS_MAX, &first) ||
         !num_parse_integer(value + size + 1, first, SETTINGS_MAX, &last))
-        return add_value(swept, value, err);
+        return add_value(values, value, arena, err);
     for (long long i = first; i <= last; i++)
-        if (add_value(swept, arena_format(arena, err, "%lld", i), err))
+        if (add_value(values, arena_format(arena, err, "%lld", i), arena, err))
             return -1;
     return 0;
 }
@@ -120,16 +118,13 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
     swept->name = arena_text(arena, text, name_size, err);
     if (!swept->name || check_name(sweep, swept->name, err))
         return err_prefix(err, "--sweep");
-    swept->values = arena_alloc(arena, VALUES_MAX, sizeof *swept->values, err);
-    if (!swept->values)
-        return -1;
     for (const char *at = text + name_size; *at;) {
         size_t size = 0; /* up to a comma outside brackets: 'v[head=1,token=2] = 0' */
         at++;
         for (bool inside = false; at[size] && (inside || at[size] != ','); size++)
             inside = at[size] == '[' || (inside && at[size] != ']');
         const char *value = arena_text(arena, at, size, err);
-        if (!value || add_values(swept, value, arena, err))
+        if (!value || add_values(&swept->values, value, arena, err))
             return err_prefix(err, "--sweep %s", swept->name);
         at += size;
     }
@@ -137,28 +132,28 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
     return 0;
 }
 
-int sweep_read(struct sweep *sweep, const struct options *options, const struct listing *models,
-               struct arena *arena, struct err *err)
+int sweep_read(struct sweep *sweep, const struct options *options, struct arena *arena,
+               struct err *err)
 {
     const struct texts *texts = &options->batch.sweeps;
-    *sweep = (struct sweep){.options = options, .settings = 1, .of_models = models->count > 1};
+    *sweep = (struct sweep){.options = options, .settings = 1};
     sweep->items = arena_alloc(arena, texts->count + 2, sizeof *sweep->items, err);
-    if (!sweep->items)
+    if (!sweep->items || models_read(&sweep->models, options, arena, err))
         return -1;
+    sweep->of_models = sweep->models.count > 1;
     if (sweep->of_models)
-        sweep->items[sweep->count++] =
-            (struct swept_option){.name = "model", .values = models->names};
-    for (size_t i = 0; sweep->of_models && i < models->count; i++)
-        if (add_value(sweep->items, models->names[i], err))
+        sweep->items[sweep->count++].name = "model";
+    for (size_t i = 0; sweep->of_models && i < sweep->models.count; i++)
+        if (add_value(&sweep->items->values, sweep->models.items[i], arena, err))
             return err_prefix(err, "--model");
     for (size_t i = 0; i < texts->count; i++)
         if (read_sweep(sweep, texts->items[i], arena, err))
             return -1;
     if (options->batch.repeat > 1)
         sweep->items[sweep->count++] =
-            (struct swept_option){.name = "repeat", .count = (size_t)options->batch.repeat};
+            (struct swept_option){.name = "repeat", .values.count = (size_t)options->batch.repeat};
     for (size_t i = 0; i < sweep->count; i++)
-        if (!num_multiply(&sweep->settings, sweep->settings, sweep->items[i].count) ||
+        if (!num_multiply(&sweep->settings, sweep->settings, sweep->items[i].values.count) ||
             sweep->settings > SETTINGS_MAX)
             return err_usage(err, "--sweep, --repeat: expected at most %d settings, found more",
                              SETTINGS_MAX);
@@ -180,18 +175,18 @@ int sweep_set(struct sweep *sweep, size_t setting, struct options *options, stru
               struct err *err)
 {
     *options = *sweep->options;
-    for (size_t i = sweep->count; i-- > 0; setting /= sweep->items[i].count) {
+    for (size_t i = sweep->count; i-- > 0; setting /= sweep->items[i].values.count) {
         struct swept_option *swept = &sweep->items[i];
-        size_t index = setting % swept->count;
-        swept->value =
-            swept->values ? swept->values[index] : arena_format(arena, err, "%zu", index);
+        size_t index = setting % swept->values.count;
+        swept->value = swept->values.items ? swept->values.items[index]
+                                           : arena_format(arena, err, "%zu", index);
         swept->label = swept->value ? label_value(swept, arena, err) : NULL;
         if (!swept->label)
             return -1;
     }
     for (size_t i = 0; i < sweep->count; i++) {
         const struct swept_option *swept = &sweep->items[i];
-        if (!swept->values)
+        if (!swept->values.items)
             options->mechanism.seed += strtoll(swept->value, NULL, 10);
         else if (is_in_edits(sweep, swept->name)) {
             if (set_in_edits(&options->edit.edits, swept->name, swept->value, arena, err))
@@ -204,7 +199,7 @@ int sweep_set(struct sweep *sweep, size_t setting, struct options *options, stru
 
 size_t sweep_model(const struct sweep *sweep, size_t setting)
 {
-    return sweep->of_models ? setting / (sweep->settings / sweep->items[0].count) : 0;
+    return sweep->of_models ? setting / (sweep->settings / sweep->models.count) : 0;
 }
 
 /* --- models ----------------------------------------------------------------------------------- */
@@ -226,7 +221,7 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* Add the directories that match a pattern, in the order of the numbers in their names. */
-static int add_pattern(struct listing *found, const char *pattern, struct arena *arena,
+static int add_pattern(struct texts *found, const char *pattern, struct arena *arena,
                        struct err *err)
 {
     glob_t paths = {0};
@@ -237,24 +232,25 @@ static int add_pattern(struct listing *found, const char *pattern, struct arena 
     failed = 0;
     if (paths.gl_pathc)
         qsort(paths.gl_pathv, paths.gl_pathc, sizeof *paths.gl_pathv, compare_names);
-    for (size_t i = 0; i < paths.gl_pathc && !failed; i++)
-        failed = file_is_directory(paths.gl_pathv[i]) &&
-                 listing_add(found, paths.gl_pathv[i], arena, err);
+    for (size_t i = 0; i < paths.gl_pathc && !failed; i++) {
+        const char *path = arena_text(arena, paths.gl_pathv[i], strlen(paths.gl_pathv[i]), err);
+        failed = !path || (file_is_directory(path) && texts_add(found, path, arena, err));
+    }
     globfree(&paths);
     if (!failed && found->count == count)
         failed = err_set(err, "--model: expected folders that match '%s', found none", pattern);
     return err_if(failed);
 }
 
-int models_read(struct listing *models, const struct options *options, struct arena *arena,
+int models_read(struct texts *models, const struct options *options, struct arena *arena,
                 struct err *err)
 {
     const struct texts *names = &options->model.names;
-    *models = (struct listing){0};
+    *models = (struct texts){0};
     for (size_t i = 0; i < names->count; i++) {
         const char *name = names->items[i];
         bool is_pattern = name[strcspn(name, "*?[")] && !file_is_directory(name);
-        if ((is_pattern ? add_pattern : listing_add)(models, name, arena, err))
+        if ((is_pattern ? add_pattern : texts_add)(models, name, arena, err))
             return -1;
     }
     return 0;

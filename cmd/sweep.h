@@ -6,36 +6,35 @@
  * A setting is the command line with the values of some options replaced. Repetitions vary fastest,
  * then the last --sweep. Repetition I has the seed --seed + I.
  *
- *     if (sweep_read(&sweep, options, &models, &arena, err)) ...
+ *     if (sweep_read(&sweep, options, &arena, err)) ...
  *     for (size_t setting = 0; setting < sweep.settings; setting++)
  *         if (sweep_set(&sweep, setting, &options_of_setting, &arena, err)) ...
  */
 #ifndef ATTN_CMD_SWEEP_H
 #define ATTN_CMD_SWEEP_H
 
-#include "base/file.h"
 #include "options.h"
 
 struct swept_option {
     const char *name;
-    const char **values; /* [count]; NULL for "repeat", which adds its index to the seed */
-    size_t count;
-    const char *value; /* the value in the setting of the last sweep_set */
-    const char *label; /* the same for data, where a head is L0H10 */
+    struct texts values; /* NULL items for "repeat", which adds its index to the seed */
+    const char *value;   /* the value in the setting of the last sweep_set */
+    const char *label;   /* the same for data, where a head is L0H10 */
 };
 
 struct sweep {
     const struct options *options; /* of the command line */
     struct swept_option *items;    /* [count]; --repeat is the last */
     size_t count;
-    bool of_models;  /* the first one is --model, repeated: results name the model anyway */
-    size_t settings; /* at least 1 */
+    struct texts models; /* matches of --model; may be empty if there is one model */
+    bool of_models;      /* the first one is --model, repeated: results name the model anyway */
+    size_t settings;     /* at least 1 */
 };
 
-/* Read --sweep and --repeat; several `models` are swept, too. Refused: an option that cannot vary,
- * and a value given twice. */
-int sweep_read(struct sweep *sweep, const struct options *options, const struct listing *models,
-               struct arena *arena, struct err *err);
+/* Read --sweep, --repeat and --model, of which several are swept, too. Refused: an option that
+ * cannot vary, and a value given twice. */
+int sweep_read(struct sweep *sweep, const struct options *options, struct arena *arena,
+               struct err *err);
 
 /* Set `options` to those of a setting, and the `value` of each swept option. */
 int sweep_set(struct sweep *sweep, size_t setting, struct options *options, struct arena *arena,
@@ -47,7 +46,7 @@ bool sweep_has(const struct sweep *sweep, const char *name);
 
 /* List the models of --model. A pattern, pythia/step*, gives the directories that match, in the
  * order of the numbers in their names. A pattern without a match is refused. */
-int models_read(struct listing *models, const struct options *options, struct arena *arena,
+int models_read(struct texts *models, const struct options *options, struct arena *arena,
                 struct err *err);
 
 /* Name one of several models in an error. Returns -1. */

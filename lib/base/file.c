@@ -339,7 +339,9 @@ int file_make_directory(const char *path, struct err *err)
 
 /* --- names in a directory --------------------------------------------------------------------- */
 
-int listing_add(struct listing *listing, const char *name, struct arena *arena, struct err *err)
+/* Append a copy of a name. */
+static int listing_add(struct listing *listing, const char *name, struct arena *arena,
+                       struct err *err)
 {
     const char **names = arena_grow(arena, listing->names, listing->count, sizeof *names, err);
     const char *copy = names ? arena_text(arena, name, strlen(name), err) : NULL;

@@ -101,9 +101,6 @@ struct listing {
 /* List a directory. The names belong to the arena. */
 int listing_read(struct listing *listing, const char *path, struct arena *arena, struct err *err);
 
-/* Append a copy of a name. */
-int listing_add(struct listing *listing, const char *name, struct arena *arena, struct err *err);
-
 /* --- folders of models, on disk or in memory -------------------------------------------------- */
 
 struct folder_file {
