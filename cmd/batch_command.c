@@ -182,7 +182,7 @@ static int add_files(struct buf *models, struct buf *input, const struct driver 
                          : add_file_of_edit(input, swept->values.items[k], err))
                 return -1;
     }
-    if (!models->size && add_model(models, chosen_model(options->model.name), err))
+    if (!models->size && add_model(models, chosen_model(driver->current.model.name), err))
         return -1;
     if (driver->session.precision == PRECISION_BF16 || sweep_has(sweep, "precision"))
         buf_format(models, ", bf16 by %s",
