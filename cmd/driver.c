@@ -406,39 +406,6 @@ static size_t end_of_setting(const struct driver *driver, size_t setting)
     return num_min(driver->end, (setting + 1) * driver->items.count);
 }
 
-/* The bytes of a result with `bytes` bytes of numbers, if a thread formats it (make_bytes). */
-static double formatted_bytes(const struct driver *driver, double bytes)
-{
-    const struct output *output = &driver->output;
-    bool is_hex = driver->is_batch && !output->to_stdout && !is_lines(driver); /* in the log */
-    double cells = driver->accumulates || output->to_folder ? 0 : bytes / sizeof(float);
-    return cells * output->format->cell_bytes * (is_hex ? 2 : 1);
-}
-
-/* Add the memory of a job to that of its group, which read_round will make the same. */
-static void survey_memory(struct driver *driver, struct work *work)
-{
-    struct survey *survey = &driver->survey;
-    struct group_size *group = &survey->group, *most = &survey->most;
-    size_t tokens = work->pair.sentence.count;
-    if (group->texts == driver->group_texts || group->tokens + tokens > GROUP_TOKENS)
-        *group = (struct group_size){0};
-    work->memory.held += TOKEN_BYTES * (double)(tokens + work->pair.source.count);
-    double formatted = formatted_bytes(driver, work->result_bytes);
-    survey->bytes += work->result_bytes;
-    survey->held += work->memory.held + formatted;
-    group->texts++;
-    group->tokens += tokens;
-    group->memory.held += work->memory.held;
-    group->memory.during += work->memory.during;
-    group->formatted += formatted;
-    if (driver->derivation.mean_of_texts)
-        survey->sums = fmax(survey->sums, MEAN_BYTES / sizeof(float) * work->result_bytes);
-    most->memory.held = fmax(most->memory.held, group->memory.held);
-    most->memory.during = fmax(most->memory.during, group->memory.during);
-    most->formatted = fmax(most->formatted, group->formatted);
-}
-
 /* Weights are packed if enough tokens will follow. */
 static void expect_tokens(struct driver *driver)
 {
@@ -448,22 +415,44 @@ static void expect_tokens(struct driver *driver)
         viewer_expect(&driver->session.viewer, driver->survey.tokens);
 }
 
+/* Add a job to the totals, and its memory to that of its group; read_round will make the same. A
+ * thread formats its result (make_bytes), as hexadecimal digits for a log. */
 static int survey_work(struct driver *driver, struct work *work, struct err *err)
 {
     struct survey *survey = &driver->survey;
-    size_t tokens = work->pair.sentence.count + work->pair.source.count;
+    struct group_size *group = &survey->group, *most = &survey->most;
+    const struct output *output = &driver->output;
+    size_t tokens = work->pair.sentence.count, source_tokens = work->pair.source.count;
     if (work->fault) {
         if (driver->options->batch.dry_run)
             print_failure(work->message);
         return count_failure(driver, work, err);
     }
-    survey->tokens += tokens;
-    survey->longest = num_max(survey->longest, work->pair.sentence.count);
-    survey->longest_source = num_max(survey->longest_source, work->pair.source.count);
-    survey_memory(driver, work);
+    survey->tokens += tokens + source_tokens;
+    survey->longest = num_max(survey->longest, tokens);
+    survey->longest_source = num_max(survey->longest_source, source_tokens);
     dropped_add(&survey->dropped, &work->pair.sentence, work->index);
     if (work->index == 0 || work->item.fields[ITEM_SOURCE]) /* --source is the same for all */
         dropped_add(&survey->dropped, &work->pair.source, DROPPED_IN_SOURCE);
+    bool is_hex = driver->is_batch && !output->to_stdout && !is_lines(driver);
+    double cells =
+        driver->accumulates || output->to_folder ? 0 : work->result_bytes / sizeof(float);
+    double formatted = cells * output->format->cell_bytes * (is_hex ? 2 : 1);
+    work->memory.held += TOKEN_BYTES * (double)(tokens + source_tokens);
+    survey->bytes += work->result_bytes;
+    survey->held += work->memory.held + formatted;
+    if (driver->derivation.mean_of_texts)
+        survey->sums = fmax(survey->sums, MEAN_BYTES / sizeof(float) * work->result_bytes);
+    if (group->texts == driver->group_texts || group->tokens + tokens > GROUP_TOKENS)
+        *group = (struct group_size){0};
+    group->texts++;
+    group->tokens += tokens;
+    group->memory.held += work->memory.held;
+    group->memory.during += work->memory.during;
+    group->formatted += formatted;
+    most->memory.held = fmax(most->memory.held, group->memory.held);
+    most->memory.during = fmax(most->memory.during, group->memory.during);
+    most->formatted = fmax(most->formatted, group->formatted);
     return 0;
 }
 
@@ -558,10 +547,11 @@ int group_look(const struct group *group, const struct selection *selection, str
     return 0;
 }
 
-/* Consecutive jobs that run as one group; some may have failed when they were read. */
+/* Consecutive jobs, and those of them that run as one group, since they did not fail before. */
 struct round {
-    struct work *works;
+    struct work *works; /* [count] */
     size_t count, tokens;
+    struct group group;
     bool is_done;
     struct err err; /* error that ends the command */
     struct arena arena;
@@ -583,8 +573,11 @@ static int read_round(struct driver *driver, struct round *round, size_t limit, 
     size_t most = num_min(left, driver->group_texts);
     struct err why = {0};
     round_clear(round);
+    struct group *group = &round->group;
+    *group = (struct group){.driver = driver, .arena = &round->arena};
     round->works = arena_alloc(&round->arena, most, sizeof *round->works, err);
-    if (!round->works)
+    group->works = arena_alloc(&round->arena, most, sizeof *group->works, err);
+    if (!round->works || !group->works)
         return -1;
     while (round->count < most && round->tokens < limit) {
         struct work *work = &round->works[round->count];
@@ -594,7 +587,11 @@ static int read_round(struct driver *driver, struct round *round, size_t limit, 
         size_t tokens = work->pair.sentence.count;
         if (round->count && round->tokens + tokens > limit)
             return 0; /* the text is read again in the next round */
-        work->before = work->fault ? SIZE_MAX : driver->expected++;
+        work->before = SIZE_MAX;
+        if (!work->fault) {
+            work->before = driver->expected++;
+            group->works[group->count++] = work;
+        }
         round->tokens += tokens;
         round->count++;
     }
@@ -666,14 +663,9 @@ static void run_group(void *context, size_t index, size_t thread)
     struct parallel *parallel = context;
     struct driver *driver = parallel->driver;
     struct round *round = &parallel->rounds[index];
-    struct viewer *viewer = &parallel->viewers[thread];
-    struct group group = {.driver = driver, .viewer = viewer, .arena = &round->arena};
+    struct viewer *viewer = round->group.viewer = &parallel->viewers[thread];
     struct err why = {0};
-    group.works = arena_alloc(&round->arena, round->count, sizeof *group.works, &round->err);
-    for (size_t i = 0; i < round->count && group.works; i++)
-        if (!round->works[i].fault)
-            group.works[group.count++] = &round->works[i];
-    int failed = !group.works || run_works(driver, &group, &round->err);
+    int failed = run_works(driver, &round->group, &round->err);
     for (size_t i = 0; i < round->count && !failed; i++) {
         struct work *work = &round->works[i];
         if (!work->fault && !work->is_written &&
