@@ -157,8 +157,11 @@ static int set_option(struct reader *reader, const struct option_row *row, const
     void *field = (char *)reader->options + row->offset;
     switch (row->kind) {
     case OPTION_FLAG:
-        *(bool *)field = true;
-        return 0;
+        *(bool *)field = strcmp(value, "true") == 0;
+        return *(bool *)field || strcmp(value, "false") == 0
+                   ? 0
+                   : err_usage(reader->err, "--%s: expected true or false, found '%s'", row->name,
+                               value);
     case OPTION_TEXT:
         if (*(const char **)field &&
             (row->offset == IN(input.file) || row->offset == IN(output.path)))
@@ -218,7 +221,7 @@ static int read_long(struct reader *reader, char *argument)
     if (row->kind == OPTION_FLAG)
         return value
                    ? err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value)
-                   : give_option(reader, row, "");
+                   : give_option(reader, row, "true");
     const char *blank = value ? "" : "="; /* from `--layer= 0` and `--layer = 0` */
     if (!value && !(value = take_next(reader, row)))
         return -1;
@@ -238,7 +241,7 @@ static int read_letters(struct reader *reader, char *argument)
             return err_usage(reader->err, "unknown option '-%.*s': --help lists them",
                              (int)utf8_grapheme(letter, strlen(letter)), letter);
         if (row->kind == OPTION_FLAG) {
-            if (give_option(reader, row, ""))
+            if (give_option(reader, row, "true"))
                 return -1;
             continue;
         }
@@ -374,13 +377,7 @@ int options_set(struct options *options, const char *name, const char *value, st
         return unknown_name(options->set, name, strlen(name), err);
     if (row->kind == OPTION_TEXTS) /* replace the values of the command line */
         *(struct texts *)(void *)((char *)options + row->offset) = (struct texts){0};
-    if (row->kind != OPTION_FLAG)
-        return set_option(&reader, row, value);
-    bool yes = strcmp(value, "true") == 0;
-    if (!yes && strcmp(value, "false") != 0)
-        return err_usage(err, "--%s: expected true or false, found '%s'", row->name, value);
-    *(bool *)((char *)options + row->offset) = yes;
-    return 0;
+    return set_option(&reader, row, value);
 }
 
 /* --- settings --------------------------------------------------------------------------------- */
