@@ -53,19 +53,6 @@ const struct format format_rows[] = {
 
 const size_t format_count = sizeof format_rows / sizeof *format_rows;
 
-const char *format_show(const struct format *format, bool has_encoder)
-{
-    if (has_encoder)
-        return format && format->show_of_encoder ? format->show_of_encoder
-                                                 : "enc.weights,weights,cross_weights";
-    return format && format->show ? format->show : "weights";
-}
-
-const char *format_layer(const struct format *format)
-{
-    return format && format->layer ? format->layer : "all";
-}
-
 const struct format *format_find(const char *name)
 {
     for (size_t i = 0; i < format_count; i++)

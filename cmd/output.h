@@ -23,11 +23,6 @@ extern const size_t format_count;
 
 const struct format *format_find(const char *name); /* NULL: unknown */
 
-/* Defaults of --show and --layer: the format's own, or the common ones if NULL. Models with an
- * encoder have more tensors to show. */
-const char *format_show(const struct format *format, bool has_encoder);
-const char *format_layer(const struct format *format);
-
 /* Choose a row of a table of formats. Returns NULL with `err` on failure. Refused: unknown names
  * and extensions; binary or large output to a terminal without `-o -`. */
 const void *format_choose(struct names formats, const struct output_options *options,

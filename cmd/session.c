@@ -455,6 +455,13 @@ void note_missing_space(const struct viewer *viewer, const struct tokenized *tex
 
 /* --- the selection ---------------------------------------------------------------------------- */
 
+/* The tensors that a format shows by default. Models with an encoder have more to show. */
+static const char *show_of(const struct format *format, bool has_encoder)
+{
+    const char *show = has_encoder ? format->show_of_encoder : format->show;
+    return show ? show : has_encoder ? "enc.weights,weights,cross_weights" : "weights";
+}
+
 int request_make(struct request *request, struct session *session, const struct format *format,
                  struct err *err)
 {
@@ -467,7 +474,7 @@ int request_make(struct request *request, struct session *session, const struct 
     const char *show = options->show    ? options->show
                        : options->align ? "cross_weights"
                        : options->pool  ? site_name(site_of_logits(config))
-                                        : format_show(format, config->n_encoder_layer > 0);
+                                        : show_of(format, config->n_encoder_layer > 0);
     size_t pool = 0;
     struct selection *selection = &request->selection;
     struct derivation *how = &request->derivation;
@@ -494,10 +501,10 @@ int request_make(struct request *request, struct session *session, const struct 
                          viewer->model.name);
     if (options->mean && derive_read_mean(how, options->mean, MEAN_AXES, err))
         return -1;
-    const char *layer = options->layer                    ? options->layer
-                        : options->pool && !options->show ? "-1"
-                        : how->mean_of_layers             ? format_layer(NULL) /* all */
-                                                          : format_layer(format);
+    const char *layer = options->layer                          ? options->layer
+                        : options->pool && !options->show       ? "-1"
+                        : how->mean_of_layers || !format->layer ? "all"
+                                                                : format->layer;
     if (selection_sites(selection, show, config, err) ||
         selection_layers(selection, layer, config, &session->arena, err) ||
         selection_heads(selection, options->head, config, &session->arena, err))

@@ -119,7 +119,7 @@ struct format {
     bool can_show_all; /* readers can show and hide the first token */
     bool has_origin;   /* writes provenance */
     int cell_bytes;    /* bytes of a number in a large matrix, about */
-    const char *show, *show_of_encoder, *layer; /* see format_show and format_layer */
+    const char *show, *show_of_encoder, *layer; /* defaults of options; NULL: weights, all */
     writer_step *begin;
     writer_sheet_step *sheet;
     writer_step *end;              /* NULL: no action */
