@@ -68,8 +68,7 @@ struct job {
     const struct tokenized *text; /* text of the query */
     const char *called;           /* name of that text in messages */
     struct explain_request request;
-    bool several;       /* --token all */
-    struct buf *memory; /* NULL: written to --output */
+    bool several; /* --token all */
 };
 
 /* Choose the attention of --part, by default the first one of the model. */
@@ -183,16 +182,14 @@ static int explain(struct job *job, struct err *err)
                                   &job->session.arena, err);
     job->session.viewer.machine.progress = NULL;
     progress_end(&progress);
-    failed = failed ||
-             (job->memory ? stream_to_memory(&out, job->memory, err)
-                          : output_to(&out, job->options->output.path, err)) ||
+    failed = failed || output_to(&out, job->options->output.path, err) ||
              job->format->write(&out, &explanations, err);
     return stream_end(&out, failed, err);
 }
 
-int explain_to(struct buf *memory, const struct options *options, struct err *err)
+int explain_command(const struct options *options, struct err *err)
 {
-    struct job job = {.options = options, .session.options = options, .memory = memory};
+    struct job job = {.options = options, .session.options = options};
     int failed = check_options(&job, err) || items_open(&job.items, options, 0, ITEMS_ONE, err) ||
                  session_begin(&job.session, err) ||
                  !(job.pair = session_read_items(&job.session, &job.items, err)) ||
@@ -201,9 +198,4 @@ int explain_to(struct buf *memory, const struct options *options, struct err *er
     session_release(&job.session);
     items_release(&job.items);
     return err_if(failed);
-}
-
-int explain_command(const struct options *options, struct err *err)
-{
-    return explain_to(NULL, options, err);
 }

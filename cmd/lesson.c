@@ -255,12 +255,12 @@ static int read_tables(const char **arithmetic, const char *line, struct arena *
         return -1;
     options.output.format = "html";
     options.looks.width = TABLE_COLUMNS;
-    if (explain_to(&html, &options, err)) {
-        buf_release(&html);
-        return -1;
-    }
-    *arithmetic = buf_keep(&html, arena, err);
-    return *arithmetic ? 0 : -1;
+    stream_capture(&html);
+    int failed = explain_command(&options, err);
+    stream_capture(NULL);
+    *arithmetic = failed ? NULL : buf_keep(&html, arena, err);
+    buf_release(&html);
+    return err_if(!*arithmetic);
 }
 
 static int add_step(struct tour *tour, size_t step, struct err *err)

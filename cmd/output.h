@@ -112,7 +112,4 @@ struct page_lesson;
 int page_add_lesson(struct output *output, struct place *place, const struct options *options,
                     const struct page_lesson *lesson, struct err *err);
 
-/* Explain a query as the options say, into memory, or to --output (NULL) (explain.c). */
-int explain_to(struct buf *memory, const struct options *options, struct err *err);
-
 #endif
