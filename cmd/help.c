@@ -129,13 +129,6 @@ static void write_entry(const struct page *page, const char *form, const char *a
     text_wrap(page->out, about, ABOUT_COLUMN, ABOUT_COLUMN, page->columns);
 }
 
-/* Append a name to a list of names. The heading comes before the first name. */
-static void add_name(struct buf *names, const char *heading, const char *name)
-{
-    buf_format(names, "%s%s%s", names->size ? ", " : heading, names->size || !*heading ? "" : " ",
-               name);
-}
-
 /* Write a list of names and clear it; nothing if it is empty. */
 static void write_names(const struct page *page, struct buf *names, const char *first,
                         size_t column)
@@ -172,7 +165,8 @@ static void write_list(const struct page *page, const struct value_list *list)
         snprintf(form, sizeof form, value.argument ? "%s%c%s" : "%s", value.name, value.end,
                  value.argument);
         if (*heading || !value.about)
-            add_name(&names, heading, value.name);
+            buf_format(&names, "%s%s%s", names.size ? ", " : heading,
+                       names.size || !*heading ? "" : " ", value.name);
         else
             write_entry(page, form, value.about);
     }
@@ -195,9 +189,9 @@ static void write_lists(const struct page *page, const struct command *command)
     const struct value_list *last = command->operand_values;
     if (last && last->title && !is_in_topic(last))
         write_list(page, last);
-    for (struct option_walk walk = {.set = {.command = command}}; option_next(&walk);) {
-        const struct value_list *list = walk.row->values;
-        if (walk.is_shared || !list || !list->title || list == last || is_in_topic(list))
+    for (const struct option_row *row = command->options; row && row->name; row++) {
+        const struct value_list *list = row->values;
+        if (!list || !list->title || list == last || is_in_topic(list))
             continue;
         write_list(page, list);
         last = list;
@@ -377,18 +371,16 @@ static void add_values(struct buf *rows, const struct value_list *list)
  * tabs between the fields, and the values of its lists. */
 static void add_command(struct buf *rows, const struct command *command)
 {
-    static const char *const kinds[] = {[OPTION_FLAG] = "flag",
-                                        [OPTION_TEXTS] = "options",
-                                        [OPTION_TEXT] = "option",
-                                        [OPTION_NUMBER] = "option",
-                                        [OPTION_REAL] = "option"};
     const struct value_list *list = command->operand_values;
     for (struct option_walk walk = {.set = command_set(command)}; option_next(&walk);) {
         const struct option_row *row = walk.row;
         char letter[] = {'-', row->letter, '\0'};
+        const char *kind = row->kind == OPTION_FLAG    ? "flag"
+                           : row->kind == OPTION_TEXTS ? "options"
+                                                       : "option";
         add_values(rows, row->values);
-        buf_format(rows, "%s\t%s\t--%s\t%s\t%s\t%s\t%s\t%s\t%s\n", kinds[row->kind], command->name,
-                   row->name, letter, or_dash(row->argument), or_dash(path_kind(row->argument)),
+        buf_format(rows, "%s\t%s\t--%s\t%s\t%s\t%s\t%s\t%s\t%s\n", kind, command->name, row->name,
+                   letter, or_dash(row->argument), or_dash(path_kind(row->argument)),
                    row->values ? row->values->name : "-", or_dash(row->joints), row->about);
     }
     add_values(rows, list);
