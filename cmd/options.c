@@ -379,23 +379,3 @@ int options_set(struct options *options, const char *name, const char *value, st
         *(struct texts *)(void *)((char *)options + row->offset) = (struct texts){0};
     return set_option(&reader, row, value);
 }
-
-/* --- settings --------------------------------------------------------------------------------- */
-
-bool settings_may_vary(const struct option_row *row)
-{
-    return !(row->flags & (OPTION_FIXED | OPTION_PROCESS));
-}
-
-void settings_value(struct buf *out, const struct option_row *row, const struct options *options)
-{
-    const void *field = (const char *)options + row->offset;
-    char digits[NUM_DOUBLE_BYTES];
-    buf_text(out, "");
-    if (row->kind == OPTION_TEXT)
-        buf_text(out, *(const char *const *)field);
-    else if (row->kind == OPTION_NUMBER)
-        buf_format(out, "%lld", *(const long long *)field);
-    else if (row->kind == OPTION_REAL)
-        num_double(digits, *(const double *)field), buf_text(out, digits);
-}

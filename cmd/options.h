@@ -182,6 +182,7 @@ enum option_flags {
     OPTION_FIXED = 1 << 0,     /* --sweep cannot vary it */
     OPTION_PROCESS = 1 << 1,   /* does not affect results; not in options.line */
     OPTION_NOT_BATCH = 1 << 2, /* not available in batch --do */
+    OPTION_UNSWEPT = OPTION_FIXED | OPTION_PROCESS,
 };
 
 struct option_row {
@@ -313,11 +314,5 @@ int options_set(struct options *options, const char *name, const char *value, st
 
 /* Refuse a long name that the command does not have. */
 int options_check_name(struct option_set set, const char *name, struct err *err);
-
-/* True if --sweep may vary the option. */
-bool settings_may_vary(const struct option_row *row);
-
-/* Append the value of a text or number, as on a command line. */
-void settings_value(struct buf *out, const struct option_row *row, const struct options *options);
 
 #endif

@@ -330,21 +330,24 @@ enum { COPIED = sizeof copied / sizeof *copied, COPIED_EDITS = 5 /* the last one
 static int add_option(struct texts *words, const struct option_row *row, const struct page_run *run,
                       struct err *err)
 {
-    const struct options *options = options_of(run);
-    const char *name = arena_format(run->arena, err, "--%s", row->name), *text = "";
-    struct texts values = {&text, 1};
-    if (row->kind == OPTION_TEXTS) {
-        values = *(const struct texts *)(const void *)((const char *)options + row->offset);
-    } else if (row->kind != OPTION_FLAG) {
-        struct buf value = {0};
-        settings_value(&value, row, options);
-        text = buf_keep(&value, run->arena, err);
+    const void *field = (const char *)options_of(run) + row->offset;
+    const char *name = arena_format(run->arena, err, "--%s", row->name), *value = NULL;
+    char digits[NUM_DOUBLE_BYTES];
+    struct texts values = {&value, 1};
+    if (row->kind == OPTION_TEXTS)
+        values = *(const struct texts *)field;
+    else if (row->kind == OPTION_TEXT)
+        value = *(const char *const *)field;
+    else if (row->kind == OPTION_NUMBER)
+        value = arena_format(run->arena, err, "%lld", *(const long long *)field);
+    else if (row->kind == OPTION_REAL) {
+        num_double(digits, *(const double *)field);
+        value = arena_text(run->arena, digits, strlen(digits), err);
     }
-    for (size_t i = 0; i < values.count; i++)
-        if (!name || !values.items[i] || texts_add(words, name, run->arena, err) ||
-            (row->kind != OPTION_FLAG && texts_add(words, values.items[i], run->arena, err)))
-            return -1;
-    return 0;
+    for (size_t i = 0; i < values.count && !err->kind; i++)
+        if (!texts_add(words, name, run->arena, err) && row->kind != OPTION_FLAG)
+            texts_add(words, values.items[i], run->arena, err);
+    return err_if(err->kind);
 }
 
 /* Set the words of a command line with the same mechanism and edits. */

@@ -269,7 +269,7 @@ static bool settings_at(struct value *value, size_t index)
 {
     struct option_walk walk = {.set = command_set(&command_batch)};
     while (option_next(&walk)) {
-        if (!settings_may_vary(walk.row) || index--)
+        if (walk.row->flags & OPTION_UNSWEPT || index--)
             continue;
         *value = (struct value){.name = walk.row->name, .end = '=', .about = walk.row->about};
         return true;

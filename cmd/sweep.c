@@ -101,7 +101,7 @@ static int check_name(const struct sweep *sweep, const char *name, struct err *e
     if (options_check_name(sweep->options->set, name, err))
         return -1;
     const struct option_row *row = option_find(sweep->options->set, name, strlen(name));
-    if (!settings_may_vary(row))
+    if (row->flags & OPTION_UNSWEPT)
         return err_usage(err, "expected an option that changes results, found '%s'", name);
     if (sweep_has(sweep, name))
         return err_usage(err, "expected each option once, found '%s' twice", name);
