@@ -3,6 +3,7 @@
 
 #include "base/num.h"
 #include "base/utf8.h"
+#include "draw/page.h"
 #include "explain/explain_page.h"
 #include "write/format.h"
 
@@ -350,44 +351,6 @@ static int markdown_write(struct stream *out, const struct explanations *explana
  * white in print. */
 static const double bar_em = 7; /* bar length for a weight of 1 */
 
-static const char looks[] =
-    ":root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --faint: #5c6570;\n"
-    "  --line: #d3d8de; --own: #fff3d6; --bar: #3b6fb6; --box: #f4f6f8; }\n"
-    "@media (prefers-color-scheme: dark) { :root { --ink: #e4e7eb; --paper: #15181c;\n"
-    "  --faint: #a3acb7; --line: #3a4149; --own: #3d3420; --bar: #7fb0f0; --box: #1f242a; } }\n"
-    "body { margin: 0; background: var(--paper); color: var(--ink);\n"
-    "  font: 16px/1.5 system-ui, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif; }\n"
-    "main { max-width: 62rem; margin: 0 auto; padding: 1rem 1.25rem 3rem; }\n"
-    "h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin: 2rem 0 .5rem; }\n"
-    "h3 { font-size: 1.1rem; margin: 1.75rem 0 .5rem; }\n"
-    "dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; }\n"
-    "dt { color: var(--faint); } dd { margin: 0; overflow-wrap: anywhere; }\n"
-    "code { font-family: ui-monospace, 'DejaVu Sans Mono', monospace; font-size: .92em; }\n"
-    "nav a { margin-right: .9rem; color: inherit; }\n"
-    ".formula, .worked { font-family: 'STIX Two Math', 'Cambria Math', Georgia,\n"
-    "  'DejaVu Serif', serif; overflow-wrap: anywhere; }\n"
-    ".formula { font-size: 1.12rem; margin: .35rem 0 .35rem 1.5rem; }\n"
-    ".worked { background: var(--box); border-left: 3px solid var(--line);\n"
-    "  padding: .4rem .8rem; margin: .7rem 0; font-variant-numeric: tabular-nums; }\n"
-    "sub, sup { line-height: 0; font-size: .74em; }\n"
-    ".scroll { overflow-x: auto; margin: .7rem 0; }\n"
-    "table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }\n"
-    "th, td { padding: .12rem .55rem; text-align: right; font-weight: 400; white-space: nowrap; }\n"
-    "th[scope=row], thead th:first-child { text-align: left; }\n"
-    "thead th { color: var(--faint); border-bottom: 1px solid var(--line); }\n"
-    "thead .group { text-align: center; }\n"
-    "tfoot th, tfoot td { border-top: 1px solid var(--line); font-weight: 600; }\n"
-    ".own th, .own td { background: var(--own); font-weight: 600; }\n"
-    ".bar { text-align: left; } .bar span { display: inline-block; height: .7em;\n"
-    "  background: var(--bar); }\n"
-    "@media print { :root { --ink: #000; --paper: #fff; --faint: #444; --line: #999;\n"
-    "  --own: #eee; --bar: #555; --box: #fff; } body { font-size: 10pt; }\n"
-    "  main { max-width: none; padding: 0; } nav { display: none; }\n"
-    "  .scroll { overflow: visible; } table { font-size: 7.5pt; } tr { break-inside: avoid; }\n"
-    "  h1, h2, h3, .formula { break-after: avoid; } tfoot { display: table-row-group; }\n"
-    "  .bar span, .own th, .own td { print-color-adjust: exact;\n"
-    "  -webkit-print-color-adjust: exact; } .walk + .walk { break-before: page; } }\n";
-
 static void html_element(struct buf *out, const char *name, const char *text)
 {
     buf_format(out, "<%s>", name);
@@ -502,10 +465,12 @@ static int html_beginning(struct document *document)
     html_text(out, title.bytes, title.size);
     buf_fail_with(out, &title);
     buf_release(&title);
+    buf_text(out, ", step by step</title>\n<style>\n");
+    buf_bytes(out, page_explanation_style.bytes, page_explanation_style.size);
     buf_format(out,
-               ", step by step</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n"
+               "</style>\n</head>\n<body>\n<main>\n"
                "<h1>%s, step by step</h1>\n<dl>\n",
-               looks, all->several ? "Every query" : "One query");
+               all->several ? "Every query" : "One query");
     explain_report_facts(out, all->items->report, html_fact);
     buf_text(out, all->several ? "</dl>\n<nav>\n" : "</dl>\n");
     for (size_t i = 0; i < all->count && all->several; i++) {

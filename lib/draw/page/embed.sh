@@ -1,5 +1,6 @@
 #!/bin/sh
-# Print C that holds the page of html_report.c: the parts before and after its data.
+# Print C that holds the page of html_report.c: the parts before and after its data; and the style
+# sheet of explanations.
 #
 #     sh lib/draw/page/embed.sh [MODULE] >build/lib/draw/page_template.c
 #
@@ -45,6 +46,7 @@ before | print_part before
 behind | print_part behind
 live | print_part live
 end | print_part end
+print_part explanation_style <explanation.css
 if [ -n "$module" ]; then
     gzip -9 -n -c "$module" | print_part module
 else
