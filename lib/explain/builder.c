@@ -170,15 +170,6 @@ void builder_norm(struct builder *builder, const char *y, struct named_vector x,
     builder_work(builder, ", ε = %n", norm->epsilon);
 }
 
-void builder_norm_step(struct builder *builder, struct named_vector x, struct named_vector y,
-                       const struct norm *norm)
-{
-    const struct named_vector rows[] = {
-        x, {"γ", norm_scale(norm)}, {"β", norm ? norm->shift : NULL}, y};
-    builder_norm(builder, y.name, x, norm, builder->trace->input_size);
-    builder_stack(builder, rows, sizeof rows / sizeof *rows, builder->trace->input_size);
-}
-
 /* --- tables ----------------------------------------------------------------------------------- */
 
 void builder_keys(struct builder *builder)

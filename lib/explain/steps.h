@@ -122,13 +122,11 @@ static inline const float *norm_scale(const struct norm *norm)
 }
 
 /* Norm: y = (x - μ) / √(σ² + ε) ⊙ γ + β, or an RMS norm; y = x if NULL. builder_norm adds the
- * numbers of x, builder_norm_step also a table. */
+ * numbers of x. */
 void builder_norm_formula(struct builder *builder, const char *y, const char *x,
                           const struct norm *norm);
 void builder_norm(struct builder *builder, const char *y, struct named_vector x,
                   const struct norm *norm, size_t width);
-void builder_norm_step(struct builder *builder, struct named_vector x, struct named_vector y,
-                       const struct norm *norm);
 
 /* Set the rows of the table: the keys, or `count` labels that the caller fills in. */
 void builder_keys(struct builder *builder);

@@ -16,15 +16,16 @@ static struct named_vector row_of(const struct trace *trace, enum site site)
 
 /* --- output of the attention ------------------------------------------------------------------ */
 
-/* Add a row for each head, and `more` rows after them. */
-static struct label *take_heads(struct builder *builder, size_t more)
+/* Set `count` rows, named after numbers (NULL: 0, 1, …), and a last row unless it is NULL. */
+static void name_rows(struct builder *builder, const char *prefix, const size_t *numbers,
+                      size_t count, const char *last)
 {
-    size_t heads = builder->trace->config->n_head;
-    struct label *rows = builder_rows(builder, heads + more);
-    builder->table->own_row = builder->trace->head;
-    for (size_t head = 0; rows && head < heads; head++)
-        rows[head] = builder_label(arena_format(builder->arena, builder->err, "head %zu", head));
-    return rows;
+    struct label *rows = builder_rows(builder, count + (last != NULL));
+    for (size_t i = 0; rows && i < count; i++)
+        rows[i] = builder_label(
+            arena_format(builder->arena, builder->err, "%s%zu", prefix, numbers ? numbers[i] : i));
+    if (rows && last)
+        rows[count] = builder_label(last);
 }
 
 /* Show each head's contribution and the bias, with their sum below. Terms are added in the order of
@@ -35,7 +36,6 @@ static void show_shares(struct builder *builder)
     const struct weight *w = &trace->weights.out;
     size_t heads = trace->config->n_head;
     size_t width = trace->config->d_v;
-    struct label *rows = take_heads(builder, w->bias != NULL);
     float *shares = builder_floats(builder, (heads + 1) * w->out);
     if (builder->err->kind)
         return;
@@ -46,10 +46,10 @@ static void show_shares(struct builder *builder)
             shares[at] =
                 fmaf(context[i], weight_element(w, head * width + i, at % w->out), shares[at]);
     }
-    if (w->bias) {
-        rows[heads] = builder_label("b_O");
+    if (w->bias)
         memcpy(shares + heads * w->out, w->bias, w->out * sizeof *shares);
-    }
+    name_rows(builder, "head ", NULL, heads, w->bias ? "b_O" : NULL);
+    builder->table->own_row = trace->head;
     builder->table->total = "attn_out";
     builder_vectors(builder, "share", "", shares, w->out)->total = trace->out;
 }
@@ -76,7 +76,8 @@ void step_output(struct builder *builder, const struct trace *trace)
         builder_formula(builder, "attn_out = [context_0, context_1, …]");
         builder_note(builder,
                      "There is no output projection: the contexts of the heads are concatenated.");
-        take_heads(builder, 0);
+        name_rows(builder, "head ", NULL, config->n_head, NULL);
+        builder->table->own_row = trace->head;
         builder_vectors(builder, "context", "context_h", trace->out, width);
     }
 }
@@ -193,8 +194,13 @@ void step_norm(struct builder *builder, const struct trace *trace)
         from = take_sum(builder);
         to = row_of(trace, s->at_after[0]);
     }
-    if (!builder->err->kind)
-        builder_norm_step(builder, from, to, trace->has_norms ? &norm : NULL);
+    if (builder->err->kind)
+        return;
+    const struct norm *used = trace->has_norms ? &norm : NULL;
+    const struct named_vector rows[] = {
+        from, {"γ", norm_scale(used)}, {"β", used ? used->shift : NULL}, to};
+    builder_norm(builder, to.name, from, used, trace->input_size);
+    builder_stack(builder, rows, 4, trace->input_size);
 }
 
 /* --- the MLP ---------------------------------------------------------------------------------- */
@@ -316,17 +322,6 @@ static size_t list_chosen(const struct builder *builder, size_t chosen[EXPERTS_M
     return count;
 }
 
-/* Add a row for each chosen expert, and `more` rows after them. */
-static struct label *take_experts(struct builder *builder, const size_t *chosen, size_t count,
-                                  size_t more)
-{
-    struct label *rows = builder_rows(builder, count + more);
-    builder->table->corner = "expert";
-    for (size_t i = 0; rows && i < count; i++)
-        rows[i] = builder_label(arena_format(builder->arena, builder->err, "%zu", chosen[i]));
-    return rows;
-}
-
 /* Add a column with the numbers of the chosen experts in a row of all. */
 static struct block *add_chosen(struct builder *builder, const char *name, const char *symbol,
                                 const float *row)
@@ -357,7 +352,8 @@ void step_chosen(struct builder *builder, const struct trace *trace)
     else
         softmax_row(score, m->experts);
     write_choice(builder, rule);
-    take_experts(builder, chosen, count, 0);
+    name_rows(builder, "", chosen, count, NULL);
+    builder->table->corner = "expert";
     add_chosen(builder, "router", "router_e", router);
     if (m->router == ROUTER_OF_ALL || m->router == ROUTER_SIGMOID)
         add_chosen(builder, "p", "p_e", score);
@@ -390,7 +386,6 @@ void step_experts(struct builder *builder, const struct trace *trace)
     const float *shared = trace_row(trace, SITE_SHARED_OUT);
     const float *weights = trace_row(trace, SITE_EXPERT_WEIGHTS);
     size_t chosen[EXPERTS_MAX], count = list_chosen(builder, chosen), width = trace->input_size;
-    struct label *rows = take_experts(builder, chosen, count, shared != NULL);
     float *shares = builder_floats(builder, (count + 1) * width);
     for (size_t i = 0; i < count && !builder->err->kind; i++) {
         const float *out =
@@ -400,10 +395,10 @@ void step_experts(struct builder *builder, const struct trace *trace)
     }
     if (builder->err->kind)
         return;
-    if (shared) {
-        rows[count] = builder_label("shared");
+    if (shared)
         memcpy(shares + count * width, shared, width * sizeof *shares);
-    }
+    name_rows(builder, "", chosen, count, shared ? "shared" : NULL);
+    builder->table->corner = "expert";
     builder_formula(builder, "mlp_out = Σ_e w_e · mlp_e(%s)%s", y.name,
                     shared ? " + shared_out" : "");
     builder->table->total = "mlp_out";

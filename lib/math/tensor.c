@@ -9,16 +9,6 @@ size_t matrix_stride(size_t columns)
     return (lines | 1) * LINE;
 }
 
-struct tensor tensor_of_matrix(struct matrix matrix)
-{
-    return (struct tensor){
-        .data = matrix.data,
-        .rank = 2,
-        .shape = {matrix.rows, matrix.columns},
-        .stride = {matrix.stride, 1},
-    };
-}
-
 struct tensor tensor_dense(const float *data, size_t rank, const size_t *shape)
 {
     struct tensor tensor = {.data = data, .rank = rank};

@@ -47,9 +47,8 @@ static inline struct matrix matrix_columns(struct matrix whole, size_t first, si
 /* y [C, T] = the transpose of x [T, C]. They must not overlap. (weight.c) */
 void transpose(struct matrix y, struct matrix x);
 
-/* A matrix as a tensor of two axes; a tensor of dense row-major floats; the number of elements;
- * slice `index` of the first axis; a copy as dense row-major floats. */
-struct tensor tensor_of_matrix(struct matrix matrix);
+/* A tensor of dense row-major floats; the number of elements; slice `index` of the first axis; a
+ * copy as dense row-major floats. */
 struct tensor tensor_dense(const float *data, size_t rank, const size_t *shape);
 size_t tensor_count(const struct tensor *tensor);
 struct tensor tensor_slice(const struct tensor *tensor, size_t index);

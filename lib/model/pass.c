@@ -433,7 +433,7 @@ enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct
             pass,
             (struct place_in_pass){site, layer, s, .head = has_heads ? watched.first : NO_HEAD},
             matrix_columns(own, watched.first * width, watched.count * width), width));
-        if (tap_show(pass, site, layer, s, has_heads ? values : tensor_of_matrix(own)))
+        if (tap_show(pass, site, layer, s, has_heads ? values : tensor_slice(&values, 0)))
             return PASS_FAILED;
     }
     return pass_after(pass, site, layer);
