@@ -503,13 +503,6 @@ static struct matrix round_input(struct machine *machine, struct matrix x, bool 
 
 /* --- products --------------------------------------------------------------------------------- */
 
-/* If a chunk is the whole sum, the loop over it makes the segments (vectors.h, weight.c). */
-static size_t chunks_of_segment(const struct machine *machine, const struct product *p)
-{
-    bool whole = machine->whole_sums || p->w->pairs || p->plan.chunk > SUM_SEGMENT;
-    return whole ? p->sum.count : SUM_SEGMENT / p->plan.chunk;
-}
-
 static void multiply(struct machine *machine, struct product *p)
 {
     size_t rows = p->x.rows;
@@ -524,7 +517,9 @@ static void multiply(struct machine *machine, struct product *p)
     p->columns = blocking_of(p->w->out, p->plan.panel_columns,
                              p->plan.flags & ALIGN ? columns_to_line(p->w) : p->plan.panel_columns);
     p->sum = blocking_of(p->x.columns, p->plan.chunk, p->plan.chunk);
-    p->segment = chunks_of_segment(machine, p);
+    /* If a chunk is the whole sum, the loop over it makes the segments (vectors.h, weight.c). */
+    bool whole = machine->whole_sums || p->w->pairs || p->plan.chunk > SUM_SEGMENT;
+    p->segment = whole ? p->sum.count : SUM_SEGMENT / p->plan.chunk;
     p->buffers = machine->buffers;
     if (!by_rows)
         fetch_kernels(machine->kernels, p);

@@ -42,24 +42,20 @@ static inline void add_rest(const struct kernel_shape *shape, const float *restr
 }
 
 FOR_EACH_ISA
-static void multiply(const struct kernel_shape *shape, const float *a, const float *b, float *c)
-{
-    for (int row = 0; row < shape->n; row++, b += shape->b_stride, c += shape->c_stride) {
-        int column = 0;
-        for (; shape->m - column >= WIDE; column += WIDE)
-            add_columns(shape, a + column, b, c + column, WIDE);
-        for (; shape->m - column >= LANES; column += LANES)
-            add_columns(shape, a + column, b, c + column, LANES);
-        add_rest(shape, a + column, b, c + column, shape->m - column);
-    }
-}
-
 void floats_plain(const struct kernel_shape *shape, const void *a, const void *b, float *c,
                   const void *next_a)
 {
+    const float *panel = a, *x = b;
     (void)next_a;
     assert(!shape->panels);
-    multiply(shape, a, b, c);
+    for (int row = 0; row < shape->n; row++, x += shape->b_stride, c += shape->c_stride) {
+        int column = 0;
+        for (; shape->m - column >= WIDE; column += WIDE)
+            add_columns(shape, panel + column, x, c + column, WIDE);
+        for (; shape->m - column >= LANES; column += LANES)
+            add_columns(shape, panel + column, x, c + column, LANES);
+        add_rest(shape, panel + column, x, c + column, shape->m - column);
+    }
 }
 
 FOR_EACH_ISA

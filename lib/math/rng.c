@@ -35,17 +35,15 @@ uint64_t rng_below(uint64_t key, uint64_t number, uint64_t limit)
 }
 
 FOR_EACH_ISA
-static void drop(float *x, size_t count, uint32_t first, uint32_t low, float factor)
-{
-    for (size_t i = 0; i < count; i++)
-        x[i] = mix32(first + (uint32_t)i) < low ? 0.0f : x[i] * factor;
-}
-
 void rng_dropout(float *x, size_t count, uint64_t key, uint64_t number, float rate)
 {
-    if (rate > 0)
-        drop(x, count, (uint32_t)rng_fold_in(key, number), (uint32_t)((double)rate * 4294967296.0),
-             1.0f / (1.0f - rate));
+    uint32_t first = (uint32_t)rng_fold_in(key, number);
+    uint32_t low = (uint32_t)((double)rate * 4294967296.0);
+    float factor = 1.0f / (1.0f - rate);
+    if (rate <= 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        x[i] = mix32(first + (uint32_t)i) < low ? 0.0f : x[i] * factor;
 }
 
 void rng_dropout_part(float *x, size_t count, size_t first, uint64_t key, float rate)
@@ -58,16 +56,12 @@ void rng_dropout_part(float *x, size_t count, size_t first, uint64_t key, float 
 }
 
 FOR_EACH_ISA
-static void fill(float *x, size_t count, uint32_t first, float middle, float spread)
+void rng_fill_uniform(float *x, size_t count, uint32_t seed, float middle, float spread)
 {
     const float unit = 1.0f / (1 << 23);
+    uint32_t first = mix32(seed);
     for (size_t i = 0; i < count; i++) {
         int32_t even = (int32_t)(mix32(first + (uint32_t)i) >> 8) - (1 << 23); /* 24 bits: exact */
         x[i] = middle + (float)even * unit * spread;
     }
-}
-
-void rng_fill_uniform(float *x, size_t count, uint32_t seed, float middle, float spread)
-{
-    fill(x, count, mix32(seed), middle, spread);
 }

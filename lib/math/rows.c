@@ -36,24 +36,19 @@ static float sum_of_squares(const float *x, size_t count, float mean)
 }
 
 FOR_EACH_ISA
-static void normalise(float *y, const float *x, size_t count, float mean, float factor,
-                      const struct norm *norm)
-{
-    for (size_t i = 0; i < count; i++)
-        y[i] = (x[i] - mean) * factor * (norm->offset + norm->scale[i]);
-    for (size_t i = 0; norm->shift && i < count; i++)
-        y[i] += norm->shift[i];
-}
-
 void norm_rows(struct matrix y, struct matrix x, const struct norm *norm)
 {
     float columns = (float)x.columns;
     for (size_t row = 0; row < x.rows; row++) {
         const float *in = x.data + row * x.stride;
+        float *out = y.data + row * y.stride;
         float mean = norm->rms ? 0 : sum_row(in, x.columns) / columns;
         float variance = sum_of_squares(in, x.columns, mean) / columns;
         float factor = 1.0f / sqrtf(variance + norm->epsilon);
-        normalise(y.data + row * y.stride, in, x.columns, mean, factor, norm);
+        for (size_t i = 0; i < x.columns; i++)
+            out[i] = (in[i] - mean) * factor * (norm->offset + norm->scale[i]);
+        for (size_t i = 0; norm->shift && i < x.columns; i++)
+            out[i] += norm->shift[i];
     }
 }
 
@@ -454,16 +449,11 @@ void norm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
 }
 
 FOR_EACH_ISA
-static void softmax_gradients(float *restrict dy, const float *restrict y, size_t count, float mean,
-                              float factor)
+void softmax_row_backward(float *restrict dy, const float *restrict y, size_t count, float factor)
 {
+    float mean = sum_of_products(dy, 0.0f, y, 0.0f, count);
     for (size_t i = 0; i < count; i++)
         dy[i] = factor * (y[i] * (dy[i] - mean));
-}
-
-void softmax_row_backward(float *dy, const float *y, size_t count, float factor)
-{
-    softmax_gradients(dy, y, count, sum_of_products(dy, 0.0f, y, 0.0f, count), factor);
 }
 
 double entropy_of_row(const float *weights, size_t count)

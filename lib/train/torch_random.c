@@ -149,15 +149,6 @@ static void make_normal(float *x, size_t blocks, float mean, float spread)
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-/* Map numbers from [0, 1) to [low, high). */
-FOR_EACH_ISA
-static void stretch(float *x, size_t count, float low, float high)
-{
-    float width = high - low;
-    for (size_t i = 0; i < count; i++)
-        x[i] = fmaf(x[i], width, low);
-}
-
 /* Numbers in [0, 1). */
 static void draw_floats(struct torch_random *random, float *x, size_t count)
 {
@@ -165,11 +156,14 @@ static void draw_floats(struct torch_random *random, float *x, size_t count)
         x[i] = (float)(draw_word(random) & 0xffffff) * 0x1p-24f;
 }
 
+FOR_EACH_ISA
 void torch_random_uniform(struct torch_random *random, float *x, size_t count, double low,
                           double high)
 {
+    float first = (float)low, width = (float)high - first;
     draw_floats(random, x, count);
-    stretch(x, count, (float)low, (float)high);
+    for (size_t i = 0; i < count; i++)
+        x[i] = fmaf(x[i], width, first);
 }
 
 /* The first of a new pair, or the second of the last one. */

@@ -96,21 +96,17 @@ int adamw_alloc(struct adamw *adamw, const struct new_model *new_model, struct a
            parameters_alloc(&adamw->squares, new_model, arena, err);
 }
 
-/* Σ x², in parallel lanes of float64. */
+/* In parallel lanes of float64. */
 FOR_EACH_ISA
-static double sum_of_squares(const float *x, size_t count)
-{
-    double lanes[LANES] = {0};
-    double sum = 0;
-    FOR_LANES(count, lanes[lane] += (double)x[i] * (double)x[i]);
-    for (size_t lane = 0; lane < LANES; lane++)
-        sum += lanes[lane];
-    return sum;
-}
-
 double adamw_norm(const struct parameters *gradients)
 {
-    return sqrt(sum_of_squares(gradients->values, gradients->count));
+    const float *x = gradients->values;
+    double lanes[LANES] = {0};
+    double sum = 0;
+    FOR_LANES(gradients->count, lanes[lane] += (double)x[i] * (double)x[i]);
+    for (size_t lane = 0; lane < LANES; lane++)
+        sum += lanes[lane];
+    return sqrt(sum);
 }
 
 /* An update of all weights, tensor by tensor. */
@@ -379,17 +375,6 @@ static void describe(struct buf *out, const struct trainer *trainer, const struc
     buf_text(out, "\n  }\n}\n");
 }
 
-static int read_setting(struct train_checkpoint *state, const struct trainer_setting *row,
-                        const struct json *root, struct err *err)
-{
-    void *field = (char *)&state->settings + row->offset;
-    if (!json_member(root, row->name))
-        return err_set(err, "field '%s': expected a number, found nothing", row->name);
-    if (row->whole)
-        return json_integer(root, row->name, (long long)row->min, (long long)row->max, field, err);
-    return json_double(root, row->name, row->min, row->max, field, err);
-}
-
 static int read_settings(struct train_checkpoint *state, const struct json *root, struct err *err)
 {
     const char *digest = "";
@@ -398,9 +383,16 @@ static int read_settings(struct train_checkpoint *state, const struct json *root
         return -1;
     if (sscanf(digest, "%" SCNx64, &state->digest) != 1)
         return err_set(err, "field 'data': expected a digest, found \"%s\"", digest);
-    for (size_t i = 0; i < trainer_setting_count; i++)
-        if (read_setting(state, &trainer_setting_rows[i], root, err))
+    for (size_t i = 0; i < trainer_setting_count; i++) {
+        const struct trainer_setting *row = &trainer_setting_rows[i];
+        long long least = (long long)row->min, most = (long long)row->max;
+        void *field = (char *)&state->settings + row->offset;
+        if (!json_member(root, row->name))
+            return err_set(err, "field '%s': expected a number, found nothing", row->name);
+        if (row->whole ? json_integer(root, row->name, least, most, field, err)
+                       : json_double(root, row->name, row->min, row->max, field, err))
             return -1;
+    }
     if (state->step > state->settings.steps)
         return err_set(err, "field 'step': expected at most %lld, the value of 'steps', found %lld",
                        state->settings.steps, state->step);

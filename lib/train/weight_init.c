@@ -35,14 +35,6 @@ static struct new_model_tensor *tensor_of(const struct drawing *drawing, int id,
 
 /* --- bare attention: the words --------------------------------------------------------------- */
 
-/* The count of numbers to draw for the first `wanted` of a tensor of `count`. From 16 numbers on,
- * they are drawn in blocks of 16; only the last block depends on the tensor's size. */
-static size_t enough_for(size_t wanted, size_t count)
-{
-    size_t blocks = (wanted + 15) / 16 * 16;
-    return wanted + 16 > count ? count : blocks;
-}
-
 static int draw_words(struct drawing *drawing, struct err *err)
 {
     const struct weight_init *init = drawing->init;
@@ -51,7 +43,10 @@ static int draw_words(struct drawing *drawing, struct err *err)
     size_t words = wte->shape[0];
     size_t rows = init->table_rows ? init->table_rows : WEIGHT_INIT_TABLE_ROWS;
     rows = rows > words ? rows : words;
-    size_t count = enough_for(words * channels, rows * channels);
+    /* From 16 numbers on, they are drawn in blocks of 16; only the last block depends on the size
+     * of the tensor. */
+    size_t blocks = (words * channels + 15) / 16 * 16;
+    size_t count = words * channels + 16 > rows * channels ? rows * channels : blocks;
     float *table = take_scratch(drawing, count, err);
     if (!table)
         return -1;
