@@ -185,4 +185,9 @@ bool family_layer_types(struct reading *reading);
 void family_read_rotary(struct reading *reading, double turning, double theta);
 void family_rotary(struct reading *reading, const struct json *scaling, struct rotary *rotary);
 
+/* Give layers with a window, or those without, a flag. Read a rotary embedding of layers with a
+ * window, whose base is under this key. */
+void family_flag_layers(struct config *config, bool with_window, unsigned char flag);
+void family_local_rotary(struct reading *reading, const char *theta_key);
+
 #endif

@@ -173,14 +173,6 @@ static void settle_pattern(struct reading *r, size_t otherwise)
             c->layer_flags[i] |= LAYER_WINDOW;
 }
 
-/* Give layers with a window, or those without, a flag. */
-static void flag_layers(struct config *c, bool with_window, unsigned char flag)
-{
-    for (size_t i = 0; i < c->n_layer; i++)
-        if (with_window == ((c->layer_flags[i] & LAYER_WINDOW) != 0))
-            c->layer_flags[i] |= flag;
-}
-
 /* Rotary scaling is of layers without a window alone. */
 static void settle_olmo3(struct reading *r)
 {
@@ -190,7 +182,7 @@ static void settle_olmo3(struct reading *r)
     if (c->rotary.scaling == ROTARY_PLAIN)
         return;
     c->rotary_local = (struct rotary){.components = c->rotary.components, .theta = c->rotary.theta};
-    flag_layers(c, true, LAYER_ROTARY_LOCAL);
+    family_flag_layers(c, true, LAYER_ROTARY_LOCAL);
 }
 
 /* With a window, layers without one have no rotary embedding. */
@@ -198,7 +190,7 @@ static void settle_exaone4(struct reading *r)
 {
     settle_pattern(r, 4);
     if (r->config->window)
-        flag_layers(r->config, false, LAYER_UNROTATED);
+        family_flag_layers(r->config, false, LAYER_UNROTATED);
 }
 
 static void settle_cohere(struct reading *r)
@@ -214,6 +206,15 @@ static void settle_cohere2(struct reading *r)
 {
     settle_cohere(r);
     settle_exaone4(r);
+}
+
+void family_windows(struct reading *r, size_t first, size_t step)
+{
+    struct config *c = r->config;
+    family_window(r, "sliding_window");
+    bool given = family_layer_types(r);
+    for (size_t i = first; c->window && i < c->n_layer && !given; i += step)
+        c->layer_flags[i] |= LAYER_WINDOW;
 }
 
 void family_settle_window(struct reading *r)
@@ -310,40 +311,29 @@ static void settle_gemma1(struct reading *r)
         family_activation(r, key, name);
 }
 
-/* What the second and third version share; returns whether "layer_types" are given. */
-static bool settle_gemma_scores(struct reading *r)
+/* What the second and third version share. */
+static void settle_gemma_scores(struct reading *r)
 {
     struct config *c = r->config;
     settle_gemma(r);
     c->scale = (float)(1 / sqrt(family_positive(r, "query_pre_attn_scalar", 256)));
     c->score_cap = family_limit(r, "attn_logit_softcapping", c->score_cap);
     c->logit_cap = family_limit(r, "final_logit_softcapping", c->logit_cap);
-    family_window(r, "sliding_window");
-    return family_layer_types(r);
 }
 
 static void settle_gemma2(struct reading *r)
 {
-    struct config *c = r->config;
-    bool given = settle_gemma_scores(r);
-    for (size_t i = 0; i < c->n_layer && !given; i += 2)
-        c->layer_flags[i] |= LAYER_WINDOW;
+    settle_gemma_scores(r);
+    family_windows(r, 0, 2);
 }
 
 /* Layers with a window have another rotary embedding, and scores have no cap. */
 static void settle_gemma3(struct reading *r)
 {
-    struct config *c = r->config;
-    const struct json *parameters = json_member(r->root, "rope_parameters");
     settle_gemma_scores(r);
     settle_pattern(r, 6);
-    c->score_cap = 0;
-    c->rotary_local = (struct rotary){
-        .components = c->rotary.components,
-        .theta = family_positive(r, "rope_local_base_freq", 10000),
-    };
-    family_rotary(r, json_member(parameters, "sliding_attention"), &c->rotary_local);
-    flag_layers(c, true, LAYER_ROTARY_LOCAL);
+    r->config->score_cap = 0;
+    family_local_rotary(r, "rope_local_base_freq");
 }
 
 /* The head is tied in files that have none; "tie_word_embeddings" does not say it. */
@@ -540,6 +530,11 @@ static void settle_opt(struct reading *r)
 #define COHERE \
     DECODER, .style = STYLE_ONE_NORM, .epsilon = 1e-5f, .gated = true, .tied = true, NEIGHBOURS
 
+#define GPTJ                                                                 \
+    WITH(SHIFTED, .style = STYLE_ONE_NORM, .biases = BIAS_MLP | BIAS_LOGITS, \
+         .rotary = {.neighbours = true, .components = 64}),                  \
+        "activation_function", "gelu_new", 1, 1e4, .width_key = "rotary_dim"
+
 const struct family family_decoders[] = {
     {"llama", &family_llama_names, family_settle_llama, WITH(LLAMA), SILU},
     {"mistral", &family_llama_names, family_settle_window,
@@ -547,7 +542,7 @@ const struct family family_decoders[] = {
     {"qwen2", &family_llama_names, family_settle_switched_window,
      WITH(LLAMA, .biases = BIAS_QKV, .window = 4096), SILU},
     {"qwen3", &family_llama_names, family_settle_qwen3,
-     WITH(LLAMA, .d_k = 128, .head_norm = {.q = true, .k = true}, .window = 4096), SILU},
+     WITH(LLAMA, .d_k = 128, NORMED_HEADS, .window = 4096), SILU},
     {"arcee", &family_llama_names, family_settle_llama,
      WITH(DECODER, .rms = true, .style = STYLE_PRE, .epsilon = 1e-5f), "hidden_act", "relu2", 1,
      1e4},
@@ -555,19 +550,17 @@ const struct family family_decoders[] = {
      SILU},
     {"helium", &family_llama_names, family_settle_qkv_bias,
      WITH(RMS, .style = STYLE_PRE, .d_k = 128, .n_kv_head = 20, .epsilon = 1e-8f, NEIGHBOURS),
-     "hidden_act", "silu", 1, 1e5},
+     SILU_OF(1e5)},
     {"ernie4_5", &family_llama_names, family_settle_ernie,
      WITH(RMS, .style = STYLE_PRE, .d_k = 128, .n_kv_head = 2, .epsilon = 1e-5f, .tied = true,
           NEIGHBOURS),
-     "hidden_act", "silu", 1, 5e5},
+     SILU_OF(5e5)},
     {"hunyuan_v1_dense", &family_hunyuan_names, family_settle_llama,
-     WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f,
-          .head_norm = {.q = true, .k = true, .after_rotary = true}),
-     SILU, .reads = " num_experts "},
+     WITH(LLAMA_5, .head_norm = {.q = true, .k = true, .after_rotary = true}), SILU,
+     .reads = " num_experts "},
     {"apertus", &apertus_names, settle_apertus,
-     WITH(DECODER, .rms = true, .style = STYLE_PRE, .epsilon = 1e-5f,
-          .head_norm = {.q = true, .k = true}),
-     "hidden_act", "xielu", 1, 1.2e7},
+     WITH(DECODER, .rms = true, .style = STYLE_PRE, .epsilon = 1e-5f, NORMED_HEADS), "hidden_act",
+     "xielu", 1, 1.2e7},
     {"glm", &glm_names, family_settle_qkv_bias, WITH(GLM, .style = STYLE_PRE), "hidden_act", "silu",
      0.5, 1e4},
     {"glm4", &glm_names, family_settle_qkv_bias, WITH(GLM, .style = STYLE_SANDWICH), "hidden_act",
@@ -575,10 +568,8 @@ const struct family family_decoders[] = {
     {"cohere", &cohere_names, settle_cohere, WITH(COHERE), SILU},
     {"cohere2", &family_llama_names, settle_cohere2, WITH(COHERE, .window = 4096), SILU},
     {"granite", &family_llama_names, family_settle_granite, WITH(LLAMA), SILU},
-    {"smollm3", &family_llama_names, settle_smollm3, WITH(LLAMA, .tied = true), "hidden_act",
-     "silu", 1, 2e6},
-    {"phi3", &phi3_names, family_settle_window, WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f),
-     SILU},
+    {"smollm3", &family_llama_names, settle_smollm3, WITH(LLAMA, .tied = true), SILU_OF(2e6)},
+    {"phi3", &phi3_names, family_settle_window, WITH(LLAMA_5), SILU},
     {"olmo", &family_llama_names, settle_olmo,
      WITH(DECODER, .style = STYLE_PRE, .norm_plain = true, .gated = true), SILU,
      .reads = " clip_qkv "},
@@ -591,21 +582,18 @@ const struct family family_decoders[] = {
           .head_norm = {.q = true, .k = true, .whole = true}),
      SILU},
     {"exaone4", &olmo2_names, settle_exaone4,
-     WITH(RMS, .style = STYLE_AFTER, .epsilon = 1e-5f, .window = 4096,
-          .head_norm = {.q = true, .k = true}),
-     SILU},
+     WITH(RMS, .style = STYLE_AFTER, .epsilon = 1e-5f, .window = 4096, NORMED_HEADS), SILU},
     {"gemma", &family_llama_names, settle_gemma1, WITH(GEMMA, .style = STYLE_PRE),
      "hidden_activation", "gelu_pytorch_tanh", 1, 1e4},
     {"gemma2", &gemma_names, settle_gemma2,
      WITH(GEMMA, .style = STYLE_SANDWICH, .window = 4096, .score_cap = 50, .logit_cap = 30),
      "hidden_activation", "gelu_pytorch_tanh", 1, 1e4},
     {"gemma3_text", &gemma_names, settle_gemma3,
-     WITH(GEMMA, .style = STYLE_SANDWICH, .window = 4096, .head_norm = {.q = true, .k = true}),
-     "hidden_activation", "gelu_pytorch_tanh", 1, 1e6},
+     WITH(GEMMA, .style = STYLE_SANDWICH, .window = 4096, NORMED_HEADS), "hidden_activation",
+     "gelu_pytorch_tanh", 1, 1e6},
     {"gemma3", &gemma3_names, settle_gemma3,
-     WITH(GEMMA, .style = STYLE_SANDWICH, .window = 4096, .head_norm = {.q = true, .k = true},
-          .vocab_size = 262208, .n_embd = 2304, .n_layer = 26, .n_head = 8, .n_kv_head = 4,
-          .n_inner = 9216),
+     WITH(GEMMA, .style = STYLE_SANDWICH, .window = 4096, NORMED_HEADS, .vocab_size = 262208,
+          .n_embd = 2304, .n_layer = 26, .n_head = 8, .n_kv_head = 4, .n_inner = 9216),
      "hidden_activation", "gelu_pytorch_tanh", 1, 1e6, .wrapped = true},
     {"mistral3", &mistral3_names, settle_mistral3, WITH(LLAMA, .n_kv_head = 8, .window = 4096),
      SILU, .wrapped = true},
@@ -624,14 +612,8 @@ const struct family family_decoders[] = {
     {"gpt_neo", &gpt_neo_names, settle_gpt_neo,
      WITH(TIED, .biases = BIAS_OUT | BIAS_MLP, .n_positions = 2048, .window = 256, .scale = 1),
      "activation_function", "gelu_new", 0, 0},
-    {"gptj", &gptj_names, NULL,
-     WITH(SHIFTED, .style = STYLE_ONE_NORM, .biases = BIAS_MLP | BIAS_LOGITS,
-          .rotary = {.neighbours = true, .components = 64}),
-     "activation_function", "gelu_new", 1, 1e4, .width_key = "rotary_dim"},
-    {"codegen", &codegen_names, settle_codegen,
-     WITH(SHIFTED, .style = STYLE_ONE_NORM, .biases = BIAS_MLP | BIAS_LOGITS,
-          .rotary = {.neighbours = true, .components = 64}),
-     "activation_function", "gelu_new", 1, 1e4, .width_key = "rotary_dim"},
+    {"gptj", &gptj_names, NULL, GPTJ},
+    {"codegen", &codegen_names, settle_codegen, GPTJ},
     {"gpt_bigcode", &bigcode_names, settle_bigcode,
      WITH(TIED, .biases = BIAS_ALL, .n_positions = 1024), "activation_function",
      "gelu_pytorch_tanh", 0, 0},

@@ -147,7 +147,6 @@ static void settle_albert(struct reading *r)
 static void settle_modernbert(struct reading *r)
 {
     struct config *c = r->config;
-    const struct json *parameters = json_given(r->root, "rope_parameters");
     c->norm_shift = family_flag(r, "norm_bias", false);
     family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
     family_bias(r, "mlp_bias", BIAS_MLP);
@@ -159,17 +158,10 @@ static void settle_modernbert(struct reading *r)
     size_t every = family_size(r, "global_attn_every_n_layers", 3);
     c->window = family_size(r, "local_attention", 128) / 2 + 1;
     bool given = family_layer_types(r);
-    c->rotary_local = (struct rotary){
-        .components = c->rotary.components,
-        .theta = family_positive(r, "local_rope_theta", 10000),
-    };
-    family_rotary(r, json_member(parameters, "sliding_attention"), &c->rotary_local);
-    for (size_t i = 0; i < c->n_layer; i++) {
-        if (!given && i % every)
+    for (size_t i = 0; i < c->n_layer && !given; i++)
+        if (i % every)
             c->layer_flags[i] |= LAYER_WINDOW;
-        if (c->layer_flags[i] & LAYER_WINDOW)
-            c->layer_flags[i] |= LAYER_ROTARY_LOCAL;
-    }
+    family_local_rotary(r, "local_rope_theta");
     c->layer_flags[0] |= LAYER_FIRST_PLAIN;
 }
 
@@ -180,19 +172,18 @@ static void settle_modernbert(struct reading *r)
            .biases = BIAS_ALL | BIAS_LOGITS | BIAS_TRANSFORM, .embedding_norm = true,       \
            .n_positions = 512, .end = END_MASKED
 
+#define GELU "hidden_act", "gelu", 0, 0
+
 const struct family family_encoders[] = {
-    {"bert", &bert_names, settle_bert, WITH(ENCODER, .n_segments = 2), "hidden_act", "gelu", 0, 0},
-    {"roberta", &roberta_names, settle_roberta, WITH(ENCODER, .n_segments = 2), "hidden_act",
-     "gelu", 0, 0},
-    {"xlm-roberta", &roberta_names, settle_roberta, WITH(ENCODER, .n_segments = 2), "hidden_act",
-     "gelu", 0, 0},
-    {"camembert", &roberta_names, settle_roberta, WITH(ENCODER, .n_segments = 2), "hidden_act",
-     "gelu", 0, 0},
+    {"bert", &bert_names, settle_bert, WITH(ENCODER, .n_segments = 2), GELU},
+    {"roberta", &roberta_names, settle_roberta, WITH(ENCODER, .n_segments = 2), GELU},
+    {"xlm-roberta", &roberta_names, settle_roberta, WITH(ENCODER, .n_segments = 2), GELU},
+    {"camembert", &roberta_names, settle_roberta, WITH(ENCODER, .n_segments = 2), GELU},
     {"mpnet", &mpnet_names, settle_mpnet,
-     WITH(ENCODER, .score_bias = BIAS_BUCKETS, .bias_reach = 128), "hidden_act", "gelu", 0, 0},
+     WITH(ENCODER, .score_bias = BIAS_BUCKETS, .bias_reach = 128), GELU},
     {"distilbert", &distilbert_names, settle_distilbert, WITH(ENCODER), "activation", "gelu", 0, 0},
     {"electra", &electra_names, settle_electra,
-     WITH(ENCODER, .n_segments = 2, .projects_last = true), "hidden_act", "gelu", 0, 0},
+     WITH(ENCODER, .n_segments = 2, .projects_last = true), GELU},
     {"albert", &albert_names, settle_albert, WITH(ENCODER, .n_segments = 2, .projects_last = true),
      "hidden_act", "gelu_new", 0, 0},
     {"modernbert", &modernbert_names, settle_modernbert,

@@ -54,14 +54,10 @@ static const struct family_names gpt_oss_names =
           {"mlp.experts.gate_up_proj",
            {SLOT_EXPERT_GATE, SLOT_EXPERT_UP},
            .groups = GROUPS_IN_TURN,
-           .transposed = true,
+           TRANSPOSED,
            .bare = true,
            .stacked = true},
-          {"mlp.experts.down_proj",
-           {SLOT_EXPERT_DOWN},
-           .transposed = true,
-           .bare = true,
-           .stacked = true});
+          {"mlp.experts.down_proj", {SLOT_EXPERT_DOWN}, TRANSPOSED, .bare = true, .stacked = true});
 
 static const struct family_names gpt_oss_separate_names =
     NAMES("model.", "layers.", &experts_names, {"mlp.router", {SLOT_ROUTER}},
@@ -210,16 +206,6 @@ static void settle_ernie_moe(struct reading *r)
     family_settle_ernie(r);
 }
 
-/* Without "layer_types", layers from `first` on have a window, each or each second. */
-static void read_windows(struct reading *r, size_t first, size_t step)
-{
-    struct config *c = r->config;
-    family_window(r, "sliding_window");
-    bool given = family_layer_types(r);
-    for (size_t i = first; c->window && i < c->n_layer && !given; i += step)
-        c->layer_flags[i] |= LAYER_WINDOW;
-}
-
 static void settle_gpt_oss(struct reading *r)
 {
     struct config *c = r->config;
@@ -227,7 +213,7 @@ static void settle_gpt_oss(struct reading *r)
     json_given(r->root, "hidden_act"); /* "silu" is not what the experts have */
     family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
     c->clamp = (float)family_positive(r, "swiglu_limit", (double)c->clamp);
-    read_windows(r, 0, 2);
+    family_windows(r, 0, 2);
 }
 
 /* What DeepSeek and its relatives have: groups of experts, a shared one, first layers without. */
@@ -320,7 +306,7 @@ static void settle_dots1(struct reading *r)
 {
     read_grouped(r, 0);
     family_settle_llama(r);
-    read_windows(r, (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 62), 1);
+    family_windows(r, (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 62), 1);
 }
 
 static void settle_glm4_moe(struct reading *r)
@@ -337,17 +323,14 @@ static void settle_glm4_moe(struct reading *r)
 #define GROUPED(...)                                                                         \
     EXPERTS(128, .router = ROUTER_SIGMOID, .corrected = true, .two_best = true, .factor = 1, \
             .groups = 1, .chosen_groups = 1, .inner = 1408, __VA_ARGS__)
-#define GPT_OSS                                                                               \
-    WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, .d_k = 64, .n_kv_head = 8, .window = 128, \
-         .biases = BIAS_ALL, .sinks = true, .clamp = 7, .up_offset = 1,                       \
+#define GPT_OSS                                                                                \
+    WITH(LLAMA_5, .d_k = 64, .n_kv_head = 8, .window = 128, .biases = BIAS_ALL, .sinks = true, \
+         .clamp = 7, .up_offset = 1,                                                           \
          EXPERTS(128, .router = ROUTER_OF_CHOSEN, .router_bias = true))
-#define NORMED_HEADS .head_norm = {.q = true, .k = true}
 
 const struct family family_experts[] = {
     {"mixtral", &mixtral_names, settle_mixtral,
-     WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, .n_kv_head = 8,
-          EXPERTS(8, .renormalised = true)),
-     "hidden_act", "silu", 1, 1e6},
+     WITH(LLAMA_5, .n_kv_head = 8, EXPERTS(8, .renormalised = true)), SILU_OF(1e6)},
     {"qwen2_moe", &qwen2_names, settle_qwen2_moe,
      WITH(LLAMA, .biases = BIAS_QKV, .window = 4096,
           EXPERTS(60, .shared_inner = 5632, .inner = 1408, .shared_gate = true)),
@@ -355,9 +338,8 @@ const struct family family_experts[] = {
     {"qwen3_moe", &experts_names, settle_qwen3_moe,
      WITH(LLAMA, NORMED_HEADS, .n_kv_head = 4, .window = 4096, EXPERTS(128, .inner = 768)), SILU},
     {"olmoe", &experts_names, settle_olmoe,
-     WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, EXPERTS(64),
-          .head_norm = {.q = true, .k = true, .whole = true}),
-     SILU, .reads = " clip_qkv "},
+     WITH(LLAMA_5, EXPERTS(64), .head_norm = {.q = true, .k = true, .whole = true}), SILU,
+     .reads = " clip_qkv "},
     {"granitemoe", &granite_names, settle_granitemoe,
      WITH(LLAMA, EXPERTS(8, .router = ROUTER_OF_CHOSEN)), SILU},
     {"granitemoe with separate experts", &experts_names, settle_granitemoe,
@@ -367,23 +349,22 @@ const struct family family_experts[] = {
     {"phimoe", &mixtral_names, settle_phimoe,
      WITH(SHIFTED, .style = STYLE_PRE, .gated = true, .n_kv_head = 8,
           EXPERTS(16, .router = ROUTER_ONE_BY_ONE)),
-     "hidden_act", "silu", 1, 1e6, .reads = " short_mscale long_mscale "},
+     SILU_OF(1e6), .reads = " short_mscale long_mscale "},
     {"gpt_oss", &gpt_oss_names, settle_gpt_oss, GPT_OSS, NULL, "quick_gelu", 1, 150000},
     {"gpt_oss with separate experts", &gpt_oss_separate_names, settle_gpt_oss, GPT_OSS, NULL,
      "quick_gelu", 1, 150000},
     {"hunyuan_v1_moe", &hunyuan_names, settle_hunyuan,
-     WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, EXPERTS(1, .renormalised = true),
+     WITH(LLAMA_5, EXPERTS(1, .renormalised = true),
           .head_norm = {.q = true, .k = true, .after_rotary = true}),
      SILU},
     {"ernie4_5_moe", &ernie_names, settle_ernie_moe,
      WITH(RMS, .style = STYLE_PRE, .n_kv_head = 4, .epsilon = 1e-5f, .tied = true, NEIGHBOURS,
           EXPERTS(64, .inner = 1536, .corrected = true, .renormalised = true)),
-     "hidden_act", "silu", 1, 5e5},
+     SILU_OF(5e5)},
     {"dots1", &experts_names, settle_dots1,
      WITH(LLAMA, NORMED_HEADS, .window = 4096, GROUPED(.renormalised = false)), SILU},
     {"glm4_moe", &experts_names, settle_glm4_moe,
-     WITH(RMS, .style = STYLE_PRE, .epsilon = 1e-5f, .d_k = 128, GROUPED(.renormalised = true)),
-     "hidden_act", "silu", 0.5, 1e4},
+     WITH(LLAMA_5, .d_k = 128, GROUPED(.renormalised = true)), "hidden_act", "silu", 0.5, 1e4},
     {"deepseek_v2", &latent_names, settle_deepseek_v2,
      WITH(LLAMA, .d_k = 1024, .rotary = {.components = 64, .neighbours = true},
           EXPERTS(64, .factor = 1, .groups = 1, .chosen_groups = 1, .inner = 1407)),

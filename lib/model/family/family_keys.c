@@ -344,6 +344,23 @@ void family_read_rotary(struct reading *r, double turning, double theta)
     family_rotary(r, scaling, &c->rotary);
 }
 
+void family_flag_layers(struct config *c, bool with_window, unsigned char flag)
+{
+    for (size_t i = 0; i < c->n_layer; i++)
+        if (with_window == ((c->layer_flags[i] & LAYER_WINDOW) != 0))
+            c->layer_flags[i] |= flag;
+}
+
+void family_local_rotary(struct reading *r, const char *theta_key)
+{
+    struct config *c = r->config;
+    const struct json *parameters = json_given(r->root, "rope_parameters");
+    c->rotary_local = (struct rotary){.components = c->rotary.components,
+                                      .theta = family_positive(r, theta_key, 10000)};
+    family_rotary(r, json_member(parameters, "sliding_attention"), &c->rotary_local);
+    family_flag_layers(c, true, LAYER_ROTARY_LOCAL);
+}
+
 /* --- configs ---------------------------------------------------------------------------------- */
 
 #define SIZE(field) offsetof(struct config, field)

@@ -220,35 +220,22 @@ void family_transformer(struct reading *r)
 /* --- names of tensors, and the rows ----------------------------------------------------------- */
 
 /* Names of our own: the prefix is of files by others. Matrices are [in, out], as in GPT-2. */
-#define OWN_NAMES(base, ...)                          \
-    {                                                 \
-        "", "h.", "enc.", "transformer.", base, true, \
-        {                                             \
-            __VA_ARGS__                               \
-        }                                             \
-    }
-#define MATRIX(name, id)               \
-    {                                  \
-        name, {id}, .transposed = true \
-    }
-#define CROSS_MATRIX(name, id)                             \
-    {                                                      \
-        name, {id}, .transposed = true, .part = PART_CROSS \
-    }
+#define OWN_NAMES(base, ...) NAMES_OF("", "h.", "enc.", "transformer.", base, true, __VA_ARGS__)
 
 static const struct family_names transformer_names = OWN_NAMES(
     NULL, {"wte", {SLOT_TOKENS}}, {"wpe", {SLOT_POSITIONS}}, {"ln_f", {SLOT_FINAL_NORM}},
-    {"enc.ln_f", {SLOT_FINAL_NORM}, .part = PART_SOURCE}, {"lm_head", {SLOT_HEAD}},
-    {"ln_1", {SLOT_NORM_1}}, MATRIX("attn.q_proj", SLOT_Q), MATRIX("attn.k_proj", SLOT_K),
-    MATRIX("attn.v_proj", SLOT_V), MATRIX("attn.out_proj", SLOT_O),
-    {"ln_cross", {SLOT_NORM_1}, .part = PART_CROSS}, CROSS_MATRIX("cross_attn.q_proj", SLOT_Q),
-    CROSS_MATRIX("cross_attn.k_proj", SLOT_K), CROSS_MATRIX("cross_attn.v_proj", SLOT_V),
-    CROSS_MATRIX("cross_attn.out_proj", SLOT_O), {"ln_2", {SLOT_NORM_2}},
-    MATRIX("mlp.c_fc", SLOT_UP), MATRIX("mlp.c_proj", SLOT_DOWN));
+    {"enc.ln_f", {SLOT_FINAL_NORM}, OF_SOURCE}, {"lm_head", {SLOT_HEAD}}, {"ln_1", {SLOT_NORM_1}},
+    {"attn.q_proj", {SLOT_Q}, TRANSPOSED}, {"attn.k_proj", {SLOT_K}, TRANSPOSED},
+    {"attn.v_proj", {SLOT_V}, TRANSPOSED}, {"attn.out_proj", {SLOT_O}, TRANSPOSED},
+    {"ln_cross", {SLOT_NORM_1}, OF_CROSS}, {"cross_attn.q_proj", {SLOT_Q}, TRANSPOSED, OF_CROSS},
+    {"cross_attn.k_proj", {SLOT_K}, TRANSPOSED, OF_CROSS},
+    {"cross_attn.v_proj", {SLOT_V}, TRANSPOSED, OF_CROSS},
+    {"cross_attn.out_proj", {SLOT_O}, TRANSPOSED, OF_CROSS}, {"ln_2", {SLOT_NORM_2}},
+    {"mlp.c_fc", {SLOT_UP}, TRANSPOSED}, {"mlp.c_proj", {SLOT_DOWN}, TRANSPOSED});
 
 const struct family_names family_gpt2_names =
-    OWN_NAMES(&transformer_names, {"attn.c_attn", {SLOT_Q, SLOT_K, SLOT_V}, .transposed = true},
-              MATRIX("attn.c_proj", SLOT_O));
+    OWN_NAMES(&transformer_names, {"attn.c_attn", {SLOT_Q, SLOT_K, SLOT_V}, TRANSPOSED},
+              {"attn.c_proj", {SLOT_O}, TRANSPOSED});
 
 #define OWN                                                                                    \
     .style = STYLE_PRE, .final_norm = true, .tied = true, .causal = true, .projections = true, \

@@ -6,24 +6,21 @@
 
 #include "model/family/family.h"
 
-#define NAMES(prefix, layers, base, ...)         \
-    {                                            \
-        prefix, layers, NULL, NULL, base, false, \
-        {                                        \
-            __VA_ARGS__                          \
-        }                                        \
+#define NAMES_OF(prefix, layers, source_layers, wrapper, base, open, ...) \
+    {                                                                     \
+        prefix, layers, source_layers, wrapper, base, open,               \
+        {                                                                 \
+            __VA_ARGS__                                                   \
+        }                                                                 \
     }
-
+#define NAMES(prefix, layers, base, ...) \
+    NAMES_OF(prefix, layers, NULL, NULL, base, false, __VA_ARGS__)
 /* Names of a text model in files with images, too: before the prefix, or after it. */
-#define WRAPPED(base)                                              \
-    {                                                              \
-        "model.", "layers.", NULL, "language_model.", base, false, \
-        {                                                          \
-            {                                                      \
-                NULL                                               \
-            }                                                      \
-        }                                                          \
-    }
+#define WRAPPED(base) NAMES_OF("model.", "layers.", NULL, "language_model.", base, false, {NULL})
+
+#define OF_CROSS .part = PART_CROSS
+#define OF_SOURCE .part = PART_SOURCE
+#define TRANSPOSED .transposed = true
 
 /* Defaults of several families. */
 #define STACK                                                                           \
@@ -32,10 +29,13 @@
 #define DECODER STACK, .final_norm = true, .causal = true
 #define RMS DECODER, .rms = true, .gated = true
 #define LLAMA RMS, .style = STYLE_PRE, .epsilon = 1e-6f
+#define LLAMA_5 RMS, .style = STYLE_PRE, .epsilon = 1e-5f
 #define SHIFTED DECODER, .norm_shift = true, .epsilon = 1e-5f
 #define TIED SHIFTED, .style = STYLE_PRE, .tied = true
 #define NEIGHBOURS .rotary = {.neighbours = true}
-#define SILU "hidden_act", "silu", 1, 1e4
+#define NORMED_HEADS .head_norm = {.q = true, .k = true}
+#define SILU_OF(theta) "hidden_act", "silu", 1, theta
+#define SILU SILU_OF(1e4)
 #define WITH(...)          \
     &(const struct config) \
     {                      \
@@ -48,6 +48,9 @@ void family_settle_llama(struct reading *reading);
 void family_settle_qkv_bias(struct reading *reading);
 void family_settle_ernie(struct reading *reading);
 void family_settle_window(struct reading *reading);
+
+/* Read "layer_types"; without it, layers from `first` on have a window, each step-th of them. */
+void family_windows(struct reading *reading, size_t first, size_t step);
 void family_settle_switched_window(struct reading *reading);
 void family_settle_qwen3(struct reading *reading);
 void family_settle_granite(struct reading *reading);

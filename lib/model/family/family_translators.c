@@ -8,64 +8,55 @@
 
 /* --- names of tensors ------------------------------------------------------------------------- */
 
-#define TRANSLATOR_NAMES(prefix, layers, base, ...)                      \
-    {                                                                    \
-        prefix, "decoder." layers, "encoder." layers, NULL, base, false, \
-        {                                                                \
-            __VA_ARGS__                                                  \
-        }                                                                \
-    }
-#define CROSS(name, id)                \
-    {                                  \
-        name, {id}, .part = PART_CROSS \
-    }
-#define SOURCE(name, id)                \
-    {                                   \
-        name, {id}, .part = PART_SOURCE \
-    }
+#define TRANSLATOR_NAMES(prefix, layers, base, ...) \
+    NAMES_OF(prefix, "decoder." layers, "encoder." layers, NULL, base, false, __VA_ARGS__)
 
 static const struct family_names t5_names = TRANSLATOR_NAMES(
     "", "block.", NULL, {"shared", {SLOT_TOKENS}}, {"lm_head", {SLOT_HEAD}},
     {"decoder.block.0.layer.0.SelfAttention.relative_attention_bias", {SLOT_BIASES}},
-    SOURCE("encoder.block.0.layer.0.SelfAttention.relative_attention_bias", SLOT_BIASES),
+    {"encoder.block.0.layer.0.SelfAttention.relative_attention_bias", {SLOT_BIASES}, OF_SOURCE},
     {"decoder.final_layer_norm", {SLOT_FINAL_NORM}},
-    SOURCE("encoder.final_layer_norm", SLOT_FINAL_NORM), {"layer.0.layer_norm", {SLOT_NORM_1}},
-    {"layer.0.SelfAttention.q", {SLOT_Q}}, {"layer.0.SelfAttention.k", {SLOT_K}},
-    {"layer.0.SelfAttention.v", {SLOT_V}}, {"layer.0.SelfAttention.o", {SLOT_O}},
+    {"encoder.final_layer_norm", {SLOT_FINAL_NORM}, OF_SOURCE},
+    {"layer.0.layer_norm", {SLOT_NORM_1}}, {"layer.0.SelfAttention.q", {SLOT_Q}},
+    {"layer.0.SelfAttention.k", {SLOT_K}}, {"layer.0.SelfAttention.v", {SLOT_V}},
+    {"layer.0.SelfAttention.o", {SLOT_O}},
     {"layer.0.SelfAttention.relative_attention_bias", {SLOT_LAYER_BIASES}},
-    CROSS("layer.1.layer_norm", SLOT_NORM_1), CROSS("layer.1.EncDecAttention.q", SLOT_Q),
-    CROSS("layer.1.EncDecAttention.k", SLOT_K), CROSS("layer.1.EncDecAttention.v", SLOT_V),
-    CROSS("layer.1.EncDecAttention.o", SLOT_O), {"layer.2.layer_norm", {SLOT_NORM_2}},
-    SOURCE("layer.1.layer_norm", SLOT_NORM_2));
+    {"layer.1.layer_norm", {SLOT_NORM_1}, OF_CROSS},
+    {"layer.1.EncDecAttention.q", {SLOT_Q}, OF_CROSS},
+    {"layer.1.EncDecAttention.k", {SLOT_K}, OF_CROSS},
+    {"layer.1.EncDecAttention.v", {SLOT_V}, OF_CROSS},
+    {"layer.1.EncDecAttention.o", {SLOT_O}, OF_CROSS}, {"layer.2.layer_norm", {SLOT_NORM_2}},
+    {"layer.1.layer_norm", {SLOT_NORM_2}, OF_SOURCE});
 
 static const struct family_names t5_plain_names = TRANSLATOR_NAMES(
     "", "block.", &t5_names, {"layer.2.DenseReluDense.wi", {SLOT_UP}},
-    SOURCE("layer.1.DenseReluDense.wi", SLOT_UP), {"layer.2.DenseReluDense.wo", {SLOT_DOWN}},
-    SOURCE("layer.1.DenseReluDense.wo", SLOT_DOWN));
+    {"layer.1.DenseReluDense.wi", {SLOT_UP}, OF_SOURCE}, {"layer.2.DenseReluDense.wo", {SLOT_DOWN}},
+    {"layer.1.DenseReluDense.wo", {SLOT_DOWN}, OF_SOURCE});
 
-static const struct family_names t5_gated_names = TRANSLATOR_NAMES(
-    "", "block.", &t5_plain_names, {"layer.2.DenseReluDense.wi_0", {SLOT_GATE}},
-    SOURCE("layer.1.DenseReluDense.wi_0", SLOT_GATE), {"layer.2.DenseReluDense.wi_1", {SLOT_UP}},
-    SOURCE("layer.1.DenseReluDense.wi_1", SLOT_UP));
+static const struct family_names t5_gated_names =
+    TRANSLATOR_NAMES("", "block.", &t5_plain_names, {"layer.2.DenseReluDense.wi_0", {SLOT_GATE}},
+                     {"layer.1.DenseReluDense.wi_0", {SLOT_GATE}, OF_SOURCE},
+                     {"layer.2.DenseReluDense.wi_1", {SLOT_UP}},
+                     {"layer.1.DenseReluDense.wi_1", {SLOT_UP}, OF_SOURCE});
 
 static const struct family_names bart_names = TRANSLATOR_NAMES(
     "model.", "layers.", NULL, {"shared", {SLOT_TOKENS}},
     {"lm_head", {SLOT_HEAD}, .bias = "final_logits_bias"},
     {"decoder.embed_positions", {SLOT_POSITIONS}},
-    SOURCE("encoder.embed_positions", SLOT_POSITIONS),
+    {"encoder.embed_positions", {SLOT_POSITIONS}, OF_SOURCE},
     {"decoder.layernorm_embedding", {SLOT_EMBED_NORM}},
-    SOURCE("encoder.layernorm_embedding", SLOT_EMBED_NORM),
-    {"decoder.layer_norm", {SLOT_FINAL_NORM}}, SOURCE("encoder.layer_norm", SLOT_FINAL_NORM),
+    {"encoder.layernorm_embedding", {SLOT_EMBED_NORM}, OF_SOURCE},
+    {"decoder.layer_norm", {SLOT_FINAL_NORM}}, {"encoder.layer_norm", {SLOT_FINAL_NORM}, OF_SOURCE},
     {"self_attn_layer_norm", {SLOT_NORM_1}}, {"self_attn.q_proj", {SLOT_Q}},
     {"self_attn.k_proj", {SLOT_K}}, {"self_attn.v_proj", {SLOT_V}},
-    {"self_attn.out_proj", {SLOT_O}}, CROSS("encoder_attn_layer_norm", SLOT_NORM_1),
-    CROSS("encoder_attn.q_proj", SLOT_Q), CROSS("encoder_attn.k_proj", SLOT_K),
-    CROSS("encoder_attn.v_proj", SLOT_V), CROSS("encoder_attn.out_proj", SLOT_O),
+    {"self_attn.out_proj", {SLOT_O}}, {"encoder_attn_layer_norm", {SLOT_NORM_1}, OF_CROSS},
+    {"encoder_attn.q_proj", {SLOT_Q}, OF_CROSS}, {"encoder_attn.k_proj", {SLOT_K}, OF_CROSS},
+    {"encoder_attn.v_proj", {SLOT_V}, OF_CROSS}, {"encoder_attn.out_proj", {SLOT_O}, OF_CROSS},
     {"final_layer_norm", {SLOT_NORM_2}}, {"fc1", {SLOT_UP}}, {"fc2", {SLOT_DOWN}});
 
 static const struct family_names bart_apart_names =
     TRANSLATOR_NAMES("model.", "layers.", &bart_names, {"decoder.embed_tokens", {SLOT_TOKENS}},
-                     SOURCE("encoder.embed_tokens", SLOT_TOKENS));
+                     {"encoder.embed_tokens", {SLOT_TOKENS}, OF_SOURCE});
 
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
