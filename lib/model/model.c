@@ -26,62 +26,52 @@ bool model_is_there(const char *name)
            (gguf_is_named(name) && file_exists(name));
 }
 
-/* Set the message about a file; if it is a file of a model, suggest the folder. */
-static int found_file(const char *known, const char *name, struct err *err)
+/* Suggest the folder of a file of a model. */
+static void suggest_folder(const char *name, struct err *err)
 {
     const char *slash = strrchr(name, '/');
     size_t size = slash && slash > name ? (size_t)(slash - name) : 1;
     struct buf path = {0};
     buf_format(&path, "%.*s", (int)size, slash ? name : ".");
     struct folder folder = {.path = path.bytes};
-    bool is_model =
-        path.bytes && (folder_has(&folder, "config.json") || checkpoint_is_there(&folder));
-    err_set(err,
-            "'%s': expected a model folder, a GGUF file, a bundled model (%s) or a name in the "
-            "cache of the Hugging Face Hub, found another file",
-            name, known);
-    if (is_model)
+    if (path.bytes && (folder_has(&folder, "config.json") || checkpoint_is_there(&folder)))
         err_append(err, ": did you mean its folder '%s'?", folder.path);
     buf_release(&path);
-    return -1;
 }
 
-static int found_nothing(const char *known, const char *name, struct names names, struct err *err)
+/* Suggest a model of the Hub, or one of the bundled models. */
+static void suggest_model(const char *name, struct err *err)
 {
     char guess[NAMES_GUESS_BYTES];
+    struct names names = {&bundled_models->path, bundled_count, sizeof *bundled_models};
+    const char *nearest = names_guess(guess, names_nearest(names, name, strlen(name)));
     struct hub_name hub;
     if (hub_guess(&hub, name))
-        return err_set(err,
-                       "'%s': expected a model folder, a GGUF file, a bundled model (%s) or a name "
-                       "in the cache of the Hugging Face Hub, found nothing: 'hf "
-                       "download %s%s%s --include \"*.json\" \"*.txt\" "
-                       "\"*.model\" \"*.safetensors\"' downloads it for --model %s%s%s",
-                       name, known, hub.model, *hub.revision ? " --revision " : "", hub.revision,
-                       hub.model, *hub.revision ? "@" : "", hub.revision);
-    const char *nearest = names_guess(guess, names_nearest(names, name, strlen(name)));
-    err_set(err,
-            "'%s': expected a model folder, a GGUF file, a bundled model (%s) or a name in the "
-            "cache of the Hugging Face Hub, found nothing%s",
-            name, known, nearest);
-    if (!*nearest)
+        err_append(err,
+                   ": 'hf download %s%s%s --include \"*.json\" \"*.txt\" \"*.model\" "
+                   "\"*.safetensors\"' downloads it for --model %s%s%s",
+                   hub.model, *hub.revision ? " --revision " : "", hub.revision, hub.model,
+                   *hub.revision ? "@" : "", hub.revision);
+    else if (*nearest)
+        err_append(err, "%s", nearest);
+    else
         err_append(err,
                    ": \"Models\" in README.md says how to get models; without -m, '%s' is used",
                    bundled_default);
-    return -1;
 }
 
 static int unknown_model(const char *name, struct err *err)
 {
-    struct names names = {&bundled_models->path, bundled_count, sizeof *bundled_models};
-    struct buf list = {0};
+    bool is_file = file_exists(name);
+    struct buf known = {0};
     for (size_t i = 0; i < bundled_count; i++)
-        buf_format(&list, "%s%s", i ? ", " : "", bundled_models[i].path);
-    const char *known = list.bytes ? list.bytes : "";
-    if (file_exists(name))
-        found_file(known, name, err);
-    else
-        found_nothing(known, name, names, err);
-    buf_release(&list);
+        buf_format(&known, "%s%s", i ? ", " : "", bundled_models[i].path);
+    err_set(err,
+            "'%s': expected a model folder, a GGUF file, a bundled model (%s) or a name in the "
+            "cache of the Hugging Face Hub, found %s",
+            name, known.bytes ? known.bytes : "", is_file ? "another file" : "nothing");
+    (is_file ? suggest_folder : suggest_model)(name, err);
+    buf_release(&known);
     return -1;
 }
 

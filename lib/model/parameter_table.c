@@ -25,109 +25,66 @@
     PROPERTY(OF_MLP, c->biases & BIAS_MLP) PROPERTY(OF_LOGITS, c->biases & BIAS_LOGITS) \
     PROPERTY(PLAIN, !config_chosen(c, layer)) PROPERTY(MIXTURE, config_chosen(c, layer)) \
     PROPERTY(ROUTER_BIAS, c->mixture.router_bias)
+
+/* The axes of shapes. A model lacks a parameter with an axis of size 0. ONE: of a single number.
+ * Positions include those before the first. WORD: the channels of a token's embedding; TABLES: of
+ * that of a position and a segment, and of their norm; NARROW: of the projection before the
+ * unembedding. LOGITS and the next four: of the ends of a model. OWN: the heads whose norms have
+ * scales of their own. LATENT: the channels of narrow vectors. MEMORY: of what keys and values are
+ * products of. OUT: of the output of attention. EXPERT: the hidden channels of one; SHARED: of the
+ * shared one. */
+#define AXES(AXIS) \
+    AXIS(NONE, 1) AXIS(ONE, 1) AXIS(VOCABULARY, c->vocab_size) \
+    AXIS(POSITIONS, c->n_positions + c->position_offset) AXIS(CHANNELS, c->n_embd) \
+    AXIS(WORD, config_word_width(c)) \
+    AXIS(TABLES, c->projects_last ? config_word_width(c) : c->n_embd) \
+    AXIS(SEGMENTS, c->n_segments) AXIS(NARROW, c->projects_last ? 0 : c->n_word) \
+    AXIS(LOGITS, c->end <= END_MASKED ? c->vocab_size : 0) \
+    AXIS(TRANSFORM, c->end == END_MASKED ? config_word_width(c) : 0) \
+    AXIS(DISCRIMINATOR, c->end == END_DISCRIMINATOR ? c->n_embd : 0) \
+    AXIS(DISCRIMINATOR_LOGIT, c->end == END_DISCRIMINATOR) \
+    AXIS(POOLER, c->end == END_POOLED ? c->n_embd : 0) \
+    AXIS(Q_NORM, (c->head_norm.whole ? c->n_head : 1) * c->d_k) \
+    AXIS(K_NORM, (c->head_norm.whole ? c->n_kv_head : 1) * c->d_k) \
+    AXIS(Q_OWN, c->head_norm.own ? c->n_head : 0) \
+    AXIS(K_OWN, c->head_norm.own ? c->n_kv_head : 0) \
+    AXIS(HIDDEN, c->n_inner) AXIS(BUCKETS, c->bias_by_layer ? 0 : c->bias_buckets) \
+    AXIS(LAYER_BUCKETS, c->bias_by_layer ? c->bias_buckets : 0) \
+    AXIS(HEADS, c->n_head) AXIS(SINKS, c->sinks ? c->n_head : 0) \
+    AXIS(LATENT_Q, c->latent_q) AXIS(LATENT_KV, c->latent_kv) \
+    AXIS(MEMORY, c->latent_kv ? c->latent_kv : c->n_embd) \
+    AXIS(Q_UP, c->latent_q ? c->n_head * c->d_k : 0) \
+    AXIS(K_ROTARY, c->latent_kv ? c->rotary.components : 0) \
+    AXIS(QUERIES, c->latent_q ? 0 : c->n_head * c->d_k) \
+    AXIS(KEYS, c->n_kv_head * (c->latent_kv ? c->rotary.first : c->d_k)) \
+    AXIS(VALUES, c->n_kv_head * c->d_v) AXIS(CONTEXT, c->n_head * c->d_v) \
+    AXIS(OUT, config_out_width(c)) AXIS(EXPERTS, c->mixture.experts) \
+    AXIS(CORRECTION, c->mixture.corrected ? c->mixture.experts : 0) \
+    AXIS(EXPERT, c->mixture.inner) AXIS(SHARED, c->mixture.shared_inner) \
+    AXIS(SWITCH, c->mixture.shared_gate)
 /* clang-format on */
 
 #define INDEX(name, has) INDEX_##name,
 #define BIT(name, has) name = 1 << INDEX_##name,
 #define VALUE(name, has) | ((has) ? name : 0)
+#define AXIS_ID(name, size) AXIS_##name,
+#define AXIS_SIZE(name, size) [AXIS_##name] = size,
 
 enum { PROPERTIES(INDEX) PROPERTY_COUNT };
 /* ALONE: a bias that does not need what its matrix needs. */
 enum { ANY = 0, PROPERTIES(BIT) NEVER = 1 << PROPERTY_COUNT, ALONE = NEVER << 1 };
+enum axis { AXES(AXIS_ID) };
 
 static int properties_of(const struct config *c, size_t layer)
 {
     return 0 PROPERTIES(VALUE);
 }
 
-/* The axes of shapes. A model lacks a parameter whose first axis has the size 0. */
-enum axis {
-    AXIS_NONE,
-    AXIS_ONE,
-    AXIS_VOCABULARY,
-    AXIS_POSITIONS, /* with those before the first */
-    AXIS_CHANNELS,  /* of the residual stream */
-    AXIS_WORD,      /* channels of a token's embedding */
-    AXIS_TABLES,    /* of those of a position and a segment, and their norm */
-    AXIS_SEGMENTS,
-    AXIS_NARROW, /* of the projection before the unembedding */
-    AXIS_LOGITS, /* words, if the model ends with logits; channels of other ends */
-    AXIS_TRANSFORM,
-    AXIS_DISCRIMINATOR,
-    AXIS_DISCRIMINATOR_LOGIT,
-    AXIS_POOLER,
-    AXIS_Q_NORM,
-    AXIS_K_NORM,
-    AXIS_Q_OWN, /* heads whose norms have scales of their own; 0: none */
-    AXIS_K_OWN,
-    AXIS_HIDDEN, /* of the MLP */
-    AXIS_BUCKETS,
-    AXIS_LAYER_BUCKETS,
-    AXIS_HEADS,
-    AXIS_SINKS,    /* the heads; 0: none */
-    AXIS_LATENT_Q, /* channels of narrow vectors; 0: none */
-    AXIS_LATENT_KV,
-    AXIS_MEMORY, /* of what keys and values are products of */
-    AXIS_Q_UP,
-    AXIS_K_ROTARY,
-    AXIS_QUERIES,
-    AXIS_KEYS,
-    AXIS_VALUES,
-    AXIS_CONTEXT,
-    AXIS_OUT, /* of the output of attention */
-    AXIS_EXPERTS,
-    AXIS_CORRECTION, /* the experts; 0: none */
-    AXIS_EXPERT,     /* hidden channels of one */
-    AXIS_SHARED,     /* of the shared one; 0: none */
-    AXIS_SWITCH,     /* 0: none */
-};
-
 static size_t axis_size(enum axis axis, const struct config *c, int part)
 {
     struct config own;
     c = config_of_stack(c, part == PART_SOURCE, &own);
-    bool whole = c->head_norm.whole;
-    const struct mixture *m = &c->mixture;
-    const size_t sizes[] = {
-        [AXIS_NONE] = 1,
-        [AXIS_ONE] = 1,
-        [AXIS_VOCABULARY] = c->vocab_size,
-        [AXIS_POSITIONS] = c->n_positions + c->position_offset,
-        [AXIS_CHANNELS] = c->n_embd,
-        [AXIS_WORD] = config_word_width(c),
-        [AXIS_TABLES] = c->projects_last ? config_word_width(c) : c->n_embd,
-        [AXIS_SEGMENTS] = c->n_segments,
-        [AXIS_NARROW] = c->projects_last ? 0 : c->n_word,
-        [AXIS_LOGITS] = c->end <= END_MASKED ? c->vocab_size : 0,
-        [AXIS_TRANSFORM] = c->end == END_MASKED ? config_word_width(c) : 0,
-        [AXIS_DISCRIMINATOR] = c->end == END_DISCRIMINATOR ? c->n_embd : 0,
-        [AXIS_DISCRIMINATOR_LOGIT] = c->end == END_DISCRIMINATOR,
-        [AXIS_POOLER] = c->end == END_POOLED ? c->n_embd : 0,
-        [AXIS_Q_NORM] = (whole ? c->n_head : 1) * c->d_k,
-        [AXIS_K_NORM] = (whole ? c->n_kv_head : 1) * c->d_k,
-        [AXIS_Q_OWN] = c->head_norm.own ? c->n_head : 0,
-        [AXIS_K_OWN] = c->head_norm.own ? c->n_kv_head : 0,
-        [AXIS_HIDDEN] = c->n_inner,
-        [AXIS_BUCKETS] = c->bias_by_layer ? 0 : c->bias_buckets,
-        [AXIS_LAYER_BUCKETS] = c->bias_by_layer ? c->bias_buckets : 0,
-        [AXIS_HEADS] = c->n_head,
-        [AXIS_SINKS] = c->sinks ? c->n_head : 0,
-        [AXIS_LATENT_Q] = c->latent_q,
-        [AXIS_LATENT_KV] = c->latent_kv,
-        [AXIS_MEMORY] = c->latent_kv ? c->latent_kv : c->n_embd,
-        [AXIS_Q_UP] = c->latent_q ? c->n_head * c->d_k : 0,
-        [AXIS_K_ROTARY] = c->latent_kv ? c->rotary.components : 0,
-        [AXIS_QUERIES] = c->latent_q ? 0 : c->n_head * c->d_k,
-        [AXIS_KEYS] = c->n_kv_head * (c->latent_kv ? c->rotary.first : c->d_k),
-        [AXIS_VALUES] = c->n_kv_head * c->d_v,
-        [AXIS_CONTEXT] = c->n_head * c->d_v,
-        [AXIS_OUT] = config_out_width(c),
-        [AXIS_EXPERTS] = m->experts,
-        [AXIS_CORRECTION] = m->corrected ? m->experts : 0,
-        [AXIS_EXPERT] = m->inner,
-        [AXIS_SHARED] = m->shared_inner,
-        [AXIS_SWITCH] = m->shared_gate,
-    };
+    const size_t sizes[] = {AXES(AXIS_SIZE)};
     return sizes[axis];
 }
 

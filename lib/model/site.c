@@ -147,20 +147,28 @@ bool site_is_of_source(enum site site)
            (part == PART_CROSS && site_row(site)->axes == AXES_GROUP_TOKEN_DIM);
 }
 
+/* A KEY_TOKEN is one of the tokens of keys. */
+enum axis { NONE, HEAD, KV_HEAD, TOKEN, FIRST, KEY_TOKEN, QUERY, KEY, CHANNEL, EXPERT, DIM, WORD };
+
+enum { AXES_MAX = 3 };
+
+static const enum axis axes_of[][AXES_MAX] = {
+    [AXES_TOKEN_CHANNEL] = {TOKEN, CHANNEL},
+    [AXES_FIRST_CHANNEL] = {FIRST, CHANNEL},
+    [AXES_TOKEN_EXPERT] = {TOKEN, EXPERT},
+    [AXES_TOKEN_WORD] = {TOKEN, WORD},
+    [AXES_HEAD_TOKEN] = {HEAD, TOKEN},
+    [AXES_HEAD_TOKEN_DIM] = {HEAD, TOKEN, DIM},
+    [AXES_GROUP_TOKEN_DIM] = {KV_HEAD, KEY_TOKEN, DIM},
+    [AXES_HEAD_QUERY_KEY] = {HEAD, QUERY, KEY},
+    [AXES_QUERY_KEY] = {QUERY, KEY},
+};
+
 const char *site_axis_name(enum site site, size_t axis)
 {
-    static const char *const names[][3] = {
-        [AXES_TOKEN_CHANNEL] = {"token", "channel"},
-        [AXES_FIRST_CHANNEL] = {"token", "channel"},
-        [AXES_TOKEN_EXPERT] = {"token", "expert"},
-        [AXES_TOKEN_WORD] = {"token", "word"},
-        [AXES_HEAD_TOKEN] = {"head", "token"},
-        [AXES_HEAD_TOKEN_DIM] = {"head", "token", "dim"},
-        [AXES_GROUP_TOKEN_DIM] = {"kv_head", "token", "dim"},
-        [AXES_HEAD_QUERY_KEY] = {"head", "query", "key"},
-        [AXES_QUERY_KEY] = {"query", "key"},
-    };
-    return names[site_row(site)->axes][axis];
+    static const char *const names[] = {NULL,    "head", "kv_head", "token",  "token", "token",
+                                        "query", "key",  "channel", "expert", "dim",   "word"};
+    return names[axes_of[site_row(site)->axes][axis]];
 }
 
 bool site_has_heads(enum site site)
@@ -309,44 +317,23 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
     bool at_itself = config->n_encoder_layer && part == PART_SENTENCE;
     size_t queries = part == PART_SOURCE ? source : tokens;
     size_t keys = at_itself || !config->cross ? tokens : source;
-    size_t sizes[] = {1, queries, 1}; /* heads, rows, columns */
-    switch (site_row(site)->axes) {
-    case AXES_TOKEN_EXPERT:
-        sizes[2] = config->mixture.experts;
-        break;
-    case AXES_TOKEN_WORD:
-        sizes[2] = config->vocab_size;
-        break;
-    case AXES_HEAD_QUERY_KEY:
-        sizes[0] = heads;
-        sizes[2] = keys;
-        break;
-    case AXES_QUERY_KEY:
-        sizes[2] = keys;
-        break;
-    case AXES_HEAD_TOKEN:
-        sizes[0] = heads;
-        break;
-    case AXES_HEAD_TOKEN_DIM:
-        sizes[0] = heads;
-        sizes[2] = id == SITE_CONTEXT ? config->d_v : config->d_k;
-        break;
-    case AXES_GROUP_TOKEN_DIM:
-        sizes[0] = heads < config->n_kv_head ? heads : config->n_kv_head;
-        sizes[1] = keys;
-        sizes[2] = id == SITE_V ? config->d_v : config->d_k;
-        break;
-    case AXES_FIRST_CHANNEL:
-        sizes[1] = 1;
-        sizes[2] = channels(config, site);
-        break;
-    case AXES_TOKEN_CHANNEL:
-        sizes[2] = channels(config, site);
-        break;
-    }
+    const size_t sizes[] = {
+        [NONE] = 1,
+        [HEAD] = heads,
+        [KV_HEAD] = num_min(heads, config->n_kv_head),
+        [TOKEN] = queries,
+        [FIRST] = 1,
+        [KEY_TOKEN] = keys,
+        [QUERY] = queries,
+        [KEY] = keys,
+        [CHANNEL] = channels(config, site),
+        [EXPERT] = config->mixture.experts,
+        [DIM] = id == SITE_CONTEXT || id == SITE_V ? config->d_v : config->d_k,
+        [WORD] = config->vocab_size,
+    };
     *count = 1;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (!num_multiply(count, *count, sizes[i]))
+    for (size_t i = 0; i < AXES_MAX; i++)
+        if (!num_multiply(count, *count, sizes[axes_of[site_row(site)->axes][i]]))
             return false;
     return true;
 }

@@ -3,6 +3,35 @@
 
 #include "base/buf.h"
 
+/* Rows of keys that several architectures have. */
+#define WINDOW "attention.sliding_window", "sliding_window", KEY_WINDOW
+#define NEEDED_WINDOW "attention.sliding_window", "sliding_window", KEY_SIZE, true
+#define PATTERN "attention.sliding_window_pattern", "sliding_window_pattern", KEY_LAYERS
+#define CLIP "attention.clamp_kqv", "clip_qkv", KEY_REAL
+#define LOGIT_SCALE "logit_scale", "logit_scale", KEY_REAL, true
+#define NORMED_HEADS(name) "blk.0.attn_q_norm.weight", name, KEY_HAS
+
+/* Of experts: config.json's names of their number, and of those that a token has; their channels;
+ * the layers without any. Keys of DeepSeek's relatives. */
+#define EXPERTS(name) "expert_count", name, KEY_SIZE, true
+#define CHOSEN(name) "expert_used_count", name, KEY_SIZE, true
+#define EXPERT_SIZE "expert_feed_forward_length", "moe_intermediate_size", KEY_SIZE, true
+#define PLAIN_LAYERS "blk.%zu.ffn_gate_inp.weight", "mlp_only_layers", KEY_PLAIN
+#define GROUPED(needed)                                                            \
+    {EXPERTS("n_routed_experts")}, {CHOSEN("num_experts_per_tok")}, {EXPERT_SIZE}, \
+        {"leading_dense_block_count", "first_k_dense_replace", KEY_COUNT},         \
+        {"expert_shared_count", "n_shared_experts", KEY_COUNT},                    \
+        {"expert_weights_scale", "routed_scaling_factor", KEY_REAL},               \
+        {"expert_weights_norm", "norm_topk_prob", KEY_FLAG},                       \
+        {"expert_group_count", "n_group", KEY_SIZE, needed},                       \
+    {                                                                              \
+        "expert_group_used_count", "topk_group", KEY_SIZE, needed                  \
+    }
+/* Of latent attention; yarn's factors of scores, both the same. */
+#define LATENT_Q "attention.q_lora_rank", "q_lora_rank", KEY_WINDOW
+#define LATENT_KV "attention.kv_lora_rank", "kv_lora_rank", KEY_SIZE, true
+#define YARN_SCALE(name) "rope.scaling.yarn_log_multiplier", name, KEY_TENTH
+
 #define KEYS_OF_T5                                                                              \
     {"decoder_block_count", "num_decoder_layers", KEY_SIZE},                                    \
         {"attention.key_length", "d_kv", KEY_SIZE, true},                                       \
@@ -10,45 +39,7 @@
     {                                                                                           \
         "decoder_start_token_id", "decoder_start_token_id", KEY_REAL                            \
     }
-#define GATED_T5                                         \
-    KEYS_OF_T5,                                          \
-    {                                                    \
-        "\"gated-gelu\"", "feed_forward_proj", KEY_VALUE \
-    }
-
-/* The keys of experts: config.json's names of their number, of those that a token has, and of their
- * channels. Keys of DeepSeek's relatives. */
-#define EXPERTS(count, used)                      \
-    {"expert_count", count, KEY_SIZE, true},      \
-    {                                             \
-        "expert_used_count", used, KEY_SIZE, true \
-    }
-#define EXPERT_SIZE(inner)                                  \
-    {                                                       \
-        "expert_feed_forward_length", inner, KEY_SIZE, true \
-    }
-#define GROUPED_IF(needed)                                                                    \
-    EXPERTS("n_routed_experts", "num_experts_per_tok"), EXPERT_SIZE("moe_intermediate_size"), \
-        {"leading_dense_block_count", "first_k_dense_replace", KEY_COUNT},                    \
-        {"expert_shared_count", "n_shared_experts", KEY_COUNT},                               \
-        {"expert_weights_scale", "routed_scaling_factor", KEY_REAL},                          \
-        {"expert_weights_norm", "norm_topk_prob", KEY_FLAG},                                  \
-        {"expert_group_count", "n_group", KEY_SIZE, needed},                                  \
-    {                                                                                         \
-        "expert_group_used_count", "topk_group", KEY_SIZE, needed                             \
-    }
-#define GROUPED GROUPED_IF(false)
-/* Of latent attention; yarn's factors of scores, both the same. */
-#define LATENT                                                   \
-    {"attention.q_lora_rank", "q_lora_rank", KEY_WINDOW},        \
-    {                                                            \
-        "attention.kv_lora_rank", "kv_lora_rank", KEY_SIZE, true \
-    }
-#define LATENT_SCALING                                                  \
-    {"rope.scaling.yarn_log_multiplier", "mscale", KEY_TENTH},          \
-    {                                                                   \
-        "rope.scaling.yarn_log_multiplier", "mscale_all_dim", KEY_TENTH \
-    }
+#define GATED "\"gated-gelu\"", "feed_forward_proj", KEY_VALUE
 #define GRANITE                                                  \
     {"attention.scale", "attention_multiplier", KEY_REAL, true}, \
         {"embedding_scale", "embedding_multiplier", KEY_REAL},   \
@@ -61,95 +52,95 @@
 static const struct gguf_architecture architectures[] = {
     {"gpt2", "gpt2"},
     {"llama", "mixtral", .pairs = true, .marker = ROUTER,
-     .keys = {EXPERTS("num_local_experts", "num_experts_per_tok")}},
+     .keys = {{EXPERTS("num_local_experts")}, {CHOSEN("num_experts_per_tok")}}},
     {"llama", "llama", .pairs = true}, /* Mistral, too */
     {"qwen2moe", "qwen2_moe",
-     .keys = {EXPERTS("num_experts", "num_experts_per_tok"),
-              EXPERT_SIZE("moe_intermediate_size"),
+     .keys = {{EXPERTS("num_experts")},
+              {CHOSEN("num_experts_per_tok")},
+              {EXPERT_SIZE},
               {"expert_shared_feed_forward_length", "shared_expert_intermediate_size", KEY_SIZE},
-              {"blk.%zu.ffn_gate_inp.weight", "mlp_only_layers", KEY_PLAIN}}},
+              {PLAIN_LAYERS}}},
     {"qwen3moe", "qwen3_moe",
-     .keys = {EXPERTS("num_experts", "num_experts_per_tok"),
-              EXPERT_SIZE("moe_intermediate_size"),
-              {"blk.%zu.ffn_gate_inp.weight", "mlp_only_layers", KEY_PLAIN},
+     .keys = {{EXPERTS("num_experts")},
+              {CHOSEN("num_experts_per_tok")},
+              {EXPERT_SIZE},
+              {PLAIN_LAYERS},
               {"true", "norm_topk_prob", KEY_VALUE}}},
-    {"olmoe", "olmoe",
-     .keys = {EXPERTS("num_experts", "num_experts_per_tok"),
-              {"attention.clamp_kqv", "clip_qkv", KEY_REAL}}},
+    {"olmoe", "olmoe", .keys = {{EXPERTS("num_experts")}, {CHOSEN("num_experts_per_tok")}, {CLIP}}},
     {"granitemoe", "granitemoe", .pairs = true, .variant = true,
-     .keys = {EXPERTS("num_local_experts", "num_experts_per_tok"),
+     .keys = {{EXPERTS("num_local_experts")},
+              {CHOSEN("num_experts_per_tok")},
               {"true", "separate_experts", KEY_VALUE},
               {"expert_shared_feed_forward_length", "shared_intermediate_size", KEY_COUNT},
               GRANITE}},
-    {"hunyuan-moe", "hunyuan_v1_moe", .keys = {EXPERTS("num_experts", "moe_topk")}},
+    {"hunyuan-moe", "hunyuan_v1_moe", .keys = {{EXPERTS("num_experts")}, {CHOSEN("moe_topk")}}},
     {"ernie4_5-moe", "ernie4_5_moe", .bias_key = "use_bias",
-     .keys = {EXPERTS("moe_num_experts", "moe_k"),
-              EXPERT_SIZE("moe_intermediate_size"),
+     .keys = {{EXPERTS("moe_num_experts")},
+              {CHOSEN("moe_k")},
+              {EXPERT_SIZE},
               {"interleave_moe_layer_step", "moe_layer_interval", KEY_SIZE},
               {"leading_dense_block_count", "moe_layer_start_index", KEY_COUNT},
               {"expert_shared_count", "moe_num_shared_experts", KEY_COUNT}}},
-    {"dots1", "dots1", .keys = {GROUPED}},
+    {"dots1", "dots1", .keys = {GROUPED(false)}},
     {"glm4moe", "glm4_moe", .names = {{"post_attention_norm", SLOT_NORM_2}},
-     .keys = {GROUPED, {"blk.0.attn_q_norm.weight", "use_qk_norm", KEY_HAS}}},
-    {"deepseek2", "deepseek_v3", .latent = true, .scaling = {LATENT_SCALING},
-     .marker = "deepseek2.expert_gating_func", .marked = 2, .keys = {GROUPED_IF(true), LATENT}},
-    {"deepseek2", "deepseek_v2", .latent = true, .scaling = {LATENT_SCALING},
-     .keys = {GROUPED, LATENT, {"\"group_limited_greedy\"", "topk_method", KEY_VALUE}}},
+     .keys = {GROUPED(false), {NORMED_HEADS("use_qk_norm")}}},
+    {"deepseek2", "deepseek_v3", .latent = true,
+     .scaling = {{YARN_SCALE("mscale")}, {YARN_SCALE("mscale_all_dim")}},
+     .marker = "deepseek2.expert_gating_func", .marked = 2,
+     .keys = {GROUPED(true), {LATENT_Q}, {LATENT_KV}}},
+    {"deepseek2", "deepseek_v2", .latent = true,
+     .scaling = {{YARN_SCALE("mscale")}, {YARN_SCALE("mscale_all_dim")}},
+     .keys = {GROUPED(false),
+              {LATENT_Q},
+              {LATENT_KV},
+              {"\"group_limited_greedy\"", "topk_method", KEY_VALUE}}},
     {"gpt-oss", "gpt_oss", .variant = true, .names = {{"post_attention_norm", SLOT_NORM_2}},
      .scaling = {{"false", "truncate", KEY_VALUE}},
-     .keys = {EXPERTS("num_local_experts", "num_experts_per_tok"),
+     .keys = {{EXPERTS("num_local_experts")},
+              {CHOSEN("num_experts_per_tok")},
               {"true", "separate_experts", KEY_VALUE},
-              {"attention.sliding_window", "sliding_window", KEY_SIZE, true}}},
+              {NEEDED_WINDOW}}},
     {"qwen2", "qwen2"},
     {"qwen3", "qwen3"},
     {"granite", "granite", .pairs = true, .keys = {GRANITE}},
     {"smollm3", "smollm3", .pairs = true},
-    {"phi3", "phi3", .keys = {{"attention.sliding_window", "sliding_window", KEY_WINDOW}}},
-    {"olmo", "olmo", .pairs = true, .keys = {{"attention.clamp_kqv", "clip_qkv", KEY_REAL}}},
-    {"olmo2", "olmo3", .marker = "olmo2.attention.sliding_window",
-     .keys = {{"attention.sliding_window", "sliding_window", KEY_WINDOW},
-              {"attention.sliding_window_pattern", "sliding_window_pattern", KEY_LAYERS}}},
+    {"phi3", "phi3", .keys = {{WINDOW}}},
+    {"olmo", "olmo", .pairs = true, .keys = {{CLIP}}},
+    {"olmo2", "olmo3", .marker = "olmo2.attention.sliding_window", .keys = {{WINDOW}, {PATTERN}}},
     {"olmo2", "olmo2"},
-    {"exaone4", "exaone4",
-     .keys = {{"attention.sliding_window", "sliding_window", KEY_WINDOW},
-              {"attention.sliding_window_pattern", "sliding_window_pattern", KEY_LAYERS}}},
+    {"exaone4", "exaone4", .keys = {{WINDOW}, {PATTERN}}},
     {"seed_oss", "seed_oss", .names = {{"post_attention_norm", SLOT_NORM_2}}},
     {"arcee", "arcee", .pairs = true},
     {"hunyuan-dense", "hunyuan_v1_dense"},
     {"ernie4_5", "ernie4_5", .bias_key = "use_bias"},
     {"chatglm", "glm"},
     {"glm4", "glm4"},
-    {"command-r", "cohere",
-     .keys = {{"logit_scale", "logit_scale", KEY_REAL, true},
-              {"blk.0.attn_q_norm.weight", "use_qk_norm", KEY_HAS}}},
-    {"cohere2", "cohere2",
-     .keys = {{"logit_scale", "logit_scale", KEY_REAL, true},
-              {"attention.sliding_window", "sliding_window", KEY_SIZE, true},
-              {"attention.sliding_window_pattern", "sliding_window_pattern", KEY_LAYERS}}},
+    {"command-r", "cohere", .keys = {{LOGIT_SCALE}, {NORMED_HEADS("use_qk_norm")}}},
+    {"cohere2", "cohere2", .keys = {{LOGIT_SCALE}, {NEEDED_WINDOW}, {PATTERN}}},
     {"gemma", "gemma"},
     {"gemma2", "gemma2", .wide_layers = 46,
-     .keys = {{"attention.sliding_window", "sliding_window", KEY_WINDOW},
+     .keys = {{WINDOW},
               {"attn_logit_softcapping", "attn_logit_softcapping", KEY_REAL},
               {"final_logit_softcapping", "final_logit_softcapping", KEY_REAL}}},
     {"gemma3", "gemma3_text", .wide_layers = 62, /* layers with a window have another theta */
-     .keys = {{"attention.sliding_window", "sliding_window", KEY_SIZE, true},
-              {"attention.sliding_window_pattern", "sliding_window_pattern", KEY_LAYERS},
+     .keys = {{NEEDED_WINDOW},
+              {PATTERN},
               {"rope.freq_base_swa", "rope_local_base_freq", KEY_REAL}}},
     {"phi2", "phi"},
     {"stablelm", "stablelm", .bias_key = "use_qkv_bias",
      .keys = {{"blk.0.ffn_norm.weight", "use_parallel_residual", KEY_LACKS},
-              {"blk.0.attn_q_norm.weight", "qk_layernorm", KEY_HAS}}},
+              {NORMED_HEADS("qk_layernorm")}}},
     {"nemotron", "nemotron"},
     {"starcoder", "gpt_bigcode"},
     {"starcoder2", "starcoder2", .bias_key = "use_bias"},
     {"gptneox", "gpt_neox", .keys = {{"use_parallel_residual", "use_parallel_residual", KEY_FLAG}}},
     {"bloom", "bloom"},
-    {"mpt", "mpt",
-     .keys = {{"context_length", "max_seq_len", KEY_SIZE},
-              {"attention.clamp_kqv", "clip_qkv", KEY_REAL}}},
+    {"mpt", "mpt", .keys = {{"context_length", "max_seq_len", KEY_SIZE}, {CLIP}}},
     {"bert", "bert"},
-    {"t5", "umt5", .marker = "dec.blk.1.attn_rel_b.weight", .variant = true, .keys = {GATED_T5}},
-    {"t5", "t5", .marker = "dec.blk.0.ffn_gate.weight", .variant = true, .keys = {GATED_T5}},
+    {"t5", "umt5", .marker = "dec.blk.1.attn_rel_b.weight", .variant = true,
+     .keys = {KEYS_OF_T5, {GATED}}},
+    {"t5", "t5", .marker = "dec.blk.0.ffn_gate.weight", .variant = true,
+     .keys = {KEYS_OF_T5, {GATED}}},
     {"t5", "t5", .keys = {KEYS_OF_T5}},
     {"falcon", "falcon", .marker = "blk.0.attn_norm_2.weight", .variant = true,
      .names = {{"attn_norm_2", SLOT_NORM_1}, {"attn_norm", SLOT_NORM_2}},
