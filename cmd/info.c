@@ -309,7 +309,7 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
         tell_bytes(info, "  per token", "active_bytes", bytes - idle_bytes / c->mixture.experts);
     tell_number(info, "run length", "run_tokens", tokens);
     tell_bytes(info, "memory", "run_bytes", pass_memory_bytes(c, tokens));
-    tell_bytes(info, "+ per thread", "thread_bytes", attention_bytes(c, tokens, tokens));
+    tell_bytes(info, "+ per thread", "thread_bytes", attention_bytes(c, tokens, tokens, 1));
     tell_bytes(info, logits ? "+ for logits" : NULL, "logits_bytes", logits);
     tell_bytes(info, converted ? "+ as float32" : NULL, "converted_bytes", converted);
 }

@@ -466,7 +466,7 @@ static int add_way(struct bench *bench, struct task *task, size_t width, struct 
     double *values = bench->tasks[bench->task_count - 1].values;
     size_t threads = pool_threads(bench->viewer.machine.pool);
     values[WIDTH] = (double)width;
-    values[MEMORY] = (double)attention_whole_bytes(&config, n, n, threads);
+    values[MEMORY] = (double)attention_bytes(&config, n, n, threads);
     if (site_size(&map, &config, SITE_WEIGHTS, config.n_head, n, n))
         values[MAP_MEMORY] = values[MEMORY] + (double)map * sizeof(float);
     return count_scores(&values[PAIRS], &config, n, &bench->arena, err);

@@ -691,7 +691,7 @@ static double pass_bytes(const struct viewer *viewer, const struct selection *se
     size_t tokens = num_max(pair->sentence.count, pair->source.count);
     size_t threads = pool_threads(viewer->machine.pool);
     double bytes = (double)pass_memory_bytes(config, tokens) +
-                   (double)attention_whole_bytes(config, tokens, tokens, threads);
+                   (double)attention_bytes(config, tokens, tokens, threads);
     struct site_set sites = selection->sites;
     if (way == LOOK_BY_ROW)
         bytes += (double)attention_rows_bytes(tokens) * (double)threads;

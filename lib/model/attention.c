@@ -24,9 +24,9 @@ static bool measure(struct attention_size *size, size_t *bytes,
     *size = (struct attention_size){.rows = 0};
     *bytes = 0;
     if (!methods[problem->rule.kind]->measure(size, problem) ||
-        !num_multiply(&size->scores, size->rows, size->stride) ||
-        !num_multiply(&size->context, size->rows, size->context_stride) ||
-        !num_multiply(&size->part, size->part_rows, size->context_stride))
+        !num_multiply(&size->scores, size->rows, size->strides.scores) ||
+        !num_multiply(&size->context, size->rows, size->strides.context) ||
+        !num_multiply(&size->part, size->part_rows, size->strides.context))
         return false;
     for (size_t i = 0; i < ATTENTION_BUFFERS; i++) {
         size_t of_buffer = 0;
@@ -37,7 +37,7 @@ static bool measure(struct attention_size *size, size_t *bytes,
     return true;
 }
 
-size_t attention_bytes(const struct config *config, size_t queries, size_t keys)
+size_t attention_bytes(const struct config *config, size_t queries, size_t keys, size_t threads)
 {
     struct attention_problem problem = {.queries = queries, .keys = keys, .fresh_keys = keys};
     enum site_part last = config->n_encoder_layer ? PART_CROSS : PART_SENTENCE;
@@ -51,14 +51,7 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys)
         if (!measure(&size, &bytes, &problem) || !num_add(&all, all, bytes))
             return SIZE_MAX;
     }
-    return all;
-}
-
-size_t attention_whole_bytes(const struct config *config, size_t queries, size_t keys,
-                             size_t threads)
-{
-    size_t bytes = 0;
-    return num_multiply(&bytes, attention_bytes(config, queries, keys), threads) ? bytes : SIZE_MAX;
+    return num_multiply(&all, all, threads) ? all : SIZE_MAX;
 }
 
 /* True if a map is watched in a layer and the mechanism has it. */
@@ -110,10 +103,7 @@ static int take_memory(struct pass *pass)
         struct attention_memory *own = &memory[i / ATTENTION_BUFFERS];
         size_t buffer = i % ATTENTION_BUFFERS, count = size.counts[buffer];
         bool zeroed = buffer >= FIRST_OF_PAIRS;
-        own->stride = size.stride;
-        own->context_stride = size.context_stride;
-        own->query_stride = size.query_stride;
-        own->weight_stride = size.weight_stride;
+        own->strides = size.strides;
         if (count && !(own->buffers[buffer] = (zeroed ? arena_alloc : arena_room)(
                            pass->arena, count, sizeof(float), pass->err)))
             return -1;
@@ -297,10 +287,8 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
     }
     if (s->maps.lent)
         job.lent = s->maps.lent[text];
-    job.scores = map_of(&job, SITE_SCORES - SITE_SCORES);
-    job.softmax = map_of(&job, SITE_SOFTMAX - SITE_SCORES);
-    job.masked = map_of(&job, SITE_MASKED - SITE_SCORES);
-    job.weights = map_of(&job, SITE_WEIGHTS - SITE_SCORES);
+    for (size_t map = 0; map < ATTENTION_MAPS; map++)
+        job.maps[map] = map_of(&job, map);
     return job;
 }
 

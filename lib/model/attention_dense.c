@@ -30,7 +30,7 @@ static bool measure(struct attention_size *size, const struct attention_problem 
         keys = num_max(num_min(block, keys), KEY_PANEL); /* raw scores are computed by panels */
         size->row = 2 * STRIP;
     }
-    size->stride = matrix_stride(keys);
+    size->strides.scores = matrix_stride(keys);
     return strip_measure(size, problem);
 }
 
@@ -56,7 +56,7 @@ static void fetch_kernels_of(struct attention_layer *layer, size_t rows, size_t 
 /* Fetch the kernels of strips of a row size with any range of keys, since blocks begin anywhere. */
 static void fetch_all_kernels_of(struct attention_layer *layer, size_t rows)
 {
-    size_t widest = layer->pass->scratch.attention[0].stride;
+    size_t widest = layer->pass->scratch.attention[0].strides.scores;
     for (size_t keys = STEP; keys <= KEY_PANEL && keys <= widest; keys += STEP) {
         strip_fetch_scores(layer, rows, keys);
         strip_fetch_context(layer, rows, keys, false);
@@ -172,7 +172,7 @@ static enum head_fault weigh_strip(const struct attention_head *head, const stru
 {
     enum { NEAR = 8192 }; /* floats */
     const struct attention_memory *memory = head->memory;
-    struct matrix all = {memory->scores, strip->rows, keys, memory->stride};
+    struct matrix all = {memory->scores, strip->rows, keys, memory->strides.scores};
     size_t some = keys < NEAR ? NEAR / keys : 1;
     enum head_fault fault = HEAD_SOUND;
     for (size_t row = 0; row < all.rows && fault == HEAD_SOUND; row += some) {
@@ -220,7 +220,7 @@ static enum head_fault put_panels(const struct attention_head *head, const struc
         size_t count = num_min(head->keys - key, KEY_PANEL);
         strip_scores(head, strip, (struct key_range){key, key + KEY_PANEL}, memory->scores);
         for (size_t i = 0; i < strip->rows; i++) {
-            const float *row = memory->scores + i * memory->stride;
+            const float *row = memory->scores + i * memory->strides.scores;
             if (first_nonfinite(row, count) < count)
                 return HEAD_NO_NUMBER;
             float *to = strip_map_row(head, head->scores, strip->first + i);
@@ -269,7 +269,7 @@ static void add_block(const struct attention_head *head, size_t query, size_t in
 {
     struct so_far so_far = so_far_of(head);
     size_t count = keys.end - keys.first;
-    float *context = head->memory->context + index * head->memory->context_stride;
+    float *context = head->memory->context + index * head->memory->strides.context;
     score_apply(&head->layer->rule, &head->bias, head->past + query, scores, keys, head->keys);
     put_block(head, query, keys, scores);
     float before = so_far.largest[index];
@@ -297,7 +297,7 @@ static void compute_block(const struct attention_head *head, const struct strip 
     struct key_range steps = {block.first / STEP * STEP, strip_round_up(block.end, STEP)};
     strip_scores(head, strip, steps, memory->scores);
     for (size_t i = 0; i < strip->rows; i++) {
-        float *row = memory->scores + i * memory->stride;
+        float *row = memory->scores + i * memory->strides.scores;
         struct key_range seen = strip_visible(head, strip->first + i);
         seen = (struct key_range){num_max(seen.first, block.first), num_min(seen.end, block.end)};
         if (seen.end > seen.first)
@@ -315,7 +315,7 @@ static enum head_fault finish(const struct attention_head *head, const struct st
 {
     struct so_far so_far = so_far_of(head);
     for (size_t i = 0; i < strip->rows; i++) {
-        float *context = head->memory->context + i * head->memory->context_stride;
+        float *context = head->memory->context + i * head->memory->strides.context;
         if (!(so_far.sum[i] >= 1.0f) || isinf(so_far.sum[i]) || !isfinite(so_far.largest[i]))
             return HEAD_NO_NUMBER;
         divide_row(context, head->v.columns, so_far.sum[i]);
@@ -340,7 +340,7 @@ static enum head_fault compute_blocks(const struct attention_head *head, const s
     if (fault != HEAD_SOUND)
         return fault;
     size_t rows = strip_rows_of_size(strip_row_size(strip->rows));
-    memset(head->memory->context, 0, rows * head->memory->context_stride * sizeof(float));
+    memset(head->memory->context, 0, rows * head->memory->strides.context * sizeof(float));
     for (size_t i = 0; i < strip->rows; i++) {
         so_far.largest[i] = head->sink ? *head->sink : -INFINITY;
         so_far.sum[i] = head->sink ? 1.0f : 0.0f;

@@ -34,7 +34,7 @@ static bool measure(struct attention_size *size, const struct attention_problem 
 {
     const struct pattern *pattern = problem->rule.pattern;
     size->rows = size->part_rows = 1;
-    size->context_stride = problem->config->d_v;
+    size->strides.context = problem->config->d_v;
     size->row = score_most(&problem->rule, problem->keys);
     size->seen = size->row;
     if (pattern->random)
@@ -171,7 +171,7 @@ static bool measure_segments(struct attention_size *size, const struct attention
 {
     const struct config *c = problem->config;
     size->rows = 1;
-    size->context_stride = c->d_v;
+    size->strides.context = c->d_v;
     size->row = count_segments(c, problem->keys);
     return num_multiply(&size->sums, size->row, c->d_k + c->d_v);
 }
@@ -265,8 +265,8 @@ static bool measure_linear(struct attention_size *size, const struct attention_p
     bool rows = problem->maps || (c->window && problem->keys > c->window);
     size_t keys = rows ? strip_round_up(problem->keys, KEY_PANEL) : 0;
     size->rows = 1;
-    size->stride = keys;
-    size->context_stride = c->d_v;
+    size->strides.scores = keys;
+    size->strides.context = c->d_v;
     size->row = c->d_k;
     size->sums = running_sum_size(c->d_k, c->d_v);
     return num_multiply(&size->panels, keys, c->d_k);

@@ -34,19 +34,19 @@ static bool measure_pairs(struct attention_size *size, const struct attention_pr
     size_t queries = strip_round_up(problem->queries, STEP); /* kernels read whole steps */
     size_t pages = strip_round_up(problem->fresh_keys, KEY_PANEL) / KEY_PANEL;
     size->panels = KEY_PANEL * c->d_k;
-    size->context_stride = strip_round_up(c->d_v, PAIR_COLUMNS);
-    size->query_stride = matrix_stride(bf16_pairs(c->d_k));
-    size->weight_stride = matrix_stride(KEY_PANEL / 2);
-    size->weight_pairs = size->rows * size->weight_stride;
+    size->strides.context = strip_round_up(c->d_v, PAIR_COLUMNS);
+    size->strides.query = matrix_stride(bf16_pairs(c->d_k));
+    size->strides.weight = matrix_stride(KEY_PANEL / 2);
+    size->weight_pairs = size->rows * size->strides.weight;
     return num_multiply(&size->key_pairs, pages, head_pairs_of_keys(c->d_k)) &&
            num_multiply(&size->value_pairs, pages, head_pairs_of_values(c->d_v)) &&
-           num_multiply(&size->query_pairs, queries, size->query_stride);
+           num_multiply(&size->query_pairs, queries, size->strides.query);
 }
 
 bool strip_measure(struct attention_size *size, const struct attention_problem *problem)
 {
     const struct config *c = problem->config;
-    size->context_stride = c->d_v;
+    size->strides.context = c->d_v;
     if (problem->keys > CHAIN)
         size->part_rows = size->rows;
     if (problem->bf16)
@@ -72,13 +72,13 @@ void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t k
         .k = (int)pass->config->d_k,
         .a_stride = KEY_PANEL,
         .b_stride = (int)pass->scratch.q.stride,
-        .c_stride = (int)pass->scratch.attention[0].stride,
+        .c_stride = (int)pass->scratch.attention[0].strides.scores,
     };
     if (layer->bf16) { /* whole panels: scores after the last key are never read */
         shape.pairs = 1;
         shape.m = KEY_PANEL;
         shape.k = (int)bf16_pairs(pass->config->d_k);
-        shape.b_stride = (int)pass->scratch.attention[0].query_stride;
+        shape.b_stride = (int)pass->scratch.attention[0].strides.query;
     }
     kernels_get(pass->machine->kernels, &layer->score_kernels[row_size][keys / STEP - 1], &shape,
                 work_of(layer, &shape));
@@ -92,8 +92,8 @@ void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t 
         .n = (int)strip_rows_of_size(row_size),
         .k = (int)keys,
         .a_stride = (int)pass->scratch.v.stride,
-        .b_stride = (int)pass->scratch.attention[0].stride,
-        .c_stride = (int)pass->scratch.attention[0].context_stride,
+        .b_stride = (int)pass->scratch.attention[0].strides.scores,
+        .c_stride = (int)pass->scratch.attention[0].strides.context,
         .accumulate = add,
     };
     if (layer->bf16) {
@@ -101,7 +101,7 @@ void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t 
         shape.m = PAIR_COLUMNS;
         shape.k = (int)bf16_pairs(keys);
         shape.a_stride = PAIR_COLUMNS;
-        shape.b_stride = (int)pass->scratch.attention[0].weight_stride;
+        shape.b_stride = (int)pass->scratch.attention[0].strides.weight;
     }
     kernels_get(pass->machine->kernels, &layer->context_kernels[row_size][keys / STEP - 1][add],
                 &shape, work_of(layer, &shape));
@@ -151,7 +151,7 @@ void strip_pack_keys(const struct attention_head *head)
     size_t width = head->k.columns;
     bool bf16 = head->layer->bf16;
     if (bf16)
-        pair_rows(memory->query_pairs, memory->query_stride, head->q);
+        pair_rows(memory->query_pairs, memory->strides.query, head->q);
     for (size_t key = 0; !head->cache && key < head->k.rows; key += KEY_PANEL) {
         size_t count = num_min(head->k.rows - key, KEY_PANEL);
         float *panel = bf16 ? memory->panels : strip_panel(head, key);
@@ -171,7 +171,6 @@ void strip_pack_keys(const struct attention_head *head)
 static void give_rows(const struct attention_head *head, const struct strip *strip)
 {
     const struct pass *pass = head->layer->pass;
-    float *const maps[ATTENTION_MAPS] = {head->scores, head->softmax, head->masked, head->weights};
     for (size_t i = 0; i < ATTENTION_MAPS * strip->rows; i++) {
         size_t map = i / strip->rows, query = strip->first + i % strip->rows;
         const struct attention_map_row row = {
@@ -181,7 +180,7 @@ static void give_rows(const struct attention_head *head, const struct strip *str
             .head = head->head,
             .query = query,
             .keys = head->keys,
-            .values = strip_map_row(head, maps[map], query),
+            .values = strip_map_row(head, head->maps[map], query),
         };
         if (row.values)
             head->lent.take(pass->tap->context, &row);
@@ -204,8 +203,7 @@ enum head_fault strip_for_each(const struct attention_head *head, size_t first, 
 /* The number of keys of a range that are in the same panel as `key`, from `key` on. */
 static size_t part_of_panel(struct key_range keys, size_t key)
 {
-    size_t in_panel = KEY_PANEL - key % KEY_PANEL;
-    return keys.end - key < in_panel ? keys.end - key : in_panel;
+    return num_min(keys.end - key, KEY_PANEL - key % KEY_PANEL);
 }
 
 void strip_scores(const struct attention_head *head, const struct strip *strip,
@@ -214,7 +212,7 @@ void strip_scores(const struct attention_head *head, const struct strip *strip,
     const struct kernel *kernels = head->layer->score_kernels[strip_row_size(strip->rows)];
     const struct attention_memory *memory = head->memory;
     const void *q = head->layer->bf16
-                        ? (void *)(memory->query_pairs + strip->first * memory->query_stride)
+                        ? (void *)(memory->query_pairs + strip->first * memory->strides.query)
                         : (void *)(head->q.data + strip->first * head->q.stride);
     for (size_t key = keys.first, count = 0; key < keys.end; key += count, to += count) {
         count = part_of_panel(keys, key);
@@ -237,7 +235,7 @@ struct sum {
 static void end_chain(const struct attention_head *head, const struct strip *strip, struct sum *sum)
 {
     const struct attention_memory *memory = head->memory;
-    size_t stride = memory->context_stride;
+    size_t stride = memory->strides.context;
     struct matrix context = {memory->context, strip->rows, head->v.columns, stride};
     struct matrix part = {memory->part, strip->rows, head->v.columns, stride};
     if (sum->chain != NO_CHAIN && sum->to == memory->part)
@@ -251,9 +249,9 @@ static void add_pairs(const struct attention_head *head, const struct strip *str
 {
     const struct attention_memory *memory = head->memory;
     const uint32_t *values = value_pairs_of(head, keys.first);
-    pair_rows(
-        memory->weight_pairs, memory->weight_stride,
-        (struct matrix){(float *)sum->weights, strip->rows, keys.end - keys.first, memory->stride});
+    pair_rows(memory->weight_pairs, memory->strides.weight,
+              (struct matrix){(float *)sum->weights, strip->rows, keys.end - keys.first,
+                              memory->strides.scores});
     for (size_t i = 0; i < head->v.columns; i += PAIR_COLUMNS, values += HEAD_PAIRS_APART)
         kernel_call(kernel, values, memory->weight_pairs, sum->to + i, values);
 }
@@ -300,7 +298,8 @@ void strip_write_context(const struct attention_head *head, const struct strip *
     const struct attention_memory *memory = head->memory;
     size_t stride = head->context.stride;
     float *to = head->context.data + strip->first * stride;
-    struct matrix context = {memory->context, strip->rows, head->v.columns, memory->context_stride};
+    struct matrix context = {memory->context, strip->rows, head->v.columns,
+                             memory->strides.context};
     copy_rows((struct matrix){to, strip->rows, context.columns, stride}, context);
 }
 

@@ -34,26 +34,31 @@ enum {
     FIRST_OF_PAIRS = 8, /* the buffers from this one on are zeroed */
 };
 
+/* Floats, or pairs, from one row of a buffer to the next. */
+struct attention_strides {
+    size_t scores, context, query, weight;
+};
+
 /* The buffers of a thread for one head. Not every method uses all of them. */
 struct attention_memory {
     union {
         struct {
             float *panels;  /* [panels][dk, KEY_PANEL] keys, transposed */
-            float *scores;  /* [rows of a strip, stride] */
-            float *context; /* [rows of a strip, context_stride] */
+            float *scores;  /* [rows of a strip, strides.scores] */
+            float *context; /* [rows of a strip, strides.context] */
             float *part;    /* the same for a chain that is added to it, if there may be several */
             float *row;     /* of one query, or a few numbers for each query of a strip */
             float *sums;    /* of linear and of low-rank attention */
             uint32_t *seen, *drawn; /* visible keys of a query in a pattern; random ones */
             /* In bf16, pairs of rounded numbers: */
             uint32_t *key_pairs, *value_pairs; /* pages (cache.h) of keys that are in no cache */
-            uint32_t *query_pairs;             /* [queries, query_stride] */
-            uint32_t *weight_pairs; /* [rows of a strip, weight_stride], for the keys of a panel */
+            uint32_t *query_pairs;             /* [queries, strides.query] */
+            uint32_t *weight_pairs; /* [rows of a strip, strides.weight], for the keys of a panel */
         };
         void *buffers[ATTENTION_BUFFERS];
     };
     float *maps[ATTENTION_MAPS]; /* [STRIP, keys] rows for a lender; else NULL */
-    size_t stride, context_stride, query_stride, weight_stride;
+    struct attention_strides strides;
 };
 
 /* The number of elements of each buffer. Those of scores, context and part are computed from rows
@@ -66,7 +71,8 @@ struct attention_size {
         };
         size_t counts[ATTENTION_BUFFERS];
     };
-    size_t rows, part_rows, stride, context_stride, query_stride, weight_stride;
+    struct attention_strides strides;
+    size_t rows, part_rows; /* of scores and context; of part */
 };
 
 /* The longest text of a batch, for which the memory must suffice. */
@@ -101,13 +107,18 @@ struct attention_head {
     struct matrix q, k, v, context; /* this head's columns, this text's rows */
     struct cache *cache;            /* has all keys and values; NULL: no cache */
     size_t text, head;
-    size_t group;                               /* of keys and values */
-    size_t past, keys;                          /* number of earlier queries; of all keys */
-    float *scores, *softmax, *masked, *weights; /* [T, S] if watched, else NULL */
-    struct lent_maps lent;                      /* rows of these maps (site.h) */
-    uint64_t dropout_key;                       /* key of the head's random numbers */
-    const float *sink;                          /* its score; NULL: none */
-    struct matrix rests;                        /* [T, 1] the sink's parts of the softmax */
+    size_t group;      /* of keys and values */
+    size_t past, keys; /* number of earlier queries; of all keys */
+    union {            /* [T, S] if watched, else NULL */
+        struct {
+            float *scores, *softmax, *masked, *weights;
+        };
+        float *maps[ATTENTION_MAPS];
+    };
+    struct lent_maps lent; /* rows of these maps (site.h) */
+    uint64_t dropout_key;  /* key of the head's random numbers */
+    const float *sink;     /* its score; NULL: none */
+    struct matrix rests;   /* [T, 1] the sink's parts of the softmax */
     struct head_bias bias;
 };
 

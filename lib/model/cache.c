@@ -24,19 +24,13 @@ size_t head_pairs_of_values(size_t d_v)
     return (d_v + PAIR_COLUMNS - 1) / PAIR_COLUMNS * HEAD_PAIRS_APART;
 }
 
-/* The number of columns in the group of PAIR_COLUMNS that begins at `first`. */
-static size_t columns_from(size_t first, size_t d_v)
-{
-    return d_v - first < PAIR_COLUMNS ? d_v - first : PAIR_COLUMNS;
-}
-
 void head_pairs_put_key(uint32_t *page, size_t place, const float *key, size_t d_k)
 {
     enum { PART = 64 }; /* numbers that are rounded together */
     uint32_t part[PART / 2];
     uint32_t *column = page + place;
     for (size_t first = 0; first < d_k; first += PART) {
-        size_t count = d_k - first < PART ? d_k - first : PART;
+        size_t count = num_min(d_k - first, PART);
         bf16_pair_row(part, key + first, count);
         for (size_t i = 0; i < bf16_pairs(count); i++, column += KEY_PANEL)
             *column = part[i];
@@ -48,9 +42,9 @@ void head_pairs_put_value(uint32_t *page, size_t place, const float *value, size
     uint32_t *pairs = page + place / 2 * PAIR_COLUMNS;
     for (size_t first = 0; first < d_v; first += PAIR_COLUMNS, pairs += HEAD_PAIRS_APART)
         if (place % 2)
-            bf16_put_second(pairs, value + first, columns_from(first, d_v));
+            bf16_put_second(pairs, value + first, num_min(d_v - first, PAIR_COLUMNS));
         else
-            bf16_pair_rows(pairs, value + first, none, columns_from(first, d_v));
+            bf16_pair_rows(pairs, value + first, none, num_min(d_v - first, PAIR_COLUMNS));
 }
 
 void head_pairs_cut_values(uint32_t *page, size_t place, size_t d_v)
@@ -74,14 +68,14 @@ void head_pairs_fill_keys(uint32_t *page, const float *panel, size_t d_k)
 
 void head_pairs_fill_values(uint32_t *page, struct matrix values)
 {
-    size_t count = values.rows < KEY_PANEL ? values.rows : KEY_PANEL;
+    size_t count = num_min(values.rows, KEY_PANEL);
     head_pairs_cut_values(page, count / 2 * 2, values.columns);
     for (size_t row = 0; row < count; row += 2) {
         const float *value = values.data + row * values.stride;
         uint32_t *pairs = page + row / 2 * PAIR_COLUMNS;
         for (size_t i = 0; i < values.columns; i += PAIR_COLUMNS, pairs += HEAD_PAIRS_APART)
             bf16_pair_rows(pairs, value + i, row + 1 < count ? value + values.stride + i : none,
-                           columns_from(i, values.columns));
+                           num_min(values.columns - i, PAIR_COLUMNS));
     }
 }
 

@@ -298,9 +298,9 @@ const char *config_kind_name(const struct config *config);
 /* A key that can be set. */
 struct config_key {
     const char *name;
-    const char *aliases[2]; /* what other checkpoints call it; NULL: nothing */
-    int kinds;              /* of models that read it: bits 1 << MODEL_… */
+    int kinds; /* of models that read it: bits 1 << MODEL_… */
     const char *about;
+    const char *aliases[2]; /* what other checkpoints call it; NULL: nothing */
 };
 
 extern const struct config_key config_keys[];

@@ -156,26 +156,20 @@ bool edit_touches(const struct edit *edit, const struct edit_block *block)
 
 /* --- checks --------------------------------------------------------------------------------- */
 
-static int check(const struct edit *edit, const struct config *config, struct err *err)
-{
-    enum site like = site_id(edit->site);
-    const char *name = site_name(edit->site);
-    bool is_map = like >= SITE_SCORES && like <= SITE_WEIGHTS;
-    if (is_map && config->mechanism.kind != ATTENTION_DENSE)
-        return err_usage(err, "%s: an edit of '%s' needs --attention dense", words_of(edit), name);
-    if (!config->projections && like >= SITE_Q && like <= SITE_V)
-        return err_unsupported(err,
-                               "%s: the model has no projection '%s': queries, keys and values are "
-                               "its input: edit the input",
-                               words_of(edit), name);
-    return 0;
-}
-
 int edits_check(const struct edits *edits, const struct config *config, struct err *err)
 {
-    for (size_t i = 0; edits && i < edits->count; i++)
-        if (check(&edits->items[i], config, err))
-            return -1;
+    for (size_t i = 0; edits && i < edits->count; i++) {
+        enum site id = site_id(edits->items[i].site);
+        const char *words = words_of(&edits->items[i]), *name = site_name(edits->items[i].site);
+        bool is_map = id >= SITE_SCORES && id <= SITE_WEIGHTS;
+        if (is_map && config->mechanism.kind != ATTENTION_DENSE)
+            return err_usage(err, "%s: an edit of '%s' needs --attention dense", words, name);
+        if (!config->projections && id >= SITE_Q && id <= SITE_V)
+            return err_unsupported(err,
+                                   "%s: the model has no projection '%s': queries, keys and values "
+                                   "are its input: edit the input",
+                                   words, name);
+    }
     return 0;
 }
 

@@ -42,22 +42,15 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(kind, FEATURE(c->kind == MODEL_ATTENTION, "attention layers alone", RUN | EXPLAIN) \
           FEATURE(config_has_other(c), "another kind of attention, norm or rotation", NOTHING)) \
     FIELD(vocab_size, NONE) FIELD(n_positions, NONE) FIELD(n_embd, NONE) FIELD(n_layer, NONE) \
-    FIELD(n_encoder_layer, \
-          FEATURE(c->n_encoder_layer > 0, "an encoder", ANALYSIS)) \
+    FIELD(n_encoder_layer, FEATURE(c->n_encoder_layer > 0, "an encoder", ANALYSIS)) \
     FIELD(n_head, NONE) FIELD(n_kv_head, NONE) FIELD(d_k, NONE) FIELD(d_v, NONE) \
-    FIELD(d_out, NONE) FIELD(n_inner, NONE) \
-    FIELD(activation, NONE) FIELD(n_encoder_inner, NONE) \
-    FIELD(n_encoder_head, \
-          FEATURE(c->n_encoder_head, "an encoder with other heads", ANALYSIS)) \
+    FIELD(d_out, NONE) FIELD(n_inner, NONE) FIELD(activation, NONE) FIELD(n_encoder_inner, NONE) \
+    FIELD(n_encoder_head, FEATURE(c->n_encoder_head, "an encoder with other heads", ANALYSIS)) \
     FIELD(n_encoder_vocab, \
           FEATURE(c->n_encoder_vocab, "an encoder with another vocabulary", ANALYSIS)) \
-    FIELD(xielu, NONE) \
-    FIELD(embedding_scale, NONE) \
-    FIELD(sinusoids, NONE) FIELD(sines, NONE) FIELD(epsilon, NONE) FIELD(style, NONE) \
-    FIELD(final_norm, NONE) \
-    FIELD(scale, NONE) \
-    FIELD(scale_by_layer, \
-          FEATURE(c->scale_by_layer, "scores divided by the layer's number", ALL)) \
+    FIELD(xielu, NONE) FIELD(embedding_scale, NONE) FIELD(sinusoids, NONE) FIELD(sines, NONE) \
+    FIELD(epsilon, NONE) FIELD(style, NONE) FIELD(final_norm, NONE) FIELD(scale, NONE) \
+    FIELD(scale_by_layer, FEATURE(c->scale_by_layer, "scores divided by the layer's number", ALL)) \
     FIELD(tied, NONE) FIELD(lacks_head, NONE) \
     FIELD(causal, FEATURE(!c->causal, "attention to later tokens", ANALYSIS)) \
     FIELD(cross, NONE) FIELD(projections, NONE) FIELD(out_proj, NONE) FIELD(biases, NONE) \
@@ -65,44 +58,38 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(position_offset, NONE) FIELD(counted, NONE) FIELD(padding_id, NONE) \
     FIELD(n_segments, NONE) \
     FIELD(n_group, FEATURE(c->n_group, "layers that share parameters", ANALYSIS)) \
-    FIELD(group_layers, NONE) \
-    FIELD(embedding_norm, NONE) FIELD(own_tables, NONE) \
+    FIELD(group_layers, NONE) FIELD(embedding_norm, NONE) FIELD(own_tables, NONE) \
     FIELD(rms, FEATURE(c->rms, "RMS norms", ALL)) \
     FIELD(norm_offset, FEATURE(c->norm_offset, "scales of norms that are 1 + w", ALL)) \
-    FIELD(norm_shift, FEATURE(c->style != STYLE_BARE && !c->rms && !c->norm_shift, \
-                              "layer norms without a shift", ANALYSIS)) \
+    FIELD(norm_shift, \
+          FEATURE(c->style != STYLE_BARE && !c->rms && !c->norm_shift, \
+                  "layer norms without a shift", ANALYSIS)) \
     FIELD(norm_plain, FEATURE(c->norm_plain, "norms without scales", ANALYSIS)) \
     FIELD(gated, NONE) FIELD(clamp, NONE) FIELD(up_offset, NONE) FIELD(mixture, NONE) \
     FIELD(head_norm, NONE) FIELD(latent_q, NONE) FIELD(latent_kv, NONE) FIELD(clip, NONE) \
-    FIELD(score_bias, NONE) \
-    FIELD(bias_buckets, NONE) FIELD(bias_reach, NONE) FIELD(bias_by_layer, NONE) \
-    FIELD(rotary, NONE) \
-    FIELD(rotary_local, NONE) FIELD(window, NONE) FIELD(sinks, NONE) FIELD(score_cap, NONE) \
-    FIELD(logit_cap, NONE) \
-    FIELD(residual_scale, NONE) FIELD(logit_divisor, NONE) ARRAY(layer_flags, NONE) \
-    FIELD(extra_layers, NONE) \
+    FIELD(score_bias, NONE) FIELD(bias_buckets, NONE) FIELD(bias_reach, NONE) \
+    FIELD(bias_by_layer, NONE) FIELD(rotary, NONE) FIELD(rotary_local, NONE) FIELD(window, NONE) \
+    FIELD(sinks, NONE) FIELD(score_cap, NONE) FIELD(logit_cap, NONE) FIELD(residual_scale, NONE) \
+    FIELD(logit_divisor, NONE) ARRAY(layer_flags, NONE) FIELD(extra_layers, NONE) \
     FIELD(bos_id, NONE) FIELD(eos_id, NONE) ARRAY(more_ends, NONE) FIELD(more_end_count, NONE) \
-    FIELD(generation, NONE) \
-    FIELD(end, NONE) FIELD(end_activation, NONE) \
+    FIELD(generation, NONE) FIELD(end, NONE) FIELD(end_activation, NONE) \
     FIELD(initializer_range, NONE) ARRAY(unread, NONE) FIELD(mechanism, NONE)
 
 #define SUBLAYER_FEATURES(FIELD, ARRAY, FEATURE) \
-    FIELD(kind, FEATURE(s->kind == SUBLAYER_ATTEND_SOURCE, "attention to a second text", \
-                        ANALYSIS) \
+    FIELD(kind, FEATURE(s->kind == SUBLAYER_ATTEND_SOURCE, "attention to a second text", ANALYSIS) \
           FEATURE(sublayer_has_other(s), "another kind of sublayer", NOTHING)) \
     FIELD(part, NONE) \
     FIELD(reads, FEATURE(s->reads != READS_STREAM, "attention and MLP in parallel", ALL) \
           FEATURE(s->reads == READS_LAST_INPUT, "a norm that sublayers share", ALL)) \
     FIELD(norm, NONE) \
-    FIELD(norm_before, FEATURE(config_flags(c) & LAYER_FIRST_PLAIN, \
-                               "layers without a first norm", ANALYSIS)) \
+    FIELD(norm_before, \
+          FEATURE(config_flags(c) & LAYER_FIRST_PLAIN, "layers without a first norm", ANALYSIS)) \
     FIELD(norm_out, FEATURE(s->norm_out, "norms of sublayer outputs", ANALYSIS) \
-          FEATURE(s->norm_out && !s->norm_before, \
-                  "sublayers that read the stream without a norm", ANALYSIS)) \
+          FEATURE(s->norm_out && !s->norm_before, "sublayers that read the stream without a norm", \
+                  ANALYSIS)) \
     FIELD(norm_after, FEATURE(s->norm_after, "norms after sublayers", ANALYSIS) \
           FEATURE(s->norm_after && !s->at_sum[0], "a normed stream", ANALYSIS)) \
-    FIELD(adds_to_normed, \
-          FEATURE(s->adds_to_normed, "sums with the normed stream", ANALYSIS)) \
+    FIELD(adds_to_normed, FEATURE(s->adds_to_normed, "sums with the normed stream", ANALYSIS)) \
     FIELD(replaces, NONE) /* of attention alone, or of --without */ \
     FIELD(factor, FEATURE(s->factor != 1, "scaled sublayer outputs", ALL)) \
     FIELD(at_input, NONE) FIELD(at_out, NONE) FIELD(at_out_norm, NONE) ARRAY(at_sum, NONE) \
@@ -111,19 +98,16 @@ static bool sublayer_has_other(const struct sublayer *s)
 #define EMBED_FEATURES(FIELD, ARRAY, FEATURE) \
     FIELD(width, NONE) FIELD(rows, NONE) \
     FIELD(scale, FEATURE(e->scale != 1, "scaled embeddings", ALL)) \
-    FIELD(positions, \
-          FEATURE(e->positions == POSITIONS_SINES, "sinusoidal positions", ANALYSIS) \
+    FIELD(positions, FEATURE(e->positions == POSITIONS_SINES, "sinusoidal positions", ANALYSIS) \
           FEATURE(e->positions > POSITIONS_SINES && e->positions <= POSITIONS_SINES_OFFSET, \
                   "sines before cosines", ANALYSIS) \
-          FEATURE(e->positions > POSITIONS_SINES_OFFSET, \
-                  "another kind of positions", NOTHING)) \
+          FEATURE(e->positions > POSITIONS_SINES_OFFSET, "another kind of positions", NOTHING)) \
     FIELD(first, FEATURE(e->first > 0, "positions that begin later", ALL)) \
     FIELD(counted, FEATURE(e->counted, "positions without padding", ANALYSIS)) \
     FIELD(padding, NONE) \
     FIELD(segments, FEATURE(e->segments, "segments", ANALYSIS)) \
     FIELD(norm, FEATURE(e->norm, "a norm of embeddings", ANALYSIS)) \
-    FIELD(project, \
-          FEATURE(e->project != PROJECT_NEVER, "a projection of embeddings", ANALYSIS) \
+    FIELD(project, FEATURE(e->project != PROJECT_NEVER, "a projection of embeddings", ANALYSIS) \
           FEATURE(e->project == PROJECT_LAST, "a projection of positions", ANALYSIS & ~WORDS))
 
 #define UNEMBED_FEATURES(FIELD, ARRAY, FEATURE) \
@@ -140,22 +124,21 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(by, FEATURE(s->head.by == HEADS_AS_IS, "queries that are the input", RUN | EXPLAIN) \
           FEATURE(s->head.by == HEADS_LATENT, "latent attention", RUN | ATTRIBUTE | PATCH)) \
     FIELD(heads, NONE) \
-    FIELD(kv_heads, \
-          FEATURE(s->head.kv_heads != s->head.heads, "keys that heads share", ALL)) \
+    FIELD(kv_heads, FEATURE(s->head.kv_heads != s->head.heads, "keys that heads share", ALL)) \
     FIELD(d_k, NONE) \
     FIELD(d_v, \
-          FEATURE(s->head.d_v != s->head.d_k, "values of another size than keys", \
-                  RUN | EXPLAIN | ATTRIBUTE | PATCH)) \
+          FEATURE(s->head.d_v != s->head.d_k, "values of another size than keys", RUN | EXPLAIN | \
+                  ATTRIBUTE | PATCH)) \
     FIELD(latent_q, NONE) FIELD(latent_kv, NONE) \
     FIELD(norm, FEATURE(s->head.norm.q || s->head.norm.k, "norms of queries and keys", ALL) \
           FEATURE(s->head.norm.q != s->head.norm.k, "a norm of queries or of keys alone", RUN) \
           FEATURE(s->head.norm.whole, "norms of all heads together", ANALYSIS) \
-          FEATURE(s->head.norm.own, "norms of heads with scales of their own", \
-                  RUN | ATTRIBUTE | PATCH) \
+          FEATURE(s->head.norm.own, "norms of heads with scales of their own", RUN | ATTRIBUTE | \
+                  PATCH) \
           FEATURE((s->head.norm.q || s->head.norm.k) && !c->rms, \
                   "layer norms of queries and keys", RUN | ATTRIBUTE | PATCH) \
-          FEATURE(s->head.norm.after_rotary, "norms after rotary embeddings", \
-                  RUN | ATTRIBUTE | PATCH)) \
+          FEATURE(s->head.norm.after_rotary, "norms after rotary embeddings", RUN | ATTRIBUTE | \
+                  PATCH)) \
     FIELD(rotary, FEATURE(s->head.rotary, "rotary embeddings", ALL) \
           FEATURE(s->head.rotary && s->head.rotary->components < s->head.d_k, \
                   "channels without rotary embeddings", ALL) \
@@ -168,39 +151,41 @@ static bool sublayer_has_other(const struct sublayer *s)
           FEATURE(c->rotary.scaling == ROTARY_YARN, "yarn rotary scaling", ALL) \
           FEATURE(c->rotary.scaling == ROTARY_LONGROPE, "longrope scaling", ALL) \
           FEATURE(c->rotary_local.components, "two kinds of rotary embeddings", ANALYSIS) \
-          FEATURE(config_flags(c) & LAYER_UNROTATED, \
-                  "layers without rotary embeddings", ALL)) \
-    FIELD(clip, FEATURE(s->head.clip != 0, "clipped queries, keys and values", \
-                        RUN | ATTRIBUTE | PATCH)) \
+          FEATURE(config_flags(c) & LAYER_UNROTATED, "layers without rotary embeddings", ALL)) \
+    FIELD(clip, \
+          FEATURE(s->head.clip != 0, "clipped queries, keys and values", RUN | ATTRIBUTE | PATCH)) \
     FIELD(no_out, FEATURE(s->head.no_out, "heads without an output projection", RUN | EXPLAIN))
 
 #define SCORE_FEATURES(FIELD, ARRAY, FEATURE) \
     FIELD(scale, NONE) FIELD(base_scale, NONE) \
     FIELD(cap, FEATURE(s->score.cap > 0, "soft caps of scores", ANALYSIS)) \
     FIELD(temperature, NONE) \
-    FIELD(bias, FEATURE(s->score.bias == BIAS_ALIBI || s->score.bias == BIAS_ALIBI_ROUNDED, \
-                        "ALiBi", ANALYSIS) \
-          FEATURE(s->score.bias == BIAS_ALIBI_ROUNDED, "scaled ALiBi", ANALYSIS) \
-          FEATURE(s->score.bias == BIAS_ALIBI_FROM_END, "ALiBi from the last key", \
-                  RUN | ATTRIBUTE | PATCH) \
-          FEATURE(s->score.bias == BIAS_BUCKETS, "biases of distances", \
-                  ANALYSIS)) \
+    FIELD(bias, \
+          FEATURE(s->score.bias == BIAS_ALIBI || s->score.bias == BIAS_ALIBI_ROUNDED, "ALiBi", \
+                  ANALYSIS) FEATURE(s->score.bias == BIAS_ALIBI_ROUNDED, "scaled ALiBi", ANALYSIS) \
+          FEATURE(s->score.bias == BIAS_ALIBI_FROM_END, "ALiBi from the last key", RUN | ATTRIBUTE \
+                  | PATCH) \
+          FEATURE(s->score.bias == BIAS_BUCKETS, "biases of distances", ANALYSIS)) \
     FIELD(heads, NONE) FIELD(bias_layer, NONE) FIELD(buckets, NONE) FIELD(reach, NONE) \
     FIELD(back, FEATURE(s->score.back != SIZE_MAX, "sliding windows", ALL)) \
-    FIELD(ahead, FEATURE(s->score.ahead > 0 && \
-                         (s->score.ahead < SIZE_MAX || s->score.back < SIZE_MAX), \
-                         "windows with later tokens", ANALYSIS)) \
+    FIELD(ahead, \
+          FEATURE(s->score.ahead > 0 && (s->score.ahead < SIZE_MAX || s->score.back < SIZE_MAX), \
+                  "windows with later tokens", ANALYSIS)) \
     FIELD(sink, FEATURE(s->score.sink, "attention sinks of the softmax", ANALYSIS)) \
     FIELD(mask_after, NONE) FIELD(kind, NONE) FIELD(pattern, NONE)
 
 #define MLP_FEATURES(FIELD, ARRAY, FEATURE) \
-    FIELD(activation, NONE) FIELD(gated, FEATURE(s->mlp.gated, "gated MLPs", ALL)) \
-    FIELD(xielu, FEATURE(s->mlp.xielu, "an activation with parameters", \
-                         RUN | ATTRIBUTE | PATCH | CIRCUITS)) \
-    FIELD(clamp, FEATURE((s->mlp.clamp != 0 || s->mlp.up_offset != 0) && !s->mlp.mixture, \
-                         "clamped MLPs", RUN)) \
+    FIELD(activation, NONE) \
+    FIELD(gated, FEATURE(s->mlp.gated, "gated MLPs", ALL)) \
+    FIELD(xielu, \
+          FEATURE(s->mlp.xielu, "an activation with parameters", RUN | ATTRIBUTE | PATCH | \
+                  CIRCUITS)) \
+    FIELD(clamp, \
+          FEATURE((s->mlp.clamp != 0 || s->mlp.up_offset != 0) && !s->mlp.mixture, "clamped MLPs", \
+                  RUN)) \
     FIELD(up_offset, NONE) FIELD(inner, NONE) \
-    FIELD(mixture, FEATURE(s->mlp.mixture, "experts", ANALYSIS)) FIELD(chosen, NONE)
+    FIELD(mixture, FEATURE(s->mlp.mixture, "experts", ANALYSIS)) \
+    FIELD(chosen, NONE)
 
 #define ALL_FEATURES(FIELD, ARRAY, FEATURE) \
     CONFIG_FEATURES(FIELD, ARRAY, FEATURE) SUBLAYER_FEATURES(FIELD, ARRAY, FEATURE) \

@@ -215,11 +215,8 @@ void attention_store(struct pass *pass, size_t layer);
  * nothing after the weights is watched. Announces scores, masked, weights and context. */
 enum pass_state attention(struct pass *pass, const struct score_rule *rule, size_t layer);
 
-/* Bytes of memory that one thread needs for a text with these numbers of queries and keys; that all
- * threads need. */
-size_t attention_bytes(const struct config *config, size_t queries, size_t keys);
-size_t attention_whole_bytes(const struct config *config, size_t queries, size_t keys,
-                             size_t threads);
+/* Bytes of memory that threads need for a text with these numbers of queries and keys. */
+size_t attention_bytes(const struct config *config, size_t queries, size_t keys, size_t threads);
 
 /* Bytes of the rows of a map that one thread holds for a lender that takes them. */
 size_t attention_rows_bytes(size_t keys);

@@ -311,8 +311,8 @@ TEST(working_memory_is_linear_in_the_length_of_the_text)
     for (size_t k = 0; k < COUNT(kinds); k++) {
         tiny_model_make(&model, causal_configs[2]);
         model.config.mechanism = mechanism_of(kinds[k]);
-        size_t once = attention_bytes(&model.config, 4096, 4096);
-        size_t twice = attention_bytes(&model.config, 8192, 8192);
+        size_t once = attention_bytes(&model.config, 4096, 4096, 1);
+        size_t twice = attention_bytes(&model.config, 8192, 8192, 1);
         ck_assert_uint_le(twice, 2 * once + 1024);
         tiny_model_release(&model);
     }
@@ -325,8 +325,8 @@ TEST(working_memory_of_a_window_is_constant)
     for (size_t k = 0; k < COUNT(kinds); k++) {
         tiny_model_make(&model, causal_configs[2]);
         model.config.mechanism = mechanism_of(kinds[k]);
-        ck_assert_uint_eq(attention_bytes(&model.config, 65536, 65536),
-                          attention_bytes(&model.config, 512, 512));
+        ck_assert_uint_eq(attention_bytes(&model.config, 65536, 65536, 1),
+                          attention_bytes(&model.config, 512, 512, 1));
         tiny_model_release(&model);
     }
 }

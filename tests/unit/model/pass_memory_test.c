@@ -84,13 +84,13 @@ TEST(a_pass_takes_the_documented_memory)
         tiny_model_make(&model, configs[i / COUNT(lengths)]);
         const struct config *c = &model.config;
         size_t length = lengths[i % COUNT(lengths)];
-        size_t said = pass_memory_bytes(c, length) + attention_bytes(c, length, length);
+        size_t said = pass_memory_bytes(c, length) + attention_bytes(c, length, length, 1);
         size_t taken = taken_by(length, 1, false);
         ck_assert_uint_ge(taken, said);
         ck_assert_uint_le(taken, said + tolerance_bytes());
         size_t more = taken_by(length, 3, false) - taken;
-        ck_assert_uint_ge(more, 2 * attention_bytes(c, length, length));
-        ck_assert_uint_le(more, 2 * attention_bytes(c, length, length) + tolerance_bytes());
+        ck_assert_uint_ge(more, 2 * attention_bytes(c, length, length, 1));
+        ck_assert_uint_le(more, 2 * attention_bytes(c, length, length, 1) + tolerance_bytes());
         if (c->kind == MODEL_GPT2) {
             size_t logits = taken_by(length, 1, true) - taken;
             ck_assert_uint_ge(logits, pass_memory_logits_bytes(c, length));
@@ -111,8 +111,8 @@ TEST(every_kind_of_attention_takes_the_documented_memory)
         size_t threads = 1 + 2 * (i % 2);
         tiny_model_make(&model, configs[i / 2 % 2]);
         ck_assert_int_eq(mechanism_set_attention(&model.config.mechanism, ways[i / 4], NULL), 0);
-        size_t said = pass_memory_bytes(&model.config, 30) +
-                      attention_whole_bytes(&model.config, 30, 30, threads);
+        size_t said =
+            pass_memory_bytes(&model.config, 30) + attention_bytes(&model.config, 30, 30, threads);
         size_t taken = taken_by(30, threads, false);
         ck_assert_uint_ge(taken, said);
         ck_assert_uint_le(taken, said + tolerance_bytes() * threads);
