@@ -268,18 +268,23 @@ static int check_shape(struct state *own, const struct driver *driver, struct er
 
 /* --- a model ---------------------------------------------------------------------------------- */
 
+static bool is_of_words(const struct score *score)
+{
+    return score->material == OF_WORDS || score->material == OF_PAIRS;
+}
+
 /* Refuse scores that the model lacks, if they are named; with --score all they have no values. */
 static int check_circuits(struct state *own, const struct driver *driver, struct err *err)
 {
     const char *list = own->options->score;
     const struct score *sort = own->sort;
     struct err why = {0};
-    if ((!head_survey_needs(&own->survey, OF_WORDS) &&
-         !head_survey_needs(&own->survey, OF_PAIRS)) ||
-        !circuits_check(&driver->session.viewer.model, true, &why))
+    bool of_words = false;
+    for (size_t i = 0; i < own->scores.count; i++)
+        of_words |= is_of_words(&own->scores.items[i]);
+    if (!of_words || !circuits_check(&driver->session.viewer.model, true, &why))
         return 0;
-    if (!list || strcmp(list, "all") != 0 ||
-        (sort && (sort->material == OF_WORDS || sort->material == OF_PAIRS)))
+    if (!list || strcmp(list, "all") != 0 || (sort && is_of_words(sort)))
         return err_adopt(err, &why);
     own->survey.lacks_logits = true;
     print_note("no values for copying and successor: %s", why.text);
@@ -422,8 +427,7 @@ static int run_needle(struct state *own, struct viewer *viewer, const struct ite
     bool *marked = arena_alloc(arena, read->count, sizeof *marked, err);
     for (size_t i = 0; marked && i < read->count; i++)
         marked[i] = read->tokens[i].start < end && read->tokens[i].end > first;
-    const struct head_text one = {.ids = read->ids,
-                                  .count = read->count,
+    const struct head_text one = {.text = viewer_text(&pair),
                                   .marked = marked,
                                   .number = own->sums.counts[OF_NEEDLES],
                                   .sums = &own->sums};
@@ -537,16 +541,11 @@ static int run(void *state, const struct group *group, struct err *err)
         return -1;
     for (size_t i = 0; i < group->count; i++) {
         struct work *work = group->works[i];
-        const struct tokenized *sentence = &work->pair.sentence;
         work->own = &sums[i];
-        texts[i] =
-            (struct head_text){.ids = sentence->ids,
-                               .count = sentence->count,
-                               .number = work->index,
-                               .sums = &sums[i],
-                               .before = head_copies(sentence, arena, err),
-                               .segments = sentence->segments,
-                               .source = work->pair.source.count ? &work->pair.source : NULL};
+        texts[i] = (struct head_text){.text = viewer_text(&work->pair),
+                                      .number = work->index,
+                                      .sums = &sums[i],
+                                      .before = head_copies(&work->pair.sentence, arena, err)};
         if (!texts[i].before || head_sums_init(&sums[i], &own->survey, arena, err))
             return -1;
     }

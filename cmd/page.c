@@ -220,17 +220,13 @@ static int measure_scores(struct sheet *scores, const struct page_run *run, stru
 {
     struct viewer *viewer = run->viewer;
     struct arena *arena = run->arena;
-    const struct tokenized *sentence = &run->pair->sentence;
     struct score_list list = {.count = 0};
     struct head_survey survey = {.viewer = viewer, .scores = &list, .bos = -1, .on_texts = true};
     struct head_sums sums;
     struct head_result result;
     struct report report;
     const struct head_results results = {.scores = &list, .items = &result, .count = 1};
-    const struct head_text text = {.ids = sentence->ids,
-                                   .count = sentence->count,
-                                   .sums = &sums,
-                                   .segments = sentence->segments};
+    const struct head_text text = {.text = viewer_text(run->pair), .sums = &sums};
     for (size_t i = 0; i < score_row_count; i++)
         if (score_rows[i].usual && !score_choose(&list, "--scores", score_rows[i].name, err))
             return -1;

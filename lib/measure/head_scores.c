@@ -261,19 +261,10 @@ static bool has_argument(const struct score *score)
 
 /* --- survey ----------------------------------------------------------------------------------- */
 
-/* Random tokens have no source: scores of an encoder-decoder are of texts. */
-static enum score_material material_of(const struct head_survey *survey, const struct score *score)
-{
-    bool on_rows = score->material == OF_TEXTS || score->material == OF_REPEATS;
-    return survey->viewer->model.config.cross && on_rows      ? OF_TEXTS
-           : score->material == OF_TEXTS && !survey->on_texts ? OF_REPEATS
-                                                              : score->material;
-}
-
 bool head_survey_needs(const struct head_survey *survey, enum score_material material)
 {
     for (size_t i = 0; i < survey->scores->count; i++)
-        if (material_of(survey, &survey->scores->items[i]) == material)
+        if (survey->measured[i].material == material)
             return true;
     return false;
 }
@@ -282,6 +273,7 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
 {
     const struct config *config = &survey->viewer->model.config;
     const char *name = survey->viewer->model.name;
+    bool has_role = false;
     survey->heads = config->n_layer * config->n_head;
     survey->selection =
         (struct selection){.sites = SITE_SET(SITE_WEIGHTS), .head_count = config->n_head};
@@ -297,7 +289,22 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
                                    score->name, name);
         if (score->row->of_source)
             site_set_add(&survey->selection.sites, SITE_OF(PART_CROSS, SITE_WEIGHTS));
+        has_role |= score->row < score_rows + ROLES;
+        survey->measured[i] = *score;
+        /* random tokens have no source: scores of an encoder-decoder are of texts */
+        if (score->material == OF_REPEATS && config->cross)
+            survey->measured[i].material = OF_TEXTS;
+        if (score->material == OF_TEXTS && !config->cross && !survey->on_texts)
+            survey->measured[i].material = OF_REPEATS;
     }
+    /* Roles are measured on the texts if other scores are, else on repeated tokens; not at all
+     * without a score of a role. */
+    enum score_material of_roles = !has_role                             ? SCORE_MATERIALS
+                                   : head_survey_needs(survey, OF_TEXTS) ? OF_TEXTS
+                                                                         : OF_REPEATS;
+    for (size_t i = 0; i < ROLES; i++)
+        survey->measured[survey->scores->count + i] = (struct score){
+            .row = &score_rows[i], .material = of_roles, .offset = score_rows[i].offset};
     if (config->n_encoder_layer && head_survey_needs(survey, OF_TEXTS) && !survey->on_texts)
         return err_usage(
             err, "expected a text and --source for the encoder-decoder '%s', found none", name);
@@ -320,8 +327,8 @@ int head_sums_init(struct head_sums *sums, const struct head_survey *survey, str
     struct mean *all = arena_alloc(arena, sums_size(survey), sizeof *all, err);
     if (!all)
         return -1;
-    *sums = (struct head_sums){all, all + count, all + 2 * count,
-                               all + 2 * count + ROLES * survey->heads};
+    struct mean *random = all + count + ROLES * survey->heads;
+    *sums = (struct head_sums){all, random, all + count, random + count};
     return 0;
 }
 
@@ -373,16 +380,6 @@ const uint32_t *head_copies(const struct tokenized *text, struct arena *arena, s
     return before;
 }
 
-/* Roles are measured on the texts if other scores are, else on repeated tokens; not at all without
- * a score of a role. */
-static enum score_material role_material(const struct head_survey *survey)
-{
-    bool wanted = false;
-    for (size_t i = 0; i < survey->scores->count; i++)
-        wanted |= survey->scores->items[i].row < score_rows + ROLES;
-    return !wanted ? SCORE_MATERIALS : head_survey_needs(survey, OF_TEXTS) ? OF_TEXTS : OF_REPEATS;
-}
-
 /* A pass. Values of a layer are held until its rows are complete, and then added in the order of
  * texts and queries, whichever thread measured them. */
 struct count {
@@ -396,40 +393,35 @@ struct count {
     double **values; /* [text] [score, head, query], those of roles last; NaN: no value */
 };
 
-/* The score `index`, or that of a role after all scores; false: it is not measured in this pass. */
-static bool find_measured(const struct count *count, size_t index, struct score *score)
+/* Whether a score, or a role, is measured in this pass. */
+static bool is_measured(const struct count *count, size_t index)
 {
-    const struct score_list *scores = count->survey->scores;
-    if (index < scores->count) {
-        *score = scores->items[index];
-        return material_of(count->survey, score) == count->material &&
-               score->row->of_source == count->of_source;
-    }
-    const struct score_row *role = &score_rows[index - scores->count];
-    *score = (struct score){role, .offset = role->offset};
-    return !count->random && !count->of_source && count->material == role_material(count->survey);
+    const struct score *score = &count->survey->measured[index];
+    bool is_role = index >= count->survey->scores->count;
+    return score->material == count->material && score->row->of_source == count->of_source &&
+           !(is_role && count->random);
 }
 
 /* The first query that is measured: the second, of cross-attention the first; with a needle only
  * the last. */
 static size_t first_query(const struct count *count, const struct head_text *text)
 {
-    return text->marked ? text->count - 1 : !count->of_source;
+    return text->marked ? text->text.count - 1 : !count->of_source;
 }
 
 /* `weights` NULL: uniform attention. */
 static double measure(const struct count *count, const struct head_text *text,
                       const struct score *score, size_t query, const float *weights)
 {
-    const struct tokenized *source = count->of_source ? text->source : NULL;
+    bool causal = count->survey->viewer->model.config.causal;
     return score->row->measure(&(struct attention_row){
         .weights = weights,
-        .keys = source                                       ? source->count
-                : count->survey->viewer->model.config.causal ? query + 1
-                                                             : text->count,
-        .queries = text->count,
+        .keys = count->of_source ? text->text.source_count
+                : causal         ? query + 1
+                                 : text->text.count,
+        .queries = text->text.count,
         .query = query,
-        .ids = source ? source->ids : text->ids,
+        .ids = count->of_source ? text->text.source_ids : text->text.ids,
         .bos = count->survey->bos,
         .sep = count->survey->sep,
         .offset = score->offset,
@@ -444,12 +436,11 @@ static void measure_row(void *context, const struct attention_map_row *seen)
     const struct head_survey *survey = count->survey;
     const struct head_text *text = &count->texts[seen->text];
     size_t heads = survey->viewer->model.config.n_head;
-    struct score score;
     for (size_t i = 0; i < survey->scores->count + ROLES && seen->query >= first_query(count, text);
          i++)
-        if (find_measured(count, i, &score))
-            count->values[seen->text][(i * heads + seen->head) * text->count + seen->query] =
-                measure(count, text, &score, seen->query, seen->values);
+        if (is_measured(count, i))
+            count->values[seen->text][(i * heads + seen->head) * text->text.count + seen->query] =
+                measure(count, text, &survey->measured[i], seen->query, seen->values);
 }
 
 static void add_value(struct mean *mean, double value)
@@ -458,28 +449,27 @@ static void add_value(struct mean *mean, double value)
     mean->count += !isnan(value);
 }
 
-/* Add the layer's values of a score to the sums. */
+/* Add the layer's values of a score, or of a role, to the sums. */
 static void add_values(const struct count *count, size_t index)
 {
     const struct head_survey *survey = count->survey;
     size_t heads = survey->viewer->model.config.n_head;
-    bool is_role = index >= survey->scores->count;
-    size_t role = is_role ? index - survey->scores->count : 0;
-    struct score score;
-    if (count->layer < 0 || !find_measured(count, index, &score))
+    size_t scores = survey->scores->count;
+    if (count->layer < 0 || !is_measured(count, index))
         return;
     for (size_t t = 0; t < count->text_count; t++) {
         const struct head_text *text = &count->texts[t];
-        struct mean *means = is_role         ? text->sums->roles + role * survey->heads
-                             : count->random ? text->sums->random + index * survey->heads
-                                             : text->sums->found + index * survey->heads;
+        size_t queries = text->text.count;
+        struct mean *means =
+            (count->random ? text->sums->random : text->sums->found) + index * survey->heads;
         for (size_t i = 0; i < heads; i++)
-            for (size_t query = first_query(count, text); query < text->count; query++)
+            for (size_t query = first_query(count, text); query < queries; query++)
                 add_value(&means[(size_t)count->layer * heads + i],
-                          count->values[t][(index * heads + i) * text->count + query]);
+                          count->values[t][(index * heads + i) * queries + query]);
         for (size_t query = first_query(count, text);
-             is_role && !count->layer && query < text->count; query++)
-            add_value(&text->sums->uniform[role], measure(count, text, &score, query, NULL));
+             index >= scores && !count->layer && query < queries; query++)
+            add_value(&text->sums->uniform[index - scores],
+                      measure(count, text, &survey->measured[index], query, NULL));
     }
 }
 
@@ -509,8 +499,8 @@ static const uint32_t *random_ids(const struct count *count, const struct head_t
     const struct head_survey *survey = count->survey;
     uint64_t number = text->number * SCORE_MATERIALS + count->material;
     uint64_t key = rng_fold_in(~survey->seed, number);
-    uint32_t *ids = arena_alloc(arena, text->count, sizeof *ids, err);
-    for (size_t i = 0; ids && i < text->count; i++)
+    uint32_t *ids = arena_alloc(arena, text->text.count, sizeof *ids, err);
+    for (size_t i = 0; ids && i < text->text.count; i++)
         ids[i] = (uint32_t)rng_below(key, i, survey->viewer->model.config.vocab_size);
     return ids;
 }
@@ -524,15 +514,9 @@ static int run(struct count *count, struct viewer *viewer, struct arena *arena, 
     struct tap tap = {.lend = take_rows, .context = count};
     count->values = arena_alloc(arena, count->text_count, sizeof *count->values, err);
     for (size_t i = 0; items && count->values && i < count->text_count; i++) {
-        const struct head_text *text = &count->texts[i];
-        items[i] =
-            (struct text){.ids = text->ids, .count = text->count, .segments = text->segments};
-        if (text->source) {
-            items[i].source_ids = text->source->ids;
-            items[i].source_count = text->source->count;
-        }
-        if ((count->random && !(items[i].ids = random_ids(count, text, arena, err))) ||
-            !(count->values[i] = arena_room(arena, text->count, measured * sizeof(double), err)))
+        items[i] = count->texts[i].text;
+        if ((count->random && !(items[i].ids = random_ids(count, &count->texts[i], arena, err))) ||
+            !(count->values[i] = arena_room(arena, items[i].count, measured * sizeof(double), err)))
             return -1;
     }
     if (!items || !count->values || viewer_run(viewer, &survey->selection, &list, tap, err))
@@ -586,7 +570,7 @@ int head_survey_run_repeats(const struct head_survey *survey, struct viewer *vie
         for (size_t i = 0; i < half; i++)
             ids[number][i] = ids[number][i + half] =
                 (uint32_t)rng_below(key, i, config->vocab_size);
-        texts[number] = (struct head_text){ids[number], 2 * half, NULL, number, sums};
+        texts[number] = (struct head_text){{ids[number], 2 * half}, NULL, number, sums};
     }
     return edits_check_text(viewer->edits, config, 2 * half, 0, err)
                ? -1
@@ -619,8 +603,8 @@ static const char *describe_origin(const struct head_survey *survey, const struc
         buf_format(&text, "%s%zu %s%s%s%s", text.size ? ", " : "", count, names[material][0],
                    num_plural(count), names[material][1], others);
         for (size_t i = 0; i < survey->scores->count && material < last; i++) {
-            const struct score *score = &survey->scores->items[i];
-            if ((int)material_of(survey, score) != material)
+            const struct score *score = &survey->measured[i];
+            if ((int)score->material != material)
                 continue;
             buf_format(&text, "%s%s", joint,
                        has_argument(score) ? score->name : score->row->heading);

@@ -86,25 +86,24 @@ struct head_survey {
     bool lacks_logits;          /* scores on words and pairs are missing */
     struct selection selection; /* attention weights of every head, with a source of both kinds */
     size_t heads;               /* over all layers */
+    /* the scores, with the input on which this survey measures each, then the roles */
+    struct score measured[SCORES_MAX + ROLES];
 };
 
 /* Sums of scores. Each text has its own, merged in the order of texts, independent of threads. */
 struct head_sums {
-    struct mean *found, *random;    /* [scores, heads] */
-    struct mean *roles;             /* [ROLES, heads] of words, without their leading spaces */
-    struct mean *uniform;           /* [ROLES] the same if attention were uniform */
+    struct mean *found, *random; /* [scores, heads] */
+    struct mean *roles;          /* [ROLES, heads] after `found`: of words, without their spaces */
+    struct mean *uniform;        /* [ROLES] the same if attention were uniform */
     size_t counts[SCORE_MATERIALS]; /* number of texts, words or pairs */
 };
 
 struct head_text {
-    const uint32_t *ids;
-    size_t count;
+    struct text text;
     const bool *marked;     /* OF_NEEDLES: tokens of the needle; else NULL */
     size_t number;          /* among texts of this material */
     struct head_sums *sums; /* receives the results */
     const uint32_t *before; /* [count] head_copies, for roles; NULL: copies have the same id */
-    const unsigned char *segments;  /* [count] of a pair; NULL: all 0 */
-    const struct tokenized *source; /* of an encoder; NULL: none */
 };
 
 #define HEAD_NO_COPY UINT32_MAX
@@ -117,6 +116,7 @@ const uint32_t *head_copies(const struct tokenized *text, struct arena *arena, s
  * in a model without it; as usage, an encoder-decoder without texts. */
 int head_survey_open(struct head_survey *survey, struct arena *arena, struct err *err);
 
+/* Whether a score of an open survey is measured on this input. */
 bool head_survey_needs(const struct head_survey *survey, enum score_material material);
 
 int head_sums_init(struct head_sums *sums, const struct head_survey *survey, struct arena *arena,

@@ -79,7 +79,7 @@ TEST(a_head_with_uniform_attention_has_known_scores)
         {"needle", 2 / 4.},
         {"needle-top", 0}, /* all weights are equal */
     };
-    const struct head_text text = {ids, 4, NULL, 0, &sums};
+    const struct head_text text = {{ids, 4}, NULL, 0, &sums};
     size_t chosen[COUNT(cases)];
     for (size_t i = 0; i < COUNT(cases); i++)
         chosen[i] = choose(cases[i].name);
@@ -96,7 +96,7 @@ TEST(a_head_with_uniform_attention_has_known_scores)
 
 TEST(roles_are_compared_with_uniform_attention)
 {
-    const struct head_text text = {ids, 4, NULL, 0, &sums};
+    const struct head_text text = {{ids, 4}, NULL, 0, &sums};
     choose("self");
     measure(&text, 1, false);
     for (size_t i = 0; i < ROLES; i++) {
@@ -124,7 +124,7 @@ TEST(words_are_equal_without_their_leading_space)
 TEST(a_score_without_queries_is_nan)
 {
     static const uint32_t once[] = {0, 1, 2, 3};
-    const struct head_text text = {once, 4, NULL, 0, &sums};
+    const struct head_text text = {{once, 4}, NULL, 0, &sums};
     size_t far = choose("offset:-4");
     size_t near = choose("offset:-1");
     measure(&text, 1, false);
@@ -137,8 +137,8 @@ TEST(texts_of_one_pass_have_separate_sums)
 {
     struct head_sums one = {0};
     struct head_sums other = {0};
-    struct head_text texts[] = {{ids, 4, NULL, 0, &one}, {ids, 3, NULL, 1, &other}};
-    struct head_text again[] = {{ids, 4, NULL, 0, &sums}, {ids, 3, NULL, 1, &sums}};
+    struct head_text texts[] = {{{ids, 4}, NULL, 0, &one}, {{ids, 3}, NULL, 1, &other}};
+    struct head_text again[] = {{{ids, 4}, NULL, 0, &sums}, {{ids, 3}, NULL, 1, &sums}};
     survey = (struct head_survey){.scores = &scores, .heads = 1};
     choose("self");
     choose("entropy");
