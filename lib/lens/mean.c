@@ -264,31 +264,28 @@ static int join_heads(struct kept *kept, struct arena *arena, struct err *err)
 }
 
 /* Replace the tensors of each site by their mean, at the index of the first. */
-static int join_layers(struct report *report, struct arena *arena, struct err *err)
+static int join_layers(struct kept *tensors, struct report *report, struct arena *arena,
+                       struct err *err)
 {
     struct site_set joined = {0};
     size_t count = 0;
-    struct kept *tensors = report_copy_tensors(report, arena, err);
-    struct kept *layers = report_copy_tensors(report, arena, err);
-    if (!tensors || !layers)
-        return -1;
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        struct kept mean = report->tensors[i];
+    struct kept *layers = arena_alloc(arena, report->tensor_count, sizeof *layers, err);
+    for (size_t i = 0; layers && i < report->tensor_count; i++) {
+        struct kept mean = tensors[i];
         size_t found = 0;
         if (site_set_has(joined, mean.site))
             continue;
         site_set_add(&joined, mean.site);
         for (size_t k = i; k < report->tensor_count; k++)
-            if (report->tensors[k].site == mean.site)
-                layers[found++] = report->tensors[k];
+            if (tensors[k].site == mean.site)
+                layers[found++] = tensors[k];
         if (mean.layer >= 0 && take_mean(&mean, layers, found, arena, err))
             return -1;
         mean.layer = -1;
         tensors[count++] = mean;
     }
-    report->tensors = tensors;
     report->tensor_count = count;
-    return 0;
+    return layers ? 0 : -1;
 }
 
 /* Average the rows of tables. Tensors with the same numbers are dropped. */
@@ -324,7 +321,7 @@ int report_take_means(struct report *report, const struct derivation *how, struc
         if (tensors[i].heads && join_heads(&tensors[i], arena, err))
             return -1;
     report->tensors = tensors;
-    return err_if(!tensors || (how->mean_of_layers && join_layers(report, arena, err)));
+    return err_if(!tensors || (how->mean_of_layers && join_layers(tensors, report, arena, err)));
 }
 
 /* --- tensors and facts of texts --------------------------------------------------------------- */
@@ -420,10 +417,8 @@ static int begin_tensor(struct mean_sums *sums, const struct kept *kept, size_t 
 {
     size_t sheets = kept_sheet_count(kept);
     *sums = (struct mean_sums){.kept = *kept, .rows = kept->made ? rows_of(kept) : longest};
-    if (kept->queries) /* of each text its own: row 0 is the first selected one */
-        sums->kept.queries = NULL;
-    if (kept->keys)
-        sums->kept.keys = NULL;
+    sums->kept.queries = NULL; /* of each text its own: row 0 is the first selected one */
+    sums->kept.keys = NULL;
     sums->columns = grows(kept) ? longest : columns_of(kept);
     size_t cells = sums->rows * sums->columns;
     size_t *heads = arena_alloc(arena, sheets, sizeof *heads, err);

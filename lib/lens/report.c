@@ -422,38 +422,34 @@ static int group_matrix(struct kept *kept, const struct groups axes[2], struct a
     return 0;
 }
 
-static int group_tensor(struct kept *kept, const struct report *report, enum grouping how,
-                        struct arena *arena, struct err *err)
+static int group_all(struct kept *tensors, const struct report *report, enum grouping how,
+                     struct arena *arena, struct err *err)
 {
-    bool of_keys = site_row(kept->site)->axes == AXES_GROUP_TOKEN_DIM;
-    const struct tokenized *keys = report_keys(report, site_part(kept->site));
-    const struct tokenized *queries = report_queries(report, site_part(kept->site));
-    size_t *shape = &kept->shape[kept->rank - 2];
-    struct groups axes[] = {group_axis(of_keys ? keys : queries, shape[0], how),
-                            {.count = shape[1]}};
-    if (site_row(kept->site)->axes == AXES_FIRST_CHANNEL)
-        axes[0] = (struct groups){.count = 1};
-    if (kept->queries && how == WITHOUT_FIRST) {
-        size_t hidden = kept->queries[0] == 0;
-        axes[0] = (struct groups){.first = hidden, .count = shape[0] - hidden};
-        kept->queries += hidden;
-        kept->query_labels += hidden;
-        if (!axes[0].count)
-            return err_usage(err, "--hide-first: --query selects only the token that is hidden");
-    }
-    if (kept_has_key_columns(kept))
-        axes[1] = group_axis(keys, shape[1], how);
-    return group_matrix(kept, axes, arena, err);
-}
-
-static int group_all(struct report *report, enum grouping how, struct arena *arena, struct err *err)
-{
-    struct kept *tensors = report_copy_tensors(report, arena, err);
-    for (size_t i = 0; tensors && i < report->tensor_count; i++)
-        if (group_tensor(&tensors[i], report, how, arena, err))
+    for (struct kept *kept = tensors; kept < tensors + report->tensor_count; kept++) {
+        enum site_part part = site_part(kept->site);
+        enum site_axes site_axes = site_row(kept->site)->axes;
+        const struct tokenized *keys = report_keys(report, part);
+        const struct tokenized *rows =
+            site_axes == AXES_GROUP_TOKEN_DIM ? keys : report_queries(report, part);
+        size_t *shape = &kept->shape[kept->rank - 2];
+        struct groups axes[] = {group_axis(rows, shape[0], how), {.count = shape[1]}};
+        if (site_axes == AXES_FIRST_CHANNEL)
+            axes[0] = (struct groups){.count = 1};
+        if (kept->queries && how == WITHOUT_FIRST) {
+            size_t hidden = kept->queries[0] == 0;
+            axes[0] = (struct groups){.first = hidden, .count = shape[0] - hidden};
+            kept->queries += hidden;
+            kept->query_labels += hidden;
+            if (!axes[0].count)
+                return err_usage(err,
+                                 "--hide-first: --query selects only the token that is hidden");
+        }
+        if (kept_has_key_columns(kept))
+            axes[1] = group_axis(keys, shape[1], how);
+        if (group_matrix(kept, axes, arena, err))
             return -1;
-    report->tensors = tensors;
-    return tensors ? 0 : -1;
+    }
+    return 0;
 }
 
 /* Keep the positions of an axis that are in a list. */
@@ -503,13 +499,10 @@ static int hide_keys(struct kept *kept, const struct groups *kept_keys, struct a
 }
 
 /* Leave only the selected keys and, of words, queries; the pass computed only selected tokens. */
-static int select_cells(struct report *report, bool hides_keys, struct arena *arena,
-                        struct err *err)
+static int select_cells(struct kept *tensors, const struct report *report, bool hides_keys,
+                        struct arena *arena, struct err *err)
 {
-    struct kept *tensors = report_copy_tensors(report, arena, err);
-    report->tensors = tensors;
-    for (size_t i = 0; tensors && i < report->tensor_count; i++) {
-        struct kept *kept = &tensors[i];
+    for (struct kept *kept = tensors; kept < tensors + report->tensor_count; kept++) {
         if (kept->made)
             continue;
         enum site_part part = site_part(kept->site);
@@ -537,10 +530,11 @@ static int select_cells(struct report *report, bool hides_keys, struct arena *ar
         if (err->kind || ((queries || keys) && group_matrix(kept, groups, arena, err)))
             return -1;
     }
-    return tensors ? 0 : -1;
+    return 0;
 }
 
-static int hide_first(struct report *report, struct arena *arena, struct err *err)
+static int hide_first(struct kept *tensors, struct report *report, struct arena *arena,
+                      struct err *err)
 {
     const struct tokenized *texts[] = {&report->sentence, &report->source};
     for (size_t i = 0; i < 1 + (report->source.count > 0); i++)
@@ -548,7 +542,7 @@ static int hide_first(struct report *report, struct arena *arena, struct err *er
             return err_set(err, "--hide-first: expected a %s of two tokens or more, found one",
                            i ? "source" : "text");
     report->first_shown = 1;
-    return group_all(report, WITHOUT_FIRST, arena, err);
+    return group_all(tensors, report, WITHOUT_FIRST, arena, err);
 }
 
 const char *const pooling_names[POOL_MAX] = {"first", "last", "mean", "max"};
@@ -574,16 +568,14 @@ static void pool_rows(float *to, const float *from, size_t rows, size_t columns,
         to[c] = (float)((double)to[c] / sqrt(squares));
 }
 
-static int pool_all(struct report *report, const struct derivation *how, struct arena *arena,
-                    struct err *err)
+static int pool_all(struct kept *tensors, const struct report *report, const struct derivation *how,
+                    struct arena *arena, struct err *err)
 {
     static const struct label labels[POOL_MAX] = {{"first", "first", "first"},
                                                   {"last", "last", "last"},
                                                   {"mean", "mean", "mean"},
                                                   {"max", "max", "max"}};
-    struct kept *tensors = report_copy_tensors(report, arena, err);
-    for (size_t i = 0; tensors && i < report->tensor_count; i++) {
-        struct kept *kept = &tensors[i];
+    for (struct kept *kept = tensors; kept < tensors + report->tensor_count; kept++) {
         size_t matrices = kept_sheet_count(kept);
         size_t *shape = &kept->shape[kept->rank - 2];
         float *data = arena_alloc(arena, matrices * shape[1], sizeof *data, err);
@@ -597,8 +589,7 @@ static int pool_all(struct report *report, const struct derivation *how, struct 
         kept->pooled = &labels[how->pool - 1];
         kept->queries = NULL;
     }
-    report->tensors = tensors;
-    return tensors ? 0 : -1;
+    return 0;
 }
 
 /* Of the visible, finite numbers of a sheet. */
@@ -773,18 +764,22 @@ int derive(struct report *report, const struct derivation *how, const struct tok
 {
     if ((how->mean_of_heads || how->mean_of_layers) && report_take_means(report, how, arena, err))
         return -1;
+    struct kept *tensors = report_copy_tensors(report, arena, err);
+    if (!tensors)
+        return -1;
+    report->tensors = tensors;
     if (how->words &&
         (word_spans_find(&report->sentence, tokenizer, arena, err) ||
          (report->source.count &&
           word_spans_find(&report->source, tokenizer_of_source(tokenizer), arena, err)) ||
-         group_all(report, INTO_WORDS, arena, err) ||
+         group_all(tensors, report, INTO_WORDS, arena, err) ||
          (report->next &&
           !(report->next = labels_with_next(report->sentence.word_labels,
                                             report->sentence.word_count, arena, err)))))
         return -1;
-    if ((how->hide_first && hide_first(report, arena, err)) ||
-        select_cells(report, how->hides_keys, arena, err) ||
-        (how->pool && pool_all(report, how, arena, err)))
+    if ((how->hide_first && hide_first(tensors, report, arena, err)) ||
+        select_cells(tensors, report, how->hides_keys, arena, err) ||
+        (how->pool && pool_all(tensors, report, how, arena, err)))
         return -1;
     return how->align ? align(report, arena, err) : how->stats ? describe(report, arena, err) : 0;
 }
