@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "math/portable_math.h"
 #include "math/rows.h"
 #include "model/config.h"
@@ -28,7 +29,8 @@ struct effective {
     struct tap next;
     struct held_text *texts;
     size_t rollout_layers;
-    struct arena *arena;
+    struct arena *arena;   /* of the pass */
+    struct arena *scratch; /* of one announcement */
 };
 
 static bool is_selected(const struct effective *e, enum site site, int layer)
@@ -53,14 +55,11 @@ static int show(const struct effective *e, const struct announcement *like, enum
 static int show_square(const struct effective *e, const struct announcement *like, enum site site,
                        const double *square, struct err *err)
 {
-    struct arena arena = {0};
     size_t cells = e->texts[like->text].keys * e->texts[like->text].keys;
-    float *values = arena_room(&arena, cells, sizeof *values, err);
+    float *values = arena_room(e->scratch, cells, sizeof *values, err);
     for (size_t i = 0; values && i < cells; i++)
         values[i] = (float)square[i];
-    int failed = !values || show(e, like, site, values, err);
-    arena_release(&arena);
-    return err_if(failed);
+    return values ? show(e, like, site, values, err) : -1;
 }
 
 static double length_of(const float *x, size_t count)
@@ -85,32 +84,28 @@ static int measure_lengths(double *lengths, const struct effective *e, size_t la
                            const struct held_text *text, bool projected, struct err *err)
 {
     const struct config *c = e->run->config;
-    struct arena arena = {0};
     struct weight out;
     bool has_out = projected && c->out_proj;
-    int failed = has_out &&
-                 weights_matrix(e->run->weights, slot_of(PART_SENTENCE, SLOT_O, layer), &out, err);
     size_t width = has_out ? config_out_width(c) : c->d_v;
-    for (size_t head = 0; head < c->n_head && !failed; head++) {
+    float *rows = arena_room(e->scratch, c->d_v * width, sizeof *rows, err);
+    float *products = arena_room(e->scratch, text->keys * width, sizeof *products, err);
+    if (!rows || !products ||
+        (has_out &&
+         weights_matrix(e->run->weights, slot_of(PART_SENTENCE, SLOT_O, layer), &out, err)))
+        return -1;
+    for (size_t head = 0; head < c->n_head; head++) {
         struct matrix v = {(float *)values_of(e, text, head), text->keys, c->d_v, c->d_v};
         struct matrix y = v;
-        arena_clear(&arena);
         if (has_out) {
-            float *rows = arena_room(&arena, c->d_v * width, sizeof *rows, err);
             struct weight of_head = {.data = rows, .in = c->d_v, .out = width, .stride = width};
-            y = (struct matrix){arena_room(&arena, v.rows * width, sizeof *y.data, err), v.rows,
-                                width, width};
-            failed = !rows || !y.data;
-            if (!failed) {
-                weight_copy(rows, width, &out, (struct weight_piece){head * c->d_v, c->d_v, 0});
-                linear(e->run->machine, y, v, &of_head, ACTIVATION_NONE);
-            }
+            y = (struct matrix){products, v.rows, width, width};
+            weight_copy(rows, width, &out, (struct weight_piece){head * c->d_v, c->d_v, 0});
+            linear(e->run->machine, y, v, &of_head, ACTIVATION_NONE);
         }
-        for (size_t key = 0; key < v.rows && !failed; key++)
+        for (size_t key = 0; key < v.rows; key++)
             lengths[head * v.rows + key] = length_of(y.data + key * width, width);
     }
-    arena_release(&arena);
-    return err_if(failed);
+    return 0;
 }
 
 /* Compute |a| · length, which equals |a v W_O|. */
@@ -120,19 +115,16 @@ static int make_weighted(const struct effective *e, const struct announcement *s
     const struct held_text *text = &e->texts[seen->text];
     size_t heads = e->run->config->n_head;
     size_t cells = text->queries * text->keys;
-    struct arena arena = {0};
-    double *lengths = arena_alloc(&arena, heads * text->keys, sizeof *lengths, err);
-    float *values = arena_room(&arena, heads * cells, sizeof *values, err);
-    int failed =
-        !lengths || !values ||
-        measure_lengths(lengths, e, (size_t)seen->layer, text, site == SITE_NORM_WEIGHTED, err);
-    for (size_t i = 0; i < heads * cells && !failed; i++) {
+    double *lengths = arena_alloc(e->scratch, heads * text->keys, sizeof *lengths, err);
+    float *values = arena_room(e->scratch, heads * cells, sizeof *values, err);
+    if (!lengths || !values ||
+        measure_lengths(lengths, e, (size_t)seen->layer, text, site == SITE_NORM_WEIGHTED, err))
+        return -1;
+    for (size_t i = 0; i < heads * cells; i++) {
         double length = lengths[i / cells * text->keys + i % text->keys];
         values[i] = (float)(fabs((double)text->held[HELD_WEIGHTS][i]) * length);
     }
-    failed = failed || show(e, seen, site, values, err);
-    arena_release(&arena);
-    return err_if(failed);
+    return show(e, seen, site, values, err);
 }
 
 /* --- attention rollout ------------------------------------------------------------------------ */
@@ -154,31 +146,25 @@ static void mix(const struct effective *e, const struct held_text *text, double 
 }
 
 /* rollout = mixed · rollout, starting with the identity matrix. */
-static int make_rollout(const struct effective *e, const struct announcement *seen, struct err *err)
+static int make_rollout(const struct effective *e, const struct announcement *seen, enum site site,
+                        struct err *err)
 {
     struct held_text *text = &e->texts[seen->text];
-    struct arena arena = {0};
     size_t width = text->keys;
     size_t cells = width * width;
-    double *mixed = arena_room(&arena, cells, sizeof *mixed, err);
-    double *y = arena_alloc(&arena, cells, sizeof *y, err);
+    double *mixed = arena_room(e->scratch, cells, sizeof *mixed, err);
+    double *y = arena_alloc(e->scratch, cells, sizeof *y, err);
     if (!text->rollout)
         text->rollout = arena_room(e->arena, cells, sizeof *text->rollout, err);
-    int failed = !mixed || !y || !text->rollout;
-    if (!failed)
-        mix(e, text, mixed);
-    for (size_t i = 0; !failed && seen->layer > 0 && i < width; i++)
+    if (!mixed || !y || !text->rollout)
+        return -1;
+    mix(e, text, mixed);
+    for (size_t i = 0; seen->layer > 0 && i < width; i++)
         for (size_t k = 0; k < width; k++)
             for (size_t j = 0; j < width && mixed[i * width + k] != 0; j++)
                 y[i * width + j] += mixed[i * width + k] * text->rollout[k * width + j];
-    if (!failed)
-        memcpy(text->rollout, seen->layer > 0 ? y : mixed, cells * sizeof *y);
-    arena_release(&arena);
-    if (failed)
-        return -1;
-    return is_selected(e, SITE_ROLLOUT, seen->layer)
-               ? show_square(e, seen, SITE_ROLLOUT, text->rollout, err)
-               : 0;
+    memcpy(text->rollout, seen->layer > 0 ? y : mixed, cells * sizeof *y);
+    return is_selected(e, site, seen->layer) ? show_square(e, seen, site, text->rollout, err) : 0;
 }
 
 /* --- value zeroing: change of a layer's output without the values of a token ------------------ */
@@ -262,27 +248,27 @@ static void restore_context(const struct effective *e, const struct held_text *t
     }
 }
 
-static int make_zeroing(const struct effective *e, const struct announcement *seen, struct err *err)
+static int make_zeroing(const struct effective *e, const struct announcement *seen, enum site site,
+                        struct err *err)
 {
     const struct held_text *text = &e->texts[seen->text];
-    struct arena arena = {0};
-    double *square = arena_alloc(&arena, text->keys * text->keys, sizeof *square, err);
-    int failed = !square;
+    size_t keys = text->keys;
+    double *square = arena_alloc(e->scratch, keys * keys, sizeof *square, err);
+    if (!square)
+        return -1;
     if (edits_have(e->run->edits, SITE_CONTEXT, (size_t)seen->layer))
         restore_context(e, text);
-    for (size_t query = 0; query < text->queries && !failed; query++)
-        failed = measure_query(square + query * text->keys, e, seen, query, err);
-    for (double *row = square; !failed && row < square + text->keys * text->keys;
-         row += text->keys) { /* rows sum to 1, or are all 0 */
-        double sum = 0;
-        for (size_t i = 0; i < text->keys; i++)
+    for (size_t query = 0; query < text->queries; query++)
+        if (measure_query(square + query * keys, e, seen, query, err))
+            return -1;
+    for (double *row = square; row < square + keys * keys; row += keys) {
+        double sum = 0; /* rows sum to 1, or are all 0 */
+        for (size_t i = 0; i < keys; i++)
             sum += row[i];
-        for (size_t i = 0; i < text->keys && sum > 0; i++)
+        for (size_t i = 0; i < keys && sum > 0; i++)
             row[i] /= sum;
     }
-    failed = failed || show_square(e, seen, SITE_VALUE_ZEROING, square, err);
-    arena_release(&arena);
-    return err_if(failed);
+    return show_square(e, seen, site, square, err);
 }
 
 /* --- entropies -------------------------------------------------------------------------------- */
@@ -310,10 +296,9 @@ static int make_entropy(const struct effective *e, const struct announcement *se
     enum site_part part = site_part(site);
     struct score_rule rule = score_rule_read(
         config_of_stack(e->run->config, part == PART_SOURCE, &own), part, (size_t)seen->layer);
-    struct arena arena = {0};
-    float *row = arena_room(&arena, 2 * keys, sizeof *row, err), *visible = row + keys;
-    uint32_t *memory = arena_room(&arena, 2 * keys, sizeof *memory, err);
-    float *values = arena_room(&arena, heads * queries, sizeof *values, err);
+    float *row = arena_room(e->scratch, 2 * keys, sizeof *row, err), *visible = row + keys;
+    uint32_t *memory = arena_room(e->scratch, 2 * keys, sizeof *memory, err);
+    float *values = arena_room(e->scratch, heads * queries, sizeof *values, err);
     struct edit_block block = {.site = SITE_OF(part, SITE_MASKED),
                                .layer = (size_t)seen->layer,
                                .text = seen->text,
@@ -323,7 +308,9 @@ static int make_entropy(const struct effective *e, const struct announcement *se
                                .grows = batch->texts[seen->text].grows,
                                .row_places = prompt,
                                .column_places = part ? keys : prompt};
-    for (size_t i = 0; row && memory && values && i < heads * queries; i++) {
+    if (!row || !memory || !values)
+        return -1;
+    for (size_t i = 0; i < heads * queries; i++) {
         struct tensor cells = tensor_slice(&seen->values, i / queries);
         cells = tensor_slice(&cells, i % queries);
         tensor_copy(row, &cells);
@@ -344,17 +331,32 @@ static int make_entropy(const struct effective *e, const struct announcement *se
     struct announcement made = *seen;
     made.site = site;
     made.values = tensor_dense(values, 3, (const size_t[]){heads, queries, 1});
-    int failed = !row || !memory || !values || e->next.sink(e->next.context, &made, err);
-    arena_release(&arena);
-    return err_if(failed);
+    return e->next.sink(e->next.context, &made, err);
 }
 
 /* --- the tap ---------------------------------------------------------------------------------- */
 
+/* The sites in the order of their announcements, and the last of the inputs of each. Without a
+ * function that input is announced: the viewer makes masks of scores. */
+static const struct maker {
+    enum site site, from;
+    int (*make)(const struct effective *, const struct announcement *, enum site, struct err *);
+} makers[] = {
+    {SITE_MASK, SITE_MASKED, NULL},
+    {SITE_VISIBLE, SITE_MASKED, NULL},
+    {SITE_ENTROPY, SITE_WEIGHTS, make_entropy},
+    {SITE_ENTROPY_SHARE, SITE_WEIGHTS, make_entropy},
+    {SITE_VALUE_WEIGHTED, SITE_WEIGHTS, make_weighted},
+    {SITE_NORM_WEIGHTED, SITE_WEIGHTS, make_weighted},
+    {SITE_ROLLOUT, SITE_WEIGHTS, make_rollout},
+    {SITE_VALUE_ZEROING, SITE_CONTEXT, make_zeroing},
+};
+
+enum { MAKERS = sizeof makers / sizeof *makers };
+
 static int sink(void *context, const struct announcement *seen, struct err *err)
 {
-    const struct effective *e = context;
-    bool weights = seen->site == SITE_WEIGHTS;
+    struct effective *e = context;
     struct held_text *text = &e->texts[seen->text];
     size_t cells = tensor_count(&seen->values);
     if (is_selected(e, seen->site, seen->layer) && e->next.sink(e->next.context, seen, err))
@@ -367,28 +369,25 @@ static int sink(void *context, const struct announcement *seen, struct err *err)
             return -1;
         tensor_copy(*held, &seen->values);
     }
-    if (weights) {
+    if (seen->site == SITE_WEIGHTS) {
         text->queries = seen->values.shape[1];
         text->keys = seen->values.shape[2];
     }
-    for (enum site site = SITE_MASK; seen->site == SITE_MASKED && site <= SITE_VISIBLE; site++) {
-        struct announcement mask = *seen; /* the viewer makes them 0 and 1 */
-        mask.site = site;
-        if (is_selected(e, site, seen->layer) && e->next.sink(e->next.context, &mask, err))
+    for (const struct maker *maker = makers; maker < makers + MAKERS; maker++) {
+        enum site site = SITE_OF(site_part(seen->site), maker->site);
+        bool through = site == SITE_ROLLOUT && (size_t)seen->layer < e->rollout_layers;
+        struct announcement made = *seen;
+        struct arena scratch = {0};
+        if (site_id(seen->site) != maker->from || !(through || is_selected(e, site, seen->layer)))
+            continue;
+        made.site = site;
+        e->scratch = &scratch;
+        int failed = maker->make ? maker->make(e, seen, site, err)
+                                 : e->next.sink(e->next.context, &made, err);
+        arena_release(&scratch);
+        if (failed)
             return -1;
     }
-    for (enum site id = SITE_ENTROPY; site_id(seen->site) == SITE_WEIGHTS && id < SITE_MASK; id++) {
-        enum site site = SITE_OF(site_part(seen->site), id);
-        if (is_selected(e, site, seen->layer) && make_entropy(e, seen, site, err))
-            return -1;
-    }
-    for (enum site site = SITE_VALUE_WEIGHTED; weights && site <= SITE_NORM_WEIGHTED; site++)
-        if (is_selected(e, site, seen->layer) && make_weighted(e, seen, site, err))
-            return -1;
-    if (weights && (size_t)seen->layer < e->rollout_layers)
-        return make_rollout(e, seen, err);
-    if (seen->site == SITE_CONTEXT && is_selected(e, SITE_VALUE_ZEROING, seen->layer))
-        return make_zeroing(e, seen, err);
     return 0;
 }
 
@@ -396,21 +395,13 @@ static int sink(void *context, const struct announcement *seen, struct err *err)
 static void watch_one(struct effective *e, struct watch *watch, enum site site, size_t layer)
 {
     bool through = site == SITE_ROLLOUT;
-    if (site_id(site) >= SITE_ENTROPY) {
-        bool is_mask = site_id(site) >= SITE_MASK;
-        watch_add(watch, SITE_OF(site_part(site), is_mask ? SITE_MASKED : SITE_WEIGHTS), layer);
-        return;
-    }
-    for (size_t below = through ? 0 : layer; below <= layer; below++)
+    for (size_t below = through ? 0 : layer; below <= layer && site < SITE_ENTROPY; below++)
         watch_add(watch, SITE_WEIGHTS, below);
-    if (through && e->rollout_layers <= layer)
-        e->rollout_layers = layer + 1;
-    if (!through)
+    if (through)
+        e->rollout_layers = num_max(e->rollout_layers, layer + 1);
+    else if (site < SITE_ENTROPY)
         watch_add(watch, SITE_V, layer);
-    if (site != SITE_VALUE_ZEROING)
-        return;
-    watch_add(watch, SITE_CONTEXT, layer);
-    if (site_exists(e->run->config, SITE_RESID_PRE))
+    if (site == SITE_VALUE_ZEROING && site_exists(e->run->config, SITE_RESID_PRE))
         watch_add(watch, SITE_RESID_PRE, layer);
 }
 
@@ -423,10 +414,15 @@ int effective_begin(const struct selection *selection, const struct run *run, st
     if (!e)
         return -1;
     *e = (struct effective){.selection = selection, .run = run, .next = *tap, .arena = arena};
-    for (enum site site = SITE_PASS_END; site != SITE_END; site = site_next(site)) {
+    for (size_t i = 0; i < (size_t)MAKERS * SITE_PARTS; i++) {
+        const struct maker *maker = &makers[i / SITE_PARTS];
+        enum site_part part = (enum site_part)(i % SITE_PARTS);
+        enum site site = SITE_OF(part, maker->site);
         struct layers layers = selection_layers_of(selection, site);
-        for (size_t i = 0; site_set_has(selection->sites, site) && i < layers.count; i++)
-            watch_one(e, watch, site, layers.items[i]);
+        for (size_t k = 0; site_set_has(selection->sites, site) && k < layers.count; k++) {
+            watch_add(watch, SITE_OF(part, maker->from), layers.items[k]);
+            watch_one(e, watch, site, layers.items[k]);
+        }
     }
     watch->head_count = 0; /* needs all heads */
     e->texts = arena_alloc(arena, run->batch->count, sizeof *e->texts, err);
