@@ -531,16 +531,6 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
     return true;
 }
 
-/* State of a look by maps; each pass watches `part` and begins at `start`. */
-struct by_map {
-    struct viewer *viewer;
-    struct look look;
-    struct selection part;
-    struct stream_start start;
-    struct capture capture;
-    struct arena arena; /* memory of one pass */
-};
-
 /* List the tensors of the look, without values. */
 static int plan_maps(struct capture *plan, const struct look *look, const struct config *config,
                      struct arena *arena, struct err *err)
@@ -562,75 +552,51 @@ static int plan_maps(struct capture *plan, const struct look *look, const struct
     return 0;
 }
 
-/* Run a pass to capture `part`; it becomes the first item of the list. Returns NULL with `err`. */
-static struct kept_list *run_part(struct by_map *by, struct err *err)
-{
-    arena_clear(&by->arena);
-    return capture_pairs(&by->capture, by->viewer, &by->look, &by->arena, err) ? NULL
-                                                                               : by->capture.lists;
-}
-
-/* Let later passes begin at a layer; its input is computed by a pass from the current start. */
-static int start_at(struct by_map *by, const size_t *layer, float *stream, struct err *err)
-{
-    by->part = (struct selection){
-        .sites = SITE_SET(SITE_RESID_PRE), .layers = {layer, 1}, .head_count = 1};
-    const struct kept_list *list = run_part(by, err);
-    if (!list)
-        return -1;
-    memcpy(stream, list->items->data, kept_cells(list->items) * sizeof *stream);
-    by->start.layer = *layer;
-    by->look.start = &by->start;
-    return 0;
-}
-
-/* Pass all heads of a map to `take`: as many at a time as fit into memory, but at least one. */
-static int run_heads(struct by_map *by, const struct kept *map, look_taker *take, void *context,
-                     struct err *err)
-{
-    const struct report *whole = &by->look.reports[0];
-    size_t most = num_max(FLOATS_AT_ONCE / map->shape[1] / map->shape[2], 1);
-    for (size_t first = 0; first < map->shape[0]; first += most) {
-        struct report part = *whole;
-        by->part.sites = SITE_SET(map->site);
-        by->part.heads = map->heads + first;
-        by->part.head_count = num_min(map->shape[0] - first, most);
-        struct kept_list *list = run_part(by, err);
-        if (!list || complete(by->viewer, &by->look, 0, list, whole->next, &by->arena, err))
-            return -1;
-        part.tensors = list->items;
-        part.tensor_count = 1;
-        if (take(context, whole, &part, &by->arena, err))
-            return -1;
-    }
-    return 0;
-}
-
+/* Each layer begins with a pass for its input, at which the passes of its maps start. These have as
+ * many heads as fit into memory, but at least one. */
 int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_taker *take,
                        void *context, struct arena *arena, struct err *err)
 {
-    const struct config *config = &viewer->model.config;
-    struct by_map by = {.viewer = viewer, .look = *look};
     struct capture plan;
-    size_t cells = look->pairs[0].sentence.count * config->n_embd;
+    struct selection selection;
+    struct report found = {.tensors = NULL};
+    struct arena pass = {0};
+    size_t cells = look->pairs[0].sentence.count * viewer->model.config.n_embd;
     float *stream = arena_room(arena, cells, sizeof *stream, err);
-    const float *const streams[] = {stream};
-    if (!stream || plan_maps(&plan, look, config, arena, err) ||
+    struct stream_start start = {.streams = (const float *const[]){stream}};
+    struct look one = {&selection, look->pairs, 1, look->first, &found, NULL};
+    if (!stream || plan_maps(&plan, look, &viewer->model.config, arena, err) ||
         make_reports(viewer, look, plan.lists, arena, err))
         return -1;
-    by.start.streams = streams;
-    by.look.selection = &by.part;
     int failed = 0;
     for (size_t i = 0; i < plan.lists->count && !failed; i++) {
         const struct kept *map = &plan.lists->items[i];
+        size_t most = num_max(FLOATS_AT_ONCE / map->shape[1] / map->shape[2], 1);
         size_t layer = (size_t)map->layer;
-        if (i == 0 || map[-1].layer != map->layer)
-            failed = start_at(&by, &layer, stream, err);
-        by.part.layers = (struct layers){&layer, 1};
-        by.part.queries = look->selection->queries;
-        failed = failed || run_heads(&by, map, take, context, err);
+        selection = (struct selection){.layers = {&layer, 1}, .head_count = 1};
+        if (i == 0 || map[-1].layer != map->layer) {
+            selection.sites = SITE_SET(SITE_RESID_PRE);
+            failed = viewer_look(viewer, &one, &pass, err);
+            if (!failed)
+                memcpy(stream, found.tensors->data, cells * sizeof *stream);
+            arena_clear(&pass);
+            start.layer = layer;
+            one.start = &start;
+        }
+        selection.sites = SITE_SET(map->site);
+        selection.queries = look->selection->queries;
+        for (size_t first = 0; first < map->shape[0] && !failed; first += most) {
+            struct report part = *look->reports;
+            selection.heads = map->heads + first;
+            selection.head_count = num_min(map->shape[0] - first, most);
+            failed = viewer_look(viewer, &one, &pass, err);
+            part.tensors = found.tensors;
+            part.tensor_count = 1;
+            failed = failed || take(context, look->reports, &part, &pass, err);
+            arena_clear(&pass);
+        }
     }
-    arena_release(&by.arena);
+    arena_release(&pass);
     return err_if(failed);
 }
 
