@@ -686,15 +686,6 @@ static int choose_layers(struct gathering *gathering)
     return layers ? 0 : -1;
 }
 
-/* Run one text; `number` counts reference texts. */
-static int look_at(struct gathering *gathering, struct report *report,
-                   const struct text_with_source *pair, size_t number)
-{
-    struct look look = {&gathering->selection, pair, 1, number, report};
-    arena_clear(&gathering->pass);
-    return viewer_look(gathering->viewer, &look, &gathering->pass, gathering->err);
-}
-
 /* Copy the tensors of text `number` of an origin to the sources that use it. */
 static int keep(struct gathering *gathering, const struct report *report, enum edit_origin origin,
                 size_t number)
@@ -722,27 +713,31 @@ static int keep(struct gathering *gathering, const struct report *report, enum e
     return 0;
 }
 
+/* Run the reference texts, and the text of `= from` after them. */
 static int gather(struct gathering *gathering, const struct edit_texts *texts)
 {
     struct report report;
     struct text_mean *mean = &gathering->mean;
+    struct err *err = gathering->err;
+    size_t references = texts->reference_count;
     bool has_mean = gathering->list->origins >> EDIT_MEAN & 1;
-    for (size_t i = 0; i < texts->reference_count; i++)
+    for (size_t i = 0; i < references; i++)
         mean->longest = num_max(mean->longest, num_max(texts->reference[i].sentence.count,
                                                        texts->reference[i].source.count));
-    for (size_t i = 0; i < texts->reference_count; i++)
-        if (look_at(gathering, &report, &texts->reference[i], i) ||
-            keep(gathering, &report, EDIT_RESAMPLE, i) ||
-            (has_mean && text_mean_add(mean, &report, gathering->err)))
-            return err_prefix(gathering->err, "--reference");
-    if (has_mean &&
-        (text_mean_report(&report, mean, NULL, false, &gathering->pass, gathering->err) ||
-         keep(gathering, &report, EDIT_MEAN, 0)))
-        return -1;
-    if (texts->from &&
-        (look_at(gathering, &report, texts->from, 0) || keep(gathering, &report, EDIT_FROM, 0)))
-        return err_prefix(gathering->err, "--from");
-    return 0;
+    for (size_t i = 0; i < references + (texts->from != NULL); i++) {
+        bool is_from = i == references;
+        size_t number = is_from ? 0 : i;
+        const struct text_with_source *pair = is_from ? texts->from : &texts->reference[i];
+        const struct look look = {&gathering->selection, pair, 1, number, &report, NULL};
+        arena_clear(&gathering->pass);
+        if (viewer_look(gathering->viewer, &look, &gathering->pass, err) ||
+            keep(gathering, &report, is_from ? EDIT_FROM : EDIT_RESAMPLE, number) ||
+            (has_mean && !is_from && text_mean_add(mean, &report, err)))
+            return err_prefix(err, is_from ? "--from" : "--reference");
+    }
+    return err_if(has_mean &&
+                  (text_mean_report(&report, mean, NULL, false, &gathering->pass, err) ||
+                   keep(gathering, &report, EDIT_MEAN, 0)));
 }
 
 int edit_list_fill(struct edit_list *list, struct viewer *viewer, const struct edit_texts *texts,
