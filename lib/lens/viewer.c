@@ -331,41 +331,27 @@ static int capture_pairs(struct capture *capture, struct viewer *viewer, const s
  * excludes more than the causal mask.
  */
 
-/* How edits affect the masked scores and attention weights of a layer. */
-struct layer_edits {
-    bool knockouts, by_head;
-    bool others; /* these may give hidden keys a value */
-};
-
-static struct layer_edits edits_of_layer(const struct edits *edits, size_t layer)
-{
-    struct layer_edits found = {.others = edits_have(edits, SITE_WEIGHTS, layer)};
-    for (size_t i = 0; edits && i < edits->count; i++) {
-        const struct edits one = {&edits->items[i], 1};
-        if (!edits_have(&one, SITE_MASKED, layer))
-            continue;
-        bool knockout = one.items->op == EDIT_FORBID;
-        found.knockouts |= knockout;
-        found.by_head |= knockout && one.items->heads.count;
-        found.others |= !knockout;
-    }
-    return found;
-}
-
 /* The maps of visible keys that a tensor needs, one for each head or one for all. 0 if the causal
  * mask is sufficient, or if an edit may have given hidden keys a value. */
 static size_t visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads)
 {
     struct score_rule rule = score_rule_read(&viewer->model.config, PART_SENTENCE, layer);
-    struct layer_edits edits = edits_of_layer(viewer->edits, layer);
-    bool plain = !edits.knockouts && rule.back == SIZE_MAX && !rule.pattern;
+    bool gives_values = edits_have(viewer->edits, SITE_WEIGHTS, layer), by_head = false;
+    bool plain = rule.back == SIZE_MAX && !rule.pattern;
+    for (size_t i = 0; viewer->edits && i < viewer->edits->count; i++) {
+        const struct edits one = {&viewer->edits->items[i], 1};
+        bool knockout = one.items->op == EDIT_FORBID;
+        if (!edits_have(&one, SITE_MASKED, layer))
+            continue;
+        plain = plain && !knockout;
+        by_head |= knockout && one.items->heads.count;
+        gives_values |= !knockout;
+    }
     if (site_id(site) >= SITE_MASK) /* scores of hidden keys are -inf, but 0 in these */
-        plain = edits.others = rule.kind != ATTENTION_LINEAR && !rule.mask_after;
+        plain = gives_values = rule.kind != ATTENTION_LINEAR && !rule.mask_after;
     else if (site != SITE_MASKED && site != SITE_WEIGHTS)
         return 0;
-    if (edits.others || plain)
-        return 0;
-    return edits.by_head ? heads : 1;
+    return gives_values || plain ? 0 : by_head ? heads : 1;
 }
 
 /* Set `visible` of masked scores or attention weights of a text, unless it is not needed. */
