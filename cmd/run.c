@@ -11,7 +11,7 @@
 
 static const struct task run_task;
 
-VALUES(pooling, NULL, POOL_MAX, pooling_names[index], NULL)
+VALUES(pooling, NULL, POOL_MAX, pooling_labels[index].text, NULL)
 
 static const struct option_row own_options[] = {
     FLAG("stats", 0, IN(select.stats),

@@ -462,6 +462,8 @@ static const char *show_of(const struct format *format, bool has_encoder)
     return show ? show : has_encoder ? "enc.weights,weights,cross_weights" : "weights";
 }
 
+static const struct names poolings = {&pooling_labels->text, POOL_MAX, sizeof *pooling_labels};
+
 int request_make(struct request *request, struct session *session, const struct format *format,
                  struct err *err)
 {
@@ -490,8 +492,7 @@ int request_make(struct request *request, struct session *session, const struct 
                        .normalize = options->normalize,
                        .stats = options->stats},
     };
-    if (options->pool &&
-        names_choose(&pool, NAMES_LIST(pooling_names), "--pool", options->pool, err))
+    if (options->pool && names_choose(&pool, poolings, "--pool", options->pool, err))
         return -1;
     how->pool = options->pool ? POOL_FIRST + (enum pooling)pool : POOL_NONE;
     if (how->normalize && !how->pool)

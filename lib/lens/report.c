@@ -545,7 +545,10 @@ static int hide_first(struct kept *tensors, struct report *report, struct arena 
     return group_all(tensors, report, WITHOUT_FIRST, arena, err);
 }
 
-const char *const pooling_names[POOL_MAX] = {"first", "last", "mean", "max"};
+const struct label pooling_labels[POOL_MAX] = {{"first", "first", "first"},
+                                               {"last", "last", "last"},
+                                               {"mean", "mean", "mean"},
+                                               {"max", "max", "max"}};
 
 /* Replace the rows of a matrix by one. */
 static void pool_rows(float *to, const float *from, size_t rows, size_t columns,
@@ -571,10 +574,6 @@ static void pool_rows(float *to, const float *from, size_t rows, size_t columns,
 static int pool_all(struct kept *tensors, const struct report *report, const struct derivation *how,
                     struct arena *arena, struct err *err)
 {
-    static const struct label labels[POOL_MAX] = {{"first", "first", "first"},
-                                                  {"last", "last", "last"},
-                                                  {"mean", "mean", "mean"},
-                                                  {"max", "max", "max"}};
     for (struct kept *kept = tensors; kept < tensors + report->tensor_count; kept++) {
         size_t matrices = kept_sheet_count(kept);
         size_t *shape = &kept->shape[kept->rank - 2];
@@ -586,7 +585,7 @@ static int pool_all(struct kept *tensors, const struct report *report, const str
                       how);
         shape[0] = 1;
         kept->data = data;
-        kept->pooled = &labels[how->pool - 1];
+        kept->pooled = &pooling_labels[how->pool - 1];
         kept->queries = NULL;
     }
     return 0;
@@ -656,32 +655,25 @@ static int describe(struct report *report, struct arena *arena, struct err *err)
 
 enum { ALIGNED_SHOWN = 3 }; /* keys of a token, for people */
 
-/* "dog 0.97  the 0.02": the first of a row. */
-static const char *aligned_words(const struct sheet *sheet, const struct likely *best,
-                                 struct arena *arena, struct err *err)
-{
-    struct buf text = {0};
-    for (size_t i = 0; i < ALIGNED_SHOWN && i < sheet->columns.size; i++)
-        buf_format(&text, "%s%s %.2f", i ? "  " : "", sheet->columns.labels[best[i].id].text,
-                   best[i].logprob);
-    return buf_keep(&text, arena, err);
-}
-
+/* Add the keys of a row, best first; for people as one cell, "dog 0.97  the 0.02". */
 static void add_aligned(struct frame_rows *rows, const struct sheet *sheet, size_t row,
                         const struct label *label, const struct likely *best, bool for_people)
 {
-    size_t keys = for_people ? 1 : sheet->columns.size;
-    for (size_t i = 0; i < keys; i++, rows_next(rows)) {
-        size_t key = best[i].id;
+    struct buf text = {0};
+    size_t keys = sheet->columns.size;
+    for (size_t i = 0; i < (for_people ? 1 : keys); i++, rows_next(rows)) {
         rows_integer(rows, "token", COLUMN_KEY, axis_number(&sheet->rows, row) + 1);
         rows_label(rows, "text", COLUMN_KEY, *label);
+        for (size_t k = 0; for_people && k < ALIGNED_SHOWN && k < keys; k++)
+            buf_format(&text, "%s%s %.2f", k ? "  " : "", sheet->columns.labels[best[k].id].text,
+                       best[k].logprob);
         if (for_people) {
-            rows_text(rows, "source", 0, aligned_words(sheet, best, rows->arena, rows->err));
+            rows_text(rows, "source", 0, buf_keep(&text, rows->arena, rows->err));
             continue;
         }
         rows_integer(rows, "rank", COLUMN_KEY, (long long)i + 1);
-        rows_integer(rows, "source", 0, axis_number(&sheet->columns, key));
-        rows_label(rows, "source_text", 0, sheet->columns.labels[key]);
+        rows_integer(rows, "source", 0, axis_number(&sheet->columns, best[i].id));
+        rows_label(rows, "source_text", 0, sheet->columns.labels[best[i].id]);
         rows_float(rows, (struct column){"weight", .digits = 4}, best[i].logprob);
     }
 }

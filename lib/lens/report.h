@@ -142,7 +142,7 @@ int report_add_strongest(struct report *report, const char *tensor, float origin
 
 /* The row of a tensor that replaces the rows of its tokens. */
 enum pooling { POOL_NONE, POOL_FIRST, POOL_LAST, POOL_MEAN, POOL_MAX };
-extern const char *const pooling_names[POOL_MAX]; /* without POOL_NONE */
+extern const struct label pooling_labels[POOL_MAX]; /* without POOL_NONE */
 
 struct derivation {
     bool mean_of_heads;
