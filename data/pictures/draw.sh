@@ -5,13 +5,6 @@ attn=$1
 here=$(dirname "$0")
 sentence='Life is short, eat dessert first'
 
-terminal() { # NAME ARGUMENTS-OF-attn-cli
-    eval "COLORTERM=truecolor COLORFGBG='15;0' $attn $2 --quiet --width 80 --color always" \
-        --show tokens,weights,context |
-        LC_ALL=C awk -v command="attn-cli $2" -f "$here/terminal.awk" >"$here/$1.svg.part"
-    mv "$here/$1.svg.part" "$here/$1.svg"
-}
-
 # A screenshot of the page, if Chromium is installed.
 page() { # NAME OPTIONS...
     name=$1
@@ -30,7 +23,6 @@ page() { # NAME OPTIONS...
     rm -r "$folder"
 }
 
-terminal run "run --sentence \"$sentence\" --layer 0 --head 1"
 "$attn" run -s "$sentence" -o "$here/model.svg"
 "$attn" run -s "$sentence" --layer 1 --view overlay -o "$here/lines.svg"
 "$attn" run -s "$sentence" --layer 0 --head 1 --style talk -o "$here/talk.svg"
