@@ -66,7 +66,7 @@ static void open_as(const struct command *command, unsigned fields, const char *
     }
     for (size_t i = 0; i < items.count; i++)
         check(&items, i, &table);
-    if (suite_predict_all(&table, &items.formulas, &arena, &fuzz_err))
+    if (table.count && suite_predict_all(&table, &items.formulas, &arena, &fuzz_err))
         fuzz_refused();
     items_release(&items);
 }
