@@ -157,7 +157,6 @@ static int end(void *state, struct driver *driver, struct err *err)
 
 static const struct task examples_task = {
     .many = ITEMS_SOME,
-    .takes_source = true,
     .pages = "attn-cli page",
     .folder = "csv",
     .state_bytes = sizeof(struct state),

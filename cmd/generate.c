@@ -335,6 +335,7 @@ static int run(void *state, const struct group *group, struct err *err)
 
 static const struct task generate_task = {
     .many = ITEMS_PROMPT,
+    .reads_source = true,
     .alone = true,
     .state_bytes = sizeof(struct state),
     .open = open,

@@ -669,22 +669,19 @@ static int run(void *state, const struct group *group, struct err *err)
 enum { OF_ANSWER = 1 << ITEM_ANSWER | 1 << ITEM_POSITION };
 
 static const struct instrument lens_instrument = {
-    {TASK(1 << ITEM_TARGET, MEAN_OF_LAYERS), .takes_source = true, .pages = "attn-cli page --lens",
-     .at_once = true},
+    {TASK(1 << ITEM_TARGET, MEAN_OF_LAYERS), .pages = "attn-cli page --lens", .at_once = true},
     ask_lens,
     find_lens,
     "sentence layer position token best probability logprob id entropy kl rank target "
     "target_logprob"};
 
 static const struct instrument attribute_instrument = {
-    {TASK(OF_ANSWER, MEAN_OF_TEXTS), .takes_source = true, .note = note_remainder},
-    ask_attribution,
-    find_attribution};
+    {TASK(OF_ANSWER, MEAN_OF_TEXTS), .note = note_remainder}, ask_attribution, find_attribution};
 
 static const struct instrument patch_instrument = {
     {TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_CORRUPT_SOURCE,
           MEAN_OF_TEXTS),
-     .takes_source = true, .parts = "patches"},
+     .parts = "patches"},
     ask_patch,
     find_patch};
 

@@ -531,7 +531,6 @@ static int add(void *state, struct work *work, struct err *err)
 
 static const struct task page_task = {
     .many = ITEMS_SOME,
-    .takes_source = true,
     .alone = true,
     .state_bytes = sizeof(struct state),
     .prepare = prepare,

@@ -266,7 +266,6 @@ static int finish(void *state, struct driver *driver, struct err *err)
 
 static const struct task run_task = {
     .many = ITEMS_OR_SOURCE,
-    .takes_source = true,
     .parts = "layers",
     .state_bytes = sizeof(struct state),
     .prepare = prepare,

@@ -860,7 +860,6 @@ static const struct task score_task = {
     .fields = 1 << ITEM_CONTINUE | 1 << ITEM_GOOD | 1 << ITEM_BAD | ITEMS_KEEP_BLANK,
     .many = ITEMS_SOME,
     .means = MEAN_OF_TEXTS,
-    .takes_source = true,
     .pages = "attn-cli page",
     .folder = "csv",
     .parts = "tokens",
