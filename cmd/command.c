@@ -74,6 +74,24 @@ static void add_advice(struct err *err, const struct command *command, const cha
         err_append(err, "%s shorten it, or use --long", gap);
 }
 
+/* Print a file's name and size, "weights.csv: 12.3 KiB", on a terminal without --quiet. */
+static void print_written(const char *path)
+{
+    char size[NUM_SIZE_BYTES];
+    struct buf line = {0};
+    struct stat status;
+    if (progress_is_quiet() || output_is_standard(path) || !isatty(STDERR_FILENO))
+        return;
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
+        label_line(&line, path, strlen(path));
+        buf_format(&line, ": %s\n", num_size(size, (uint64_t)status.st_size));
+        if (!line.out_of_memory)
+            progress_say(line.bytes, line.size);
+        buf_release(&line);
+    }
+    errno = 0;
+}
+
 int command_start(const struct command *command, const struct options *options, struct err *err)
 {
     progress_set_quiet(options->quiet);
@@ -158,21 +176,4 @@ void print_note_of_tokenizer(const struct tokenizer *tokenizer)
 void print_failure(const char *text)
 {
     print_line("error: ", text);
-}
-
-void print_written(const char *path)
-{
-    char size[NUM_SIZE_BYTES];
-    struct buf line = {0};
-    struct stat status;
-    if (progress_is_quiet() || output_is_standard(path) || !isatty(STDERR_FILENO))
-        return;
-    if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
-        label_line(&line, path, strlen(path));
-        buf_format(&line, ": %s\n", num_size(size, (uint64_t)status.st_size));
-        if (!line.out_of_memory)
-            progress_say(line.bytes, line.size);
-        buf_release(&line);
-    }
-    errno = 0;
 }

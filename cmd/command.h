@@ -72,9 +72,6 @@ int only_model(const char **name, const struct options *options, struct err *err
 void print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void print_failure(const char *text);
 
-/* Print a file's name and size, "weights.csv: 12.3 KiB", on a terminal without --quiet. */
-void print_written(const char *path);
-
 /* Print a note for each ignored setting of the tokenizer's file. It may be NULL. */
 void print_note_of_tokenizer(const struct tokenizer *tokenizer);
 
@@ -85,8 +82,5 @@ void signals_set(void);
 
 /* Set the line to print on an interruption. It must remain valid until the next call; "": none. */
 void signals_hint(const char *line);
-
-/* True if the parent process made this process ignore the signal (nohup). */
-bool signals_is_ignored(int signal_number);
 
 #endif

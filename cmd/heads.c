@@ -592,7 +592,8 @@ static void note_material(const struct state *own, const struct driver *driver, 
 static int end(void *state, struct driver *driver, struct err *err)
 {
     struct state *own = state;
-    size_t model = sweep_model(&driver->sweep, driver->setting);
+    const struct sweep *sweep = &driver->sweep; /* models vary slowest */
+    size_t model = driver->setting / (sweep->settings / num_max(sweep->models.count, 1));
     struct arena *arena = &driver->session.arena;
     struct report report;
     if (!own->accumulates)
@@ -633,7 +634,6 @@ static int finish(void *state, struct driver *driver, struct err *err)
 
 static const struct task heads_task = {
     .many = ITEMS_ANY,
-    .takes_source = true,
     .pages = "attn-cli page",
     .state_bytes = sizeof(struct state),
     .prepare = prepare,

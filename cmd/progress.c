@@ -107,11 +107,6 @@ void progress_show(struct progress *progress, size_t done, size_t count, const c
 void progress_end(struct progress *progress)
 {
     progress->shows = false;
-    progress_wipe();
-}
-
-void progress_wipe(void)
-{
     progress_say("", 0);
 }
 

@@ -30,10 +30,9 @@ void progress_begin(struct progress *progress, const char *things);
 /* Update the line if a tenth of a second has passed. `note` is appended unless it is NULL. */
 void progress_show(struct progress *progress, size_t done, size_t count, const char *note);
 
-/* progress_end removes the line for good; progress_wipe, until the next progress_show. progress_say
- * writes to standard error in place of the line and is safe in a signal handler. */
+/* progress_end removes the line for good. progress_say writes to standard error in place of the
+ * line, until the next progress_show, and is safe in a signal handler. */
 void progress_end(struct progress *progress);
-void progress_wipe(void);
 void progress_say(const char *bytes, size_t size);
 
 #endif

@@ -80,12 +80,6 @@ void signals_hint(const char *line)
     hint = line;
 }
 
-bool signals_is_ignored(int signal_number)
-{
-    struct sigaction action;
-    return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
 static const struct answer {
     int signal_number;
     void (*handler)(int);

@@ -199,11 +199,6 @@ int sweep_set(struct sweep *sweep, size_t setting, struct options *options, stru
     return 0;
 }
 
-size_t sweep_model(const struct sweep *sweep, size_t setting)
-{
-    return sweep->of_models ? setting / (sweep->settings / sweep->models.count) : 0;
-}
-
 /* --- models ----------------------------------------------------------------------------------- */
 
 /* Order of names by their numbers: step8, step64, step512. A shorter number comes first. */

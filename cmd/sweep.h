@@ -40,8 +40,7 @@ int sweep_read(struct sweep *sweep, const struct options *options, struct arena 
 int sweep_set(struct sweep *sweep, size_t setting, struct options *options, struct arena *arena,
               struct err *err);
 
-/* Return the index of a setting's --model; return whether an option is swept. */
-size_t sweep_model(const struct sweep *sweep, size_t setting);
+/* True if an option is swept. */
 bool sweep_has(const struct sweep *sweep, const char *name);
 
 /* List the models of --model. A pattern, pythia/step*, gives the directories that match, in the

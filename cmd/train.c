@@ -277,7 +277,7 @@ static void write_line(struct job *job, const struct trainer_report *report, dou
     buf_format(&job->log, ",%.6g,%.6g,%.0f\n", report->rate, report->gradient_norm, speed);
     if (isnan(held_out) || job->options->quiet)
         return;
-    progress_wipe();
+    progress_say("", 0); /* removes the line */
     stream_format(&job->out, "%8lld  %8.4f  %8.4f  %8.0f\n", step_of(job), report->loss, held_out,
                   speed);
     stream_flush(&job->out);
@@ -298,8 +298,9 @@ static void catch_signals(void)
 {
     static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
     const struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
+    struct sigaction now; /* a parent process, such as nohup, ignores some */
     for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
-        if (!signals_is_ignored(ending[i]))
+        if (sigaction(ending[i], NULL, &now) || now.sa_handler != SIG_IGN)
             sigaction(ending[i], &action, &usual);
 }
 
