@@ -61,7 +61,7 @@ enum {
 struct info {
     const struct options *options;
     const struct folder *folder;
-    const struct tokenizer *tokenizer; /* NULL: none */
+    struct tokenizer *tokenizer; /* NULL: none */
     struct facts *facts;
     struct report report;
     struct frame frames[FRAMES_MAX];
@@ -449,7 +449,7 @@ static int show_tokenizer(struct info *info)
     return write_report(info, path);
 }
 
-static int show_model(struct info *info, const struct model *model, struct tokenizer **tokenizer)
+static int show_model(struct info *info, const struct model *model)
 {
     const struct own_options *options = options_own(info->options);
     char why[TOKENIZER_WHY_BYTES];
@@ -467,13 +467,12 @@ static int show_model(struct info *info, const struct model *model, struct token
         return err_usage(info->err, "--tokens: expected at most %zu (n_positions), found %zu",
                          positions, tokens);
     if (list_sizes(info, &model->config, tokens) ||
-        tokenizer_open_if_known(tokenizer, &model->folder, why, info->err) ||
-        tokenizer_check_ids(*tokenizer, &model->folder, model->config.vocab_size, info->err))
+        tokenizer_open_if_known(&info->tokenizer, &model->folder, why, info->err) ||
+        tokenizer_check_ids(info->tokenizer, &model->folder, model->config.vocab_size, info->err))
         return -1;
     if (*why)
         print_note("%s: ids only", why);
     info->folder = &model->folder;
-    info->tokenizer = *tokenizer;
     tell_model(info, model);
     tell_tokenizer(info);
     tell_sizes(info, model, tokens);
@@ -486,23 +485,21 @@ int info_command(const struct options *options, struct err *err)
     struct info info = {.options = options, .err = err};
     struct folder folder = {0};
     struct model model = {0};
-    struct tokenizer *tokenizer = NULL;
     const char *name = NULL;
     info.facts = facts_new(&info.arena, err);
     info.folder = &folder;
-    int failed = !info.facts || options_exclude(options, "sites", "tokens hash", err) ||
-                 output_choose_table(&info.output, &options->output, err) ||
-                 only_model(&name, options, err) || model_find(&folder, name, &info.arena, err) ||
-                 (!folder_has(&folder, "config.json") && tokenizer_open(&tokenizer, &folder, err));
-    info.tokenizer = tokenizer;
-    if (!failed && tokenizer)
-        failed = show_tokenizer(&info);
-    else if (!failed)
-        failed = model_open(&model, name, err) || show_model(&info, &model, &tokenizer);
-    if (!failed && tokenizer)
-        print_note_of_tokenizer(tokenizer);
+    int failed =
+        !info.facts || options_exclude(options, "sites", "tokens hash", err) ||
+        output_choose_table(&info.output, &options->output, err) ||
+        only_model(&name, options, err) || model_find(&folder, name, &info.arena, err) ||
+        (!folder_has(&folder, "config.json") && tokenizer_open(&info.tokenizer, &folder, err));
+    if (!failed)
+        failed = info.tokenizer ? show_tokenizer(&info)
+                                : model_open(&model, name, err) || show_model(&info, &model);
+    if (!failed)
+        print_note_of_tokenizer(info.tokenizer);
     output_discard(&info.output);
-    tokenizer_free(tokenizer);
+    tokenizer_free(info.tokenizer);
     model_release(&model);
     arena_release(&info.arena);
     return err_if(failed);

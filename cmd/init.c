@@ -300,13 +300,11 @@ static int check_rows(const struct model_maker *maker, struct err *err)
     size_t rows = maker->new_model.config.vocab_size;
     if (rows >= maker->word_count)
         return 0;
-    if (config_edit_has(&maker->edit, "vocab_size"))
-        return err_usage(
-            err, "--set: field 'vocab_size': expected at least %zu, a row for each word, found %zu",
-            maker->word_count, rows);
-    return err_set(
-        err, "'%s': field 'vocab_size': expected at least %zu, a row for each word, found %zu",
-        maker->label, maker->word_count, rows);
+    bool is_set = config_edit_has(&maker->edit, "vocab_size");
+    (is_set ? err_usage : err_set)(
+        err, "field 'vocab_size': expected at least %zu, a row for each word, found %zu",
+        maker->word_count, rows);
+    return is_set ? err_prefix(err, "--set") : err_prefix(err, "'%s'", maker->label);
 }
 
 /* --- the folder ------------------------------------------------------------------------------- */
