@@ -85,7 +85,6 @@ const struct command command_batch = {
     .run = batch_command,
     .options = own_options,
     .done = &command_run,
-    .reads_texts = true,
 };
 
 /* --- the header of a log ---------------------------------------------------------------------- */

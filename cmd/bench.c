@@ -72,7 +72,6 @@ const struct command command_bench = {
                 "attn-cli bench --only prefill --format json | jq '.tables.bench[].of_compute'\n",
     .run = bench_command,
     .options = own_options,
-    .shared = {running_options},
     .without = "threads verbose",
     .operand_values = &values_models,
 };

@@ -12,7 +12,7 @@ struct task;
 /* Run a command. Returns 0, or -1 with `err`. */
 typedef int command_verb(const struct options *options, struct err *err);
 
-enum { OPTION_USES = 9 /* most tables of shared options of a command */ };
+enum { OPTION_USES = 8 /* most tables of shared options of a command */ };
 
 /* A command is one file with its row, its options and its functions. */
 struct command {
@@ -24,10 +24,9 @@ struct command {
     const struct task *task;          /* how the driver runs its texts, also in a batch */
     command_verb *run;                /* NULL: the driver runs the task */
     const struct option_row *options; /* its own options */
-    const struct option_row *shared[OPTION_USES]; /* in the order of help */
+    const struct option_row *shared[OPTION_USES]; /* in the order of help, before running_options */
     const char *without; /* shared options that it does not have: "ids source"; NULL: has all */
     const struct value_list *operand_values; /* NULL: any value */
-    bool reads_texts;                        /* 'help options' describes its shared options */
     const struct command *done;              /* batch: the command that runs without --do */
 };
 

@@ -36,10 +36,8 @@ const struct command command_compare = {
         "attn-cli compare life life-causal -s \"Life is short\"\n",
     .run = compare_command,
     .options = own_options,
-    .shared = {text_options, model_options, edit_options, select_options, output_options,
-               running_options},
+    .shared = {text_options, model_options, edit_options, select_options, output_options},
     .without = "words precision show query key mean hide-first verbose",
-    .reads_texts = true,
 };
 
 struct job {

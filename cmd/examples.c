@@ -179,7 +179,6 @@ const struct command command_examples = {
     .task = &examples_task,
     .options = own_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
-               terminal_options, running_options},
+               terminal_options},
     .without = "words",
-    .reads_texts = true,
 };

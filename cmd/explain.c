@@ -52,10 +52,8 @@ const struct command command_explain = {
                 "attn-cli explain -m translate -s \"<s> le\" --source \"the cat\" --part cross\n",
     .run = explain_command,
     .options = own_options,
-    .shared = {text_options, model_options, mechanism_options, edit_options, terminal_options,
-               running_options},
+    .shared = {text_options, model_options, mechanism_options, edit_options, terminal_options},
     .without = "document words precision color force verbose",
-    .reads_texts = true,
 };
 
 struct job {

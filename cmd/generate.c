@@ -61,9 +61,8 @@ const struct command command_generate = {
     .task = &generate_task,
     .options = own_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, select_options,
-               output_options, terminal_options, figure_options, running_options},
+               output_options, terminal_options, figure_options},
     .without = "document pair",
-    .reads_texts = true,
 };
 
 /* The state of a setting. */

@@ -92,9 +92,8 @@ const struct command command_heads = {
     .run = heads_command,
     .options = own_options,
     .shared = {text_options, model_options, edit_options, output_options, terminal_options,
-               figure_options, running_options},
+               figure_options},
     .without = "words precision view token-range verbose",
-    .reads_texts = true,
 };
 
 struct state {

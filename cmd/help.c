@@ -51,7 +51,6 @@ const struct command command_help = {
                 "eval \"$(attn-cli help --completion bash)\"\n",
     .run = help_command,
     .options = own_options,
-    .shared = {running_options},
     .without = "threads quiet verbose",
     .operand_values = &values_commands,
 };
@@ -203,12 +202,13 @@ static void write_options(const struct page *page, const struct command *command
 {
     const char *heading = NULL;
     struct buf names = {0};
+    bool reads_texts = *command->shared == text_options || command->done;
     for (struct option_walk walk = {.set = command_set(command)}; option_next(&walk);) {
-        const char *next = command->reads_texts ? "Options"
-                           : walk.is_shared     ? "Other options"
-                           : walk.heading       ? walk.heading
-                                                : "Options";
-        if (walk.is_shared && command->reads_texts) {
+        const char *next = reads_texts      ? "Options"
+                           : walk.is_shared ? "Other options"
+                           : walk.heading   ? walk.heading
+                                            : "Options";
+        if (walk.is_shared && reads_texts) {
             buf_format(&names, "%s--%s", names.size ? ", " : "", walk.row->name);
             continue;
         }

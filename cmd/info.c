@@ -47,7 +47,7 @@ const struct command command_info = {
                 "attn-cli info --tokens 16 --format json\n",
     .run = info_command,
     .options = own_options,
-    .shared = {output_options, running_options},
+    .shared = {output_options},
     .without = "output threads quiet verbose",
     .operand_values = &values_models,
 };

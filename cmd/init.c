@@ -71,7 +71,6 @@ const struct command command_init = {
                 "attn-cli init --shape tiny --vocab-from fables.txt --vocab-size 1024 -o bpe\n",
     .run = init_command,
     .options = own_options,
-    .shared = {running_options},
     .without = "threads verbose",
 };
 

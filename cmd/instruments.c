@@ -179,9 +179,8 @@ const struct command command_lens = {
     .task = &lens_instrument.task,
     .options = lens_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
-               terminal_options, figure_options, running_options},
+               terminal_options, figure_options},
     .without = "words range verbose",
-    .reads_texts = true,
 };
 
 static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *err)
@@ -268,9 +267,8 @@ const struct command command_attribute = {
     .task = &attribute_instrument.task,
     .options = attribute_options,
     .shared = {text_options, model_options, edit_options, output_options, terminal_options,
-               figure_options, running_options},
+               figure_options},
     .without = "words precision verbose",
-    .reads_texts = true,
 };
 
 static int ask_attribution(struct inquiry *inquiry, struct arena *arena, struct err *err)
@@ -378,9 +376,8 @@ const struct command command_patch = {
     .run = patch_command,
     .options = patch_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
-               terminal_options, figure_options, running_options},
+               terminal_options, figure_options},
     .without = "sentence document ids words from",
-    .reads_texts = true,
 };
 
 static int read_over(struct patching_plan *plan, const struct options *options, struct err *err)

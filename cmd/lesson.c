@@ -64,7 +64,6 @@ const struct command command_lesson = {
                 "attn-cli lesson --list --lang zh\n",
     .run = lesson_command,
     .options = own_options,
-    .shared = {running_options},
     .without = "threads quiet verbose",
     .operand_values = &values_steps,
 };

@@ -9,14 +9,18 @@
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-enum { TABLES = 1 + OPTION_USES };
+enum { TABLES = 2 + OPTION_USES };
 
-/* A command's own table, then its shared ones; then the tables of the command of --do. */
+/* A command's own table, its shared ones, and that of all; then those of the command of --do. */
 static const struct option_row *table_at(struct option_set set, size_t index)
 {
     const struct command *command = index < TABLES ? set.command : set.done;
     index %= TABLES;
-    return !command ? NULL : index ? command->shared[index - 1] : command->options;
+    if (!command || index == 0)
+        return command ? command->options : NULL;
+    return index <= OPTION_USES ? command->shared[index - 1]
+           : command->done      ? NULL
+                                : running_options;
 }
 
 bool name_is_among(const char *names, const char *name)

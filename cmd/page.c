@@ -41,10 +41,9 @@ const struct command command_page = {
     .run = page_command,
     .options = own_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, select_options,
-               figure_options, running_options},
+               figure_options},
     .without =
         "query figure-width font font-size dpi cells mark token-range panel-labels mask verbose",
-    .reads_texts = true,
 };
 
 struct state {

@@ -46,8 +46,7 @@ const struct command command_run = {
     .run = run_command,
     .options = own_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, select_options,
-               output_options, terminal_options, figure_options, running_options},
-    .reads_texts = true,
+               output_options, terminal_options, figure_options},
 };
 
 enum { HINT_BYTES = 160 };

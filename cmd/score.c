@@ -90,9 +90,8 @@ const struct command command_score = {
     .task = &score_task,
     .options = own_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
-               terminal_options, figure_options, running_options},
+               terminal_options, figure_options},
     .without = "range verbose",
-    .reads_texts = true,
 };
 
 enum {

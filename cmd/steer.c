@@ -50,9 +50,8 @@ const struct command command_steer = {
         "attn-cli steer --positive good.txt --negative bad.txt -o mood.gguf\n",
     .run = steer_command,
     .options = own_options,
-    .shared = {text_options, model_options, mechanism_options, edit_options, running_options},
+    .shared = {text_options, model_options, mechanism_options, edit_options},
     .without = "sentence ids document words pair source",
-    .reads_texts = true,
 };
 
 enum { AT_ONCE = 64, TOKENS_AT_ONCE = 1024 };

@@ -36,9 +36,8 @@ const struct command command_tokenize = {
                 "attn-cli tokenize --only-ids \"Life is short\" | attn-cli tokenize --decode\n",
     .run = tokenize_command,
     .options = own_options,
-    .shared = {text_options, model_options, output_options, running_options},
+    .shared = {text_options, model_options, output_options},
     .without = "document ids source words long precision threads",
-    .reads_texts = true,
 };
 
 struct job {

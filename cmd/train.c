@@ -87,7 +87,6 @@ const struct command command_train = {
                 "attn-cli train -d fables.txt --resume fables/step-00000032 -o again\n",
     .run = train_command,
     .options = own_options,
-    .shared = {running_options},
     .without = "verbose",
 };
 
