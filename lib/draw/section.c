@@ -350,19 +350,6 @@ static const double TICK = 2;
 static const double LEGEND_PITCH = 7, LEGEND_MARK = 1; /* in font sizes */
 static const struct pen edge = {{0x99, 0x99, 0x99}, 0.4, 1};
 
-static void draw_tick(const struct section *section, struct canvas *canvas, struct box bar,
-                      double share, const char *text)
-{
-    struct font font = section_font(section, TYPE_NUMBER, 0x333333);
-    double x = bar.x + share * bar.width;
-    double below = bar.y + bar.height;
-    struct stroke stroke = {{x, below}, {x, below + TICK}};
-    font.anchor = ANCHOR_MIDDLE;
-    canvas->strokes(canvas, &stroke, 1, false, &edge);
-    canvas->text(canvas, (struct point){x, below + section_line(section, TYPE_NUMBER)}, text,
-                 &font);
-}
-
 /* Numbers below a bar, with their extents: a number that would overlap another is omitted. */
 struct tick_row {
     const struct section *section;
@@ -372,13 +359,23 @@ struct tick_row {
     size_t count;
 };
 
+static void draw_tick(const struct tick_row *row, double share, const char *text)
+{
+    struct font font = section_font(row->section, TYPE_NUMBER, 0x333333);
+    double x = row->bar.x + share * row->bar.width, below = row->bar.y + row->bar.height;
+    struct stroke stroke = {{x, below}, {x, below + TICK}};
+    struct point at = {x, below + section_line(row->section, TYPE_NUMBER)};
+    font.anchor = ANCHOR_MIDDLE;
+    row->canvas->strokes(row->canvas, &stroke, 1, false, &edge);
+    row->canvas->text(row->canvas, at, text, &font);
+}
+
 static void put_tick(struct tick_row *row, double share, const char *sign, float value)
 {
     char text[NUMBER_BYTES];
     snprintf(text, sizeof text, "%s%.3g", sign, (double)value);
     double half = letters_width(text, type_size(&row->section->style->form, TYPE_NUMBER)) / 2 + 1.5;
-    double from = share * row->bar.width - half;
-    double to = from + 2 * half;
+    double from = share * row->bar.width - half, to = from + 2 * half;
     for (size_t i = 0; i < row->count; i++)
         if (to > row->taken[i][0] && from < row->taken[i][1])
             return;
@@ -386,7 +383,7 @@ static void put_tick(struct tick_row *row, double share, const char *sign, float
         return;
     row->taken[row->count][0] = from;
     row->taken[row->count++][1] = to;
-    draw_tick(row->section, row->canvas, row->bar, share, text);
+    draw_tick(row, share, text);
 }
 
 static void put_value(struct tick_row *row, double value)
@@ -448,9 +445,9 @@ static void draw_bar(const struct section *section, struct canvas *canvas, struc
     }
     const char *high = range == RANGE_ROW ? "highest of the row" : "highest of the head";
     if (two_sided)
-        draw_tick(section, canvas, bar, 0.5, "0");
-    draw_tick(section, canvas, bar, two_sided ? 1 : 0, two_sided ? "largest" : "0");
-    draw_tick(section, canvas, bar, two_sided ? 0 : 1, two_sided ? "-largest" : high);
+        draw_tick(&row, 0.5, "0");
+    draw_tick(&row, two_sided ? 1 : 0, two_sided ? "largest" : "0");
+    draw_tick(&row, two_sided ? 0 : 1, two_sided ? "-largest" : high);
 }
 
 /* Return the number of legend entries per line, for curves or for the heads of an overlay; 0: no

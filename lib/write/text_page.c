@@ -716,16 +716,13 @@ static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
                        hidden ? "" : ellipsis);
             continue;
         }
-        char number[NUMERAL_BYTES];
+        char number[NUMERAL_BYTES] = ""; /* none for the last token's next one */
         float value = sheet_cell(sheet, row, column);
         const char *text = sheet_text(sheet, row, column);
-        bool missing = !text && isnan(value); /* such as the last token's next one */
-        numeral_write(number, matrices->numeral, value);
-        if (missing)
-            table_text(table, &matrices->cell, "");
-        else
-            table_heated(table, &matrices->cell, text ? text : number,
-                         heat->colours || heat->shades ? norm_level(&norm, value) : 0);
+        if (!isnan(value))
+            numeral_write(number, matrices->numeral, value);
+        table_heated(table, &matrices->cell, text ? text : number,
+                     heat->colours || heat->shades ? norm_level(&norm, value) : 0);
     }
 }
 
