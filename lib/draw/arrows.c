@@ -154,41 +154,29 @@ static struct box place_name(const struct scene *scene, size_t own, double width
     return box;
 }
 
-static struct pen pen_of(const struct section *section, size_t row, size_t count)
-{
-    struct pen pen = {colour_of_hex(hues[row % HUES]), WIDTH, 1};
-    if (section->style->palette) /* palettes may begin with white */
-        pen.colour =
-            section->ramp
-                .colours[(size_t)(RAMP_LEVELS * (0.2 + 0.8 * ((double)row + 0.5) / (double)count))];
-    return pen;
-}
-
-static void draw_arrow(struct canvas *canvas, struct point from, struct point to,
-                       const struct pen *pen)
-{
-    double back = atan2(from.y - to.y, from.x - to.x);
-    double length = fmin(BARB, hypot(to.x - from.x, to.y - from.y) / 2);
-    const struct point head[] = {
-        {to.x + length * cos(back - BARB_TURN), to.y + length * sin(back - BARB_TURN)},
-        to,
-        {to.x + length * cos(back + BARB_TURN), to.y + length * sin(back + BARB_TURN)}};
-    canvas->path(canvas, (struct point[]){from, to}, 2, pen);
-    canvas->path(canvas, head, 3, pen);
-}
-
+/* Draw an arrow from the origin, and the name of its token, with a line to it if it is far away. */
 static void draw_token(const struct section *section, struct canvas *canvas, struct scene *scene,
                        size_t row, const char *name)
 {
     struct font font = section_font(section, TYPE_NAME, 0x111111);
-    struct pen pen = pen_of(section, row, scene->count);
+    struct pen pen = {colour_of_hex(hues[row % HUES]), WIDTH, 1};
+    double share = ((double)row + 0.5) / (double)scene->count;
     double width = fmin(letters_width(name, font.size) + GAP, scene->area.width / 3);
     double height = font.size + GAP;
     struct box box = scene->names[row] = place_name(scene, row, width, height);
-    struct point tip = scene->tips[row];
+    struct point from = scene->origin, tip = scene->tips[row];
     struct point middle = {box.x + width / 2, box.y + height / 2};
+    double back = atan2(from.y - tip.y, from.x - tip.x);
+    double barb = fmin(BARB, hypot(tip.x - from.x, tip.y - from.y) / 2);
+    const struct point head[] = {
+        {tip.x + barb * cos(back - BARB_TURN), tip.y + barb * sin(back - BARB_TURN)},
+        tip,
+        {tip.x + barb * cos(back + BARB_TURN), tip.y + barb * sin(back + BARB_TURN)}};
+    if (section->style->palette) /* palettes may begin with white */
+        pen.colour = section->ramp.colours[(size_t)(RAMP_LEVELS * (0.2 + 0.8 * share))];
     canvas->open(canvas, name);
-    draw_arrow(canvas, scene->origin, tip, &pen);
+    canvas->path(canvas, (struct point[]){from, tip}, 2, &pen);
+    canvas->path(canvas, head, 3, &pen);
     pen.width = grid.width;
     if (hypot(middle.x - tip.x, middle.y - tip.y) > NEAR + width / 2 + height)
         canvas->path(canvas, (struct point[]){tip, middle}, 2, &pen);

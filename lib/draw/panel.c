@@ -409,23 +409,6 @@ static void draw_names_of_grid(const struct section *section, const struct spot 
     }
 }
 
-/* Row labels are left of the first panel; column labels are above a matrix, or right of the last
- * panel of lines. */
-static void draw_labels(const struct section *section, const struct spot *spot, bool last,
-                        struct canvas *canvas)
-{
-    struct point corner = {spot->area.x, spot->area.y};
-    struct point end = {corner.x + spot->area.width, corner.y};
-    const struct axis *columns = &spot->sheet->columns;
-    bool matrix = section->kind == KIND_MATRIX;
-    if (spot->column == 0)
-        axis_draw(canvas, &spot->sheet->rows, &section->rows, corner, AXIS_LEFT);
-    if (matrix && spot->row == 0)
-        axis_draw(canvas, columns, &section->columns, corner, AXIS_ABOVE);
-    else if (!matrix && last)
-        axis_draw(canvas, columns, &section->columns, end, AXIS_RIGHT);
-}
-
 /* Frame all cells, or only the visible ones by a staircase. */
 static void draw_border(const struct section *section, const struct spot *spot,
                         struct canvas *canvas)
@@ -505,6 +488,8 @@ static void draw_marks(const struct section *section, const struct spot *spot,
     }
 }
 
+/* Row labels are left of the first panel; column labels are above a matrix, or right of the last
+ * panel of lines. */
 void panel_draw(const struct section *section, size_t index, struct canvas *canvas)
 {
     char title[SHEET_NAME_BYTES];
@@ -527,7 +512,14 @@ void panel_draw(const struct section *section, size_t index, struct canvas *canv
         canvas->close(canvas);
         return;
     }
-    draw_labels(section, &spot, last, canvas);
+    struct point corner = {spot.area.x, spot.area.y};
+    struct point end = {corner.x + spot.area.width, corner.y};
+    if (spot.column == 0)
+        axis_draw(canvas, &spot.sheet->rows, &section->rows, corner, AXIS_LEFT);
+    if (section->kind == KIND_MATRIX && spot.row == 0)
+        axis_draw(canvas, &spot.sheet->columns, &section->columns, corner, AXIS_ABOVE);
+    else if (section->kind == KIND_LINES && last)
+        axis_draw(canvas, &spot.sheet->columns, &section->columns, end, AXIS_RIGHT);
     if (section->kind == KIND_MATRIX) {
         draw_heat(section, spot.sheet, canvas, spot.area);
         draw_marks(section, &spot, canvas);
