@@ -16,18 +16,6 @@ struct short_code {
     float most; /* largest magnitude */
 };
 
-static struct short_code short_code_of(const float *values, size_t count)
-{
-    struct short_code code = {0};
-    for (size_t i = 0; i < count; i++) {
-        if (!isfinite(values[i]))
-            continue;
-        code.has_sign |= values[i] < 0;
-        code.most = fmaxf(code.most, fabsf(values[i]));
-    }
-    return code;
-}
-
 /* Encode a number in 12 bits (page.h); data.js decodes it. */
 static unsigned encode(const struct short_code *code, float value)
 {
@@ -171,8 +159,14 @@ static void put_tensor(struct json_writer *json, const struct report *report,
 {
     struct sheet sheet = kept_sheet(report, kept, 0);
     const size_t shape[] = {kept_sheet_count(kept), sheet.rows.size, sheet.columns.size};
-    struct short_code code = short_code_of(kept->data, shape[0] * shape[1] * shape[2]);
+    struct short_code code = {0};
     char mean[SHEET_NAME_BYTES];
+    for (size_t i = 0; i < shape[0] * shape[1] * shape[2]; i++) {
+        if (!isfinite(kept->data[i]))
+            continue;
+        code.has_sign |= kept->data[i] < 0;
+        code.most = fmaxf(code.most, fabsf(kept->data[i]));
+    }
     json_put_open(json, "\n", '{');
     json_put_text(json, "tensor", sheet.tensor);
     json_report_place(json, kept);
@@ -210,28 +204,23 @@ static void put_labels(struct json_writer *json, const char *name, const struct 
     json_put_close(json, ']');
 }
 
-/* Write the labels of tokens, or of words if axes count words. */
-static void put_labels_of(struct json_writer *json, const char *name, const struct tokenized *text,
-                          size_t first)
-{
-    if (text->words)
-        put_labels(json, name, text->word_labels + first, text->word_count - first);
-    else
-        put_labels(json, name, text->labels + first, text->count - first);
-}
-
 /* Write the labels of every kind of axis except numbers. */
 static void put_all_labels(struct json_writer *json, const struct report *report)
 {
+    static const char *const names[] = {"sentence", "source"};
+    const struct tokenized *texts[] = {&report->sentence, &report->source};
     size_t first = report->first_shown;
-    size_t words = 0;
+    size_t words = 0, count = 0; /* `count`: axes of the sentence have these tokens or words */
     for (size_t i = 0; i < report->tensor_count && report->words; i++)
         if (site_row(report->tensors[i].site)->axes == AXES_TOKEN_WORD)
             words = report->tensors[i].shape[1];
     json_put_open(json, "\nlabels", '{');
-    put_labels_of(json, "sentence", &report->sentence, first);
-    if (report->source.count)
-        put_labels_of(json, "source", &report->source, first);
+    for (size_t i = 0; i < (report->source.count ? 2 : 1); i++) {
+        const struct tokenized *text = texts[i];
+        size_t size = (text->words ? text->word_count : text->count) - first;
+        put_labels(json, names[i], (text->words ? text->word_labels : text->labels) + first, size);
+        count = i == 0 ? size : count;
+    }
     if (words)
         put_labels(json, "words", report->words, words);
     for (size_t i = 0; i < report->tensor_count; i++)
@@ -241,11 +230,9 @@ static void put_all_labels(struct json_writer *json, const struct report *report
             break;
         }
     json_put_close(json, '}');
-    const struct tokenized *text = &report->sentence;
-    size_t count = text->words ? text->word_count : text->count;
-    if (text->second)
+    if (report->sentence.second)
         json_put_integer(json, "second",
-                         (long long)report_second(text, NULL, first, count - first));
+                         (long long)report_second(&report->sentence, NULL, first, count));
 }
 
 /* --- facts ----------------------------------------------------------------------------------- */
