@@ -45,17 +45,6 @@ void live_close(struct live *live)
     heap_free(live);
 }
 
-static int read_edits(struct edit_list *list, const char *words, struct err *err)
-{
-    if (!words || !*words)
-        return 0;
-    if (edit_list_add(list, EDIT_WORDS, words, err) || edits_check(&list->edits, list->config, err))
-        return -1;
-    if (list->origins & ~(1u << EDIT_NUMBER))
-        return err_usage(err, "edits: expected numbers, found values of other texts");
-    return 0;
-}
-
 /* The frames of a report that belong to some sites. */
 static int choose_sites(struct report *part, const struct report *report, struct site_set sites,
                         struct arena *arena, struct err *err)
@@ -119,13 +108,18 @@ int live_write(struct live *live, struct stream *out, const struct live_request 
     struct selection selection = {0};
     struct text_with_source pair;
     struct input input = {.text = request->text, .size = request->size};
+    bool is_edited = request->edits && *request->edits;
     arena_clear(&live->arena);
     if (viewer_set_mechanism(viewer, &mechanism, err) ||
         selection_sites(&selection, request->show, config, err) ||
         selection_layers(&selection, NULL, config, &live->arena, err) ||
         selection_heads(&selection, NULL, config, &live->arena, err) ||
-        read_edits(&list, request->edits, err) ||
-        viewer_read(viewer, &pair, &input, NULL, &live->arena, err))
+        (is_edited && (edit_list_add(&list, EDIT_WORDS, request->edits, err) ||
+                       edits_check(&list.edits, config, err))))
+        return -1;
+    if (list.origins & ~(1u << EDIT_NUMBER))
+        return err_usage(err, "edits: expected numbers, found values of other texts");
+    if (viewer_read(viewer, &pair, &input, NULL, &live->arena, err))
         return -1;
     viewer->edits = list.edits.count ? &list.edits : NULL;
     int failed = write_look(live, out, request, selection, &pair, err);

@@ -120,18 +120,6 @@ static const char *letter_of(const char *pattern)
     return strpbrk(pattern, "aA1");
 }
 
-static int read_labels(struct figure_form *form, const char *text, struct err *err)
-{
-    const char *letter = letter_of(text);
-    if (!letter || letter_of(letter + 1) || strlen(text) > AROUND_MAX)
-        return err_usage(err,
-                         "--panel-labels: expected a, A or 1 once, alone or as in (a), and at most "
-                         "%d bytes, found '%s'",
-                         AROUND_MAX, text);
-    form->panel_labels = text;
-    return 0;
-}
-
 const char *figure_form_label(char label[PANEL_LABEL_BYTES], const struct figure_form *form,
                               size_t panel)
 {
@@ -214,9 +202,16 @@ static int read_form(struct figure_form *form, const struct style_words *words, 
             err, "--font: expected the name of a font family such as 'DejaVu Serif', found '%s'",
             words->font);
     form->font = words->font;
-    if ((words->width && read_width(form, words->width, err)) ||
-        (words->panel_labels && read_labels(form, words->panel_labels, err)) ||
-        find(&mask, "--mask", NAMES_LIST(figure_mask_names), words->mask, err) ||
+    const char *labels = form->panel_labels = words->panel_labels;
+    const char *letter = labels ? letter_of(labels) : NULL;
+    if (words->width && read_width(form, words->width, err))
+        return -1;
+    if (labels && (!letter || letter_of(letter + 1) || strlen(labels) > AROUND_MAX))
+        return err_usage(err,
+                         "--panel-labels: expected a, A or 1 once, alone or as in (a), and at most "
+                         "%d bytes, found '%s'",
+                         AROUND_MAX, labels);
+    if (find(&mask, "--mask", NAMES_LIST(figure_mask_names), words->mask, err) ||
         (words->tokens && read_tokens(form, words->tokens, err)))
         return -1;
     form->mask = (enum figure_mask)mask;

@@ -183,22 +183,6 @@ size_t text_cut_place(const struct text_cut *cut, size_t slot)
 
 /* --- title lines ------------------------------------------------------------------------------ */
 
-/* Append a title such as "life · attention window:4 · sentence 1 · Life is short". */
-static void add_title(struct buf *line, const struct report *report, const struct place *place,
-                      bool mechanism_follows)
-{
-    struct tokenized model = {.text = report->model, .size = strlen(report->model)};
-    tokenized_visible(line, &model);
-    if (report->mechanism && !mechanism_follows)
-        buf_format(line, " · %s", report->mechanism);
-    if (place_sentences(place) > 1)
-        buf_format(line, " · sentence %zu", place_sentence(place));
-    if (!report->sentence.count && !report->sentence.size) /* the report is about the model alone */
-        return;
-    buf_text(line, " · ");
-    tokenized_visible(line, &report->sentence);
-}
-
 static int end_title(struct stream *out, struct buf *line, const struct place *place,
                      struct err *err)
 {
@@ -206,15 +190,24 @@ static int end_title(struct stream *out, struct buf *line, const struct place *p
     return text_end(out, line, err);
 }
 
+/* The first line is like "life · attention window:4 · sentence 1 · Life is short". */
 int text_titles_write(struct stream *out, const struct report *report, const struct place *place,
                       struct err *err)
 {
     struct buf line = {0};
+    struct tokenized model = {.text = report->model, .size = strlen(report->model)};
     const char *mechanism = report->mechanism;
     bool has_text = report->sentence.count || report->sentence.size;
     bool follows = mechanism && has_text && place->columns &&
                    utf8_width(mechanism, strlen(mechanism)) > place->columns * 2 / 3;
-    add_title(&line, report, place, follows);
+    tokenized_visible(&line, &model);
+    if (mechanism && !follows)
+        buf_format(&line, " · %s", mechanism);
+    if (place_sentences(place) > 1)
+        buf_format(&line, " · sentence %zu", place_sentence(place));
+    buf_text(&line, has_text ? " · " : ""); /* none: the report is about the model alone */
+    if (has_text)
+        tokenized_visible(&line, &report->sentence);
     int failed = end_title(out, &line, place, err);
     if (follows && !failed) {
         buf_text(&line, mechanism);
