@@ -48,23 +48,21 @@ int attn_report(const char *const *words, const struct attn_value *values, size_
 {
     static atomic_bool busy; /* standard output and provenance are those of the process */
     struct host_object object;
-    struct host_call call;
+    struct host_call call = {0};
     struct edit_values made;
-    struct arena arena = {0};
-    struct err err = {0};
-    if (check_given(words, "words", &err) || check_given(*words, "a command", &err))
-        return give_error(error, &err);
+    if (check_given(words, "words", &call.err) || check_given(*words, "a command", &call.err))
+        return host_call_end(&call, -1, error);
     if (atomic_exchange(&busy, true)) {
-        err_usage(&err, "expected one report at a time, found another from a function or thread");
-        return give_error(error, &err);
+        err_usage(&call.err,
+                  "expected one report at a time, found another from a function or thread");
+        return host_call_end(&call, -1, error);
     }
     host_object_init(&object, forget);
-    host_call_begin(&call, &object, &err);
-    int failed = host_values(&made, values, value_count, &arena, &err) ||
-                 report(words, &made, sink, context, &arena, &err);
-    failed = host_call_end(&call, failed, &err);
+    host_call_begin(&call, &object);
+    int failed = host_values(&made, values, value_count, &call.arena, &call.err) ||
+                 report(words, &made, sink, context, &call.arena, &call.err);
+    failed = host_call_end(&call, failed, error);
     host_object_close(&object);
-    arena_release(&arena);
     busy = false;
-    return failed ? give_error(error, &err) : 0;
+    return failed;
 }

@@ -19,8 +19,9 @@ struct attn_model {
     struct viewer viewer;
     struct tokenizer *special; /* adds special tokens; opened when it is needed */
     size_t runs, packing_bytes;
-    size_t begin, adds_begin; /* as in attn_counts */
-    char name[];              /* a copy of the caller's, for messages */
+    size_t begin, adds_begin;   /* as in attn_counts */
+    struct mechanism mechanism; /* its own, which a request may replace for one call */
+    char name[];                /* a copy of the caller's, for messages */
 };
 
 struct attn_cache {
@@ -39,17 +40,22 @@ static int check_ids(const struct attn_ids *ids, size_t count, const char *thing
     return 0;
 }
 
-/* Every call that runs the model or its tokenizer is between begin_call and end_call. */
-static int begin_call(struct host_call *call, const struct attn_model *model, struct err *err)
+/* Every call that runs the model or its tokenizer is between begin_call and end_call, which also
+ * ends the settings of its request. */
+static int begin_call(struct host_call *call, const struct attn_model *model)
 {
-    return err_if(check_given(model, "a model", err) ||
-                  host_call_begin(call, (struct host_object *)&model->object, err));
+    return err_if(check_given(model, "a model", &call->err) ||
+                  host_call_begin(call, (struct host_object *)&model->object));
 }
 
-static int end_call(const struct host_call *call, int failed, struct err *err,
-                    struct attn_error *error)
+static int end_call(struct host_call *call, int failed, struct attn_error *error)
 {
-    return host_call_end(call, failed, err) ? give_error(error, err) : 0;
+    struct attn_model *model = (struct attn_model *)call->object;
+    if (model) {
+        model->viewer.model.config.mechanism = model->mechanism;
+        model->viewer.edits = NULL;
+    }
+    return host_call_end(call, failed, error);
 }
 
 static void free_model(struct host_object *object)
@@ -69,6 +75,7 @@ static void find_begin(struct attn_model *model)
     struct text_templates special = {0};
     struct err none = {0};
     model->begin = SIZE_MAX;
+    model->mechanism = config->mechanism;
     model->viewer.reads_any_length = true; /* of attn_encode; runs check the length */
     if (config_has_start(config) && config->bos_id >= 0) {
         model->begin = (size_t)config->bos_id;
@@ -86,22 +93,21 @@ static void find_begin(struct attn_model *model)
 
 struct attn_model *attn_open(const char *name, size_t threads, struct attn_error *error)
 {
-    struct err err = {0};
-    struct host_call call;
+    struct host_call call = {0};
     size_t size = strlen(name ? name : bundled_default) + 1;
-    struct attn_model *model = heap_alloc(1, sizeof *model + size, &err);
+    struct attn_model *model = heap_alloc(1, sizeof *model + size, &call.err);
     if (!model) {
-        give_error(error, &err);
+        end_call(&call, -1, error);
         return NULL;
     }
     memcpy(model->name, name ? name : bundled_default, size);
     model->packing_bytes = SIZE_MAX;
     host_object_init(&model->object, free_model);
-    host_call_begin(&call, &model->object, &err);
-    int failed = viewer_open(&model->viewer, model->name, threads, &err);
+    host_call_begin(&call, &model->object);
+    int failed = viewer_open(&model->viewer, model->name, threads, &call.err);
     if (!failed)
         find_begin(model);
-    if (!end_call(&call, failed, &err, error))
+    if (!end_call(&call, failed, error))
         return model;
     attn_close(model);
     return NULL;
@@ -176,36 +182,36 @@ static int copy_ids(struct attn_ids *ids, const struct tokenized *tokenized, str
 }
 
 /* Tokenize with special tokens, by a tokenizer of its own, or without; as a text or as a source. */
-static int encode(struct attn_model *special, const struct attn_model *model, bool is_source,
-                  const struct input *input, struct attn_ids *ids, struct attn_error *error)
+static int encode(const struct attn_model *given, bool special, bool is_source, struct input input,
+                  struct attn_ids *ids, struct attn_error *error)
 {
-    struct err err = {0};
-    struct host_call call;
-    struct arena arena = {0};
+    struct host_call call = {0};
     struct text_with_source pair;
     if (ids)
         *ids = (struct attn_ids){0};
-    if (check_given(ids, "a buffer for ids", &err) || begin_call(&call, model, &err))
-        return give_error(error, &err);
+    if (check_given(ids, "a buffer for ids", &call.err) || begin_call(&call, given))
+        return end_call(&call, -1, error);
+    struct attn_model *model = (struct attn_model *)given;
     struct viewer viewer = model->viewer;
     struct config own;
     int failed = 0;
-    if (special && !special->special && viewer.tokenizer)
-        failed = tokenizer_open(&special->special, &viewer.model.folder, &err) ||
-                 tokenizer_add_special(special->special, &err);
+    if (!input.text)
+        input = (struct input){.text = "", .pair = input.pair};
+    if (special && !model->special && viewer.tokenizer)
+        failed = tokenizer_open(&model->special, &viewer.model.folder, &call.err) ||
+                 tokenizer_add_special(model->special, &call.err);
     if (special && viewer.tokenizer)
-        viewer.tokenizer = special->special;
+        viewer.tokenizer = model->special;
     viewer.starts = special && !is_source && config_has_start(&viewer.model.config);
     if (is_source) {
         viewer.model.config = *config_of_stack(&model->viewer.model.config, true, &own);
         viewer.model.config.n_positions = 0;
         viewer.tokenizer = (struct tokenizer *)tokenizer_of_source(viewer.tokenizer);
     }
-    failed = failed || viewer_read(&viewer, &pair, input, NULL, &arena, &err) ||
-             word_spans_find(&pair.sentence, viewer.tokenizer, &arena, &err) ||
-             copy_ids(ids, &pair.sentence, &err);
-    arena_release(&arena);
-    failed = end_call(&call, failed, &err, error);
+    failed = failed || viewer_read(&viewer, &pair, &input, NULL, &call.arena, &call.err) ||
+             word_spans_find(&pair.sentence, viewer.tokenizer, &call.arena, &call.err) ||
+             copy_ids(ids, &pair.sentence, &call.err);
+    failed = end_call(&call, failed, error);
     if (failed)
         attn_ids_free(ids);
     return failed;
@@ -214,23 +220,20 @@ static int encode(struct attn_model *special, const struct attn_model *model, bo
 int attn_encode(const struct attn_model *model, const char *text, size_t size, struct attn_ids *ids,
                 struct attn_error *error)
 {
-    const struct input input = {.text = text ? text : "", .size = text ? size : 0};
-    return encode(NULL, model, false, &input, ids, error);
+    return encode(model, false, false, (struct input){text, size}, ids, error);
 }
 
 int attn_encode_source(struct attn_model *model, const char *text, size_t size,
                        struct attn_ids *ids, struct attn_error *error)
 {
-    const struct input input = {.text = text ? text : "", .size = text ? size : 0};
-    return encode(model, model, true, &input, ids, error);
+    return encode(model, true, true, (struct input){text, size}, ids, error);
 }
 
 int attn_encode_special(struct attn_model *model, const char *text, size_t size, const char *pair,
                         size_t pair_size, struct attn_ids *ids, struct attn_error *error)
 {
-    const struct input input = {
-        .text = text ? text : "", .size = text ? size : 0, .pair = {pair, pair_size}};
-    return encode(model, model, false, &input, ids, error);
+    const struct input input = {text, size, .pair = {pair, pair_size}};
+    return encode(model, true, false, input, ids, error);
 }
 
 void attn_ids_free(struct attn_ids *ids)
@@ -248,12 +251,11 @@ void attn_ids_free(struct attn_ids *ids)
 
 int attn_set_packing(struct attn_model *model, size_t bytes, struct attn_error *error)
 {
-    struct err err = {0};
-    struct host_call call;
-    if (begin_call(&call, model, &err))
-        return give_error(error, &err);
-    model->packing_bytes = bytes;
-    return end_call(&call, 0, &err, error);
+    struct host_call call = {0};
+    int failed = begin_call(&call, model);
+    if (!failed)
+        model->packing_bytes = bytes;
+    return end_call(&call, failed, error);
 }
 
 /* The second call packs weights: a program that runs one text would end before that pays. The first
@@ -275,16 +277,6 @@ static void count_run(struct attn_model *model, const struct attn_ids *texts, si
     viewer->model.weights.packing_bytes = model->packing_bytes;
 }
 
-static int check_run(const struct attn_ids *texts, size_t count, const struct attn_request *request,
-                     struct err *err)
-{
-    if (check_ids(texts, count, "ids", err) || check_given(request, "a request", err))
-        return -1;
-    if (!request->sink)
-        return err_usage(err, "expected a sink, found NULL");
-    return request->source ? check_ids(request->source, count, "ids of the source", err) : 0;
-}
-
 static int read_edits(struct edit_list *list, const struct attn_request *request, struct err *err)
 {
     if (!request->edits)
@@ -300,7 +292,6 @@ static int read_edits(struct edit_list *list, const struct attn_request *request
 static int read_mechanism(struct mechanism *mechanism, const struct attn_request *request,
                           const struct config *config, struct err *err)
 {
-    *mechanism = config->mechanism;
     if (request->attention && mechanism_set_attention(mechanism, request->attention, err))
         return -1;
     if (!(request->temperature >= 0) || request->temperature > FLT_MAX)
@@ -310,46 +301,28 @@ static int read_mechanism(struct mechanism *mechanism, const struct attn_request
     return mechanism_check(mechanism, config, err);
 }
 
-/* The attention pattern and edits of a request, which apply to one call. */
-struct settings {
-    struct viewer *viewer;
-    struct mechanism own;
-    struct edit_list list;
-    struct arena arena; /* of the call */
-};
-
-static void end_settings(struct settings *settings)
+/* Check the ids of texts and sources, and set the attention pattern and the edits of a request,
+ * which may be NULL. */
+static int read_request(struct host_call *call, struct attn_model *model,
+                        const struct attn_ids *texts, size_t count,
+                        const struct attn_request *request)
 {
-    settings->viewer->model.config.mechanism = settings->own;
-    settings->viewer->edits = NULL;
-    arena_release(&settings->arena);
-}
-
-/* `request` may be NULL. End the settings also after a failure. */
-static int begin_settings(struct settings *settings, struct viewer *viewer,
-                          const struct attn_request *request, struct err *err)
-{
+    struct viewer *viewer = &model->viewer;
     struct config *config = &viewer->model.config;
-    struct mechanism asked;
-    *settings = (struct settings){.viewer = viewer, .own = config->mechanism};
-    settings->list = (struct edit_list){.config = config, .arena = &settings->arena};
-    arena_clear(&viewer->scratch);
-    if (!request)
-        return 0;
-    if (read_mechanism(&asked, request, config, err) || read_edits(&settings->list, request, err))
+    struct mechanism asked = model->mechanism;
+    struct edit_list *list = arena_alloc(&call->arena, 1, sizeof *list, &call->err);
+    if (!list || check_ids(texts, count, "ids", &call->err) ||
+        (request && request->source &&
+         check_ids(request->source, count, "ids of the source", &call->err)))
         return -1;
-    viewer->edits = settings->list.edits.count ? &settings->list.edits : NULL;
+    *list = (struct edit_list){.config = config, .arena = &call->arena};
+    arena_clear(&viewer->scratch);
+    if (request && (read_mechanism(&asked, request, config, &call->err) ||
+                    read_edits(list, request, &call->err)))
+        return -1;
+    viewer->edits = list->edits.count ? &list->edits : NULL;
     config->mechanism = asked;
     return 0;
-}
-
-static int read_selection(struct selection *selection, const struct attn_request *request,
-                          const struct config *config, struct arena *arena, struct err *err)
-{
-    const char *show = request->show ? request->show : site_name(SITE_WEIGHTS);
-    return err_if(selection_sites(selection, show, config, err) ||
-                  selection_layers(selection, request->layers, config, arena, err) ||
-                  selection_heads(selection, request->heads, config, arena, err));
 }
 
 /* A run with a sink of the caller. */
@@ -443,42 +416,44 @@ static int run_texts(struct showing *showing, const struct selection *selection,
     return 0;
 }
 
-static int run_request(struct attn_model *model, const struct attn_ids *ids, size_t count,
-                       const struct attn_request *request, struct cache *cache, struct err *err)
+/* Run texts in a call, which has read their request. */
+static int run_request(struct host_call *call, struct attn_model *model, const struct attn_ids *ids,
+                       size_t count, const struct attn_request *request, struct cache *cache)
 {
     const struct config *config = &model->viewer.model.config;
-    struct settings settings;
+    struct arena *arena = &call->arena;
+    struct err *err = &call->err;
     struct selection selection = {0};
     struct showing showing = {.model = model, .request = request};
     const struct text *texts;
-    int failed =
-        begin_settings(&settings, &model->viewer, request, err) ||
-        read_selection(&selection, request, config, &settings.arena, err) ||
+    if (check_given(request, "a request", err))
+        return -1;
+    if (!request->sink)
+        return err_usage(err, "expected a sink, found NULL");
+    if (selection_sites(&selection, request->show ? request->show : site_name(SITE_WEIGHTS), config,
+                        err) ||
+        selection_layers(&selection, request->layers, config, arena, err) ||
+        selection_heads(&selection, request->heads, config, arena, err) ||
         (cache && site_set_has_effective(selection.sites) &&
          err_unsupported(err, "a step: effective attention is not available while generating")) ||
         (count > 1 && check_texts(model, ids, count, err)) ||
-        capture_init(&showing.capture, &selection, config, 1, &settings.arena, err) ||
-        !(texts = make_texts(ids, count, request, cache, &settings.arena, err));
-    if (!failed) {
-        showing.capture.arena = &showing.tensor;
-        count_run(model, ids, count);
-        failed = run_texts(&showing, &selection, texts, count, err);
-    }
-    end_settings(&settings);
+        capture_init(&showing.capture, &selection, config, 1, arena, err) ||
+        !(texts = make_texts(ids, count, request, cache, arena, err)))
+        return -1;
+    showing.capture.arena = &showing.tensor;
+    count_run(model, ids, count);
+    int failed = run_texts(&showing, &selection, texts, count, err);
     arena_release(&showing.tensor);
-    return err_if(failed);
+    return failed;
 }
 
 int attn_run_all(struct attn_model *model, const struct attn_ids *texts, size_t count,
                  const struct attn_request *request, struct attn_error *error)
 {
-    struct err err = {0};
-    struct host_call call;
-    if (begin_call(&call, model, &err))
-        return give_error(error, &err);
-    int failed = check_run(texts, count, request, &err) ||
-                 run_request(model, texts, count, request, NULL, &err);
-    return end_call(&call, failed, &err, error);
+    struct host_call call = {0};
+    int failed = begin_call(&call, model) || read_request(&call, model, texts, count, request) ||
+                 run_request(&call, model, texts, count, request, NULL);
+    return end_call(&call, failed, error);
 }
 
 int attn_run(struct attn_model *model, const struct attn_ids *ids,
@@ -487,14 +462,14 @@ int attn_run(struct attn_model *model, const struct attn_ids *ids,
     return attn_run_all(model, ids, 1, request, error);
 }
 
-static int score_texts(struct settings *settings, struct attn_model *model,
+static int score_texts(struct host_call *call, struct attn_model *model,
                        const struct attn_ids *texts, size_t count,
-                       const struct attn_request *request, struct attn_token_score *scores,
-                       struct err *err)
+                       const struct attn_request *request, struct attn_token_score *scores)
 {
+    struct arena *arena = &call->arena;
+    struct err *err = &call->err;
     struct viewer *viewer = &model->viewer;
     struct scoring scoring = {.viewer = viewer, .within_word = request && request->within_word};
-    struct arena *arena = &settings->arena;
     struct text_with_source *pairs = arena_alloc(arena, count, sizeof *pairs, err);
     struct scored *scored = arena_alloc(arena, count, sizeof *scored, err);
     struct look look = {.pairs = pairs, .count = count};
@@ -531,30 +506,22 @@ int attn_score_all(struct attn_model *model, const struct attn_ids *texts, size_
                    const struct attn_request *request, struct attn_token_score *scores,
                    struct attn_error *error)
 {
-    struct err err = {0};
-    struct host_call call;
-    struct settings settings;
-    if (begin_call(&call, model, &err))
-        return give_error(error, &err);
-    int failed =
-        check_ids(texts, count, "ids", &err) || check_given(scores, "a buffer for scores", &err) ||
-        (request && request->source && check_ids(request->source, count, "a source", &err));
-    if (!failed) {
-        failed = begin_settings(&settings, &model->viewer, request, &err) ||
-                 score_texts(&settings, model, texts, count, request, scores, &err);
-        end_settings(&settings);
-    }
-    return end_call(&call, failed, &err, error);
+    struct host_call call = {0};
+    int failed = begin_call(&call, model) || read_request(&call, model, texts, count, request) ||
+                 check_given(scores, "a buffer for scores", &call.err) ||
+                 score_texts(&call, model, texts, count, request, scores);
+    return end_call(&call, failed, error);
 }
 
 int attn_score(struct attn_model *model, const struct attn_ids *ids, float *logprobs,
                struct attn_error *error)
 {
-    struct err err = {0};
+    struct host_call call = {0};
     size_t count = ids ? ids->count : 0;
-    struct attn_token_score *scores = heap_alloc(count, sizeof *scores, &err);
-    int failed = check_given(logprobs, "a buffer for log-probabilities", &err) || !scores;
-    failed = failed ? give_error(error, &err) : attn_score_all(model, ids, 1, NULL, scores, error);
+    struct attn_token_score *scores = heap_alloc(count, sizeof *scores, &call.err);
+    int failed = check_given(logprobs, "a buffer for log-probabilities", &call.err) || !scores;
+    failed =
+        failed ? end_call(&call, -1, error) : attn_score_all(model, ids, 1, NULL, scores, error);
     for (size_t i = 0; !failed && i < count; i++)
         logprobs[i] = scores[i].logprob;
     heap_free(scores);
@@ -595,10 +562,10 @@ static int pass_token(const struct continuation *text, const struct attn_generat
     return 0;
 }
 
-static int generate(struct settings *settings, struct attn_model *model, const struct attn_ids *ids,
-                    const struct attn_request *request, const struct attn_generation *asked,
-                    struct err *err)
+static int generate(struct host_call *call, struct attn_model *model, const struct attn_ids *ids,
+                    const struct attn_request *request, const struct attn_generation *asked)
 {
+    struct err *err = &call->err;
     const struct generation_config how = {
         .tokens = asked->tokens,
         .sampling = {asked->temperature, asked->top_k, asked->top_p > 0 ? asked->top_p : 1,
@@ -611,7 +578,7 @@ static int generate(struct settings *settings, struct attn_model *model, const s
     struct text_with_source pair = {.prompt_count = 0};
     bool packs = viewer->model.weights.packing_words, more = true;
     int failed = continuation_prepare(viewer, &how, 1, err) ||
-                 read_prompt(&pair, viewer, ids, request, &settings->arena, err) ||
+                 read_prompt(&pair, viewer, ids, request, &call->arena, err) ||
                  continuation_open(&text, viewer, &pair, &how, err);
     viewer->model.weights.packing_words |= packs;
     if (failed)
@@ -653,19 +620,11 @@ int attn_generate(struct attn_model *model, const struct attn_ids *ids,
                   const struct attn_request *request, const struct attn_generation *generation,
                   struct attn_error *error)
 {
-    struct err err = {0};
-    struct host_call call;
-    struct settings settings;
-    if (begin_call(&call, model, &err))
-        return give_error(error, &err);
-    int failed = check_ids(ids, 1, "ids", &err) || check_generation(generation, &err) ||
-                 (request && request->source && check_ids(request->source, 1, "a source", &err));
-    if (!failed) {
-        failed = begin_settings(&settings, &model->viewer, request, &err) ||
-                 generate(&settings, model, ids, request, generation, &err);
-        end_settings(&settings);
-    }
-    return end_call(&call, failed, &err, error);
+    struct host_call call = {0};
+    int failed = begin_call(&call, model) || check_generation(generation, &call.err) ||
+                 read_request(&call, model, ids, 1, request) ||
+                 generate(&call, model, ids, request, generation);
+    return end_call(&call, failed, error);
 }
 
 /* --- cached steps ------------------------------------------------------------------------- */
@@ -702,14 +661,9 @@ static struct attn_cache *open_cache(struct attn_model *model, struct err *err)
 
 struct attn_cache *attn_cache_open(struct attn_model *model, struct attn_error *error)
 {
-    struct err err = {0};
-    struct host_call call;
-    if (begin_call(&call, model, &err)) {
-        give_error(error, &err);
-        return NULL;
-    }
-    struct attn_cache *cache = open_cache(model, &err);
-    if (!end_call(&call, cache ? 0 : -1, &err, error))
+    struct host_call call = {0};
+    struct attn_cache *cache = begin_call(&call, model) ? NULL : open_cache(model, &call.err);
+    if (!end_call(&call, cache ? 0 : -1, error))
         return cache;
     attn_cache_close(cache);
     return NULL;
@@ -729,9 +683,8 @@ size_t attn_cache_count(const struct attn_cache *cache)
 static int check_step(const struct attn_cache *cache, const struct attn_ids *ids,
                       const struct attn_request *request, struct err *err)
 {
-    if (check_run(ids, 1, request, err))
-        return -1;
-    if (request->source || request->edits || request->attention || request->temperature != 0)
+    if (request &&
+        (request->source || request->edits || request->attention || request->temperature != 0))
         return err_usage(err, "a step does not support a source, edits, attention or temperature");
     const struct config *c = &cache->model->viewer.model.config;
     size_t past = cache->cache.count;
@@ -748,17 +701,17 @@ static int check_step(const struct attn_cache *cache, const struct attn_ids *ids
 int attn_step(struct attn_cache *cache, const struct attn_ids *ids,
               const struct attn_request *request, struct attn_error *error)
 {
-    struct err err = {0};
-    struct host_call call;
-    if (check_given(cache, "a cache", &err) || begin_call(&call, cache->model, &err))
-        return give_error(error, &err);
+    struct host_call call = {0};
+    if (check_given(cache, "a cache", &call.err) || begin_call(&call, cache->model))
+        return end_call(&call, -1, error);
     size_t past = cache->cache.count;
     host_object_hold(&cache->object);
-    int failed = check_step(cache, ids, request, &err) ||
-                 run_request(cache->model, ids, 1, request, &cache->cache, &err) ||
-                 mapping_list_check(&cache->model->object, &err);
+    int failed = read_request(&call, cache->model, ids, 1, request) ||
+                 check_step(cache, ids, request, &call.err) ||
+                 run_request(&call, cache->model, ids, 1, request, &cache->cache) ||
+                 mapping_list_check(&cache->model->object, &call.err);
     if (failed && cache->cache.count > past) /* a file became shorter after the last tensor */
         cache_forget(&cache->cache, past);
     host_object_drop(&cache->object);
-    return end_call(&call, failed, &err, error);
+    return end_call(&call, failed, error);
 }

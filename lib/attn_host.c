@@ -90,41 +90,41 @@ static void set_blocked(bool blocked, sigset_t *before)
     pthread_sigmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &bus, before);
 }
 
-int host_call_begin(struct host_call *call, struct host_object *object, struct err *err)
+int host_call_begin(struct host_call *call, struct host_object *object)
 {
     sigset_t before;
     if (object->closed)
-        return err_usage(err, "the model was closed");
+        return err_usage(&call->err, "the model was closed");
     if (atomic_exchange(&object->busy, true))
-        return err_usage(err, "the model is in use: expected one call at a time, found another "
-                              "from a sink or a thread");
+        return err_usage(&call->err, "the model is in use: expected one call at a time, found "
+                                     "another from a sink or a thread");
     host_object_hold(object);
     set_blocked(false, &before);
-    *call = (struct host_call){object, mapping_list_own(object), sigismember(&before, SIGBUS) == 1};
+    call->object = object;
+    call->owner = mapping_list_own(object);
+    call->blocked = sigismember(&before, SIGBUS) == 1;
     return 0;
 }
 
-int host_call_end(const struct host_call *call, int failed, struct err *err)
+int host_call_end(struct host_call *call, int failed, struct attn_error *error)
 {
-    failed |= mapping_list_check(call->object, err);
-    mapping_list_own(call->owner);
-    if (call->blocked)
-        set_blocked(true, NULL);
-    call->object->busy = false;
-    host_object_drop(call->object);
-    return failed;
-}
-
-/* --- errors and values ------------------------------------------------------------------------ */
-
-int give_error(struct attn_error *error, const struct err *err)
-{
-    if (error) {
-        error->status = (int)err->kind;
-        label_fill(error->text, sizeof error->text, err->text);
+    arena_release(&call->arena);
+    if (call->object) {
+        failed |= mapping_list_check(call->object, &call->err);
+        mapping_list_own(call->owner);
+        if (call->blocked)
+            set_blocked(true, NULL);
+        call->object->busy = false;
+        host_object_drop(call->object);
     }
-    return -1;
+    if (failed && error) {
+        error->status = (int)call->err.kind;
+        label_fill(error->text, sizeof error->text, call->err.text);
+    }
+    return err_if(failed);
 }
+
+/* --- values ----------------------------------------------------------------------------------- */
 
 int check_given(const void *given, const char *thing, struct err *err)
 {

@@ -3,10 +3,9 @@
  * open. A fault in a file that a call mapped fills the rest of the mapping with zeros, and the call
  * fails. Other faults go to the handler that was set before.
  *
- *     if (host_call_begin(&call, &object, &err))
- *         return give_error(error, &err);
- *     int failed = ...;
- *     return host_call_end(&call, failed, &err) ? give_error(error, &err) : 0;
+ *     struct host_call call = {0};
+ *     int failed = host_call_begin(&call, &object) || ...;
+ *     return host_call_end(&call, failed, error);
  */
 #ifndef ATTN_ATTN_HOST_H
 #define ATTN_ATTN_HOST_H
@@ -26,6 +25,8 @@ struct host_call {
     struct host_object *object;
     const void *owner; /* of this thread's mappings before the call */
     bool blocked;      /* this thread blocked SIGBUS */
+    struct arena arena;
+    struct err err;
 };
 
 /* `release` is called after the last drop, one for init and one for each hold. Closing refuses
@@ -36,13 +37,11 @@ void host_object_drop(struct host_object *object);
 void host_object_close(struct host_object *object);
 
 /* Hold the object for a call, and own the files that it maps. Fails if the object is closed or
- * another call runs. At the end drop it: returns `failed`, or -1 with `err` if a file of the object
- * became shorter. */
-int host_call_begin(struct host_call *call, struct host_object *object, struct err *err);
-int host_call_end(const struct host_call *call, int failed, struct err *err);
-
-/* Copy an error, as one visible line of UTF-8, unless `error` is NULL. Returns -1. */
-int give_error(struct attn_error *error, const struct err *err);
+ * another call runs. The end, also of a call that did not begin, drops it and frees the arena.
+ * Returns 0, or -1 if the call failed or a file of the object became shorter; `error`, which may be
+ * NULL, gets the message as one visible line of UTF-8. */
+int host_call_begin(struct host_call *call, struct host_object *object);
+int host_call_end(struct host_call *call, int failed, struct attn_error *error);
 
 /* Callers who ignored an earlier failure have NULL. */
 int check_given(const void *given, const char *thing, struct err *err);

@@ -595,6 +595,9 @@ TEST(a_source_is_translated_and_scored)
     ck_assert_mem_eq(text.ids + 1, own + 1, 2 * sizeof *own);
     ck_assert_int_eq(attn_score_all(model, &text, 1, &request, scores, &error), 0);
     ck_assert_uint_eq(scores[3].rank, 1);
+    request.source = &(struct attn_ids){.count = 3};
+    ck_assert_int_eq(attn_score_all(model, &text, 1, &request, scores, &error), -1);
+    ck_assert_str_eq(error.text, "ids of the source: expected 3 numbers, found NULL");
     attn_ids_free(&source);
     attn_ids_free(&text);
     attn_close(model);
