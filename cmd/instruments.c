@@ -402,13 +402,13 @@ static int read_over(struct patching_plan *plan, const struct options *options, 
 }
 
 /* Read `9.6`, a layer and a head. */
-static int read_head(size_t *layer, size_t *head, const char *option, const char *text, size_t size,
+static int read_head(struct patch_head *head, const char *option, const char *text, size_t size,
                      const struct config *config, struct err *err)
 {
     const char *dot = memchr(text, '.', size);
     size_t first = dot ? (size_t)(dot - text) : size;
-    if (dot && selection_index(layer, text, first, config->n_layer) &&
-        selection_index(head, dot + 1, size - first - 1, config->n_head))
+    if (dot && selection_index(&head->layer, text, first, config->n_layer) &&
+        selection_index(&head->head, dot + 1, size - first - 1, config->n_head))
         return 0;
     return err_usage(err,
                      "%s: expected LAYER.HEAD, a layer from 0 to %zu and a head from 0 to %zu, "
@@ -433,42 +433,47 @@ static int read_joint(struct patching_plan *plan, const struct options *options,
         return err_usage(err, "--layer and --joint cannot be combined: --joint names layers");
     struct patch_head *heads = arena_alloc(arena, strlen(at) + 1, sizeof *heads, err);
     for (const char *end; heads && at; at = *end ? end + 1 : NULL) {
-        struct patch_head *head = &heads[plan->joint_count++];
+        struct patch_head *head = &heads[plan->head_count++];
         size_t size = strcspn(at, ",");
         end = at + size;
-        if (read_head(&head->layer, &head->head, "--joint", at, size, &plan->viewer->model.config,
-                      err))
+        if (read_head(head, "--joint", at, size, &plan->viewer->model.config, err))
             return -1;
         for (const struct patch_head *one = heads; one < head; one++)
             if (one->layer == head->layer && one->head == head->head)
                 return err_usage(err, "--joint: expected different heads, found '%.*s' twice",
                                  (int)size, at);
     }
-    plan->joint = heads;
+    plan->heads = heads;
+    plan->joint = true;
     return heads ? 0 : -1;
 }
 
 /* Replace the receiver's head by its key/value head; note which other heads use it. */
-static void share_receiver(struct patch_path *path, const struct config *config, bool notes)
+static void share_receiver(struct patching_plan *plan, bool notes)
 {
+    const struct config *config = &plan->viewer->model.config;
+    struct patch_head *receiver = &plan->receiver;
     char heads[SHEET_NAME_BYTES];
-    size_t head = path->to_head;
-    path->to_head = config_kv_head(config, head);
+    size_t head = receiver->head;
+    receiver->head = config_kv_head(config, head);
     if (notes && config_shared_by(config) > 1)
         print_note(
             "--path: %s of head %zu.%zu is kv_head %zu, shared by %s: all of them receive",
-            site_name(path->to), path->to_layer, head, path->to_head,
-            heads_sharing(heads, (int)path->to_layer, path->to_head, config_shared_by(config)));
+            site_name(plan->to), receiver->layer, head, receiver->head,
+            heads_sharing(heads, (int)receiver->layer, receiver->head, config_shared_by(config)));
 }
 
 /* Read `9.6:10.0.q`, `9.6:logits` or `:10.0.q`. */
 static int read_path(struct patching_plan *plan, const struct options *options, bool notes,
-                     struct err *err)
+                     struct arena *arena, struct err *err)
 {
     static const char *const parts[] = {"q", "k", "v"};
     const struct config *config = &plan->viewer->model.config;
-    struct patch_path *path = &plan->path;
-    const char *from = options->patch.path ? options->patch.path : ":";
+    const char *from = options->patch.path;
+    plan->to = SITE_LOGITS;
+    if (!from)
+        return 0;
+    struct patch_head *sender = arena_alloc(arena, 1, sizeof *sender, err);
     size_t size = strcspn(from, ":");
     const char *to = from[size] ? from + size + 1 : from;
     const char *dot = strrchr(to, '.');
@@ -480,19 +485,19 @@ static int read_path(struct patching_plan *plan, const struct options *options, 
                          "--path: expected FROM:TO, where TO is logits or ends with .q, .k or .v, "
                          "such as 9.6:logits or 9.6:10.0.q, found '%s'",
                          from);
-    path->has_sender = size > 0;
-    path->to = to_logits ? SITE_LOGITS : (enum site)(SITE_Q + part);
-    if (!to_logits &&
-        read_head(&path->to_layer, &path->to_head, "--path", to, (size_t)(dot - to), config, err))
+    plan->to = to_logits ? SITE_LOGITS : (enum site)(SITE_Q + part);
+    if (!sender ||
+        (!to_logits && read_head(&plan->receiver, "--path", to, (size_t)(dot - to), config, err)) ||
+        (size && read_head(sender, "--path", from, size, config, err)))
         return -1;
-    if (size && read_head(&path->from_layer, &path->from_head, "--path", from, size, config, err))
-        return -1;
-    if (!to_logits && path->from_layer >= path->to_layer)
+    if (!to_logits && sender->layer >= plan->receiver.layer)
         return err_usage(
             err, "--path: expected a receiver in a layer after the sender's, %zu, found %zu",
-            path->from_layer, path->to_layer);
-    if (path->to == SITE_K || path->to == SITE_V)
-        share_receiver(path, config, notes);
+            sender->layer, plan->receiver.layer);
+    plan->heads = size ? sender : NULL;
+    plan->head_count = size > 0;
+    if (plan->to == SITE_K || plan->to == SITE_V)
+        share_receiver(plan, notes);
     return 0;
 }
 
@@ -527,7 +532,7 @@ static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *e
     if (read_layers(&plan->layers, inquiry, arena, err) || read_over(plan, inquiry->options, err) ||
         read_joint(plan, inquiry->options, arena, err) ||
         read_numbers(inquiry, NAMES(patch_numbers, PATCH_NUMBERS), err) ||
-        read_path(plan, inquiry->options, !inquiry->work, err) ||
+        read_path(plan, inquiry->options, !inquiry->work, arena, err) ||
         (inquiry->work && read_corrupt(inquiry, arena, err)))
         return -1;
     if (inquiry->work)
@@ -543,14 +548,10 @@ static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *
     struct work *work = inquiry->work;
     struct patching found;
     plan->viewer = inquiry->viewer;
-    plan->clean = &work->pair.sentence;
-    plan->corrupt = &inquiry->corrupt.sentence;
-    if (work->pair.source.count) {
-        plan->sources[0] = &work->pair.source;
-        plan->sources[1] = &inquiry->corrupt.source;
-    }
+    plan->clean = &work->pair;
+    plan->corrupt = &inquiry->corrupt;
     if (inquiry->options->patch.corrupt_source)
-        work->report.corrupt_source = plan->sources[1];
+        work->report.corrupt_source = &inquiry->corrupt.source;
     plan->question = &inquiry->question;
     if (patching_make(&found, plan, arena, err) ||
         patching_report(&work->report, &found, inquiry->numbers, arena, err))

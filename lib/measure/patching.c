@@ -34,12 +34,10 @@ const struct patch_over_row patch_overs[PATCH_OVERS] = {
 
 /* The unpatched run of one text. */
 struct side {
-    const uint32_t *ids;
-    const unsigned char *segments;  /* of a pair; else NULL */
-    const struct tokenized *source; /* of an encoder; else NULL */
-    const float **streams;          /* [L] resid_pre, [T, C] */
-    struct tensor *values;          /* [L] of the patched site; rank 0: not in this layer */
-    const float *logits;            /* [V] after the position */
+    const struct text_with_source *pair;
+    const float **streams; /* [L] resid_pre, [T, C] */
+    struct tensor *values; /* [L] of the patched site; rank 0: not in this layer */
+    const float *logits;   /* [V] after the position */
 };
 
 struct sweep {
@@ -58,10 +56,9 @@ struct sweep {
     bool is_last;             /* the position is the last of the tokens */
     struct cache cache;       /* of the base */
     struct arena kept, chunk; /* for the sweep; for a pass */
-    size_t done;
 
     /* Copies of the base text in a pass, each patched in one cell of the layer. */
-    size_t row, layer;               /* of the result */
+    size_t layer;
     size_t count, *columns, *firsts; /* [most] a cell's column and the first token that changes */
     struct cache *copies;            /* [most] */
     struct edit_source *received;    /* [most] inputs of a path's receiver */
@@ -71,12 +68,10 @@ struct sweep {
 
 static struct text text_of(const struct sweep *s, const struct side *side)
 {
-    return (struct text){.ids = side->ids,
-                         .count = s->tokens,
-                         .segments = side->segments,
-                         .whole_count = s->plan->clean->count,
-                         .source_ids = side->source ? side->source->ids : NULL,
-                         .source_count = side->source ? side->source->count : 0};
+    struct text text = viewer_text(side->pair);
+    text.count = s->tokens;
+    text.whole_count = s->plan->clean->sentence.count;
+    return text;
 }
 
 static double answer_of(const struct sweep *s, const float *logits)
@@ -146,10 +141,12 @@ static int run_to_logits(struct sweep *s, size_t layer, const struct edits *patc
 
 /* --- patches as edits ------------------------------------------------------------------------- */
 
-/* The head and the token of a cell, if cells have them. */
-static size_t head_of(const struct sweep *s, size_t column)
+/* The layer, the head and the token of a cell, if cells have them. */
+static struct patch_head head_of(const struct sweep *s, size_t column)
 {
-    return s->by_token ? column / s->tokens : column;
+    return s->plan->heads
+               ? s->plan->heads[column]
+               : (struct patch_head){s->layer, s->by_token ? column / s->tokens : column};
 }
 
 static size_t token_of(const struct sweep *s, size_t column)
@@ -157,11 +154,13 @@ static size_t token_of(const struct sweep *s, size_t column)
     return column % s->tokens;
 }
 
-/* The layer and the head of a cell. */
-static struct patch_head cell_of(const struct sweep *s, size_t column)
+/* The cells that the patch of a column changes: one, or after all listed heads these together. */
+static struct cells {
+    size_t first, end;
+} cells_of(const struct sweep *s, size_t column)
 {
-    return s->plan->joint ? s->plan->joint[column]
-                          : (struct patch_head){s->layer, head_of(s, column)};
+    size_t heads = s->plan->head_count;
+    return heads && column == heads ? (struct cells){0, heads} : (struct cells){column, column + 1};
 }
 
 static struct edit_range only(size_t index)
@@ -191,14 +190,14 @@ static struct edit_source source_of(const struct sweep *s, const struct tensor *
 static int keep_received(void *context, const struct announcement *seen, struct err *err)
 {
     struct sweep *s = context;
-    const struct patch_path *path = &s->plan->path;
-    struct tensor head = tensor_slice(&seen->values, path->to_head);
-    struct tensor *values = arena_alloc(&s->chunk, path->to_layer + 1, sizeof *values, err);
+    const struct patch_head *receiver = &s->plan->receiver;
+    struct tensor head = tensor_slice(&seen->values, receiver->head);
+    struct tensor *values = arena_alloc(&s->chunk, receiver->layer + 1, sizeof *values, err);
     float *data = arena_room(&s->chunk, tensor_count(&head), sizeof *data, err);
     if (!values || !data)
         return -1;
     tensor_copy(data, &head);
-    values[path->to_layer] =
+    values[receiver->layer] =
         (struct tensor){data, 3, {1, head.shape[0], head.shape[1]}, {0, head.shape[1], 1}};
     s->received[seen->text] = source_of(s, values);
     return 0;
@@ -208,10 +207,10 @@ static int keep_received(void *context, const struct announcement *seen, struct 
  * receiver gets the stored input. */
 static int run_received(struct sweep *s, const struct edits *patches)
 {
-    const struct patch_path *path = &s->plan->path;
-    struct selection selection = {.sites = SITE_SET(path->to), .layers = {&path->to_layer, 1}};
-    struct edit_range layer = only(path->to_layer);
-    struct edit_range head = only(path->to_head);
+    const struct patch_head *receiver = &s->plan->receiver;
+    struct selection selection = {.sites = SITE_SET(s->plan->to), .layers = {&receiver->layer, 1}};
+    struct edit_range layer = only(receiver->layer);
+    struct edit_range head = only(receiver->head);
     struct edit *items = arena_alloc(&s->chunk, s->count, sizeof *items, s->err);
     size_t *zeros = arena_alloc(&s->chunk, s->count, sizeof *zeros, s->err);
     s->received = arena_alloc(&s->chunk, s->count, sizeof *s->received, s->err);
@@ -219,35 +218,34 @@ static int run_received(struct sweep *s, const struct edits *patches)
         run_from(s, zeros, s->layer, patches, &selection, keep_received))
         return -1;
     for (size_t i = 0; i < s->count; i++) {
-        items[i] = take(path->to, &layer, &s->received[i], i);
+        items[i] = take(s->plan->to, &layer, &s->received[i], i);
         items[i].heads = (struct edit_places){&head, 1};
     }
-    return run_to_logits(s, path->to_layer, &(struct edits){items, s->count});
+    return run_to_logits(s, receiver->layer, &(struct edits){items, s->count});
 }
 
 /* Patch each copy with the other run's value of its column. For a path, heads in the layers between
  * sender and receiver keep the base's values. */
 static int run_copies(struct sweep *s)
 {
-    const struct patch_path *path = &s->plan->path;
-    bool by_paths = s->plan->over == PATCH_PATHS;
-    size_t end = path->to == SITE_LOGITS ? s->config->n_layer : path->to_layer;
+    bool by_paths = s->plan->over == PATCH_PATHS, to_logits = s->plan->to == SITE_LOGITS;
+    size_t end = to_logits ? s->config->n_layer : s->plan->receiver.layer;
     struct edit_source base = source_of(s, s->base.values);
     struct edit_source other = source_of(s, s->other.values);
     struct edit_range between = {(ptrdiff_t)s->layer + 1, (ptrdiff_t)end - 1};
-    size_t joint = s->plan->joint_count, most = s->count + joint + 1;
+    size_t most = s->count + s->plan->head_count + 1;
     struct edit_range *places = arena_alloc(&s->chunk, 3 * most, sizeof *places, s->err);
     struct edit *items = arena_alloc(&s->chunk, most, sizeof *items, s->err);
     struct edits patches = {items, 0};
     if (!places || !items)
         return -1;
     for (size_t i = 0; i < s->count; i++) {
-        bool all = joint && s->columns[i] == joint;
-        for (size_t k = all ? 0 : s->columns[i]; k < (all ? joint : s->columns[i] + 1); k++) {
+        const struct cells cells = cells_of(s, s->columns[i]);
+        for (size_t k = cells.first; k < cells.end; k++) {
             struct edit *item = &items[patches.count];
             struct edit_range *place = &places[3 * patches.count++];
-            place[0] = only(cell_of(s, k).layer);
-            place[1] = only(cell_of(s, k).head);
+            place[0] = only(head_of(s, k).layer);
+            place[1] = only(head_of(s, k).head);
             place[2] = only(token_of(s, k));
             *item = take(s->site, place, &other, i);
             item->heads = (struct edit_places){place + 1, s->by_head};
@@ -258,8 +256,8 @@ static int run_copies(struct sweep *s)
         items[patches.count] = take(SITE_CONTEXT, &between, &base, 0);
         items[patches.count++].one_text = false;
     }
-    return by_paths && path->to != SITE_LOGITS ? run_received(s, &patches)
-                                               : run_to_logits(s, s->layer, &patches);
+    return by_paths && !to_logits ? run_received(s, &patches)
+                                  : run_to_logits(s, s->layer, &patches);
 }
 
 /* --- unpatched runs of the two texts ---------------------------------------------------------- */
@@ -325,16 +323,16 @@ static int take_copies(struct sweep *s)
  * none. After the last layer's heads, and on a path to the logits, only the position's can. */
 static size_t first_change(const struct sweep *s, size_t column)
 {
-    size_t layer = cell_of(s, column).layer;
+    size_t layer = head_of(s, column).layer;
     const struct tensor *base = &s->base.values[layer];
     if (!base->rank)
         return s->tokens;
     size_t stride = base->stride[base->rank - 2];
-    size_t start = s->by_head ? cell_of(s, column).head * base->stride[0] : 0;
+    size_t start = s->by_head ? head_of(s, column).head * base->stride[0] : 0;
     size_t first = s->by_token ? token_of(s, column) : 0;
     size_t end = s->by_token ? first + 1 : s->tokens;
     if ((layer + 1 == s->config->n_layer && s->site >= SITE_CONTEXT) ||
-        (s->plan->over == PATCH_PATHS && s->plan->path.to == SITE_LOGITS)) {
+        (s->plan->over == PATCH_PATHS && s->plan->to == SITE_LOGITS)) {
         first = num_max(first, s->plan->question->position);
         end = num_min(end, s->plan->question->position + 1);
     }
@@ -345,21 +343,19 @@ static size_t first_change(const struct sweep *s, size_t column)
     return s->tokens;
 }
 
-static int run_layer(struct sweep *s)
+static int run_layer(struct sweep *s, size_t row)
 {
     struct patching *found = s->found;
-    double *cells = found->logits + s->row * found->columns;
-    if (!s->base.values[s->layer].rank)
-        return 0;
-    for (size_t i = 0; i < found->columns; i++) {
-        size_t column = found->first_column + i;
-        size_t joint = s->plan->joint_count, first = s->tokens;
-        bool all = joint && column == joint;
-        for (size_t k = all ? 0 : column; k < (all ? joint : column + 1); k++)
+    double *logits = found->logits + row * found->columns;
+    s->layer = found->numbers[row];
+    for (size_t i = 0; i < found->columns && s->base.values[s->layer].rank; i++) {
+        const struct cells cells = cells_of(s, i);
+        size_t first = s->tokens;
+        for (size_t k = cells.first; k < cells.end; k++)
             first = num_min(first, first_change(s, k));
-        cells[i] = s->plan->noise ? found->clean : found->corrupt;
+        logits[i] = s->plan->noise ? found->clean : found->corrupt;
         if (first < s->tokens) {
-            s->columns[s->count] = column;
+            s->columns[s->count] = i;
             s->firsts[s->count++] = s->whole ? 0 : first;
         }
         if (s->count < s->most && (i + 1 < found->columns || !s->count))
@@ -370,11 +366,10 @@ static int run_layer(struct sweep *s)
             return -1;
         while (s->count > 0) {
             s->count--;
-            cells[s->columns[s->count] - found->first_column] = s->logits[s->count];
+            logits[s->columns[s->count]] = s->logits[s->count];
         }
     }
-    s->done += found->columns;
-    progress_tell(s->plan->progress, s->done, found->layers * found->columns);
+    progress_tell(s->plan->progress, (row + 1) * found->columns, found->layers * found->columns);
     return 0;
 }
 
@@ -401,14 +396,15 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
 /* The tokens that are run: up to the position, if it attends to no later ones. */
 static size_t patched_tokens(const struct patching_plan *plan)
 {
-    return plan->viewer->model.config.causal ? plan->question->position + 1 : plan->clean->count;
+    return plan->viewer->model.config.causal ? plan->question->position + 1
+                                             : plan->clean->sentence.count;
 }
 
 /* Refuse edits that have different effects in different runs. */
 static int check_edits(const struct patching_plan *plan, struct err *err)
 {
     const struct edits *edits = plan->viewer->edits;
-    bool early = patched_tokens(plan) < plan->clean->count;
+    bool early = patched_tokens(plan) < plan->clean->sentence.count;
     for (size_t i = 0; edits && i < edits->count; i++) {
         const struct edit *edit = &edits->items[i];
         if (edit->source && edit->source->count > 1)
@@ -440,32 +436,26 @@ static int check_site(const struct patching_plan *plan, enum site site, struct e
 static int lay_out(struct sweep *s, struct arena *arena)
 {
     struct patching *found = s->found;
+    const struct patching_plan *plan = s->plan;
     const struct config *c = s->config;
-    const struct patch_path *path = &s->plan->path;
     bool of_keys = site_row(s->site)->axes == AXES_GROUP_TOKEN_DIM;
+    bool by_paths = plan->over == PATCH_PATHS, listed = plan->layers.count && !by_paths;
     s->by_head = site_has_heads(s->site);
-    s->by_token = !s->by_head || s->plan->over == PATCH_HEADS_BY_TOKEN;
-    const struct layers *layers = &s->plan->layers;
-    bool listed = layers->count && s->plan->over != PATCH_PATHS;
+    s->by_token = !s->by_head || plan->over == PATCH_HEADS_BY_TOKEN;
     size_t *numbers = arena_alloc(arena, c->n_layer, sizeof *numbers, s->err);
-    found->layers = listed ? layers->count : c->n_layer;
+    found->layers = listed                                ? plan->layers.count
+                    : by_paths && plan->to != SITE_LOGITS ? plan->receiver.layer
+                                                          : c->n_layer;
     found->columns = !s->by_head ? 1 : of_keys ? c->n_kv_head : c->n_head;
     found->columns *= s->by_token ? s->tokens : 1;
-    if (s->plan->over == PATCH_PATHS && path->to != SITE_LOGITS)
-        found->layers = path->to_layer;
-    bool has_sender = s->plan->over == PATCH_PATHS && path->has_sender;
-    if (has_sender) {
-        found->first_column = path->from_head;
-        found->layers = found->columns = 1;
-    }
-    if (s->plan->joint_count) {
+    if (plan->head_count) {
         found->layers = 1;
-        found->columns = s->plan->joint_count + 1;
+        found->columns = plan->head_count + plan->joint;
     }
     for (size_t row = 0; numbers && row < found->layers; row++)
-        numbers[row] = has_sender ? path->from_layer : listed ? layers->items[row] : row;
-    for (size_t i = 0; numbers && i < s->plan->joint_count; i++)
-        numbers[0] = i ? num_min(numbers[0], s->plan->joint[i].layer) : s->plan->joint[0].layer;
+        numbers[row] = listed ? plan->layers.items[row] : row;
+    for (size_t i = 0; numbers && i < plan->head_count; i++)
+        numbers[0] = i ? num_min(numbers[0], plan->heads[i].layer) : plan->heads[0].layer;
     found->numbers = numbers;
     return numbers ? 0 : -1;
 }
@@ -489,16 +479,14 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
                   struct err *err)
 {
     struct viewer *viewer = plan->viewer;
-    const struct tokenized *base = plan->noise ? plan->clean : plan->corrupt;
-    const struct tokenized *other = plan->noise ? plan->corrupt : plan->clean;
     struct sweep s = {
         .plan = plan,
         .config = &viewer->model.config,
         .found = patching,
         .site = patch_overs[plan->over].site,
         .tokens = patched_tokens(plan),
-        .base = {base->ids, base->segments, plan->sources[plan->noise ? 0 : 1]},
-        .other = {other->ids, other->segments, plan->sources[plan->noise ? 1 : 0]},
+        .base.pair = plan->noise ? plan->clean : plan->corrupt,
+        .other.pair = plan->noise ? plan->corrupt : plan->clean,
         .edits = viewer->edits,
         .cache.config = &viewer->model.config,
         .err = err,
@@ -511,8 +499,8 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
                                viewer->model.name);
     if (text_origin_check(viewer, 0, err) ||
         features_expect(TO_PATCH, s.config, viewer->model.name, err) ||
-        patching_check_texts(plan->clean, plan->corrupt, err) || check_site(plan, s.site, err) ||
-        check_edits(plan, err))
+        patching_check_texts(&plan->clean->sentence, &plan->corrupt->sentence, err) ||
+        check_site(plan, s.site, err) || check_edits(plan, err))
         return -1;
     for (size_t layer = 0; layer < s.config->n_layer; layer++)
         s.from_ids = s.from_ids || edits_have(viewer->edits, SITE_RESID_PRE, layer);
@@ -526,10 +514,8 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
     for (size_t i = 0; patching->logits && i < cells; i++)
         patching->logits[i] = NAN;
     int failed = !patching->logits || run_both(&s) || read_sides(&s) || take_copies(&s);
-    for (; !failed && s.row < patching->layers; s.row++) {
-        s.layer = patching->numbers[s.row];
-        failed = run_layer(&s);
-    }
+    for (size_t row = 0; !failed && row < patching->layers; row++)
+        failed = run_layer(&s, row);
     for (size_t i = 0; s.copies && i < s.most; i++)
         cache_release(&s.copies[i]);
     cache_release(&s.cache);
@@ -550,8 +536,8 @@ const struct patch_number_row patch_numbers[PATCH_NUMBERS] = {
 static const struct label *label_tokens(const struct patching *patching, struct arena *arena,
                                         struct err *err)
 {
-    const struct tokenized *clean = patching->plan->clean;
-    const struct tokenized *corrupt = patching->plan->corrupt;
+    const struct tokenized *clean = &patching->plan->clean->sentence;
+    const struct tokenized *corrupt = &patching->plan->corrupt->sentence;
     size_t count = patched_tokens(patching->plan);
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
     for (size_t i = 0; labels && i < count; i++) {
@@ -569,15 +555,16 @@ static const struct label *label_tokens(const struct patching *patching, struct 
 static int make_frame(struct sheet *frame, const struct patching *patching, size_t index,
                       struct arena *arena, struct err *err)
 {
-    bool by_token = patching->plan->over == PATCH_HEADS_BY_TOKEN;
-    enum site site = patch_overs[patching->plan->over].site;
+    const struct patching_plan *plan = patching->plan;
+    bool by_token = plan->over == PATCH_HEADS_BY_TOKEN;
+    enum site site = patch_overs[plan->over].site;
     bool of_tokens = by_token || !site_has_heads(site);
     size_t shared_by = site_row(site)->axes == AXES_GROUP_TOKEN_DIM
-                           ? config_shared_by(&patching->plan->viewer->model.config)
+                           ? config_shared_by(&plan->viewer->model.config)
                            : 0;
-    size_t columns = of_tokens ? patched_tokens(patching->plan) : patching->columns;
-    size_t most =
-        num_max(patching->numbers[patching->layers - 1] + 1, patching->first_column + columns);
+    size_t columns = of_tokens ? patched_tokens(plan) : patching->columns;
+    size_t first = plan->heads ? plan->heads->head : 0;
+    size_t most = num_max(patching->numbers[patching->layers - 1] + 1, first + columns);
     const struct label *numbers = labels_of_numbers(most, arena, err);
     const struct label *labels = of_tokens ? label_tokens(patching, arena, err) : numbers;
     *frame =
@@ -589,7 +576,7 @@ static int make_frame(struct sheet *frame, const struct patching *patching, size
         rows[i] = numbers[patching->numbers[i]];
     frame->rows = (struct axis){"layer", patching->layers, rows, 0, patching->numbers};
     frame->columns = (struct axis){of_tokens ? "token" : head_word(shared_by), columns,
-                                   labels + patching->first_column, patching->first_column};
+                                   labels + first, (ptrdiff_t)first};
     return by_token ? axis_of_heads(&frame->rows, index, patching->columns / columns, arena, err)
                     : 0;
 }
@@ -605,11 +592,11 @@ static double number_of(const struct patching *patching, size_t number, double l
 static int report_joint(struct report *report, const struct patching *patching, unsigned numbers,
                         struct arena *arena, struct err *err)
 {
-    size_t count = patching->plan->joint_count;
+    size_t count = patching->plan->head_count;
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
     struct frame_rows rows = {.most = count + 1, .arena = arena, .err = err};
     for (size_t i = 0; frame && i <= count; i++, rows_next(&rows)) {
-        const struct patch_head *head = &patching->plan->joint[i];
+        const struct patch_head *head = &patching->plan->heads[i];
         struct label name = {"all", "all", "all"};
         if (i < count && label_of_head(&name, head->layer, head->head, arena, err))
             return -1;
@@ -629,8 +616,8 @@ int patching_report(struct report *report, const struct patching *patching, unsi
 {
     size_t count = patching->plan->over == PATCH_HEADS_BY_TOKEN ? patching->layers : 1;
     size_t cells = patching->layers * patching->columns / count;
-    report->corrupt = patching->plan->corrupt;
-    if (patching->plan->joint_count)
+    report->corrupt = &patching->plan->corrupt->sentence;
+    if (patching->plan->joint)
         return report_joint(report, patching, numbers, arena, err);
     for (size_t n = 0; n < PATCH_NUMBERS * count; n++) {
         size_t number = n / count;

@@ -45,32 +45,27 @@ extern const struct patch_over_row {
     const char *about; /* line of help */
 } patch_overs[PATCH_OVERS];
 
-/* A path from a head (the sender) to the query, key or value of a later head, or to the logits
- * (path patching; Wang et al., 2022). The sender's output comes from the other text. Heads in later
- * layers before the receiver's (for the logits: in all later layers) keep their outputs; MLPs and
- * norms are recomputed. Only the receiver uses the result; all that follows it is recomputed. */
-struct patch_path {
-    bool has_sender; /* false: each head before the receiver, one at a time */
-    size_t from_layer, from_head;
-    enum site to;             /* SITE_Q, SITE_K or SITE_V of a head, or SITE_LOGITS */
-    size_t to_layer, to_head; /* of keys and values, the key/value head */
-};
-
 struct patch_head {
     size_t layer, head;
 };
 
+/* PATCH_PATHS are paths from a head (the sender) to the query, key or value of a later head, or to
+ * the logits (path patching; Wang et al., 2022). The sender's output comes from the other text.
+ * Heads in later layers before the receiver's (for the logits: in all later layers) keep their
+ * outputs; MLPs and norms are recomputed. Only the receiver uses the result; all that follows it is
+ * recomputed. */
 struct patching_plan {
     struct viewer *viewer;
-    const struct tokenized *clean, *corrupt;
-    const struct tokenized *sources[2]; /* of the clean and of the corrupt text; NULL: no encoder */
-    struct question *question;          /* answer -1 becomes the clean text's */
+    const struct text_with_source *clean, *corrupt;
+    struct question *question; /* answer -1 becomes the clean text's */
     enum patch_over over;
     bool noise;                     /* replace clean values by corrupt ones */
-    struct patch_path path;         /* for PATCH_PATHS */
-    struct layers layers;           /* patched layers, unless for PATCH_PATHS; none: all */
-    const struct patch_head *joint; /* [joint_count] only these heads: each, and all at once */
-    size_t joint_count;             /* 0: layer by layer */
+    enum site to;                   /* paths: SITE_Q, SITE_K or SITE_V of a head, or SITE_LOGITS */
+    struct patch_head receiver;     /* that head; of keys and values, the key/value head */
+    struct layers layers;           /* patched layers, but all senders of paths; none: all */
+    const struct patch_head *heads; /* [head_count] only these heads, or the sender */
+    size_t head_count;              /* 0: layer by layer */
+    bool joint;                     /* the heads one by one, then all at once */
     size_t batch_tokens;            /* per pass; 0: default */
     const struct progress_sink *progress; /* counts patches; NULL: none */
 };
@@ -80,9 +75,9 @@ struct patching {
     double clean, corrupt; /* logits or differences without patches */
     const size_t *numbers; /* [layers] the layer of each row of the result */
     size_t layers;
-    size_t first_column, columns; /* heads; tokens up to the position; or [heads, tokens] */
-    double *logits;               /* [layers, columns] after each patch; NaN: no such site;
-                                   * [joint_count + 1], the last one of all heads at once */
+    size_t columns; /* heads; tokens up to the position; or [heads, tokens] */
+    double *logits; /* [layers, columns] after each patch; NaN: no such site; of listed heads
+                     * [head_count + joint], the last one of all heads at once */
 };
 
 /* Refuse texts of different lengths. */

@@ -37,10 +37,8 @@ static void open(const char *model, size_t threads, const char *clean_ids, const
     ck_assert_msg(!viewer_open(&viewer, model, threads, &err), "%s", err.text);
     read_ids(&clean, clean_ids);
     read_ids(&corrupt, corrupt_ids);
-    plan = (struct patching_plan){.viewer = &viewer,
-                                  .clean = &clean.sentence,
-                                  .corrupt = &corrupt.sentence,
-                                  .question = &question};
+    plan = (struct patching_plan){
+        .viewer = &viewer, .clean = &clean, .corrupt = &corrupt, .question = &question};
     question = (struct question){clean.sentence.count - 1, .answer = 4, .against = 9};
 }
 
@@ -64,14 +62,9 @@ static int keep_answer(void *context, const struct announcement *seen, struct er
 /* The logit difference of the answer in an edited pass over the patched text. */
 static double edited_logit(const struct edits *edits)
 {
-    const struct tokenized *base = plan.noise ? plan.clean : plan.corrupt;
+    const struct text_with_source *base = plan.noise ? plan.clean : plan.corrupt;
     struct selection selection = {.sites = SITE_SET(SITE_LOGITS)};
-    const struct tokenized *source = plan.sources[!plan.noise];
-    struct text text = {.ids = base->ids, .count = base->count};
-    if (source) {
-        text.source_ids = source->ids;
-        text.source_count = source->count;
-    }
+    const struct text text = viewer_text(base);
     struct text_list one = {&text, 1, 0, NULL};
     struct edit items[4];
     struct edits joined = {items, 0};
@@ -174,8 +167,6 @@ TEST_LOOP(a_patch_of_a_decoder_with_a_source_has_the_bits_of_an_edit, 7)
         !viewer_read(&viewer, &clean, &(struct input){.ids = "1,5,3"}, &sources[0], &arena, &err) &&
         !viewer_read(&viewer, &corrupt, &(struct input){.ids = "1,6,3"}, &sources[1], &arena,
                      &err));
-    plan.sources[0] = &clean.source;
-    plan.sources[1] = &corrupt.source;
     expect_all_edits();
     plan.noise = true;
     question.position = 1;
@@ -256,7 +247,7 @@ TEST_LOOP(patches_agree_with_pytorch, 3)
     ck_assert_msg(!failed, "%s", err.text);
     open(golden.path, 1, "1,5,9,3,7,2", "1,6,9,8,7,2");
     const struct config *c = &viewer.model.config;
-    plan.path.to = SITE_LOGITS;
+    plan.to = SITE_LOGITS;
     for (int over = PATCH_HEADS; over < PATCH_OVERS; over++) {
         const char *name = over == PATCH_HEADS ? "context" : patch_overs[over].name;
         if (over == PATCH_HEADS_BY_TOKEN || !site_exists(c, patch_overs[over].site))
@@ -269,8 +260,8 @@ TEST_LOOP(patches_agree_with_pytorch, 3)
     ck_assert(fabs(found.corrupt - (double)answer[1]) < 1e-5);
     for (int i = 0; i < 3; i++)
         for (size_t head = 0; head < (i == 0 ? c->n_head : c->n_kv_head); head++) {
-            plan.path = (struct patch_path){
-                .to = (enum site)(SITE_Q + i), .to_layer = c->n_layer - 1, .to_head = head};
+            plan.to = (enum site)(SITE_Q + i);
+            plan.receiver = (struct patch_head){c->n_layer - 1, head};
             patch(PATCH_PATHS);
             expect_map(&golden, to[i], head * found.layers * found.columns);
         }
@@ -283,7 +274,8 @@ TEST(threads_and_batches_do_not_change_a_bit)
     double first[PATCH_OVERS][64];
     for (size_t threads = 1; threads <= 3; threads += 2) {
         open("tiny", threads, clean_ids, corrupt_ids);
-        plan.path = (struct patch_path){.to = SITE_K, .to_layer = 1};
+        plan.to = SITE_K;
+        plan.receiver = (struct patch_head){1, 0};
         for (int i = 0; i < 4; i++)
             for (int over = 0; over < PATCH_OVERS; over++) {
                 if (!site_exists(&viewer.model.config, patch_overs[over].site))

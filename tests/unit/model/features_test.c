@@ -46,7 +46,7 @@ static int try_attribution(void)
 static int try_patching(void)
 {
     struct question question = {0};
-    struct tokenized text = {0};
+    struct text_with_source text = {0};
     struct patching_plan plan = {
         .viewer = &viewer, .clean = &text, .corrupt = &text, .question = &question};
     struct patching patching;
