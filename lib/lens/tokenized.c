@@ -265,11 +265,13 @@ int label_of_head(struct label *label, size_t layer, size_t head, struct arena *
     return label->text && label->exact ? 0 : -1;
 }
 
-const struct label *labels_of_numbers(size_t count, struct arena *arena, struct err *err)
+/* Labels of listed numbers, or of 0, 1, … */
+static const struct label *labels_of(const size_t *numbers, size_t count, struct arena *arena,
+                                     struct err *err)
 {
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
     for (size_t i = 0; labels && i < count; i++) {
-        const char *text = arena_format(arena, err, "%zu", i);
+        const char *text = arena_format(arena, err, "%zu", numbers ? numbers[i] : i);
         if (!text)
             return NULL;
         labels[i] = (struct label){.text = text, .exact = text, .plain = text};
@@ -277,11 +279,22 @@ const struct label *labels_of_numbers(size_t count, struct arena *arena, struct 
     return labels;
 }
 
+const struct label *labels_of_numbers(size_t count, struct arena *arena, struct err *err)
+{
+    return labels_of(NULL, count, arena, err);
+}
+
 int axis_of_numbers(struct axis *axis, const char *name, size_t size, struct arena *arena,
                     struct err *err)
 {
-    *axis = (struct axis){.name = name, .size = size};
-    axis->labels = labels_of_numbers(size, arena, err);
+    *axis = (struct axis){name, size, labels_of(NULL, size, arena, err)};
+    return axis->labels ? 0 : -1;
+}
+
+int axis_of_layers(struct axis *axis, const size_t *layers, size_t count, struct arena *arena,
+                   struct err *err)
+{
+    *axis = (struct axis){"layer", count, labels_of(layers, count, arena, err), 0, layers};
     return axis->labels ? 0 : -1;
 }
 

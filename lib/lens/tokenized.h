@@ -128,9 +128,11 @@ int label_of_word(struct label *label, const struct tokenizer *tokenizer, uint32
 const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t count,
                                     struct arena *arena, struct err *err);
 
-/* An axis with the labels "0", "1", …; an axis of the heads of a layer, L0H3 in data. */
+/* An axis with the labels "0", "1", …; of listed layers; of the heads of a layer, L0H3 in data. */
 int axis_of_numbers(struct axis *axis, const char *name, size_t size, struct arena *arena,
                     struct err *err);
+int axis_of_layers(struct axis *axis, const size_t *layers, size_t count, struct arena *arena,
+                   struct err *err);
 int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *arena,
                   struct err *err);
 

@@ -13,10 +13,12 @@
 enum { ROWS_AT_ONCE = 32 }; /* rows of a matrix per product */
 
 const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
-    [BY_PART] = {"part", "heads, MLPs, biases and embeddings; they sum to the logit (default)"},
-    [BY_SOURCE] = {"source", "heads, split by the source token"},
-    [BY_NEURON] = {"neuron", "neurons (hidden channels) of the MLPs"},
-    [BY_EXPERT] = {"expert", "experts of mixtures; those of a layer sum to its MLP"},
+    [BY_PART] = {"part", "heads, MLPs, biases and embeddings; they sum to the logit (default)",
+                 "attribution"},
+    [BY_SOURCE] = {"source", "heads, split by the source token", "attribution_by_source"},
+    [BY_NEURON] = {"neuron", "neurons (hidden channels) of the MLPs", "attribution_by_neuron"},
+    [BY_EXPERT] = {"expert", "experts of mixtures; those of a layer sum to its MLP",
+                   "attribution_by_expert"},
 };
 
 #define CROSS(id) SITE_OF(PART_CROSS, SITE_##id)
@@ -49,7 +51,8 @@ struct way {
     double *added;              /* [C] direction in a sublayer's output */
     double *inner;       /* [I or H · dv] direction at the input of the sublayer's last matrix */
     double bias, edited; /* sums for the current stage */
-    float *cells[2];     /* values of the report; by source, of cross-attention */
+    struct axis columns[2]; /* of the report's matrix, and by source of cross-attention's */
+    float *cells[2];        /* [stages, layers or layers · heads; columns] */
     struct arena scratch;
     struct err *err;
 };
@@ -230,10 +233,9 @@ static size_t part_count(const struct edits *edits)
 /* Add a part's contribution to stage `row`. */
 static void put(struct way *way, size_t row, size_t part, double value)
 {
-    size_t columns = head_columns(way->config) + part_count(way->edits);
     way->attribution->sum += value;
     if (way->plan->by == BY_PART)
-        way->cells[0][row * columns + part] = (float)value;
+        way->cells[0][row * way->columns->size + part] = (float)value;
 }
 
 /* Finish a stage: add the contributions of its biases and edits. */
@@ -509,127 +511,95 @@ static int begin_back(struct way *way, const uint32_t *ids, const unsigned char 
 
 /* --- report ----------------------------------------------------------------------------------- */
 
-/* An axis of numbers with names before and after: "embed", layers, "final"; heads, "mlp", ... */
-static int make_axis(struct axis *axis, const char *const *names, size_t before, size_t after,
-                     struct arena *arena, struct err *err)
+static int add_label(struct axis *axis, const char *name, struct arena *arena, struct err *err)
 {
-    struct label *labels = arena_alloc(arena, before + axis->size + after, sizeof *labels, err);
-    const struct label *numbers = labels_of_numbers(axis->size, arena, err);
-    if (!labels || !numbers)
+    struct label *labels = arena_grow(arena, (void *)axis->labels, axis->size, sizeof *labels, err);
+    if (!labels || !name)
         return -1;
-    memcpy(labels + before, numbers, axis->size * sizeof *labels);
-    for (size_t i = 0; i < before + after; i++)
-        labels[i < before ? i : axis->size + i] = (struct label){names[i], names[i], names[i]};
+    labels[axis->size++] = (struct label){name, name, name};
     axis->labels = labels;
-    axis->size += before + after;
     return 0;
 }
 
-/* The names of columns after the heads of the text's attention; NULL with `err`. */
-static const char **name_parts(const struct config *c, struct arena *arena, struct err *err)
-{
-    static const char *const parts[PARTS] = {"mlp", "bias", "token", "place", "edits"};
-    size_t cross = head_columns(c) - c->n_head;
-    const char **names = arena_alloc(arena, cross + PARTS, sizeof *names, err);
-    for (size_t i = 0; names && i < cross; i++)
-        names[i] = arena_format(arena, err, "cross_%zu", i);
-    if (!names || err->kind)
-        return NULL;
-    memcpy(names + cross, parts, sizeof parts);
-    return names;
-}
-
-/* A sheet without values; if attribution is by source, for one layer and part. */
-static int make_frame(struct sheet *frame, const struct attribution_plan *plan, size_t layer,
-                      const struct report *report, bool cross, struct arena *arena, struct err *err)
-{
-    static const char *const stages[] = {"embed", "final"};
-    const struct config *c = &plan->viewer->model.config;
-    const struct tokenized *keys = cross ? &report->source : &report->sentence;
-    *frame = (struct sheet){.layer = -1, .head = -1, .parts = true};
-    if (plan->by == BY_SOURCE) {
-        frame->tensor = cross ? "cross_attribution_by_source" : "attribution_by_source";
-        frame->layer = (int)layer;
-        frame->columns = (struct axis){"key", keys->count, keys->labels, 0};
-        return axis_of_heads(&frame->rows, layer, c->n_head, arena, err);
-    }
-    if (plan->by == BY_NEURON) {
-        frame->tensor = "attribution_by_neuron";
-        return err_if(axis_of_numbers(&frame->rows, "layer", c->n_layer, arena, err) ||
-                      axis_of_numbers(&frame->columns, "neuron", c->n_inner, arena, err));
-    }
-    if (plan->by == BY_EXPERT) {
-        static const char *const shared[] = {"shared"};
-        frame->tensor = "attribution_by_expert";
-        frame->columns = (struct axis){"expert", c->mixture.experts, NULL, 0};
-        return err_if(
-            axis_of_numbers(&frame->rows, "layer", c->n_layer, arena, err) ||
-            make_axis(&frame->columns, shared, 0, c->mixture.shared_inner > 0, arena, err));
-    }
-    const char **parts = name_parts(c, arena, err);
-    size_t more = head_columns(c) - c->n_head + part_count(plan->viewer->edits);
-    frame->tensor = "attribution";
-    frame->rows = (struct axis){"layer", c->n_layer, NULL, 0};
-    frame->columns = (struct axis){"part", c->n_head, NULL, 0};
-    return err_if(!parts || make_axis(&frame->rows, stages, 1, 1, arena, err) ||
-                  make_axis(&frame->columns, parts, 0, more, arena, err));
-}
-
-/* Add all sheets, whose values are zeros: those of the text, then of cross-attention. */
-static int add_sheets(float *values[2], struct report *report, const struct attribution_plan *plan,
-                      struct arena *arena, struct err *err)
-{
-    const struct config *c = &plan->viewer->model.config;
-    size_t count = plan->by == BY_SOURCE ? c->n_layer : 1;
-    size_t all = plan->by == BY_SOURCE && c->n_encoder_layer ? 2 * count : count;
-    for (size_t i = 0; i < all; i++) {
-        struct sheet sheet;
-        float **of = &values[i / count];
-        if (make_frame(&sheet, plan, i % count, report, i >= count, arena, err))
-            return -1;
-        size_t cells = sheet.rows.size * sheet.columns.size; /* equal in all layers */
-        *of = *of ? *of : arena_alloc(arena, count * cells, sizeof **of, err);
-        sheet.values = *of ? *of + i % count * cells : NULL;
-        if (!*of || report_add_sheet(report, &sheet, arena, err))
-            return -1;
-    }
-    return 0;
-}
-
-/* Keep the sheets or rows of the listed layers; without a list, all. */
-static int keep_layers(struct report *report, const struct layers *layers, struct arena *arena,
+static int add_numbers(struct axis *axis, const char *prefix, size_t count, struct arena *arena,
                        struct err *err)
 {
-    const struct kept *all = report->tensors;
-    size_t count = report->tensor_count;
-    if (!layers->count)
-        return 0;
-    report->tensor_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct sheet sheet = *all[i].made;
-        size_t rows = 0, columns = sheet.columns.size;
-        if (sheet.layer >= 0 && !layers_have(*layers, sheet.layer))
-            continue;
-        float *values = arena_alloc(arena, sheet.rows.size * columns, sizeof *values, err);
-        struct label *labels = arena_alloc(arena, sheet.rows.size, sizeof *labels, err);
-        size_t *numbers = arena_alloc(arena, sheet.rows.size, sizeof *numbers, err);
-        if (!values || !labels || !numbers)
+    for (size_t i = 0; i < count; i++)
+        if (add_label(axis, arena_format(arena, err, "%s%zu", prefix, i), arena, err))
             return -1;
-        for (size_t row = 0; row < sheet.rows.size; row++) {
-            int layer = -1, head = -1;
-            sheet_layer_head(&sheet, row, SHEET_NO_COLUMN, &layer, &head);
-            if (!layers_have(*layers, layer))
-                continue;
-            memcpy(values + rows * columns, sheet.values + row * columns, columns * sizeof *values);
-            labels[rows] = sheet.rows.labels[row];
-            numbers[rows++] = (size_t)axis_number(&sheet.rows, row);
+    return 0;
+}
+
+/* Make the columns of a matrix of the report, and its cells, which are zeros. */
+static int make_cells(struct way *way, bool cross, const struct tokenized *keys,
+                      struct arena *arena)
+{
+    static const char *const parts[PARTS] = {"mlp", "bias", "token", "place", "edits"};
+    const struct config *c = way->config;
+    const enum attribution_by by = way->plan->by;
+    struct axis *axis = &way->columns[cross];
+    size_t rows = c->n_layer * (by == BY_SOURCE ? c->n_head : 1) + 2 * (by == BY_PART);
+    int failed = 0;
+    if (by == BY_SOURCE) {
+        *axis = (struct axis){"key", keys->count, keys->labels, 0};
+    } else if (by == BY_NEURON) {
+        failed = axis_of_numbers(axis, "neuron", c->n_inner, arena, way->err);
+    } else if (by == BY_EXPERT) {
+        axis->name = "expert";
+        failed = add_numbers(axis, "", c->mixture.experts, arena, way->err) ||
+                 (c->mixture.shared_inner && add_label(axis, "shared", arena, way->err));
+    } else {
+        axis->name = "part";
+        failed = add_numbers(axis, "", c->n_head, arena, way->err) ||
+                 add_numbers(axis, "cross_", head_columns(c) - c->n_head, arena, way->err);
+        for (size_t i = 0; i < part_count(way->edits) && !failed; i++)
+            failed = add_label(axis, parts[i], arena, way->err);
+    }
+    if (!failed)
+        way->cells[cross] = arena_alloc(arena, rows * axis->size, sizeof(float), way->err);
+    return way->cells[cross] ? 0 : -1;
+}
+
+/* Add a sheet with a row for each stage, or only for the listed layers; by source, a sheet with the
+ * heads of each layer. */
+static int report_cells(struct report *report, const struct way *way, bool cross,
+                        struct arena *arena)
+{
+    const struct config *c = way->config;
+    const struct layers listed = way->plan->layers;
+    struct err *err = way->err;
+    const enum attribution_by by = way->plan->by;
+    bool by_source = by == BY_SOURCE;
+    size_t before = by == BY_PART, columns = way->columns[cross].size;
+    size_t count = listed.count ? listed.count : c->n_layer + 2 * before;
+    size_t *numbers = arena_alloc(arena, count, sizeof *numbers, err);
+    float *cells = way->cells[cross];
+    struct sheet sheet = {.tensor =
+                              cross ? "cross_attribution_by_source" : attribution_ways[by].tensor,
+                          .layer = -1,
+                          .head = -1,
+                          .parts = true,
+                          .rows.name = "layer",
+                          .columns = way->columns[cross],
+                          .values = cells};
+    for (size_t i = 0; numbers && i < count; i++) {
+        size_t row = numbers[i] = listed.count ? listed.items[i] + before : i;
+        if (by_source) {
+            sheet.layer = (int)row;
+            sheet.values = cells + row * c->n_head * columns;
+            if (axis_of_heads(&sheet.rows, row, c->n_head, arena, err) ||
+                report_add_sheet(report, &sheet, arena, err))
+                return -1;
+            continue;
         }
-        sheet.values = values;
-        sheet.rows = (struct axis){sheet.rows.name, rows, labels, 0, numbers};
-        if (report_add_sheet(report, &sheet, arena, err))
+        const char *name = arena_format(arena, err, "%zu", row - before);
+        name = row < before ? "embed" : row == c->n_layer + before ? "final" : name;
+        memmove(cells + i * columns, cells + row * columns, columns * sizeof *cells);
+        if (add_label(&sheet.rows, name, arena, err))
             return -1;
     }
-    return 0;
+    sheet.rows.numbers = numbers;
+    return err_if(!numbers || (!by_source && report_add_sheet(report, &sheet, arena, err)));
 }
 
 int attribution_make(struct attribution *attribution, struct report *report,
@@ -668,12 +638,15 @@ int attribution_make(struct attribution *attribution, struct report *report,
     way.u = arena_alloc(&way.scratch, c->n_embd, sizeof *way.u, err);
     way.added = arena_alloc(&way.scratch, c->n_embd, sizeof *way.added, err);
     way.inner = arena_alloc(&way.scratch, inner, sizeof *way.inner, err);
-    int failed = add_sheets(way.cells, report, plan, arena, err) || !way.u || !way.added ||
+    bool crosses = plan->by == BY_SOURCE && c->n_encoder_layer;
+    int failed = make_cells(&way, false, sentence, arena) ||
+                 (crosses && make_cells(&way, true, way.source, arena)) || !way.u || !way.added ||
                  !way.inner || run(&way, sentence) || logits_back(&way);
     for (size_t layer = way.config->n_layer; layer-- > 0 && !failed;)
         failed = layer_back(&way, layer);
     failed = failed || begin_back(&way, sentence->ids, sentence->segments) ||
-             keep_layers(report, &plan->layers, arena, err) ||
+             report_cells(report, &way, false, arena) ||
+             (crosses && report_cells(report, &way, true, arena)) ||
              report_add_strongest(report, report->tensors[report->tensor_count - 1].made->tensor, 0,
                                   arena, err);
     arena_release(&way.scratch);

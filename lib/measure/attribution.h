@@ -20,6 +20,7 @@ enum attribution_by { BY_PART, BY_SOURCE, BY_NEURON, BY_EXPERT, ATTRIBUTION_WAYS
 extern const struct attribution_way {
     const char *name;  /* value of --by */
     const char *about; /* line of help */
+    const char *tensor;
 } attribution_ways[ATTRIBUTION_WAYS];
 
 struct attribution_plan {

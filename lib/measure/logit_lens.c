@@ -308,12 +308,9 @@ static int make_sheet(struct sheet *sheet, const struct frame *table, const stru
     bool has_texts = strcmp(column->name, "probability") == 0 && !plan->is_mean;
     float *values = arena_alloc(arena, table->rows.size, sizeof *values, err);
     const char **texts = arena_alloc(arena, table->rows.size, sizeof *texts, err);
-    struct label *labels = arena_alloc(arena, layers->count, sizeof *labels, err);
-    const struct label *numbers = labels_of_numbers(plan->viewer->model.config.n_layer, arena, err);
-    if (!values || !texts || !labels || !numbers)
+    struct axis rows;
+    if (!values || !texts || axis_of_layers(&rows, layers->items, layers->count, arena, err))
         return -1;
-    for (size_t i = 0; i < layers->count; i++)
-        labels[i] = numbers[layers->items[i]];
     for (size_t i = 0; i < table->rows.size; i++) {
         values[i] = (float)column_number(column, i);
         texts[i] = has_texts ? column_text(column - 1, i, true) : NULL;
@@ -322,7 +319,7 @@ static int make_sheet(struct sheet *sheet, const struct frame *table, const stru
         .tensor = has_texts ? "best" : column->name,
         .layer = -1,
         .head = -1,
-        .rows = {"layer", layers->count, labels, 0},
+        .rows = rows,
         .columns = {plan->is_last   ? plan->viewer->mask < 0 ? "last token" : "last mask"
                     : plan->is_mean ? "position"
                                     : "token",

@@ -564,21 +564,16 @@ static int make_frame(struct sheet *frame, const struct patching *patching, size
                            : 0;
     size_t columns = of_tokens ? patched_tokens(plan) : patching->columns;
     size_t first = plan->heads ? plan->heads->head : 0;
-    size_t most = num_max(patching->numbers[patching->layers - 1] + 1, first + columns);
-    const struct label *numbers = labels_of_numbers(most, arena, err);
-    const struct label *labels = of_tokens ? label_tokens(patching, arena, err) : numbers;
+    const struct label *labels = of_tokens ? label_tokens(patching, arena, err)
+                                           : labels_of_numbers(first + columns, arena, err);
     *frame =
         (struct sheet){.layer = by_token ? (int)index : -1, .head = -1, .shared_by = shared_by};
-    struct label *rows = arena_alloc(arena, patching->layers, sizeof *rows, err);
-    if (!numbers || !labels || !rows)
+    if (!labels)
         return -1;
-    for (size_t i = 0; i < patching->layers; i++)
-        rows[i] = numbers[patching->numbers[i]];
-    frame->rows = (struct axis){"layer", patching->layers, rows, 0, patching->numbers};
     frame->columns = (struct axis){of_tokens ? "token" : head_word(shared_by), columns,
                                    labels + first, (ptrdiff_t)first};
     return by_token ? axis_of_heads(&frame->rows, index, patching->columns / columns, arena, err)
-                    : 0;
+                    : axis_of_layers(&frame->rows, patching->numbers, patching->layers, arena, err);
 }
 
 static double number_of(const struct patching *patching, size_t number, double logit)
