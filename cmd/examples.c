@@ -5,7 +5,6 @@
 #include "base/num.h"
 #include "command.h"
 #include "driver.h"
-#include "measure/text_origin.h"
 
 struct own_options {
     const char *channel;
@@ -114,16 +113,12 @@ static int end(void *state, struct driver *driver, struct err *err)
     const struct viewer *viewer = &driver->session.viewer;
     struct frame frame;
     struct frame_rows rows = {.most = own->count, .arena = &driver->session.arena, .err = err};
-    struct text_origin origin = {viewer, NULL, NULL};
-    if (text_origin_attends(&origin, rows.arena, err))
+    struct report report;
+    if (viewer_report(&report, viewer, rows.arena, err))
         return -1;
-    const struct report report = {viewer->model.name,
-                                  .precision = viewer->model.weights.precision,
-                                  .mechanism = origin.mechanism,
-                                  .about = own->sign < 0 ? "smallest activations"
-                                                         : "largest activations",
-                                  .frames = &frame,
-                                  .frame_count = 1};
+    report.about = own->sign < 0 ? "smallest activations" : "largest activations";
+    report.frames = &frame;
+    report.frame_count = 1;
     for (size_t i = 0; i < own->count && !err->kind; i++) {
         const struct example *example = &own->best[i];
         size_t rank = i % own->top, k = i / own->top % own->channel_count;

@@ -637,8 +637,8 @@ static int run(void *state, const struct group *group, struct err *err)
 {
     const struct progress_sink **progress = &group->viewer->machine.progress;
     const struct progress_sink *sink = *progress;
-    struct text_origin origin = {.viewer = group->viewer};
-    int failed = text_origin_attends(&origin, group->arena, err);
+    struct report report;
+    int failed = viewer_report(&report, group->viewer, group->arena, err);
     (void)state;
     *progress = NULL;
     for (size_t i = 0; i < group->count && !failed; i++) {
@@ -649,8 +649,9 @@ static int run(void *state, const struct group *group, struct err *err)
         inquiry->facts = facts_new(group->arena, err);
         if (!inquiry->facts)
             break;
-        origin.source = &work->pair.source;
-        work->report = text_origin_report(&origin, &work->pair.sentence);
+        work->report = report;
+        work->report.sentence = work->pair.sentence;
+        work->report.source = work->pair.source;
         work->report.facts = &inquiry->facts->frame;
         failed = instrument_of(group->driver)->find(inquiry, group->arena, err);
     }

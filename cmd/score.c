@@ -329,7 +329,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     bool words = options->select.words;
     const char *of_words = words ? "--words" : score->begin_word ? "--begin-word" : NULL;
     choose_totals(own, options);
-    own->view = (struct score_view){.origin.viewer = viewer,
+    own->view = (struct score_view){.viewer = viewer,
                                     .bits = options->select.bits,
                                     .words = words,
                                     .for_people = for_people,
@@ -357,7 +357,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     if (of_words && !viewer->tokenizer)
         return err_usage(err, "%s: expected a tokenizer, found a model that takes only ids",
                          of_words);
-    if (text_origin_attends(&own->view.origin, &driver->session.arena, err))
+    if (viewer_report(&own->view.origin, viewer, &driver->session.arena, err))
         return -1;
     if (!own->totals && own->kind == TOTALS_OF_TEXTS && !words && !own->title &&
         !driver->derivation.mean_of_texts &&
@@ -585,7 +585,7 @@ static int report_item(const struct state *task, struct work *work, struct arena
     bool names_text = continues && !has_column && !task->driver->derivation.mean_of_texts;
     struct score_view view = task->view;
     const char *keys[2] = {visible_text(sentence, arena, err)};
-    view.origin.source = &work->pair.source;
+    view.origin.source = work->pair.source;
     own->rows = (struct score_totals){.kind = task->kind,
                                       .are_single = true,
                                       .names = &labels[task->kind - names_text],

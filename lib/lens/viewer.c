@@ -432,6 +432,22 @@ static int complete(const struct viewer *viewer, const struct look *look, size_t
     return 0;
 }
 
+int viewer_report(struct report *report, const struct viewer *viewer, struct arena *arena,
+                  struct err *err)
+{
+    struct buf words = {0};
+    mechanism_write(&words, &viewer->model.config.mechanism);
+    edits_write(&words, viewer->edits);
+    const char *mechanism = buf_keep(&words, arena, err);
+    *report = (struct report){
+        .model = viewer->model.name,
+        .precision = viewer->model.weights.precision,
+        .mechanism = mechanism && *mechanism ? mechanism : NULL,
+        .has_encoder = true, /* numbers of no tensor are not of the source */
+    };
+    return mechanism ? 0 : -1;
+}
+
 static int make_reports(const struct viewer *viewer, const struct look *look,
                         const struct kept_list *lists, struct arena *arena, struct err *err)
 {
@@ -446,12 +462,17 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
             if (!kept_has_key_columns(kept))
                 widest = num_max(widest, kept->shape[kept->rank - 1]);
     const struct label *numbers = labels_of_numbers(widest, arena, err);
-    struct buf text = {0};
-    mechanism_write(&text, &config->mechanism);
-    edits_write(&text, viewer->edits);
-    const char *mechanism = buf_keep(&text, arena, err);
-    if (!numbers || (named && !words) || !mechanism)
+    struct report report;
+    if (!numbers || (named && !words) || viewer_report(&report, viewer, arena, err))
         return -1;
+    report.numbers = numbers;
+    report.words = words;
+    report.heads = look->selection->heads;
+    report.head_count = look->selection->head_count;
+    report.layers = look->selection->layers;
+    report.encoder_layers = look->selection->encoder_layers;
+    report.causal = score_rule_read(config, PART_SENTENCE, 0).ahead == 0;
+    report.has_encoder = config->n_encoder_layer > 0;
     for (size_t i = 0; i < look->count; i++) {
         const struct tokenized *sentence = &look->pairs[i].sentence;
         const struct label *next = NULL;
@@ -460,24 +481,12 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
             return -1;
         if (complete(viewer, look, i, &lists[i], next, arena, err))
             return -1;
-        look->reports[i] = (struct report){
-            .model = viewer->model.name,
-            .precision = viewer->model.weights.precision,
-            .mechanism = *mechanism ? mechanism : NULL,
-            .sentence = look->pairs[i].sentence,
-            .source = look->pairs[i].source,
-            .tensors = lists[i].items,
-            .tensor_count = lists[i].count,
-            .heads = look->selection->heads,
-            .head_count = look->selection->head_count,
-            .layers = look->selection->layers,
-            .encoder_layers = look->selection->encoder_layers,
-            .numbers = numbers,
-            .words = words,
-            .next = next,
-            .causal = score_rule_read(config, PART_SENTENCE, 0).ahead == 0,
-            .has_encoder = config->n_encoder_layer > 0,
-        };
+        report.sentence = *sentence;
+        report.source = look->pairs[i].source;
+        report.tensors = lists[i].items;
+        report.tensor_count = lists[i].count;
+        report.next = next;
+        look->reports[i] = report;
     }
     return 0;
 }

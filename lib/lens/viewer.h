@@ -103,6 +103,10 @@ struct text viewer_text(const struct text_with_source *pair);
 int viewer_run(struct viewer *viewer, const struct selection *selection,
                const struct text_list *texts, struct tap tap, struct err *err);
 
+/* A report without texts and tensors, to be filled: the model, its attention options and edits. */
+int viewer_report(struct report *report, const struct viewer *viewer, struct arena *arena,
+                  struct err *err);
+
 /* Run the pairs as one ragged batch. The reports live as long as `arena` and the viewer. */
 int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
                 struct err *err);

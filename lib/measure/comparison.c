@@ -6,7 +6,6 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "math/portable_math.h"
-#include "measure/text_origin.h"
 #include "model/mechanism.h"
 #include "text/label.h"
 

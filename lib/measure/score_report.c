@@ -161,7 +161,7 @@ static void put_score(struct frame_rows *rows, const struct score_view *view,
     if (view->for_people && scored->best_count)
         rows_text(rows, "most likely", COLUMN_TEXT_ONLY | COLUMN_SHRINKS,
                   score->best ? likely_text(score->best, scored->best_count,
-                                            view->origin.viewer->tokenizer, rows->arena, rows->err)
+                                            view->viewer->tokenizer, rows->arena, rows->err)
                               : NULL);
     rows_next(rows);
 }
@@ -201,7 +201,7 @@ static int add_best(struct frame *frame, const struct score_view *view, const st
         lists[i] = scored->tokens[at].best;
     }
     const struct likely_table best = {
-        "best",     scores, !view->next, lists, scored->best_count, view->origin.viewer->tokenizer,
+        "best",     scores, !view->next, lists, scored->best_count, view->viewer->tokenizer,
         view->fills};
     return lists ? likely_frame(frame, &best, arena, err) : -1;
 }
@@ -218,7 +218,8 @@ int score_report(struct report *report, const struct score_view *view,
     if (!frames || !facts || add_scores(frames, view, text, arena, err) ||
         (with_best && add_best(&frames[1], view, frames, scored, arena, err)))
         return -1;
-    *report = text_origin_report(&view->origin, sentence);
+    *report = view->origin;
+    report->sentence = *sentence;
     report->frames = view->fills ? &frames[1] : frames;
     report->frame_count = with_best && !view->fills ? 2 : 1;
     if (text->continues)
@@ -491,8 +492,9 @@ int score_totals_report(struct report *report, const struct score_view *view,
         frame->note = arena_format(
             arena, err, "logprob and surprisal are sums over tokens, %s_per_token is the mean",
             unit);
-    *report = text_origin_report(&view->origin,
-                                 totals->sentence ? totals->sentence : &(struct tokenized){0});
+    *report = view->origin;
+    if (totals->sentence)
+        report->sentence = *totals->sentence;
     report->frames = frame;
     report->frame_count = 1;
     if (!totals->sentence) {

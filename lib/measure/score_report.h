@@ -1,7 +1,7 @@
 /* score_report.h: scores of texts as reports: a row for each token or word, for each total, or for
  * each word with a column for each model or condition.
  *
- *     struct score_view view = {.origin.viewer = &viewer, .bits = true};
+ *     struct score_view view = {.viewer = &viewer, .bits = true};
  *     struct score_text text = {&pair, &scored};
  *     if (score_report(&report, &view, &pair.sentence, &text, &arena, err)) ...
  *
@@ -16,14 +16,15 @@
 #include "measure/token_scores.h"
 
 struct score_view {
-    struct text_origin origin;
-    bool bits;        /* surprisal, entropy and differences in bits, not nats */
-    bool words;       /* a row for each word, not for each token */
-    bool for_people;  /* the most likely tokens are a column, not a second table */
-    bool fills;       /* texts have mask tokens: only the most likely tokens */
-    bool next;        /* the same of the token after each text */
-    bool has_regions; /* some text has regions */
-    bool of_pairs;    /* some text is a pair */
+    const struct viewer *viewer;
+    struct report origin; /* of viewer_report, with the source: all but text and tables */
+    bool bits;            /* surprisal, entropy and differences in bits, not nats */
+    bool words;           /* a row for each word, not for each token */
+    bool for_people;      /* the most likely tokens are a column, not a second table */
+    bool fills;           /* texts have mask tokens: only the most likely tokens */
+    bool next;            /* the same of the token after each text */
+    bool has_regions;     /* some text has regions */
+    bool of_pairs;        /* some text is a pair */
 };
 
 /* A text, or its continuations: a text is read together with each of these. */

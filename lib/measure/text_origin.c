@@ -1,18 +1,6 @@
 #include "measure/text_origin.h"
 
-#include "base/buf.h"
-#include "model/mechanism.h"
 #include "model/sampler.h"
-
-int text_origin_attends(struct text_origin *origin, struct arena *arena, struct err *err)
-{
-    struct buf words = {0};
-    mechanism_write(&words, &origin->viewer->model.config.mechanism);
-    edits_write(&words, origin->viewer->edits);
-    const char *mechanism = buf_keep(&words, arena, err);
-    origin->mechanism = mechanism && *mechanism ? mechanism : NULL;
-    return mechanism ? 0 : -1;
-}
 
 int model_check(const struct model *model, unsigned needs, struct err *err)
 {
@@ -59,18 +47,4 @@ double question_ask(struct question *question, const float *logits, size_t count
     }
     return (double)logits[question->answer] -
            (question->against < 0 ? 0 : (double)logits[question->against]);
-}
-
-struct report text_origin_report(const struct text_origin *origin, const struct tokenized *sentence)
-{
-    struct report report = {
-        .model = origin->viewer->model.name,
-        .precision = origin->viewer->model.weights.precision,
-        .mechanism = origin->mechanism,
-        .sentence = *sentence,
-        .has_encoder = true, /* the numbers are not of the source */
-    };
-    if (origin->source)
-        report.source = *origin->source;
-    return report;
 }

@@ -1,23 +1,8 @@
-/* text_origin.h: the model and text of a report without tensors; checks of what a measure needs of
- * a model; and the logit that an answer names.
- *
- *     struct text_origin origin = {&viewer, "attention window:4", NULL};
- *     struct report report = text_origin_report(&origin, &pair.sentence);
- */
+/* text_origin.h: checks of what a measure needs of a model; and the logit that an answer names. */
 #ifndef ATTN_MEASURE_TEXT_ORIGIN_H
 #define ATTN_MEASURE_TEXT_ORIGIN_H
 
 #include "lens/viewer.h"
-#include "write/format.h"
-
-struct text_origin {
-    const struct viewer *viewer;
-    const char *mechanism; /* attention options in words; NULL: the model's own attention */
-    const struct tokenized *source; /* text of the encoder; NULL: none */
-};
-
-/* Set `mechanism`, which the arena holds. */
-int text_origin_attends(struct text_origin *origin, struct arena *arena, struct err *err);
 
 enum { NEEDS_LOGITS = 1, NEEDS_ONE_TEXT = 2, NEEDS_CAUSAL = 4 };
 
@@ -35,9 +20,5 @@ struct question {
 
 /* Its value in logits [count]; an answer of -1 is replaced by the most likely token. */
 double question_ask(struct question *question, const float *logits, size_t count);
-
-/* A report without tensors. */
-struct report text_origin_report(const struct text_origin *origin,
-                                 const struct tokenized *sentence);
 
 #endif

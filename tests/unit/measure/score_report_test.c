@@ -33,8 +33,8 @@ static struct report report_of(const struct score_view *view, const struct token
 TEST(the_most_likely_tokens_are_a_text_column_or_a_table)
 {
     const struct tokenized sentence = text(0, 3);
-    const struct score_view data = {.origin.viewer = &viewer};
-    const struct score_view people = {.origin.viewer = &viewer, .for_people = true};
+    const struct score_view data = {.viewer = &viewer};
+    const struct score_view people = {.viewer = &viewer, .for_people = true};
     struct report report = report_of(&people, &sentence, 2);
     ck_assert_uint_eq(report.frame_count, 1);
     ck_assert_str_eq(column_text(frame_column(report.frames, "most likely"), 2, true),
@@ -53,7 +53,7 @@ TEST(the_most_likely_tokens_are_a_text_column_or_a_table)
 TEST(a_word_has_a_score_if_all_its_tokens_have_one)
 {
     static const struct word_span words[] = {{0, 2}, {2, 1}};
-    const struct score_view view = {.origin.viewer = &viewer, .words = true, .bits = true};
+    const struct score_view view = {.viewer = &viewer, .words = true, .bits = true};
     struct tokenized sentence = text(0, 3);
     sentence.words = words;
     sentence.word_labels = labels;
