@@ -278,7 +278,7 @@ static struct matrix input_of(const struct layer_tape *t, size_t i)
 static void layer_forward(struct train_step *step)
 {
     struct layer_tape *t = &step->layers[step->layer];
-    struct matrix out = step->scratch.out;
+    struct matrix out = step->scratch.branch;
     for (size_t i = 0; i < t->count; i++) {
         const struct sublayer *rule = &t->list[i];
         bool is_mlp = rule->kind == SUBLAYER_MLP;
@@ -428,8 +428,8 @@ static int loss_of_rows(struct train_step *step, double *loss, struct err *err)
         if (backward && bias)
             sum_columns(bias, logits);
         if (backward)
-            project_backward(step, matrix_rows(step->d.norm, first, count), logits, x, &step->words,
-                             false);
+            project_backward(step, matrix_rows(*step->d.norm, first, count), logits, x,
+                             &step->words, false);
     }
     for (size_t row = 0; row < step->rows; row++) {
         if (!isfinite(step->scratch.losses[row]))
@@ -473,14 +473,14 @@ static void head_norm_backward(struct train_step *step, struct matrix dx, struct
     norm_backward(step, by_head(dx, width), by_head(dy, width), by_head(x, width), norm);
 }
 
-/* Compute d.norm from d.branch: back through the projections, the attention and the heads. */
+/* Compute d.norm from scratch.branch: back through the projections, the attention and the heads. */
 static void attend_backward(struct train_step *step, const struct sublayer *rule, struct matrix x)
 {
     const struct layer_tape *t = &step->layers[step->layer];
     const struct attention_weights *w = &t->w.self;
     const struct projections *d = &step->d.heads;
-    struct matrix dx = step->d.norm;
-    project_backward(step, step->d.context, step->d.branch, t->context, &w->out, false);
+    struct matrix dx = *step->d.norm;
+    project_backward(step, step->d.context, step->scratch.branch, t->context, &w->out, false);
     train_attention(step, true);
     rotate_heads(step, d, true);
     if (rule->head.norm.q) {
@@ -510,19 +510,19 @@ static void activation_backward_block(const struct row_operation *block)
     activate_backward(block->dy, block->x, activation);
 }
 
-/* Compute d.norm from d.branch. */
+/* Compute d.norm from scratch.branch. */
 static void mlp_backward(struct train_step *step, const struct sublayer *rule, struct matrix x)
 {
     const struct layer_tape *t = &step->layers[step->layer];
     const struct mlp_weights *w = &t->w.mlp;
-    struct gradient_tape *d = &step->d;
-    project_backward(step, d->hidden, d->branch, t->active, &w->proj, false);
+    struct layer_tape *d = &step->d;
+    project_backward(step, d->hidden, step->scratch.branch, t->active, &w->proj, false);
     run_rows(step, d->hidden,
              (struct row_operation){activation_backward_block, .dx = d->up, .dy = d->hidden,
                                     .x = t->hidden, .more = t->up, .rule = rule});
-    project_backward(step, d->norm, d->hidden, x, rule->mlp.gated ? &w->gate : &w->fc, false);
+    project_backward(step, *d->norm, d->hidden, x, rule->mlp.gated ? &w->gate : &w->fc, false);
     if (rule->mlp.gated)
-        project_backward(step, d->norm, d->up, x, &w->fc, true);
+        project_backward(step, *d->norm, d->up, x, &w->fc, true);
 }
 
 static void drop_block(const struct row_operation *block)
@@ -534,11 +534,11 @@ static void drop_block(const struct row_operation *block)
         scale_row(dx.data + row * dx.stride, dx.data + row * dx.stride, dx.columns, block->factor);
 }
 
-/* d.branch = factor · d.stream, with the forward pass's dropout. */
+/* scratch.branch = factor · d.stream, with the forward pass's dropout. */
 static void branch_backward(struct train_step *step, enum drop_place place, float factor)
 {
-    run_rows(step, step->d.branch,
-             (struct row_operation){drop_block, .dx = step->d.branch, .dy = step->d.stream,
+    run_rows(step, step->scratch.branch,
+             (struct row_operation){drop_block, .dx = step->scratch.branch, .dy = *step->d.stream,
                                     .key = dropout_key(step, place), .factor = factor});
 }
 
@@ -547,8 +547,8 @@ static void branch_backward(struct train_step *step, enum drop_place place, floa
 static void layer_backward(struct train_step *step)
 {
     const struct layer_tape *t = &step->layers[step->layer];
-    struct gradient_tape *d = &step->d;
-    bool is_ready = false; /* d.branch is the gradient of the sublayer's output */
+    struct layer_tape *d = &step->d;
+    bool is_ready = false; /* scratch.branch is the gradient of the sublayer's output */
     for (size_t i = t->count; i-- > 0;) {
         const struct sublayer *rule = &t->list[i];
         if (!is_ready)
@@ -557,14 +557,14 @@ static void layer_backward(struct train_step *step)
         is_ready = rule->reads != READS_STREAM;
         if (is_ready)
             branch_backward(step, drop_of(rule - 1), rule[-1].factor);
-        norm_backward(step, d->stream, d->norm, input_of(t, i), norm_of(t, rule));
+        norm_backward(step, *d->stream, *d->norm, input_of(t, i), norm_of(t, rule));
     }
 }
 
 /* Runs on one thread and adds to the embedding tables in the order of tokens. */
 static void embed_backward(struct train_step *step)
 {
-    struct matrix d = step->d.branch;
+    struct matrix d = step->scratch.branch;
     float *tokens = gradient_of(step, step->wte);
     float *positions = gradient_of(step, step->wpe);
     float scale = step->config->embedding_scale;
@@ -583,10 +583,10 @@ static void embed_backward(struct train_step *step)
 static void backward(struct train_step *step)
 {
     size_t layers = step->config->n_layer;
-    struct matrix stream = step->d.stream;
+    struct matrix stream = *step->d.stream;
     memset(stream.data, 0, stream.rows * stream.stride * sizeof(float));
     step->layer = 0;
-    norm_backward(step, stream, step->d.norm, step->layers[layers].stream[0], &step->final_norm);
+    norm_backward(step, stream, *step->d.norm, step->layers[layers].stream[0], &step->final_norm);
     for (step->layer = layers; step->layer-- > 0;)
         layer_backward(step);
     step->layer = 0;
@@ -662,6 +662,22 @@ static int read_model(struct train_step *step, struct err *err)
            weights_norm(model, slot_of_text(SLOT_FINAL_NORM), &step->final_norm, err);
 }
 
+/* Allocate the matrices that a layer's activations and its gradients have in common, with the
+ * streams and inputs of `count` sublayers. */
+static int take_layer(struct train_step *step, struct layer_tape *t, size_t count, struct err *err)
+{
+    const struct config *c = step->config;
+    bool gated = layer_mlp(step->layers->list, step->layers->count)->mlp.gated;
+    for (size_t i = 0; i < count; i++)
+        if (take_matrix(step, &t->stream[i], c->n_embd, err) ||
+            take_matrix(step, &t->norm[i], c->n_embd, err))
+            return -1;
+    return take_heads(step, &t->heads, err) ||
+           take_matrix(step, &t->context, c->n_head * c->d_v, err) ||
+           take_matrix(step, &t->hidden, c->n_inner, err) ||
+           (gated && take_matrix(step, &t->up, c->n_inner, err));
+}
+
 static int take_tape(struct train_step *step, struct err *err)
 {
     const struct config *c = step->config;
@@ -669,36 +685,14 @@ static int take_tape(struct train_step *step, struct err *err)
     step->layers = arena_alloc(&step->arena, c->n_layer + 1, sizeof *step->layers, err);
     for (size_t i = 0; step->layers && i < c->n_layer; i++) {
         struct layer_tape *t = &step->layers[i];
-        if (read_layer(step, i, err))
-            return -1;
-        bool gated = layer_mlp(t->list, t->count)->mlp.gated;
-        for (size_t k = 0; k < t->count; k++)
-            if (take_matrix(step, &t->stream[k], c->n_embd, err) ||
-                take_matrix(step, &t->norm[k], c->n_embd, err))
-                return -1;
-        t->weights = arena_alloc(&step->arena, squares * step->weights_stride, sizeof(float), err);
-        if (!t->weights || take_heads(step, &t->heads, err) ||
-            take_matrix(step, &t->context, c->n_head * c->d_v, err) ||
-            take_matrix(step, &t->hidden, c->n_inner, err) ||
-            (gated && take_matrix(step, &t->up, c->n_inner, err)) ||
-            take_matrix(step, &t->active, c->n_inner, err))
+        if (read_layer(step, i, err) || take_layer(step, t, t->count, err) ||
+            take_matrix(step, &t->active, c->n_inner, err) ||
+            !(t->weights =
+                  arena_alloc(&step->arena, squares * step->weights_stride, sizeof(float), err)))
             return -1;
     }
     return !step->layers || take_matrix(step, step->layers[c->n_layer].stream, c->n_embd, err) ||
            take_matrix(step, &step->norm_f, c->n_embd, err);
-}
-
-static int take_gradients(struct train_step *step, struct err *err)
-{
-    const struct config *c = step->config;
-    struct gradient_tape *d = &step->d;
-    bool gated = layer_mlp(step->layers->list, step->layers->count)->mlp.gated;
-    return take_matrix(step, &d->stream, c->n_embd, err) ||
-           take_matrix(step, &d->branch, c->n_embd, err) ||
-           take_matrix(step, &d->context, c->n_head * c->d_v, err) ||
-           take_matrix(step, &d->norm, c->n_embd, err) || take_heads(step, &d->heads, err) ||
-           take_matrix(step, &d->hidden, c->n_inner, err) ||
-           (gated && take_matrix(step, &d->up, c->n_inner, err));
 }
 
 /* Fill the tables, which all texts share; the inverse rotation negates the sines. */
@@ -739,7 +733,7 @@ static int take_scratch(struct train_step *step, struct err *err)
     scratch->logits = (struct matrix){NULL, chunk, c->vocab_size, matrix_stride(c->vocab_size)};
     scratch->logits.data = arena_alloc(arena, chunk * scratch->logits.stride, sizeof(float), err);
     return scratch->transposed && scratch->transposed_weight && scratch->sums && scratch->losses &&
-                   scratch->logits.data && !take_matrix(step, &scratch->out, c->n_embd, err) &&
+                   scratch->logits.data && !take_matrix(step, &scratch->branch, c->n_embd, err) &&
                    !take_cos_sin(step, err)
                ? train_attention_init(step, err)
                : -1;
@@ -790,7 +784,7 @@ int train_step_open(struct train_step *step, const struct train_step_plan *plan,
     step->weights_stride = (plan->tokens + LINE - 1) / LINE * LINE;
     if (read_model(step, err) ||
         parameters_alloc(&step->gradients, plan->new_model, &step->arena, err) ||
-        take_tape(step, err) || take_gradients(step, err) || take_scratch(step, err)) {
+        take_tape(step, err) || take_layer(step, &step->d, 1, err) || take_scratch(step, err)) {
         train_step_release(step);
         return -1;
     }

@@ -78,23 +78,13 @@ struct layer_tape {
     struct matrix active;  /* [N, I] after the activation and the gate */
 };
 
-/* Gradients of the tensors with these names. */
-struct gradient_tape {
-    struct matrix stream;  /* [N, C] */
-    struct matrix branch;  /* [N, C] output of a sublayer */
-    struct matrix context; /* [N, H·d] */
-    struct matrix norm;    /* [N, C] */
-    struct projections heads;
-    struct matrix hidden, up; /* [N, I] */
-};
-
 /* Scratch memory, which any operation may overwrite. */
 struct train_scratch {
     float *transposed; /* transposed activations */
     float *transposed_weight;
     float *sums;                          /* [blocks, 2 · widest] sums per block */
     struct matrix cos_sin, cos_minus_sin; /* [N, components] rotary embedding; its inverse */
-    struct matrix out;                    /* [N, C] */
+    struct matrix branch;                 /* [N, C] output of a sublayer, or its gradient */
     struct matrix logits;
     double *losses; /* [N] */
     float **heads;  /* [thread] for attention */
@@ -112,7 +102,7 @@ struct train_step {
     size_t weights_stride;     /* row length of layer_tape.weights */
     struct layer_tape *layers; /* [L + 1]; the last one only has a stream */
     struct matrix norm_f;      /* [N, C] */
-    struct gradient_tape d;
+    struct layer_tape d;       /* gradients of the tensors of a sublayer with these names */
     struct train_scratch scratch;
     const struct train_batch *batch;
     size_t layer; /* current layer; 0 outside of layers */
