@@ -106,23 +106,19 @@ static void number_rows_widen(struct widened_rows *some, const struct number_row
 
 float weight_element(const struct weight *w, size_t row, size_t column)
 {
+    enum dtype dtype = w->halves ? DTYPE_BF16 : w->rows.dtype;
+    size_t first = dtype_is_quantised(dtype) ? row - row % DTYPE_BLOCK_MAX : row;
     size_t within = column % PANEL_COLUMNS;
-    struct number_rows rows = {.at = {w->halves}, .dtype = DTYPE_BF16};
+    float numbers[DTYPE_BLOCK_MAX];
     if (w->data)
         return w->data[row * w->stride + column];
-    if (w->halves)
-        return number_at(&rows, 0, row * w->stride + column);
-    if (!w->rows.data)
+    if (!w->halves && !w->rows.data)
         return w->panels[(column - within) * w->in + row * PANEL_COLUMNS + within];
-    if (!dtype_is_quantised(w->rows.dtype)) {
-        rows = weight_number_rows(w, row, column);
-        return number_at(&rows, 0, 0);
-    }
-    struct widened_rows some;
-    rows = weight_number_rows(w, 0, column);
-    rows.count = 1;
-    number_rows_widen(&some, &rows, row, row + 1);
-    return number_at(&some.rows, 0, 0);
+    dtype_to_float(numbers,
+                   w->halves ? w->halves + (row * w->stride + column) * BF16_BYTES
+                             : find_number(w, first, column),
+                   dtype, dtype_whole(dtype, row + 1 - first));
+    return numbers[row - first];
 }
 
 /* --- transposing ------------------------------------------------------------------------------ */
