@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -12,7 +11,6 @@ enum {
     LABEL_MAX = 16,
     BLOCK_GAP = 4, /* columns before a block if the page is wide enough; else EXPLAIN_GAP */
     ELEMENTS_MIN = 2,
-    NUMBER_BYTES = 48,
 };
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -99,7 +97,7 @@ static size_t cell_width(const struct grid *grid, const struct block *block)
 static void fit_labels(struct grid *grid)
 {
     const struct step_table *data = grid->data;
-    char number[NUMBER_BYTES];
+    char number[NUM_COUNT_BYTES];
     size_t widest = data->total ? width_of(data->total) : 0;
     size_t count = row_count(grid);
     for (size_t i = 0; i < count; i++)
@@ -107,7 +105,7 @@ static void fit_labels(struct grid *grid)
     grid->label_width = num_min(widest, LABEL_MAX);
     if (data->of_keys) {
         size_t last = grid->explanation->shown[grid->explanation->shown_count - 1];
-        grid->number_width = snprintf(number, sizeof number, "%zu", last);
+        grid->number_width = (int)num_count(number, last);
         grid->label_width += (size_t)grid->number_width + 1;
     }
     grid->label_width = num_max(grid->label_width, width_of(data->corner));

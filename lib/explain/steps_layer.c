@@ -390,8 +390,8 @@ void step_experts(struct builder *builder, const struct trace *trace)
     for (size_t i = 0; i < count && !builder->err->kind; i++) {
         const float *out =
             forward_expert(&run, y.values, trace->layer, chosen[i], builder->arena, builder->err);
-        for (size_t c = 0; out && c < width; c++)
-            shares[i * width + c] = weights[chosen[i]] * out[c];
+        if (out)
+            scale_row(shares + i * width, out, width, weights[chosen[i]]);
     }
     if (builder->err->kind)
         return;
@@ -488,35 +488,20 @@ void step_discriminator(struct builder *builder, const struct trace *trace)
     builder_dot(builder, logit.name, rows[1].values, &w, 0, *logit.values);
 }
 
-/* The last vector before the logits, projected to the channels of the embedding. */
-static struct named_vector take_input(struct builder *builder)
-{
-    const struct trace *trace = builder->trace;
-    const struct unembed_rule rule = stack_read(trace->config, PART_SENTENCE).unembed;
-    struct named_vector y = rule.dense ? row_of(trace, rule.at_dense) : last_of(trace);
-    struct weight projection;
-    if (!rule.project || weights_matrix(&trace->viewer->model.weights,
-                                        slot_of_text(SLOT_PROJECT_OUT), &projection, builder->err))
-        return y;
-    give_whole(builder, "P_out", &projection);
-    y.values = trace_product(trace, y.values, 1, &projection, builder->arena, builder->err);
-    return y;
-}
-
 /* Write logit_v = 30 · tanh((dot_v + b_v) / 2.5 / 30). */
-static void draw_logits(struct builder *builder, const char *y, bool bias, bool finished)
+static void draw_logits(struct builder *builder, const struct unembed_rule *rule, const char *y,
+                        bool bias, bool finished)
 {
-    const struct config *c = builder->trace->config;
-    bool capped = c->logit_cap > 0;
-    bool divided = c->logit_divisor > 0;
+    bool capped = rule->cap > 0;
+    bool divided = rule->divisor > 0;
     builder_formula(builder, "%s_v = %s%s · w_v", finished ? "dot" : "logit", y,
-                    stack_read(c, PART_SENTENCE).unembed.project ? " · P_out" : "");
+                    rule->project ? " · P_out" : "");
     if (!finished)
         return;
-    builder_add(builder, capped ? "logit_v = %n · tanh(" : "logit_v = ", c->logit_cap);
+    builder_add(builder, capped ? "logit_v = %n · tanh(" : "logit_v = ", rule->cap);
     builder_add(builder, !bias ? "dot_v" : capped || divided ? "(dot_v + b_v)" : "dot_v + b_v");
-    builder_add(builder, divided ? " / %n" : "", c->logit_divisor);
-    builder_formula(builder, capped ? " / %n)" : "", c->logit_cap);
+    builder_add(builder, divided ? " / %n" : "", rule->divisor);
+    builder_formula(builder, capped ? " / %n)" : "", rule->cap);
 }
 
 /* Show the unembedding of the tokens with the largest logits. Columns: the product with y (unless
@@ -557,26 +542,32 @@ static void show_tokens(struct builder *builder, const float *y, const struct we
 void step_logits(struct builder *builder, const struct trace *trace)
 {
     const struct config *c = trace->config;
+    const struct unembed_rule rule = stack_read(c, PART_SENTENCE).unembed;
     struct weights *weights = &trace->viewer->model.weights;
-    const struct named_vector y = take_input(builder);
-    struct weight words;
+    struct named_vector y = rule.dense ? row_of(trace, rule.at_dense) : last_of(trace);
+    struct weight words, projection;
     const float *bias = NULL;
     float *logits = builder_floats(builder, c->vocab_size);
+    if (rule.project &&
+        !weights_matrix(weights, slot_of_text(SLOT_PROJECT_OUT), &projection, builder->err)) {
+        give_whole(builder, "P_out", &projection);
+        y.values = trace_product(trace, y.values, 1, &projection, builder->arena, builder->err);
+    }
     if (builder->err->kind || weights_unembedding(weights, &words, builder->err) ||
         weights_vector(weights, slot_of_text(SLOT_HEAD_BIAS), &bias, builder->err))
         return;
     const float *dots = trace_product(trace, y.values, 1, &words, builder->arena, builder->err);
     if (builder->err->kind)
         return;
-    bool finished = bias || c->logit_divisor > 0 || c->logit_cap > 0;
+    bool finished = bias || rule.divisor > 0 || rule.cap > 0;
     memcpy(logits, dots, c->vocab_size * sizeof *logits);
-    for (size_t id = 0; bias && id < c->vocab_size; id++)
-        logits[id] += bias[id];
-    for (size_t id = 0; c->logit_divisor > 0 && id < c->vocab_size; id++)
-        logits[id] /= c->logit_divisor;
-    if (c->logit_cap > 0)
-        cap_row(logits, c->vocab_size, c->logit_cap);
-    draw_logits(builder, y.name, bias, finished);
+    if (bias)
+        add_to_row(logits, bias, c->vocab_size);
+    if (rule.divisor > 0)
+        divide_row(logits, c->vocab_size, rule.divisor);
+    if (rule.cap > 0)
+        cap_row(logits, c->vocab_size, rule.cap);
+    draw_logits(builder, &rule, y.name, bias, finished);
     builder_note(builder, "The tokens with the largest of %z logits; w_v is %s.", c->vocab_size,
                  config_ties(c) ? "the token's embedding (tied weights)"
                                 : "the token's row of the unembedding");

@@ -46,24 +46,6 @@ static int count_piece(struct bpe_learner *l, const char *bytes, size_t size, st
     return map_put(&l->numbers, bytes, size, (uint32_t)l->piece_count++, err);
 }
 
-/* Count matches and the text between them. */
-static int count_pieces(struct bpe_learner *l, struct matcher_walk *walk, const char *text,
-                        size_t size, struct err *err)
-{
-    struct text_range match;
-    size_t at = 0;
-    for (int found = 1; found; at = match.end) {
-        found = matcher_next(walk, &match, err);
-        if (!found)
-            match = (struct text_range){size, size};
-        if (found < 0 || (at < match.start && count_piece(l, text + at, match.start - at, err)) ||
-            (match.start < match.end &&
-             count_piece(l, text + match.start, match.end - match.start, err)))
-            return -1;
-    }
-    return 0;
-}
-
 int bpe_learner_add(struct bpe_learner *learner, const char *text, size_t size, struct err *err)
 {
     static const struct matcher gpt2 = {.splitter = SPLITTER_GPT2};
@@ -72,9 +54,15 @@ int bpe_learner_add(struct bpe_learner *learner, const char *text, size_t size, 
         return err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
                        (unsigned char)text[invalid], invalid);
     struct matcher_walk walk = matcher_walk(&gpt2, text, size, NULL);
-    int failed = count_pieces(learner, &walk, text, size, err);
+    struct text_range match;
+    int found = 1;
+    while (found > 0) { /* the pieces, between which there is nothing */
+        found = matcher_next(&walk, &match, err);
+        if (found > 0 && count_piece(learner, text + match.start, match.end - match.start, err))
+            found = -1;
+    }
     matcher_walk_release(&walk);
-    return failed;
+    return found;
 }
 
 /* --- pairs ----------------------------------------------------------------------------------- */
