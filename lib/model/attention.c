@@ -61,14 +61,6 @@ static bool map_is_wanted(const struct pass *pass, size_t map, size_t layer)
     return pass_watches(pass, site, layer) && site_exists(pass->config, SITE_OF(pass->part, site));
 }
 
-static bool map_is_wanted_anywhere(const struct pass *pass, size_t map)
-{
-    for (size_t layer = 0; layer < pass->layers; layer++)
-        if (map_is_wanted(pass, map, layer))
-            return true;
-    return false;
-}
-
 static struct attention_problem problem_of(const struct pass *pass)
 {
     const struct batch *batch = pass->batch;
@@ -83,7 +75,7 @@ static struct attention_problem problem_of(const struct pass *pass)
         if (!pass_cache(pass, s) && batch->keys[s].count > problem.fresh_keys)
             problem.fresh_keys = batch->keys[s].count;
     for (size_t map = 0; map < ATTENTION_MAPS; map++)
-        problem.maps |= map_is_wanted_anywhere(pass, map);
+        problem.maps |= pass->scratch.maps.places[map] != NULL;
     return problem;
 }
 
@@ -135,7 +127,10 @@ int attention_maps_init(struct pass *pass)
         !(maps->lent = arena_alloc(pass->arena, batch->count, sizeof *maps->lent, pass->err)))
         return -1;
     for (size_t map = 0; map < ATTENTION_MAPS; map++) {
-        if (!map_is_wanted_anywhere(pass, map))
+        size_t layer = 0;
+        while (layer < pass->layers && !map_is_wanted(pass, map, layer))
+            layer++;
+        if (layer == pass->layers)
             continue;
         maps->places[map] = arena_alloc(pass->arena, heads, sizeof(float *), pass->err);
         if (!pass->tap->lend)
@@ -204,16 +199,6 @@ static int begin_maps(struct pass *pass, size_t layer)
         }
     }
     return 0;
-}
-
-/* The memory of a head's map; NULL: it is not watched. */
-static float *map_of(const struct attention_head *head, size_t map)
-{
-    const struct pass *pass = head->layer->pass;
-    float *const *places = pass->scratch.maps.places[map];
-    if (head->lent.take && map_is_wanted(pass, map, head->layer->layer))
-        return head->memory->maps[map];
-    return places ? places[head->text * pass->config->n_head + head->head] : NULL;
 }
 
 /* Announce a map that was not lent. Its numbers have been checked. */
@@ -287,8 +272,13 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
     }
     if (s->maps.lent)
         job.lent = s->maps.lent[text];
-    for (size_t map = 0; map < ATTENTION_MAPS; map++)
-        job.maps[map] = map_of(&job, map);
+    for (size_t map = 0; map < ATTENTION_MAPS; map++) {
+        float *const *places = s->maps.places[map];
+        if (job.lent.take && map_is_wanted(pass, map, layer->layer))
+            job.maps[map] = memory->maps[map];
+        else if (places)
+            job.maps[map] = places[text * c->n_head + head];
+    }
     return job;
 }
 

@@ -24,7 +24,8 @@ size_t head_pairs_of_values(size_t d_v)
     return (d_v + PAIR_COLUMNS - 1) / PAIR_COLUMNS * HEAD_PAIRS_APART;
 }
 
-void head_pairs_put_key(uint32_t *page, size_t place, const float *key, size_t d_k)
+/* Store token `place` of a page, in which the following values must be 0. */
+static void put_key(uint32_t *page, size_t place, const float *key, size_t d_k)
 {
     enum { PART = 64 }; /* numbers that are rounded together */
     uint32_t part[PART / 2];
@@ -37,7 +38,7 @@ void head_pairs_put_key(uint32_t *page, size_t place, const float *key, size_t d
     }
 }
 
-void head_pairs_put_value(uint32_t *page, size_t place, const float *value, size_t d_v)
+static void put_value(uint32_t *page, size_t place, const float *value, size_t d_v)
 {
     uint32_t *pairs = page + place / 2 * PAIR_COLUMNS;
     for (size_t first = 0; first < d_v; first += PAIR_COLUMNS, pairs += HEAD_PAIRS_APART)
@@ -47,7 +48,8 @@ void head_pairs_put_value(uint32_t *page, size_t place, const float *value, size
             bf16_pair_rows(pairs, value + first, none, num_min(d_v - first, PAIR_COLUMNS));
 }
 
-void head_pairs_cut_values(uint32_t *page, size_t place, size_t d_v)
+/* Set the values of all tokens from `place` on to 0. */
+static void cut_values(uint32_t *page, size_t place, size_t d_v)
 {
     uint32_t *panel = page;
     for (size_t first = 0; first < d_v; first += PAIR_COLUMNS, panel += HEAD_PAIRS_APART) {
@@ -69,7 +71,7 @@ void head_pairs_fill_keys(uint32_t *page, const float *panel, size_t d_k)
 void head_pairs_fill_values(uint32_t *page, struct matrix values)
 {
     size_t count = num_min(values.rows, KEY_PANEL);
-    head_pairs_cut_values(page, count / 2 * 2, values.columns);
+    cut_values(page, count / 2 * 2, values.columns);
     for (size_t row = 0; row < count; row += 2) {
         const float *value = values.data + row * values.stride;
         uint32_t *pairs = page + row / 2 * PAIR_COLUMNS;
@@ -190,15 +192,12 @@ int cache_reserve(struct cache *cache, enum precision precision, size_t count, s
     return 0;
 }
 
-static float *layer_of(const struct cache *cache, size_t layer, size_t token)
-{
-    assert(token / KEY_PANEL < cache->page_count);
-    return cache->pages[token / KEY_PANEL] + layer * layer_words(cache->config, cache->precision);
-}
-
 void *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t token)
 {
-    return layer_of(cache, layer, token) + group * key_words(cache->config, cache->precision);
+    const struct config *c = cache->config;
+    assert(token / KEY_PANEL < cache->page_count);
+    return cache->pages[token / KEY_PANEL] + layer * layer_words(c, cache->precision) +
+           group * key_words(c, cache->precision);
 }
 
 void *cache_values(const struct cache *cache, size_t layer, size_t group, size_t token)
@@ -210,28 +209,23 @@ void *cache_values(const struct cache *cache, size_t layer, size_t group, size_t
                : values + token % KEY_PANEL * value_stride(c) + group * c->d_v;
 }
 
-static void store(struct cache *cache, size_t layer, size_t group, size_t token, const float *key,
-                  const float *value)
-{
-    const struct config *c = cache->config;
-    size_t place = token % KEY_PANEL;
-    void *keys = cache_keys(cache, layer, group, token);
-    void *values = cache_values(cache, layer, group, token);
-    if (cache->precision == PRECISION_BF16) {
-        head_pairs_put_key(keys, place, key, c->d_k);
-        head_pairs_put_value(values, place, value, c->d_v);
-        return;
-    }
-    for (size_t i = 0; i < c->d_k; i++)
-        ((float *)keys)[i * KEY_PANEL + place] = key[i];
-    memcpy(values, value, c->d_v * sizeof *value);
-}
-
 void cache_store(struct cache *cache, size_t layer, size_t group, struct matrix k, struct matrix v)
 {
-    for (size_t row = 0; row < k.rows; row++)
-        store(cache, layer, group, cache->count + row, k.data + row * k.stride,
-              v.data + row * v.stride);
+    const struct config *c = cache->config;
+    for (size_t row = 0; row < k.rows; row++) {
+        size_t token = cache->count + row, place = token % KEY_PANEL;
+        const float *key = k.data + row * k.stride, *value = v.data + row * v.stride;
+        void *keys = cache_keys(cache, layer, group, token);
+        void *values = cache_values(cache, layer, group, token);
+        if (cache->precision == PRECISION_BF16) {
+            put_key(keys, place, key, c->d_k);
+            put_value(values, place, value, c->d_v);
+            continue;
+        }
+        for (size_t i = 0; i < c->d_k; i++)
+            ((float *)keys)[i * KEY_PANEL + place] = key[i];
+        memcpy(values, value, c->d_v * sizeof *value);
+    }
 }
 
 void cache_add(struct cache *cache, size_t count)
@@ -250,7 +244,7 @@ static void clear_values(struct cache *cache, size_t layer, size_t token)
         memset(cache_values(cache, layer, 0, token), 0,
                (KEY_PANEL - place) * value_stride(c) * sizeof(float));
     for (size_t group = 0; cache->precision == PRECISION_BF16 && group < c->n_kv_head; group++)
-        head_pairs_cut_values(cache_values(cache, layer, group, token), place, c->d_v);
+        cut_values(cache_values(cache, layer, group, token), place, c->d_v);
 }
 
 void cache_forget(struct cache *cache, size_t count)

@@ -76,12 +76,6 @@ struct cache_sum *cache_sum(const struct cache *cache, size_t layer, size_t head
 size_t head_pairs_of_keys(size_t d_k);
 size_t head_pairs_of_values(size_t d_v);
 
-/* Store token `place` of a page, in which the following values must be 0; set the values of all
- * tokens from `place` on to 0. */
-void head_pairs_put_key(uint32_t *page, size_t place, const float *key, size_t d_k);
-void head_pairs_put_value(uint32_t *page, size_t place, const float *value, size_t d_v);
-void head_pairs_cut_values(uint32_t *page, size_t place, size_t d_v);
-
 /* Store a whole page: keys from a panel [dk, KEY_PANEL]; up to KEY_PANEL values. */
 void head_pairs_fill_keys(uint32_t *page, const float *panel, size_t d_k);
 void head_pairs_fill_values(uint32_t *page, struct matrix values);

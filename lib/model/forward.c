@@ -123,8 +123,9 @@ int batch_init(struct batch *batch, const struct config *config, const struct te
     return 0;
 }
 
-int batch_of_sources(struct batch *sources, const struct batch *batch, struct arena *arena,
-                     struct err *err)
+/* A batch of the sources, empty if they are in caches. */
+static int batch_of_sources(struct batch *sources, const struct batch *batch, struct arena *arena,
+                            struct err *err)
 {
     struct text *texts = arena_alloc(arena, batch->count, sizeof *texts, err);
     if (!texts)
@@ -139,13 +140,6 @@ int batch_of_sources(struct batch *sources, const struct batch *batch, struct ar
     set_keys(sources, false);
     sources->cached = batch->cached;
     return 0;
-}
-
-struct batch batch_at_sources(const struct batch *batch)
-{
-    struct batch at_sources = *batch;
-    set_keys(&at_sources, true);
-    return at_sources;
 }
 
 /* --- the embedding ---------------------------------------------------------------------------- */
@@ -411,17 +405,19 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
 
 /* --- a layer ---------------------------------------------------------------------------------- */
 
-/* The output of a sublayer: `from` [T, H·dv or I] times its last matrix (or `from` itself), normed
- * and added to the stream x, or x = the output. If only the stream needs the product, it is not
- * stored. */
-static enum pass_state write_out(struct pass *pass, const struct sublayer *s, size_t layer,
-                                 struct matrix from)
+/* The output of a sublayer: the context, or the hidden channels of an MLP, times its last matrix
+ * (or what a mixture gives), normed and added to the stream x, or x = the output. If only the
+ * stream needs the product, it is not stored. */
+static enum pass_state write_out(struct pass *pass, const struct sublayer *s, size_t layer)
 {
     struct scratch *scratch = &pass->scratch;
     struct matrix x = scratch->x, out = scratch->out; /* [T, C] */
+    struct matrix from = scratch->context;            /* [T, H·dv or I] */
     struct weight w;
     bool is_mlp = s->kind == SUBLAYER_MLP;
     bool is_out = s->head.no_out || s->mlp.mixture; /* `from` is the output itself */
+    if (is_mlp)
+        from = s->mlp.mixture ? out : matrix_columns(scratch->hidden, 0, s->mlp.inner);
     if (!is_out)
         PASS_TRY(fetch(pass, is_mlp ? SLOT_DOWN : SLOT_O, layer, &w));
     if (!is_out && !s->norm_out && !s->replaces && s->factor == 1 &&
@@ -454,15 +450,6 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
             add_scaled_row(sum, added, x.columns, s->factor, out.data);
     }
     return PASS_ON;
-}
-
-/* What write_out reads after a sublayer. */
-static struct matrix result_of(const struct pass *pass, const struct sublayer *s)
-{
-    const struct scratch *scratch = &pass->scratch;
-    return s->kind != SUBLAYER_MLP ? scratch->context
-           : s->mlp.mixture        ? scratch->out
-                                   : matrix_columns(scratch->hidden, 0, s->mlp.inner);
 }
 
 /* Announce the stream x as each of these sites; resid_post is the text's own, in every part. */
@@ -505,7 +492,7 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
         PASS_TRY(is_mlp ? mlp(p, &s->mlp, layer, y) : attend(p, s, layer, y));
         if (s[1].reads == READS_BLOCK_INPUT)
             PASS_TRY(read_stream(p, s + 1, layer, &y)); /* before x changes */
-        PASS_TRY(write_out(p, s, layer, result_of(p, s)));
+        PASS_TRY(write_out(p, s, layer));
         PASS_TRY(tap_stream(pass, p, s->at_sum, layer));
         if (s->norm_after)
             PASS_TRY(pass_norm(p, pass_slot(p, (int)s->norm, layer), x, x));
@@ -657,14 +644,6 @@ static enum pass_state run_layers(struct pass *pass, size_t first)
     return PASS_ON;
 }
 
-/* Whether there is a source that is in no cache, and is needed for a cache or a watched value. */
-static bool needs_sources(const struct pass *pass)
-{
-    enum site first_use = pass->config->n_encoder_layer ? SITE_OF(PART_CROSS, SITE_K) : SITE_K;
-    return pass->batch->source_tokens && (pass->tap->watch->any.of[PART_SOURCE] ||
-                                          site_order(pass->config, first_use, 0) <= pass->end);
-}
-
 /* The encoder: a pass of its own over the sources. Its output is what the texts attend to. (Without
  * an encoder that is the embedding: no layers, no norm.) */
 static enum pass_state encode(struct pass *pass)
@@ -672,7 +651,10 @@ static enum pass_state encode(struct pass *pass)
     struct pass sources = *pass;
     struct config own;
     struct batch batch;
-    if (!needs_sources(pass))
+    enum site first_use = pass->config->n_encoder_layer ? SITE_OF(PART_CROSS, SITE_K) : SITE_K;
+    bool needed = pass->tap->watch->any.of[PART_SOURCE] ||
+                  site_order(pass->config, first_use, 0) <= pass->end; /* watched, or for a cache */
+    if (!needed || !pass->batch->source_tokens)
         return PASS_ON;
     sources.batch = &batch;
     sources.part = PART_SOURCE;
@@ -691,9 +673,10 @@ static enum pass_state encode(struct pass *pass)
 static enum pass_state decode(struct pass *pass, size_t first)
 {
     struct pass cross;
-    struct batch at_sources = batch_at_sources(pass->batch);
+    struct batch at_sources = *pass->batch; /* the same texts with the sources as keys */
     struct matrix y;
     if (pass->config->n_encoder_layer) {
+        set_keys(&at_sources, true);
         if (pass_init_cross(&cross, pass, &at_sources))
             return PASS_FAILED;
         pass->cross = &cross;

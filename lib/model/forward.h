@@ -85,12 +85,6 @@ int batch_check_ids(const struct config *config, const uint32_t *ids, size_t cou
 int batch_init(struct batch *batch, const struct config *config, const struct text *texts,
                size_t count, struct arena *arena, struct err *err);
 
-/* A batch of the sources, empty if they are in caches; and the same texts with the sources as keys,
- * for cross-attention. */
-int batch_of_sources(struct batch *sources, const struct batch *batch, struct arena *arena,
-                     struct err *err);
-struct batch batch_at_sources(const struct batch *batch);
-
 /* --- the pass --------------------------------------------------------------------------------- */
 
 /* Start at a layer, with the residual stream of another pass. Lower layers do not run and store

@@ -255,47 +255,6 @@ void mechanism_write(struct buf *out, const struct mechanism *m)
     }
 }
 
-static int check_masks(const struct mechanism *m, const struct config *config, struct err *err)
-{
-    if (m->kind == ATTENTION_SPARSE && config_is_cross(config))
-        return err_usage(err, "--attention: expected dense, linear or blocked:B for "
-                              "cross-attention, found a pattern");
-    if (!m->renormalise)
-        return 0;
-    if (!config->causal)
-        return err_usage(err, "--mask-after: expected a causal model: this one has no causal mask");
-    if (m->kind != ATTENTION_DENSE)
-        return err_usage(err,
-                         "--mask-after: expected --attention dense: its softmax is over all keys");
-    return 0;
-}
-
-/* Refuse a causal mask, as a segment may contain tokens after the query, and dropout, as the tokens
- * of a segment share one weight. */
-static int check_lowrank(const struct mechanism *m, const struct config *config, struct err *err)
-{
-    if (m->kind != ATTENTION_LOWRANK || (!config->causal && !(m->dropout > 0)))
-        return 0;
-    return config->causal
-               ? err_usage(err, "--attention lowrank: expected a model without a causal mask: a "
-                                "segment also contains later tokens")
-               : err_usage(err, "--dropout cannot be combined with --attention lowrank");
-}
-
-/* Linear attention has no scores to scale and no softmax. */
-static int check_linear(const struct mechanism *m, struct err *err)
-{
-    const char *option = m->scale_method != SCALE_OF_MODEL ? "scale"
-                         : m->temperature > 0              ? "attention-temperature"
-                         : m->dropout > 0                  ? "dropout"
-                                                           : NULL;
-    if (m->kind != ATTENTION_LINEAR || !option)
-        return 0;
-    return err_usage(
-        err, "--%s cannot be combined with --attention linear, which has no scale and no softmax",
-        option);
-}
-
 static int check_family(const struct mechanism *m, const struct config *config, struct err *err)
 {
     bool alibi = config->score_bias && !mechanism_lacks(m, PART_POSITIONS);
@@ -322,13 +281,32 @@ static int check_family(const struct mechanism *m, const struct config *config, 
     return 0;
 }
 
-int mechanism_check(const struct mechanism *mechanism, const struct config *config, struct err *err)
+int mechanism_check(const struct mechanism *m, const struct config *config, struct err *err)
 {
-    if (mechanism->without && config->kind == MODEL_ATTENTION)
+    const char *of_softmax = m->scale_method != SCALE_OF_MODEL ? "scale"
+                             : m->temperature > 0              ? "attention-temperature"
+                             : m->dropout > 0                  ? "dropout"
+                                                               : NULL;
+    if (m->without && config->kind == MODEL_ATTENTION)
         return err_usage(err, "--without: expected a model of type \"gpt2\" or \"transformer\": "
                               "bare attention has none of these parts");
-    if (check_masks(mechanism, config, err) || check_linear(mechanism, err) ||
-        check_lowrank(mechanism, config, err))
-        return -1;
-    return check_family(mechanism, config, err);
+    if (m->kind == ATTENTION_SPARSE && config_is_cross(config))
+        return err_usage(err, "--attention: expected dense, linear or blocked:B for "
+                              "cross-attention, found a pattern");
+    if (m->renormalise && !config->causal)
+        return err_usage(err, "--mask-after: expected a causal model: this one has no causal mask");
+    if (m->renormalise && m->kind != ATTENTION_DENSE)
+        return err_usage(err,
+                         "--mask-after: expected --attention dense: its softmax is over all keys");
+    if (m->kind == ATTENTION_LINEAR && of_softmax)
+        return err_usage(err,
+                         "--%s cannot be combined with --attention linear, which has no scale and "
+                         "no softmax",
+                         of_softmax);
+    if (m->kind == ATTENTION_LOWRANK && config->causal)
+        return err_usage(err, "--attention lowrank: expected a model without a causal mask: a "
+                              "segment also contains later tokens");
+    if (m->kind == ATTENTION_LOWRANK && m->dropout > 0) /* its tokens share one weight */
+        return err_usage(err, "--dropout cannot be combined with --attention lowrank");
+    return check_family(m, config, err);
 }

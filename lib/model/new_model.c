@@ -12,21 +12,14 @@
 #include "math/rng.h"
 #include "model/family/family.h"
 
-/* True if a tensor follows the layers in the file. Both parts have the order of slot_list. */
-static bool is_after(struct slot slot)
-{
-    return slot.layer < 0 && slot.id >= SLOT_FINAL_NORM;
-}
-
 struct new_model_tensor *new_model_tensor(const struct new_model *new_model, struct slot slot)
 {
     struct family_place place;
-    size_t first = is_after(slot) ? new_model->count_before : 0;
-    size_t end = first ? new_model->count : new_model->count_before;
-    struct new_model_tensor *tensors = new_model->tensors + first;
     family_place(&place, slot, &new_model->config);
-    size_t i = slot_find(tensors, end - first, sizeof *tensors, place.first);
-    return i == SIZE_MAX ? NULL : &tensors[i];
+    for (size_t i = 0; i < new_model->count; i++)
+        if (memcmp(&new_model->tensors[i].slot, &place.first, sizeof slot) == 0)
+            return &new_model->tensors[i];
+    return NULL;
 }
 
 static int add_tensor(struct new_model *new_model, struct slot slot, struct err *err)
@@ -58,11 +51,10 @@ static int list_tensors(struct new_model *new_model, struct err *err)
     int failed = !slots || !new_model->tensors;
     if (!failed)
         slot_list(slots, sizeof *slots, &new_model->config);
-    for (int after = 0; after < 2; after++) {
-        for (size_t i = 0; i < count && !failed; i++)
-            failed = is_after(slots[i]) == after && add_tensor(new_model, slots[i], err);
-        if (!after)
-            new_model->count_before = new_model->count;
+    for (size_t i = 0; i < 2 * count && !failed; i++) {
+        struct slot slot = slots[i % count];
+        bool is_after = slot.layer < 0 && slot.id >= SLOT_FINAL_NORM; /* it follows the layers */
+        failed = is_after == (i >= count) && add_tensor(new_model, slot, err);
     }
     arena_release(&scratch);
     return err_if(failed);

@@ -33,7 +33,6 @@ struct new_model {
     struct config config;
     struct new_model_tensor *tensors; /* embeddings, layers, all others */
     size_t count;
-    size_t count_before; /* of embeddings and layers */
     struct arena arena;
 };
 

@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/layer.h"
@@ -260,23 +261,16 @@ size_t slot_list(void *list, size_t step, const struct config *config)
     return to.count;
 }
 
+static int compare_order(const void *a, const void *b)
+{
+    uint64_t order = order_of(*(const struct slot *)a), other = order_of(*(const struct slot *)b);
+    return (order > other) - (order < other);
+}
+
 size_t slot_find(const void *list, size_t count, size_t step, struct slot slot)
 {
-    uint64_t order = order_of(slot);
-    size_t first = 0;
-    size_t end = count;
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-        const struct slot *at = (const void *)((const char *)list + middle * step);
-        uint64_t found = order_of(*at);
-        if (found == order)
-            return middle;
-        if (found < order)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    return SIZE_MAX;
+    const char *at = bsearch(&slot, list, count, step, compare_order);
+    return at ? (size_t)(at - (const char *)list) / step : SIZE_MAX;
 }
 
 const char *parameter_shape_text(char text[PARAMETER_SHAPE_BYTES], size_t rank, const size_t *shape)

@@ -126,13 +126,6 @@ int pass_memory_take(struct pass *pass, bool stream_alone)
     return take_buffers(pass, list, stream_alone ? 1 : count);
 }
 
-static int take_keys(struct pass *pass)
-{
-    struct buffer list[2];
-    size_t count = list_keys(list, &pass->scratch, pass->config, pass->batch->key_tokens);
-    return take_buffers(pass, list, count);
-}
-
 int pass_matrix(struct pass *pass, struct matrix *matrix, size_t rows, size_t columns)
 {
     return take_matrix(pass, &(struct buffer){matrix, rows, columns, 0}, columns);
@@ -222,6 +215,7 @@ int pass_init(struct pass *pass)
 
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch)
 {
+    struct buffer keys[2];
     *cross = *pass;
     cross->batch = batch;
     cross->part = PART_CROSS;
@@ -229,7 +223,10 @@ int pass_init_cross(struct pass *cross, const struct pass *pass, const struct ba
     cross->scratch.attention = NULL;
     if (!pass_goes_to(pass, SITE_RESID_PRE, 0))
         return 0;
-    return take_keys(cross) || attention_maps_init(cross) || reserve_caches(cross) ? -1 : 0;
+    size_t count = list_keys(keys, &cross->scratch, cross->config, batch->key_tokens);
+    return take_buffers(cross, keys, count) || attention_maps_init(cross) || reserve_caches(cross)
+               ? -1
+               : 0;
 }
 
 static void end_cache(struct cache *cache, size_t past, size_t fresh, bool keep)

@@ -83,7 +83,7 @@ struct pass {
 };
 
 /* Reserve the buffers of this pass, and memory in caches; make the pass of cross-attention over the
- * same stream, with `batch` from batch_at_sources. */
+ * same stream, with `batch` with the sources as keys. */
 int pass_init(struct pass *pass);
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch);
 

@@ -25,20 +25,13 @@ const struct family *family_find(const char *name)
     return NULL;
 }
 
-static bool row_has(const struct family_row *row, struct slot slot)
-{
-    size_t i = 0;
-    while (i < FAMILY_MEMBERS_MAX && row->members[i] != (slot.id & ~1))
-        i++;
-    return i < FAMILY_MEMBERS_MAX && row->part == slot.part;
-}
-
 const struct family_row *family_row(const struct family *family, struct slot slot)
 {
     for (const struct family_names *names = family->names; names; names = names->base)
         for (const struct family_row *row = names->rows; row->name; row++)
-            if (row_has(row, slot))
-                return row;
+            for (size_t i = 0; i < FAMILY_MEMBERS_MAX; i++)
+                if (row->members[i] == (slot.id & ~1) && row->part == slot.part)
+                    return row;
     if (slot.part != PART_SOURCE)
         return NULL;
     slot.part = PART_SENTENCE; /* an encoder's names are those of the text, in its layers */

@@ -78,9 +78,6 @@ const struct family *family_at(size_t index);
 /* Find a family by its model_type; NULL if there is none. */
 const struct family *family_find(const char *name);
 
-/* Read eos_token_id, if present: an end-of-text token, or a list of them; null: none. */
-int family_read_ends(struct config *config, const struct json *root, struct err *err);
-
 /* Read eos_token_id and, of a model with an encoder, how it chooses tokens. */
 int family_read_generation(struct config *config, const struct json *root, struct err *err);
 
@@ -139,11 +136,6 @@ enum { FAMILY_NAMES_MAX = 5 }; /* names that a key may have */
 /* Far above the sizes of real models; products of two sizes fit into 64 bits. */
 enum { DIMENSION_MAX = 1 << 24, LAYERS_MAX = 1 << 14 };
 
-/* Read all keys of these types: family_own.c. */
-void family_gpt2(struct reading *reading);
-void family_attention(struct reading *reading);
-void family_transformer(struct reading *reading);
-
 /* Note a failure; returns where its message goes: NULL after the first. */
 struct err *family_fail(struct reading *reading);
 
@@ -162,9 +154,8 @@ const struct json *family_list(struct reading *reading, const char *key); /* NUL
 double family_named(struct reading *reading, const char *const names[FAMILY_NAMES_MAX], double min,
                     double max, double otherwise);
 
-/* Require that a flag has `value`. Refuse keys of an object that ask for something unsupported. */
+/* Require that a flag has `value`. */
 void family_expect(struct reading *reading, const char *key, bool value, bool otherwise);
-void family_check_undone(struct reading *reading, const struct json *object);
 
 /* Set the activation from its name, the value of `key`, or refuse it. */
 void family_activation(struct reading *reading, const char *key, const char *name);
@@ -180,10 +171,8 @@ float family_limit(struct reading *reading, const char *key, float otherwise);
 void family_window(struct reading *reading, const char *key);
 bool family_layer_types(struct reading *reading);
 
-/* Read "rope_theta", "rope_scaling" or "rope_parameters", and the share of rotated channels; one
- * object of scaling. */
+/* Read "rope_theta", "rope_scaling" or "rope_parameters", and the share of rotated channels. */
 void family_read_rotary(struct reading *reading, double turning, double theta);
-void family_rotary(struct reading *reading, const struct json *scaling, struct rotary *rotary);
 
 /* Give layers with a window, or those without, a flag. Read a rotary embedding of layers with a
  * window, whose base is under this key. */

@@ -112,7 +112,8 @@ void family_activation(struct reading *r, const char *key, const char *name)
                         activation_names, name);
 }
 
-void family_check_undone(struct reading *r, const struct json *object)
+/* Refuse keys of an object that ask for something unsupported. */
+static void check_undone(struct reading *r, const struct json *object)
 {
     static const char *const keys[] = {
         "text_config",  "num_local_experts",   "num_experts",        "n_routed_experts",
@@ -252,7 +253,8 @@ static void check_scaling(struct reading *r, const struct rotary *rotary)
         err_set(family_fail(r), "field 'high_freq_factor': expected more than low_freq_factor");
 }
 
-void family_rotary(struct reading *r, const struct json *scaling, struct rotary *rotary)
+/* Read an object of scaling, or none. */
+static void read_scaling(struct reading *r, const struct json *scaling, struct rotary *rotary)
 {
     const struct json *root = r->root;
     size_t pairs = rotary->components / 2;
@@ -266,7 +268,7 @@ void family_rotary(struct reading *r, const struct json *scaling, struct rotary 
         err_set(family_fail(r), "field 'rope_scaling': expected an object or null");
     r->root = scaling;
     find_scaling(r, rotary);
-    family_check_undone(r, scaling);
+    check_undone(r, scaling);
     rotary->theta = family_number(r, "rope_theta", 1, 1e12, rotary->theta);
     double alpha = family_number(r, "alpha", 0, 1e9, 0); /* of θ, for texts of any length */
     if (rotary->scaling == ROTARY_DYNAMIC && alpha > 0 && rotary->components > 2) {
@@ -341,7 +343,7 @@ void family_read_rotary(struct reading *r, double turning, double theta)
                 "field 'head_dim': expected an even number of rotary channels, at most %zu, found "
                 "%zu",
                 c->d_k, *components);
-    family_rotary(r, scaling, &c->rotary);
+    read_scaling(r, scaling, &c->rotary);
 }
 
 void family_flag_layers(struct config *c, bool with_window, unsigned char flag)
@@ -357,7 +359,7 @@ void family_local_rotary(struct reading *r, const char *theta_key)
     const struct json *parameters = json_given(r->root, "rope_parameters");
     c->rotary_local = (struct rotary){.components = c->rotary.components,
                                       .theta = family_positive(r, theta_key, 10000)};
-    family_rotary(r, json_member(parameters, "sliding_attention"), &c->rotary_local);
+    read_scaling(r, json_member(parameters, "sliding_attention"), &c->rotary_local);
     family_flag_layers(c, true, LAYER_ROTARY_LOCAL);
 }
 
@@ -425,7 +427,8 @@ static void settle_sizes(struct reading *r)
         c->scale = 1.0f / sqrtf((float)c->d_k);
 }
 
-int family_read_ends(struct config *c, const struct json *root, struct err *err)
+/* Read eos_token_id, if present: an end-of-text token, or a list of them; null: none. */
+static int read_ends(struct config *c, const struct json *root, struct err *err)
 {
     static const char key[] = "eos_token_id";
     const struct json *list = json_member(root, key);
@@ -466,7 +469,7 @@ int family_read_generation(struct config *c, const struct json *root, struct err
     struct reading reading = {.config = c, .root = root, .err = err}, *r = &reading;
     struct generation_rules *rules = &c->generation;
     const char *early = NULL;
-    if (family_read_ends(c, root, err))
+    if (read_ends(c, root, err))
         return -1;
     if (!c->n_encoder_layer)
         return 0;
@@ -502,7 +505,7 @@ static void read_decoder(struct reading *r)
                                                            "norm_epsilon", "norm_eps"};
     struct config *c = r->config;
     const struct family *family = c->family;
-    family_check_undone(r, r->root);
+    check_undone(r, r->root);
     if (family_is_null(r, "num_key_value_heads"))
         c->n_kv_head = 0; /* as many as there are heads */
     if (family_is_null(r, "head_dim"))
@@ -520,7 +523,7 @@ static void read_decoder(struct reading *r)
     c->tied = family_flag(r, "tie_word_embeddings", c->tied);
     c->initializer_range = family_number(r, "initializer_range", 0, 1e3, c->initializer_range);
     c->bos_id = family_integer(r, "bos_token_id", 0, INT32_MAX, c->bos_id);
-    r->failed = r->failed || family_read_ends(c, r->root, r->err);
+    r->failed = r->failed || read_ends(c, r->root, r->err);
     if (family->theta > 0)
         family_read_rotary(r, family->turning, family->theta);
     if (family->settle && !r->failed)
@@ -545,7 +548,7 @@ int family_read(struct config *config, const struct family *family, const struct
         read_decoder(&reading);
     else if (!reading.failed)
         family->settle(&reading); /* it reads all keys */
-    return err_if(reading.failed || (family->wrapped && family_read_ends(config, root, err)));
+    return err_if(reading.failed || (family->wrapped && read_ends(config, root, err)));
 }
 
 /* --- keys that were not read ------------------------------------------------------------------ */

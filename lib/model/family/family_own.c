@@ -102,7 +102,7 @@ static void read_transformer(struct reading *r, const char *activation)
 
 /* --- "gpt2" ----------------------------------------------------------------------------------- */
 
-void family_gpt2(struct reading *r)
+static void settle_gpt2(struct reading *r)
 {
     struct config *c = r->config;
     read_transformer(r, "gelu_new");
@@ -183,7 +183,7 @@ static void settle_output(struct reading *r)
                 c->n_embd, width, c->n_layer);
 }
 
-void family_attention(struct reading *r)
+static void settle_attention(struct reading *r)
 {
     struct config *c = r->config;
     read_sizes(r);
@@ -202,7 +202,7 @@ void family_attention(struct reading *r)
 
 /* --- "transformer", with the choices of torch.nn.Transformer ---------------------------------- */
 
-void family_transformer(struct reading *r)
+static void settle_transformer(struct reading *r)
 {
     struct config *c = r->config;
     read_transformer(r, "relu");
@@ -242,16 +242,16 @@ const struct family_names family_gpt2_names =
     .out_proj = true, .norm_shift = true
 
 const struct family family_own[] = {
-    [MODEL_GPT2] = {"gpt2", &family_gpt2_names, family_gpt2,
+    [MODEL_GPT2] = {"gpt2", &family_gpt2_names, settle_gpt2,
                     WITH(OWN, .kind = MODEL_GPT2, .vocab_size = 50257, .n_positions = 1024,
                          .n_embd = 768, .n_layer = 12, .n_head = 12, .embedding_scale = 1,
                          .biases = BIAS_ALL, .initializer_range = 0.02, .bos_id = 50256,
                          .eos_id = 50256)},
-    [MODEL_ATTENTION] = {"attention", &transformer_names, family_attention,
+    [MODEL_ATTENTION] = {"attention", &transformer_names, settle_attention,
                          WITH(.kind = MODEL_ATTENTION, .n_layer = 1, .n_head = 1,
                               .embedding_scale = 1, .projections = true, .bos_id = -1,
                               .eos_id = -1)},
-    [MODEL_TRANSFORMER] = {"transformer", &transformer_names, family_transformer,
+    [MODEL_TRANSFORMER] = {"transformer", &transformer_names, settle_transformer,
                            WITH(OWN, .kind = MODEL_TRANSFORMER, .n_layer = 1, .n_encoder_layer = 1,
                                 .n_head = 1, .cross = true, .bos_id = -1, .eos_id = -1)},
     {NULL},

@@ -605,16 +605,6 @@ static int transpose_entry(struct safetensors_entry *entry, struct tensor_readin
     return to ? 0 : -1;
 }
 
-/* A float32 plus 1, minus 1, plus 1 is the first sum again: no bit of a scale is lost. */
-static int subtract_one(struct safetensors_entry *entry, struct tensor_reading *reading)
-{
-    if (convert(entry, reading))
-        return -1;
-    for (size_t i = 0; i < entry->count; i++)
-        ((float *)entry->data)[i] -= 1.0f;
-    return 0;
-}
-
 /* Bring a tensor into the layout of its family. */
 static int lay_out(struct safetensors_entry *entry, struct slot slot, const struct family_row *row,
                    struct tensor_reading *reading)
@@ -627,10 +617,13 @@ static int lay_out(struct safetensors_entry *entry, struct slot slot, const stru
                            ? ORDER_PAIRS
                            : ORDER_SAME;
     bool transposed = row->transposed && is_matrix;
-    if (is_scale && reading->family->defaults->norm_offset)
-        return subtract_one(entry, reading);
-    if (dtype_is_quantised(entry->dtype) && (transposed || !is_matrix) && convert(entry, reading))
+    bool is_offset = is_scale && reading->family->defaults->norm_offset;
+    bool unpacked = dtype_is_quantised(entry->dtype) && (transposed || !is_matrix);
+    if ((is_offset || unpacked) && convert(entry, reading))
         return -1;
+    /* a float32 plus 1, minus 1, plus 1 is the first sum again: no bit of a scale is lost */
+    for (size_t i = 0; is_offset && i < entry->count; i++)
+        ((float *)entry->data)[i] -= 1.0f;
     if (order != ORDER_SAME)
         return order_rows(entry, order, is_key, reading);
     return transposed ? transpose_entry(entry, reading) : 0;
@@ -821,12 +814,15 @@ static int check_split(const struct gguf *gguf, struct err *err)
                                  part + 1, parts, parts);
 }
 
-static int make_files(struct folder *folder, struct folder_file *files, const struct gguf *gguf,
-                      struct arena *arena, struct err *err)
+/* `weights` is where all of it is. */
+static int fill_folder(struct folder *folder, struct gguf *gguf, struct folder_file weights,
+                       struct arena *arena, struct err *err)
 {
+    struct folder_file *files = arena_alloc(arena, FILES_MAX, sizeof *files, err);
     struct buf config = {0};
     struct gguf_tokenizer tokenizer = {0};
-    int failed = check_split(gguf, err) || gguf_write_config(&config, gguf, err) ||
+    folder->files = files;
+    int failed = !files || check_split(gguf, err) || gguf_write_config(&config, gguf, err) ||
                  add_file(folder, files, "config.json", &config, arena, err) ||
                  gguf_write_tokenizer(&tokenizer, gguf, err);
     if (!failed && tokenizer.name)
@@ -835,16 +831,6 @@ static int make_files(struct folder *folder, struct folder_file *files, const st
     buf_release(&config);
     buf_release(&tokenizer.file);
     buf_release(&tokenizer.config);
-    return failed;
-}
-
-/* `weights` is where all of it is. */
-static int fill_folder(struct folder *folder, struct gguf *gguf, struct folder_file weights,
-                       struct arena *arena, struct err *err)
-{
-    struct folder_file *files = arena_alloc(arena, FILES_MAX, sizeof *files, err);
-    folder->files = files;
-    int failed = !files || make_files(folder, files, gguf, arena, err);
     gguf_release(gguf);
     if (!failed)
         files[folder->file_count++] = weights;
