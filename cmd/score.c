@@ -160,9 +160,10 @@ static void choose_totals(struct state *own, const struct options *options)
 }
 
 /* Choose the column of the groups whose texts are compared. */
-static int choose_group(struct state *own, struct names columns, bool single, struct err *err)
+static int choose_group(struct state *own, struct names columns, struct err *err)
 {
     const char *group = own->driver->options->score.group;
+    bool single = own->table.are_single;
     size_t index = 0;
     if (group && (!single || own->kind == TOTALS_OF_PAIRS))
         return err_usage(err, "--group: expected totals of texts of one model, found %s",
@@ -183,58 +184,55 @@ static int prepare_table(struct state *own, struct err *err)
 {
     const struct items *items = &own->driver->items;
     struct arena *arena = &own->driver->kept;
-    const char *per = own->per, **names = NULL;
+    struct names columns = {items->names, items->name_count, sizeof *items->names};
+    struct texts keys = {0};
+    const char *per = own->per, *other;
     bool single = !own->title && !per;
-    size_t index = 0, models = own->driver->sweep.models.count;
-    const char **known = arena_alloc(arena, items->name_count + 2, sizeof *known, err);
-    struct names columns = {known, items->name_count, sizeof *known};
-    own->keys =
-        arena_alloc(arena, items->name_count + 2 + (per ? strlen(per) : 0), sizeof *own->keys, err);
-    if (!known || !own->keys)
-        return -1;
-    for (size_t i = 0; i < items->name_count; i++)
-        known[i] = items->names[i];
-    known[items->name_count] = per          ? "region"
-                               : own->title ? "model"
-                               : own->kind == TOTALS_OF_TEXTS && items->text_name
-                                   ? items->text_name
-                                   : labels[own->kind];
-    own->other = per ? NULL : known[items->name_count];
-    bool continues = single && own->kind == TOTALS_OF_CONTINUATIONS && items->text_name;
-    if (continues) {
-        known[items->name_count + 1] = own->other;
-        known[items->name_count] = items->text_name;
-    }
+    size_t index = 0, most = items->marks + items->count + own->driver->sweep.models.count;
     own->table = (struct score_totals){
         .kind = per && own->kind == TOTALS_OF_TEXTS ? TOTALS_OF_GROUPS : own->kind,
         .are_single = single,
-        .names = own->title ? &known[items->name_count] : known,
-        .key_count = single ? items->name_count + 1 + continues : own->title != NULL,
-        .most = single || per == of_suite ? 0 : items->marks + items->count + models,
         .has_unigrams = own->unigrams.count > 0,
+        .most = single || per == of_suite ? 0 : most,
         .texts = items->count};
-    if (choose_group(own, columns, single, err))
+    if (choose_group(own, columns, err))
         return -1;
-    columns.count += items->marks && !names_find(&index, columns, "region", strlen("region"));
-    for (const char *next = per; next; next = *next ? next + 1 : NULL) {
+    for (size_t i = 0; !own->title && i < items->name_count; i++)
+        texts_add(&keys, items->names[i], arena, err);
+    if (single && own->kind == TOTALS_OF_CONTINUATIONS && items->text_name)
+        texts_add(&keys, items->text_name, arena, err);
+    if (per)
+        other = items->marks && !names_find(&index, columns, "region", strlen("region")) ? "region"
+                                                                                         : NULL;
+    else
+        other = own->title                                         ? "model"
+                : own->kind == TOTALS_OF_TEXTS && items->text_name ? items->text_name
+                                                                   : labels[own->kind];
+    if (other)
+        texts_add(&keys, other, arena, err);
+    own->other = per ? NULL : other;
+    columns = (struct names){keys.items, keys.count, sizeof *keys.items};
+    keys = per ? (struct texts){0} : keys;
+    for (const char *next = per; next && !err->kind; next = *next ? next + 1 : NULL) {
         size_t size = strcspn(next, ",");
         if (!columns.count)
             return err_usage(err,
                              "--per: expected a table with the column '%.*s', found texts alone: "
                              "--file FILE.csv reads one",
                              (int)size, next);
-        names = arena_grow(arena, names, own->table.key_count, sizeof *names, err);
-        if (!names || names_choose_item(&index, columns, "--per", next, size, err))
+        if (names_choose_item(&index, columns, "--per", next, size, err))
             return -1;
-        own->other = index == items->name_count ? known[index] : own->other;
-        names[own->table.key_count++] = known[index];
-        own->table.names = names;
+        texts_add(&keys, names_at(columns, index), arena, err);
+        own->other = names_at(columns, index) == other ? other : own->other;
         next += size;
     }
+    own->table.names = keys.items;
+    own->table.key_count = keys.count;
+    own->keys = arena_alloc(arena, keys.count, sizeof *own->keys, err);
     return per && own->other && own->driver->options->select.words
                ? err_usage(err, "--per region and --words cannot be combined: without --words, "
                                 "each region has a row")
-               : 0;
+               : err_if(err->kind);
 }
 
 static int read_unigrams(struct state *own, const char *path, struct err *err)
