@@ -122,7 +122,6 @@ static int end(void *state, struct driver *driver, struct err *err)
     for (size_t i = 0; i < own->count && !err->kind; i++) {
         const struct example *example = &own->best[i];
         size_t rank = i % own->top, k = i / own->top % own->channel_count;
-        struct label token = {0};
         if (example->activation == -INFINITY)
             continue;
         size_t at = num_min(example->position, TOKENS_BEFORE);
@@ -130,8 +129,8 @@ static int end(void *state, struct driver *driver, struct err *err)
             wording_around(example->ids, example->count, at, viewer->tokenizer, rows.arena, err);
         text = arena_format(rows.arena, err, "%s%s%s", example->position > at ? "…" : "",
                             text ? text : "", example->goes_on ? "…" : "");
-        if (!text || err->kind ||
-            label_of_word(&token, viewer->tokenizer, example->ids[at], rows.arena, err))
+        struct label token = label_of_word(viewer->tokenizer, example->ids[at], rows.arena, err);
+        if (err->kind)
             break;
         k = own->channels ? own->channels[k] : k;
         rows_integer(&rows, "layer", COLUMN_KEY, example->layer);

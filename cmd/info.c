@@ -162,10 +162,9 @@ static void list_added(struct info *info)
     const struct added_tokens *added = tokenizer_facts(info->tokenizer)->added;
     struct frame_rows rows = {.most = added->count, .arena = &info->arena, .err = info->err};
     for (size_t i = 0; i < added->count; i++, rows_next(&rows)) {
-        struct label label = {0};
-        label_of_word(&label, info->tokenizer, added->by_id[i].id, &info->arena, info->err);
         rows_integer(&rows, "id", COLUMN_KEY, added->by_id[i].id);
-        rows_label(&rows, "text", 0, label);
+        rows_label(&rows, "text", 0,
+                   label_of_word(info->tokenizer, added->by_id[i].id, &info->arena, info->err));
         rows_integer(&rows, "special", 0, added->by_id[i].special);
     }
     struct frame *frame = add_frame(info, &rows, "added_tokens", "token");

@@ -124,11 +124,12 @@ static const char *describe_answer(const struct inquiry *inquiry, const char *so
     const struct label *after = &inquiry->work->pair.sentence.labels[question->position];
     const char *cap = viewer->model.config.logit_cap > 0 ? soft_cap : NULL;
     bool differs = question->against >= 0;
-    struct label name;
-    struct label other = {.text = ""};
-    if (label_of_word(&name, viewer->tokenizer, (uint32_t)question->answer, arena, err) ||
-        (differs &&
-         label_of_word(&other, viewer->tokenizer, (uint32_t)question->against, arena, err)))
+    const char *other = "",
+               *name =
+                   label_of_word(viewer->tokenizer, (uint32_t)question->answer, arena, err).text;
+    if (differs)
+        other = label_of_word(viewer->tokenizer, (uint32_t)question->against, arena, err).text;
+    if (!name || !other)
         return NULL;
     facts_integer(facts, "answer", question->answer);
     facts_integer(facts, "against", differs ? question->against : COLUMN_MISSING);
@@ -136,7 +137,7 @@ static const char *describe_answer(const struct inquiry *inquiry, const char *so
         facts_text(facts, "final_soft_cap", cap);
     facts_integer(facts, "position", (long long)question->position);
     return arena_format(arena, err, "logit %s %s%s%s %s %s%s%s%s", differs ? "difference" : "of",
-                        name.text, differs ? " - " : "", other.text,
+                        name, differs ? " - " : "", other,
                         viewer->model.config.causal ? "after" : "at", after->text, cap ? " (" : "",
                         cap ? cap : "", cap ? " final soft cap)" : "");
 }

@@ -521,7 +521,7 @@ static void show_tokens(struct builder *builder, const float *y, const struct we
     topk(best, count, columns[2], words->out, 0);
     for (size_t i = 0; i < count && !builder->err->kind; i++) {
         uint32_t id = best[i].id;
-        label_of_word(&rows[i], trace->viewer->tokenizer, id, builder->arena, builder->err);
+        rows[i] = label_of_word(trace->viewer->tokenizer, id, builder->arena, builder->err);
         for (size_t k = 0; k < width; k++)
             vectors[i * width + k] = weight_element(words, k, id);
         for (size_t c = 0; c < 3; c++)

@@ -360,17 +360,16 @@ bool continuation_lacks_space(const struct tokenized *text, const char *more,
                               const struct tokenizer *tokenizer, struct arena *arena)
 {
     struct tokens bare = {0}, spaced = {0};
-    struct label label;
     unsigned char last = text->text && text->size ? (unsigned char)text->text[text->size - 1] : 0;
-    const char *with_space = arena_format(arena, NULL, " %s", more);
+    const char *with_space = arena_format(arena, NULL, " %s", more), *first = NULL;
     return tokenizer && (isalnum(last) || (last && strchr(".,;:!?", last))) &&
            isalpha((unsigned char)*more) && with_space &&
            !tokenizer_encode_alone(tokenizer, &bare, more, strlen(more), arena, NULL) &&
            !tokenizer_encode_alone(tokenizer, &spaced, with_space, strlen(with_space), arena,
                                    NULL) &&
            spaced.count && spaced.count <= bare.count && spaced.items->id != bare.items->id &&
-           !label_of_word(&label, tokenizer, spaced.items->id, arena, NULL) &&
-           label.plain[0] == ' ' && label.plain[1];
+           (first = label_of_word(tokenizer, spaced.items->id, arena, NULL).plain) &&
+           first[0] == ' ' && first[1];
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -383,16 +382,15 @@ int likely_frame(struct frame *frame, const struct likely_table *table, struct a
         .most = table->places->rows.size * table->each, .arena = arena, .err = err};
     for (size_t i = 0; i < rows.most && !err->kind; i++) {
         size_t place = i / table->each, rank = i % table->each;
-        struct label label = {0};
         if (!table->lists[place])
             continue;
         const struct likely *likely = &table->lists[place][rank];
-        label_of_word(&label, table->tokenizer, likely->id, arena, err);
         for (size_t k = 0; k < table->keys; k++)
             rows_integer(&rows, keys[k].name, keys[k].flags, column_integer(&keys[k], place));
         rows_integer(&rows, "rank", COLUMN_KEY, (long long)rank + 1);
         rows_integer(&rows, "id", COLUMN_KEY, likely->id);
-        rows_label(&rows, "text", COLUMN_KEY, label);
+        rows_label(&rows, "text", COLUMN_KEY,
+                   label_of_word(table->tokenizer, likely->id, arena, err));
         if (table->alone)
             rows_float(&rows, (struct column){"probability", .digits = 4},
                        exp_float(likely->logprob));
@@ -411,15 +409,12 @@ const char *likely_text(const struct likely *list, size_t count, const struct to
 {
     struct buf text = {0};
     for (size_t i = 0; i < count; i++) {
-        struct label label;
-        if (label_of_word(&label, tokenizer, list[i].id, arena, err)) {
-            buf_release(&text);
-            return NULL;
-        }
-        buf_format(&text, "%s%s %.2f", i ? "  " : "", label.text,
+        const char *label = label_of_word(tokenizer, list[i].id, arena, err).text;
+        buf_format(&text, "%s%s %.2f", i ? "  " : "", label ? label : "",
                    num_shown((double)list[i].logprob, 2));
     }
-    return buf_keep(&text, arena, err);
+    const char *kept = buf_keep(&text, arena, err);
+    return err->kind ? NULL : kept;
 }
 
 int continuation_tables(struct report *report, const struct continuation *text, struct arena *arena,
@@ -438,11 +433,9 @@ int continuation_tables(struct report *report, const struct continuation *text, 
         return -1;
     for (size_t i = 0; i < count; i++, rows_next(&rows)) {
         uint32_t id = i < added ? text->ids[text->prompt_count + i] : text->chosen;
-        struct label label = {0};
-        label_of_word(&label, tokenizer, id, arena, err);
         rows_integer(&rows, "step", COLUMN_KEY, (long long)i);
         rows_integer(&rows, "id", 0, id);
-        rows_label(&rows, "text", COLUMN_SHRINKS, label);
+        rows_label(&rows, "text", COLUMN_SHRINKS, label_of_word(tokenizer, id, arena, err));
         rows_title(&rows, "token");
         if (!choices)
             continue;

@@ -44,25 +44,24 @@ struct token_row {
     size_t count, at;
 };
 
-static int label_bytes(struct label *label, size_t index, struct token_row row, struct arena *arena,
-                       struct err *err)
+static struct label label_bytes(size_t index, struct token_row row, struct arena *arena,
+                                struct err *err)
 {
     const struct token_bytes *own = &row.bytes[row.at];
-    struct buf exact = {0};
-    buf_format(&exact, "%zu:", index);
-    label_token(&exact, row.bytes, row.count, row.at);
-    label->exact = buf_keep(&exact, arena, err);
-    label->text = label->exact ? strchr(label->exact, ':') + 1 : NULL;
-    label->plain = is_text(own) ? arena_text(arena, own->bytes, own->size, err) : label->text;
-    return label->plain && label->exact ? 0 : -1;
+    struct buf buf = {0};
+    buf_format(&buf, "%zu:", index);
+    label_token(&buf, row.bytes, row.count, row.at);
+    const char *exact = buf_keep(&buf, arena, err), *text = exact ? strchr(exact, ':') + 1 : NULL;
+    const char *plain = is_text(own) ? arena_text(arena, own->bytes, own->size, err) : text;
+    return exact && plain ? (struct label){text, exact, plain} : (struct label){0};
 }
 
-static int label_of_id(struct label *label, size_t index, const struct tokenizer *tokenizer,
-                       uint32_t id, struct arena *arena, struct err *err)
+static struct label label_of_id(size_t index, const struct tokenizer *tokenizer, uint32_t id,
+                                struct arena *arena, struct err *err)
 {
     char number[NUMBER_BYTES];
     const struct token_bytes own = bytes_or_number(number, tokenizer, id);
-    return label_bytes(label, index, (struct token_row){&own, 1, 0}, arena, err);
+    return label_bytes(index, (struct token_row){&own, 1, 0}, arena, err);
 }
 
 int tokenized_check(const struct tokenized *tokenized, struct err *err)
@@ -134,8 +133,9 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
     }
     for (size_t i = 0; i < tokens->count; i++) {
         const struct token_row row = {bytes, tokens->count, i};
-        if (bytes[i].bytes ? label_bytes(&labels[i], i, row, arena, err)
-                           : label_of_id(&labels[i], i, tokenizer, ids[i], arena, err))
+        labels[i] = bytes[i].bytes ? label_bytes(i, row, arena, err)
+                                   : label_of_id(i, tokenizer, ids[i], arena, err);
+        if (!labels[i].text)
             return -1;
     }
     *tokenized = (struct tokenized){
@@ -257,12 +257,11 @@ struct label label_borrowed(const char *text, bool shows_blanks, struct arena *a
     return (struct label){buf_keep(&visible, arena, err), text, text};
 }
 
-int label_of_head(struct label *label, size_t layer, size_t head, struct arena *arena,
-                  struct err *err)
+struct label label_of_head(size_t layer, size_t head, struct arena *arena, struct err *err)
 {
-    label->text = arena_format(arena, err, "%zu.%zu", layer, head);
-    label->exact = label->plain = arena_format(arena, err, "L%zuH%zu", layer, head);
-    return label->text && label->exact ? 0 : -1;
+    const char *text = arena_format(arena, err, "%zu.%zu", layer, head);
+    const char *plain = arena_format(arena, err, "L%zuH%zu", layer, head);
+    return text && plain ? (struct label){text, plain, plain} : (struct label){0};
 }
 
 /* Labels of listed numbers, or of 0, 1, … */
@@ -274,7 +273,7 @@ static const struct label *labels_of(const size_t *numbers, size_t count, struct
         const char *text = arena_format(arena, err, "%zu", numbers ? numbers[i] : i);
         if (!text)
             return NULL;
-        labels[i] = (struct label){.text = text, .exact = text, .plain = text};
+        labels[i] = (struct label){text, text, text};
     }
     return labels;
 }
@@ -304,26 +303,29 @@ int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *ar
     struct label *labels = arena_alloc(arena, size, sizeof *labels, err);
     *axis = (struct axis){.name = "head", .size = size, .labels = labels};
     for (size_t i = 0; labels && i < size; i++) {
-        if (label_of_head(&labels[i], layer, i, arena, err))
+        labels[i] = label_of_head(layer, i, arena, err);
+        if (!labels[i].text)
             return -1;
         labels[i].text = strchr(labels[i].text, '.') + 1;
     }
     return labels ? 0 : -1;
 }
 
-int label_of_word(struct label *label, const struct tokenizer *tokenizer, uint32_t id,
-                  struct arena *arena, struct err *err)
+struct label label_of_word(const struct tokenizer *tokenizer, uint32_t id, struct arena *arena,
+                           struct err *err)
 {
-    return label_of_id(label, id, tokenizer, id, arena, err);
+    return label_of_id(id, tokenizer, id, arena, err);
 }
 
 const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t count,
                                     struct arena *arena, struct err *err)
 {
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
-    for (size_t id = 0; labels && id < count; id++)
-        if (label_of_word(&labels[id], tokenizer, (uint32_t)id, arena, err))
+    for (size_t id = 0; labels && id < count; id++) {
+        labels[id] = label_of_word(tokenizer, (uint32_t)id, arena, err);
+        if (!labels[id].text)
             return NULL;
+    }
     return labels;
 }
 
@@ -646,8 +648,9 @@ int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokeniz
         const char *word = is_in_text ? text_of(&text, spans[i].first).bytes + own.start
                                       : text.labels[spans[i].first].plain;
         const struct token_bytes bytes = {word, is_in_text ? own.end - own.start : strlen(word)};
-        if (label_bytes(&labels[i], i - text.words_before, (struct token_row){&bytes, 1, 0}, arena,
-                        err))
+        const struct token_row row = {&bytes, 1, 0};
+        labels[i] = label_bytes(i - text.words_before, row, arena, err);
+        if (!labels[i].text)
             return -1;
         if (i < text.words_before)
             labels[i].exact = labels[i].plain;

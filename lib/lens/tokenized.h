@@ -117,14 +117,14 @@ const char *label_name(const struct label *label);
 struct label label_borrowed(const char *text, bool shows_blanks, struct arena *arena,
                             struct err *err);
 
-/* Label a head: 0.1 for people; L0H1 for data, since 0.1 and 0.10 would be the same number. */
-int label_of_head(struct label *label, size_t layer, size_t head, struct arena *arena,
-                  struct err *err);
+/* The label of a head: 0.1 for people; L0H1 for data, since 0.1 and 0.10 would be the same number;
+ * of a vocabulary entry. All NULL with `err`. */
+struct label label_of_head(size_t layer, size_t head, struct arena *arena, struct err *err);
+struct label label_of_word(const struct tokenizer *tokenizer, uint32_t id, struct arena *arena,
+                           struct err *err);
 
-/* Labels "0", "1", … below `count`; a vocabulary entry; the first `count` vocabulary entries. */
+/* Labels "0", "1", … below `count`; the first `count` vocabulary entries. */
 const struct label *labels_of_numbers(size_t count, struct arena *arena, struct err *err);
-int label_of_word(struct label *label, const struct tokenizer *tokenizer, uint32_t id,
-                  struct arena *arena, struct err *err);
 const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t count,
                                     struct arena *arena, struct err *err);
 

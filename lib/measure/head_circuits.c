@@ -466,8 +466,7 @@ int circuits_report(struct report *report, enum composition way, struct viewer *
         compose(values, way, viewer, err))
         return -1;
     for (size_t i = 0; i < heads; i++)
-        if (label_of_head(&labels[i], i / c->n_head, i % c->n_head, arena, err))
-            return -1;
+        labels[i] = label_of_head(i / c->n_head, i % c->n_head, arena, err);
     const struct sheet sheet = {
         .tensor = arena_format(arena, err, "%s_composition", composition_names[way]),
         .layer = -1,

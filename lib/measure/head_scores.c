@@ -695,11 +695,10 @@ static void add_heads(struct frame_rows *rows, const struct column *columns,
 {
     size_t count = result->layers * result->heads;
     size_t scores = results->scores->count;
-    struct label label = {0}, model = label_borrowed(result->model, false, rows->arena, rows->err);
+    struct label model = label_borrowed(result->model, false, rows->arena, rows->err);
     for (size_t i = 0; i < count && !rows->err->kind; i++, rows_next(rows)) {
         size_t layer = i / result->heads, head = i % result->heads;
-        label_of_head(&label, layer, head, rows->arena, rows->err);
-        rows_label(rows, "", COLUMN_HIDDEN, label);
+        rows_label(rows, "", COLUMN_HIDDEN, label_of_head(layer, head, rows->arena, rows->err));
         if (results->count > 1)
             rows_label(rows, "model", COLUMN_KEY | COLUMN_LEADS, model);
         rows_integer(rows, "layer", COLUMN_KEY, (long long)layer);

@@ -269,8 +269,7 @@ static void put_row(struct frame_rows *rows, const struct logit_lens *lens, unsi
     const struct lens_cell *cell = &lens->cells[rows->row];
     size_t token = rows->row % lens->tokens;
     long long rank = cell->rank ? (long long)cell->rank : COLUMN_MISSING;
-    struct label best = {0};
-    label_of_word(&best, tokenizer, cell->best->id, rows->arena, rows->err);
+    struct label best = label_of_word(tokenizer, cell->best->id, rows->arena, rows->err);
     rows_integer(rows, "layer", COLUMN_KEY,
                  (long long)lens->plan->layers.items[rows->row / lens->tokens]);
     rows_integer(rows, "position", COLUMN_KEY, lens->plan->is_last ? -1 : (long long)token);
@@ -499,16 +498,14 @@ static int name_ids(struct page_next *next, const struct viewer *viewer, struct 
     struct label *names = arena_alloc(arena, count, sizeof *names, err);
     if (!listed || !ids || !names)
         return -1;
-    for (size_t id = 0; id < next->vocabulary; id++) {
-        if (!listed[id])
-            continue;
-        ids[next->name_count] = (uint32_t)id;
-        if (label_of_word(&names[next->name_count++], viewer->tokenizer, (uint32_t)id, arena, err))
-            return -1;
-    }
+    for (size_t id = 0; id < next->vocabulary; id++)
+        if (listed[id]) {
+            ids[next->name_count] = (uint32_t)id;
+            names[next->name_count++] = label_of_word(viewer->tokenizer, (uint32_t)id, arena, err);
+        }
     next->named = ids;
     next->names = names;
-    return 0;
+    return err_if(err->kind);
 }
 
 int next_tokens_of_report(const struct page_next **found, const struct next_plan *plan,

@@ -592,10 +592,9 @@ static int report_joint(struct report *report, const struct patching *patching, 
     struct frame_rows rows = {.most = count + 1, .arena = arena, .err = err};
     for (size_t i = 0; frame && i <= count; i++, rows_next(&rows)) {
         const struct patch_head *head = &patching->plan->heads[i];
-        struct label name = {"all", "all", "all"};
-        if (i < count && label_of_head(&name, head->layer, head->head, arena, err))
-            return -1;
-        rows_label(&rows, "head", COLUMN_KEY, name);
+        rows_label(&rows, "head", COLUMN_KEY,
+                   i < count ? label_of_head(head->layer, head->head, arena, err)
+                             : (struct label){"all", "all", "all"});
         for (size_t n = 0; n < PATCH_NUMBERS; n++)
             if (numbers >> n & 1)
                 rows_float(&rows, (struct column){patch_numbers[n].name, .digits = 4},
