@@ -84,9 +84,16 @@ struct growth {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-static int check_output(const struct driver *driver, const struct options *options, struct err *err)
+/* Refuse outputs that cannot have the result, and options that modify a missing one. */
+static int check_options(const struct driver *driver, const struct options *options,
+                         struct err *err)
 {
     const struct output *output = &driver->output;
+    const char *selecting =
+        options_are_given(options, "layer head query key mean words hide-first");
+    const char *drawn = options->generate.top_k > 0   ? "top-k"
+                        : options->generate.top_p < 1 ? "top-p"
+                                                      : NULL;
     bool shows = options->select.show;
     if (!shows && !output->format->has_tables)
         return err_usage(err,
@@ -101,18 +108,7 @@ static int check_output(const struct driver *driver, const struct options *optio
     if (shows && options->generate.logprobs && output->to_stdout)
         return err_usage(err, "--logprobs prints a table to standard output: name a file for the "
                               "tensors with --output");
-    return 0;
-}
-
-/* Refuse options that only modify another option, if that is missing. */
-static int check_options(const struct options *options, struct err *err)
-{
-    const char *selecting =
-        options_are_given(options, "layer head query key mean words hide-first");
-    const char *drawn = options->generate.top_k > 0   ? "top-k"
-                        : options->generate.top_p < 1 ? "top-p"
-                                                      : NULL;
-    if (selecting && !options->select.show)
+    if (!shows && selecting)
         return err_usage(err, "--%s applies only to tensors: expected --show as well", selecting);
     if (options->generate.beams > 1 && options->generate.temperature > 0)
         return err_usage(
@@ -158,8 +154,7 @@ static int open(void *state, struct driver *driver, struct err *err)
         }};
     if (options->select.show)
         own->generation.selection = &own->request.selection;
-    if (check_output(driver, options, err) || check_options(options, err) ||
-        choose_selection(&own->request, driver, err) ||
+    if (check_options(driver, options, err) || choose_selection(&own->request, driver, err) ||
         continuation_prepare(&session->viewer, &own->generation, driver->items.count, err))
         return -1;
     own->beams =
@@ -201,15 +196,6 @@ static bool is_broken(const struct growth *growth)
     return growth->typed && growth->typed->failure;
 }
 
-/* Print the new part of the text and flush it. */
-static void type_from(struct stream *typed, const struct continuation *text, size_t start)
-{
-    if (!typed)
-        return;
-    stream_bytes(typed, text->text.bytes + start, text->text.size - start);
-    stream_flush(typed);
-}
-
 /* Choose where to print the text. A batch does not print it. */
 static int choose_typed(struct growth *growth, struct err *err)
 {
@@ -238,16 +224,17 @@ static int grow(struct growth *growth, struct err *err)
     if (growth->typed && edits.size && !edits.out_of_memory)
         print_note("generated with %s", edits.bytes);
     buf_release(&edits);
-    type_from(growth->typed, text, 0);
     growth->start = clock_seconds();
-    for (bool more = true; more && !is_broken(growth);) {
-        failed = continuation_next(text, &more, err);
-        if (failed)
+    for (bool more = true; more && !failed;) {
+        if (growth->typed) { /* the prompt, then each token */
+            stream_bytes(growth->typed, text->text.bytes + text->shown,
+                         text->text.size - text->shown);
+            stream_flush(growth->typed);
+        }
+        if (is_broken(growth))
             break;
-        if (growth->read == 0)
-            growth->read = clock_seconds();
-        if (more)
-            type_from(growth->typed, text, text->shown);
+        failed = continuation_next(text, &more, err);
+        growth->read = growth->read > 0 ? growth->read : clock_seconds();
     }
     if (growth->typed) {
         stream_char(growth->typed, '\n');
@@ -279,15 +266,6 @@ static int fill_report(struct growth *growth, struct work *work, struct err *err
         (!shows && continuation_tables(&work->report, &growth->text, growth->arena, err)));
 }
 
-static void note_lines(const struct driver *driver, const struct tokenized *prompt)
-{
-    const struct items *items = &driver->items;
-    if (!driver->is_batch && driver->options->input.file && items->kind == ITEMS_DOCUMENT &&
-        prompt->text && memchr(prompt->text, '\n', prompt->size))
-        print_note("'%s': its lines are one prompt; 'attn-cli batch --do generate' continues each",
-                   shown_path(items->path));
-}
-
 static void note_work(const struct growth *growth)
 {
     char cache[NUM_SIZE_BYTES];
@@ -317,7 +295,12 @@ static int run(void *state, const struct group *group, struct err *err)
     struct growth growth = {.driver = group->driver, .arena = group->arena};
     struct generation_config generation = ((struct state *)state)->generation;
     generation.sampling.seed += (uint64_t)work->item.number << 32;
-    note_lines(group->driver, &work->pair.sentence);
+    const struct items *items = &group->driver->items;
+    const struct tokenized *prompt = &work->pair.sentence;
+    if (!group->driver->is_batch && group->driver->options->input.file &&
+        items->kind == ITEMS_DOCUMENT && prompt->text && memchr(prompt->text, '\n', prompt->size))
+        print_note("'%s': its lines are one prompt; 'attn-cli batch --do generate' continues each",
+                   shown_path(items->path));
     if (continuation_open(&growth.text, group->viewer, &work->pair, &generation, err))
         return -1;
     size_t beams = ((struct state *)state)->beams;

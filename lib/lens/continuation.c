@@ -220,27 +220,12 @@ void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
 
 void continuation_release(struct continuation *text)
 {
-    if (text->cache.config)
-        cache_release(&text->cache);
-    if (text->source_cache.config)
-        cache_release(&text->source_cache);
+    cache_release(&text->cache);
+    cache_release(&text->source_cache);
     buf_release(&text->text);
     arena_release(&text->arena);
     arena_release(&text->step);
     *text = (struct continuation){0};
-}
-
-/* Make a choice: the probability of the chosen token, and the most likely tokens. */
-static struct choice make_choice(const struct continuation *text)
-{
-    size_t words = config_of(text)->vocab_size;
-    double total = logsumexp(text->logits, words);
-    struct choice choice = {
-        .chosen = {text->chosen, (float)((double)text->logits[text->chosen] - total)},
-        .best_count = num_min(words, CHOICE_BEST),
-    };
-    topk(choice.best, choice.best_count, text->logits, words, total);
-    return choice;
 }
 
 /* The logits of a choice, or what the model's rules make of them; NULL with `err`. */
@@ -281,8 +266,15 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
     text->chosen = text->forced   ? text->forced[text->count - text->prompt_count]
                    : choice.known ? choice.id
                                   : sampler_next(&text->sampler, scores);
-    if (text->choices)
-        text->choices[text->count - text->prompt_count] = make_choice(text);
+    if (text->choices) {
+        struct choice *made = &text->choices[text->count - text->prompt_count];
+        size_t words = config_of(text)->vocab_size;
+        double total = logsumexp(text->logits, words);
+        made->chosen =
+            (struct likely){text->chosen, (float)((double)text->logits[text->chosen] - total)};
+        made->best_count = num_min(words, CHOICE_BEST);
+        topk(made->best, made->best_count, text->logits, words, total);
+    }
     if (!text->generation.past_end && config_ends(config_of(text), text->chosen)) {
         text->end = END_OF_TEXT;
         return 0;
@@ -670,8 +662,7 @@ int continuation_search(struct continuation *text, size_t beams, struct err *err
         text->score = search.ended->total;
     }
     for (size_t i = 0; search.beams && i < 3 * beams; i++)
-        if (search.beams[i].cache.config)
-            cache_release(&search.beams[i].cache);
+        cache_release(&search.beams[i].cache);
     arena_release(&search.arena);
     return err_if(failed);
 }
