@@ -3,8 +3,9 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "math/portable_math.h"
+#include "text/word_table.h"
 
-enum { WORD_BYTES = 256 }; /* longer words are not looked up in small letters */
+enum { SMALL_BYTES = 256 }; /* longer words are not looked up in small letters */
 
 static const struct unigram *find(const struct unigrams *unigrams, struct hash_probe *probe,
                                   const char *word, size_t size)
@@ -30,30 +31,25 @@ int unigrams_read(struct unigrams *unigrams, const char *bytes, size_t size, str
     if (!unigrams->items || hash_index_init(&unigrams->found, lines, arena, err))
         return -1;
     const char *next = bytes, *end = bytes + size;
-    for (size_t line = 1; next < end; line++) {
-        const char *at = next, *newline = memchr(at, '\n', (size_t)(end - at));
-        const char *stop = newline ? newline : end;
-        const char *tab = memchr(at, '\t', (size_t)(stop - at));
-        size_t digits = 0;
+    for (size_t number = 1; next < end; number++) {
+        struct word line = word_take_line(&next, end);
+        const char *tab = memchr(line.bytes, '\t', line.size);
+        size_t length = tab ? (size_t)(tab - line.bytes) : line.size, digits = 0;
         long long count = 0;
-        next = stop + (newline != NULL);
-        while (tab && tab + 1 + digits < stop && !strchr("\t\r", tab[1 + digits]))
+        while (length + 1 + digits < line.size && tab[1 + digits] != '\t')
             digits++;
-        if (stop == at)
-            continue;
         if (!tab || !num_parse_part(tab + 1, digits, 0, 1LL << 52, &count)) {
-            if (line == 1)
+            if (!line.size || number == 1)
                 continue;
-            return err_set(err, "line %zu: expected a word, a tab and a count, found '%.*s'", line,
-                           (int)num_min((size_t)(stop - at), 40), at);
+            return err_set(err, "line %zu: expected a word, a tab and a count, found '%.*s'",
+                           number, (int)num_min(line.size, 40), line.bytes);
         }
-        size_t length = (size_t)(tab - at);
         struct hash_probe probe;
-        if (find(unigrams, &probe, at, length))
-            return err_set(err, "line %zu: expected each word once, found '%.*s' again", line,
-                           (int)num_min(length, 40), at);
+        if (find(unigrams, &probe, line.bytes, length))
+            return err_set(err, "line %zu: expected each word once, found '%.*s' again", number,
+                           (int)num_min(length, 40), line.bytes);
         hash_put(&probe, (uint32_t)unigrams->count);
-        unigrams->items[unigrams->count++] = (struct unigram){at, length, (double)count};
+        unigrams->items[unigrams->count++] = (struct unigram){line.bytes, length, (double)count};
         unigrams->total += (double)count;
     }
     return unigrams->total > 0 ? 0 : err_set(err, "expected words with their counts, found none");
@@ -79,7 +75,7 @@ static void trim(const char **word, size_t *size)
 double unigrams_logprob(const struct unigrams *unigrams, const char *word, size_t size,
                         size_t *unknown)
 {
-    char small[WORD_BYTES + 4];
+    char small[SMALL_BYTES + 4];
     size_t length = 0;
     struct hash_probe probe;
     const struct unigram *found = find(unigrams, &probe, word, size);
@@ -87,7 +83,7 @@ double unigrams_logprob(const struct unigrams *unigrams, const char *word, size_
         trim(&word, &size);
         found = find(unigrams, &probe, word, size);
     }
-    for (size_t at = 0, step; !found && at < size && length < WORD_BYTES; at += step) {
+    for (size_t at = 0, step; !found && at < size && length < SMALL_BYTES; at += step) {
         uint32_t c = 0;
         step = utf8_decode(&c, word + at, size - at);
         if (!step)
