@@ -228,6 +228,222 @@ void continuation_release(struct continuation *text)
     *text = (struct continuation){0};
 }
 
+/* --- beam search ---------------------------------------------------------------------------------
+ *
+ * As in transformers: of each step the most likely candidates are looked at; those that end the
+ * text, and are among the first `width`, may replace a finished text with a lower score.
+ */
+
+/* A text, including its prompt. */
+struct beam {
+    struct cache cache;
+    uint32_t *ids; /* [room] */
+    double total;  /* log-probability of the new tokens; of a finished text, its score */
+    size_t count;  /* of a finished text: tokens; 0: there is none */
+};
+
+struct candidate {
+    size_t beam;
+    uint32_t id;
+    double total;
+};
+
+struct search {
+    struct continuation *text;
+    size_t width;
+    struct beam *beams; /* [3, width] */
+    struct beam *live;  /* [width] current beams; the first `live_count` have a text */
+    struct beam *grown; /* [width] `live` after a step; each is a third of `beams` */
+    struct beam *ended; /* [width] finished texts, the best first */
+    size_t live_count;
+    struct text *texts;           /* [width] */
+    struct candidate *candidates; /* [width, most] */
+    size_t most;                  /* per beam */
+    size_t count;                 /* tokens per beam, including the prompt */
+    struct arena arena;           /* memory of the search */
+};
+
+static int open_search(struct search *search, struct err *err)
+{
+    struct continuation *text = search->text;
+    const struct config *config = config_of(text);
+    struct arena *arena = &search->arena;
+    size_t width = search->width;
+    size_t ends = text->generation.past_end ? 0 : 1 + config->more_end_count;
+    search->most = num_min(config->vocab_size, num_max(2, 1 + ends) * width);
+    search->beams = arena_alloc(arena, 3 * width, sizeof *search->beams, err);
+    search->texts = arena_alloc(arena, width, sizeof *search->texts, err);
+    search->candidates = arena_alloc(arena, width * search->most, sizeof *search->candidates, err);
+    text->forced = arena_alloc(&text->arena, text->room, sizeof *text->forced, err);
+    if (!search->beams || !search->texts || !search->candidates || !text->forced)
+        return -1;
+    search->live = search->beams;
+    search->grown = search->beams + width;
+    search->ended = search->beams + 2 * width;
+    for (size_t i = 0; i < 3 * width; i++) {
+        struct beam *beam = &search->beams[i];
+        beam->ids = arena_alloc(arena, text->room, sizeof *beam->ids, err);
+        if (!beam->ids || cache_init(&beam->cache, config, err))
+            return -1;
+    }
+    memcpy(search->live->ids, text->ids, text->count * sizeof *text->ids);
+    search->live_count = 1;
+    search->count = text->count;
+    return 0;
+}
+
+/* Take the most likely next tokens of a beam. */
+static int take_logits(void *context, const struct announcement *seen, struct err *err)
+{
+    struct search *search = context;
+    struct continuation *text = search->text;
+    struct candidate *candidates = search->candidates + seen->text * search->most;
+    const struct beam *beam = &search->live[seen->text];
+    size_t count = config_of(text)->vocab_size;
+    float *scores = arena_room(&text->step, count, sizeof *scores, err);
+    struct likely *best = arena_room(&text->step, search->most, sizeof *best, err);
+    if (!best || !scores)
+        return -1;
+    tensor_copy(scores, &seen->values); /* single row */
+    double log_sum = logsumexp(scores, count);
+    for (size_t i = 0; i < count && config_of(text)->n_encoder_layer; i++)
+        scores[i] = (float)((double)scores[i] - log_sum);
+    apply_rules(scores, text, beam->ids, search->count);
+    if (config_of(text)->n_encoder_layer)
+        log_sum = config_of(text)->generation.renormalised ? logsumexp(scores, count) : 0;
+    topk(best, search->most, scores, count, 0);
+    for (size_t i = 0; i < search->most; i++)
+        candidates[i] = (struct candidate){seen->text, best[i].id,
+                                           beam->total + (double)best[i].logprob - log_sum};
+    return 0;
+}
+
+/* Most likely first; ties in the order of beams and ids. */
+static int compare(const void *a, const void *b)
+{
+    const struct candidate *one = a;
+    const struct candidate *other = b;
+    if (one->total != other->total)
+        return one->total > other->total ? -1 : 1;
+    if (one->beam != other->beam)
+        return one->beam < other->beam ? -1 : 1;
+    return one->id < other->id ? -1 : one->id > other->id;
+}
+
+static double penalty_of(const struct search *search)
+{
+    const struct config *c = config_of(search->text);
+    return c->n_encoder_layer ? c->generation.length_penalty : 1;
+}
+
+/* total / tokens^penalty, for the tokens that are new in a text of `count` */
+static double score_of(const struct search *search, double total, size_t count)
+{
+    double penalty = penalty_of(search), tokens = (double)(count - search->text->prompt_count);
+    return total / (penalty == 1 ? tokens : pow(tokens, penalty));
+}
+
+/* Put a text that ends with a candidate among the finished ones, if it is better than the last. */
+static void keep_ended(struct search *search, const struct candidate *candidate)
+{
+    struct beam *ended = search->ended, last = ended[search->width - 1];
+    size_t at = search->width - 1;
+    double score = score_of(search, candidate->total, search->count + 1);
+    if (last.count && last.total >= score)
+        return;
+    for (; at > 0 && (!ended[at - 1].count || ended[at - 1].total < score); at--)
+        ended[at] = ended[at - 1];
+    ended[at] = last;
+    ended[at].total = score;
+    ended[at].count = search->count + 1;
+    memcpy(last.ids, search->live[candidate->beam].ids, search->count * sizeof *last.ids);
+    last.ids[search->count] = candidate->id;
+}
+
+/* Replace the beams by the chosen candidates: copies of beams with one more token. */
+static int grow(struct search *search, const struct candidate *chosen, size_t count,
+                struct err *err)
+{
+    struct beam *live = search->live;
+    struct beam *grown = search->grown;
+    for (size_t i = 0; i < count; i++) {
+        const struct beam *from = &live[chosen[i].beam];
+        if (cache_copy(&grown[i].cache, &from->cache, err))
+            return -1;
+        memcpy(grown[i].ids, from->ids, search->count * sizeof *from->ids);
+        grown[i].ids[search->count] = chosen[i].id;
+        grown[i].total = chosen[i].total;
+    }
+    search->live = grown;
+    search->grown = live;
+    search->live_count = count;
+    search->count++;
+    return 0;
+}
+
+/* Whether the beams can still lead to a better text than those that are finished. */
+static bool may_improve(const struct search *search)
+{
+    const struct continuation *text = search->text;
+    const struct generation_rules *rules = &config_of(text)->generation;
+    const struct beam *last = &search->ended[search->width - 1];
+    bool never = rules->early == EARLY_NEVER && penalty_of(search) > 0;
+    if (!search->live_count || search->count == text->room)
+        return false;
+    if (!last->count)
+        return true;
+    return rules->early != EARLY_YES &&
+           score_of(search, search->live->total, never ? text->room : search->count) > last->total;
+}
+
+/* Choose the most likely candidates of a step. */
+static int choose(struct search *search, struct err *err)
+{
+    const struct continuation *text = search->text;
+    const struct config *config = config_of(text);
+    struct candidate *candidates = search->candidates;
+    size_t all = search->live_count * search->most;
+    size_t count = 0; /* number of chosen candidates, moved to the front */
+    qsort(candidates, all, sizeof *candidates, compare);
+    for (size_t i = 0; i < all && count < search->width; i++) {
+        const struct candidate candidate = candidates[i];
+        bool ends = !text->generation.past_end && config_ends(config, candidate.id);
+        if (candidate.total <= FORBIDDEN)
+            break;
+        if ((ends || search->count + 1 == text->room) && i < search->width)
+            keep_ended(search, &candidate);
+        if (!ends)
+            candidates[count++] = candidate;
+    }
+    return grow(search, candidates, count, err);
+}
+
+int continuation_search(struct continuation *text, size_t beams, struct err *err)
+{
+    struct search search = {.text = text, .width = beams};
+    const struct tap tap = {.sink = take_logits, .context = &search};
+    int failed = open_search(&search, err);
+    bool more = search.count < text->room;
+    while (!failed && more) {
+        for (size_t i = 0; i < search.live_count; i++)
+            search.texts[i] =
+                unread_text(text, search.live[i].ids, search.count, &search.live[i].cache);
+        failed = run_texts(text, search.texts, search.live_count, tap, err) || choose(&search, err);
+        more = !failed && may_improve(&search);
+    }
+    if (!failed && search.ended->count) {
+        size_t added = search.ended->count - text->prompt_count;
+        memcpy(text->forced, search.ended->ids + text->prompt_count, added * sizeof *text->forced);
+        text->score = search.ended->total;
+    }
+    for (size_t i = 0; search.beams && i < 3 * beams; i++)
+        cache_release(&search.beams[i].cache);
+    arena_release(&search.arena);
+    return err_if(failed);
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
 /* The logits of a choice, or what the model's rules make of them; NULL with `err`. */
 static const float *scores_of(struct continuation *text, struct err *err)
 {
@@ -451,218 +667,4 @@ int continuation_tables(struct report *report, const struct continuation *text, 
     report->frame_count = choices ? 2 : 1;
     report->facts = &facts->frame;
     return 0;
-}
-
-/* --- beam search ---------------------------------------------------------------------------------
- *
- * As in transformers: of each step the most likely candidates are looked at; those that end the
- * text, and are among the first `width`, may replace a finished text with a lower score.
- */
-
-/* A text, including its prompt. */
-struct beam {
-    struct cache cache;
-    uint32_t *ids; /* [room] */
-    double total;  /* log-probability of the new tokens; of a finished text, its score */
-    size_t count;  /* of a finished text: tokens; 0: there is none */
-};
-
-struct candidate {
-    size_t beam;
-    uint32_t id;
-    double total;
-};
-
-struct search {
-    struct continuation *text;
-    size_t width;
-    struct beam *beams; /* [3, width] */
-    struct beam *live;  /* [width] current beams; the first `live_count` have a text */
-    struct beam *grown; /* [width] `live` after a step; each is a third of `beams` */
-    struct beam *ended; /* [width] finished texts, the best first */
-    size_t live_count;
-    struct text *texts;           /* [width] */
-    struct candidate *candidates; /* [width, most] */
-    size_t most;                  /* per beam */
-    size_t count;                 /* tokens per beam, including the prompt */
-    struct arena arena;           /* memory of the search */
-};
-
-static int open_search(struct search *search, struct err *err)
-{
-    struct continuation *text = search->text;
-    const struct config *config = config_of(text);
-    struct arena *arena = &search->arena;
-    size_t width = search->width;
-    size_t ends = text->generation.past_end ? 0 : 1 + config->more_end_count;
-    search->most = num_min(config->vocab_size, num_max(2, 1 + ends) * width);
-    search->beams = arena_alloc(arena, 3 * width, sizeof *search->beams, err);
-    search->texts = arena_alloc(arena, width, sizeof *search->texts, err);
-    search->candidates = arena_alloc(arena, width * search->most, sizeof *search->candidates, err);
-    text->forced = arena_alloc(&text->arena, text->room, sizeof *text->forced, err);
-    if (!search->beams || !search->texts || !search->candidates || !text->forced)
-        return -1;
-    search->live = search->beams;
-    search->grown = search->beams + width;
-    search->ended = search->beams + 2 * width;
-    for (size_t i = 0; i < 3 * width; i++) {
-        struct beam *beam = &search->beams[i];
-        beam->ids = arena_alloc(arena, text->room, sizeof *beam->ids, err);
-        if (!beam->ids || cache_init(&beam->cache, config, err))
-            return -1;
-    }
-    memcpy(search->live->ids, text->ids, text->count * sizeof *text->ids);
-    search->live_count = 1;
-    search->count = text->count;
-    return 0;
-}
-
-/* Take the most likely next tokens of a beam. */
-static int take_logits(void *context, const struct announcement *seen, struct err *err)
-{
-    struct search *search = context;
-    struct continuation *text = search->text;
-    struct candidate *candidates = search->candidates + seen->text * search->most;
-    const struct beam *beam = &search->live[seen->text];
-    size_t count = config_of(text)->vocab_size;
-    float *scores = arena_room(&text->step, count, sizeof *scores, err);
-    struct likely *best = arena_room(&text->step, search->most, sizeof *best, err);
-    if (!best || !scores)
-        return -1;
-    tensor_copy(scores, &seen->values); /* single row */
-    double log_sum = logsumexp(scores, count);
-    for (size_t i = 0; i < count && config_of(text)->n_encoder_layer; i++)
-        scores[i] = (float)((double)scores[i] - log_sum);
-    apply_rules(scores, text, beam->ids, search->count);
-    if (config_of(text)->n_encoder_layer)
-        log_sum = config_of(text)->generation.renormalised ? logsumexp(scores, count) : 0;
-    topk(best, search->most, scores, count, 0);
-    for (size_t i = 0; i < search->most; i++)
-        candidates[i] = (struct candidate){seen->text, best[i].id,
-                                           beam->total + (double)best[i].logprob - log_sum};
-    return 0;
-}
-
-/* Most likely first; ties in the order of beams and ids. */
-static int compare(const void *a, const void *b)
-{
-    const struct candidate *one = a;
-    const struct candidate *other = b;
-    if (one->total != other->total)
-        return one->total > other->total ? -1 : 1;
-    if (one->beam != other->beam)
-        return one->beam < other->beam ? -1 : 1;
-    return one->id < other->id ? -1 : one->id > other->id;
-}
-
-static double penalty_of(const struct search *search)
-{
-    const struct config *c = config_of(search->text);
-    return c->n_encoder_layer ? c->generation.length_penalty : 1;
-}
-
-/* total / tokens^penalty, for the tokens that are new in a text of `count` */
-static double score_of(const struct search *search, double total, size_t count)
-{
-    double penalty = penalty_of(search), tokens = (double)(count - search->text->prompt_count);
-    return total / (penalty == 1 ? tokens : pow(tokens, penalty));
-}
-
-/* Put a text that ends with a candidate among the finished ones, if it is better than the last. */
-static void keep_ended(struct search *search, const struct candidate *candidate)
-{
-    struct beam *ended = search->ended, last = ended[search->width - 1];
-    size_t at = search->width - 1;
-    double score = score_of(search, candidate->total, search->count + 1);
-    if (last.count && last.total >= score)
-        return;
-    for (; at > 0 && (!ended[at - 1].count || ended[at - 1].total < score); at--)
-        ended[at] = ended[at - 1];
-    ended[at] = last;
-    ended[at].total = score;
-    ended[at].count = search->count + 1;
-    memcpy(last.ids, search->live[candidate->beam].ids, search->count * sizeof *last.ids);
-    last.ids[search->count] = candidate->id;
-}
-
-/* Replace the beams by the chosen candidates: copies of beams with one more token. */
-static int grow(struct search *search, const struct candidate *chosen, size_t count,
-                struct err *err)
-{
-    struct beam *live = search->live;
-    struct beam *grown = search->grown;
-    for (size_t i = 0; i < count; i++) {
-        const struct beam *from = &live[chosen[i].beam];
-        if (cache_copy(&grown[i].cache, &from->cache, err))
-            return -1;
-        memcpy(grown[i].ids, from->ids, search->count * sizeof *from->ids);
-        grown[i].ids[search->count] = chosen[i].id;
-        grown[i].total = chosen[i].total;
-    }
-    search->live = grown;
-    search->grown = live;
-    search->live_count = count;
-    search->count++;
-    return 0;
-}
-
-/* Whether the beams can still lead to a better text than those that are finished. */
-static bool may_improve(const struct search *search)
-{
-    const struct continuation *text = search->text;
-    const struct generation_rules *rules = &config_of(text)->generation;
-    const struct beam *last = &search->ended[search->width - 1];
-    bool never = rules->early == EARLY_NEVER && penalty_of(search) > 0;
-    if (!search->live_count || search->count == text->room)
-        return false;
-    if (!last->count)
-        return true;
-    return rules->early != EARLY_YES &&
-           score_of(search, search->live->total, never ? text->room : search->count) > last->total;
-}
-
-/* Choose the most likely candidates of a step. */
-static int choose(struct search *search, struct err *err)
-{
-    const struct continuation *text = search->text;
-    const struct config *config = config_of(text);
-    struct candidate *candidates = search->candidates;
-    size_t all = search->live_count * search->most;
-    size_t count = 0; /* number of chosen candidates, moved to the front */
-    qsort(candidates, all, sizeof *candidates, compare);
-    for (size_t i = 0; i < all && count < search->width; i++) {
-        const struct candidate candidate = candidates[i];
-        bool ends = !text->generation.past_end && config_ends(config, candidate.id);
-        if (candidate.total <= FORBIDDEN)
-            break;
-        if ((ends || search->count + 1 == text->room) && i < search->width)
-            keep_ended(search, &candidate);
-        if (!ends)
-            candidates[count++] = candidate;
-    }
-    return grow(search, candidates, count, err);
-}
-
-int continuation_search(struct continuation *text, size_t beams, struct err *err)
-{
-    struct search search = {.text = text, .width = beams};
-    const struct tap tap = {.sink = take_logits, .context = &search};
-    int failed = open_search(&search, err);
-    bool more = search.count < text->room;
-    while (!failed && more) {
-        for (size_t i = 0; i < search.live_count; i++)
-            search.texts[i] =
-                unread_text(text, search.live[i].ids, search.count, &search.live[i].cache);
-        failed = run_texts(text, search.texts, search.live_count, tap, err) || choose(&search, err);
-        more = !failed && may_improve(&search);
-    }
-    if (!failed && search.ended->count) {
-        size_t added = search.ended->count - text->prompt_count;
-        memcpy(text->forced, search.ended->ids + text->prompt_count, added * sizeof *text->forced);
-        text->score = search.ended->total;
-    }
-    for (size_t i = 0; search.beams && i < 3 * beams; i++)
-        cache_release(&search.beams[i].cache);
-    arena_release(&search.arena);
-    return err_if(failed);
 }
