@@ -69,7 +69,6 @@ const struct command command_generate = {
 struct state {
     struct request request;              /* of --show */
     struct generation_config generation; /* with the seed of item 0 */
-    size_t beams;                        /* 0: no beam search */
 };
 
 /* One text while it grows. */
@@ -149,17 +148,15 @@ static int open(void *state, struct driver *driver, struct err *err)
             .tokens = (size_t)options->generate.tokens,
             .sampling = {options->generate.temperature, (size_t)options->generate.top_k,
                          options->generate.top_p, (uint64_t)options->mechanism.seed},
+            .beams = (size_t)options->generate.beams,
             .past_end = options->generate.ignore_eos,
             .logits = options->generate.logprobs,
         }};
     if (options->select.show)
         own->generation.selection = &own->request.selection;
-    if (check_options(driver, options, err) || choose_selection(&own->request, driver, err) ||
-        continuation_prepare(&session->viewer, &own->generation, driver->items.count, err))
-        return -1;
-    own->beams =
-        continuation_beams(&session->viewer, &own->generation, (size_t)options->generate.beams);
-    return 0;
+    return err_if(
+        check_options(driver, options, err) || choose_selection(&own->request, driver, err) ||
+        continuation_prepare(&session->viewer, &own->generation, driver->items.count, err));
 }
 
 /* Check --source, if it is given or the model has an encoder. */
@@ -180,7 +177,7 @@ static int read_item(void *state, struct driver *driver, struct work *work, stru
         return err_usage(err, "expected one text to continue, found a pair");
     (void)arena;
     whole.sentence.count = continuation_room(viewer, &own->generation, work->pair.sentence.count);
-    continuation_add_memory(&work->memory, viewer, &own->generation, &work->pair, own->beams);
+    continuation_add_memory(&work->memory, viewer, &own->generation, &work->pair);
     if (own->generation.selection)
         work->result_bytes =
             request_add_memory(&work->memory, &own->request, viewer, &whole, false);
@@ -303,8 +300,7 @@ static int run(void *state, const struct group *group, struct err *err)
                    shown_path(items->path));
     if (continuation_open(&growth.text, group->viewer, &work->pair, &generation, err))
         return -1;
-    size_t beams = ((struct state *)state)->beams;
-    int failed = (beams && continuation_search(&growth.text, beams, err)) || grow(&growth, err);
+    int failed = grow(&growth, err);
     if (!failed && !group->driver->is_batch)
         note_work(&growth);
     failed = failed || (!is_broken(&growth) && fill_report(&growth, work, err)) ||

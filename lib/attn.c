@@ -570,6 +570,7 @@ static int generate(struct host_call *call, struct attn_model *model, const stru
         .tokens = asked->tokens,
         .sampling = {asked->temperature, asked->top_k, asked->top_p > 0 ? asked->top_p : 1,
                      asked->seed},
+        .beams = asked->beams,
         .past_end = asked->past_end != 0,
         .logits = asked->logprobs != 0,
     };
@@ -584,8 +585,6 @@ static int generate(struct host_call *call, struct attn_model *model, const stru
     if (failed)
         return -1;
     count_run(model, ids, 1);
-    size_t beams = continuation_beams(viewer, &how, asked->beams);
-    failed = beams && continuation_search(&text, beams, err);
     while (!failed && more)
         failed = continuation_next(&text, &more, err) || mapping_list_check(&model->object, err) ||
                  (more && pass_token(&text, asked, &more));

@@ -74,12 +74,13 @@ size_t continuation_room(const struct viewer *viewer, const struct generation_co
     return num_min(prompt + tokens, positions ? positions : SIZE_MAX);
 }
 
-size_t continuation_beams(const struct viewer *viewer, const struct generation_config *generation,
-                          size_t asked)
+/* The beams of a search; 0: none. */
+static size_t beams_of(const struct viewer *viewer, const struct generation_config *generation)
 {
-    if (!asked && generation->sampling.temperature <= 0)
-        asked = viewer->model.config.generation.beams;
-    return asked > 1 ? asked : 0;
+    size_t beams = generation->beams;
+    if (!beams && generation->sampling.temperature <= 0)
+        beams = viewer->model.config.generation.beams;
+    return beams > 1 ? beams : 0;
 }
 
 /* --- rules of choice -------------------------------------------------------------------------- */
@@ -190,6 +191,7 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
     *text =
         (struct continuation){.viewer = viewer, .generation = *generation, .source = &pair->source};
     text->generation.tokens = tokens_after(viewer, generation, prompt->count);
+    text->generation.beams = beams_of(viewer, generation);
     if (cache_init(&text->cache, config_of(text), err) ||
         batch_check_length(config_of(text), prompt->count, err) || begin_text(text, prompt, err) ||
         sampler_init(&text->sampler, &generation->sampling, config_of(text)->vocab_size,
@@ -206,11 +208,12 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
 
 void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
                              const struct generation_config *generation,
-                             const struct text_with_source *pair, size_t beams)
+                             const struct text_with_source *pair)
 {
     const struct selection logits = {.sites = SITE_SET(SITE_LOGITS), .last_logits = true};
     const struct config *config = &viewer->model.config;
     size_t tokens = continuation_room(viewer, generation, pair->sentence.count);
+    size_t beams = beams_of(viewer, generation);
     size_t cache = cache_bytes(config, viewer->model.weights.precision, tokens);
     viewer_add_memory(memory, viewer, &logits, pair, LOOK_RUN);
     memory->held += (double)cache * (beams ? 2 * (double)beams : 1);
@@ -418,9 +421,10 @@ static int choose(struct search *search, struct err *err)
     return grow(search, candidates, count, err);
 }
 
-int continuation_search(struct continuation *text, size_t beams, struct err *err)
+/* Find the most likely continuation, whose tokens are the choices from now on. */
+static int search_all(struct continuation *text, struct err *err)
 {
-    struct search search = {.text = text, .width = beams};
+    struct search search = {.text = text, .width = text->generation.beams};
     const struct tap tap = {.sink = take_logits, .context = &search};
     int failed = open_search(&search, err);
     bool more = search.count < text->room;
@@ -436,7 +440,7 @@ int continuation_search(struct continuation *text, size_t beams, struct err *err
         memcpy(text->forced, search.ended->ids + text->prompt_count, added * sizeof *text->forced);
         text->score = search.ended->total;
     }
-    for (size_t i = 0; search.beams && i < 3 * beams; i++)
+    for (size_t i = 0; search.beams && i < 3 * search.width; i++)
         cache_release(&search.beams[i].cache);
     arena_release(&search.arena);
     return err_if(failed);
@@ -462,6 +466,8 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
 {
     struct likeliest choice = {0};
     *more = false;
+    if (text->generation.beams && !text->forced && search_all(text, err))
+        return -1;
     if (text->count - text->prompt_count == text->generation.tokens)
         text->end = END_AS_ASKED;
     else if (text->count == text->room)
@@ -532,9 +538,8 @@ int continuation_translate(struct text_with_source *pair, struct viewer *viewer,
     if (continuation_prepare(viewer, &usual, 1, err) ||
         continuation_open(&text, viewer, pair, &usual, err))
         return -1;
-    size_t beams = *choices ? 0 : continuation_beams(viewer, &usual, 0);
     text.forced = *choices;
-    int failed = beams && continuation_search(&text, beams, err);
+    int failed = 0;
     while (!failed && more)
         failed = continuation_next(&text, &more, err);
     failed = failed || whole_text(&pair->sentence, &text, arena, err);

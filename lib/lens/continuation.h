@@ -30,8 +30,9 @@ struct tokenizer;
 struct generation_config {
     size_t tokens; /* limit; 0: the model's, or 32 */
     struct sampling sampling;
-    bool past_end;                     /* continue after the model's end-of-text token */
-    bool logits;                       /* compute and keep the logits of each choice */
+    size_t beams;  /* of a search; 0: as the model says, unless it samples; 1: no search */
+    bool past_end; /* continue after the model's end-of-text token */
+    bool logits;   /* compute and keep the logits of each choice */
     const struct selection *selection; /* for the report; NULL: no tensors */
 };
 
@@ -90,22 +91,15 @@ void continuation_release(struct continuation *text);
 size_t continuation_room(const struct viewer *viewer, const struct generation_config *generation,
                          size_t prompt);
 
-/* Add the memory of growing a text to that length, with `beams` beams (0: none). */
+/* Add the memory of growing a text to that length. */
 void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
                              const struct generation_config *generation,
-                             const struct text_with_source *pair, size_t beams);
+                             const struct text_with_source *pair);
 
-/* The beams of a search: as asked for (0: as the model says, unless it samples); 0: none. */
-size_t continuation_beams(const struct viewer *viewer, const struct generation_config *generation,
-                          size_t asked);
-
-/* Before the first choice, find the most likely continuation with `beams` beams; continuation_next
- * then gives its tokens. The result has the highest score: the mean log-probability of the new
- * tokens, including the end, or as the rules of a model with an encoder say, which also say when
- * the search ends. */
-int continuation_search(struct continuation *text, size_t beams, struct err *err);
-
-/* Choose and add a token. If the text has ended instead, `*more` is false and `end` says why. */
+/* Choose and add a token. If the text has ended instead, `*more` is false and `end` says why. With
+ * beams, the first call finds all tokens: those of the continuation with the highest score, which
+ * is the mean log-probability of the new tokens, including the end, or as the rules of a model with
+ * an encoder say, which also say when the search ends. */
 int continuation_next(struct continuation *text, bool *more, struct err *err);
 
 /* Replace the prompt of a pair, a text that only begins, by what the model makes of its source. Its
