@@ -487,23 +487,6 @@ static int list_ways(struct bench *bench, struct arena *arena, struct err *err)
     return 0;
 }
 
-/* Open the heads of each width, or use the lengths of the texts: the points of a fit. */
-static int find_points(struct bench *bench, struct err *err)
-{
-    const struct bench_plan *plan = bench->plan;
-    bench->points = bench->lengths;
-    bench->point_count = bench->length_count;
-    if (!plan->widths)
-        return 0;
-    bench->points = plan->widths;
-    bench->wide = arena_alloc(&bench->arena, plan->width_count, sizeof *bench->wide, err);
-    bench->point_count = bench->wide ? plan->width_count : 0;
-    for (size_t i = 0; i < bench->point_count; i++)
-        if (viewer_open_folder(&bench->wide[i], &plan->folder[i], plan->threads, err))
-            return -1;
-    return bench->wide ? 0 : -1;
-}
-
 static int prepare(struct bench *bench, struct arena *arena, struct err *err)
 {
     const struct bench_plan *plan = bench->plan;
@@ -514,12 +497,19 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
     viewer->model.weights.packing = true;
     viewer->model.weights.packing_words = true;
     bench->causal = viewer->model.config.causal;
-    if (choose_lengths(bench, err) || find_points(bench, err))
+    if (choose_lengths(bench, err))
         return -1;
+    bench->points = plan->widths ? plan->widths : bench->lengths;
+    bench->point_count = plan->widths ? plan->width_count : bench->length_count;
+    if (plan->widths)
+        bench->wide = arena_alloc(&bench->arena, plan->width_count, sizeof *bench->wide, err);
+    for (size_t i = 0; bench->wide && i < plan->width_count; i++)
+        if (viewer_open_folder(&bench->wide[i], &plan->folder[i], plan->threads, err))
+            return -1;
     size_t most = plan->ways ? plan->way_count * bench->point_count : bench->length_count + 1;
     bench->tasks = arena_alloc(&bench->arena, most, sizeof *bench->tasks, err);
     bench->limits = arena_alloc(&bench->arena, plan->rounds, sizeof *bench->limits, err);
-    if (!bench->tasks || !bench->limits)
+    if (!bench->tasks || !bench->limits || (plan->widths && !bench->wide))
         return -1;
     if (plan->ways)
         return list_ways(bench, arena, err);
