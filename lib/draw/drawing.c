@@ -233,30 +233,24 @@ static void note_missing(const struct drawing *drawing)
 
 /* --- PNG and PDF ------------------------------------------------------------------------------ */
 
-/* Add the resolution to the PNG, which rsvg-convert omits. */
-static void put_density(const struct drawing *drawing)
+/* Copy the picture; a PNG gets its resolution, which rsvg-convert omits. */
+static int copy_result(struct drawing *drawing, FILE *from, struct err *err)
 {
     unsigned char chunk[] = {0, 0, 0, 9, 'p', 'H', 'Y', 's', 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0};
     uint32_t density = (uint32_t)lround((double)drawing->dpi / 0.0254); /* pixels per metre */
+    char bytes[PIECE_BYTES];
+    ssize_t got = 0;
+    off_t at = 0;
     for (int i = 0; i < 8; i++)
         chunk[8 + i] = (unsigned char)(density >> (24 - 8 * (i % 4)));
     uint32_t crc = zip_crc32((const char *)chunk + 4, 13);
     for (int i = 0; i < 4; i++)
         chunk[17 + i] = (unsigned char)(crc >> (24 - 8 * i));
-    stream_bytes(drawing->out, chunk, sizeof chunk);
-}
-
-static int copy_result(struct drawing *drawing, FILE *from, struct err *err)
-{
-    char bytes[PIECE_BYTES];
-    ssize_t got = 0;
-    off_t at = 0;
     for (; (got = pread(fileno(from), bytes, sizeof bytes, at)) > 0; at += got) {
         bool has_header = at == 0 && drawing->form == DRAWING_PNG && got >= PNG_HEADER_BYTES;
         size_t head = has_header ? PNG_HEADER_BYTES : 0;
         stream_bytes(drawing->out, bytes, head);
-        if (head)
-            put_density(drawing);
+        stream_bytes(drawing->out, chunk, head ? sizeof chunk : 0);
         stream_bytes(drawing->out, bytes + head, (size_t)got - head);
     }
     if (got < 0)
