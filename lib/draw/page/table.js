@@ -3,11 +3,18 @@
 const TABLE_MOST = 60000; // cells; more make browsers slow
 
 function drawTable(parent, tensor, index) {
-    const left = firstColumn(tensor);
-    const most = Math.floor(TABLE_MOST / (tensor.rowCount - firstShown(tensor)));
+    const [first, left] = [firstShown(tensor), firstColumn(tensor)];
+    const most = Math.floor(TABLE_MOST / (tensor.rowCount - first));
     const end = Math.min(tensor.columnCount, left + most);
+    const names = (axis, from, to) =>
+        Array.from({ length: to - from }, (_, at) => tensor.labels(axis)?.[from + at] ?? from + at);
+    const textOf = (row, column) => {
+        const value = tensor.at(index, first + row, left + column);
+        return Number.isNaN(value) ? '' : tensor.text(value);
+    };
     const wide = tableRegion(parent, `Numbers of ${tensor.name(index)}`);
-    wide.append(tableOf(tensor, index, left, end));
+    const heads = names('column', left, end);
+    wide.append(tableOf(heads, names('row', first, tensor.rowCount), textOf));
     const caption = wide.firstChild.createCaption();
     const axes = `rows are ${tensor.rows}, columns ${tensor.columns}`;
     caption.textContent = `${tensor.name(index)}: ${axes}`;
@@ -15,21 +22,18 @@ function drawTable(parent, tensor, index) {
         caption.textContent += `; the first ${end - left} of ${tensor.columnCount} columns`;
 }
 
-function tableOf(tensor, index, left, end) {
-    const table = element('table');
+// A table with these names of columns and rows; `marked`: the current row.
+function tableOf(heads, names, textOf, { corner = '', marked, className = '' } = {}) {
+    const table = element('table', '', className);
     const head = table.createTHead().insertRow();
-    const exact = (axis, at) => tensor.labels(axis)?.[at] ?? String(at);
-    head.append(headerCell('', 'col'));
-    for (let column = left; column < end; column++)
-        head.append(headerCell(exact('column', column), 'col'));
+    for (const name of [corner, ...heads]) head.append(headerCell(name, 'col'));
     const body = table.createTBody();
-    for (let row = firstShown(tensor); row < tensor.rowCount; row++) {
+    names.forEach((name, row) => {
         const line = body.insertRow();
-        line.append(headerCell(exact('row', row), 'row'));
-        for (let column = left; column < end; column++) {
-            const value = tensor.at(index, row, column);
-            line.insertCell().textContent = Number.isNaN(value) ? '' : tensor.text(value);
-        }
-    }
+        if (row === marked) line.setAttribute('aria-current', 'true');
+        line.append(headerCell(name, 'row'));
+        for (let column = 0; column < heads.length; column++)
+            line.insertCell().textContent = textOf(row, column);
+    });
     return table;
 }

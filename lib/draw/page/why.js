@@ -52,20 +52,10 @@ function drawWhy() {
 
 // A table of dims or keys; columns are [name, numbers].
 function whyTable(kind, names, columns, marked) {
-    const table = element('table', '', 'numbers');
-    const head = table.createTHead().insertRow();
-    for (const name of [kind, ...columns.map((column) => column[0])])
-        head.append(headerCell(name, 'col'));
-    const body = table.createTBody();
-    names.forEach((name, at) => {
-        const line = body.insertRow();
-        if (at === marked) line.setAttribute('aria-current', 'true');
-        line.append(headerCell(name, 'row'));
-        for (const [, numbers] of columns)
-            line.insertCell().textContent = exact(Math.fround(numbers[at]));
-    });
+    const heads = columns.map(([name]) => name);
+    const textOf = (row, column) => exact(Math.fround(columns[column][1][row]));
     const region = tableRegion(document.createDocumentFragment(), `each ${kind}`);
-    region.append(table);
+    region.append(tableOf(heads, names, textOf, { corner: kind, marked, className: 'numbers' }));
     return region;
 }
 
