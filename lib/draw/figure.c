@@ -201,15 +201,16 @@ static int check_options(const struct figure *figure, const struct style *style,
 
 /* Name each attention of a model with several; with one range they share a colour bar. Returns true
  * (print only, one head each) if they are side by side: the first has the bar, else the last. */
-static bool arrange_attentions(struct section_sheets *kinds, size_t count,
-                               const struct style *style, double room)
+static bool arrange_attentions(struct section *sections, size_t count, const struct style *style,
+                               double room)
 {
     size_t found = 0, single = 0, last = 0;
     bool shares = style->range == RANGE_ALL;
     struct extent first = {0, 0};
     for (size_t i = 0; i < count; i++) {
-        const struct sheet *sheets = kinds[i].sheets;
-        size_t panels = kinds[i].layers * kinds[i].heads;
+        struct section_sheets *what = &sections[i].what;
+        const struct sheet *sheets = what->sheets;
+        size_t panels = what->layers * what->heads;
         if (!name_ends_in(sheets->tensor, "weights") || strcmp(sheets->columns.name, "key") != 0)
             continue;
         struct extent extent = norms_make(sheets, panels, style, false).whole.extent;
@@ -217,39 +218,37 @@ static bool arrange_attentions(struct section_sheets *kinds, size_t count,
         shares = shares && extent.low == first.low && extent.high == first.high;
         single += panels == 1;
         last = i;
-        kinds[i].attention = strncmp(sheets->tensor, "enc.", 4) == 0     ? "encoder self-attention"
-                             : strncmp(sheets->tensor, "cross_", 6) == 0 ? "cross-attention"
-                                                                         : "decoder self-attention";
+        what->attention = strncmp(sheets->tensor, "enc.", 4) == 0     ? "encoder self-attention"
+                          : strncmp(sheets->tensor, "cross_", 6) == 0 ? "cross-attention"
+                                                                      : "decoder self-attention";
     }
     bool row = style->form.width > 0 && count > 1 && single == count &&
                room >= SECTION_LEAST * (double)count &&
                (style->view == VIEW_FIT || style->view == VIEW_MATRIX);
     if (found == 1)
-        kinds[last].attention = NULL;
+        sections[last].what.attention = NULL;
     for (size_t i = 0; i < count; i++) {
-        kinds[i].shares_bar = shares && found > 1 && kinds[i].attention;
-        kinds[i].barless = kinds[i].shares_bar && (row ? i > 0 : i < last);
+        struct section_sheets *what = &sections[i].what;
+        what->shares_bar = shares && found > 1 && what->attention;
+        what->barless = what->shares_bar && (row ? i > 0 : i < last);
     }
     return row;
 }
 
 /* Place sections below each other, or in a row with a colour bar below the highest of them. */
-static int plan(struct figure *figure, struct section_sheets *kinds, size_t count,
-                const struct style *style, struct arena *arena, struct err *err)
+static int plan(struct figure *figure, const struct style *style, struct arena *arena,
+                struct err *err)
 {
-    size_t labels = 0;
+    size_t count = figure->section_count, labels = 0;
     double foot = 0;
     bool printed = style->form.width > 0;
     struct point at = {figure->margin, figure->margin};
     const double bar_room = (printed ? style->form.width : FIGURE_WIDEST) - 2 * figure->margin;
-    bool row = arrange_attentions(kinds, count, style, bar_room);
+    bool row = arrange_attentions(figure->sections, count, style, bar_room);
     double room = row ? (bar_room - SECTION_GAP * (double)(count - 1)) / (double)count : bar_room;
-    figure->sections = arena_alloc(arena, count, sizeof *figure->sections, err);
-    if (!figure->sections)
-        return -1;
     for (size_t i = 0; i < count; i++) {
         struct section *section = &figure->sections[i];
-        if (section_plan(section, &kinds[i], style, room, arena, err))
+        if (section_plan(section, style, room, arena, err))
             return -1;
         section->at = at;
         section->bar_room = bar_room;
@@ -261,7 +260,6 @@ static int plan(struct figure *figure, struct section_sheets *kinds, size_t coun
         at.y += row ? 0 : section->height + SECTION_GAP;
         if (!printed)
             figure->page.width = fmax(figure->page.width, section->width + 2 * FIGURE_MARGIN);
-        figure->section_count++;
     }
     if (row) {
         struct section *first = figure->sections;
@@ -327,10 +325,8 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
 {
     const struct figure_form *form = &style->form;
     bool printed = form->width > 0;
-    struct section_sheets *kinds = arena_alloc(arena, report->tensor_count, sizeof *kinds, err);
     bool *taken = arena_alloc(arena, report->tensor_count, sizeof *taken, err);
     struct buf title = {0};
-    size_t count = 0;
     figure_title(&title, report, style);
     *figure = (struct figure){
         .page = {.width = printed ? form->width : NARROWEST,
@@ -338,15 +334,17 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
                  .font = form->font,
                  .dpi = form->dpi},
         .form = form,
+        .sections = arena_alloc(arena, report->tensor_count, sizeof *figure->sections, err),
         .margin = printed ? PRINT_MARGIN : FIGURE_MARGIN,
     };
     figure->page.height = 2 * figure->margin;
-    if (!kinds || !taken || !figure->page.title)
+    if (!figure->sections || !taken || !figure->page.title)
         return -1;
     for (size_t i = 0; i < report->tensor_count; i++)
-        if (!taken[i] && gather(&kinds[count++], report, i, taken, form, arena, err))
+        if (!taken[i] && gather(&figure->sections[figure->section_count++].what, report, i, taken,
+                                form, arena, err))
             return -1;
-    if (plan(figure, kinds, count, style, arena, err))
+    if (plan(figure, style, arena, err))
         return -1;
     bool widens = !printed && (report->about || report->source.count) && !style->title;
     return err_if((!style_is_untitled(style) && place_title(figure, widens, arena, err)) ||

@@ -131,9 +131,10 @@ static inline bool section_is_printed(const struct section *section)
     return section->style->form.width > 0;
 }
 
-/* Lay out sheets within a width. The arena owns the layout; the sheets must outlive the section. */
-int section_plan(struct section *section, const struct section_sheets *what,
-                 const struct style *style, double room, struct arena *arena, struct err *err);
+/* Lay out the sheets of a section, which is zeroed except for these, within a width. The arena owns
+ * the layout; the sheets must outlive the section. */
+int section_plan(struct section *section, const struct style *style, double room,
+                 struct arena *arena, struct err *err);
 void section_draw(const struct section *section, struct canvas *canvas);
 
 /* Draw a panel's label in bold; returns its width including a gap. */

@@ -108,11 +108,9 @@ static void fit(struct section *section, double across)
                          ? across
                          : fmin(fmax(LABELLED * (double)sheet->rows.size, across), TALLEST);
     double cell = fmax(CELL_LARGEST, 2.5 * section->style->form.font_size); /* for its number */
-    if (matrix && shared)
-        section->rows = axis_fit_cells(section, most, fmin(across, TALLEST), cell);
-    else
-        section->rows =
-            axis_fit_cells(section, most, fmin(tallest, largest * (double)most), largest);
+    bool square = matrix && shared;
+    double height = square ? fmin(across, TALLEST) : fmin(tallest, largest * (double)most);
+    section->rows = axis_fit_cells(section, most, height, square ? cell : largest);
     section->columns = section->rows;
     section->rows.cells = axis_cells(sheet->rows.size, section->rows.step);
     section->columns.cells = axis_cells(sheet->columns.size, section->columns.step);
@@ -649,14 +647,15 @@ static void name_axes(struct section *section)
         section->bar_title = "attention weights, all panels";
 }
 
-int section_plan(struct section *section, const struct section_sheets *what,
-                 const struct style *style, double room, struct arena *arena, struct err *err)
+int section_plan(struct section *section, const struct style *style, double room,
+                 struct arena *arena, struct err *err)
 {
     const struct figure_form *form = &style->form;
+    const struct section_sheets *what = &section->what;
     struct buf text = {0};
-    *section =
-        (struct section){.style = style, .what = *what, .room = room, .panels = 1, .across = 1};
-    section->rows.step = section->columns.step = 1;
+    section->style = style;
+    section->room = room;
+    section->panels = section->across = section->rows.step = section->columns.step = 1;
     section->norms = norms_make(what->sheets, what->layers * what->heads, style, false);
     ramp_make(&section->ramp, section->norms.palette);
     section->kind = choose_kind(section);
