@@ -16,7 +16,7 @@ static const uint32_t hues[] = {0xff0000, 0x008000, 0x0000ff, 0x00bfbf, 0xbf00bf
 enum { HUES = sizeof hues / sizeof *hues, TURNS = 16, RINGS = 200, RINGS_CLEAR = 8 };
 
 struct scene {
-    double low, high, step; /* of the axes */
+    struct scale scale; /* of all axes */
     struct box area;
     struct point origin, *tips; /* [count] */
     struct box *names;          /* [count] */
@@ -53,13 +53,13 @@ void arrows_fit(struct section *section)
 /* A parallel projection, seen from 60 degrees right of the y axis and 30 degrees above it. */
 static struct point project(const struct scene *scene, double x, double y, double z)
 {
-    double range = scene->high - scene->low;
+    double low = scene->scale.low, range = scene->scale.high - low;
     double scale =
         (scene->area.width - 2 * LABELS) / 1.366; /* the box is 1.366 wide and 1.549 high */
     scale = fmin(scale, (scene->area.height - LABELS) / 1.549);
-    x = (x - scene->low) / range;
-    y = (y - scene->low) / range;
-    z = (z - scene->low) / range;
+    x = (x - low) / range;
+    y = (y - low) / range;
+    z = (z - low) / range;
     double right = 0.866 * x + 0.5 * y;
     double up = -0.25 * x + 0.433 * y + 0.866 * z;
     return (struct point){scene->area.x + scene->area.width / 2 + scale * (right - 0.683),
@@ -71,12 +71,10 @@ static void draw_box(const struct section *section, struct canvas *canvas,
                      const struct scene *scene)
 {
     struct font font = section_font(section, TYPE_NUMBER, 0x555555);
-    double low = scene->low, high = scene->high;
-    int digits = scene->step < 1 ? (int)ceil(-log10(scene->step)) : 0;
-    struct numeral numeral = numeral_between((float)low, (float)high, digits);
-    for (double i = round(low / scene->step); i * scene->step <= high + 1e-9; i++) {
+    double low = scene->scale.low, high = scene->scale.high, step = scene->scale.step;
+    for (double i = round(low / step); i * step <= high + 1e-9; i++) {
         char text[NUMERAL_BYTES];
-        double at = i * scene->step + 0.0; /* + 0.0 avoids -0 */
+        double at = i * step + 0.0; /* + 0.0 avoids -0 */
         struct point x = project(scene, at, low, low), x_back = project(scene, at, high, low);
         struct point y = project(scene, high, at, low), y_back = project(scene, low, at, low);
         struct point z = project(scene, low, low, at), z_back = project(scene, low, high, at);
@@ -84,7 +82,7 @@ static void draw_box(const struct section *section, struct canvas *canvas,
                                        {y, y_back}, {y_back, project(scene, low, at, high)},
                                        {z, z_back}, {z_back, project(scene, high, high, at)}};
         canvas->strokes(canvas, lines, sizeof lines / sizeof *lines, true, &grid);
-        numeral_write(text, numeral, (float)at);
+        numeral_write(text, scene->scale.numeral, (float)at);
         font.anchor = ANCHOR_END;
         canvas->text(canvas, (struct point){x.x, x.y + font.size + GAP}, text, &font);
         canvas->text(canvas, (struct point){z.x - 2 * GAP, z.y}, text, &font);
@@ -196,9 +194,7 @@ void arrows_draw(const struct section *section, const struct sheet *sheet, struc
     scene.tips = arena_alloc(&arena, count, sizeof *scene.tips, canvas->err);
     scene.names = arena_alloc(&arena, count, sizeof *scene.names, canvas->err);
     high = high > low ? high : 1;
-    scene.step = nice_step(1.25 * (high - low));
-    scene.low = scene.step * floor(low / scene.step + 1e-9);
-    scene.high = scene.step * ceil(high / scene.step - 1e-9);
+    scene.scale = scale_around(low, high, nice_step(1.25 * (high - low)));
     scene.origin = project(&scene, 0, 0, 0);
     draw_box(section, canvas, &scene);
     for (size_t i = 0; !canvas->err->kind && i < count; i++) {

@@ -9,17 +9,20 @@ static const double PITCH = 30, HEIGHT = 150, HEIGHT_SHARE = 0.45; /* share of t
 static const double GAP = 4, POINT = 3, WIDTH = 1.2, LABELS = 90;
 static const struct pen thin = {{0x99, 0x99, 0x99}, 0.5, 1};
 
-/* Range and tick spacing of the vertical axis. */
-struct scale {
-    double low, high, step;
-};
+struct scale scale_around(double low, double high, double step)
+{
+    int digits = step < 1 ? (int)ceil(-log10(step)) : 0;
+    low = step * floor(low / step + 1e-9);
+    high = step * ceil(high / step - 1e-9);
+    return (struct scale){low, high, step, numeral_between((float)low, (float)high, digits)};
+}
 
+/* Of the vertical axis. */
 static struct scale scale_of(const struct section *section)
 {
     double low = fmin(0, (double)section->norms.found.low);
     double high = fmax((double)section->norms.found.high, low + 1e-3);
-    double step = nice_step(high - low);
-    return (struct scale){step * floor(low / step + 1e-9), step * ceil(high / step - 1e-9), step};
+    return scale_around(low, high, nice_step(high - low));
 }
 
 void curves_fit(struct section *section)
@@ -67,14 +70,12 @@ static void draw_axes(const struct section *section, struct canvas *canvas, stru
 {
     struct font letters = section_font(section, TYPE_NAME, 0x111111);
     struct scale scale = scale_of(section);
-    int digits = scale.step < 1 ? (int)ceil(-log10(scale.step)) : 0;
-    struct numeral numeral = numeral_between((float)scale.low, (float)scale.high, digits);
     canvas->frame(canvas, area, &thin);
     letters.anchor = ANCHOR_END;
     for (double i = round(scale.low / scale.step); i * scale.step <= scale.high * (1 + 1e-9); i++) {
         char text[NUMERAL_BYTES];
         double y = height_of(i * scale.step, scale, area);
-        numeral_write(text, numeral, (float)(i * scale.step));
+        numeral_write(text, scale.numeral, (float)(i * scale.step));
         canvas->path(canvas, (struct point[]){{area.x - GAP / 2, y}, {area.x, y}}, 2, &thin);
         canvas->text(canvas, (struct point){area.x - GAP, y + letters.size * 0.35}, text, &letters);
     }

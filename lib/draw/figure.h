@@ -157,6 +157,15 @@ void arrows_draw(const struct section *section, const struct sheet *sheet, struc
 /* Return 1, 2 or 5 times a power of ten that fits at most five times into `whole`. */
 double nice_step(double whole);
 
+/* An axis of numbers: multiples of a step, and their form. */
+struct scale {
+    double low, high, step;
+    struct numeral numeral;
+};
+
+/* The multiples of a step that enclose two numbers (curves.c). */
+struct scale scale_around(double low, double high, double step);
+
 /* Reduce a sheet to the section's cells. A cell of several values shows the maximum, or with both
  * signs the value farthest from 0: a mean would hide a single high weight. */
 int cells_make(struct cells *cells, const struct section *section, const struct sheet *sheet,
