@@ -126,9 +126,9 @@ static int folder_begin(struct writer *writer, const struct target_folder *targe
         if (!shared) {
             folder->report.frames = frame;
             folder->report.frame_count = 1;
+            if (open_file(writer, frame->name, err))
+                return -1;
         }
-        if (!shared && open_file(writer, frame->name, err))
-            return -1;
         put_entry(folder, frame->name, NULL);
         if (!shared && close_file(writer, err))
             return -1;

@@ -350,20 +350,15 @@ int json_sheet(struct writer *writer, const struct sheet *sheet, struct err *err
     char name[SITE_NAME_BYTES];
     struct json_writer *json = &writer->json;
     const struct kept *kept = &writer->report->tensors[writer->tensor];
-    bool first = writer->sheet == 0;
+    bool first = writer->sheet == 0, alone = kept->rank == 2;
     (void)err;
-    bool column = kept_rank(kept) < kept->rank;
     kept_name(name, kept);
     if (first && writer->tensor > 0)
         json_put_gap(json, "\n ");
-    if (kept->rank == 2) {
-        put_matrix(json, name, sheet, column);
-        return 0;
-    }
-    if (first)
+    if (first && !alone)
         json_put_open(json, name, '[');
-    put_matrix(json, first ? NULL : "\n ", sheet, column);
-    if (writer_at_last(writer))
+    put_matrix(json, alone ? name : first ? NULL : "\n ", sheet, kept_rank(kept) < kept->rank);
+    if (writer_at_last(writer) && !alone)
         json_put_close(json, ']');
     return 0;
 }

@@ -671,19 +671,15 @@ static void add_header(struct matrices *matrices, const struct sheet *sheet)
     for (size_t slot = 0; slot < text_cut_slots(&matrices->columns); slot++) {
         size_t column = text_cut_place(&matrices->columns, slot);
         size_t number = columns->first + column;
+        bool between = text_cut_between(&matrices->columns, slot);
         add_second(matrices, columns, slot);
-        if (text_cut_between(&matrices->columns, slot)) {
-            table_text(table, &matrices->between, ellipsis);
-        } else if (!matrices->index_width) {
+        if (between)
+            buf_text(&table->cell, ellipsis);
+        else if (!matrices->index_width)
             text_label(&table->cell, columns, column, matrices->cell.width);
-            table_put(table, &matrices->cell);
-        } else if (columns->first + columns->size > 10 && number % 5 != 0) {
-            table_text(table, &matrices->cell,
-                       ""); /* two-digit numbers would touch: number every fifth */
-        } else {
+        else if (columns->first + columns->size <= 10 || number % 5 == 0) /* others would touch */
             buf_format(&table->cell, "%zu", number % 100);
-            table_put(table, &matrices->cell);
-        }
+        table_put(table, between ? &matrices->between : &matrices->cell);
     }
 }
 
