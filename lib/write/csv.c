@@ -65,6 +65,13 @@ void csv_field(struct buf *out, const char *text)
         buf_char(out, '"');
 }
 
+/* Append a field and a comma; nothing before it for NULL. */
+static void add_field(struct buf *line, const char *text)
+{
+    csv_field(line, text ? text : "");
+    buf_char(line, ',');
+}
+
 /* The number of settings and columns of the input before the cells of a matrix or, with the text of
  * the item, of a table. */
 static size_t leading_count(const struct writer *writer)
@@ -79,14 +86,10 @@ static void add_place(struct writer *writer)
 {
     const struct place *place = writer->place;
     struct buf *line = &writer->line;
-    for (size_t i = 0; i < leading_count(writer); i++) {
-        csv_field(line, place->extras[i].value ? place->extras[i].value : "");
-        buf_char(line, ',');
-    }
-    if (place->model) {
-        csv_field(line, place->model);
-        buf_char(line, ',');
-    }
+    for (size_t i = 0; i < leading_count(writer); i++)
+        add_field(line, place->extras[i].value);
+    if (place->model)
+        add_field(line, place->model);
     if (place_sentences(place) > 1)
         buf_format(line, "%zu,", place_sentence(place));
 }
@@ -106,19 +109,15 @@ static void add_name(struct writer *writer, const char *name, bool leads, struct
             (count && names_find(&index, NAMES(writer->place->extras, count), name, strlen(name)));
         name = taken ? arena_format(&writer->arena, err, "attn_%s", name) : name;
     }
-    if (name)
-        csv_field(&writer->line, name);
-    buf_char(&writer->line, ',');
+    add_field(&writer->line, name);
 }
 
 /* Append the names of the columns of add_place. */
 static void add_place_names(struct writer *writer, struct err *err)
 {
     const struct place *place = writer->place;
-    for (size_t i = 0; i < leading_count(writer); i++) {
-        csv_field(&writer->line, place->extras[i].name);
-        buf_char(&writer->line, ',');
-    }
+    for (size_t i = 0; i < leading_count(writer); i++)
+        add_field(&writer->line, place->extras[i].name);
     if (place->model)
         add_name(writer, "model", false, err);
     if (place_sentences(place) > 1)
@@ -150,19 +149,20 @@ static int send_cells(struct writer *writer, struct err *err)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* Append a cell; nothing for a missing value. */
+/* Append a cell and a comma; a missing value is empty. */
 static void add_cell(struct buf *line, const struct column *column, size_t row)
 {
     char digits[NUM_FLOAT_BYTES];
     double number = column_number(column, row);
     if (column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL) {
-        const char *text = column_text(column, row, false);
-        csv_field(line, text ? text : "");
-    } else if (!isnan(number) && column->kind == COLUMN_INTEGER) {
-        buf_format(line, "%lld", column_integer(column, row));
-    } else if (!isnan(number)) {
-        buf_bytes(line, digits, num_float(digits, (float)number));
+        add_field(line, column_text(column, row, false));
+        return;
     }
+    if (!isnan(number) && column->kind == COLUMN_INTEGER)
+        buf_format(line, "%lld", column_integer(column, row));
+    else if (!isnan(number))
+        buf_bytes(line, digits, num_float(digits, (float)number));
+    buf_char(line, ',');
 }
 
 /* Write the first table of the report. All reports of a stream share one header. */
@@ -178,12 +178,10 @@ static int write_table(struct writer *writer, const struct frame *frame, struct 
             const struct column *column = &frame->columns[c];
             if (column->flags & COLUMN_TEXT_ONLY)
                 continue;
-            if (!i) {
+            if (!i)
                 add_name(writer, column->name, column->flags & COLUMN_LEADS, err);
-                continue;
-            }
-            add_cell(line, column, i - 1);
-            buf_char(line, ',');
+            else
+                add_cell(line, column, i - 1);
         }
         if (send_cells(writer, err))
             return -1;
@@ -211,24 +209,20 @@ static int write_results(struct writer *writer, const struct frame *frame, struc
                 continue;
             add_place(writer);
             for (size_t c = 0; c < frame->count; c++)
-                if (frame->columns[c].flags & COLUMN_LEADS) {
+                if (frame->columns[c].flags & COLUMN_LEADS)
                     add_cell(line, &frame->columns[c], row);
-                    buf_char(line, ',');
-                }
             buf_format(line, "%s,", frame->name);
             add_index(line, frame_key(frame, "layer", row), false);
             add_index(line, frame_key(frame, "head", row), false);
             int position = frame_key(frame, "position", row); /* in tables by layer and token */
             buf_format(line, "%td,", position >= 0 ? position : axis_number(&frame->rows, row));
-            csv_field(line, frame->rows.labels[row].plain);
-            buf_char(line, ',');
+            add_field(line, frame->rows.labels[row].plain);
             if (writer->place->of_pairs)
                 add_index(line, frame_key(frame, "segment", row), false);
             buf_format(line, "%zu,%s,%s", at++, frame->columns[i].name,
                        writer->place->of_pairs ? "," : "");
             add_cell(line, &frame->columns[i], row);
-            buf_char(line, '\n');
-            if (send(writer, err))
+            if (send_cells(writer, err))
                 return -1;
         }
     return 0;
@@ -401,8 +395,7 @@ static void add_position(struct buf *part, size_t index, const struct axis *axis
     if (axis_number(axis, index) >= 0)
         buf_format(part, "%td", axis_number(axis, index));
     buf_char(part, ',');
-    csv_field(part, axis->labels[index].plain);
-    buf_char(part, ',');
+    add_field(part, axis->labels[index].plain);
     if (writer->place->of_pairs)
         add_index(part, segment_of(&writer->report->sentence, axis, index), false);
 }
