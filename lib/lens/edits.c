@@ -255,17 +255,14 @@ static int read_safetensors(struct npy *arrays, size_t layers, const struct read
     struct safetensors tensors;
     const struct folder folder = {
         .path = slash ? arena_text(arena, path, (size_t)(slash - path) + 1, reader->err) : "."};
-    int failed =
-        !folder.path || safetensors_open(&tensors, &folder, slash ? slash + 1 : path, reader->err);
-    if (failed)
+    int failed = 0;
+    if (!folder.path || safetensors_open(&tensors, &folder, slash ? slash + 1 : path, reader->err))
         return -1;
     for (size_t i = 0; i < layers && !failed; i++) {
-        const char *name = named ? named
-                           : site_row(site)->in_layer
-                               ? arena_format(arena, reader->err, "%s.%zu.%s", site_stack(site), i,
-                                              site_name_in_layer(site))
-                               : site_name(site);
-        const struct safetensors_entry *entry = name ? safetensors_find(&tensors, name) : NULL;
+        char own[SITE_NAME_BYTES];
+        int layer = site_row(site)->in_layer ? (int)i : -1;
+        const char *name = named ? named : site_tensor_name(own, site, layer);
+        const struct safetensors_entry *entry = safetensors_find(&tensors, name);
         if (!entry && named)
             failed = err_set(reader->err, "'%s': expected a tensor '%s', found none", path, named);
         if (!entry)
