@@ -393,35 +393,24 @@ static int measure_words(struct state *own, struct driver *driver, enum score_ma
 
 /* --- needles ---------------------------------------------------------------------------------- */
 
-/* Set the range of bytes of a text's needle. */
-static int find_needle(size_t *first, size_t *end, const char *text, const char *needle,
-                       struct err *err)
-{
-    const char *at = needle && *needle ? strstr(text, needle) : NULL;
-    if (!at || strstr(at + 1, needle))
-        return err_set(err,
-                       "column 'needle': expected a part of 'text' that occurs once, found '%s'",
-                       needle ? needle : "");
-    *first = (size_t)(at - text);
-    *end = *first + strlen(needle);
-    return 0;
-}
-
 static int run_needle(struct state *own, struct viewer *viewer, const struct item *item,
                       struct arena *arena, struct err *err)
 {
-    size_t first = 0;
-    size_t end = 0;
     struct text_with_source pair;
-    const char *query = item_column(item, "query");
+    const char *query = item_column(item, "query"), *needle = item_column(item, "needle");
     if (!item->input.text || item->input.pair.bytes)
         return err_set(err, "expected 'text', found '%s'", item->input.text ? "pair" : "ids");
     const char *text = arena_text(arena, item->input.text, item->input.size, err);
     const char *whole = text ? arena_format(arena, err, "%s%s", text, query ? query : "") : NULL;
     struct input input = {.text = whole, .size = whole ? strlen(whole) : 0};
-    if (!whole || find_needle(&first, &end, text, item_column(item, "needle"), err) ||
-        viewer_read(viewer, &pair, &input, NULL, arena, err))
+    const char *at = whole && needle && *needle ? strstr(text, needle) : NULL;
+    if (whole && (!at || strstr(at + 1, needle)))
+        return err_set(err,
+                       "column 'needle': expected a part of 'text' that occurs once, found '%s'",
+                       needle ? needle : "");
+    if (!whole || viewer_read(viewer, &pair, &input, NULL, arena, err))
         return -1;
+    size_t first = (size_t)(at - text), end = first + strlen(needle);
     const struct tokenized *read = &pair.sentence;
     bool *marked = arena_alloc(arena, read->count, sizeof *marked, err);
     for (size_t i = 0; marked && i < read->count; i++)
