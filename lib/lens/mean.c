@@ -536,18 +536,6 @@ static int count_sheet(struct sheet *sheet, const struct report *report,
     return values && sheet->tensor ? 0 : -1;
 }
 
-/* True if an earlier tensor has the same axes, and thus the same counts. */
-static bool is_counted(const struct text_mean *mean, size_t index)
-{
-    enum site site = mean->sums[index].kept.site;
-    for (size_t i = 0; i < index; i++) {
-        enum site other = mean->sums[i].kept.site;
-        if (site_row(other)->axes == site_row(site)->axes && site_part(other) == site_part(site))
-            return true;
-    }
-    return false;
-}
-
 /* Label tokens by position, which all texts share. */
 static int label_report(struct report *report, const struct text_mean *mean,
                         const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
@@ -602,26 +590,12 @@ static int describe(struct report *report, const struct text_mean *mean, struct 
     return report->about ? 0 : -1;
 }
 
-static int make_sheet(struct kept *kept, const struct label *numbers, struct arena *arena,
-                      struct err *err)
-{
-    struct sheet *sheet = arena_alloc(arena, 1, sizeof *sheet, err);
-    if (!sheet)
-        return -1;
-    *sheet = *kept->made;
-    sheet->values = kept->data;
-    sheet->columns.size = columns_of(kept);
-    sheet->rows.labels = sheet->rows.labels ? sheet->rows.labels : numbers;
-    sheet->columns.labels = sheet->columns.labels ? sheet->columns.labels : numbers;
-    kept->made = sheet;
-    return 0;
-}
-
 int text_mean_report(struct report *report, const struct text_mean *mean,
                      const struct tokenizer *tokenizer, bool counts, struct arena *arena,
                      struct err *err)
 {
     size_t count = mean->first.tensor_count;
+    bool counted[SITE_PARTS][AXES_QUERY_KEY + 1] = {{false}};
     struct kept *tensors = arena_alloc(arena, 2 * count, sizeof *tensors, err);
     struct sheet *sheets = arena_alloc(arena, count, sizeof *sheets, err);
     struct frame *frames = arena_alloc(arena, mean->first.frame_count, sizeof *frames, err);
@@ -642,15 +616,25 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
         tensors[i].data = divide(sums->values, sums, arena, err);
         tensors[i].visible = sums->visible ? divide(sums->visible, sums, arena, err) : NULL;
         tensors[i].visible_step = rows_of(&sums->kept) * columns_of(&sums->kept);
-        if (!tensors[i].data || (sums->visible && !tensors[i].visible) ||
-            (sums->kept.made && make_sheet(&tensors[i], report->numbers, arena, err)))
+        if (!tensors[i].data || (sums->visible && !tensors[i].visible))
             return -1;
-        if (!counts || sums->kept.made || is_counted(mean, i))
+        if (sums->kept.made) {
+            struct axis *rows = &sheets[i].rows, *columns = &sheets[i].columns;
+            sheets[i] = *sums->kept.made;
+            sheets[i].values = tensors[i].data;
+            columns->size = columns_of(&tensors[i]);
+            rows->labels = rows->labels ? rows->labels : report->numbers;
+            columns->labels = columns->labels ? columns->labels : report->numbers;
+            tensors[i].made = &sheets[i];
             continue;
-        size_t next = report->tensor_count - count;
-        if (count_sheet(&sheets[next], report, sums, arena, err))
+        }
+        bool *is_counted = &counted[site_part(sums->kept.site)][site_row(sums->kept.site)->axes];
+        if (!counts || *is_counted)
+            continue;
+        *is_counted = true;
+        if (count_sheet(&sheets[i], report, sums, arena, err))
             return -1;
-        tensors[report->tensor_count++] = kept_made(&sheets[next]);
+        tensors[report->tensor_count++] = kept_made(&sheets[i]);
     }
     return report->strongest
                ? report_add_strongest(report, report->strongest, report->origin, arena, err)
