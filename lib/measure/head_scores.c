@@ -449,34 +449,29 @@ static void add_value(struct mean *mean, double value)
     mean->count += !isnan(value);
 }
 
-/* Add the layer's values of a score, or of a role, to the sums. */
-static void add_values(const struct count *count, size_t index)
+/* Add the values of the layer to the sums. */
+static void add_values(const struct count *count)
 {
     const struct head_survey *survey = count->survey;
-    size_t heads = survey->viewer->model.config.n_head;
-    size_t scores = survey->scores->count;
-    if (count->layer < 0 || !is_measured(count, index))
-        return;
-    for (size_t t = 0; t < count->text_count; t++) {
-        const struct head_text *text = &count->texts[t];
+    size_t heads = survey->viewer->model.config.n_head, scores = survey->scores->count;
+    for (size_t t = 0; t < count->text_count * (scores + ROLES) && count->layer >= 0; t++) {
+        size_t index = t / count->text_count;
+        if (!is_measured(count, index))
+            continue;
+        const struct head_text *text = &count->texts[t % count->text_count];
+        const double *values = count->values[t % count->text_count];
         size_t queries = text->text.count;
         struct mean *means =
             (count->random ? text->sums->random : text->sums->found) + index * survey->heads;
         for (size_t i = 0; i < heads; i++)
             for (size_t query = first_query(count, text); query < queries; query++)
                 add_value(&means[(size_t)count->layer * heads + i],
-                          count->values[t][(index * heads + i) * queries + query]);
+                          values[(index * heads + i) * queries + query]);
         for (size_t query = first_query(count, text);
              index >= scores && !count->layer && query < queries; query++)
             add_value(&text->sums->uniform[index - scores],
                       measure(count, text, &survey->measured[index], query, NULL));
     }
-}
-
-static void add_all(const struct count *count)
-{
-    for (size_t i = 0; i < count->survey->scores->count + ROLES; i++)
-        add_values(count, i);
 }
 
 static int take_rows(void *context, struct attention_map_room *room, struct err *err)
@@ -485,7 +480,7 @@ static int take_rows(void *context, struct attention_map_room *room, struct err 
     (void)err;
     bool of_source = site_part(room->site) == PART_CROSS;
     if (count->layer != room->layer || count->of_source != of_source)
-        add_all(count);
+        add_values(count);
     count->layer = room->layer;
     count->of_source = of_source;
     room->take = measure_row;
@@ -521,7 +516,7 @@ static int run(struct count *count, struct viewer *viewer, struct arena *arena, 
     }
     if (!items || !count->values || viewer_run(viewer, &survey->selection, &list, tap, err))
         return -1;
-    add_all(count);
+    add_values(count);
     return 0;
 }
 
