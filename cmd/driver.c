@@ -68,7 +68,7 @@ static int open_setting(struct driver *driver, size_t setting, struct err *err)
         driver->setting = SIZE_MAX;
         return blame_setting(driver, err);
     }
-    driver->group_texts = driver->task->alone || session->edits_by_name ? 1 : GROUP_TEXTS;
+    driver->group_texts = driver->task->alone || session->edits.by_text ? 1 : GROUP_TEXTS;
     return 0;
 }
 
@@ -604,7 +604,7 @@ static int run_works(struct driver *driver, const struct group *group, struct er
     struct err why = {0};
     struct group alone = *group;
     const struct edits *edits = group->viewer->edits;
-    if (group->count && driver->session.edits_by_name)
+    if (group->count && driver->session.edits.by_text)
         group->viewer->edits = group->works[0]->pair.edits;
     int failed = group->count && driver->task->run(driver->state, group, &why);
     group->viewer->edits = edits;

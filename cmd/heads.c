@@ -272,6 +272,15 @@ static bool is_of_words(const struct score *score)
     return score->material == OF_WORDS || score->material == OF_PAIRS;
 }
 
+/* True if all scores are measured on the texts. */
+static bool is_of_texts(const struct head_survey *survey)
+{
+    bool of_texts = true;
+    for (int material = 0; material < OF_TEXTS; material++)
+        of_texts &= !head_survey_needs(survey, (enum score_material)material);
+    return of_texts;
+}
+
 /* Refuse scores that the model lacks, if they are named; with --score all they have no values. */
 static int check_circuits(struct state *own, const struct driver *driver, struct err *err)
 {
@@ -316,7 +325,13 @@ static int open(void *state, struct driver *driver, struct err *err)
     survey->sep = sep < special.single.count ? (long long)special.single.parts[sep].id : -1;
     /* The beginning-of-text token: that of the tokenizer, else that of the config. */
     survey->bos = has_bos ? (long long)bos : viewer->tokenizer ? -1 : viewer->model.config.bos_id;
-    return head_survey_open(survey, &driver->session.arena, err);
+    if (head_survey_open(survey, &driver->session.arena, err))
+        return -1;
+    if (driver->session.edits.by_text && (survey->with_baseline || !is_of_texts(survey)))
+        return err_usage(err, "positions by name in edits apply to the texts, not to the random "
+                              "tokens and words of other scores: expected texts and scores such as "
+                              "--score self,induction:texts, without --baseline");
+    return 0;
 }
 
 /* --- words ------------------------------------------------------------------------------------ */
@@ -569,10 +584,7 @@ static int add(void *state, struct work *work, struct err *err)
 static void note_material(const struct state *own, const struct driver *driver, const char *origin)
 {
     bool tells = format_is(driver->output.format, "text json jsonl");
-    bool of_texts = true;
-    for (int material = 0; material < OF_TEXTS; material++)
-        of_texts &= !head_survey_needs(&own->survey, (enum score_material)material);
-    if (driver->items.count && !of_texts && !tells)
+    if (driver->items.count && !is_of_texts(&own->survey) && !tells)
         print_note("measured on %s", origin);
 }
 

@@ -142,18 +142,22 @@ bool edit_options_are_given(const struct edit_options *options)
     return options->edits.count || options->ablations.count || options->knockouts.count;
 }
 
-/* Read --edit, --ablate and --knockout. */
-static int add_edits(struct edit_list *list, const struct edit_options *options, struct err *err)
+/* Read --edit, --ablate and --knockout; `own`: with the positions of an item. */
+static int add_edits(struct edit_list *list, const struct edit_options *options,
+                     struct item_positions *own, struct err *err)
 {
     const struct texts *const texts[] = {
         [EDIT_WORDS] = &options->edits,
         [EDIT_ABLATION] = &options->ablations,
         [EDIT_KNOCKOUT] = &options->knockouts,
     };
-    for (int form = EDIT_WORDS; form <= EDIT_KNOCKOUT; form++)
+    for (int form = EDIT_WORDS; form <= EDIT_KNOCKOUT; form++) {
+        if (own)
+            own->option = form == EDIT_KNOCKOUT ? "--knockout" : "--edit";
         for (size_t i = 0; i < texts[form]->count; i++)
             if (edit_list_add(list, (enum edit_form)form, texts[form]->items[i], err))
                 return -1;
+    }
     return edits_check(&list->edits, list->config, err);
 }
 
@@ -162,14 +166,12 @@ static int read_edits(struct session *session, struct err *err)
 {
     const struct edit_options *options = &session->options->edit;
     struct edit_list *list = &session->edits;
-    *list = (struct edit_list){.config = &session->viewer.model.config, .arena = &session->arena};
+    *list = (struct edit_list){.config = &session->viewer.model.config,
+                               .arena = &session->arena,
+                               .in_words = session->options->select.words};
     if (options->values)
         list->values = *options->values;
-    for (size_t i = 0; i < options->edits.count; i++)
-        session->edits_by_name |= position_is_named(options->edits.items[i]);
-    for (size_t i = 0; i < options->knockouts.count; i++)
-        session->edits_by_name |= position_is_named(options->knockouts.items[i]);
-    if (add_edits(list, options, err) || fill_edits(session, err))
+    if (add_edits(list, options, NULL, err) || fill_edits(session, err))
         return -1;
     session->viewer.edits = list->edits.count ? &list->edits : NULL;
     return 0;
@@ -177,7 +179,7 @@ static int read_edits(struct session *session, struct err *err)
 
 /* Read the edits again with the positions of an item, and the values that were read. */
 static int read_own_edits(struct text_with_source *pair, const struct session *session,
-                          const struct item *item, struct arena *arena, struct err *err)
+                          struct item_positions *own, struct arena *arena, struct err *err)
 {
     struct edit_list *list = arena_alloc(arena, 1, sizeof *list, err);
     if (!list)
@@ -185,9 +187,12 @@ static int read_own_edits(struct text_with_source *pair, const struct session *s
     *list = (struct edit_list){.config = &session->viewer.model.config,
                                .arena = arena,
                                .values = session->edits.values,
-                               .like = &session->edits};
+                               .like = &session->edits,
+                               .in_words = session->edits.in_words,
+                               .tokens_of = positions_tokens,
+                               .context = own};
     pair->edits = &list->edits;
-    return add_edits(list, &item->options.edit, err);
+    return add_edits(list, &own->item->options.edit, own, err);
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */
@@ -355,15 +360,16 @@ int session_read_item(struct session *session, struct item *item, struct text_wi
                       struct arena *arena, struct err *err)
 {
     struct viewer *viewer = &session->viewer;
+    struct item_positions own;
     bool edits_by_texts = item->options.edit.from || item->options.edit.reference;
     if (item->fields[ITEM_SOURCE] && edits_by_texts)
         return err_unsupported(err, "--%s: expected one --source for all texts, found a column",
                                item->options.edit.from ? "from" : "reference");
     if (read_texts(pair, viewer, item->input, item->options.input.source, arena, err) ||
-        positions_resolve(item, pair, viewer->tokenizer, arena, err))
+        positions_resolve(&own, item, pair, viewer->tokenizer, arena, err))
         return -1;
     pair->edits = viewer->edits;
-    return err_if((session->edits_by_name && read_own_edits(pair, session, item, arena, err)) ||
+    return err_if((session->edits.by_text && read_own_edits(pair, session, &own, arena, err)) ||
                   edits_check_text(pair->edits, &viewer->model.config, pair->sentence.count,
                                    pair->source.count, err));
 }
@@ -384,7 +390,7 @@ struct text_with_source *session_read_items(struct session *session, const struc
                 items_blame(items, i, err);
             return NULL;
         }
-        if (session->edits_by_name && items->count > 1) {
+        if (session->edits.by_text && items->count > 1) {
             err_unsupported(err, "positions by name in edits: expected one text, found %zu",
                             items->count);
             return NULL;

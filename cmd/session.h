@@ -66,8 +66,7 @@ struct session {
     struct mechanism mechanism; /* from the options */
     struct viewer viewer;
     struct edit_list edits;
-    const char *token;  /* --token in the last text that session_read_items read */
-    bool edits_by_name; /* each text has its own: see text_with_source */
+    const char *token; /* --token in the last text that session_read_items read */
     struct arena arena;
 };
 
@@ -78,13 +77,23 @@ int session_read_options(struct session *session, struct err *err);
 int session_begin(struct session *session, struct err *err);
 void session_release(struct session *session);
 
-/* True if an option has a position by name, such as @verb. */
-bool position_is_named(const char *text);
+/* What positions of an item refer to. */
+struct item_positions {
+    const struct item *item;
+    struct tokenized texts[2]; /* the sentence; the source, or again the sentence; by words with
+                                * --words */
+    const char *option;        /* of edits, in messages */
+    struct arena *arena;
+    struct err *err;
+};
 
 /* Replace names in the options of an item by positions in its texts, and select the queries and
  * keys of the pair. With --words, positions of queries and keys count words. */
-int positions_resolve(struct item *item, struct text_with_source *pair,
+int positions_resolve(struct item_positions *own, struct item *item, struct text_with_source *pair,
                       const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
+
+/* The tokens of a position in an edit (edit_list.tokens_of); `context` is an item_positions. */
+const char *positions_tokens(void *context, bool of_source, const char *position, size_t size);
 
 /* Read the text and the source of an item as tokens, and check them against the edits; with
  * positions by name the item's options and the pair's edits are its own. */

@@ -135,7 +135,7 @@ static int read_side(struct job *job, const struct items *items, size_t side, bo
 {
     struct arena arena = {0};
     struct text_with_source pairs[AT_ONCE];
-    size_t count = 0, tokens = 0, most = job->session.edits_by_name ? 1 : AT_ONCE;
+    size_t count = 0, tokens = 0, most = job->session.edits.by_text ? 1 : AT_ONCE;
     int failed = 0;
     for (size_t i = 0; i < items->count && !failed; i++) {
         struct item item;

@@ -34,8 +34,9 @@ struct piece {
 /* An axis of the edit, and its number of positions (0: depends on the text). */
 struct edit_axis {
     const char *name;
-    size_t count;
+    size_t count; /* 0: tokens of a text */
     struct edit_places *places;
+    bool of_source; /* tokens of the source */
 };
 
 static struct piece trim(const char *at, const char *end)
@@ -45,6 +46,11 @@ static struct piece trim(const char *at, const char *end)
     while (end > at && end[-1] == ' ')
         end--;
     return (struct piece){at, (size_t)(end - at)};
+}
+
+static bool is_word(struct piece piece, const char *word)
+{
+    return piece.size == strlen(word) && memcmp(piece.at, word, piece.size) == 0;
 }
 
 /* Return the part before a comma or `end`, and move `at` past it. */
@@ -64,10 +70,9 @@ static int add_range(const struct reader *reader, const struct edit_axis *axis, 
     struct edit_places *places = axis->places;
     struct edit_range range = {0, 0};
     size_t count = axis->count;
-    bool named = piece.size > 1 && *piece.at == '@' && !count; /* known for each text */
-    if (piece.size == 6 && memcmp(piece.at, "prompt", 6) == 0 && !count)
+    if (is_word(piece, "prompt") && !count)
         range = (struct edit_range){0, EDIT_PROMPT_END};
-    else if (!named && !selection_range(&range.first, &range.last, piece.at, piece.size, count)) {
+    else if (!selection_range(&range.first, &range.last, piece.at, piece.size, count)) {
         if (!count)
             return err_usage(reader->err,
                              "%s: %s: expected positions such as 2, -1 or 0-3, found '%.*s'",
@@ -87,6 +92,26 @@ static int add_range(const struct reader *reader, const struct edit_axis *axis, 
     return 0;
 }
 
+/* Add a position to an axis: by name, or of words, as those of the text's tokens. */
+static int add_position(const struct reader *reader, const struct edit_axis *axis,
+                        struct piece piece)
+{
+    struct edit_list *list = reader->list;
+    bool is_named = piece.size > 1 && *piece.at == '@';
+    if (axis->count || is_word(piece, "prompt") || !(is_named || list->in_words))
+        return add_range(reader, axis, piece);
+    const char *tokens = list->tokens_of
+                             ? list->tokens_of(list->context, axis->of_source, piece.at, piece.size)
+                         : is_named ? "0"
+                                    : arena_text(list->arena, piece.at, piece.size, reader->err);
+    const char *end = tokens ? tokens + strlen(tokens) : NULL;
+    list->by_text = true;
+    for (const char *at = tokens; at && at <= end;)
+        if (add_range(reader, axis, next_piece(&at, end)))
+            return -1;
+    return err_if(!tokens);
+}
+
 static struct edit_axis layer_axis(struct reader *reader)
 {
     return (struct edit_axis){"layer", site_layers(reader->config, reader->edit.site),
@@ -100,9 +125,12 @@ static size_t heads_of_site(const struct config *config, enum site site)
     return site_row(site)->axes == AXES_GROUP_TOKEN_DIM ? config->n_kv_head : config->n_head;
 }
 
-static bool is_word(struct piece piece, const char *word)
+/* True if an axis of the edited site, of queries or keys, has the tokens of the source. */
+static bool counts_source(const struct reader *reader, bool of_keys)
 {
-    return piece.size == strlen(word) && memcmp(piece.at, word, piece.size) == 0;
+    enum site_part part = site_part(reader->edit.site);
+    bool at_itself = part == PART_SENTENCE && !config_is_cross(reader->config);
+    return part == PART_SOURCE || (of_keys && !at_itself);
 }
 
 /* Find an axis of the edited site by its name. Queries may be called tokens; heads of keys and
@@ -124,9 +152,10 @@ static int choose_axis(struct edit_axis *axis, struct reader *reader, struct pie
     if (site_has_heads(edit->site))
         axes[count++] =
             (struct edit_axis){head, heads_of_site(reader->config, edit->site), &edit->heads};
-    axes[count++] = (struct edit_axis){is_map ? "query" : "token", 0, &edit->tokens};
+    bool of_source = counts_source(reader, of_keys);
+    axes[count++] = (struct edit_axis){is_map ? "query" : "token", 0, &edit->tokens, of_source};
     axes[count++] =
-        is_map ? (struct edit_axis){"key", 0, &edit->columns}
+        is_map ? (struct edit_axis){"key", 0, &edit->columns, counts_source(reader, true)}
                : (struct edit_axis){experts ? "expert" : "channel", columns, &edit->columns};
     if (is_map && is_word(name, "token"))
         name = (struct piece){"query", 5};
@@ -176,7 +205,7 @@ static int read_positions(struct reader *reader, struct piece text)
             return err_usage(reader->err, "%s: expected each %s once, found it again: %.*s",
                              reader->words, axis.name, (int)piece.size, piece.at);
         piece = place;
-        if (add_range(reader, &axis, piece))
+        if (add_position(reader, &axis, piece))
             return -1;
     }
     return 0;
@@ -561,8 +590,9 @@ static int read_ablation(struct reader *reader, const char *text)
 static int read_knockout(struct reader *reader, const char *text)
 {
     struct edit *edit = &reader->edit;
+    *edit = (struct edit){.site = SITE_MASKED};
     const struct edit_axis queries = {"query", 0, &edit->tokens};
-    const struct edit_axis keys = {"key", 0, &edit->columns};
+    const struct edit_axis keys = {"key", 0, &edit->columns, counts_source(reader, true)};
     const char *end = text + strlen(text);
     for (const char *at = text; at <= end;) {
         struct piece piece = next_piece(&at, end);
@@ -574,13 +604,14 @@ static int read_knockout(struct reader *reader, const char *text)
             return err_usage(reader->err, "%s: expected QUERY:KEY such as 4:2, found '%.*s'",
                              reader->words, (int)piece.size, piece.at);
         if ((first && read_heads(reader, trim(piece.at, first))) ||
-            add_range(reader, &queries, trim(first ? first + 1 : piece.at, second)) ||
-            add_range(reader, &keys, trim(second + 1, piece.at + piece.size)))
+            add_position(reader, &queries, trim(first ? first + 1 : piece.at, second)) ||
+            add_position(reader, &keys, trim(second + 1, piece.at + piece.size)))
             return -1;
         ptrdiff_t query = edit->tokens.items->last;
         ptrdiff_t key = edit->columns.items->first;
+        bool is_known = !reader->list->by_text || reader->list->tokens_of;
         bool causal = score_rule_read(reader->config, PART_SENTENCE, 0).ahead == 0;
-        if (causal && (query < 0) == (key < 0) && key > query)
+        if (is_known && causal && (query < 0) == (key < 0) && key > query)
             return err_usage(reader->err,
                              "%s: expected a key no later than the query, which cannot attend to "
                              "others, found '%.*s'",
