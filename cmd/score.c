@@ -576,20 +576,17 @@ static int report_item(const struct state *task, struct work *work, struct arena
 {
     struct scored_item *own = work->own;
     const struct score_text *text = &own->text;
-    const struct tokenized *sentence = &work->pair.sentence;
     bool continues = text->continues;
     bool by_part = continues || (task->per && task->other && text->parts);
     bool has_column = work->item.text_count && format_is(task->driver->output.format, "csv");
     bool names_text = continues && !has_column && !task->driver->derivation.mean_of_texts;
-    struct score_view view = task->view;
-    const char *keys[2] = {visible_text(sentence, arena, err)};
-    view.origin.source = work->pair.source;
+    const char *keys[2] = {visible_text(&work->pair.sentence, arena, err)};
     own->rows = (struct score_totals){.kind = task->kind,
                                       .are_single = true,
                                       .names = &labels[task->kind - names_text],
                                       .key_count = 1 + names_text,
                                       .has_unigrams = task->unigrams.count > 0,
-                                      .sentence = sentence};
+                                      .pair = &work->pair};
     find_total(task, work, arena, err);
     for (size_t i = 0; i < (by_part ? text->part_count : 1) && !err->kind; i++) {
         const struct score_region *part = by_part ? &text->parts[i] : NULL;
@@ -605,9 +602,9 @@ static int report_item(const struct state *task, struct work *work, struct arena
     }
     if (err->kind)
         return -1;
-    return !view.words && (continues || task->totals)
-               ? score_totals_report(&work->report, &view, &own->rows, arena, err)
-               : score_report(&work->report, &view, sentence, text, arena, err);
+    return !task->view.words && (continues || task->totals)
+               ? score_totals_report(&work->report, &task->view, &own->rows, arena, err)
+               : score_report(&work->report, &task->view, &work->pair, text, arena, err);
 }
 
 /* Score the texts of all items together. */
@@ -744,10 +741,9 @@ static int add(void *state, struct work *work, struct err *err)
     if (!own->title || driver->accumulates)
         return 0;
     struct score_totals *words = &own->words[work->index];
-    words->sentence = &work->pair.sentence;
+    words->pair = &work->pair;
     if (score_totals_report(report, &own->view, words, &driver->session.arena, err))
         return -1;
-    report->source = work->pair.source;
     report->model = own->title;
     return 0;
 }

@@ -207,7 +207,7 @@ static int add_best(struct frame *frame, const struct score_view *view, const st
 }
 
 int score_report(struct report *report, const struct score_view *view,
-                 const struct tokenized *sentence, const struct score_text *text,
+                 const struct text_with_source *pair, const struct score_text *text,
                  struct arena *arena, struct err *err)
 {
     const struct scored *scored = text->scored;
@@ -219,7 +219,8 @@ int score_report(struct report *report, const struct score_view *view,
         (with_best && add_best(&frames[1], view, frames, scored, arena, err)))
         return -1;
     *report = view->origin;
-    report->sentence = *sentence;
+    report->sentence = pair->sentence;
+    report->source = pair->source;
     report->frames = view->fills ? &frames[1] : frames;
     report->frame_count = with_best && !view->fills ? 2 : 1;
     if (text->continues)
@@ -406,7 +407,7 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
     const struct names names = {totals->names, totals->key_count, sizeof *totals->names};
     for (size_t i = 0; i < last; i++)
         rows_text(rows, totals->names[i], COLUMN_KEY | COLUMN_LEADS | in_data, total->keys[i]);
-    if (single && !totals->sentence)
+    if (single && !totals->pair)
         rows_integer(rows, names_unused("sentence", names, rows->arena, rows->err),
                      COLUMN_KEY | COLUMN_DATA_ONLY, total->number);
     rows_label(rows, totals->names[last], COLUMN_KEY | COLUMN_SHRINKS, label);
@@ -493,11 +494,13 @@ int score_totals_report(struct report *report, const struct score_view *view,
             arena, err, "logprob and surprisal are sums over tokens, %s_per_token is the mean",
             unit);
     *report = view->origin;
-    if (totals->sentence)
-        report->sentence = *totals->sentence;
+    if (totals->pair) {
+        report->sentence = totals->pair->sentence;
+        report->source = totals->pair->source;
+    }
     report->frames = frame;
     report->frame_count = 1;
-    if (!totals->sentence) {
+    if (!totals->pair) {
         const char *thing = totals->kind == TOTALS_OF_PAIRS ? "pair" : "text";
         report->about =
             arena_format(arena, err, "%zu %s%s", totals->texts, thing, num_plural(totals->texts));

@@ -3,7 +3,7 @@
  *
  *     struct score_view view = {.viewer = &viewer, .bits = true};
  *     struct score_text text = {&pair, &scored};
- *     if (score_report(&report, &view, &pair.sentence, &text, &arena, err)) ...
+ *     if (score_report(&report, &view, &pair, &text, &arena, err)) ...
  *
  * Reports live as long as their arena, the view and the texts.
  */
@@ -17,7 +17,7 @@
 
 struct score_view {
     const struct viewer *viewer;
-    struct report origin; /* of viewer_report, with the source: all but text and tables */
+    struct report origin; /* of viewer_report: all but text and tables */
     bool bits;            /* surprisal, entropy and differences in bits, not nats */
     bool words;           /* a row for each word, not for each token */
     bool for_people;      /* the most likely tokens are a column, not a second table */
@@ -47,7 +47,7 @@ struct score_text {
  * its first token. A blank text has one row. With `fills`, there is a row for each likely token of
  * each mask. */
 int score_report(struct report *report, const struct score_view *view,
-                 const struct tokenized *sentence, const struct score_text *text,
+                 const struct text_with_source *pair, const struct score_text *text,
                  struct arena *arena, struct err *err);
 
 /* --- totals: a row for each text, continuation or group of texts, or for each word --- */
@@ -99,10 +99,10 @@ struct score_totals {
     size_t count, first; /* rows; number of the first one, from 1 */
     size_t most;         /* number of rows at most; 0: any, and each total adds a row */
     struct hash_index found;
-    const struct tokenized *sentence; /* NULL: totals of several texts */
-    size_t texts;                     /* number of texts without `sentence` */
-    const struct score_total *sums;   /* [sum_count] over all rows: facts of the report, not rows */
-    size_t sum_count;                 /* one, or one for each prediction */
+    const struct text_with_source *pair; /* NULL: totals of several texts */
+    size_t texts;                        /* number of texts without `pair` */
+    const struct score_total *sums; /* [sum_count] over all rows: facts of the report, not rows */
+    size_t sum_count;               /* one, or one for each prediction */
 };
 
 /* Add a total to the row with the same keys and position, or as a new row after row `after`.

@@ -26,7 +26,7 @@ static struct report report_of(const struct score_view *view, const struct token
     const struct scored scored = {scores, sentence->count, best_count};
     struct text_with_source pair = {.sentence = *sentence};
     const struct score_text whole = {.pairs = &pair, .scored = &scored};
-    ck_assert(!score_report(&report, view, sentence, &whole, &arena, &err));
+    ck_assert(!score_report(&report, view, &pair, &whole, &arena, &err));
     return report;
 }
 
