@@ -168,32 +168,29 @@ int suite_predict_all(struct score_totals *table, const struct texts *formulas, 
 {
     static const char *const names[] = {"item", "prediction"};
     const struct score_total *next = table->rows, *end = next + table->count;
-    const char *keys[2] = {"all", NULL};
-    size_t last = 0;
     struct score_totals sums = {.names = names, .key_count = 2};
     *table = (struct score_totals){
         .kind = TOTALS_OF_PREDICTIONS, .names = names, .key_count = 2, .texts = table->texts};
-    for (size_t i = 0; i < formulas->count && next < end; i++) {
-        keys[1] = formulas->items[i];
-        if (!score_totals_add(&sums, &(struct score_total){.keys = keys}, i, arena, err))
-            return -1;
-    }
-    for (const struct score_total *rows = next; rows < end; rows = next) {
+    while (next < end) {
+        const struct score_total *rows = next; /* of an item */
         while (next < end && strcmp(next->keys[0], rows->keys[0]) == 0 &&
                !(next > rows && next->number == rows->number &&
                  strcmp(next->keys[1], rows->keys[1]) == 0))
             next++;
-        keys[0] = rows->keys[0];
         for (size_t i = 0; i < formulas->count; i++) {
+            const char *keys[] = {rows->keys[0], formulas->items[i]};
             struct score_total total = {.keys = keys, .count = 1};
             double value = 0;
-            keys[1] = formulas->items[i];
             predict(&value, keys[1], rows, (size_t)(next - rows), err);
             total.correct = value > 0;
-            last = score_totals_add(table, &total, last, arena, err);
-            if (!last)
+            score_totals_add(table, &total, table->count, arena, err);
+            keys[0] = "all";
+            if (i < sums.count)
+                score_total_add(&sums.rows[i], &total);
+            else
+                score_totals_add(&sums, &total, i, arena, err);
+            if (err->kind)
                 return -1;
-            score_total_add(&sums.rows[i], &total);
         }
     }
     table->sums = sums.rows;

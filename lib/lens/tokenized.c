@@ -76,22 +76,6 @@ int tokenized_check(const struct tokenized *tokenized, struct err *err)
     return err_set(err, "the text is empty: expected at least one token");
 }
 
-/* Refuse ids beyond the model: a tokenizer may have a larger vocabulary. */
-static int check_ids(const struct tokens *tokens, const struct token_limits *limits,
-                     struct err *err)
-{
-    size_t vocab_size = limits->config->vocab_size;
-    for (size_t i = 0; i < tokens->count; i++) {
-        uint32_t id = tokens->items[i].id;
-        struct token_bytes token = bytes_of(limits->tokenizer, id);
-        if (id < vocab_size)
-            continue;
-        return err_set(err, "token %zu ('%s'): expected an id below vocab_size = %zu, found %u", i,
-                       label_excerpt(token.bytes, token.size), vocab_size, id);
-    }
-    return 0;
-}
-
 static int read_tokens(struct tokens *tokens, const struct input *input,
                        const struct token_limits *limits, struct arena *arena, struct err *err)
 {
@@ -115,8 +99,16 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
         return -1;
     const struct tokenized text = {
         .size = input->size, .count = tokens->count, .dropped_count = tokens->dropped_count};
-    return err_if(tokenized_check(&text, err) || batch_check_length(config, tokens->count, err) ||
-                  check_ids(tokens, limits, err));
+    if (tokenized_check(&text, err) || batch_check_length(config, tokens->count, err))
+        return -1;
+    for (size_t i = 0; i < tokens->count; i++) { /* a tokenizer may have a larger vocabulary */
+        uint32_t id = tokens->items[i].id;
+        struct token_bytes token = bytes_of(limits->tokenizer, id);
+        if (id >= config->vocab_size)
+            return err_set(err, "token %zu ('%s'): expected an id below vocab_size = %zu, found %u",
+                           i, label_excerpt(token.bytes, token.size), config->vocab_size, id);
+    }
+    return 0;
 }
 
 int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
@@ -215,16 +207,6 @@ int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limi
     return 0;
 }
 
-/* The bytes in hexadecimal if they are not text; else NULL. */
-static const char *hex_of(const struct token_bytes *bytes, struct arena *arena, struct err *err)
-{
-    char *hex =
-        bytes->bytes && !is_text(bytes) ? arena_alloc(arena, 2 * bytes->size + 1, 1, err) : NULL;
-    for (size_t i = 0; hex && i < bytes->size; i++)
-        snprintf(hex + 2 * i, 3, "%02x", (unsigned char)bytes->bytes[i]);
-    return hex;
-}
-
 int tokenized_frame(struct frame *frame, const struct tokenized *tokenized, const char *title,
                     struct arena *arena, struct err *err)
 {
@@ -232,6 +214,11 @@ int tokenized_frame(struct frame *frame, const struct tokenized *tokenized, cons
     struct frame_rows rows = {.most = tokenized->count, .arena = arena, .err = err};
     for (size_t i = 0; i < tokenized->count; i++, rows_next(&rows)) {
         struct token token = tokenized->tokens[i];
+        struct token_bytes bytes = tokenized->bytes ? tokenized->bytes[i] : (struct token_bytes){0};
+        bool needs_hex = bytes.bytes && !is_text(&bytes);
+        char *hex = needs_hex ? arena_alloc(arena, 2 * bytes.size + 1, 1, err) : NULL;
+        for (size_t k = 0; hex && k < bytes.size; k++)
+            snprintf(hex + 2 * k, 3, "%02x", (unsigned char)bytes.bytes[k]);
         rows_integer(&rows, "index", COLUMN_KEY, (long long)i);
         rows_title(&rows, "token");
         rows_integer(&rows, "id", 0, token.id);
@@ -243,8 +230,7 @@ int tokenized_frame(struct frame *frame, const struct tokenized *tokenized, cons
             rows_integer(&rows, "segment", 0, tokenized->segments[i]);
         rows_label(&rows, "text", COLUMN_SHRINKS, tokenized->labels[i]);
         rows_title(&rows, title);
-        rows_text(&rows, "bytes", COLUMN_DATA_ONLY,
-                  tokenized->bytes ? hex_of(&tokenized->bytes[i], arena, err) : NULL);
+        rows_text(&rows, "bytes", COLUMN_DATA_ONLY, hex);
     }
     return rows_finish(frame, &rows, "tokens", "token");
 }
