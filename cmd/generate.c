@@ -193,29 +193,23 @@ static bool is_broken(const struct growth *growth)
     return growth->typed && growth->typed->failure;
 }
 
-/* Choose where to print the text. A batch does not print it. */
-static int choose_typed(struct growth *growth, struct err *err)
-{
-    struct output *output = &growth->driver->output;
-    bool shows = growth->text.generation.selection;
-    if (growth->driver->is_batch)
-        return 0;
-    if (!shows && format_is(output->format, "text")) {
-        growth->typed = &output->stream;
-        return output_open(output, err);
-    }
-    if (!shows || output->to_stdout)
-        return 0;
-    growth->typed = &growth->beside;
-    return stream_to(&growth->beside, STDOUT_FILENO, err);
-}
-
+/* Print the text while it grows: to the output, or beside tensors that go to a file. A batch does
+ * not print it. */
 static int grow(struct growth *growth, struct err *err)
 {
     struct continuation *text = &growth->text;
+    struct output *output = &growth->driver->output;
     struct buf edits = {0};
+    bool shows = text->generation.selection, is_batch = growth->driver->is_batch;
     int failed = 0;
-    if (choose_typed(growth, err))
+    if (!is_batch && !shows && format_is(output->format, "text")) {
+        growth->typed = &output->stream;
+        failed = output_open(output, err);
+    } else if (!is_batch && shows && !output->to_stdout) {
+        growth->typed = &growth->beside;
+        failed = stream_to(&growth->beside, STDOUT_FILENO, err);
+    }
+    if (failed)
         return -1;
     edits_write(&edits, text->viewer->edits);
     if (growth->typed && edits.size && !edits.out_of_memory)
@@ -246,7 +240,6 @@ static int grow(struct growth *growth, struct err *err)
 static int fill_report(struct growth *growth, struct work *work, struct err *err)
 {
     struct driver *driver = growth->driver;
-    bool shows = growth->text.generation.selection;
     if (growth->text.choices && growth->typed) {
         const struct place all = {.columns = driver->place.columns};
         struct report table = {0};
@@ -258,9 +251,7 @@ static int fill_report(struct growth *growth, struct work *work, struct err *err
     work->is_written = growth->typed == &driver->output.stream;
     if (work->is_written)
         return 0;
-    return err_if(
-        continuation_report(&growth->text, &work->report, growth->arena, err) ||
-        (!shows && continuation_tables(&work->report, &growth->text, growth->arena, err)));
+    return continuation_report(&growth->text, &work->report, growth->arena, err);
 }
 
 static void note_work(const struct growth *growth)

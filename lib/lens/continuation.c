@@ -566,7 +566,8 @@ int continuation_report(struct continuation *text, struct report *report, struct
         .reports = report,
     };
     return err_if(whole_text(&pair.sentence, text, arena, err) ||
-                  viewer_look(text->viewer, &look, arena, err));
+                  viewer_look(text->viewer, &look, arena, err) ||
+                  (!selection && continuation_tables(report, text, arena, err)));
 }
 
 bool continuation_lacks_space(const struct tokenized *text, const char *more,

@@ -107,7 +107,8 @@ int continuation_next(struct continuation *text, bool *more, struct err *err);
 int continuation_translate(struct text_with_source *pair, struct viewer *viewer, uint32_t **choices,
                            struct arena *kept, struct arena *arena, struct err *err);
 
-/* Report one pass over the ended text; its numbers equal those of the steps. */
+/* Report one pass over the ended text; its numbers equal those of the steps. Without a selection,
+ * the report has the tables of the text. */
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
                         struct err *err);
 

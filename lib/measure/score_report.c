@@ -190,22 +190,6 @@ static int add_scores(struct frame *frame, const struct score_view *view,
     return 0;
 }
 
-/* For programs: a row for each of the most likely tokens at each position. */
-static int add_best(struct frame *frame, const struct score_view *view, const struct frame *scores,
-                    const struct scored *scored, struct arena *arena, struct err *err)
-{
-    const struct likely **lists = arena_alloc(arena, scored->count, sizeof *lists, err);
-    size_t count = view->next ? 1 : scores->rows.size;
-    for (size_t i = 0; lists && i < count && scored->count; i++) {
-        size_t at = view->next ? scored->count : (size_t)column_integer(scores->columns, i);
-        lists[i] = scored->tokens[at].best;
-    }
-    const struct likely_table best = {
-        "best",     scores, !view->next, lists, scored->best_count, view->viewer->tokenizer,
-        view->fills};
-    return lists ? likely_frame(frame, &best, arena, err) : -1;
-}
-
 int score_report(struct report *report, const struct score_view *view,
                  const struct text_with_source *pair, const struct score_text *text,
                  struct arena *arena, struct err *err)
@@ -215,8 +199,19 @@ int score_report(struct report *report, const struct score_view *view,
     struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
     struct facts *facts = facts_new(arena, err);
     bool with_best = view->fills || (scored->best_count && !view->for_people);
-    if (!frames || !facts || add_scores(frames, view, text, arena, err) ||
-        (with_best && add_best(&frames[1], view, frames, scored, arena, err)))
+    const struct likely **lists = arena_alloc(arena, scored->count, sizeof *lists, err);
+    if (!frames || !facts || !lists || add_scores(frames, view, text, arena, err))
+        return -1;
+    size_t places = !scored->count ? 0 : view->next ? 1 : frames->rows.size;
+    for (size_t i = 0; with_best && i < places; i++) {
+        size_t at = view->next ? scored->count : (size_t)column_integer(frames->columns, i);
+        lists[i] = scored->tokens[at].best;
+    }
+    const struct likely_table best = {
+        /* for programs: a row for each of the most likely tokens */
+        "best",     frames, !view->next, lists, scored->best_count, view->viewer->tokenizer,
+        view->fills};
+    if (with_best && likely_frame(&frames[1], &best, arena, err))
         return -1;
     *report = view->origin;
     report->sentence = pair->sentence;
@@ -494,13 +489,12 @@ int score_totals_report(struct report *report, const struct score_view *view,
             arena, err, "logprob and surprisal are sums over tokens, %s_per_token is the mean",
             unit);
     *report = view->origin;
+    report->frames = frame;
+    report->frame_count = 1;
     if (totals->pair) {
         report->sentence = totals->pair->sentence;
         report->source = totals->pair->source;
-    }
-    report->frames = frame;
-    report->frame_count = 1;
-    if (!totals->pair) {
+    } else {
         const char *thing = totals->kind == TOTALS_OF_PAIRS ? "pair" : "text";
         report->about =
             arena_format(arena, err, "%zu %s%s", totals->texts, thing, num_plural(totals->texts));
