@@ -294,8 +294,7 @@ struct given *give_matrix(struct builder *builder, const char *name, const char 
     struct given *given = values ? add_given(builder) : NULL;
     if (!given)
         return NULL;
-    *given =
-        (struct given){.is_matrix = true, .is_small = rows <= GIVEN_SMALL && width <= GIVEN_SMALL};
+    *given = (struct given){.is_small = rows <= GIVEN_SMALL && width <= GIVEN_SMALL};
     given->table = (struct step_table){.corner = "channel",
                                        .rows = builder->trace->report->numbers,
                                        .row_count = rows,

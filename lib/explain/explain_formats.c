@@ -589,7 +589,7 @@ static void put_givens(struct json_writer *json, const struct explanation *first
             const struct step_table *table = &first->steps[i].givens[g].table;
             if (json->comma)
                 json_put_gap(json, "\n   ");
-            if (first->steps[i].givens[g].is_matrix)
+            if (table->rows)
                 put_block(json, table, table->blocks);
             else
                 put_row(json, table->blocks->name, table->blocks, table->blocks->values);

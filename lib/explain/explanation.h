@@ -45,10 +45,10 @@ struct step_table {
 
 /* An operand of a step: a number, a weight matrix, or earlier rows of the pass. */
 struct given {
-    bool is_matrix;
     bool is_shown;           /* also visible in the step's formulas or table */
     bool is_small;           /* shown even without --full */
-    struct step_table table; /* one block, named like the matrix; a vector has one row */
+    struct step_table table; /* one block, named like the matrix; without labels of rows: a number
+                                or vector */
 };
 
 struct step {

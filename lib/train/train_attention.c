@@ -50,18 +50,9 @@ struct head_work {
     size_t stride;
 };
 
-int train_attention_init(struct train_step *step, struct err *err)
+size_t train_attention_floats(const struct train_step *step)
 {
-    size_t threads = pool_threads(step->plan.machine->pool);
-    size_t width = step->config->d_k;
-    size_t floats = step->weights_stride * (width + STRIPS * SIDE) + SIDE * SIDE;
-    step->scratch.heads = arena_alloc(&step->arena, threads, sizeof *step->scratch.heads, err);
-    for (size_t t = 0; step->scratch.heads && t < threads; t++) {
-        step->scratch.heads[t] = arena_alloc(&step->arena, floats, sizeof(float), err);
-        if (!step->scratch.heads[t])
-            return -1;
-    }
-    return step->scratch.heads ? 0 : -1;
+    return step->weights_stride * (step->config->d_k + STRIPS * SIDE) + SIDE * SIDE;
 }
 
 /* Number of rows, or keys, of the block that begins at `first`. */
@@ -211,7 +202,7 @@ static struct head_work head_work(const struct layer_work *layer, size_t number,
     size_t shared = c->n_head / c->n_kv_head;
     size_t at = number % c->n_head * width;
     size_t key = number % c->n_head / shared * width;
-    float *room = step->scratch.heads[thread];
+    float *room = step->scratch.heads + thread * train_attention_floats(step);
     size_t stride = step->weights_stride;
     return (struct head_work){
         .layer = layer,

@@ -648,20 +648,6 @@ static int read_layer(struct train_step *step, size_t layer, struct err *err)
     return 0;
 }
 
-/* Weights are read in place, so that updates take effect. */
-static int read_model(struct train_step *step, struct err *err)
-{
-    struct new_model *new_model = step->plan.new_model;
-    struct weights *model = &step->model;
-    step->weights = parameters_of(new_model);
-    return weights_open(model, &new_model->config, &new_model->folder, err) ||
-           weights_vector(model, slot_of_text(SLOT_TOKENS), &step->wte, err) ||
-           weights_vector(model, slot_of_text(SLOT_POSITIONS), &step->wpe, err) ||
-           weights_vector(model, slot_of_text(SLOT_HEAD_BIAS), &step->logit_bias, err) ||
-           weights_unembedding(model, &step->words, err) ||
-           weights_norm(model, slot_of_text(SLOT_FINAL_NORM), &step->final_norm, err);
-}
-
 /* Allocate the matrices that a layer's activations and its gradients have in common, with the
  * streams and inputs of `count` sublayers. */
 static int take_layer(struct train_step *step, struct layer_tape *t, size_t count, struct err *err)
@@ -732,11 +718,11 @@ static int take_scratch(struct train_step *step, struct err *err)
     scratch->losses = arena_alloc(arena, step->rows, sizeof *scratch->losses, err);
     scratch->logits = (struct matrix){NULL, chunk, c->vocab_size, matrix_stride(c->vocab_size)};
     scratch->logits.data = arena_alloc(arena, chunk * scratch->logits.stride, sizeof(float), err);
-    return scratch->transposed && scratch->transposed_weight && scratch->sums && scratch->losses &&
-                   scratch->logits.data && !take_matrix(step, &scratch->branch, c->n_embd, err) &&
-                   !take_cos_sin(step, err)
-               ? train_attention_init(step, err)
-               : -1;
+    scratch->heads = arena_alloc(arena, pool_threads(step->plan.machine->pool),
+                                 train_attention_floats(step) * sizeof(float), err);
+    bool all = scratch->transposed && scratch->transposed_weight && scratch->sums &&
+               scratch->losses && scratch->logits.data && scratch->heads;
+    return !all || take_matrix(step, &scratch->branch, c->n_embd, err) || take_cos_sin(step, err);
 }
 
 /* --- trainable models and texts --------------------------------------------------------------- */
@@ -775,16 +761,25 @@ static int check_plan(const struct train_step_plan *plan, struct err *err)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
+/* Weights are read in place, so that updates take effect. */
 int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err)
 {
-    *step = (struct train_step){.plan = *plan, .config = &plan->new_model->config};
+    struct new_model *new_model = plan->new_model;
+    struct weights *model = &step->model;
+    *step = (struct train_step){.plan = *plan, .config = &new_model->config};
     if (check_plan(plan, err))
         return -1;
     step->rows = plan->texts * plan->tokens;
     step->weights_stride = (plan->tokens + LINE - 1) / LINE * LINE;
-    if (read_model(step, err) ||
-        parameters_alloc(&step->gradients, plan->new_model, &step->arena, err) ||
-        take_tape(step, err) || take_layer(step, &step->d, 1, err) || take_scratch(step, err)) {
+    step->weights = parameters_of(new_model);
+    if (weights_open(model, &new_model->config, &new_model->folder, err) ||
+        weights_vector(model, slot_of_text(SLOT_TOKENS), &step->wte, err) ||
+        weights_vector(model, slot_of_text(SLOT_POSITIONS), &step->wpe, err) ||
+        weights_vector(model, slot_of_text(SLOT_HEAD_BIAS), &step->logit_bias, err) ||
+        weights_unembedding(model, &step->words, err) ||
+        weights_norm(model, slot_of_text(SLOT_FINAL_NORM), &step->final_norm, err) ||
+        parameters_alloc(&step->gradients, new_model, &step->arena, err) || take_tape(step, err) ||
+        take_layer(step, &step->d, 1, err) || take_scratch(step, err)) {
         train_step_release(step);
         return -1;
     }

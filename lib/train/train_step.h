@@ -87,7 +87,7 @@ struct train_scratch {
     struct matrix branch;                 /* [N, C] output of a sublayer, or its gradient */
     struct matrix logits;
     double *losses; /* [N] */
-    float **heads;  /* [thread] for attention */
+    float *heads;   /* [threads, train_attention_floats] for attention */
 };
 
 struct train_step {
@@ -133,6 +133,6 @@ float dropout_rate(const struct train_step *step);
 /* Causal attention of the step's layer: weights and context from q, k and v; `backward`: d.heads
  * from d.context. */
 void train_attention(struct train_step *step, bool backward);
-int train_attention_init(struct train_step *step, struct err *err);
+size_t train_attention_floats(const struct train_step *step); /* of scratch memory, per thread */
 
 #endif
