@@ -156,7 +156,7 @@ static void find_inputs_and_keys(struct trace *trace)
 static int project_raw(struct trace *trace, struct raw_heads *raw, const float *from, bool of_keys,
                        struct arena *arena, struct err *err)
 {
-    const struct weight *w = of_keys ? &trace->weights.k : &trace->weights.q;
+    const struct weight *w = of_keys ? &trace->block.self.k : &trace->block.self.q;
     bool whole = trace->rule->head.norm.whole;
     size_t width = trace->config->d_k;
     size_t first = (of_keys ? trace->group : trace->head) * width;
@@ -257,19 +257,17 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
     const struct config *config = &viewer->model.config;
     struct selection selection;
     const struct look look = {&selection, passes->pair, 1, 0, report};
-    struct block_weights block;
     const float *biases = NULL, *sinks = NULL;
     struct slot slot = slot_of((int)request->part, SLOT_SINKS, request->layer);
     if (!report || begin(trace, &selection, config, request, arena, err) ||
         viewer_look(viewer, &look, arena, err) ||
-        weights_block(&viewer->model.weights, (int)request->part, request->layer, &block, err) ||
+        weights_block(&viewer->model.weights, (int)request->part, request->layer, &trace->block,
+                      err) ||
         weights_vector(&viewer->model.weights, slot, &sinks, err) ||
         weights_biases(&viewer->model.weights, (int)request->part, &trace->rule->score, &biases,
                        err))
         return -1;
     trace->report = report;
-    trace->weights = block.self;
-    trace->mlp = block.mlp;
     trace->has_norms = !mechanism_lacks(&config->mechanism, PART_NORM);
     trace->viewer = viewer;
     trace->group = config_kv_head(trace->config, request->head);

@@ -33,9 +33,8 @@ struct trace {
     enum site_part part;
     struct sublayer list[SUBLAYERS_MAX]; /* of the layer */
     size_t count;
-    const struct sublayer *rule;      /* of the list: the traced attention */
-    struct attention_weights weights; /* of the traced attention */
-    struct mlp_weights mlp;
+    const struct sublayer *rule; /* of the list: the traced attention */
+    struct block_weights block;  /* of the traced attention, and the layer's MLP */
     struct viewer *viewer;
     size_t layer, head, query, keys; /* `keys` is S */
     size_t group;                    /* key/value head of this head */

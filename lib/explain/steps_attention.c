@@ -96,7 +96,7 @@ void step_embedding(struct builder *builder, const struct trace *trace)
 void step_input(struct builder *builder, const struct trace *trace)
 {
     const struct config *config = trace->config;
-    const struct norm *norm = trace->stream && trace->has_norms ? &trace->weights.norm : NULL;
+    const struct norm *norm = trace->stream && trace->has_norms ? &trace->block.self.norm : NULL;
     const char *position = config->sinusoids ? "PE" : "wpe";
     const float *scale = norm_scale(norm), *shift = norm ? norm->shift : NULL;
     size_t width = trace->input_size;
@@ -156,7 +156,7 @@ static struct named_vector projected(const struct trace *t, bool of_keys)
 static void show_product(struct builder *builder, struct named_vector q)
 {
     const struct trace *trace = builder->trace;
-    const struct weight *w = &trace->weights.q;
+    const struct weight *w = &trace->block.self.q;
     size_t width = trace->config->d_k;
     size_t count = w->in + (w->bias != NULL);
     struct label *rows = builder_rows(builder, count);
@@ -177,7 +177,7 @@ static void show_product(struct builder *builder, struct named_vector q)
 
 void step_query(struct builder *builder, const struct trace *trace)
 {
-    const struct weight *w = &trace->weights.q;
+    const struct weight *w = &trace->block.self.q;
     const struct named_vector q = projected(trace, false);
     size_t d_k = trace->config->d_k;
     bool is_small = w->in <= GIVEN_SMALL && d_k <= GIVEN_SMALL;
@@ -207,7 +207,7 @@ static struct norm draw_head_norm(struct builder *builder, const char *y, const 
                                   bool of_keys, float square)
 {
     const struct trace *trace = builder->trace;
-    struct norm norm = of_keys ? trace->weights.k_norm : trace->weights.q_norm;
+    struct norm norm = of_keys ? trace->block.self.k_norm : trace->block.self.q_norm;
     builder_norm_formula(builder, y, x, &norm);
     if (trace->rule->head.norm.whole) {
         norm.scale += (of_keys ? trace->group : trace->head) * trace->config->d_k;
@@ -385,9 +385,9 @@ static void draw_keys(struct builder *builder, const char *symbol)
     size_t first = trace->group * served;
     if (trace->rule->head.by == HEADS_PROJECTED) {
         give_rows(builder, "x_j", "x_j", trace->sources, trace->input_size, true);
-        give_columns(builder, "W_k", &trace->weights.k, trace->group, config->d_k);
+        give_columns(builder, "W_k", &trace->block.self.k, trace->group, config->d_k);
     }
-    builder_projection(builder, symbol, "x_j", "k", &trace->weights.k);
+    builder_projection(builder, symbol, "x_j", "k", &trace->block.self.k);
     if (trace->rule->kind == SUBLAYER_ATTEND_SOURCE)
         builder_note(builder,
                      config->n_encoder_layer
@@ -812,8 +812,8 @@ void step_values(struct builder *builder, const struct trace *trace)
     float weight = trace->weight[builder->key];
     const float *v = trace->v + builder->key * width;
     if (trace->rule->head.by == HEADS_PROJECTED)
-        give_columns(builder, "W_v", &trace->weights.v, trace->group, width);
-    builder_projection(builder, "v_j", "x_j", "v", &trace->weights.v);
+        give_columns(builder, "W_v", &trace->block.self.v, trace->group, width);
+    builder_projection(builder, "v_j", "x_j", "v", &trace->block.self.v);
     builder_keys(builder);
     builder_column(builder, "weight", NULL, trace->weight);
     builder_vectors(builder, "v", NULL, trace->v, width);

@@ -33,7 +33,7 @@ static void name_rows(struct builder *builder, const char *prefix, const size_t 
 static void show_shares(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    const struct weight *w = &trace->weights.out;
+    const struct weight *w = &trace->block.self.out;
     size_t heads = trace->config->n_head;
     size_t width = trace->config->d_v;
     float *shares = builder_floats(builder, (heads + 1) * w->out);
@@ -58,7 +58,7 @@ static void show_shares(struct builder *builder)
 void step_output(struct builder *builder, const struct trace *trace)
 {
     const struct config *config = trace->config;
-    const struct weight *w = &trace->weights.out;
+    const struct weight *w = &trace->block.self.out;
     size_t width = config->d_v;
     if (!trace->rule->head.no_out) {
         const float *matrix = builder_part(builder, w, trace->head * width, width, 0, w->out);
@@ -178,7 +178,7 @@ void step_norm(struct builder *builder, const struct trace *trace)
 {
     const struct sublayer *s = &trace->list[builder->sublayer];
     bool is_mlp = s->kind == SUBLAYER_MLP;
-    struct norm norm = is_mlp ? trace->mlp.norm : trace->weights.norm;
+    struct norm norm = is_mlp ? trace->block.mlp.norm : trace->block.self.norm;
     struct named_vector from;
     struct named_vector to = row_of(trace, builder->site);
     if (builder->site == SITE_LN_F) {
@@ -187,7 +187,7 @@ void step_norm(struct builder *builder, const struct trace *trace)
                      builder->err);
     } else if (builder->site == s->at_out_norm) {
         from = row_of(trace, s->at_out);
-        norm = is_mlp ? trace->mlp.post : trace->weights.post;
+        norm = is_mlp ? trace->block.mlp.post : trace->block.self.post;
     } else if (builder->site == s->at_input) {
         from = stream_of(trace, s->reads == READS_BLOCK_INPUT ? 0 : builder->sublayer);
     } else {
@@ -211,14 +211,14 @@ static const float *take_up(struct builder *builder)
     const struct trace *trace = builder->trace;
     const float *up = trace_row(trace, SITE_MLP_UP);
     if (!up)
-        up = trace_product(trace, input_of(trace, builder->sublayer).values, 1, &trace->mlp.fc,
-                           builder->arena, builder->err);
+        up = trace_product(trace, input_of(trace, builder->sublayer).values, 1,
+                           &trace->block.mlp.fc, builder->arena, builder->err);
     return up;
 }
 
 void step_hidden(struct builder *builder, const struct trace *trace)
 {
-    const struct mlp_weights *w = &trace->mlp;
+    const struct mlp_weights *w = &trace->block.mlp;
     const struct named_vector y = input_of(trace, builder->sublayer);
     const struct named_vector rows[] = {{"gate", trace_row(trace, SITE_MLP_GATE)},
                                         {"up", take_up(builder)}};
@@ -410,10 +410,10 @@ void step_mlp_out(struct builder *builder, const struct trace *trace)
 {
     const struct named_vector out = row_of(trace, SITE_MLP_OUT);
     const struct named_vector act = row_of(trace, SITE_MLP_ACT);
-    give_whole(builder, "W_down", &trace->mlp.proj);
-    builder_projection(builder, out.name, act.name, "down", &trace->mlp.proj);
+    give_whole(builder, "W_down", &trace->block.mlp.proj);
+    builder_projection(builder, out.name, act.name, "down", &trace->block.mlp.proj);
     builder_vector(builder, out, trace->input_size);
-    builder_dot(builder, out.name, act.values, &trace->mlp.proj, 0, *out.values);
+    builder_dot(builder, out.name, act.values, &trace->block.mlp.proj, 0, *out.values);
 }
 
 /* --- logits ----------------------------------------------------------------------------------- */
