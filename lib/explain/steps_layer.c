@@ -464,8 +464,10 @@ void step_transform(struct builder *builder, const struct trace *trace)
     if (builder->err->kind || weights_norm(&trace->viewer->model.weights,
                                            slot_of_text(SLOT_TRANSFORM_NORM), &norm, builder->err))
         return;
-    rows[2] = (struct named_vector){"γ", norm_scale(&norm)};
-    rows[3] = (struct named_vector){"β", norm.shift};
+    if (trace->has_norms) {
+        rows[2] = (struct named_vector){"γ", norm_scale(&norm)};
+        rows[3] = (struct named_vector){"β", norm.shift};
+    }
     rows[4] = row_of(trace, SITE_TRANSFORM);
     builder_norm(builder, rows[4].name, rows[1], trace->has_norms ? &norm : NULL, width);
     builder_stack(builder, rows, DENSE_ROWS, width);
