@@ -148,13 +148,21 @@ static void add_wide(struct builder *builder, double value)
         buf_format(&builder->out, "%.2e", value);
 }
 
-/* Append "μ = 0.0021, σ² = 0.0198, ε = 1.00e-05", or "mean(x²) = 0.0198, ε = 1.00e-05". */
-void builder_norm(struct builder *builder, const char *y, struct named_vector x,
-                  const struct norm *norm, size_t width)
+/* The numbers are "μ = 0.0021, σ² = 0.0198, ε = 1.00e-05", or "mean(x²) = 0.0198, ε = 1.00e-05". */
+void builder_norm(struct builder *builder, struct named_vector y, struct named_vector x,
+                  const struct norm *norm, const struct named_vector terms[NORM_TERMS],
+                  size_t width)
 {
+    struct named_vector rows[NORM_TERMS + 4] = {[NORM_TERMS] = x,
+                                                {"γ", norm && !norm->plain ? norm->scale : NULL},
+                                                {"β", norm ? norm->shift : NULL},
+                                                y};
     double mean = 0;
     double variance = 0;
-    builder_norm_formula(builder, y, x.name, norm);
+    for (size_t i = 0; terms && i < NORM_TERMS; i++)
+        rows[i] = terms[i];
+    builder_stack(builder, terms ? rows : rows + NORM_TERMS, terms ? NORM_TERMS + 4 : 4, width);
+    builder_norm_formula(builder, y.name, x.name, norm);
     if (!norm)
         return;
     for (size_t c = 0; c < width && !norm->rms; c++)

@@ -114,18 +114,15 @@ void builder_projection(struct builder *builder, const char *y, const char *x, c
 void builder_dot(struct builder *builder, const char *name, const float *x, const struct weight *w,
                  size_t column, float y);
 
-/* The scales that a norm shows: NULL without a norm, or if they are 1. */
-static inline const float *norm_scale(const struct norm *norm)
-{
-    return norm && !norm->plain ? norm->scale : NULL;
-}
-
 /* Norm: y = (x - μ) / √(σ² + ε) ⊙ γ + β, or an RMS norm; y = x if NULL. builder_norm adds the
- * numbers of x. */
+ * numbers of x, and a table: the vectors that x is made of (NULL: none is shown), x, γ, β and y. */
+enum { NORM_TERMS = 3 };
+
 void builder_norm_formula(struct builder *builder, const char *y, const char *x,
                           const struct norm *norm);
-void builder_norm(struct builder *builder, const char *y, struct named_vector x,
-                  const struct norm *norm, size_t width);
+void builder_norm(struct builder *builder, struct named_vector y, struct named_vector x,
+                  const struct norm *norm, const struct named_vector terms[NORM_TERMS],
+                  size_t width);
 
 /* Set the rows of the table: the keys, or `count` labels that the caller fills in. */
 void builder_keys(struct builder *builder);

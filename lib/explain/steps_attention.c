@@ -78,18 +78,15 @@ void step_embedding(struct builder *builder, const struct trace *trace)
         return;
     norm_rows((struct matrix){normed, 1, width, width}, (struct matrix){sum, 1, width, width},
               norm);
-    const struct named_vector rows[] = {{"wte", alone ? NULL : trace->token},
-                                        {trace->config->sinusoids ? "PE" : "wpe", trace->position},
-                                        {"wse", trace->segment},
-                                        {"e", sum},
-                                        {"γ", norm_scale(norm)},
-                                        {"β", norm->shift},
-                                        {last ? "n" : h.name, normed}};
+    const struct named_vector terms[NORM_TERMS] = {
+        {"wte", alone ? NULL : trace->token},
+        {trace->config->sinusoids ? "PE" : "wpe", trace->position},
+        {"wse", trace->segment}};
     draw_embedding(builder, "e");
-    builder_norm(builder, last ? "n" : h.name, rows[3], norm, width);
+    builder_norm(builder, (struct named_vector){last ? "n" : h.name, normed},
+                 (struct named_vector){"e", sum}, norm, terms, width);
     if (last)
         builder_projection(builder, h.name, "n", "in", &trace->projection);
-    builder_stack(builder, rows, sizeof rows / sizeof *rows, width);
 }
 
 /* The operands are those of all inputs, so that readers can recompute keys, too. */
@@ -98,18 +95,15 @@ void step_input(struct builder *builder, const struct trace *trace)
     const struct config *config = trace->config;
     const struct norm *norm = trace->stream && trace->has_norms ? &trace->block.self.norm : NULL;
     const char *position = config->sinusoids ? "PE" : "wpe";
-    const float *scale = norm_scale(norm), *shift = norm ? norm->shift : NULL;
     size_t width = trace->input_size;
     bool normed = trace->embedding_norm.scale != NULL;
     bool embeds = trace->layer == 0 && trace->part != PART_CROSS && !normed;
-    const struct named_vector vectors[] = {
+    const struct named_vector h = {"h", trace->stream}, x = {"x", trace->x};
+    const struct named_vector terms[NORM_TERMS + 1] = {
         {trace->word_rows ? "wte · P_in" : "wte", normed ? NULL : trace->token},
         {position, normed ? NULL : trace->position},
         {"wse", normed ? NULL : trace->segment},
-        {"h", trace->stream},
-        {"γ", scale},
-        {"β", shift},
-        {"x", trace->x},
+        x,
     };
     if (trace->tokens && config->embedding_scale != 1)
         give_number(builder, "embedding_scale", config->embedding_scale);
@@ -120,19 +114,19 @@ void step_input(struct builder *builder, const struct trace *trace)
     give_rows(builder, position, position, trace->positions, trace->sum_size, false);
     give_rows(builder, "wse", "wse", trace->segments, trace->sum_size, false);
     give_rows(builder, "h", "h_j", trace->streams, width, false);
-    give_vector(builder, "gamma", scale, width);
-    give_vector(builder, "beta", shift, width);
+    give_vector(builder, "gamma", norm && !norm->plain ? norm->scale : NULL, width);
+    give_vector(builder, "beta", norm ? norm->shift : NULL, width);
     if (norm || trace_row(trace, SITE_RESID_POST))
         give_number(builder, "epsilon", config->epsilon);
     if (embeds && !trace->stream)
         builder->step->title = "Embedding";
     (embeds ? draw_embedding : note_origin)(builder, trace->stream ? "h" : "x");
     if (trace->stream)
-        builder_norm(builder, "x", vectors[3], norm, width);
-    if (trace->stream || (trace->token && !normed))
-        builder_stack(builder, vectors, sizeof vectors / sizeof *vectors, width);
+        builder_norm(builder, x, h, norm, terms, width);
+    else if (trace->token && !normed)
+        builder_stack(builder, terms, NORM_TERMS + 1, width);
     else
-        builder_vector(builder, vectors[6], width);
+        builder_vector(builder, x, width);
 }
 
 /* --- query ------------------------------------------------------------------------------------ */

@@ -194,13 +194,8 @@ void step_norm(struct builder *builder, const struct trace *trace)
         from = take_sum(builder);
         to = row_of(trace, s->at_after[0]);
     }
-    if (builder->err->kind)
-        return;
-    const struct norm *used = trace->has_norms ? &norm : NULL;
-    const struct named_vector rows[] = {
-        from, {"γ", norm_scale(used)}, {"β", used ? used->shift : NULL}, to};
-    builder_norm(builder, to.name, from, used, trace->input_size);
-    builder_stack(builder, rows, 4, trace->input_size);
+    if (!builder->err->kind)
+        builder_norm(builder, to, from, trace->has_norms ? &norm : NULL, NULL, trace->input_size);
 }
 
 /* --- the MLP ---------------------------------------------------------------------------------- */
@@ -427,8 +422,6 @@ static struct named_vector last_of(const struct trace *trace)
     return normed.values ? normed : end_of(trace);
 }
 
-enum { DENSE_ROWS = 5 };
-
 /* Compute the dense layer at the end as rows dense = y · W_d + b_d and act = f(dense). */
 static size_t take_dense(struct builder *builder, struct named_vector rows[2])
 {
@@ -458,19 +451,14 @@ static size_t take_dense(struct builder *builder, struct named_vector rows[2])
 /* The dense layer, its activation and its norm before the logits of a masked model. */
 void step_transform(struct builder *builder, const struct trace *trace)
 {
-    struct named_vector rows[DENSE_ROWS] = {{0}};
+    struct named_vector rows[2];
     struct norm norm;
     size_t width = take_dense(builder, rows);
     if (builder->err->kind || weights_norm(&trace->viewer->model.weights,
                                            slot_of_text(SLOT_TRANSFORM_NORM), &norm, builder->err))
         return;
-    if (trace->has_norms) {
-        rows[2] = (struct named_vector){"γ", norm_scale(&norm)};
-        rows[3] = (struct named_vector){"β", norm.shift};
-    }
-    rows[4] = row_of(trace, SITE_TRANSFORM);
-    builder_norm(builder, rows[4].name, rows[1], trace->has_norms ? &norm : NULL, width);
-    builder_stack(builder, rows, DENSE_ROWS, width);
+    builder_norm(builder, row_of(trace, SITE_TRANSFORM), rows[1], trace->has_norms ? &norm : NULL,
+                 (const struct named_vector[NORM_TERMS]){rows[0]}, width);
 }
 
 /* The logit of a discriminator: whether the token was replaced. */
