@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/names.h"
 #include "command.h"
 
 /* Open /dev/null for each closed standard stream, in a mode in which using it still fails.
@@ -35,13 +34,10 @@ static int check_stack(struct err *err)
 
 static int dispatch(char **argv, struct arena *arena, struct err *err)
 {
-    static const char *const help_words[] = {"--help", "-h"};
-    static const char *const version_words[] = {"--version", "-V", "version"};
     const char *word = argv[1];
-    size_t index = 0;
-    if (names_find(&index, NAMES_LIST(help_words), word, strlen(word)))
+    if (name_is_among("--help -h", word))
         return command_do("help", argv + 2, arena, err);
-    if (names_find(&index, NAMES_LIST(version_words), word, strlen(word)))
+    if (name_is_among("--version -V version", word))
         return help_version(err);
     if (word[0] == '-')
         return err_usage(err, "expected a command before '%s': 'attn-cli help' lists them", word);

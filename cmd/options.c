@@ -95,12 +95,9 @@ static int unknown_name(struct option_set set, const char *name, size_t size, st
     struct nearest nearest;
     for (size_t i = 0; i < size && size < WORD_BYTES; i++)
         word[i] = name[i] == '_' ? '-' : (char)utf8_small((unsigned char)name[i] & 0x7f);
-    /* explain has --token, other commands have --query */
-    static const char *const same[][2] = {{"query", "token"}, {"token", "query"}};
     const char *near = find_text(set, word) ? word : NULL;
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
-        if (strcmp(word, same[i][0]) == 0 && find_text(set, same[i][1]))
-            near = same[i][1];
+    if (name_is_among("query token", word) && !near) /* explain has --token, others --query */
+        near = find_text(set, "token") ? "token" : find_text(set, "query") ? "query" : NULL;
     for (size_t i = 0; i < command_count && !near; i++)
         if (find_text(command_set(commands[i]), word))
             return err_usage(err, "unknown option '--%s': it is an option of %s, not of %s%s%s",

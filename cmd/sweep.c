@@ -94,18 +94,14 @@ static int set_in_edits(struct texts *edits, const char *name, const char *value
 
 static int check_name(const struct sweep *sweep, const char *name, struct err *err)
 {
-    if (is_in_edits(sweep, name))
-        return sweep_has(sweep, name)
-                   ? err_usage(err, "expected each name once, found '%s' twice", name)
-                   : 0;
-    if (options_check_name(sweep->options->set, name, err))
+    bool in_edits = is_in_edits(sweep, name);
+    if (!in_edits && options_check_name(sweep->options->set, name, err))
         return -1;
-    const struct option_row *row = option_find(sweep->options->set, name, strlen(name));
-    if (row->flags & OPTION_UNSWEPT)
+    if (!in_edits && option_find(sweep->options->set, name, strlen(name))->flags & OPTION_UNSWEPT)
         return err_usage(err, "expected an option that changes results, found '%s'", name);
-    if (sweep_has(sweep, name))
-        return err_usage(err, "expected each option once, found '%s' twice", name);
-    return 0;
+    return sweep_has(sweep, name) ? err_usage(err, "expected each %s once, found '%s' twice",
+                                              in_edits ? "name" : "option", name)
+                                  : 0;
 }
 
 /* Read NAME=LIST, such as head=0-3,7. */
@@ -162,15 +158,6 @@ int sweep_read(struct sweep *sweep, const struct options *options, struct arena 
 
 /* --- one setting ------------------------------------------------------------------------------ */
 
-/* The value for data: a head is L0H10, since data frames would read 0.10 as the number 0.1. */
-static const char *label_value(const struct swept_option *swept, struct arena *arena,
-                               struct err *err)
-{
-    const char *value = swept->value;
-    const char *dot = strcmp(swept->name, "ablate") == 0 ? strchr(value, '.') : NULL;
-    return dot ? arena_format(arena, err, "L%.*sH%s", (int)(dot - value), value, dot + 1) : value;
-}
-
 int sweep_set(struct sweep *sweep, size_t setting, struct options *options, struct arena *arena,
               struct err *err)
 {
@@ -182,7 +169,13 @@ int sweep_set(struct sweep *sweep, size_t setting, struct options *options, stru
         size_t index = setting % swept->values.count;
         swept->value = swept->values.items ? swept->values.items[index]
                                            : arena_format(arena, err, "%zu", index);
-        swept->label = swept->value ? label_value(swept, arena, err) : NULL;
+        if (!swept->value)
+            return -1;
+        /* data frames would read head 0.10 as the number 0.1 */
+        const char *dot = strcmp(swept->name, "ablate") == 0 ? strchr(swept->value, '.') : NULL;
+        swept->label = dot ? arena_format(arena, err, "L%.*sH%s", (int)(dot - swept->value),
+                                          swept->value, dot + 1)
+                           : swept->value;
         if (!swept->label)
             return -1;
     }
