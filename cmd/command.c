@@ -108,14 +108,6 @@ int command_start(const struct command *command, const struct options *options, 
     return -1;
 }
 
-int command_do(const char *name, char **arguments, struct arena *arena, struct err *err)
-{
-    struct options options;
-    const struct command *command = command_find(name, err);
-    return err_if(!command || options_parse(&options, command, arguments, arena, err) ||
-                  command_start(command, &options, err));
-}
-
 const char *chosen_model(const char *option)
 {
     const char *environment = getenv("ATTN_MODEL");

@@ -45,9 +45,6 @@ struct option_set command_set(const struct command *command);
 /* Find a command by name. Returns NULL if there is none; the usage error names the nearest one. */
 const struct command *command_find(const char *name, struct err *err);
 
-/* Run a command by name with its arguments, which end with NULL. Options are in the arena. */
-int command_do(const char *name, char **arguments, struct arena *arena, struct err *err);
-
 /* Run a command with parsed options. */
 int command_start(const struct command *command, const struct options *options, struct err *err);
 

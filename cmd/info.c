@@ -315,28 +315,22 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
 
 /* --- tables of a model ------------------------------------------------------------------------ */
 
-/* Set `*bytes` to the size of a site in all its layers as float32. False: it exceeds 64 bits. */
-static bool site_bytes(size_t *bytes, const struct config *c, enum site site, size_t tokens)
-{
-    size_t layers = 0;
-    for (size_t i = 0; i < site_layers(c, site); i++)
-        layers += site_is_in_layer(c, site, i);
-    return site_size(bytes, c, site, c->n_head, tokens, tokens) &&
-           num_multiply(bytes, *bytes, layers) && num_multiply(bytes, *bytes, sizeof(float));
-}
-
-/* List the size of each site, and the total of --show all. */
+/* List the size of each site, in all its layers as float32, and the total of --show all. */
 static int list_sizes(struct info *info, const struct config *c, size_t tokens)
 {
     struct frame_rows rows = {.most = SITE_COUNT, .arena = &info->arena, .err = info->err};
     size_t all = 0;
     char size[NUM_SIZE_BYTES];
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
-        size_t bytes = 0;
+        size_t bytes = 0, layers = 0;
         const char *name = site_name(site);
         if (!site_exists(c, site))
             continue;
-        if (!site_bytes(&bytes, c, site, tokens) || !num_add(&all, all, bytes) || all > LLONG_MAX)
+        for (size_t i = 0; i < site_layers(c, site); i++)
+            layers += site_is_in_layer(c, site, i);
+        if (!site_size(&bytes, c, site, c->n_head, tokens, tokens) ||
+            !num_multiply(&bytes, bytes, layers) || !num_multiply(&bytes, bytes, sizeof(float)) ||
+            !num_add(&all, all, bytes) || all > LLONG_MAX)
             return err_usage(info->err,
                              "--tokens: '%s' of %zu tokens is too large to be counted in bytes",
                              name, tokens);

@@ -179,16 +179,6 @@ static int map_file(struct model_maker *maker, const char *name, const char *pat
     return 0;
 }
 
-static int copy_files(struct model_maker *maker, struct err *err)
-{
-    for (size_t i = 0; i < TOKENIZER_FILES; i++) {
-        const char *name = tokenizer_file_name(i);
-        if (folder_has(&maker->like, name) && map_file(maker, name, NULL, err))
-            return -1;
-    }
-    return 0;
-}
-
 /* Add --vocab and --merges. The name of --vocab tells a tokenizer.json from a vocab.json. */
 static int map_vocab(struct model_maker *maker, struct err *err)
 {
@@ -229,7 +219,9 @@ static int find_words(struct model_maker *maker, struct err *err)
     else if (has_texts(options))
         failed = learn_words(maker, err);
     else if (maker->like.path)
-        failed = copy_files(maker, err);
+        for (size_t i = 0; i < TOKENIZER_FILES && !failed; i++)
+            failed = folder_has(&maker->like, tokenizer_file_name(i)) &&
+                     map_file(maker, tokenizer_file_name(i), NULL, err);
     if (failed)
         return -1;
     if (tokenizer_open(&tokenizer, &maker->words, err))

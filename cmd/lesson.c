@@ -107,15 +107,6 @@ static const struct command *read_line(struct options *options, const char *line
     return command && !options_parse(options, command, words + 2, arena, err) ? command : NULL;
 }
 
-/* Run the step's command as if it had been typed, with the width of the lesson. */
-static int run_line(struct tour *tour, const char *line, struct err *err)
-{
-    struct options options;
-    const struct command *command = read_line(&options, line, &tour->arena, err);
-    options.looks.width = tour->options->looks.width;
-    return command ? command_start(command, &options, err) : -1;
-}
-
 /* Write a line before the next step, or how to continue. */
 static void write_end(struct stream *out, const struct tour *tour, size_t step)
 {
@@ -133,20 +124,24 @@ static void write_end(struct stream *out, const struct tour *tour, size_t step)
     }
 }
 
+/* Show a step; its command runs as if it had been typed, with the width of the lesson. */
 static int show_step(struct tour *tour, size_t step, struct err *err)
 {
     const char *mark = tour->lesson->look;
     const struct page_lesson *row = &tour->lesson->steps[step];
     struct stream out;
-    if (stream_to(&out, STDOUT_FILENO, err))
+    struct options options;
+    const struct command *command = read_line(&options, row->line, &tour->arena, err);
+    if (!command || stream_to(&out, STDOUT_FILENO, err))
         return -1;
+    options.looks.width = tour->options->looks.width;
     stream_format(&out, "%zu/%zu  ", step + 1, tour->steps);
     text_wrap(&out, row->title, TITLE_COLUMN, TITLE_COLUMN, tour->columns);
     stream_char(&out, '\n');
     text_wrap(&out, row->before, 0, 0, tour->columns);
     stream_format(&out, "\n$ %s\n\n", row->line);
     stream_flush(&out); /* before the command writes */
-    int failed = !out.failure && run_line(tour, row->line, err);
+    int failed = !out.failure && command_start(command, &options, err);
     if (failed)
         err_prefix(err, "step %zu", step + 1);
     stream_format(&out, "\n%s", mark);

@@ -34,14 +34,15 @@ static int check_stack(struct err *err)
 
 static int dispatch(char **argv, struct arena *arena, struct err *err)
 {
-    const char *word = argv[1];
-    if (name_is_among("--help -h", word))
-        return command_do("help", argv + 2, arena, err);
+    struct options options;
+    const char *word = name_is_among("--help -h", argv[1]) ? "help" : argv[1];
     if (name_is_among("--version -V version", word))
         return help_version(err);
     if (word[0] == '-')
         return err_usage(err, "expected a command before '%s': 'attn-cli help' lists them", word);
-    return command_do(word, argv + 2, arena, err);
+    const struct command *command = command_find(word, err);
+    return err_if(!command || options_parse(&options, command, argv + 2, arena, err) ||
+                  command_start(command, &options, err));
 }
 
 int main(int argc, char **argv)

@@ -89,7 +89,7 @@ bool option_is_known(struct option_set set, const char *argument)
 
 enum { WORD_BYTES = 64 };
 
-static int unknown_name(struct option_set set, const char *name, size_t size, struct err *err)
+int option_refuse(struct option_set set, const char *name, size_t size, struct err *err)
 {
     char word[WORD_BYTES] = ""; /* `Max_New_Tokens` becomes max-new-tokens */
     struct nearest nearest;
@@ -124,11 +124,6 @@ static int check_dashes(struct option_set set, const char *argument, struct err 
         return err_usage(err, "unknown option '%.*s': did you mean '--%.*s', with two hyphens?",
                          (int)(dashes + size), argument, (int)size, name);
     return 0;
-}
-
-int options_check_name(struct option_set set, const char *name, struct err *err)
-{
-    return find_text(set, name) ? 0 : unknown_name(set, name, strlen(name), err);
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -218,7 +213,7 @@ static int read_long(struct reader *reader, char *argument)
     const char *value = name[size] == '=' ? name + size + 1 : NULL;
     const struct option_row *row = option_find(reader->options->set, name, size);
     if (!row)
-        return unknown_name(reader->options->set, name, size, reader->err);
+        return option_refuse(reader->options->set, name, size, reader->err);
     if (row->kind == OPTION_FLAG)
         return value
                    ? err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value)
@@ -375,7 +370,7 @@ int options_set(struct options *options, const char *name, const char *value, st
     struct reader reader = {options, NULL, arena, err};
     const struct option_row *row = find_text(options->set, name);
     if (!row)
-        return unknown_name(options->set, name, strlen(name), err);
+        return option_refuse(options->set, name, strlen(name), err);
     if (row->kind == OPTION_TEXTS) /* replace the values of the command line */
         *(struct texts *)(void *)((char *)options + row->offset) = (struct texts){0};
     return set_option(&reader, row, value);

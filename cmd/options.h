@@ -313,6 +313,6 @@ int options_set(struct options *options, const char *name, const char *value, st
                 struct err *err);
 
 /* Refuse a long name that the command does not have. */
-int options_check_name(struct option_set set, const char *name, struct err *err);
+int option_refuse(struct option_set set, const char *name, size_t size, struct err *err);
 
 #endif

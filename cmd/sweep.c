@@ -95,9 +95,10 @@ static int set_in_edits(struct texts *edits, const char *name, const char *value
 static int check_name(const struct sweep *sweep, const char *name, struct err *err)
 {
     bool in_edits = is_in_edits(sweep, name);
-    if (!in_edits && options_check_name(sweep->options->set, name, err))
-        return -1;
-    if (!in_edits && option_find(sweep->options->set, name, strlen(name))->flags & OPTION_UNSWEPT)
+    const struct option_row *row = option_find(sweep->options->set, name, strlen(name));
+    if (!in_edits && !row)
+        return option_refuse(sweep->options->set, name, strlen(name), err);
+    if (!in_edits && row->flags & OPTION_UNSWEPT)
         return err_usage(err, "expected an option that changes results, found '%s'", name);
     return sweep_has(sweep, name) ? err_usage(err, "expected each %s once, found '%s' twice",
                                               in_edits ? "name" : "option", name)

@@ -77,18 +77,6 @@ static int encode(const struct job *job, struct tokens *tokens, const struct inp
                : tokenizer_encode(job->of_texts, tokens, input->text, input->size, arena, err);
 }
 
-static int read_pair(struct job *job, struct token_list *list, const struct input *input,
-                     struct arena *arena, struct err *err)
-{
-    struct tokens tokens = {0};
-    if (encode(job, &tokens, input, arena, err))
-        return -1;
-    list->dropped_count = tokens.dropped_count;
-    if (tokens.dropped_first)
-        list->dropped_first = *tokens.dropped_first;
-    return take_ids(job, tokens.items, tokens.count, err);
-}
-
 /* Read the tokens of a text, and add its dropped characters to `dropped`. */
 static int read_text(struct job *job, size_t index, struct dropped *dropped, struct err *err)
 {
@@ -101,10 +89,16 @@ static int read_text(struct job *job, size_t index, struct dropped *dropped, str
     int failed = !is_read;
     if (is_read && !item.input.text)
         failed = err_usage(err, "expected a text, found ids: --decode prints the text of ids");
-    failed = failed || input_wrap(&item.input, job->chat, &arena, err) ||
-             (item.input.pair.bytes
-                  ? read_pair(job, &list, &item.input, &arena, err)
-                  : tokenizer_stream(job->of_texts, &list, item.input.text, item.input.size, err));
+    failed = failed || input_wrap(&item.input, job->chat, &arena, err);
+    if (!failed && item.input.pair.bytes) {
+        struct tokens tokens = {0};
+        failed = encode(job, &tokens, &item.input, &arena, err) ||
+                 take_ids(job, tokens.items, tokens.count, err);
+        list.dropped_count = tokens.dropped_count;
+        if (tokens.dropped_first)
+            list.dropped_first = *tokens.dropped_first;
+    } else if (!failed)
+        failed = tokenizer_stream(job->of_texts, &list, item.input.text, item.input.size, err);
     if (!failed) {
         const struct tokenized text = {.text = item.input.text,
                                        .size = item.input.size,
