@@ -292,20 +292,15 @@ bool config_edit_has(const struct config_edit *edit, const char *key)
     return false;
 }
 
-/* Whether models of this type have a key; the key of the activation depends on the family. */
-static bool has_key(const struct config *config, const struct config_key *key)
-{
-    const char *own = config->family->activation_key;
-    if (config->kind == MODEL_DECODER && strcmp(key->name, "hidden_act") == 0)
-        return own && strcmp(own, key->name) == 0;
-    return key->kinds & 1 << config->kind;
-}
-
 int config_edit_check(const struct config_edit *edit, const struct config *config, struct err *err)
 {
+    const char *own = config->family->activation_key;
     for (size_t i = 0; i < edit->count; i++) {
         const struct config_key *key = edit->changes[i].key;
-        if (!has_key(config, key))
+        bool has = key->kinds & 1 << config->kind;
+        if (config->kind == MODEL_DECODER && strcmp(key->name, "hidden_act") == 0)
+            has = own && strcmp(own, key->name) == 0; /* the key depends on the family */
+        if (!has)
             return err_usage(err, "--set: a model of type \"%s\" has no '%s'",
                              config_kind_name(config), key->name);
     }
@@ -326,56 +321,13 @@ static size_t change_of(const struct config_edit *edit, struct json_span name)
     return index;
 }
 
-struct writer {
-    struct buf *out;
-    const char *from; /* the text before it is written */
-    uint64_t found;   /* bits of changes: their keys were there */
-};
-
-static void copy_to(struct writer *writer, const char *to)
-{
-    buf_bytes(writer->out, writer->from, (size_t)(to - writer->from));
-    writer->from = to;
-}
-
-/* Replace values. Returns the end of the last member. */
-static const char *replace_values(struct writer *writer, const struct config_edit *edit,
-                                  struct json_cursor *cursor)
-{
-    json_cursor_enter(cursor);
-    const char *end = cursor->at;
-    while (json_cursor_next(cursor)) {
-        size_t change = change_of(edit, json_cursor_name(cursor));
-        struct json_span value = json_cursor_value(cursor);
-        end = value.bytes + value.size;
-        if (change == edit->count)
-            continue;
-        copy_to(writer, value.bytes);
-        buf_text(writer->out, edit->changes[change].value);
-        writer->from = end;
-        writer->found |= (uint64_t)1 << change;
-    }
-    return end;
-}
-
-/* Add members that were not there, each on a line if the closing bracket has its own. */
-static void add_members(struct writer *writer, const struct config_edit *edit, const char *end,
-                        const char *stop)
-{
-    const char *bracket = memchr(end, '}', (size_t)(stop - end));
-    bool lines = memchr(end, '\n', (size_t)(bracket - end)) != NULL;
-    copy_to(writer, end);
-    for (size_t i = 0; i < edit->count; i++)
-        if (!(writer->found >> i & 1))
-            buf_format(writer->out, ",%s\"%s\": %s", lines ? "\n  " : " ",
-                       edit->changes[i].key->name, edit->changes[i].value);
-}
-
+/* Values are replaced where they are. New members follow the last one, each on a line if the
+ * closing bracket has its own. */
 int config_edit_apply(struct buf *out, const struct config_edit *edit, const char *text,
                       size_t size, struct err *err)
 {
     struct json_cursor cursor;
-    struct writer writer = {out, text, 0};
+    uint64_t found = 0;        /* bits of changes: their keys were there */
     assert(edit->count <= 64); /* one change per key */
     if (json_cursor_open(&cursor, NULL, text, size, err))
         return -1;
@@ -384,7 +336,27 @@ int config_edit_apply(struct buf *out, const struct config_edit *edit, const cha
     json_cursor_count(&cursor, &members);
     if (json_cursor_kind(&inside) != '{' || !members)
         return err_set(err, "expected a JSON object with members");
-    add_members(&writer, edit, replace_values(&writer, edit, &inside), text + size);
-    copy_to(&writer, text + size);
+    const char *from = text, *end = text,
+               *stop = text + size; /* the text before `from` is written */
+    json_cursor_enter(&inside);
+    while (json_cursor_next(&inside)) {
+        size_t change = change_of(edit, json_cursor_name(&inside));
+        struct json_span value = json_cursor_value(&inside);
+        end = value.bytes + value.size;
+        if (change == edit->count)
+            continue;
+        buf_bytes(out, from, (size_t)(value.bytes - from));
+        buf_text(out, edit->changes[change].value);
+        from = end;
+        found |= (uint64_t)1 << change;
+    }
+    buf_bytes(out, from, (size_t)(end - from));
+    const char *bracket = memchr(end, '}', (size_t)(stop - end));
+    bool lines = memchr(end, '\n', (size_t)(bracket - end)) != NULL;
+    for (size_t i = 0; i < edit->count; i++)
+        if (!(found >> i & 1))
+            buf_format(out, ",%s\"%s\": %s", lines ? "\n  " : " ", edit->changes[i].key->name,
+                       edit->changes[i].value);
+    buf_bytes(out, end, (size_t)(stop - end));
     return buf_check(out, err);
 }

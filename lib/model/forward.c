@@ -44,17 +44,6 @@ static size_t in_cache(const struct cache *cache)
     return cache ? cache->count : 0;
 }
 
-/* Refuse segments that the table of a model lacks. A model without a table ignores them. */
-static int check_segments(const struct config *config, const struct text *text, struct err *err)
-{
-    for (size_t i = 0; text->segments && config->n_segments && i < text->count; i++)
-        if (text->segments[i] >= config->n_segments)
-            return err_set(err,
-                           "token %zu: expected a segment below type_vocab_size = %zu, found %u", i,
-                           config->n_segments, text->segments[i]);
-    return 0;
-}
-
 static int check_text(const struct config *config, const struct text *text, struct err *err)
 {
     size_t past = in_cache(text->cache);
@@ -62,9 +51,13 @@ static int check_text(const struct config *config, const struct text *text, stru
     assert(!text->cache || text->cache->config == config);
     assert(!text->source_cache == !(text->cache && config->n_encoder_layer));
     assert(!encoded || encoded == text->source_count);
-    if (batch_check_ids(config, text->ids, text->count, past, err) ||
-        check_segments(config, text, err))
+    if (batch_check_ids(config, text->ids, text->count, past, err))
         return -1;
+    for (size_t i = 0; text->segments && config->n_segments && i < text->count; i++)
+        if (text->segments[i] >= config->n_segments)
+            return err_set(err,
+                           "token %zu: expected a segment below type_vocab_size = %zu, found %u", i,
+                           config->n_segments, text->segments[i]);
     if (!config->cross)
         return text->source_ids
                    ? err_usage(err, "expected no second text: the model has only self-attention")
@@ -193,17 +186,6 @@ static enum pass_state embed(struct pass *pass)
         PASS_TRY(pass_product(pass, projection, x, sum, ACTIVATION_NONE));
     PASS_TRY(pass_check_rows(pass, SITE_EMBEDDING, 0, x));
     return tap_rows(pass, SITE_EMBEDDING, 0, x);
-}
-
-static enum pass_state embed_from(struct pass *pass, const float *const *streams)
-{
-    struct matrix x = pass->scratch.x;
-    for (size_t s = 0; s < pass->batch->count; s++) {
-        struct batch_rows rows = pass->batch->queries[s];
-        struct matrix from = {(float *)streams[s], rows.count, x.columns, x.columns};
-        copy_rows(matrix_rows(x, rows.first, rows.count), from); /* it is only read */
-    }
-    return PASS_ON;
 }
 
 /* --- attention -------------------------------------------------------------------------------- */
@@ -525,18 +507,6 @@ static int choose_rows(struct pass *pass, struct matrix *y, bool first)
     return 0;
 }
 
-/* Find the largest logit alone, if that is possible. */
-static int choose_likeliest(struct pass *pass, struct matrix y)
-{
-    struct argmax *argmax = NULL;
-    struct likeliest *likeliest = pass->tap->likeliest;
-    const float *last = y.data + (y.rows - 1) * y.stride;
-    if (weights_argmax(pass->weights, pass->machine, &argmax, pass->err))
-        return -1;
-    likeliest->known = argmax_find(pass->machine, argmax, last, &likeliest->id);
-    return 0;
-}
-
 /* y = act(y · W + b), in a new matrix. */
 static enum pass_state dense(struct pass *pass, int id, struct matrix *y,
                              enum activation activation)
@@ -602,10 +572,15 @@ static enum pass_state unembed(struct pass *pass, struct matrix y)
     }
     if (rule.at_result != SITE_LOGITS)
         return PASS_ON;
-    if (likeliest && choose_likeliest(pass, y))
-        return PASS_FAILED;
-    if (likeliest && likeliest->known)
-        return PASS_OVER;
+    if (likeliest) { /* the largest logit alone, if it is found without the others */
+        const float *last = y.data + (y.rows - 1) * y.stride;
+        struct argmax *argmax = NULL;
+        if (weights_argmax(pass->weights, pass->machine, &argmax, pass->err))
+            return PASS_FAILED;
+        likeliest->known = argmax_find(pass->machine, argmax, last, &likeliest->id);
+        if (likeliest->known)
+            return PASS_OVER;
+    }
     if (choose_rows(pass, &y, false) || make_logits(pass, pass->scratch.logits, y))
         return PASS_FAILED;
     return tap_rows(pass, SITE_LOGITS, 0, pass->scratch.logits);
@@ -688,7 +663,14 @@ static enum pass_state decode(struct pass *pass, size_t first)
 
 static enum pass_state run_pass(struct pass *pass, const struct stream_start *start)
 {
-    PASS_TRY(start ? embed_from(pass, start->streams) : embed(pass));
+    struct matrix x = pass->scratch.x;
+    for (size_t s = 0; start && s < pass->batch->count; s++) {
+        struct batch_rows rows = pass->batch->queries[s];
+        struct matrix from = {(float *)start->streams[s], rows.count, x.columns, x.columns};
+        copy_rows(matrix_rows(x, rows.first, rows.count), from); /* it is only read */
+    }
+    if (!start)
+        PASS_TRY(embed(pass));
     PASS_TRY(encode(pass));
     return decode(pass, start ? start->layer : 0);
 }

@@ -224,23 +224,19 @@ struct listing {
     const struct config *config;
 };
 
-static void add_slot(struct listing *list, struct slot slot)
-{
-    if (!slot_exists(slot, list->config))
-        return;
-    if (list->items)
-        memcpy(list->items + list->count * list->step, &slot, sizeof slot);
-    list->count++;
-}
-
 /* Add the slots that exist with ids from that of `slot` on, each with its bias. */
 static void add(struct listing *list, struct slot slot, int end)
 {
     for (; slot.id < end; slot.id = (unsigned char)(slot.id + 2)) {
         short count = (short)slot_count(slot.id, list->config);
-        for (slot.expert = count ? 0 : -1; slot.expert < count; slot.expert++) {
-            add_slot(list, slot);
-            add_slot(list, slot_bias(slot));
+        for (int i = 0; i < 2 * (count ? count : 1); i++) {
+            slot.expert = (short)(count ? i / 2 : -1);
+            struct slot own = i % 2 ? slot_bias(slot) : slot;
+            if (!slot_exists(own, list->config))
+                continue;
+            if (list->items)
+                memcpy(list->items + list->count * list->step, &own, sizeof own);
+            list->count++;
         }
     }
 }

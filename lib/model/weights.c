@@ -464,55 +464,31 @@ int weights_unembedding(struct weights *weights, struct weight *weight, struct e
 
 /* --- sublayers -------------------------------------------------------------------------------- */
 
-struct wanted {
-    int id;
-    struct weight *matrix; /* or a norm */
-    struct norm *norm;
-};
-
-/* Fetch matrices and norms by their slots. */
-static int fetch(struct weights *weights, int part, size_t layer, const struct wanted *wanted,
-                 size_t count, struct err *err)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct slot slot = slot_of(part, wanted[i].id, layer);
-        if (wanted[i].matrix ? weights_matrix(weights, slot, wanted[i].matrix, err)
-                             : weights_norm(weights, slot, wanted[i].norm, err))
-            return -1;
-    }
-    return 0;
-}
-
 int weights_attention(struct weights *weights, int part, size_t layer, struct attention_weights *w,
                       struct err *err)
 {
-    const struct wanted all[] = {
-        {SLOT_NORM_1, .norm = &w->norm},
-        {SLOT_Q, &w->q},
-        {SLOT_K, &w->k},
-        {SLOT_V, &w->v},
-        {SLOT_O, &w->out},
-        {SLOT_Q_NORM, .norm = &w->q_norm},
-        {SLOT_K_NORM, .norm = &w->k_norm},
-        {SLOT_NORM_1_POST, .norm = &w->post},
-    };
-    return err_if(weights_joined(weights, slot_of(part, SLOT_Q, layer), &w->joined, err) ||
-                  fetch(weights, part, layer, all, sizeof all / sizeof *all, err));
+    struct slot q = slot_of(part, SLOT_Q, layer);
+    return err_if(weights_joined(weights, q, &w->joined, err) ||
+                  weights_matrix(weights, q, &w->q, err) ||
+                  weights_matrix(weights, slot_of(part, SLOT_K, layer), &w->k, err) ||
+                  weights_matrix(weights, slot_of(part, SLOT_V, layer), &w->v, err) ||
+                  weights_matrix(weights, slot_of(part, SLOT_O, layer), &w->out, err) ||
+                  weights_norm(weights, slot_of(part, SLOT_NORM_1, layer), &w->norm, err) ||
+                  weights_norm(weights, slot_of(part, SLOT_Q_NORM, layer), &w->q_norm, err) ||
+                  weights_norm(weights, slot_of(part, SLOT_K_NORM, layer), &w->k_norm, err) ||
+                  weights_norm(weights, slot_of(part, SLOT_NORM_1_POST, layer), &w->post, err));
 }
 
 int weights_block(struct weights *weights, int part, size_t layer, struct block_weights *block,
                   struct err *err)
 {
     struct mlp_weights *w = &block->mlp;
-    const struct wanted all[] = {
-        {SLOT_NORM_2, .norm = &w->norm},
-        {SLOT_GATE, &w->gate},
-        {SLOT_UP, &w->fc},
-        {SLOT_DOWN, &w->proj},
-        {SLOT_NORM_2_POST, .norm = &w->post},
-    };
     return err_if(weights_attention(weights, part, layer, &block->self, err) ||
-                  fetch(weights, part, layer, all, sizeof all / sizeof *all, err));
+                  weights_norm(weights, slot_of(part, SLOT_NORM_2, layer), &w->norm, err) ||
+                  weights_matrix(weights, slot_of(part, SLOT_GATE, layer), &w->gate, err) ||
+                  weights_matrix(weights, slot_of(part, SLOT_UP, layer), &w->fc, err) ||
+                  weights_matrix(weights, slot_of(part, SLOT_DOWN, layer), &w->proj, err) ||
+                  weights_norm(weights, slot_of(part, SLOT_NORM_2_POST, layer), &w->post, err));
 }
 
 /* --- ends ------------------------------------------------------------------------------------- */
