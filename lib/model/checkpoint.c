@@ -40,32 +40,28 @@ static int open_shards(struct checkpoint *checkpoint, struct err *err)
  * path in it leads out of the model. */
 static int list_shards(struct checkpoint *checkpoint, const struct json *map, struct err *err)
 {
-    struct map seen = {0};
-    int failed = -1;
-    checkpoint->shards =
+    char found[64];
+    struct shard *shards =
         arena_alloc(&checkpoint->arena, json_count(map), sizeof *checkpoint->shards, err);
-    if (!checkpoint->shards)
-        return -1;
-    for (const struct json *member = json_first(map); member; member = json_next(member)) {
+    checkpoint->shards = shards;
+    for (const struct json *member = json_first(map); shards && member;
+         member = json_next(member)) {
         const char *name = "";
         json_get_text(member, &name);
-        if (!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
-            char found[64];
-            err_set(err, "field 'weight_map': '%s': expected the name of a file, found %s",
-                    json_key(member), json_describe(member, found, sizeof found));
-            goto done;
-        }
-        if (map_get(&seen, name, strlen(name), NULL))
+        if (!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            return err_set(err, "field 'weight_map': '%s': expected the name of a file, found %s",
+                           json_key(member), json_describe(member, found, sizeof found));
+        size_t i = 0;
+        while (i < checkpoint->count && strcmp(shards[i].name, name) != 0)
+            i++;
+        if (i < checkpoint->count)
             continue;
-        char *copy = arena_text(&checkpoint->arena, name, strlen(name), err);
-        if (!copy || map_put(&seen, copy, strlen(copy), 0, err))
-            goto done;
-        checkpoint->shards[checkpoint->count++].name = copy;
+        shards[i].name = arena_text(&checkpoint->arena, name, strlen(name), err);
+        if (!shards[i].name)
+            return -1;
+        checkpoint->count++;
     }
-    failed = 0;
-done:
-    map_release(&seen);
-    return failed;
+    return shards ? 0 : -1;
 }
 
 /* Every tensor must be where the index says it is. */

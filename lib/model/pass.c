@@ -33,97 +33,81 @@ static int take_matrix(struct pass *pass, const struct buffer *buffer, size_t st
     return 0;
 }
 
-enum { BUFFERS_MAX = 24 };
+enum { FIRST_OF_KEYS = 1, BUFFERS_OF_KEYS = 2, BUFFERS = 20 };
 
-/* List the matrices of keys and values [S, Hkv·d]. */
-static size_t list_keys(struct buffer list[2], struct scratch *s, const struct config *c,
-                        size_t keys)
+/* List the matrices of a pass over `rows` tokens that attend to `keys` tokens; those that a model
+ * does not need have no columns. The first is the stream, the only one that a pass without layers
+ * needs; keys and values [S, Hkv·d] follow. */
+static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const struct config *c,
+                         size_t rows, size_t keys, size_t inner)
 {
-    if (!c->projections)
-        return 0;
-    list[0] = (struct buffer){&s->k, keys, c->n_kv_head * c->d_k, 0};
-    list[1] = (struct buffer){&s->v, keys, c->n_kv_head * c->d_v, SPARE_ROWS};
-    return 2;
-}
-
-/* List the matrices of a pass over `rows` tokens that attend to `keys` tokens. The first is that of
- * the embedding, the only one that a pass without layers needs. */
-static size_t list_buffers(struct buffer list[BUFFERS_MAX], struct scratch *s,
-                           const struct config *c, size_t rows, size_t keys, size_t inner)
-{
-    size_t count = 0;
-    size_t spare = c->projections ? 0 : SPARE_ROWS; /* the stream is queries and values, too */
-    list[count++] = (struct buffer){&s->x, rows, c->n_embd, spare};
-    list[count++] = (struct buffer){&s->out, rows, c->d_out ? c->d_out : c->n_embd, 0};
-    if (c->projections)
-        list[count++] = (struct buffer){&s->q, rows, c->n_head * c->d_k, SPARE_ROWS};
-    count += list_keys(list + count, s, c, keys);
-    list[count++] = (struct buffer){&s->context, rows, c->n_head * c->d_v, 0};
-    if (c->latent_kv) {
-        size_t narrow = num_max(c->latent_q, c->latent_kv);
-        list[count++] = (struct buffer){&s->narrow, rows, narrow, 0};
-        list[count++] = (struct buffer){&s->k_plain, rows, c->n_head * c->rotary.first, 0};
-        list[count++] = (struct buffer){&s->k_rotary, rows, c->rotary.components, 0};
-    }
-    if (c->sinks)
-        list[count++] = (struct buffer){&s->sinks, rows, c->n_head, 0};
-    if (c->kind != MODEL_ATTENTION) {
-        list[count++] = (struct buffer){&s->norm, rows, c->n_embd, 0};
-        list[count++] = (struct buffer){&s->hidden, rows, inner, 0};
-    }
-    if (c->gated)
-        list[count++] = (struct buffer){&s->up, rows, inner, 0};
-    if (c->mixture.experts) {
-        list[count++] = (struct buffer){&s->router, rows, c->mixture.experts, 0};
-        list[count++] = (struct buffer){&s->experts, rows, c->mixture.experts, 0};
-        list[count++] = (struct buffer){&s->gathered, rows, c->n_embd, 0};
-        list[count++] = (struct buffer){&s->expert_out, rows, c->n_embd, 0};
-    }
-    if (config_rotates(c))
-        list[count++] = (struct buffer){&s->rotations, rows, c->rotary.components, 0};
-    if (c->rotary_local.components)
-        list[count++] = (struct buffer){&s->local, rows, c->rotary_local.components, 0};
     const struct family_row *q = family_row(c->family, slot_of(PART_SENTENCE, SLOT_Q, 0));
-    if (q && q->transposed && q->members[1]) /* weights_joined */
-        list[count++] = (struct buffer){&s->joined, 1, 3 * c->n_embd, 0};
-    return count;
+    bool joined = q && q->transposed && q->members[1]; /* weights_joined */
+    bool block = c->kind != MODEL_ATTENTION;
+    size_t experts = c->mixture.experts;
+    size_t d_k = c->projections ? c->d_k : 0, d_v = c->projections ? c->d_v : 0;
+    const struct buffer all[BUFFERS] = {
+        {&s->x, rows, c->n_embd, c->projections ? 0 : SPARE_ROWS}, /* it may be q and v, too */
+        {&s->k, keys, c->n_kv_head * d_k},
+        {&s->v, keys, c->n_kv_head * d_v, SPARE_ROWS},
+        {&s->q, rows, c->n_head * d_k, SPARE_ROWS},
+        {&s->context, rows, c->n_head * c->d_v},
+        {&s->out, rows, c->d_out ? c->d_out : c->n_embd},
+        {&s->narrow, rows, num_max(c->latent_q, c->latent_kv)},
+        {&s->k_plain, rows, c->latent_kv ? c->n_head * c->rotary.first : 0},
+        {&s->k_rotary, rows, c->latent_kv ? c->rotary.components : 0},
+        {&s->sinks, rows, c->sinks ? c->n_head : 0},
+        {&s->norm, rows, block ? c->n_embd : 0},
+        {&s->hidden, rows, block ? inner : 0},
+        {&s->up, rows, c->gated ? inner : 0},
+        {&s->router, rows, experts},
+        {&s->experts, rows, experts},
+        {&s->gathered, rows, experts ? c->n_embd : 0},
+        {&s->expert_out, rows, experts ? c->n_embd : 0},
+        {&s->rotations, rows, c->rotary.components},
+        {&s->local, rows, c->rotary_local.components},
+        {&s->joined, 1, joined ? 3 * c->n_embd : 0},
+    };
+    memcpy(list, all, sizeof all);
 }
 
 static size_t bytes_of(const struct buffer *list, size_t count)
 {
     size_t floats = 0;
     for (size_t i = 0; i < count; i++)
-        floats += (list[i].rows + list[i].spare_rows) * matrix_stride(list[i].columns);
+        if (list[i].columns)
+            floats += (list[i].rows + list[i].spare_rows) * matrix_stride(list[i].columns);
     return floats * sizeof(float);
 }
 
 size_t pass_memory_bytes(const struct config *config, size_t tokens)
 {
     struct scratch none;
-    struct buffer list[BUFFERS_MAX];
-    size_t count = list_buffers(list, &none, config, tokens, tokens,
-                                num_max(config_widest_mlp(config), config->n_encoder_inner));
-    size_t bytes = bytes_of(list, count);
+    struct buffer list[BUFFERS];
+    list_buffers(list, &none, config, tokens, tokens,
+                 num_max(config_widest_mlp(config), config->n_encoder_inner));
+    size_t bytes = bytes_of(list, BUFFERS);
     if (config->n_encoder_layer) /* the encoder has its own pass; keys and values of its output */
-        return 2 * bytes + bytes_of(list, list_keys(list, &none, config, tokens));
+        return 2 * bytes + bytes_of(list + FIRST_OF_KEYS, BUFFERS_OF_KEYS);
     return bytes + (config->cross ? bytes_of(list, 1) : 0);
 }
 
-static int take_buffers(struct pass *pass, const struct buffer *list, size_t count)
+/* Allocate some of the buffers of a pass. */
+static int take_buffers(struct pass *pass, size_t first, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (take_matrix(pass, &list[i], matrix_stride(list[i].columns)))
+    const struct batch *batch = pass->batch;
+    struct buffer list[BUFFERS];
+    list_buffers(list, &pass->scratch, pass->config, batch->tokens, batch->key_tokens,
+                 config_widest_mlp(pass->config));
+    for (size_t i = first; i < first + count; i++)
+        if (list[i].columns && take_matrix(pass, &list[i], matrix_stride(list[i].columns)))
             return -1;
     return 0;
 }
 
 int pass_memory_take(struct pass *pass, bool stream_alone)
 {
-    const struct batch *batch = pass->batch;
-    struct buffer list[BUFFERS_MAX];
-    size_t count = list_buffers(list, &pass->scratch, pass->config, batch->tokens,
-                                batch->key_tokens, config_widest_mlp(pass->config));
-    return take_buffers(pass, list, stream_alone ? 1 : count);
+    return take_buffers(pass, 0, stream_alone ? 1 : BUFFERS);
 }
 
 int pass_matrix(struct pass *pass, struct matrix *matrix, size_t rows, size_t columns)
@@ -215,7 +199,6 @@ int pass_init(struct pass *pass)
 
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch)
 {
-    struct buffer keys[2];
     *cross = *pass;
     cross->batch = batch;
     cross->part = PART_CROSS;
@@ -223,8 +206,8 @@ int pass_init_cross(struct pass *cross, const struct pass *pass, const struct ba
     cross->scratch.attention = NULL;
     if (!pass_goes_to(pass, SITE_RESID_PRE, 0))
         return 0;
-    size_t count = list_keys(keys, &cross->scratch, cross->config, batch->key_tokens);
-    return take_buffers(cross, keys, count) || attention_maps_init(cross) || reserve_caches(cross)
+    return take_buffers(cross, FIRST_OF_KEYS, BUFFERS_OF_KEYS) || attention_maps_init(cross) ||
+                   reserve_caches(cross)
                ? -1
                : 0;
 }
