@@ -42,8 +42,8 @@ class Why {
     }
 
     // Query and key vectors; in linear attention φ of both.
-    pair() {
-        const rows = [this.of('q', this.row), this.of('k', this.key)];
+    pair(key = this.key) {
+        const rows = [this.of('q', this.row), this.of('k', key)];
         return this.ways.linear ? rows.map((row) => row.map(phi)) : rows;
     }
 
@@ -54,13 +54,9 @@ class Why {
 
     // The contribution of each dim to the difference of two keys' scaled scores.
     leadOver(other) {
-        const { scale } = this;
         const [q, k] = this.pair();
-        const { key } = this;
-        this.key = other;
-        const [, rival] = this.pair();
-        this.key = key;
-        return q.map((value, i) => value * (k[i] - rival[i]) * scale);
+        const [, rival] = this.pair(other);
+        return q.map((value, i) => value * (k[i] - rival[i]) * this.scale);
     }
 
     get score() {
