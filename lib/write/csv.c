@@ -377,27 +377,23 @@ int tidy_begin(struct writer *writer, struct err *err)
     return 0;
 }
 
-/* 1 in the second text of a pair, else 0; negative: no token. */
-static int segment_of(const struct tokenized *text, const struct axis *axis, size_t index)
-{
-    static const char *const of_tokens[] = {"query", "key", "token"};
-    ptrdiff_t at = axis_number(axis, index) + (ptrdiff_t)(text->words ? text->words_before : 0);
-    if (at < 0 || (text->words && (size_t)at >= text->word_count) ||
-        !names_find(&(size_t){0}, NAMES_LIST(of_tokens), axis->name, strlen(axis->name)))
-        return -1;
-    size_t token = text->words ? text->words[at].first : (size_t)at;
-    return text->second && token >= text->second;
-}
-
+/* Append the number and the label of a position, and in pairs the text of its token. */
 static void add_position(struct buf *part, size_t index, const struct axis *axis,
                          const struct writer *writer)
 {
-    if (axis_number(axis, index) >= 0)
-        buf_format(part, "%td", axis_number(axis, index));
-    buf_char(part, ',');
+    static const char *const of_tokens[] = {"query", "key", "token"};
+    const struct tokenized *text = &writer->report->sentence;
+    ptrdiff_t at = axis_number(axis, index);
+    size_t kind;
+    add_index(part, (int)at, false);
     add_field(part, axis->labels[index].plain);
-    if (writer->place->of_pairs)
-        add_index(part, segment_of(&writer->report->sentence, axis, index), false);
+    if (!writer->place->of_pairs)
+        return;
+    at += (ptrdiff_t)(text->words ? text->words_before : 0);
+    bool is_token = at >= 0 && !(text->words && (size_t)at >= text->word_count) &&
+                    names_find(&kind, NAMES_LIST(of_tokens), axis->name, strlen(axis->name));
+    size_t token = is_token && text->words ? text->words[at].first : (size_t)at;
+    add_index(part, !is_token ? -1 : text->second && token >= text->second, false);
 }
 
 static int write_cells(struct writer *writer, const struct sheet *sheet, size_t row,
