@@ -100,12 +100,6 @@ static void draw_box(const struct section *section, struct canvas *canvas,
     canvas->text(canvas, (struct point){z.x - left, z.y + font.size / 3}, "Z", &font);
 }
 
-static bool boxes_meet(struct box a, struct box b)
-{
-    return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height &&
-           b.y < a.y + a.height;
-}
-
 /* True if the line between two points crosses the box. */
 static bool box_is_crossed(struct box box, struct point from, struct point to)
 {
@@ -140,8 +134,11 @@ static struct box place_name(const struct scene *scene, size_t own, double width
             box = (struct box){tip.x + cos(angle) * (far + width / 2) - width / 2,
                                tip.y + sin(angle) * (far + height / 2) - height / 2, width, height};
             bool is_free = box.x >= area->x && box.x + width <= area->x + area->width;
-            for (size_t i = 0; i < own && is_free; i++)
-                is_free = !boxes_meet(box, scene->names[i]);
+            for (size_t i = 0; i < own && is_free; i++) {
+                const struct box *name = &scene->names[i];
+                is_free = box.x >= name->x + name->width || name->x >= box.x + box.width ||
+                          box.y >= name->y + name->height || name->y >= box.y + box.height;
+            }
             double head = BARB * sin(BARB_TURN); /* half as wide as the head of an arrow */
             struct box wider = {box.x - head, box.y - head, width + 2 * head, height + 2 * head};
             for (size_t i = 0; i < scene->count && is_free && ring < RINGS_CLEAR; i++)

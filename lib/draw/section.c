@@ -719,21 +719,6 @@ static void draw_axis_titles(const struct section *section, struct canvas *canva
                         matrix ? width : height, &font);
 }
 
-static void draw_foot(const struct section *section, struct canvas *canvas)
-{
-    const struct font font = section_font(section, TYPE_NUMBER, 0x666666);
-    struct point at = {section->at.x, section->at.y + section->foot};
-    if (section->kind == KIND_CURVES || section->tracks > 1)
-        draw_legend(section, canvas, at);
-    else if (has_bar(section))
-        draw_scale(section, canvas);
-    at.y += height_of_scale(section);
-    for (size_t i = 0; i < section->note_count; i++) {
-        double line = section_line(section, TYPE_NUMBER) * (double)(i + 1);
-        canvas->text(canvas, (struct point){at.x, at.y + line}, section->notes[i], &font);
-    }
-}
-
 void section_draw(const struct section *section, struct canvas *canvas)
 {
     const struct font font = section_font(section, TYPE_SUBTITLE, 0x555555);
@@ -755,5 +740,15 @@ void section_draw(const struct section *section, struct canvas *canvas)
     for (size_t i = 0; section->kind < KIND_TEXT && i < section->panels; i++)
         panel_draw(section, i, canvas);
     draw_axis_titles(section, canvas);
-    draw_foot(section, canvas);
+    const struct font small = section_font(section, TYPE_NUMBER, 0x666666);
+    struct point foot = {section->at.x, section->at.y + section->foot};
+    if (section->kind == KIND_CURVES || section->tracks > 1)
+        draw_legend(section, canvas, foot);
+    else if (has_bar(section))
+        draw_scale(section, canvas);
+    foot.y += height_of_scale(section);
+    for (size_t i = 0; i < section->note_count; i++) {
+        double line = section_line(section, TYPE_NUMBER) * (double)(i + 1);
+        canvas->text(canvas, (struct point){foot.x, foot.y + line}, section->notes[i], &small);
+    }
 }
