@@ -475,7 +475,7 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     struct page_run run = {.own = own, .viewer = viewer, .pair = pair, .arena = arena};
     const bool *explains = explained_heads(&run);
     struct memory *memory = &work->memory;
-    struct selection selection = {.sites = SITE_SET(SITE_WEIGHTS), .layers.count = config->n_layer};
+    struct selection selection;
     struct next_plan next;
     size_t heads = layers_of(config) * config_most_heads(config);
     size_t explained = 0; /* heads that `narrow` copies */

@@ -210,10 +210,14 @@ static void put_all_labels(struct json_writer *json, const struct report *report
     static const char *const names[] = {"sentence", "source"};
     const struct tokenized *texts[] = {&report->sentence, &report->source};
     size_t first = report->first_shown;
-    size_t words = 0, count = 0; /* `count`: axes of the sentence have these tokens or words */
-    for (size_t i = 0; i < report->tensor_count && report->words; i++)
-        if (site_row(report->tensors[i].site)->axes == AXES_TOKEN_WORD)
-            words = report->tensors[i].shape[1];
+    size_t words = 0, count = 0;    /* `count`: axes of the sentence have these tokens or words */
+    const struct axis *keys = NULL; /* with a sink */
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        const struct kept *kept = &report->tensors[i];
+        if (report->words && site_row(kept->site)->axes == AXES_TOKEN_WORD)
+            words = kept->shape[1];
+        keys = keys ? keys : kept->keys;
+    }
     json_put_open(json, "\nlabels", '{');
     for (size_t i = 0; i < (report->source.count ? 2 : 1); i++) {
         const struct tokenized *text = texts[i];
@@ -223,12 +227,8 @@ static void put_all_labels(struct json_writer *json, const struct report *report
     }
     if (words)
         put_labels(json, "words", report->words, words);
-    for (size_t i = 0; i < report->tensor_count; i++)
-        if (report->tensors[i].keys) {
-            put_labels(json, "with_sink", report->tensors[i].keys->labels,
-                       report->tensors[i].keys->size);
-            break;
-        }
+    if (keys)
+        put_labels(json, "with_sink", keys->labels, keys->size);
     json_put_close(json, '}');
     if (report->sentence.second)
         json_put_integer(json, "second",

@@ -236,22 +236,6 @@ static void put_units(struct json_writer *json, const struct report *report)
         json_put_close(json, '}');
 }
 
-/* Put the units and the tables; json_end writes the last brace. */
-static void put_tables(struct json_writer *json, const struct report *report)
-{
-    put_units(json, report);
-    json_put_open(json, "\n tables", '{');
-    for (size_t i = 0; i < report->frame_count; i++) {
-        const struct frame *frame = &report->frames[i];
-        if (frame->flags & COLUMN_TEXT_ONLY)
-            continue;
-        json_put_open(json, frame->name, '[');
-        for (size_t row = 0; row < frame->rows.size; row++)
-            put_row(json, "\n  ", frame, row);
-        json_put_close(json, ']');
-    }
-}
-
 /* --- tensors ---------------------------------------------------------------------------------- */
 
 static void put_axis(struct json_writer *json, const struct axis *axis)
@@ -327,21 +311,31 @@ static void put_matrix(struct json_writer *json, const char *name, const struct 
     json_put_close(json, ']');
 }
 
-/* Several reports form an array, or lines. */
+/* Several reports form an array, or lines. json_end writes the last brace. */
 int json_begin(struct writer *writer, struct err *err)
 {
     const struct place *place = writer->place;
+    const struct report *report = writer->report;
     struct json_writer *json = &writer->json;
     bool one_line = strcmp(writer->format->name, "jsonl") == 0;
     (void)err; /* errors stick to the stream */
     *json = (struct json_writer){.stream = writer->out, .one_line = one_line};
     if (place->count > 1 && !one_line)
         stream_text(writer->out, place->index == 0 ? "[" : ",\n");
-    put_head(json, writer->report, place);
-    if (report_has_tables(writer->report))
-        put_tables(json, writer->report);
-    else
-        json_put_open(json, "\n tensors", '{');
+    put_head(json, report, place);
+    bool has_tables = report_has_tables(report);
+    if (has_tables)
+        put_units(json, report);
+    json_put_open(json, has_tables ? "\n tables" : "\n tensors", '{');
+    for (size_t i = 0; has_tables && i < report->frame_count; i++) {
+        const struct frame *frame = &report->frames[i];
+        if (frame->flags & COLUMN_TEXT_ONLY)
+            continue;
+        json_put_open(json, frame->name, '[');
+        for (size_t row = 0; row < frame->rows.size; row++)
+            put_row(json, "\n  ", frame, row);
+        json_put_close(json, ']');
+    }
     return 0;
 }
 
