@@ -55,10 +55,9 @@ const size_t format_count = sizeof format_rows / sizeof *format_rows;
 
 const struct format *format_find(const char *name)
 {
-    for (size_t i = 0; i < format_count; i++)
-        if (strcmp(format_rows[i].name, name) == 0)
-            return &format_rows[i];
-    return NULL;
+    size_t index = 0;
+    struct names names = NAMES(format_rows, format_count);
+    return names_find(&index, names, name, strlen(name)) ? &format_rows[index] : NULL;
 }
 
 bool output_is_standard(const char *path)

@@ -101,10 +101,8 @@ static int peak_init(struct peak *peak, struct machine *machine, enum precision 
 {
     size_t cache = platform_cache_bytes();
     peak->cache_bytes = cache ? cache : CACHE_UNKNOWN;
-    size_t size = 2 * peak->cache_bytes;
-    size = size < MEMORY_LEAST ? MEMORY_LEAST : size > MEMORY_MOST ? MEMORY_MOST : size;
+    size_t size = num_min(num_max(2 * peak->cache_bytes, MEMORY_LEAST), MEMORY_MOST);
     peak->size_bytes = size / WINDOW_BYTES * WINDOW_BYTES;
-    peak->next_byte = 0;
     peak->data = arena_alloc(arena, peak->size_bytes, 1, err);
     if (!peak->data || make_product(peak, machine, precision, arena, err))
         return -1;
