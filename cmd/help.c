@@ -441,15 +441,6 @@ static bool mentions(const struct search *search, const char *name, const char *
     return false;
 }
 
-static bool list_mentions(const struct search *search, const struct value_list *list)
-{
-    struct value value;
-    for (size_t i = 0; list && list->title && list->at(&value, i); i++)
-        if (mentions(search, value.name, value.about))
-            return true;
-    return false;
-}
-
 static void add_mention(struct search *search, const char *page, const char *dashes,
                         const char *name)
 {
@@ -463,12 +454,18 @@ static void add_mention(struct search *search, const char *page, const char *das
     }
 }
 
+/* Find options by their names, lines of help and values, unless a topic lists these. */
 static void search_rows(struct search *search, const char *page, const struct option_row *rows)
 {
-    for (const struct option_row *row = rows; row && row->name; row++)
-        if (mentions(search, row->name, row->about) ||
-            (!is_in_topic(row->values) && list_mentions(search, row->values)))
+    struct value value;
+    for (const struct option_row *row = rows; row && row->name; row++) {
+        const struct value_list *list = is_in_topic(row->values) ? NULL : row->values;
+        bool found = mentions(search, row->name, row->about);
+        for (size_t i = 0; !found && list && list->title && list->at(&value, i); i++)
+            found = mentions(search, value.name, value.about);
+        if (found)
             add_mention(search, page, "--", row->name);
+    }
 }
 
 static void search_pages(struct search *search)
