@@ -199,7 +199,7 @@ static int find_heads(struct trace *trace, struct arena *arena, struct err *err)
 /* Find the embeddings of tokens and positions; their sum is the input of the first layer. */
 static int find_embeddings(struct trace *trace, struct arena *arena, struct err *err)
 {
-    struct weights *weights = &trace->viewer->model.weights;
+    struct weights *weights = trace->weights;
     const struct config *config = trace->config;
     const struct tokenized *text = report_queries(trace->report, trace->part);
     const struct embed_rule rule = stack_read(config, PART_SENTENCE).embed;
@@ -252,6 +252,7 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
                struct err *err)
 {
     struct viewer *viewer = passes->viewer;
+    struct weights *weights = &viewer->model.weights;
     const struct explain_request *request = passes->request;
     struct report *report = arena_alloc(arena, 1, sizeof *report, err);
     const struct config *config = &viewer->model.config;
@@ -261,15 +262,14 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
     struct slot slot = slot_of((int)request->part, SLOT_SINKS, request->layer);
     if (!report || begin(trace, &selection, config, request, arena, err) ||
         viewer_look(viewer, &look, arena, err) ||
-        weights_block(&viewer->model.weights, (int)request->part, request->layer, &trace->block,
-                      err) ||
-        weights_vector(&viewer->model.weights, slot, &sinks, err) ||
-        weights_biases(&viewer->model.weights, (int)request->part, &trace->rule->score, &biases,
-                       err))
+        weights_block(weights, (int)request->part, request->layer, &trace->block, err) ||
+        weights_vector(weights, slot, &sinks, err) ||
+        weights_biases(weights, (int)request->part, &trace->rule->score, &biases, err))
         return -1;
     trace->report = report;
     trace->has_norms = !mechanism_lacks(&config->mechanism, PART_NORM);
     trace->viewer = viewer;
+    trace->weights = weights;
     trace->group = config_kv_head(trace->config, request->head);
     trace->bias = score_head_bias(&trace->rule->score, biases, request->head);
     trace->sink = sinks ? sinks + request->head : NULL;

@@ -36,6 +36,7 @@ struct trace {
     const struct sublayer *rule; /* of the list: the traced attention */
     struct block_weights block;  /* of the traced attention, and the layer's MLP */
     struct viewer *viewer;
+    struct weights *weights;         /* of the viewer's model */
     size_t layer, head, query, keys; /* `keys` is S */
     size_t group;                    /* key/value head of this head */
     struct head_bias bias;           /* of the head */

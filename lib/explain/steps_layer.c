@@ -183,8 +183,7 @@ void step_norm(struct builder *builder, const struct trace *trace)
     struct named_vector to = row_of(trace, builder->site);
     if (builder->site == SITE_LN_F) {
         from = end_of(trace);
-        weights_norm(&trace->viewer->model.weights, slot_of_text(SLOT_FINAL_NORM), &norm,
-                     builder->err);
+        weights_norm(trace->weights, slot_of_text(SLOT_FINAL_NORM), &norm, builder->err);
     } else if (builder->site == s->at_out_norm) {
         from = row_of(trace, s->at_out);
         norm = is_mlp ? trace->block.mlp.post : trace->block.self.post;
@@ -258,20 +257,13 @@ void step_activation(struct builder *builder, const struct trace *trace)
 
 /* --- experts ---------------------------------------------------------------------------------- */
 
-/* Fetch a matrix of the layer's MLP. */
-static int fetch(struct builder *builder, int id, struct weight *w)
-{
-    const struct trace *trace = builder->trace;
-    return weights_matrix(&trace->viewer->model.weights,
-                          slot_of((int)trace->part, id, trace->layer), w, builder->err);
-}
-
 void step_router(struct builder *builder, const struct trace *trace)
 {
     const struct named_vector y = input_of(trace, builder->sublayer);
     const struct named_vector router = row_of(trace, SITE_ROUTER);
     struct weight w;
-    if (fetch(builder, SLOT_ROUTER, &w))
+    if (weights_matrix(trace->weights, slot_of((int)trace->part, SLOT_ROUTER, trace->layer), &w,
+                       builder->err))
         return;
     give_whole(builder, "W_router", &w);
     builder_projection(builder, router.name, y.name, "router", &w);
@@ -336,9 +328,8 @@ void step_chosen(struct builder *builder, const struct trace *trace)
     const float *router = trace_row(trace, SITE_ROUTER), *correction = NULL;
     size_t chosen[EXPERTS_MAX], count = list_chosen(builder, chosen);
     float *score = builder_floats(builder, m->experts);
-    if (weights_vector(&trace->viewer->model.weights,
-                       slot_of((int)trace->part, SLOT_CORRECTION, trace->layer), &correction,
-                       builder->err) ||
+    if (weights_vector(trace->weights, slot_of((int)trace->part, SLOT_CORRECTION, trace->layer),
+                       &correction, builder->err) ||
         builder->err->kind)
         return;
     memcpy(score, router, m->experts * sizeof *score);
@@ -362,7 +353,8 @@ void step_shared(struct builder *builder, const struct trace *trace)
     const struct named_vector y = input_of(trace, builder->sublayer);
     const struct named_vector out = row_of(trace, SITE_SHARED_OUT);
     struct weight w;
-    if (fetch(builder, SLOT_SHARED_SWITCH, &w))
+    if (weights_matrix(trace->weights, slot_of((int)trace->part, SLOT_SHARED_SWITCH, trace->layer),
+                       &w, builder->err))
         return;
     builder_formula(builder, "shared_out = mlp_shared(%s)%s", y.name,
                     weight_exists(&w) ? " · g" : "");
@@ -377,7 +369,7 @@ void step_experts(struct builder *builder, const struct trace *trace)
 {
     const struct named_vector y = input_of(trace, builder->sublayer);
     const struct run run = {
-        &trace->viewer->machine, trace->config, &trace->viewer->model.weights, NULL, NULL, NULL};
+        &trace->viewer->machine, trace->config, trace->weights, NULL, NULL, NULL};
     const float *shared = trace_row(trace, SITE_SHARED_OUT);
     const float *weights = trace_row(trace, SITE_EXPERT_WEIGHTS);
     size_t chosen[EXPERTS_MAX], count = list_chosen(builder, chosen), width = trace->input_size;
@@ -430,8 +422,7 @@ static size_t take_dense(struct builder *builder, struct named_vector rows[2])
     const struct named_vector y = last_of(trace);
     const char *name = activation_name(rule.activation);
     struct weight w;
-    if (weights_matrix(&trace->viewer->model.weights, slot_of_text((int)rule.dense), &w,
-                       builder->err))
+    if (weights_matrix(trace->weights, slot_of_text((int)rule.dense), &w, builder->err))
         return 0;
     float *dense = trace_product(trace, y.values, 1, &w, builder->arena, builder->err);
     float *act = builder_floats(builder, w.out);
@@ -454,8 +445,8 @@ void step_transform(struct builder *builder, const struct trace *trace)
     struct named_vector rows[2];
     struct norm norm;
     size_t width = take_dense(builder, rows);
-    if (builder->err->kind || weights_norm(&trace->viewer->model.weights,
-                                           slot_of_text(SLOT_TRANSFORM_NORM), &norm, builder->err))
+    if (builder->err->kind ||
+        weights_norm(trace->weights, slot_of_text(SLOT_TRANSFORM_NORM), &norm, builder->err))
         return;
     builder_norm(builder, row_of(trace, SITE_TRANSFORM), rows[1], trace->has_norms ? &norm : NULL,
                  (const struct named_vector[NORM_TERMS]){rows[0]}, width);
@@ -469,8 +460,7 @@ void step_discriminator(struct builder *builder, const struct trace *trace)
     struct weight w;
     size_t width = take_dense(builder, rows);
     if (builder->err->kind ||
-        weights_matrix(&trace->viewer->model.weights, slot_of_text(SLOT_DISCRIMINATOR_HEAD), &w,
-                       builder->err))
+        weights_matrix(trace->weights, slot_of_text(SLOT_DISCRIMINATOR_HEAD), &w, builder->err))
         return;
     give_whole(builder, "W_o", &w);
     builder_projection(builder, logit.name, "act", "o", &w);
@@ -533,18 +523,17 @@ void step_logits(struct builder *builder, const struct trace *trace)
 {
     const struct config *c = trace->config;
     const struct unembed_rule rule = stack_read(c, PART_SENTENCE).unembed;
-    struct weights *weights = &trace->viewer->model.weights;
     struct named_vector y = rule.dense ? row_of(trace, rule.at_dense) : last_of(trace);
     struct weight words, projection;
     const float *bias = NULL;
     float *logits = builder_floats(builder, c->vocab_size);
-    if (rule.project &&
-        !weights_matrix(weights, slot_of_text(SLOT_PROJECT_OUT), &projection, builder->err)) {
+    if (rule.project && !weights_matrix(trace->weights, slot_of_text(SLOT_PROJECT_OUT), &projection,
+                                        builder->err)) {
         give_whole(builder, "P_out", &projection);
         y.values = trace_product(trace, y.values, 1, &projection, builder->arena, builder->err);
     }
-    if (builder->err->kind || weights_unembedding(weights, &words, builder->err) ||
-        weights_vector(weights, slot_of_text(SLOT_HEAD_BIAS), &bias, builder->err))
+    if (builder->err->kind || weights_unembedding(trace->weights, &words, builder->err) ||
+        weights_vector(trace->weights, slot_of_text(SLOT_HEAD_BIAS), &bias, builder->err))
         return;
     const float *dots = trace_product(trace, y.values, 1, &words, builder->arena, builder->err);
     if (builder->err->kind)
