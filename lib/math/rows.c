@@ -26,15 +26,6 @@ float sum_row(const float *x, size_t count)
     return add_lanes(lanes);
 }
 
-/* Σ (x - mean)². */
-FOR_EACH_ISA
-static float sum_of_squares(const float *x, size_t count, float mean)
-{
-    float lanes[LANES] = {0};
-    FOR_LANES(count, lanes[lane] += (x[i] - mean) * (x[i] - mean));
-    return add_lanes(lanes);
-}
-
 FOR_EACH_ISA
 void norm_rows(struct matrix y, struct matrix x, const struct norm *norm)
 {
@@ -43,7 +34,9 @@ void norm_rows(struct matrix y, struct matrix x, const struct norm *norm)
         const float *in = x.data + row * x.stride;
         float *out = y.data + row * y.stride;
         float mean = norm->rms ? 0 : sum_row(in, x.columns) / columns;
-        float variance = sum_of_squares(in, x.columns, mean) / columns;
+        float squares[LANES] = {0};
+        FOR_LANES(x.columns, squares[lane] += (in[i] - mean) * (in[i] - mean));
+        float variance = add_lanes(squares) / columns;
         float factor = 1.0f / sqrtf(variance + norm->epsilon);
         for (size_t i = 0; i < x.columns; i++)
             out[i] = (in[i] - mean) * factor * (norm->offset + norm->scale[i]);
