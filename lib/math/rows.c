@@ -381,63 +381,34 @@ static float sum_of_products(const float *x, float a, const float *y, float b, s
     return add_lanes(lanes);
 }
 
-/* One row of a norm. */
-struct norm_row {
-    const float *x, *dy, *scale;
-    size_t count;
-    float mean, factor; /* 1 / deviation */
-    float offset;       /* added to the scale */
-};
-
-/* Σ dy · scale, and Σ dy · scale · (x - mean) / deviation. */
 FOR_EACH_ISA
-static void norm_sums(const struct norm_row *row, float *plain, float *weighted)
-{
-    float one[LANES] = {0};
-    float other[LANES] = {0};
-    FOR_LANES(row->count, {
-        float g = row->dy[i] * (row->offset + row->scale[i]);
-        one[lane] += g;
-        other[lane] = fmaf(g, (row->x[i] - row->mean) * row->factor, other[lane]);
-    });
-    *plain = add_lanes(one);
-    *weighted = add_lanes(other);
-}
-
-FOR_EACH_ISA
-static void norm_gradients(float *restrict dx, float *restrict scale_sum, float *restrict shift_sum,
-                           const struct norm_row *row, float plain, float weighted)
-{
-    for (size_t i = 0; i < row->count; i++) {
-        float unit = (row->x[i] - row->mean) * row->factor;
-        float scale = row->offset + row->scale[i];
-        dx[i] += row->factor * (row->dy[i] * scale - plain - unit * weighted);
-        scale_sum[i] = fmaf(row->dy[i], unit, scale_sum[i]);
-        shift_sum[i] += row->dy[i];
-    }
-}
-
 void norm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
-                        const struct norm *norm, float *scale_sum, float *shift_sum)
+                        const struct norm *norm, float *restrict scale_sum,
+                        float *restrict shift_sum)
 {
-    float columns = (float)x.columns;
-    for (size_t i = 0; i < x.rows; i++) {
-        struct norm_row row = {.x = x.data + i * x.stride,
-                               .dy = dy.data + i * dy.stride,
-                               .scale = norm->scale,
-                               .count = x.columns,
-                               .offset = norm->offset};
-        float plain = 0;
-        float weighted = 0;
-        if (!norm->rms)
-            row.mean = sum_row(row.x, row.count) / columns;
-        float squares = sum_of_products(row.x, row.mean, row.x, row.mean, row.count);
-        row.factor = 1.0f / sqrtf(squares / columns + norm->epsilon);
-        norm_sums(&row, &plain, &weighted);
-        if (norm->rms) /* the mean is not subtracted */
-            plain = 0;
-        norm_gradients(dx.data + i * dx.stride, scale_sum, shift_sum, &row, plain / columns,
-                       weighted / columns);
+    const float *scales = norm->scale;
+    float columns = (float)x.columns, offset = norm->offset;
+    for (size_t row = 0; row < x.rows; row++) {
+        float *restrict to = dx.data + row * dx.stride;
+        const float *in = x.data + row * x.stride, *g = dy.data + row * dy.stride;
+        float mean = norm->rms ? 0 : sum_row(in, x.columns) / columns;
+        float squares = sum_of_products(in, mean, in, mean, x.columns);
+        float factor = 1.0f / sqrtf(squares / columns + norm->epsilon); /* 1 / deviation */
+        float plain[LANES] = {0};                                       /* Σ g · scale */
+        float weighted[LANES] = {0}; /* Σ g · scale · (x - mean) / deviation */
+        FOR_LANES(x.columns, {
+            float scaled = g[i] * (offset + scales[i]);
+            plain[lane] += scaled;
+            weighted[lane] = fmaf(scaled, (in[i] - mean) * factor, weighted[lane]);
+        });
+        float mean_plain = norm->rms ? 0 : add_lanes(plain) / columns; /* no mean is subtracted */
+        float mean_weighted = add_lanes(weighted) / columns;
+        for (size_t i = 0; i < x.columns; i++) {
+            float unit = (in[i] - mean) * factor;
+            to[i] += factor * (g[i] * (offset + scales[i]) - mean_plain - unit * mean_weighted);
+            scale_sum[i] = fmaf(g[i], unit, scale_sum[i]);
+            shift_sum[i] += g[i];
+        }
     }
 }
 
