@@ -257,15 +257,6 @@ static int run_logged(struct driver *driver, struct err *err)
     return err_if(failed);
 }
 
-/* Fail with a summary if items failed, though the batch continued without them. */
-static int check_failed(size_t failed, size_t jobs, const char *how, const char *first,
-                        struct err *err)
-{
-    return failed ? err_failed(err, "%zu of %zu items %s%s: %s", failed, jobs, how,
-                               failed > 1 ? ", the first" : "", first)
-                  : 0;
-}
-
 static int run_batch(struct driver *driver, struct err *err)
 {
     const struct options *options = driver->options;
@@ -273,9 +264,9 @@ static int run_batch(struct driver *driver, struct err *err)
     if (options->batch.resume && !has_log)
         return err_usage(err, "--resume: expected a file or a folder as --output, found %s",
                          driver->output.to_stdout ? "standard output" : options->output.path);
-    return err_if(
-        (has_log ? run_logged(driver, err) : driver_run(driver, 0, err)) ||
-        check_failed(driver->failed, driver->end - driver->first, "failed", driver->failure, err));
+    return err_if((has_log ? run_logged(driver, err) : driver_run(driver, 0, err)) ||
+                  items_check_failed(driver->failed, driver->end - driver->first, "failed",
+                                     driver->failure, err));
 }
 
 /* Print the summary of --dry-run, after the items that would fail:
@@ -306,7 +297,7 @@ static int preview_batch(struct driver *driver, struct err *err)
         stream_format(&out, "%s as float32; csv and json take about three times that\n",
                       num_size(size, (uint64_t)fmin(survey->bytes, 0x1p63)));
     return err_if(stream_end(&out, 0, err) ||
-                  check_failed(driver->failed, jobs, "would fail", driver->failure, err));
+                  items_check_failed(driver->failed, jobs, "would fail", driver->failure, err));
 }
 
 /* --- --join ----------------------------------------------------------------------------------- */
@@ -351,7 +342,8 @@ static int join_logs(const struct options *options, struct err *err)
         broken += logs[i]->failed;
         failure = logs[i]->failed ? logs[i]->failure : failure;
     }
-    failed = failed || check_failed(broken, logs[paths->count - 1]->end, "failed", failure, err);
+    failed =
+        failed || items_check_failed(broken, logs[paths->count - 1]->end, "failed", failure, err);
     arena_release(&arena);
     return err_if(failed);
 }

@@ -305,7 +305,7 @@ static int write_work(struct driver *driver, struct work *work, struct arena *ar
     if (is_array && (work->job + 1) * driver->jobs_of_result == driver->end)
         stream_text(out, "]\n");
     driver->written += !work->fault;
-    if (driver->task->note && !driver->is_batch && !driver->accumulates)
+    if (driver->task->note && !work->fault && !driver->is_batch && !driver->accumulates)
         driver->task->note(driver->state, work);
     return 0;
 }
@@ -361,13 +361,15 @@ static int write_mean(struct driver *driver, struct err *err)
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-/* Keep the reason why a job failed. The whole command fails outside a batch, with --fail-fast, for
- * a mean or an array, and if memory ran out, since another run may have enough. */
+/* Keep the reason why a job failed. The whole command fails outside a batch, unless a text lacks a
+ * position that others have; with --fail-fast, for a mean or an array, and if memory ran out, since
+ * another run may have enough. */
 static int fail_work(const struct driver *driver, struct work *work, struct err *why,
                      struct arena *arena, struct err *err)
 {
-    if (!driver->is_batch || driver->options->batch.fail_fast || driver->accumulates ||
-        driver->place.stacked || why->out_of_memory)
+    bool lacks_position = why->about == ERR_ABOUT_POSITION && driver->items.count > 1;
+    if (!(driver->is_batch || lacks_position) || driver->options->batch.fail_fast ||
+        driver->accumulates || driver->place.stacked || why->out_of_memory)
         return err_adopt(err, why);
     work->fault = why->kind ? why->kind : ERR_INPUT;
     work->message = arena_text(arena, why->text, strlen(why->text), err);
@@ -517,6 +519,9 @@ int driver_check(struct driver *driver, struct err *err)
         return -1;
     if (driver->options->batch.dry_run)
         return 0;
+    if (driver->failed && driver->failed == driver->end - driver->first && !driver->is_batch)
+        return err_set(err, "%s", driver->failure);
+    driver->place.failed = driver->failed;
     driver->failed = 0; /* driver_run counts them again */
     driver->failure = NULL;
     if (!session_expect(&driver->session, driver_memory(driver), survey->longest, err))
@@ -884,8 +889,10 @@ void driver_release(struct driver *driver)
 int driver_do(const struct task *task, const struct options *options, struct err *err)
 {
     struct driver driver = {.is_batch = false};
-    int failed = driver_prepare(&driver, task, options, err) || driver_check(&driver, err) ||
-                 driver_run(&driver, 0, err);
+    int failed =
+        driver_prepare(&driver, task, options, err) || driver_check(&driver, err) ||
+        driver_run(&driver, 0, err) ||
+        items_check_failed(driver.failed, driver.end - driver.first, "failed", driver.failure, err);
     driver_release(&driver);
     return err_if(failed);
 }

@@ -492,6 +492,14 @@ int items_blame(const struct items *items, size_t index, struct err *err)
     return -1;
 }
 
+int items_check_failed(size_t failed, size_t items, const char *how, const char *first,
+                       struct err *err)
+{
+    return failed ? err_failed(err, "%zu of %zu items %s%s: %s", failed, items, how,
+                               failed > 1 ? ", the first" : "", first)
+                  : 0;
+}
+
 /* Store the value of a column. A field replaces the option of the same name; `continue` may have
  * several values. */
 static int set_value(struct item *item, size_t place, const char *value, struct arena *arena,

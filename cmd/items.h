@@ -122,6 +122,10 @@ const char *item_column(const struct item *item, const char *name);
 void items_place(struct buf *place, const struct items *items, size_t index);
 int items_blame(const struct items *items, size_t index, struct err *err);
 
+/* Fail with a summary if items failed, though the command continued without them. */
+int items_check_failed(size_t failed, size_t items, const char *how, const char *first,
+                       struct err *err);
+
 /* Open a whole file or, for "-", standard input; and its name in messages. */
 int input_file_open(struct file *file, const char *path, struct err *err);
 const char *shown_path(const char *path);

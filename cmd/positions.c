@@ -194,7 +194,8 @@ static int resolve(const char **value, const struct scope *scope)
                                    scope->option, (int)size, name);
             at += digits;
         }
-        failed = failed || put_name(&out, scope, name, size, (size_t)nth);
+        failed = failed || (put_name(&out, scope, name, size, (size_t)nth) &&
+                            err_about(scope->err, ERR_ABOUT_POSITION));
     }
     const char *found = failed ? NULL : buf_keep(&out, scope->arena, scope->err);
     buf_release(&out);
@@ -217,9 +218,10 @@ static int name_continuations(struct item *item, struct arena *arena, struct err
         if (names_choose_item(&index, columns, "--continue", name, strlen(name), err))
             return -1;
         items[i] = item->columns[index].value;
-        if (!items[i])
-            return err_set(err, "--continue: '%s': expected a value in this column, found none",
-                           text);
+        if (!items[i]) {
+            err_set(err, "--continue: '%s': expected a value in this column, found none", text);
+            return err_about(err, ERR_ABOUT_POSITION);
+        }
     }
     texts->items = items;
     return err_if(!items);

@@ -49,7 +49,8 @@ struct place_column {
  * settings of the formats that are named. */
 struct place {
     size_t index;      /* number of this report in its stream */
-    size_t count;      /* reports in the stream */
+    size_t count;      /* reports in the stream, with */
+    size_t failed;     /* those that are missing, since their text failed */
     const char *model; /* csv, tidy: model column if there are several; NULL: none */
     size_t sentences;  /* texts per model; 0: one per report */
     size_t blank;      /* blank lines before the text, counted in its number */

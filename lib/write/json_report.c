@@ -361,7 +361,7 @@ int json_end(struct writer *writer, struct err *err)
 {
     const struct place *place = writer->place;
     bool alone = place->count <= 1 || writer->json.one_line;
-    bool last = place->index + 1 == place->count;
+    bool last = place->index + place->failed + 1 == place->count;
     (void)err;
     json_put_close(&writer->json, '}');
     json_put_close(&writer->json, '}');
