@@ -3,6 +3,7 @@
 #include "command.h"
 #include "attn_host.h"
 
+/* The results of a check that failed are there, as for the program's readers. */
 static int run(const char *const *words, const struct edit_values *values, struct arena *arena,
                struct err *err)
 {
@@ -17,24 +18,7 @@ static int run(const char *const *words, const struct edit_values *values, struc
     options.edit.values = values;
     options.input.is_hosted = true;
     options.output.path = options.output.path ? options.output.path : "-"; /* no terminal */
-    return command_start(command, &options, err);
-}
-
-/* The results of a check that failed are there, as for the program's readers. */
-static int report(const char *const *words, const struct edit_values *values,
-                  int (*sink)(void *context, const char *bytes, size_t size), void *context,
-                  struct arena *arena, struct err *err)
-{
-    struct buf out = {0};
-    buf_text(&out, ""); /* the bytes of no output, too, are not NULL */
-    stream_capture(&out);
-    int failed = run(words, values, arena, err) && err->kind != ERR_FAILED;
-    stream_capture(NULL);
-    failed = failed || buf_check(&out, err);
-    if (!failed && sink && sink(context, out.bytes, out.size))
-        failed = err_set(err, "the sink ended the report");
-    buf_release(&out);
-    return err_if(failed);
+    return command_start(command, &options, err) && err->kind != ERR_FAILED;
 }
 
 static void forget(struct host_object *object)
@@ -50,6 +34,7 @@ int attn_report(const char *const *words, const struct attn_value *values, size_
     struct host_object object;
     struct host_call call = {0};
     struct edit_values made;
+    struct buf out = {0};
     if (check_given(words, "words", &call.err) || check_given(*words, "a command", &call.err))
         return host_call_end(&call, -1, error);
     if (atomic_exchange(&busy, true)) {
@@ -59,8 +44,15 @@ int attn_report(const char *const *words, const struct attn_value *values, size_
     }
     host_object_init(&object, forget);
     host_call_begin(&call, &object);
+    buf_text(&out, ""); /* the bytes of no output, too, are not NULL */
+    stream_capture(&out);
     int failed = host_values(&made, values, value_count, &call.arena, &call.err) ||
-                 report(words, &made, sink, context, &call.arena, &call.err);
+                 run(words, &made, &call.arena, &call.err);
+    stream_capture(NULL);
+    failed = failed || buf_check(&out, &call.err);
+    if (!failed && sink && sink(context, out.bytes, out.size))
+        failed = err_set(&call.err, "the sink ended the report");
+    buf_release(&out);
     failed = host_call_end(&call, failed, error);
     host_object_close(&object);
     busy = false;

@@ -277,30 +277,6 @@ static void count_run(struct attn_model *model, const struct attn_ids *texts, si
     viewer->model.weights.packing_bytes = model->packing_bytes;
 }
 
-static int read_edits(struct edit_list *list, const struct attn_request *request, struct err *err)
-{
-    if (!request->edits)
-        return 0;
-    if (host_values(&list->values, request->values, request->value_count, list->arena, err) ||
-        edit_list_add(list, EDIT_WORDS, request->edits, err))
-        return -1;
-    if (list->origins & ~(1u << EDIT_NUMBER))
-        return err_usage(err, "edits: expected numbers or files, found values of other texts");
-    return 0;
-}
-
-static int read_mechanism(struct mechanism *mechanism, const struct attn_request *request,
-                          const struct config *config, struct err *err)
-{
-    if (request->attention && mechanism_set_attention(mechanism, request->attention, err))
-        return -1;
-    if (!(request->temperature >= 0) || request->temperature > FLT_MAX)
-        return err_usage(err, "temperature: expected a number above 0, or 0 for none, found %g",
-                         (double)request->temperature);
-    mechanism->temperature = request->temperature == 1 ? 0 : request->temperature;
-    return mechanism_check(mechanism, config, err);
-}
-
 /* Check the ids of texts and sources, and set the attention pattern and the edits of a request,
  * which may be NULL. */
 static int read_request(struct host_call *call, struct attn_model *model,
@@ -310,16 +286,28 @@ static int read_request(struct host_call *call, struct attn_model *model,
     struct viewer *viewer = &model->viewer;
     struct config *config = &viewer->model.config;
     struct mechanism asked = model->mechanism;
-    struct edit_list *list = arena_alloc(&call->arena, 1, sizeof *list, &call->err);
-    if (!list || check_ids(texts, count, "ids", &call->err) ||
-        (request && request->source &&
-         check_ids(request->source, count, "ids of the source", &call->err)))
+    struct err *err = &call->err;
+    struct edit_list *list = arena_alloc(&call->arena, 1, sizeof *list, err);
+    if (!list || check_ids(texts, count, "ids", err))
         return -1;
-    *list = (struct edit_list){.config = config, .arena = &call->arena};
     arena_clear(&viewer->scratch);
-    if (request && (read_mechanism(&asked, request, config, &call->err) ||
-                    read_edits(list, request, &call->err)))
+    if (!request)
+        return 0;
+    if ((request->source && check_ids(request->source, count, "ids of the source", err)) ||
+        (request->attention && mechanism_set_attention(&asked, request->attention, err)))
         return -1;
+    if (!(request->temperature >= 0) || request->temperature > FLT_MAX)
+        return err_usage(err, "temperature: expected a number above 0, or 0 for none, found %g",
+                         (double)request->temperature);
+    asked.temperature = request->temperature == 1 ? 0 : request->temperature;
+    *list = (struct edit_list){.config = config, .arena = &call->arena};
+    if (mechanism_check(&asked, config, err) ||
+        (request->edits &&
+         (host_values(&list->values, request->values, request->value_count, list->arena, err) ||
+          edit_list_add(list, EDIT_WORDS, request->edits, err))))
+        return -1;
+    if (list->origins & ~(1u << EDIT_NUMBER))
+        return err_usage(err, "edits: expected numbers or files, found values of other texts");
     viewer->edits = list->edits.count ? &list->edits : NULL;
     config->mechanism = asked;
     return 0;
@@ -552,16 +540,6 @@ static int read_prompt(struct text_with_source *pair, const struct viewer *viewe
     return 0;
 }
 
-static int pass_token(const struct continuation *text, const struct attn_generation *asked,
-                      bool *more)
-{
-    float logprob =
-        text->choices ? text->choices[text->count - text->prompt_count - 1].chosen.logprob : NAN;
-    *more = !asked->sink(asked->context, text->chosen, text->text.bytes + text->shown,
-                         text->text.size - text->shown, logprob);
-    return 0;
-}
-
 static int generate(struct host_call *call, struct attn_model *model, const struct attn_ids *ids,
                     const struct attn_request *request, const struct attn_generation *asked)
 {
@@ -585,9 +563,15 @@ static int generate(struct host_call *call, struct attn_model *model, const stru
     if (failed)
         return -1;
     count_run(model, ids, 1);
-    while (!failed && more)
-        failed = continuation_next(&text, &more, err) || mapping_list_check(&model->object, err) ||
-                 (more && pass_token(&text, asked, &more));
+    while (!failed && more) {
+        failed = continuation_next(&text, &more, err) || mapping_list_check(&model->object, err);
+        const struct choice *choices = text.choices;
+        if (!failed && more)
+            more = !asked->sink(asked->context, text.chosen, text.text.bytes + text.shown,
+                                text.text.size - text.shown,
+                                choices ? choices[text.count - text.prompt_count - 1].chosen.logprob
+                                        : NAN);
+    }
     continuation_release(&text);
     return err_if(failed);
 }
