@@ -189,23 +189,21 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
     const struct options *options = inquiry->options;
     const struct config *config = &inquiry->viewer->model.config;
     const struct scoring scoring = {.viewer = inquiry->viewer};
-    struct selection selection = {0};
     struct lens_plan *plan = &inquiry->lens;
+    struct layers listed;
     size_t *layers = NULL;
     bool of_texts = inquiry->driver->derivation.mean_of_texts;
     bool mean = of_texts || inquiry->driver->derivation.mean_of_layers;
     if (scoring_check(&scoring, err) ||
         lens_find_site(&plan->site, options->lens.site, config, err) ||
-        read_numbers(inquiry, NAMES_LIST(lens_numbers), err))
-        return -1;
-    site_set_add(&selection.sites, plan->site);
-    if (selection_layers(&selection, options->select.layer, config, arena, err) ||
-        !(layers = arena_alloc(arena, selection.layers.count, sizeof *layers, err)))
+        read_numbers(inquiry, NAMES_LIST(lens_numbers), err) ||
+        read_layers(&listed, inquiry, arena, err) ||
+        !(layers = arena_alloc(arena, listed.count, sizeof *layers, err)))
         return -1;
     plan->layers = (struct layers){layers, 0};
-    for (size_t i = 0; i < selection.layers.count; i++) /* some lack a shared expert */
-        if (site_is_in_layer(config, plan->site, selection.layers.items[i]))
-            layers[plan->layers.count++] = selection.layers.items[i];
+    for (size_t i = 0; i < listed.count; i++) /* some lack a shared expert */
+        if (site_is_in_layer(config, plan->site, listed.items[i]))
+            layers[plan->layers.count++] = listed.items[i];
     if (mean && inquiry->numbers == 1u << LENS_ID)
         return err_usage(err, "--mean: ids have no mean: leave id out of --show");
     if (mean)
