@@ -138,17 +138,6 @@ static int choose_query(struct job *job, struct err *err)
     return 0;
 }
 
-/* Check the options that need no model. */
-static int check_options(struct job *job, struct err *err)
-{
-    const struct options *options = job->options;
-    const struct names parts = NAMES(attention_parts, attention_part_count);
-    const char *name = options->explain.part;
-    job->format =
-        format_choose(NAMES(explain_formats, explain_format_count), &options->output, err);
-    return err_if(!job->format || (name && names_choose(&job->part, parts, "--part", name, err)));
-}
-
 static int explain(struct job *job, struct err *err)
 {
     struct progress progress;
@@ -188,11 +177,15 @@ static int explain(struct job *job, struct err *err)
 int explain_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .session.options = options};
-    int failed = check_options(&job, err) || items_open(&job.items, options, 0, ITEMS_ONE, err) ||
-                 session_begin(&job.session, err) ||
-                 !(job.pair = session_read_items(&job.session, &job.items, err)) ||
-                 choose_part(&job, err) || choose_layer_and_head(&job, err) ||
-                 choose_query(&job, err) || explain(&job, err);
+    const char *part = options->explain.part;
+    job.format = format_choose(NAMES(explain_formats, explain_format_count), &options->output, err);
+    int failed =
+        !job.format ||
+        (part && names_choose(&job.part, NAMES(attention_parts, attention_part_count), "--part",
+                              part, err)) ||
+        items_open(&job.items, options, 0, ITEMS_ONE, err) || session_begin(&job.session, err) ||
+        !(job.pair = session_read_items(&job.session, &job.items, err)) || choose_part(&job, err) ||
+        choose_layer_and_head(&job, err) || choose_query(&job, err) || explain(&job, err);
     session_release(&job.session);
     items_release(&job.items);
     return err_if(failed);

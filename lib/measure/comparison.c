@@ -36,10 +36,7 @@ static int search_init(struct assignment *search, struct arena *arena, struct er
     search->row_of = arena_alloc(arena, room, sizeof(size_t), err);
     search->before = arena_alloc(arena, room, sizeof(size_t), err);
     search->seen = arena_alloc(arena, room, sizeof(bool), err);
-    return search->of_row && search->of_column && search->least && search->row_of &&
-                   search->before && search->seen
-               ? 0
-               : -1;
+    return err_if(err->kind);
 }
 
 /* Extend paths from the row of a column to all unvisited columns; returns the nearest one. */
