@@ -150,28 +150,27 @@ struct attn_counts attn_count(const struct attn_model *model)
     };
 }
 
+/* All arrays are one piece of memory, which begins with `starts`. */
 static int copy_ids(struct attn_ids *ids, const struct tokenized *tokenized, struct err *err)
 {
-    ids->count = tokenized->count;
-    ids->ids = heap_alloc(ids->count, sizeof *ids->ids, err);
-    ids->starts = heap_alloc(ids->count, sizeof *ids->starts, err);
-    ids->ends = heap_alloc(ids->count, sizeof *ids->ends, err);
-    ids->words = heap_alloc(ids->count, sizeof *ids->words, err);
-    ids->joins = heap_alloc(ids->count, 1, err);
-    if (!ids->ids || !ids->starts || !ids->ends || !ids->words || !ids->joins)
+    size_t count = tokenized->count;
+    size_t *memory = heap_alloc(count, 3 * sizeof *memory + sizeof *ids->ids + 2, err);
+    if (!memory)
         return -1;
+    *ids = (struct attn_ids){.starts = memory,
+                             .ends = memory + count,
+                             .words = memory + 2 * count,
+                             .ids = (uint32_t *)(memory + 3 * count),
+                             .count = count};
+    ids->joins = (unsigned char *)(ids->ids + count);
     for (size_t i = 0; i < ids->count; i++) {
         ids->ids[i] = tokenized->tokens[i].id;
         ids->starts[i] = tokenized->tokens[i].start;
         ids->ends[i] = tokenized->tokens[i].end;
         ids->joins[i] = tokenized->tokens[i].joins;
     }
-    if (tokenized->segments) {
-        ids->segments = heap_alloc(ids->count, 1, err);
-        if (!ids->segments)
-            return -1;
-        memcpy(ids->segments, tokenized->segments, ids->count);
-    }
+    if (tokenized->segments)
+        ids->segments = memcpy(ids->joins + count, tokenized->segments, count);
     for (size_t w = 0; w < tokenized->word_count; w++)
         for (size_t i = 0; i < tokenized->words[w].count; i++)
             ids->words[tokenized->words[w].first + i] = w;
@@ -240,12 +239,7 @@ void attn_ids_free(struct attn_ids *ids)
 {
     if (!ids)
         return;
-    heap_free(ids->ids);
     heap_free(ids->starts);
-    heap_free(ids->ends);
-    heap_free(ids->words);
-    heap_free(ids->segments);
-    heap_free(ids->joins);
     *ids = (struct attn_ids){0};
 }
 
