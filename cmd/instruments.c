@@ -447,27 +447,15 @@ static int read_joint(struct patching_plan *plan, const struct options *options,
     return heads ? 0 : -1;
 }
 
-/* Replace the receiver's head by its key/value head; note which other heads use it. */
-static void share_receiver(struct patching_plan *plan, bool notes)
-{
-    const struct config *config = &plan->viewer->model.config;
-    struct patch_head *receiver = &plan->receiver;
-    char heads[SHEET_NAME_BYTES];
-    size_t head = receiver->head;
-    receiver->head = config_kv_head(config, head);
-    if (notes && config_shared_by(config) > 1)
-        print_note(
-            "--path: %s of head %zu.%zu is kv_head %zu, shared by %s: all of them receive",
-            site_name(plan->to), receiver->layer, head, receiver->head,
-            heads_sharing(heads, (int)receiver->layer, receiver->head, config_shared_by(config)));
-}
-
-/* Read `9.6:10.0.q`, `9.6:logits` or `:10.0.q`. */
+/* Read `9.6:10.0.q`, `9.6:logits` or `:10.0.q`. Keys and values are received by the key/value head;
+ * note which other heads use it. */
 static int read_path(struct patching_plan *plan, const struct options *options, bool notes,
                      struct arena *arena, struct err *err)
 {
     static const char *const parts[] = {"q", "k", "v"};
     const struct config *config = &plan->viewer->model.config;
+    struct patch_head *receiver = &plan->receiver;
+    char heads[SHEET_NAME_BYTES];
     const char *from = options->patch.path;
     plan->to = SITE_LOGITS;
     if (!from)
@@ -486,17 +474,23 @@ static int read_path(struct patching_plan *plan, const struct options *options, 
                          from);
     plan->to = to_logits ? SITE_LOGITS : (enum site)(SITE_Q + part);
     if (!sender ||
-        (!to_logits && read_head(&plan->receiver, "--path", to, (size_t)(dot - to), config, err)) ||
+        (!to_logits && read_head(receiver, "--path", to, (size_t)(dot - to), config, err)) ||
         (size && read_head(sender, "--path", from, size, config, err)))
         return -1;
-    if (!to_logits && sender->layer >= plan->receiver.layer)
+    if (!to_logits && sender->layer >= receiver->layer)
         return err_usage(
             err, "--path: expected a receiver in a layer after the sender's, %zu, found %zu",
-            sender->layer, plan->receiver.layer);
+            sender->layer, receiver->layer);
     plan->heads = size ? sender : NULL;
     plan->head_count = size > 0;
-    if (plan->to == SITE_K || plan->to == SITE_V)
-        share_receiver(plan, notes);
+    if (plan->to != SITE_K && plan->to != SITE_V)
+        return 0;
+    size_t shared_by = config_shared_by(config), head = receiver->head;
+    receiver->head = config_kv_head(config, head);
+    if (notes && shared_by > 1)
+        print_note("--path: %s of head %zu.%zu is kv_head %zu, shared by %s: all of them receive",
+                   site_name(plan->to), receiver->layer, head, receiver->head,
+                   heads_sharing(heads, (int)receiver->layer, receiver->head, shared_by));
     return 0;
 }
 

@@ -130,9 +130,9 @@ static int add_texts(struct job *job, size_t side, const struct text_with_source
 }
 
 /* Read the texts of one side, as many at a time as share a pass. */
-static int read_side(struct job *job, const struct items *items, size_t side, bool is_table,
-                     struct err *err)
+static int read_side(struct job *job, const struct items *items, size_t side, struct err *err)
 {
+    bool is_table = items->fields >> ITEM_NEGATIVE & 1; /* of both sides */
     struct arena arena = {0};
     struct text_with_source pairs[AT_ONCE];
     size_t count = 0, tokens = 0, most = job->session.edits.by_text ? 1 : AT_ONCE;
@@ -170,7 +170,7 @@ static int read_files(struct job *job, struct err *err)
         if (!file)
             job->options.input.file = side ? own->negative : own->positive;
         int failed = items_open(&items, &job->options, fields, ITEMS_SOME, err) ||
-                     read_side(job, &items, side, file != NULL, err);
+                     read_side(job, &items, side, err);
         items_release(&items);
         job->options.input.file = file;
         if (failed)

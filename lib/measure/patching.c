@@ -283,6 +283,7 @@ static int keep(struct side *side, const struct kept_list *list, struct sweep *s
 static int run_both(struct sweep *s)
 {
     struct viewer *viewer = s->plan->viewer;
+    struct patching *found = s->found;
     struct capture capture;
     struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &capture};
     struct selection selection = {.sites = SITE_SET(SITE_RESID_PRE, s->site, SITE_LOGITS),
@@ -290,10 +291,19 @@ static int run_both(struct sweep *s)
     struct text texts[] = {text_of(s, &s->base), text_of(s, &s->other)};
     struct text_list both = {texts, 2, 0, NULL};
     texts[0].cache = s->whole ? NULL : &s->cache;
-    return err_if(selection_layers(&selection, NULL, s->config, &s->kept, s->err) ||
-                  capture_init(&capture, &selection, s->config, 2, &s->kept, s->err) ||
-                  viewer_run(viewer, &selection, &both, tap, s->err) ||
-                  keep(&s->base, &capture.lists[0], s) || keep(&s->other, &capture.lists[1], s));
+    if (selection_layers(&selection, NULL, s->config, &s->kept, s->err) ||
+        capture_init(&capture, &selection, s->config, 2, &s->kept, s->err) ||
+        viewer_run(viewer, &selection, &both, tap, s->err) ||
+        keep(&s->base, &capture.lists[0], s) || keep(&s->other, &capture.lists[1], s))
+        return -1;
+    found->clean = answer_of(s, (s->plan->noise ? &s->base : &s->other)->logits);
+    found->corrupt = answer_of(s, (s->plan->noise ? &s->other : &s->base)->logits);
+    if (found->clean != found->corrupt)
+        return 0;
+    return err_set(s->err,
+                   "expected texts whose logits of the answer differ, found %.9g in both: there is "
+                   "nothing to restore",
+                   found->clean);
 }
 
 /* The number of copies of a text in a pass, of `columns` that there are. */
@@ -460,21 +470,6 @@ static int lay_out(struct sweep *s, struct arena *arena)
     return numbers ? 0 : -1;
 }
 
-static int read_sides(struct sweep *s)
-{
-    struct patching *found = s->found;
-    const struct side *clean = s->plan->noise ? &s->base : &s->other;
-    const struct side *corrupt = s->plan->noise ? &s->other : &s->base;
-    found->clean = answer_of(s, clean->logits);
-    found->corrupt = answer_of(s, corrupt->logits);
-    if (found->clean != found->corrupt)
-        return 0;
-    return err_set(s->err,
-                   "expected texts whose logits of the answer differ, found %.9g in both: there is "
-                   "nothing to restore",
-                   found->clean);
-}
-
 int patching_make(struct patching *patching, const struct patching_plan *plan, struct arena *arena,
                   struct err *err)
 {
@@ -513,7 +508,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
     patching->logits = arena_alloc(arena, cells, sizeof *patching->logits, err);
     for (size_t i = 0; patching->logits && i < cells; i++)
         patching->logits[i] = NAN;
-    int failed = !patching->logits || run_both(&s) || read_sides(&s) || take_copies(&s);
+    int failed = !patching->logits || run_both(&s) || take_copies(&s);
     for (size_t row = 0; !failed && row < patching->layers; row++)
         failed = run_layer(&s, row);
     for (size_t i = 0; s.copies && i < s.most; i++)
