@@ -323,32 +323,19 @@ static int look(struct report *report, const struct comparison_run *run, struct 
     return viewer_look(run->viewer, &look, arena, err);
 }
 
-/* Compare several layers of one text in all runs. */
-static int compare_layers(struct comparison *s, const struct look *at, struct err *err)
-{
-    const struct comparison_plan *plan = s->plan;
-    struct report base, other;
-    if (look(&base, &plan->runs[0], *at, &s->first, err))
-        return -1;
-    for (size_t run = 1; run < plan->run_count; run++) {
-        if (look(&other, &plan->runs[run], *at, &s->other, err))
-            return s->of_models ? -1 : err_prefix(err, "%s", plan->runs[run].name);
-        for (size_t i = 0; i < base.tensor_count; i++)
-            add_tensor(s, run, &base.tensors[i], &other);
-    }
-    return 0;
-}
-
 static struct layers layers_from(struct layers all, size_t first, size_t most)
 {
     first = num_min(first, all.count);
     return (struct layers){all.items + first, num_min(all.count - first, most)};
 }
 
+/* Compare one text in all runs, several layers at a time. */
 static int compare_text(struct comparison *s, size_t text, struct err *err)
 {
-    const struct text_with_source *pair = &s->plan->pairs[text];
-    const struct selection *all = s->plan->selection;
+    const struct comparison_plan *plan = s->plan;
+    const struct text_with_source *pair = &plan->pairs[text];
+    const struct selection *all = plan->selection;
+    struct report base, other;
     size_t step = layers_at_once(s, pair);
     for (size_t first = 0; first < num_max(all->layers.count, all->encoder_layers.count);
          first += step) {
@@ -356,14 +343,20 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
         selection.sites = sites_of(s, first == 0);
         selection.layers = layers_from(all->layers, first, step);
         selection.encoder_layers = layers_from(all->encoder_layers, first, step);
-        struct look at = {&selection, pair, 1, text, NULL, NULL};
-        if (compare_layers(s, &at, err))
+        const struct look at = {&selection, pair, 1, text, NULL, NULL};
+        if (look(&base, &plan->runs[0], at, &s->first, err))
             return -1;
+        for (size_t run = 1; run < plan->run_count; run++) {
+            if (look(&other, &plan->runs[run], at, &s->other, err))
+                return s->of_models ? -1 : err_prefix(err, "%s", plan->runs[run].name);
+            for (size_t i = 0; i < base.tensor_count; i++)
+                add_tensor(s, run, &base.tensors[i], &other);
+        }
     }
     for (int part = 0; part < SITE_PARTS; part++)
         s->queries[part] += (part == PART_SOURCE ? &pair->source : &pair->sentence)->count;
     s->longest = num_max(s->longest, pair->sentence.count);
-    progress_tell(s->plan->progress, text + 1, s->plan->pair_count);
+    progress_tell(plan->progress, text + 1, plan->pair_count);
     return 0;
 }
 
