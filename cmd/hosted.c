@@ -21,11 +21,6 @@ static int run(const char *const *words, const struct edit_values *values, struc
     return command_start(command, &options, err) && err->kind != ERR_FAILED;
 }
 
-static void forget(struct host_object *object)
-{
-    (void)object;
-}
-
 int attn_report(const char *const *words, const struct attn_value *values, size_t value_count,
                 int (*sink)(void *context, const char *bytes, size_t size), void *context,
                 struct attn_error *error)
@@ -42,7 +37,7 @@ int attn_report(const char *const *words, const struct attn_value *values, size_
                   "expected one report at a time, found another from a function or thread");
         return host_call_end(&call, -1, error);
     }
-    host_object_init(&object, forget);
+    host_object_init(&object, NULL);
     host_call_begin(&call, &object);
     buf_text(&out, ""); /* the bytes of no output, too, are not NULL */
     stream_capture(&out);

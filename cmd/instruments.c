@@ -38,9 +38,8 @@ struct inquiry {
     unsigned numbers;         /* --show: 1 << LENS_... or PATCH_... */
     struct facts *facts;      /* of the report */
     struct lens_plan lens;
+    struct attribution_plan split;
     struct attribution attribution;
-    enum attribution_by by;
-    struct layers layers; /* of an attribution */
     struct patching_plan plan;
     struct text_with_source corrupt; /* of patching */
 };
@@ -276,11 +275,12 @@ static int ask_attribution(struct inquiry *inquiry, struct arena *arena, struct 
     size_t index = BY_PART;
     if ((name &&
          names_choose(&index, NAMES(attribution_ways, ATTRIBUTION_WAYS), "--by", name, err)) ||
-        (inquiry->options->select.layer && read_layers(&inquiry->layers, inquiry, arena, err)))
+        (inquiry->options->select.layer &&
+         read_layers(&inquiry->split.layers, inquiry, arena, err)))
         return -1;
-    inquiry->by = (enum attribution_by)index;
+    inquiry->split.by = (enum attribution_by)index;
     if (inquiry->work)
-        attribution_add_memory(&inquiry->work->memory, inquiry->viewer, inquiry->by,
+        attribution_add_memory(&inquiry->work->memory, inquiry->viewer, inquiry->split.by,
                                &inquiry->work->pair);
     return 0;
 }
@@ -289,9 +289,10 @@ static int find_attribution(struct inquiry *inquiry, struct arena *arena, struct
 {
     struct attribution *found = &inquiry->attribution;
     struct report *report = &inquiry->work->report;
-    const struct attribution_plan plan = {inquiry->viewer, inquiry->by, &inquiry->question,
-                                          inquiry->work->index, inquiry->layers};
-    if (attribution_make(found, report, &plan, arena, err))
+    inquiry->split.viewer = inquiry->viewer;
+    inquiry->split.question = &inquiry->question;
+    inquiry->split.number = inquiry->work->index;
+    if (attribution_make(found, report, &inquiry->split, arena, err))
         return -1;
     const char *logit = describe_answer(inquiry, "before", arena, err);
     if (!logit)

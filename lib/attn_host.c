@@ -69,7 +69,8 @@ void host_object_drop(struct host_object *object)
 {
     if (atomic_fetch_sub(&object->holders, 1) > 1)
         return;
-    object->release(object);
+    if (object->release)
+        object->release(object);
     pthread_mutex_lock(&handler.mutex);
     if (--handler.objects == 0 && handler.is_set)
         reset_handler();

@@ -29,8 +29,8 @@ struct host_call {
     struct err err;
 };
 
-/* `release` is called after the last drop, one for init and one for each hold. Closing refuses
- * calls from now on and drops the object; the second time it does nothing. */
+/* `release`, unless NULL, is called after the last drop, one for init and one for each hold.
+ * Closing refuses calls from now on and drops the object; the second time it does nothing. */
 void host_object_init(struct host_object *object, void (*release)(struct host_object *object));
 void host_object_hold(struct host_object *object);
 void host_object_drop(struct host_object *object);

@@ -431,18 +431,6 @@ static int check_edits(const struct patching_plan *plan, struct err *err)
     return 0;
 }
 
-static int check_site(const struct patching_plan *plan, enum site site, struct err *err)
-{
-    const struct viewer *viewer = plan->viewer;
-    const struct config *c = &viewer->model.config;
-    const struct edit edit = {.site = site, .words = "--over"};
-    const struct edits edits = {&edit, 1};
-    if (!site_exists(c, site))
-        return err_unsupported(err, "--over: '%s' has no '%s'", viewer->model.name,
-                               site_name(site));
-    return edits_check(&edits, c, err);
-}
-
 static int lay_out(struct sweep *s, struct arena *arena)
 {
     struct patching *found = s->found;
@@ -494,8 +482,13 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
                                viewer->model.name);
     if (text_origin_check(viewer, 0, err) ||
         features_expect(TO_PATCH, s.config, viewer->model.name, err) ||
-        patching_check_texts(&plan->clean->sentence, &plan->corrupt->sentence, err) ||
-        check_site(plan, s.site, err) || check_edits(plan, err))
+        patching_check_texts(&plan->clean->sentence, &plan->corrupt->sentence, err))
+        return -1;
+    if (!site_exists(s.config, s.site))
+        return err_unsupported(err, "--over: '%s' has no '%s'", viewer->model.name,
+                               site_name(s.site));
+    const struct edit edit = {.site = s.site, .words = "--over"};
+    if (edits_check(&(struct edits){&edit, 1}, s.config, err) || check_edits(plan, err))
         return -1;
     for (size_t layer = 0; layer < s.config->n_layer; layer++)
         s.from_ids = s.from_ids || edits_have(viewer->edits, SITE_RESID_PRE, layer);
