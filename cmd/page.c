@@ -60,17 +60,13 @@ static const double QUICK_PRODUCTS = 5e9; /* take half a second */
 /* A run of a text, by a viewer with the mechanism and edits of the options. */
 struct page_run {
     const struct state *own;
+    const struct options *options;
     struct viewer *viewer;
     const struct text_with_source *pair;
     struct arena *arena;
     struct report report;
     struct page_facts facts;
 };
-
-static const struct options *options_of(const struct page_run *run)
-{
-    return run->own->driver->options;
-}
 
 static size_t runs_of(const struct state *own)
 {
@@ -174,7 +170,7 @@ static const bool *explained_heads(struct page_run *run)
     const struct state *own = run->own;
     size_t tokens = run->pair->sentence.count;
     size_t bytes = page_explained_numbers(&run->viewer->model.config, tokens) * 16 / 3;
-    bool all = !options_of(run)->page.explain && bytes <= DEFAULT_BYTES / own->place.count;
+    bool all = !run->options->page.explain && bytes <= DEFAULT_BYTES / own->place.count;
     run->facts.explained_bytes = bytes;
     return all ? NULL : own->explains;
 }
@@ -241,16 +237,16 @@ static int measure_scores(struct sheet *scores, const struct page_run *run, stru
 
 static bool has_scores(const struct page_run *run)
 {
-    const char *wanted = options_of(run)->page.scores;
+    const char *wanted = run->options->page.scores;
     const struct config *config = &run->viewer->model.config;
     double weights = 12 * (double)config->n_layer * (double)config->n_embd * (double)config->n_embd;
     return wanted ? strcmp(wanted, "all") == 0
-                  : !options_of(run)->page.live && weights <= QUICK_WEIGHTS;
+                  : !run->options->page.live && weights <= QUICK_WEIGHTS;
 }
 
 static int find_scores(struct page_run *run, struct err *err)
 {
-    const char *wanted = options_of(run)->page.scores;
+    const char *wanted = run->options->page.scores;
     struct err none = {0};
     if (wanted && strcmp(wanted, "all") != 0 && strcmp(wanted, "none") != 0)
         return err_usage(err, "--scores: expected all or none, found '%s'", wanted);
@@ -325,7 +321,7 @@ enum { COPIED = sizeof copied / sizeof *copied, COPIED_EDITS = 5 /* the last one
 static int add_option(struct texts *words, const struct option_row *row, const struct page_run *run,
                       struct err *err)
 {
-    const void *field = (const char *)options_of(run) + row->offset;
+    const void *field = (const char *)run->options + row->offset;
     const char *name = arena_format(run->arena, err, "--%s", row->name), *value = NULL;
     char digits[NUM_DOUBLE_BYTES];
     struct texts values = {&value, 1};
@@ -348,7 +344,7 @@ static int add_option(struct texts *words, const struct option_row *row, const s
 /* Set the words of a command line with the same mechanism and edits. */
 static int find_words(struct page_run *run, struct err *err)
 {
-    const struct options *options = options_of(run);
+    const struct options *options = run->options;
     struct texts words = {0};
     if (options->select.words && run->pair->sentence.added_before &&
         !options_are_given(options, "special") &&
@@ -368,7 +364,7 @@ static int find_words(struct page_run *run, struct err *err)
 /* Plan the predictions of every token and, with --lens or if that is cheap, in every layer. */
 static int plan_next(struct next_plan *plan, const struct page_run *run, struct err *err)
 {
-    const struct options *options = options_of(run);
+    const struct options *options = run->options;
     const struct config *config = &run->viewer->model.config;
     double cost = (double)config->n_layer * (double)run->pair->sentence.count *
                   (double)config->vocab_size * (double)config->n_embd;
@@ -417,7 +413,7 @@ static int find_live(struct page_run *run, struct err *err)
     struct page_facts *facts = &run->facts;
     char text[NUM_SIZE_BYTES];
     size_t bytes;
-    if (!options_of(run)->page.live)
+    if (!run->options->page.live)
         return 0;
     if (facts->command_count)
         return err_usage(
@@ -445,6 +441,7 @@ static int look_once(struct page_run *run, const struct state *own, const struct
     struct viewer *viewer = group->viewer;
     const struct look look = {&own->request.selection, &work->pair, 1, work->job, &run->report};
     *run = (struct page_run){.own = own,
+                             .options = own->driver->options,
                              .viewer = viewer,
                              .pair = &work->pair,
                              .arena = group->arena,
@@ -472,7 +469,7 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     struct viewer *viewer = &driver->session.viewer;
     const struct text_with_source *pair = &work->pair;
     const struct config *config = &viewer->model.config;
-    struct page_run run = {.own = own, .viewer = viewer, .pair = pair, .arena = arena};
+    struct page_run run = {own, driver->options, viewer, pair, .arena = arena};
     const bool *explains = explained_heads(&run);
     struct memory *memory = &work->memory;
     struct selection selection;
