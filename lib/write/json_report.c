@@ -296,21 +296,6 @@ void json_report_metadata(struct buf *out, const struct report *report, const st
     json_put_close(&json, '}');
 }
 
-/* Write a matrix, or the only column of one as a row. */
-static void put_matrix(struct json_writer *json, const char *name, const struct sheet *sheet,
-                       bool column)
-{
-    size_t columns = sheet->columns.size;
-    if (column) {
-        json_put_floats(json, name, sheet->values, sheet->rows.size);
-        return;
-    }
-    json_put_open(json, name, '[');
-    for (size_t i = 0; i < sheet->rows.size; i++)
-        json_put_floats(json, i ? "\n " : NULL, sheet->values + i * columns, columns);
-    json_put_close(json, ']');
-}
-
 /* Several reports form an array, or lines. json_end writes the last brace. */
 int json_begin(struct writer *writer, struct err *err)
 {
@@ -339,19 +324,29 @@ int json_begin(struct writer *writer, struct err *err)
     return 0;
 }
 
+/* The only column of a matrix is written as a row. */
 int json_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 {
-    char name[SITE_NAME_BYTES];
+    char tensor[SITE_NAME_BYTES];
     struct json_writer *json = &writer->json;
     const struct kept *kept = &writer->report->tensors[writer->tensor];
     bool first = writer->sheet == 0, alone = kept->rank == 2;
+    const char *name = alone ? tensor : first ? NULL : "\n ";
+    size_t columns = sheet->columns.size;
     (void)err;
-    kept_name(name, kept);
+    kept_name(tensor, kept);
     if (first && writer->tensor > 0)
         json_put_gap(json, "\n ");
     if (first && !alone)
+        json_put_open(json, tensor, '[');
+    if (kept_rank(kept) < kept->rank) {
+        json_put_floats(json, name, sheet->values, sheet->rows.size);
+    } else {
         json_put_open(json, name, '[');
-    put_matrix(json, alone ? name : first ? NULL : "\n ", sheet, kept_rank(kept) < kept->rank);
+        for (size_t i = 0; i < sheet->rows.size; i++)
+            json_put_floats(json, i ? "\n " : NULL, sheet->values + i * columns, columns);
+        json_put_close(json, ']');
+    }
     if (writer_at_last(writer) && !alone)
         json_put_close(json, ']');
     return 0;
