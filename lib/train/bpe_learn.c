@@ -94,28 +94,19 @@ static int grow_pairs(struct bpe_learner *l, struct err *err)
     return 0;
 }
 
-static int count_pair(struct bpe_learner *l, uint32_t left, uint32_t right, int64_t count,
-                      struct err *err)
-{
-    if (2 * l->pair_count >= l->pair_slots && grow_pairs(l, err))
-        return -1;
-    struct learn_pair *pair = find_pair(l, left, right);
-    l->pair_count += !pair->used;
-    pair->left = left;
-    pair->right = right;
-    pair->used = true;
-    pair->count += count;
-    return 0;
-}
-
 /* Add the pairs of a piece to the counts, or subtract them. */
 static int count_pairs(struct bpe_learner *l, const struct learn_piece *piece, int64_t sign,
                        struct err *err)
 {
     const uint32_t *symbols = l->symbols + piece->first;
-    for (size_t i = 0; i + 1 < piece->size; i++)
-        if (count_pair(l, symbols[i], symbols[i + 1], sign * piece->count, err))
+    for (size_t i = 0; i + 1 < piece->size; i++) {
+        if (2 * l->pair_count >= l->pair_slots && grow_pairs(l, err))
             return -1;
+        struct learn_pair *pair = find_pair(l, symbols[i], symbols[i + 1]);
+        l->pair_count += !pair->used;
+        *pair = (struct learn_pair){symbols[i], symbols[i + 1], pair->count + sign * piece->count,
+                                    true};
+    }
     return 0;
 }
 
