@@ -118,27 +118,23 @@ struct update {
 };
 
 FOR_EACH_ISA
-static void update_numbers(const struct update *u, float *restrict w, float *restrict m,
-                           float *restrict v, float *restrict g, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        float gradient = g[i] * u->factor;
-        m[i] = fmaf(u->fresh_mean, gradient - m[i], m[i]);
-        v[i] = fmaf(u->fresh_square, gradient * gradient - v[i], v[i]);
-        w[i] = w[i] * u->keep - u->rate * m[i] / (sqrtf(v[i]) * u->root + u->epsilon);
-        g[i] = 0;
-    }
-}
-
 static void update_part(void *context, size_t round, size_t thread)
 {
-    const struct update *u = context;
+    const struct update u = *(const struct update *)context;
     size_t first = round * UPDATE_PART;
+    size_t count = num_min(u.tensor->count - first, UPDATE_PART);
+    float *restrict w = u.tensor->data + first;
+    float *restrict m = parameter_of(&u.adamw->means, u.tensor) + first;
+    float *restrict v = parameter_of(&u.adamw->squares, u.tensor) + first;
+    float *restrict g = parameter_of(u.gradients, u.tensor) + first;
     (void)thread;
-    update_numbers(u, u->tensor->data + first, parameter_of(&u->adamw->means, u->tensor) + first,
-                   parameter_of(&u->adamw->squares, u->tensor) + first,
-                   parameter_of(u->gradients, u->tensor) + first,
-                   num_min(u->tensor->count - first, UPDATE_PART));
+    for (size_t i = 0; i < count; i++) {
+        float gradient = g[i] * u.factor;
+        m[i] = fmaf(u.fresh_mean, gradient - m[i], m[i]);
+        v[i] = fmaf(u.fresh_square, gradient * gradient - v[i], v[i]);
+        w[i] = w[i] * u.keep - u.rate * m[i] / (sqrtf(v[i]) * u.root + u.epsilon);
+        g[i] = 0;
+    }
 }
 
 void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters *gradients,
