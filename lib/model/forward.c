@@ -686,20 +686,24 @@ static size_t end_of(const struct run *run, const struct watch *watch)
                               : watch->end;
 }
 
+/* A pass over the batch of a run. */
+static struct pass begin_pass(const struct run *run, struct arena *arena, struct err *err)
+{
+    return (struct pass){.machine = run->machine,
+                         .config = run->config,
+                         .weights = run->weights,
+                         .batch = run->batch,
+                         .layers = run->config->n_layer,
+                         .arena = arena,
+                         .err = err};
+}
+
 int forward(const struct run *run, struct tap *tap, struct arena *arena, struct err *err)
 {
-    struct pass pass = {
-        .machine = run->machine,
-        .config = run->config,
-        .weights = run->weights,
-        .batch = run->batch,
-        .layers = run->config->n_layer,
-        .tap = tap,
-        .end = end_of(run, tap->watch),
-        .edits = run->edits && run->edits->count ? run->edits : NULL,
-        .arena = arena,
-        .err = err,
-    };
+    struct pass pass = begin_pass(run, arena, err);
+    pass.tap = tap;
+    pass.end = end_of(run, tap->watch);
+    pass.edits = run->edits && run->edits->count ? run->edits : NULL;
     if (pass_init(&pass))
         return -1;
     bool failed = run_pass(&pass, run->start) == PASS_FAILED;
@@ -722,20 +726,13 @@ int forward_attended(const struct run *run, const struct attended_rows *rows, st
     };
     struct watch watch;
     struct tap tap = {.watch = &watch};
-    struct pass pass = {
-        .machine = run->machine,
-        .config = run->config,
-        .weights = run->weights,
-        .batch = &batch,
-        .layers = run->config->n_layer,
-        .tap = &tap,
-        .end = SIZE_MAX, /* nothing is watched, but the layer runs to its end */
-        .attended = true,
-        .edits = rows->token ? run->edits : NULL,
-        .edit_token = rows->token,
-        .arena = arena,
-        .err = err,
-    };
+    struct pass pass = begin_pass(run, arena, err);
+    pass.batch = &batch;
+    pass.tap = &tap;
+    pass.end = SIZE_MAX; /* nothing is watched, but the layer runs to its end */
+    pass.attended = true;
+    pass.edits = rows->token ? run->edits : NULL;
+    pass.edit_token = rows->token;
     if (watch_init(&watch, run->config, arena, err))
         return -1;
     if (pass_memory_take(&pass, false) || pass_hold_rounded(&pass))
@@ -754,14 +751,8 @@ int forward_attended(const struct run *run, const struct attended_rows *rows, st
 int forward_logits(const struct run *run, struct matrix logits, struct matrix stream, bool normed,
                    struct arena *arena, struct err *err)
 {
-    struct pass pass = {
-        .machine = run->machine,
-        .config = run->config,
-        .weights = run->weights,
-        .scratch = {.x = stream},
-        .arena = arena,
-        .err = err,
-    };
+    struct pass pass = begin_pass(run, arena, err);
+    pass.scratch.x = stream;
     const struct unembed_rule rule = stack_read(run->config, PART_SENTENCE).unembed;
     if ((!normed && (pass_matrix(&pass, &pass.scratch.norm, stream.rows, stream.columns) ||
                      norm_last(&pass, &stream) == PASS_FAILED)) ||

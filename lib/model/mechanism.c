@@ -76,22 +76,6 @@ static const struct attention_kind_row *find_attention(struct word word, struct 
     return NULL;
 }
 
-static int set_seed(struct mechanism *mechanism, struct word rest, struct err *err)
-{
-    long long seed = 0;
-    mechanism->pattern.seed = mechanism->seed;
-    if (rest.size == 0)
-        return 0;
-    struct word digits = {rest.text + 1, rest.size - 1};
-    if (!num_parse_part(digits.text, digits.size, 0, LLONG_MAX, &seed))
-        return err_usage(err,
-                         "--attention random: expected a seed from 0 to %lld after the second "
-                         "colon, found '%.*s'",
-                         LLONG_MAX, (int)digits.size, digits.text);
-    mechanism->pattern.seed = (uint64_t)seed;
-    return 0;
-}
-
 /* Parse the part after the name of a pattern: nothing, `:W` or `:K:SEED`. */
 static int set_numbers(struct mechanism *mechanism, const struct attention_kind_row *row,
                        struct word rest, struct err *err)
@@ -118,9 +102,20 @@ static int set_numbers(struct mechanism *mechanism, const struct attention_kind_
         return err_usage(err, "--attention: expected each pattern once, found '%s' twice",
                          row->name);
     *field = (size_t)number;
-    const char *after = digits.text + digits.size;
-    struct word seed = {after, (size_t)(rest.text + rest.size - after)};
-    return seeded ? set_seed(mechanism, seed, err) : 0;
+    const char *after = digits.text + digits.size, *end = rest.text + rest.size;
+    if (!seeded)
+        return 0;
+    mechanism->pattern.seed = mechanism->seed;
+    if (after == end)
+        return 0;
+    digits = (struct word){after + 1, (size_t)(end - after - 1)};
+    if (!num_parse_part(digits.text, digits.size, 0, LLONG_MAX, &number))
+        return err_usage(err,
+                         "--attention random: expected a seed from 0 to %lld after the second "
+                         "colon, found '%.*s'",
+                         LLONG_MAX, (int)digits.size, digits.text);
+    mechanism->pattern.seed = (uint64_t)number;
+    return 0;
 }
 
 int mechanism_set_attention(struct mechanism *mechanism, const char *text, struct err *err)

@@ -97,18 +97,15 @@ static int make_room(struct new_model *new_model, struct folder_file *file, stru
     struct buf header = {0};
     size_t size = 0;
     char *bytes = NULL;
-    if (count_bytes(&size, new_model, err) || make_header(&header, new_model, err))
-        goto done;
-    size += header.size;
-    bytes = arena_alloc(&new_model->arena, size, 1, err);
-    if (!bytes)
-        goto done;
-    memcpy(bytes, header.bytes, header.size); /* a multiple of 8: floats are aligned */
-    float *data = (float *)(void *)(bytes + header.size);
-    for (size_t i = 0; i < new_model->count; data += new_model->tensors[i++].count)
-        new_model->tensors[i].data = data;
-    *file = (struct folder_file){"model.safetensors", bytes, size};
-done:
+    if (!count_bytes(&size, new_model, err) && !make_header(&header, new_model, err))
+        bytes = arena_alloc(&new_model->arena, size + header.size, 1, err);
+    if (bytes) {
+        memcpy(bytes, header.bytes, header.size); /* a multiple of 8: floats are aligned */
+        float *data = (float *)(void *)(bytes + header.size);
+        for (size_t i = 0; i < new_model->count; data += new_model->tensors[i++].count)
+            new_model->tensors[i].data = data;
+        *file = (struct folder_file){"model.safetensors", bytes, size + header.size};
+    }
     buf_release(&header);
     return bytes ? 0 : -1;
 }

@@ -269,7 +269,7 @@ static void settle_smollm3(struct reading *r)
     if (list && json_count(list) != c->n_layer)
         err_set(family_fail(r), "field 'no_rope_layers': expected %zu numbers, found %zu",
                 c->n_layer, json_count(list));
-    const struct json *item = list ? json_first(list) : NULL;
+    const struct json *item = json_first(list);
     for (size_t layer = 0; layer < c->n_layer && !r->failed; layer++) {
         long long rotates = (layer + 1) % interval != 0;
         if (list && !json_get_integer(item, 0, 1, &rotates))
@@ -454,31 +454,22 @@ static void settle_falcon(struct reading *r)
         family_read_rotary(r, 1, 1e4);
 }
 
-static void refuse_local_layers(struct reading *r)
-{
-    err_set(family_fail(r),
-            "field 'attention_types': expected global or local for each of %zu layers",
-            r->config->n_layer);
-}
-
-/* Add a pattern of "global" and "local" layers, so many times. */
-static void add_local_layers(struct reading *r, const struct json *list, size_t *layer,
+/* Give the "local" ones of a list of layers a window, so many times; false: there are too many, or
+ * one is neither local nor "global". */
+static bool add_local_layers(struct config *c, const struct json *list, size_t *layer,
                              long long times)
 {
-    struct config *c = r->config;
-    for (; times > 0 && !r->failed; times--) {
+    for (; times > 0; times--)
         for (const struct json *item = json_first(list); item; item = json_next(item), ++*layer) {
             const char *text = "";
             json_get_text(item, &text);
             bool local = strcmp(text, "local") == 0;
-            if ((!local && strcmp(text, "global") != 0) || *layer >= c->n_layer) {
-                refuse_local_layers(r);
-                return;
-            }
+            if ((!local && strcmp(text, "global") != 0) || *layer >= c->n_layer)
+                return false;
             if (local)
                 c->layer_flags[*layer] |= LAYER_WINDOW;
         }
-    }
+    return true;
 }
 
 /* "attention_layers", else "attention_types", else every second layer is local. */
@@ -489,20 +480,21 @@ static void settle_gpt_neo(struct reading *r)
     family_window(r, "window_size");
     const struct json *types = family_list(r, "attention_types");
     const struct json *layers = family_list(r, "attention_layers");
-    if (layers)
-        add_local_layers(r, layers, &layer, 1);
-    const struct json *item = !layer && types ? json_first(types) : NULL;
-    for (; item && !r->failed; item = json_next(item)) {
+    bool known = add_local_layers(c, layers, &layer, 1);
+    const struct json *item = layer ? NULL : json_first(types);
+    for (; item && known && !r->failed; item = json_next(item)) {
         const struct json *list = json_is_array(item) ? json_first(item) : NULL;
         const struct json *count = list ? json_next(list) : NULL;
         long long times = 0;
         if (!count || !json_get_integer(count, 1, (long long)c->n_layer, &times))
             err_set(family_fail(r),
                     "field 'attention_types': expected lists of a pattern and how often");
-        add_local_layers(r, list, &layer, times);
+        known = add_local_layers(c, list, &layer, times);
     }
-    if (layer && layer < c->n_layer)
-        refuse_local_layers(r);
+    if (!known || (layer && layer < c->n_layer))
+        err_set(family_fail(r),
+                "field 'attention_types': expected global or local for each of %zu layers",
+                c->n_layer);
     for (; layer < c->n_layer; layer++)
         if (layer % 2)
             c->layer_flags[layer] |= LAYER_WINDOW;

@@ -113,8 +113,7 @@ static void read_qwen(struct reading *r, size_t usual)
     for (size_t i = 0; i < c->n_layer && !r->failed; i++)
         if ((i + 1) % step)
             c->mixture.chosen[i] = 0;
-    for (const struct json *item = list ? json_first(list) : NULL; item && !r->failed;
-         item = json_next(item)) {
+    for (const struct json *item = json_first(list); item && !r->failed; item = json_next(item)) {
         long long layer = 0;
         if (json_get_integer(item, 0, (long long)c->n_layer - 1, &layer))
             c->mixture.chosen[layer] = 0;

@@ -217,7 +217,7 @@ static void find_scaling(struct reading *r, struct rotary *rotary)
 static void read_factors(struct reading *r, float *factors, const char *key, size_t count)
 {
     const struct json *list = json_member(r->root, key);
-    const struct json *item = list ? json_first(list) : NULL;
+    const struct json *item = json_first(list);
     if (!list || !json_is_array(list) || json_count(list) != count)
         err_set(family_fail(r),
                 "field '%s': expected %zu numbers, one per pair of channels, found %zu", key, count,
@@ -452,7 +452,7 @@ static int read_ends(struct config *c, const struct json *root, struct err *err)
 static void read_banned(struct reading *r, struct generation_rules *rules)
 {
     const struct json *list = family_list(r, "bad_words_ids");
-    for (const struct json *item = list ? json_first(list) : NULL; item; item = json_next(item)) {
+    for (const struct json *item = json_first(list); item; item = json_next(item)) {
         long long *id = &rules->banned[rules->banned_count];
         if (rules->banned_count++ == CONFIG_ENDS_MAX || !json_is_array(item) ||
             json_count(item) != 1 || !json_get_integer(json_first(item), 0, INT32_MAX, id))
