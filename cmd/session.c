@@ -285,26 +285,8 @@ int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
         tokenizer_literal_special(tokenizer);
     if (when == BOS)
         return tokenizer_begin_texts(tokenizer, folder, err);
-    if (*chat) /* the template has special tokens */
-        return 0;
-    if (when == AUTO && tokenizer_add_special(tokenizer, err))
-        return -1;
-    size_t before = 0, after = 0, size = 0;
-    uint32_t begin = 0;
-    bool found = false;
-    tokenizer_adds(tokenizer, &before, &after);
-    if (input->special || !input->begins_texts || before)
-        return 0;
-    if (tokenizer_find_begin(&begin, &found, tokenizer, folder, err))
-        return -1;
-    if (!found)
-        return 0;
-    const char *bytes = tokenizer_token(tokenizer, begin, &size);
-    const char *shown = label_excerpt(bytes, size);
-    print_note("each text begins with the token '%s': --special none omits it", shown);
-    if (provenance_add_beginning(shown, err))
-        return -1;
-    return tokenizer_begin_texts(tokenizer, folder, err);
+    /* a chat template has special tokens */
+    return when == AUTO && !*chat ? tokenizer_add_special(tokenizer, err) : 0;
 }
 
 int input_wrap(struct input *input, const struct chat *chat, struct arena *arena, struct err *err)
@@ -315,6 +297,31 @@ int input_wrap(struct input *input, const struct chat *chat, struct arena *arena
 }
 
 /* --- a model and its texts -------------------------------------------------------------------- */
+
+/* Without --special, put the beginning token before texts that lack it, where the command asks for
+ * it and neither the tokenizer nor the model puts one. */
+static int set_beginning(struct viewer *viewer, const struct input_options *input, struct err *err)
+{
+    size_t before = 0, after = 0, size = 0;
+    uint32_t begin = 0;
+    bool found = false;
+    if (!input->begins_texts || input->special || input->ids || input->chat || viewer->starts ||
+        !viewer->tokenizer)
+        return 0;
+    tokenizer_adds(viewer->tokenizer, &before, &after);
+    if (before)
+        return 0;
+    if (tokenizer_find_begin(&begin, &found, viewer->tokenizer, &viewer->model.folder, err))
+        return -1;
+    if (!found)
+        return 0;
+    const char *bytes = tokenizer_token(viewer->tokenizer, begin, &size);
+    const char *shown = label_excerpt(bytes, size);
+    print_note("each text begins with the token '%s': --special none omits it", shown);
+    viewer->model.config.bos_id = begin;
+    viewer->starts = true;
+    return provenance_add_beginning(shown, err);
+}
 
 /* Open everything in this order: edits need the mechanism, which needs the model. Notes tell the
  * model's limits, which --long lifts. */
@@ -340,10 +347,9 @@ int session_begin(struct session *session, struct err *err)
     const char *special = options->input.special;
     viewer->starts =
         config_has_start(&viewer->model.config) && (!special || strcmp(special, "auto") == 0);
-    struct options of_texts = *options;
-    of_texts.input.begins_texts &= !viewer->starts;
-    if (tokenizer_options_set(&viewer->chat, viewer->tokenizer, &viewer->model.folder, &of_texts,
-                              &session->arena, err))
+    if (tokenizer_options_set(&viewer->chat, viewer->tokenizer, &viewer->model.folder, options,
+                              &session->arena, err) ||
+        set_beginning(viewer, &options->input, err))
         return -1;
     viewer->model.weights.precision = session->precision;
     print_note_of_tokenizer(viewer->tokenizer);

@@ -76,10 +76,33 @@ int tokenized_check(const struct tokenized *tokenized, struct err *err)
     return err_set(err, "the text is empty: expected at least one token");
 }
 
+/* Put the model's beginning token before the others. */
+static int put_start(struct tokens *tokens, const struct config *config, struct arena *arena,
+                     struct err *err)
+{
+    struct token *items = arena_alloc(arena, tokens->count + 1, sizeof *items, err);
+    unsigned char *segments = arena_alloc(arena, tokens->count + 1, 1, err);
+    if (!items || !segments)
+        return -1;
+    if (tokens->count)
+        memcpy(items + 1, tokens->items, tokens->count * sizeof *items);
+    if (tokens->segments) {
+        memcpy(segments + 1, tokens->segments, tokens->count);
+        tokens->segments = segments;
+        tokens->second++;
+    }
+    items->id = (uint32_t)config->bos_id;
+    tokens->items = items;
+    tokens->count++;
+    tokens->added[0]++;
+    return 0;
+}
+
 static int read_tokens(struct tokens *tokens, const struct input *input,
                        const struct token_limits *limits, struct arena *arena, struct err *err)
 {
     const struct config *config = limits->config;
+    bool starts = limits->starts && config->bos_id >= 0;
     if (!input->text)
         return err_if(tokens_from_ids(tokens, input->ids, config->vocab_size, arena, err) ||
                       batch_check_length(config, tokens->count, err));
@@ -99,7 +122,10 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
         return -1;
     const struct tokenized text = {
         .size = input->size, .count = tokens->count, .dropped_count = tokens->dropped_count};
-    if (tokenized_check(&text, err) || batch_check_length(config, tokens->count, err))
+    if (tokenized_check(&text, err) ||
+        (starts && tokens->items->id != (uint32_t)config->bos_id &&
+         put_start(tokens, config, arena, err)) ||
+        batch_check_length(config, tokens->count, err))
         return -1;
     for (size_t i = 0; i < tokens->count; i++) { /* a tokenizer may have a larger vocabulary */
         uint32_t id = tokens->items[i].id;
@@ -155,31 +181,11 @@ bool tokenized_is_added(const struct tokenized *tokenized, size_t index)
            (index < second && index + tokenized->added_between >= second);
 }
 
-/* Put the model's beginning token before the others. */
-static int put_start(struct tokens *tokens, const struct config *config, struct arena *arena,
-                     struct err *err)
-{
-    struct token *items = arena_alloc(arena, tokens->count + 1, sizeof *items, err);
-    if (!items)
-        return -1;
-    if (tokens->count)
-        memcpy(items + 1, tokens->items, tokens->count * sizeof *items);
-    items->id = (uint32_t)config->bos_id;
-    tokens->items = items;
-    tokens->count++;
-    tokens->added[0]++;
-    return batch_check_length(config, tokens->count, err);
-}
-
 int tokenized_make(struct tokenized *tokenized, const struct input *input,
                    const struct token_limits *limits, struct arena *arena, struct err *err)
 {
-    const struct config *config = limits->config;
     struct tokens tokens = {0};
-    bool starts = limits->starts && input->text && config->bos_id >= 0;
     if (read_tokens(&tokens, input, limits, arena, err) ||
-        (starts && tokens.items->id != (uint32_t)config->bos_id &&
-         put_start(&tokens, config, arena, err)) ||
         tokenized_label(tokenized, &tokens, limits->tokenizer, arena, err))
         return -1;
     tokenized->text = input->text;

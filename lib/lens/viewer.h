@@ -23,7 +23,8 @@ struct viewer {
     char why[TOKENIZER_WHY_BYTES]; /* why the tokenizer is not supported; "": none */
     long long mask;                /* id of the token that hides words from a model of both sides
                                       of the text; -1: none, or a causal model */
-    bool starts;                   /* texts of an encoder-decoder begin with the decoder's token */
+    bool starts;                   /* texts begin with the config's bos_id, as those of a decoder
+                                      with an encoder do */
     bool reads_any_length;         /* texts longer than the context are run in windows */
     struct machine machine;
     const struct chat *chat;   /* chat template around each text; NULL: none */
