@@ -63,7 +63,8 @@ static const struct option_row own_options[] = {
     FLAG("words", 0, IN(select.words),
          "print words (split at white space; Chinese: tokens or characters) instead of tokens, "
          "with summed surprisals; a word includes the punctuation at its end; as with --total, "
-         "--per and pairs, a beginning token comes before each text (--special none omits it)"),
+         "--per and pairs, but not with --continue, a beginning token comes before each text "
+         "(--special none omits it)"),
     {0},
 };
 
@@ -261,7 +262,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return -1;
     choose_totals(own, options);
     bool continues = own->kind == TOTALS_OF_CONTINUATIONS;
-    driver->begins_texts = words || (own->totals && !continues);
+    driver->begins_texts = !continues && (words || own->totals);
     bool sums = own->totals || (continues && !words);
     driver->columns = options->score.next ? "sentence rank id text probability logprob"
                       : sums ? "sentence text logprob_nats tokens perplexity bad pairs accuracy"
