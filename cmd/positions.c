@@ -60,7 +60,7 @@ static struct word_span span_of(const struct tokenized *text, struct text_range 
         if (!is_here || tokenized_is_added(text, token) || own.start >= range.end ||
             own.end <= range.start)
             continue;
-        span.first = span.count ? span.first : i - (text->words ? text->words_before : 0);
+        span.first = span.count ? span.first : i - text->words_before;
         span.count++;
     }
     return span;
@@ -271,6 +271,8 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
     struct select_options *select = &options->select;
     struct tokenized *sentence = &pair->sentence,
                      *keys = pair->source.count ? &pair->source : sentence;
+    size_t before = sentence->words_before;
+    sentence->words_before = 0; /* other positions than those of rows count all tokens */
     *own = (struct item_positions){item, {*sentence, *keys}, NULL, arena, err};
     for (size_t i = 0; i < 2 && select->words && tokenizer; i++)
         if (word_spans_find(&own->texts[i],
@@ -278,7 +280,9 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
                             arena, err))
             return -1;
     const char *query = options_are_given(options, "at") ? "--at" : "--query";
-    if (resolve(&select->query, &(struct scope){item, &own->texts[0], query, false, arena, err}) ||
+    struct tokenized rows = own->texts[0];
+    rows.words_before = rows.words ? rows.words_before : before;
+    if (resolve(&select->query, &(struct scope){item, &rows, query, false, arena, err}) ||
         resolve(&select->key, &(struct scope){item, &own->texts[1], "--key", false, arena, err}) ||
         resolve(&options->attribute.position,
                 &(struct scope){item, sentence, "--position", true, arena, err}) ||
@@ -286,6 +290,7 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
                 &(struct scope){item, sentence, "--token", true, arena, err}) ||
         (options->score.continuations.count && name_continuations(item, arena, err)))
         return -1;
+    sentence->words_before = before;
     sentence->queries = select->query;
     keys->keys = select->key;
     return 0;

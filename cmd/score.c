@@ -471,6 +471,7 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     const struct item *item = &work->item;
     const struct texts *continuations = &item->options.score.continuations;
     const char *bad = item->fields[ITEM_BAD];
+    struct tokenized *sentence = &work->pair.sentence;
     enum totals_kind kind = kind_of(bad, continuations->count);
     struct scored_item *own = work->own = arena_alloc(arena, 1, sizeof *own, err);
     if (!own)
@@ -481,14 +482,14 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     text->pairs = arena_alloc(arena, own->count + 1, sizeof *text->pairs, err);
     if (!text->pairs || item->is_blank)
         return text->pairs ? 0 : -1;
-    if (continuations->count && !work->pair.sentence.text)
+    if (continuations->count && !sentence->text)
         return err_usage(err, "--continue: expected a text, found ids");
-    if (continuations->count && work->pair.sentence.pair.bytes)
+    if (continuations->count && sentence->pair.bytes)
         return err_usage(err, "--continue: expected one text, found a pair");
-    if (continuations->count && work->pair.sentence.added_after && viewer->mask < 0)
+    if (continuations->count && sentence->added_after && viewer->mask < 0)
         return err_usage(err, "--continue: expected no token after a text, found one that the "
                               "tokenizer adds: --special none or bos leaves it out");
-    if (check_masks(task, &work->pair.sentence, err))
+    if (check_masks(task, sentence, err))
         return -1;
     if (kind != task->kind)
         return err_set(err, "expected an item with '%s' like others, found one with '%s'",
@@ -498,17 +499,17 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
         return err_usage(err, "--at selects rows of tokens or words; %s does not apply",
                          task->totals ? task->totals : "--continue");
     if (((task->view.words || task->unigrams.count) && viewer->tokenizer &&
-         find_words(&work->pair.sentence, viewer, arena, err)) ||
-        selection_positions(&text->at, &text->at_count, "--at", work->pair.sentence.queries,
-                            task->view.words ? work->pair.sentence.word_count
-                                             : work->pair.sentence.count,
+         find_words(sentence, viewer, arena, err)) ||
+        selection_positions(&text->at, &text->at_count, "--at", sentence->queries,
+                            task->view.words ? sentence->word_count
+                                             : sentence->count - sentence->words_before,
                             arena, err))
         return -1;
     text->pairs[0] = work->pair;
     text->part_count = text->continues ? continuations->count : item->region_count;
     text->parts = text->continues
                       ? read_continuations(task, work, arena, err)
-                      : regions_find(&work->pair.sentence, item,
+                      : regions_find(sentence, item,
                                      viewer->chat ? strlen(viewer->chat->before) : 0, arena, err);
     if (bad && !err->kind) {
         const struct input input = input_of(bad, item->options.input.pair);
@@ -556,7 +557,8 @@ static void find_total(const struct state *task, struct work *work, struct arena
     bool selects = task->group && text->at;
     *total = score_total_of(scored, 0, selects ? 0 : scored->count);
     for (size_t i = 0; selects && i < text->at_count; i++) {
-        struct score_total one = score_total_of(scored, text->at[i], 1);
+        size_t before = text->pairs->sentence.words_before;
+        struct score_total one = score_total_of(scored, before + text->at[i], 1);
         score_total_add(total, &one);
     }
     if (task->unigrams.count && text->pairs->sentence.text)

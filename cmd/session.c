@@ -371,8 +371,11 @@ int session_read_item(struct session *session, struct item *item, struct text_wi
     if (item->fields[ITEM_SOURCE] && edits_by_texts)
         return err_unsupported(err, "--%s: expected one --source for all texts, found a column",
                                item->options.edit.from ? "from" : "reference");
-    if (read_texts(pair, viewer, item->input, item->options.input.source, arena, err) ||
-        positions_resolve(&own, item, pair, viewer->tokenizer, arena, err))
+    if (read_texts(pair, viewer, item->input, item->options.input.source, arena, err))
+        return -1;
+    if (viewer->starts && !config_has_start(&viewer->model.config))
+        pair->sentence.words_before = pair->sentence.added_before; /* see set_beginning */
+    if (positions_resolve(&own, item, pair, viewer->tokenizer, arena, err))
         return -1;
     pair->edits = viewer->edits;
     return err_if((session->edits.by_text && read_own_edits(pair, session, &own, arena, err)) ||

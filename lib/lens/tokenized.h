@@ -56,7 +56,7 @@ struct tokenized {
     const struct word_span *words;    /* [word_count] on axes instead of tokens; NULL: tokens */
     const struct label *word_labels;
     size_t word_count;
-    size_t words_before; /* special tokens before word 0, which have no number */
+    size_t words_before; /* special tokens before word or token 0, which have no number */
     const char *queries; /* selected rows of its tensors, "0,3-5": tokens or words; NULL: all, or
                           * those of the selection */
     const char *keys;    /* selected columns of attention; NULL: all */
