@@ -122,6 +122,7 @@ struct state {
     struct unigrams unigrams;   /* of --unigrams; else without words */
     const char *group;          /* --group, or `item`; NULL: no differences within groups */
     struct score_totals groups; /* its values; `logprob` is that of the first text */
+    bool compares;              /* a group has several texts */
     const char *folder;         /* for words.csv, totals.csv and the figure; NULL: one output */
 };
 
@@ -647,12 +648,17 @@ static int find_group(struct state *own, const struct item *item, struct score_t
 {
     const char *value = item_column(item, own->group);
     size_t known = own->groups.count;
-    const struct score_total group = {.keys = (const char *[]){value ? value : ""}};
+    const struct score_total group = {.keys = &value};
+    total->bad_logprob = (double)NAN;
+    if (!value || !*value) /* a missing value, no group */
+        return 0;
     size_t row = score_totals_add(&own->groups, &group, known, &own->driver->kept, err);
     if (!row)
         return -1;
     if (own->groups.count > known)
         own->groups.rows[row - 1].logprob = total->tokens ? total->logprob : (double)NAN;
+    else
+        own->compares = true;
     total->bad_logprob = own->groups.rows[row - 1].logprob;
     return 0;
 }
@@ -708,6 +714,7 @@ static int begin(void *state, struct driver *driver, struct err *err)
         return 0;
     own->table.count = own->table.first = 0;
     own->groups = (struct score_totals){.key_count = 1, .most = driver->items.count};
+    own->compares = false;
     if (own->title ? own->totals != NULL : !own->totals || !own->view.words)
         return 0;
     own->words = arena_alloc(&driver->kept, count, sizeof *own->words, err);
@@ -805,7 +812,7 @@ static int write_totals(struct state *own, struct err *err)
         if (!own->folder)
             return 0;
     }
-    table.grouped = own->group && (driver->options->score.group || own->groups.count < table.count);
+    table.grouped = own->group && (driver->options->score.group || own->compares);
     memset(own->keys, 0, table.key_count * sizeof *own->keys);
     own->keys[table.key_count - 1] = "all";
     own->all.keys = own->keys;
