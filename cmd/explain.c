@@ -106,31 +106,26 @@ static int choose_layer_and_head(struct job *job, struct err *err)
     return 0;
 }
 
-static int unknown_token(struct job *job, const char *name, struct err *err)
-{
-    const struct tokenized *tokenized = job->text;
-    struct nearest nearest;
-    char guess[NAMES_GUESS_BYTES];
-    nearest_begin(&nearest, name, strlen(name));
-    for (size_t i = 0; i < tokenized->count; i++)
-        nearest_offer(&nearest, label_name(&tokenized->labels[i]));
-    return err_usage(err,
-                     "--token: expected a token of the %s, or an index from 0 to %zu, found '%s'%s",
-                     job->called, tokenized->count - 1, name, names_guess(guess, nearest.name));
-}
-
 /* Choose the query of --token, by default the last token; of equal tokens, the first. */
 static int choose_query(struct job *job, struct err *err)
 {
     const struct tokenized *tokenized = job->text;
     const char *name = job->session.token;
     struct token_match match = {.index = tokenized->count - 1};
+    struct nearest nearest;
+    char guess[NAMES_GUESS_BYTES];
     job->several = name && strcmp(name, "all") == 0;
     job->request.query_count = job->several ? tokenized->count : 1;
     if (job->several)
         return 0;
-    if (name && !tokenized_find_token(&match, tokenized, name))
-        return unknown_token(job, name, err);
+    if (name && !tokenized_find_token(&match, tokenized, name)) {
+        nearest_begin(&nearest, name, strlen(name));
+        for (size_t i = 0; i < tokenized->count; i++)
+            nearest_offer(&nearest, label_name(&tokenized->labels[i]));
+        return err_usage(
+            err, "--token: expected a token of the %s, or an index from 0 to %zu, found '%s'%s",
+            job->called, tokenized->count - 1, name, names_guess(guess, nearest.name));
+    }
     job->request.query = match.index;
     if (match.alike)
         print_note("'%s' occurs %zu times in the %s: this is the first; --token %s is the next",
