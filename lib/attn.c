@@ -363,22 +363,6 @@ static int check_texts(const struct attn_model *model, const struct attn_ids *te
     return 0;
 }
 
-static struct text *make_texts(const struct attn_ids *ids, size_t count,
-                               const struct attn_request *request, struct cache *cache,
-                               struct arena *arena, struct err *err)
-{
-    struct text *texts = arena_alloc(arena, count, sizeof *texts, err);
-    for (size_t i = 0; texts && i < count; i++) {
-        texts[i] = (struct text){
-            .ids = ids[i].ids, .count = ids[i].count, .segments = ids[i].segments, .cache = cache};
-        if (request->source) {
-            texts[i].source_ids = request->source[i].ids;
-            texts[i].source_count = request->source[i].count;
-        }
-    }
-    return texts;
-}
-
 /* Run checked texts, after the ids in a cache if there is one, and pass on the selected tensors. */
 static int run_texts(struct showing *showing, const struct selection *selection,
                      const struct text *texts, size_t count, struct err *err)
@@ -407,8 +391,8 @@ static int run_request(struct host_call *call, struct attn_model *model, const s
     struct err *err = &call->err;
     struct selection selection = {0};
     struct showing showing = {.model = model, .request = request};
-    const struct text *texts;
-    if (check_given(request, "a request", err))
+    struct text *texts = arena_alloc(arena, count, sizeof *texts, err);
+    if (!texts || check_given(request, "a request", err))
         return -1;
     if (!request->sink)
         return err_usage(err, "expected a sink, found NULL");
@@ -419,9 +403,16 @@ static int run_request(struct host_call *call, struct attn_model *model, const s
         (cache && site_set_has_effective(selection.sites) &&
          err_unsupported(err, "a step: effective attention is not available while generating")) ||
         (count > 1 && check_texts(model, ids, count, err)) ||
-        capture_init(&showing.capture, &selection, config, 1, arena, err) ||
-        !(texts = make_texts(ids, count, request, cache, arena, err)))
+        capture_init(&showing.capture, &selection, config, 1, arena, err))
         return -1;
+    for (size_t i = 0; i < count; i++) {
+        texts[i] = (struct text){
+            .ids = ids[i].ids, .count = ids[i].count, .segments = ids[i].segments, .cache = cache};
+        if (request->source) {
+            texts[i].source_ids = request->source[i].ids;
+            texts[i].source_count = request->source[i].count;
+        }
+    }
     showing.capture.arena = &showing.tensor;
     count_run(model, ids, count);
     int failed = run_texts(&showing, &selection, texts, count, err);
