@@ -192,6 +192,13 @@ static int note_keys(struct items *items, const struct item_start *start, struct
     return err->kind ? err_prefix(err, "'%s' line %zu", shown_path(items->path), start->line) : 0;
 }
 
+static void note_blank(const struct items *items, size_t blank)
+{
+    if (blank)
+        print_note("'%s': %zu blank line%s skipped", shown_path(items->path), blank,
+                   num_plural(blank));
+}
+
 /* One item for each line that is not blank. Numbers count blank lines, too. */
 static int find_lines(struct items *items, struct err *err)
 {
@@ -215,18 +222,16 @@ static int find_lines(struct items *items, struct err *err)
         at = newline ? newline + 1 : end;
     }
     items->count = count;
-    size_t blank = count ? items->starts[count - 1].number + 1 - count : 0;
-    if (blank)
-        print_note("'%s': %zu blank line%s skipped", shown_path(items->path), blank,
-                   num_plural(blank));
+    note_blank(items, count ? items->starts[count - 1].number + 1 - count : 0);
     return 0;
 }
 
-/* Errors in a record are reported when it is read. */
+/* Errors in a record are reported when it is read. Spreadsheets write blank records, `;;`. */
 static int find_records(struct items *items, struct err *err)
 {
     struct arena arena = {0};
     struct csv_record record;
+    size_t first = items->count, number = first, blank = 0;
     do {
         const char *at = items->reader.at;
         arena_clear(&arena);
@@ -235,10 +240,17 @@ static int find_records(struct items *items, struct err *err)
             err_clear(err);
         for (size_t i = 0; i < num_min(count, items->place_count); i++)
             count_marks(items, items->places[i], record.fields[i]);
-        if (record.line)
-            add_start(items, at, 0, record.line, err);
+        size_t filled = 0;
+        while (filled < count && !*record.fields[filled])
+            filled++;
+        if (count && filled == count && !(items->fields & ITEMS_KEEP_BLANK))
+            blank++;
+        else if (record.line && !add_start(items, at, 0, record.line, err))
+            items->starts[items->count - 1].number = number;
+        number++;
     } while (record.line && !err->kind);
     arena_release(&arena);
+    note_blank(items, items->count > first ? blank : 0);
     return err_if(err->kind);
 }
 
