@@ -250,7 +250,10 @@ static int find_records(struct items *items, struct err *err)
         number++;
     } while (record.line && !err->kind);
     arena_release(&arena);
-    note_blank(items, items->count > first ? blank : 0);
+    if (blank && items->count == first)
+        return err_set(err, "'%s': expected a sentence, found only blank lines",
+                       shown_path(items->path));
+    note_blank(items, blank);
     return err_if(err->kind);
 }
 

@@ -82,7 +82,13 @@ static int choose_site(struct job *job, struct err *err)
     const enum site site = job->site;
     site_size(&job->width, config, site, 1, 1, 1);
     selection->queries = job->options.select.query;
-    size_t layers = selection_layers_of(selection, site).count;
+    const struct layers chosen = selection_layers_of(selection, site);
+    const size_t layers = chosen.count;
+    if (config->cross)
+        return err_unsupported(err,
+                               "'%s': expected a model of one text for steer, found one with "
+                               "cross-attention to a source",
+                               job->session.viewer.model.name);
     if (strcmp(job->ending, ".npy") == 0 && layers != 1)
         return err_usage(err,
                          "--output: a .npy file has one layer, found %zu: add --layer, or use "
@@ -90,6 +96,9 @@ static int choose_site(struct job *job, struct err *err)
                          layers);
     if (strcmp(job->ending, ".gguf") == 0 && site != SITE_RESID_POST)
         return err_usage(err, "--output: a control vector (.gguf) has resid_post, not '%s'", name);
+    if (strcmp(job->ending, ".gguf") == 0 && layers == 1 && chosen.items[0] == 0)
+        return err_usage(err, "--output: a control vector (.gguf) has no direction for layer 0: "
+                              "choose another --layer, or a .safetensors file");
     for (size_t side = 0; side < 2; side++)
         job->sums[side] =
             arena_alloc(&job->session.arena, layers * job->width, sizeof(double), err);

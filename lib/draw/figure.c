@@ -72,7 +72,7 @@ static int crop_axis(struct axis *axis, size_t *skipped, const struct figure_for
     ptrdiff_t least = axis->first > 0 ? axis->first : 0, end = axis->first + (ptrdiff_t)axis->size;
     ptrdiff_t first = (ptrdiff_t)form->first_token, last = (ptrdiff_t)form->last_token;
     if (axis->numbers)
-        return err_usage(err, "--query and --token-range cannot be combined");
+        return err_usage(err, "--token-range cannot be combined with --query or --key");
     if (last >= end || last < least)
         return err_usage(err, "--token-range: expected tokens from %td to %td, found %td", least,
                          end - 1, last);
