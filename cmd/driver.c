@@ -872,7 +872,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
         output_check_count(&driver->output, driver->place.stacked ? 1 : driver->place.count, err))
         return -1;
     looks_note(&options->looks, &driver->output);
-    columns_note(&driver->output, driver->columns,
+    columns_note(&driver->output, driver->columns, driver->place.of_pairs,
                  (struct names){driver->items.names, driver->items.name_count, sizeof(char *)});
     return 0;
 }

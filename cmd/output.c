@@ -365,15 +365,20 @@ void looks_note(const struct looks_options *options, const struct output *output
     buf_release(&idle);
 }
 
-void columns_note(const struct output *output, const char *own, struct names columns)
+void columns_note(const struct output *output, const char *own, bool of_pairs, struct names columns)
 {
-    static const char cells[] = "sentence tensor layer head kv_head row row_token column "
-                                "column_token value";
+    static const char rows[] = "sentence tensor layer head kv_head row";
+    static const char cells[] = "row_token column column_token value";
+    static const char segments[] = "row_segment column_segment";
+    bool is_csv = format_is(output->format, "csv"), is_tidy = format_is(output->format, "tidy");
     struct buf renamed = {0};
-    own = own && format_is(output->format, "csv") ? own : cells;
-    for (size_t i = 0; i < columns.count && format_is(output->format, "csv tidy"); i++)
-        if (name_is_among(own, names_at(columns, i)))
-            buf_format(&renamed, "%s'attn_%s'", renamed.size ? ", " : "", names_at(columns, i));
+    own = own && is_csv ? own : rows;
+    for (size_t i = 0; i < columns.count && (is_csv || is_tidy); i++) {
+        const char *name = names_at(columns, i);
+        if (name_is_among(own, name) || (is_tidy && name_is_among(cells, name)) ||
+            (is_tidy && of_pairs && name_is_among(segments, name)))
+            buf_format(&renamed, "%s'attn_%s'", renamed.size ? ", " : "", name);
+    }
     if (renamed.size && !renamed.out_of_memory)
         print_note("columns of results with the name of a column of the table get a prefix: %s",
                    renamed.bytes);

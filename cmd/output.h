@@ -104,8 +104,9 @@ int looks_read(struct style *style, const struct options *options, struct err *e
 void looks_note(const struct looks_options *options, const struct output *output);
 
 /* Print a note if columns of the input have names of ours, which then get a prefix. `own` are the
- * names in tables; NULL: results are matrices. */
-void columns_note(const struct output *output, const char *own, struct names columns);
+ * names in tables; NULL: results are matrices. `of_pairs`: some text is a pair. */
+void columns_note(const struct output *output, const char *own, bool of_pairs,
+                  struct names columns);
 
 /* Add a page of a lesson, with `options`, to a page that is being written (page.c). */
 struct page_lesson;
