@@ -532,22 +532,8 @@ static const char *visible_text(const struct tokenized *text, struct arena *aren
     return buf_keep(&visible, arena, err);
 }
 
-/* Add the log-probabilities of the words whose tokens have scores, by themselves. */
-static void add_unigrams(struct score_total *total, const struct unigrams *unigrams,
-                         const struct tokenized *sentence, const struct scored *scored)
-{
-    for (size_t i = 0; i < sentence->word_count; i++) {
-        struct text_range range = word_range(sentence, i);
-        if (!scored->tokens[sentence->words[i].first].rank)
-            continue;
-        total->unigrams += unigrams_logprob(unigrams, sentence->text + range.start,
-                                            range.end - range.start, &total->unknown);
-        total->words++;
-    }
-}
-
-/* Find the total of an item's text, or with --group of the tokens of --at; a pair also has that of
- * its bad text. */
+/* Find the total of an item's text, or with --group of the tokens of --at; with --unigrams that of
+ * its words with scores by themselves; a pair also has that of its bad text. */
 static void find_total(const struct state *task, struct work *work, struct arena *arena,
                        struct err *err)
 {
@@ -555,6 +541,7 @@ static void find_total(const struct state *task, struct work *work, struct arena
     struct score_total *total = &own->total;
     const struct score_text *text = &own->text;
     const struct scored *scored = text->scored;
+    const struct tokenized *sentence = &text->pairs->sentence;
     bool selects = task->group && text->at;
     *total = score_total_of(scored, 0, selects ? 0 : scored->count);
     for (size_t i = 0; selects && i < text->at_count; i++) {
@@ -562,8 +549,15 @@ static void find_total(const struct state *task, struct work *work, struct arena
         struct score_total one = score_total_of(scored, before + text->at[i], 1);
         score_total_add(total, &one);
     }
-    if (task->unigrams.count && text->pairs->sentence.text)
-        add_unigrams(total, &task->unigrams, &text->pairs->sentence, scored);
+    bool by_word = task->unigrams.count && sentence->text;
+    for (size_t i = 0; by_word && i < sentence->word_count; i++) {
+        struct text_range range = word_range(sentence, i);
+        if (!scored->tokens[sentence->words[i].first].rank)
+            continue;
+        total->unigrams += unigrams_logprob(&task->unigrams, sentence->text + range.start,
+                                            range.end - range.start, &total->unknown);
+        total->words++;
+    }
     total->number = task->table.are_single ? (long long)work->item.number : COLUMN_MISSING;
     if (own->count && task->kind == TOTALS_OF_PAIRS) {
         total->count = 1;
