@@ -352,26 +352,15 @@ static bool is_called(const struct label *label, const char *name)
 bool tokenized_find_token(struct token_match *match, const struct tokenized *tokenized,
                           const char *name)
 {
-    size_t index = 0;
-    size_t count = tokenized->count;
+    size_t count = tokenized->count, found = 0;
     const char *colon = strchr(name, ':');
-    bool found = false;
-    for (size_t i = 0; i < count; i++) {
-        if (!is_called(&tokenized->labels[i], name))
-            continue;
-        if (!found)
-            *match = (struct token_match){.index = i};
-        else if (match->alike++ == 0)
-            match->next = i;
-        found = true;
-    }
-    if (found)
-        return true;
-    found = selection_index(&index, name, strlen(name), count) ||
-            (colon && selection_index(&index, name, (size_t)(colon - name), count) &&
-             is_called(&tokenized->labels[index], colon + 1));
-    *match = (struct token_match){.index = index};
-    return found;
+    *match = (struct token_match){0};
+    for (size_t i = count; i-- > 0;) /* the last first */
+        if (is_called(&tokenized->labels[i], name))
+            *match = (struct token_match){.index = i, .alike = found++, .next = match->index};
+    return found || selection_index(&match->index, name, strlen(name), count) ||
+           (colon && selection_index(&match->index, name, (size_t)(colon - name), count) &&
+            is_called(&tokenized->labels[match->index], colon + 1));
 }
 
 /* --- tokens as running text ------------------------------------------------------------------- */
