@@ -140,14 +140,15 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Block all signals except those of faults. */
+/* Block all signals except those that a thread causes itself: faults, and a write to a closed
+ * pipe. */
 static void block_signals(sigset_t *before)
 {
-    static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
+    static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGPIPE};
     sigset_t blocked;
     sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        sigdelset(&blocked, faults[i]);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        sigdelset(&blocked, own[i]);
     pthread_sigmask(SIG_BLOCK, &blocked, before);
 }
 
