@@ -142,6 +142,8 @@ static int begin_text(struct continuation *text, const struct tokenized *prompt,
         text->tokens[i].end = text->text.size;
     }
     text->count = text->prompt_count = prompt->count;
+    text->queries = prompt->queries;
+    text->keys = prompt->keys;
     size_t most = text->room - text->count + 1; /* + 1: ending the text is a choice, too */
     if (text->generation.logits &&
         !(text->choices = arena_alloc(&text->arena, most, sizeof *text->choices, err)))
@@ -526,6 +528,8 @@ static int whole_text(struct tokenized *whole, const struct continuation *text, 
         return -1;
     whole->text = text->viewer->tokenizer ? bytes : NULL;
     whole->size = whole->text ? text->text.size : 0;
+    whole->queries = text->queries;
+    whole->keys = text->keys;
     return 0;
 }
 
