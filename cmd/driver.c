@@ -387,8 +387,7 @@ static int read_work(struct driver *driver, size_t job, struct work *work, struc
     *work = (struct work){.job = job, .index = job % items->count};
     if (items_read(items, &work->item, work->index, arena, why))
         return -1;
-    if (!task->reads_source &&
-        session_check_source(&work->item.options.input, &driver->session.viewer.model, why))
+    if (session_check_source(&work->item.options.input, &driver->session.viewer.model, why))
         return items->found >> ITEM_SOURCE & 1 ? items_blame(items, work->index, why) : -1;
     bool is_read = work->item.is_blank ||
                    !session_read_item(&driver->session, &work->item, &work->pair, arena, why);
@@ -838,6 +837,9 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     close_setting(driver);
     driver->state = arena_alloc(&driver->kept, 1, num_max(task->state_bytes, 1), err);
     struct output_options output = options->output;
+    enum items_many many = task->many;
+    if (driver->is_batch && (many == ITEMS_ANY || many == ITEMS_PROMPT))
+        many = many == ITEMS_ANY ? ITEMS_SOME : ITEMS_OR_SOURCE;
     output.force |= driver->is_batch; /* the log checks for existing results */
     if (!output.format && output_is_folder(output.path) && !driver->is_batch)
         output.format = task->folder;
@@ -845,8 +847,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
         output_choose(&driver->output, &output, err) || looks_read(&driver->style, options, err) ||
         sweep_read(&driver->sweep, options, &driver->kept, err) ||
         shard_read(&driver->shard, options->batch.shard, err) ||
-        items_open(&driver->items, options, task->fields,
-                   driver->is_batch && task->many != ITEMS_NONE ? ITEMS_SOME : task->many, err))
+        items_open(&driver->items, options, task->fields, many, err))
         return -1;
     size_t settings = driver->sweep.settings;
     if (!num_multiply(&driver->jobs, driver->items.count, settings))

@@ -86,7 +86,6 @@ struct task {
     unsigned fields; /* 1 << ITEM_…: table columns that it reads in addition to the common ones */
     enum items_many many; /* number of texts that the command reads; a batch reads any number */
     enum mean_axes means; /* axes that --mean accepts; 0: all */
-    bool reads_source;    /* `read` checks --source: a model with cross-attention may lack it */
     bool alone;           /* each job is a group: its pass is long, its result large */
     bool at_once;         /* groups may run in parallel: `run` changes only its group */
     bool accumulates;     /* a setting has one result of all texts, as with --mean texts */

@@ -159,16 +159,14 @@ static int open(void *state, struct driver *driver, struct err *err)
         continuation_prepare(&session->viewer, &own->generation, driver->items.count, err));
 }
 
-/* Check --source, if it is given or the model has an encoder. */
+/* Estimate memory. Refused: a pair of texts. */
 static int read_item(void *state, struct driver *driver, struct work *work, struct arena *arena,
                      struct err *err)
 {
     const struct state *own = state;
     const struct viewer *viewer = &driver->session.viewer;
-    const struct model *model = &viewer->model;
-    const struct input_options *input = &work->item.options.input;
     struct tokenized *prompt = &work->pair.sentence;
-    if (model->config.n_encoder_layer) { /* without the end of a text */
+    if (viewer->model.config.n_encoder_layer) { /* without the end of a text */
         prompt->count -= prompt->added_after;
         prompt->added_after = 0;
     }
@@ -181,8 +179,7 @@ static int read_item(void *state, struct driver *driver, struct work *work, stru
     if (own->generation.selection)
         work->result_bytes =
             request_add_memory(&work->memory, &own->request, viewer, &whole, false);
-    return input->source || model->config.n_encoder_layer ? session_check_source(input, model, err)
-                                                          : 0;
+    return 0;
 }
 
 /* --- the text --------------------------------------------------------------------------------- */
@@ -304,7 +301,6 @@ static int run(void *state, const struct group *group, struct err *err)
 
 static const struct task generate_task = {
     .many = ITEMS_PROMPT,
-    .reads_source = true,
     .alone = true,
     .state_bytes = sizeof(struct state),
     .open = open,

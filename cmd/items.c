@@ -314,7 +314,8 @@ static int read_header(struct items *items, struct err *err)
                 err_set(err, "expected each column once, found '%s' and '%s', which mean the same",
                         header.fields[j], name);
     }
-    if (!err->kind && header.count && !(items->found & OF_TEXTS)) {
+    unsigned texts = OF_TEXTS | (unsigned)items->takes_sources << ITEM_SOURCE;
+    if (!err->kind && header.count && !(items->found & texts)) {
         err_set(err, "expected a column 'text', 'sentence' or 'ids', found");
         for (size_t i = 0; i < header.count; i++)
             err_append(err, "%s '%s'", i ? "," : "", header.fields[i]);
@@ -457,7 +458,9 @@ static int find_all(struct items *items, enum items_many many, struct err *err)
 int items_open(struct items *items, const struct options *options, unsigned fields,
                enum items_many many, struct err *err)
 {
-    *items = (struct items){.options = options, .fields = fields | OF_ALL};
+    *items = (struct items){.options = options,
+                            .fields = fields | OF_ALL,
+                            .takes_sources = many == ITEMS_OR_SOURCE || many == ITEMS_PROMPT};
     if (many != ITEMS_NONE && find_all(items, many, err)) {
         items_release(items);
         return -1;
@@ -643,7 +646,8 @@ static int read_fields(const struct items *items, struct item *item, const struc
     }
     if (good && (item->fields[ITEM_TEXT] || ids))
         return err_set(err, "expected 'good', 'bad' and no other text, found another");
-    if (!ids == !item->input.text)
+    bool is_source = items->takes_sources && item->fields[ITEM_SOURCE];
+    if (ids ? item->input.text != NULL : !item->input.text && !is_source)
         return err_set(err, "expected 'text' or 'ids', found %s", ids ? "both" : "neither");
     const char *numbers = items->numbers.count ? items->numbers.items[start->line - 1] : NULL;
     if (items->fields & ITEMS_KEEP_BLANK && items->marks && regions_read(item, numbers, arena, err))

@@ -61,7 +61,8 @@ struct item {
 
 struct items {
     const struct options *options;
-    unsigned fields; /* 1 << ITEM_…: that the command reads */
+    unsigned fields;    /* 1 << ITEM_…: that the command reads */
+    bool takes_sources; /* a source without a text is an item */
     enum items_kind { ITEMS_LINES, ITEMS_DOCUMENT, ITEMS_JSONL, ITEMS_CSV } kind;
     struct item_start {
         const char *at;
@@ -87,9 +88,9 @@ struct items {
 
 /* The number of texts that a command reads. ITEMS_NONE: none, not even from standard input.
  * ITEMS_ANY: any number, or none. ITEMS_SOME: at least one. ITEMS_OR_SOURCE: the same, but --source
- * is enough. ITEMS_ONE: one; a file of lines is one text. ITEMS_PROMPT: the same, but --source is
- * enough. ITEMS_WHOLE: several; an operand may be any text, and a file of lines is one text, with
- * its last newline. */
+ * or a column `source` is enough. ITEMS_ONE: one; a file of lines is one text. ITEMS_PROMPT: the
+ * same, but --source or such a column is enough. ITEMS_WHOLE: several; an operand may be any text,
+ * and a file of lines is one text, with its last newline. */
 enum items_many {
     ITEMS_NONE,
     ITEMS_ANY,

@@ -198,13 +198,9 @@ int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limi
                     struct arena *arena, struct err *err)
 {
     const struct config *config = limits->config;
-    if (config->bos_id < 0)
-        return err_set(err, "expected a text (--sentence), since field 'bos_token_id' of "
-                            "config.json names no beginning-of-text token");
-    if ((unsigned long long)config->bos_id >= config->vocab_size)
-        return err_set(err,
-                       "field 'bos_token_id': expected an id below vocab_size = %zu, found %lld",
-                       config->vocab_size, config->bos_id);
+    if ((unsigned long long)config->bos_id >= config->vocab_size) /* -1, too */
+        return err_set(err, "expected a text, since field 'bos_token_id' of config.json names no "
+                            "token of the vocabulary to begin with");
     struct tokens tokens = {0};
     if (put_start(&tokens, config, arena, err) ||
         tokenized_label(tokenized, &tokens, limits->tokenizer, arena, err))
