@@ -79,50 +79,40 @@ static const float *values_of(const struct effective *e, const struct held_text 
 
 /* --- weights times norms of values ------------------------------------------------------------ */
 
-/* lengths [H, S]: norms of v W_O, or of v if there is no W_O or `projected` is false. */
-static int measure_lengths(double *lengths, const struct effective *e, size_t layer,
-                           const struct held_text *text, bool projected, struct err *err)
-{
-    const struct config *c = e->run->config;
-    struct weight out;
-    bool has_out = projected && c->out_proj;
-    size_t width = has_out ? config_out_width(c) : c->d_v;
-    float *rows = arena_room(e->scratch, c->d_v * width, sizeof *rows, err);
-    float *products = arena_room(e->scratch, text->keys * width, sizeof *products, err);
-    if (!rows || !products ||
-        (has_out &&
-         weights_matrix(e->run->weights, slot_of(PART_SENTENCE, SLOT_O, layer), &out, err)))
-        return -1;
-    for (size_t head = 0; head < c->n_head; head++) {
-        struct matrix v = {(float *)values_of(e, text, head), text->keys, c->d_v, c->d_v};
-        struct matrix y = v;
-        if (has_out) {
-            struct weight of_head = {.data = rows, .in = c->d_v, .out = width, .stride = width};
-            y = (struct matrix){products, v.rows, width, width};
-            weight_copy(rows, width, &out, (struct weight_piece){head * c->d_v, c->d_v, 0});
-            linear(e->run->machine, y, v, &of_head, ACTIVATION_NONE);
-        }
-        for (size_t key = 0; key < v.rows; key++)
-            lengths[head * v.rows + key] = length_of(y.data + key * width, width);
-    }
-    return 0;
-}
-
-/* Compute |a| · length, which equals |a v W_O|. */
+/* Compute |a| times the norm of v W_O, which equals |a v W_O|; or of v, if there is no W_O or the
+ * site is value_weighted. */
 static int make_weighted(const struct effective *e, const struct announcement *seen, enum site site,
                          struct err *err)
 {
+    const struct config *c = e->run->config;
     const struct held_text *text = &e->texts[seen->text];
-    size_t heads = e->run->config->n_head;
-    size_t cells = text->queries * text->keys;
-    double *lengths = arena_alloc(e->scratch, heads * text->keys, sizeof *lengths, err);
-    float *values = arena_room(e->scratch, heads * cells, sizeof *values, err);
-    if (!lengths || !values ||
-        measure_lengths(lengths, e, (size_t)seen->layer, text, site == SITE_NORM_WEIGHTED, err))
+    size_t keys = text->keys, cells = text->queries * keys;
+    struct weight out;
+    bool has_out = site == SITE_NORM_WEIGHTED && c->out_proj;
+    size_t width = has_out ? config_out_width(c) : c->d_v;
+    double *lengths = arena_alloc(e->scratch, keys, sizeof *lengths, err);
+    float *values = arena_room(e->scratch, c->n_head * cells, sizeof *values, err);
+    float *rows = arena_room(e->scratch, c->d_v * width, sizeof *rows, err);
+    float *products = arena_room(e->scratch, keys * width, sizeof *products, err);
+    if (!lengths || !values || !rows || !products ||
+        (has_out && weights_matrix(e->run->weights,
+                                   slot_of(PART_SENTENCE, SLOT_O, (size_t)seen->layer), &out, err)))
         return -1;
-    for (size_t i = 0; i < heads * cells; i++) {
-        double length = lengths[i / cells * text->keys + i % text->keys];
-        values[i] = (float)(fabs((double)text->held[HELD_WEIGHTS][i]) * length);
+    for (size_t head = 0; head < c->n_head; head++) {
+        struct matrix v = {(float *)values_of(e, text, head), keys, c->d_v, c->d_v};
+        struct matrix y = v;
+        if (has_out) {
+            struct weight of_head = {.data = rows, .in = c->d_v, .out = width, .stride = width};
+            y = (struct matrix){products, keys, width, width};
+            weight_copy(rows, width, &out, (struct weight_piece){head * c->d_v, c->d_v, 0});
+            linear(e->run->machine, y, v, &of_head, ACTIVATION_NONE);
+        }
+        for (size_t key = 0; key < keys; key++)
+            lengths[key] = length_of(y.data + key * width, width);
+        for (size_t i = 0; i < cells; i++) {
+            double weight = (double)text->held[HELD_WEIGHTS][head * cells + i];
+            values[head * cells + i] = (float)(fabs(weight) * lengths[i % keys]);
+        }
     }
     return show(e, seen, site, values, err);
 }
