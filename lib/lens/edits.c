@@ -289,8 +289,7 @@ static int read_safetensors(struct npy *arrays, size_t layers, const struct read
         return -1;
     for (size_t i = 0; i < layers && !failed; i++) {
         char own[SITE_NAME_BYTES];
-        int layer = site_row(site)->in_layer ? (int)i : -1;
-        const char *name = named ? named : site_tensor_name(own, site, layer);
+        const char *name = named ? named : site_tensor_name(own, site, (int)i);
         const struct safetensors_entry *entry = safetensors_find(&tensors, name);
         if (!entry && named)
             failed = err_set(reader->err, "'%s': expected a tensor '%s', found none", path, named);

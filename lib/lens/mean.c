@@ -426,13 +426,11 @@ static int begin_tensor(struct mean_sums *sums, const struct kept *kept, size_t 
     sums->counts = arena_alloc(arena, cells, sizeof *sums->counts, err);
     if (kept->visible)
         sums->visible = arena_alloc(arena, sheets * cells, sizeof *sums->visible, err);
-    if (!heads || !sums->values || !sums->counts || (kept->visible && !sums->visible))
+    struct sheet *sheet = arena_alloc(arena, 1, sizeof *sheet, err);
+    if (err->kind)
         return -1;
     if (kept->made) {
-        struct sheet *sheet = arena_alloc(arena, 1, sizeof *sheet, err);
         sums->kept.made = sheet;
-        if (!sheet)
-            return -1;
         *sheet = *kept->made;
         if (sheet->title)
             sheet->title = arena_text(arena, sheet->title, strlen(sheet->title), err);
@@ -440,10 +438,8 @@ static int begin_tensor(struct mean_sums *sums, const struct kept *kept, size_t 
         return err_if(keep_axis(&sheet->rows, arena, err) ||
                       keep_axis(&sheet->columns, arena, err));
     }
-    if (kept->heads) {
-        memcpy(heads, kept->heads, sheets * sizeof *heads);
-        sums->kept.heads = heads;
-    }
+    if (kept->heads)
+        sums->kept.heads = memcpy(heads, kept->heads, sheets * sizeof *heads);
     return 0;
 }
 
