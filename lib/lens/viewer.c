@@ -355,24 +355,31 @@ static size_t visible_maps(const struct viewer *viewer, enum site site, size_t l
 }
 
 /* Set `visible` of masked scores or attention weights of a text, unless it is not needed. */
-static int find_visible(struct kept *kept, const struct viewer *viewer, struct edit_block block,
-                        struct arena *arena, struct err *err)
+static int find_visible(struct kept *kept, const struct viewer *viewer, const struct look *look,
+                        size_t text, struct arena *arena, struct err *err)
 {
     size_t layer = (size_t)kept->layer;
     struct score_rule rule = score_rule_read(&viewer->model.config, PART_SENTENCE, layer);
     size_t maps = kept->data ? visible_maps(viewer, kept->site, layer, kept->shape[0]) : 0;
     if (!maps)
         return 0;
-    size_t rows = kept->shape[1];
-    size_t keys = kept->shape[2];
-    size_t count = rows * maps;
+    const struct text_with_source *pair = &look->pairs[text];
+    size_t rows = kept->shape[1], keys = kept->shape[2], count = rows * maps;
     float *visible = arena_alloc(arena, count * keys, sizeof *visible, err);
     uint32_t *memory = arena_alloc(arena, 2 * keys, sizeof *memory, err);
     if (!visible || !memory)
         return -1;
-    block.site = SITE_MASKED;
-    block.layer = layer;
-    block.columns = keys;
+    /* positions in edits refer to the text, or to its prompt */
+    struct edit_block block = {
+        .site = SITE_MASKED,
+        .layer = layer,
+        .text = text,
+        .number = look->first + text,
+        .columns = keys,
+        .grows = pair->grows,
+        .row_places = pair->prompt_count ? pair->prompt_count : pair->sentence.count,
+        .column_places = pair->prompt_count ? pair->prompt_count : keys,
+    };
     for (size_t i = 0; i < count; i++) {
         block.data = visible + i * keys;
         block.first_head = kept->heads[i / rows];
@@ -404,24 +411,15 @@ static int complete(const struct viewer *viewer, const struct look *look, size_t
                     const struct kept_list *list, const struct label *next, struct arena *arena,
                     struct err *err)
 {
-    const struct text_with_source *pair = &look->pairs[text];
     for (size_t i = 0; i < list->count; i++) {
         struct kept *kept = &list->items[i];
-        size_t prompt = pair->prompt_count;
-        /* positions in edits refer to the text, or to its prompt */
-        const struct edit_block block = {
-            .text = text,
-            .number = look->first + text,
-            .grows = pair->grows,
-            .row_places = prompt ? prompt : pair->sentence.count,
-            .column_places = prompt ? prompt : kept->shape[kept->rank - 1],
-        };
-        if (find_visible(kept, viewer, block, arena, err))
+        if (find_visible(kept, viewer, look, text, arena, err))
             return -1;
         if (site_id(kept->site) >= SITE_MASK)
             make_mask(kept);
         size_t count = kept->queries ? kept->shape[kept->rank - 2] : 0;
-        const struct label *of = next && kept_predicts(kept) ? next : pair->sentence.labels;
+        const struct label *of =
+            next && kept_predicts(kept) ? next : look->pairs[text].sentence.labels;
         struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
         if (!labels)
             return -1;
