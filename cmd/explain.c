@@ -11,7 +11,7 @@
 VALUES(explain_formats, "Formats (--format)", explain_format_count, explain_formats[index].name,
        explain_formats[index].about)
 
-VALUES(parts, NULL, attention_part_count, attention_parts[index].name, attention_parts[index].words)
+VALUES(parts, NULL, SITE_PARTS, attention_parts[index].name, attention_parts[index].words)
 
 static const struct option_row own_options[] = {
     STRING("token", 0, "TOKEN", IN(explain.token),
@@ -176,8 +176,8 @@ int explain_command(const struct options *options, struct err *err)
     job.format = format_choose(NAMES(explain_formats, explain_format_count), &options->output, err);
     int failed =
         !job.format ||
-        (part && names_choose(&job.part, NAMES(attention_parts, attention_part_count), "--part",
-                              part, err)) ||
+        (part &&
+         names_choose(&job.part, NAMES(attention_parts, SITE_PARTS), "--part", part, err)) ||
         items_open(&job.items, options, 0, ITEMS_ONE, err) || session_begin(&job.session, err) ||
         !(job.pair = session_read_items(&job.session, &job.items, err)) || choose_part(&job, err) ||
         choose_layer_and_head(&job, err) || choose_query(&job, err) || explain(&job, err);

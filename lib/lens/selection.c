@@ -194,11 +194,10 @@ int selection_layers(struct selection *selection, const char *list, const struct
                      struct arena *arena, struct err *err)
 {
     bool in_encoder = config->n_encoder_layer && is_in_stack(selection, true);
-    struct range range = {"--layer", "model", "layer", config->n_layer};
+    const char *owner = config->n_encoder_layer ? "decoder" : "model";
+    struct range range = {"--layer", owner, "layer", config->n_layer};
     struct range encoder = {"--layer", "encoder", "layer", config->n_encoder_layer};
     selection->layers = selection->encoder_layers = (struct layers){0};
-    if (config->n_encoder_layer)
-        range.owner = "decoder";
     if (in_encoder && parse_list(list, &encoder, &selection->encoder_layers.items,
                                  &selection->encoder_layers.count, arena, err))
         return -1;
@@ -319,10 +318,8 @@ void selection_watch(const struct selection *selection, struct watch *watch)
 
 /* --- a model's attentions --------------------------------------------------------------------- */
 
-const struct attention_part attention_parts[] = {
+const struct attention_part attention_parts[SITE_PARTS] = {
     [PART_SENTENCE] = {"self", "self-attention of the decoder"},
     [PART_SOURCE] = {"encoder", "self-attention of the encoder"},
     [PART_CROSS] = {"cross", "cross-attention"},
 };
-
-const size_t attention_part_count = sizeof attention_parts / sizeof *attention_parts;

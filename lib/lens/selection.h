@@ -101,7 +101,6 @@ void selection_watch(const struct selection *selection, struct watch *watch);
 extern const struct attention_part {
     const char *name;  /* value of --part */
     const char *words; /* in titles */
-} attention_parts[];   /* indexed by enum site_part */
-extern const size_t attention_part_count;
+} attention_parts[SITE_PARTS];
 
 #endif
