@@ -311,17 +311,15 @@ static int join_rows(struct report *report, const struct derivation *how, struct
     return frames ? 0 : -1;
 }
 
-int report_take_means(struct report *report, const struct derivation *how, struct arena *arena,
-                      struct err *err)
+int report_take_means(struct kept *tensors, struct report *report, const struct derivation *how,
+                      struct arena *arena, struct err *err)
 {
     if (join_rows(report, how, arena, err))
         return -1;
-    struct kept *tensors = report_copy_tensors(report, arena, err);
-    for (size_t i = 0; tensors && how->mean_of_heads && i < report->tensor_count; i++)
+    for (size_t i = 0; how->mean_of_heads && i < report->tensor_count; i++)
         if (tensors[i].heads && join_heads(&tensors[i], arena, err))
             return -1;
-    report->tensors = tensors;
-    return err_if(!tensors || (how->mean_of_layers && join_layers(tensors, report, arena, err)));
+    return err_if(how->mean_of_layers && join_layers(tensors, report, arena, err));
 }
 
 /* --- tensors and facts of texts --------------------------------------------------------------- */

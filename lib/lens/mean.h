@@ -12,10 +12,10 @@
 
 #include "lens/report.h"
 
-/* Replace tensors by means over heads or layers, owned by the arena. Rows of tables that differ
- * only in heads or layers are replaced by their mean. */
-int report_take_means(struct report *report, const struct derivation *how, struct arena *arena,
-                      struct err *err);
+/* Replace the tensors of a report by means over heads or layers, owned by the arena. Rows of tables
+ * that differ only in heads or layers are replaced by their mean. */
+int report_take_means(struct kept *tensors, struct report *report, const struct derivation *how,
+                      struct arena *arena, struct err *err);
 
 struct text_mean {
     size_t longest;            /* tokens in the longest text or source */

@@ -277,7 +277,7 @@ static struct axis *keys_with_sink(const struct axis *keys, struct arena *arena,
 
 int report_join_sinks(struct report *report, struct arena *arena, struct err *err)
 {
-    struct kept *tensors = report_copy_tensors(report, arena, err);
+    struct kept *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
     size_t count = 0;
     for (size_t i = 0; tensors && i < report->tensor_count; i++) {
         struct kept kept = report->tensors[i];
@@ -328,14 +328,6 @@ int report_as_sheets(struct report *copy, const struct report *report, bool for_
              report_add_sheet(copy, &sheet, arena, err)))
             return -1;
     return 0;
-}
-
-struct kept *report_copy_tensors(const struct report *report, struct arena *arena, struct err *err)
-{
-    struct kept *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
-    for (size_t i = 0; tensors && i < report->tensor_count; i++)
-        tensors[i] = report->tensors[i];
-    return tensors;
 }
 
 int report_add_strongest(struct report *report, const char *tensor, float origin,
@@ -754,12 +746,15 @@ int derive_check(const struct derivation *how, const struct selection *selection
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err)
 {
-    if ((how->mean_of_heads || how->mean_of_layers) && report_take_means(report, how, arena, err))
-        return -1;
-    struct kept *tensors = report_copy_tensors(report, arena, err);
+    struct kept *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
     if (!tensors)
         return -1;
+    for (size_t i = 0; i < report->tensor_count; i++)
+        tensors[i] = report->tensors[i];
     report->tensors = tensors;
+    if ((how->mean_of_heads || how->mean_of_layers) &&
+        report_take_means(tensors, report, how, arena, err))
+        return -1;
     if (how->words &&
         (word_spans_find(&report->sentence, tokenizer, arena, err) ||
          (report->source.count &&

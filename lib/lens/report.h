@@ -112,9 +112,6 @@ struct kept kept_made(const struct sheet *sheet);
 int report_add_sheet(struct report *report, const struct sheet *sheet, struct arena *arena,
                      struct err *err);
 
-/* Copy the list of tensors, in memory of the arena. */
-struct kept *report_copy_tensors(const struct report *report, struct arena *arena, struct err *err);
-
 /* Number of sheets, one per head if there are heads; the tensor of one head; one sheet, as a
  * view. */
 size_t kept_sheet_count(const struct kept *kept);

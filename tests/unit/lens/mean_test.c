@@ -198,7 +198,7 @@ TEST(a_mean_of_layers_keeps_the_other_keys)
     static const struct derivation how = {.mean_of_layers = true};
     struct frame both = table("x", layers, "abab", values, 4);
     struct report whole = {.model = "m", .frames = &both, .frame_count = 1};
-    ck_assert_int_eq(report_take_means(&whole, &how, &arena, &err), 0);
+    ck_assert_int_eq(report_take_means(NULL, &whole, &how, &arena, &err), 0);
     const struct frame frame = *whole.frames;
     ck_assert_uint_eq(frame.rows.size, 2);
     ck_assert_str_eq(frame.columns[0].name, "position");
