@@ -656,24 +656,30 @@ struct gathering {
     struct err *err;
 };
 
-/* Create a source for each edit that uses values of other texts; keep() fills it. */
+/* Create a source for each edit that uses values of other texts; keep() fills it. Select their
+ * sites, and the layers in which these are edited; with an encoder, all layers. */
 static int make_sources(struct gathering *gathering, const struct edit_texts *texts)
 {
+    const struct config *c = &gathering->viewer->model.config;
     struct edit_list *list = gathering->list;
+    struct selection *selection = &gathering->selection;
+    struct err *err = gathering->err;
     size_t longest = 0;
+    size_t *layers = arena_alloc(list->arena, c->n_layer, sizeof *layers, err);
+    bool *edited = arena_alloc(list->arena, c->n_layer, sizeof *edited, err);
     for (size_t i = 0; i < texts->reference_count; i++)
         longest = num_max(longest, texts->reference[i].sentence.count);
     for (size_t i = 0; i < list->edits.count; i++) {
         enum site site = list->items[i].site;
         enum edit_origin origin = list->sources[i].origin;
         size_t count = origin == EDIT_RESAMPLE ? texts->reference_count : 1;
-        size_t layers = site_layers(&gathering->viewer->model.config, site);
+        const struct edits one = {&list->items[i], 1};
         if (origin == EDIT_NUMBER)
             continue;
-        struct edit_source *source = arena_alloc(list->arena, 1, sizeof *source, gathering->err);
+        struct edit_source *source = arena_alloc(list->arena, 1, sizeof *source, err);
         struct tensor *values =
-            arena_alloc(list->arena, layers * count, sizeof *values, gathering->err);
-        if (!source || !values)
+            arena_alloc(list->arena, site_layers(c, site) * count, sizeof *values, err);
+        if (err->kind)
             return -1;
         *source = (struct edit_source){
             .values = values,
@@ -685,32 +691,17 @@ static int make_sources(struct gathering *gathering, const struct edit_texts *te
             .exact = origin == EDIT_FROM,
         };
         list->items[i].source = source;
-        site_set_add(&gathering->selection.sites, site);
+        site_set_add(&selection->sites, site);
+        for (size_t layer = 0; layer < c->n_layer; layer++)
+            edited[layer] |= edits_have(&one, site, layer);
     }
-    return 0;
-}
-
-/* Select the layers in which such sites are edited; with an encoder, all layers. */
-static int choose_layers(struct gathering *gathering)
-{
-    const struct config *c = &gathering->viewer->model.config;
-    const struct edit_list *list = gathering->list;
-    struct selection *selection = &gathering->selection;
     if (c->n_encoder_layer)
-        return selection_layers(selection, NULL, c, list->arena, gathering->err);
-    size_t *layers = arena_alloc(list->arena, c->n_layer, sizeof *layers, gathering->err);
-    for (size_t layer = 0; layers && layer < c->n_layer; layer++) {
-        bool edited = false;
-        for (size_t i = 0; i < list->edits.count; i++) {
-            const struct edits one = {&list->items[i], 1};
-            edited |= list->sources[i].origin != EDIT_NUMBER &&
-                      edits_have(&one, list->items[i].site, layer);
-        }
-        if (edited)
-            layers[selection->layers.count++] = layer;
-    }
+        return selection_layers(selection, NULL, c, list->arena, err);
     selection->layers.items = layers;
-    return layers ? 0 : -1;
+    for (size_t layer = 0; layer < c->n_layer && edited && layers; layer++)
+        if (edited[layer])
+            layers[selection->layers.count++] = layer;
+    return err_if(err->kind);
 }
 
 /* Copy the tensors of text `number` of an origin to the sources that use it. */
@@ -774,8 +765,7 @@ int edit_list_fill(struct edit_list *list, struct viewer *viewer, const struct e
     const struct edits *before = viewer->edits;
     viewer->edits = NULL;
     int failed = make_sources(&gathering, texts) ||
-                 (!site_set_is_empty(gathering.selection.sites) &&
-                  (choose_layers(&gathering) || gather(&gathering, texts)));
+                 (!site_set_is_empty(gathering.selection.sites) && gather(&gathering, texts));
     viewer->edits = before;
     text_mean_release(&gathering.mean);
     arena_release(&gathering.pass);
