@@ -181,10 +181,7 @@ int capture_init(struct capture *capture, const struct selection *selection,
     size_t heads = config_most_heads(config);
     size_t *all = arena_alloc(arena, heads, sizeof *all, err);
     size_t *keys = arena_alloc(arena, heads, sizeof *keys, err);
-    *capture = (struct capture){.selection = selection,
-                                .config = config,
-                                .shared_by = config_shared_by(config),
-                                .arena = arena};
+    *capture = (struct capture){.selection = selection, .config = config, .arena = arena};
     capture->lists = arena_alloc(arena, texts, sizeof *capture->lists, err);
     if (!all || !keys || !capture->lists)
         return -1;
@@ -222,7 +219,7 @@ static struct kept *add_item(struct capture *capture, size_t text, struct kept i
     if (item.rank == 3) {
         const struct capture_heads *heads = &capture->query_heads;
         bool of_keys = site_row(item.site)->axes == AXES_GROUP_TOKEN_DIM;
-        item.shared_by = of_keys ? capture->shared_by : 0;
+        item.shared_by = of_keys ? config_shared_by(capture->config) : 0;
         if (of_keys)
             heads = &capture->key_heads;
         else if (site_set_has(capture->selection->whole, item.site))

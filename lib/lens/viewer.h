@@ -187,7 +187,6 @@ struct capture {
     size_t room;             /* capacity of each list */
     /* selected query heads, their key/value heads, and all query heads */
     struct capture_heads query_heads, key_heads, all_heads;
-    size_t shared_by; /* query heads of each key/value head */
     struct arena *arena;
 };
 
