@@ -372,30 +372,25 @@ static struct word_span group_at(const struct groups *groups, size_t index)
     return groups->words ? groups->words[index] : (struct word_span){groups->first + index, 1};
 }
 
-/* The mean over some rows of the sums over some columns of a matrix. */
-static float join_cells(const float *matrix, size_t width, struct word_span rows,
-                        struct word_span columns)
-{
-    double sum = 0;
-    for (size_t r = rows.first; r < rows.first + rows.count; r++)
-        for (size_t c = columns.first; c < columns.first + columns.count; c++)
-            sum += (double)matrix[r * width + c];
-    return (float)(sum / (double)rows.count);
-}
-
-/* Replace matrices of this shape; NULL is kept. */
+/* Replace matrices of this shape by the means over groups of rows of the sums over groups of
+ * columns; NULL is kept. */
 static int group_matrices(const float **matrices, size_t count, const size_t shape[2],
                           const struct groups axes[2], struct arena *arena, struct err *err)
 {
     if (!*matrices)
         return 0;
-    float *data = arena_alloc(arena, count * axes[0].count * axes[1].count, sizeof *data, err);
-    float *cell = data;
-    for (size_t i = 0; data && i < count; i++)
-        for (size_t r = 0; r < axes[0].count; r++)
-            for (size_t c = 0; c < axes[1].count; c++)
-                *cell++ = join_cells(*matrices + i * shape[0] * shape[1], shape[1],
-                                     group_at(&axes[0], r), group_at(&axes[1], c));
+    size_t cells = axes[0].count * axes[1].count;
+    float *data = arena_alloc(arena, count * cells, sizeof *data, err);
+    for (size_t i = 0; data && i < count * cells; i++) {
+        const float *matrix = *matrices + i / cells * shape[0] * shape[1];
+        struct word_span rows = group_at(&axes[0], i % cells / axes[1].count);
+        struct word_span columns = group_at(&axes[1], i % axes[1].count);
+        double sum = 0;
+        for (size_t r = rows.first; r < rows.first + rows.count; r++)
+            for (size_t c = columns.first; c < columns.first + columns.count; c++)
+                sum += (double)matrix[r * shape[1] + c];
+        data[i] = (float)(sum / (double)rows.count);
+    }
     *matrices = data;
     return data ? 0 : -1;
 }
