@@ -622,8 +622,7 @@ int attribution_make(struct attribution *attribution, struct report *report,
     const struct config *c = way.config;
     size_t inner = num_max(num_max(c->n_inner, c->n_head * c->d_v), config_word_width(c));
     *attribution = (struct attribution){0};
-    if (text_origin_check(viewer, 0, err) ||
-        features_expect(TO_ATTRIBUTE, c, viewer->model.name, err))
+    if (logits_check(viewer, 0, err) || features_expect(TO_ATTRIBUTE, c, viewer->model.name, err))
         return -1;
     bool mixes = c->mixture.experts;
     if (mixes ? plan->by == BY_NEURON : plan->by == BY_EXPERT)

@@ -13,7 +13,7 @@
 #ifndef ATTN_MEASURE_ATTRIBUTION_H
 #define ATTN_MEASURE_ATTRIBUTION_H
 
-#include "measure/text_origin.h"
+#include "measure/question.h"
 
 enum attribution_by { BY_PART, BY_SOURCE, BY_NEURON, BY_EXPERT, ATTRIBUTION_WAYS };
 

@@ -8,7 +8,7 @@
 #include "math/portable_math.h"
 #include "math/rng.h"
 #include "math/rows.h"
-#include "measure/text_origin.h"
+#include "measure/question.h"
 #include "text/label.h"
 
 enum {

@@ -13,7 +13,7 @@
 #define ATTN_MEASURE_LOGIT_LENS_H
 
 #include "draw/page.h"
-#include "measure/text_origin.h"
+#include "measure/question.h"
 
 struct lens_cell {
     const struct likely *best; /* [best_count] most likely tokens, best first */

@@ -480,7 +480,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
                                "--over paths: expected a decoder without cross-attention, found "
                                "'%s': use --over heads or cross_heads",
                                viewer->model.name);
-    if (text_origin_check(viewer, 0, err) ||
+    if (logits_check(viewer, 0, err) ||
         features_expect(TO_PATCH, s.config, viewer->model.name, err) ||
         patching_check_texts(&plan->clean->sentence, &plan->corrupt->sentence, err))
         return -1;

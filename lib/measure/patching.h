@@ -20,7 +20,7 @@
 #define ATTN_MEASURE_PATCHING_H
 
 #include "base/progress_sink.h"
-#include "measure/text_origin.h"
+#include "measure/question.h"
 
 enum patch_over {
     PATCH_HEADS,

@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 #include "base/names.h"
-#include "measure/text_origin.h"
+#include "measure/question.h"
 #include "measure/token_scores.h"
 
 struct score_view {

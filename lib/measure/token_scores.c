@@ -9,7 +9,7 @@
 #include "math/portable_math.h"
 #include "math/rows.h"
 #include "model/forward.h"
-#include "measure/text_origin.h"
+#include "measure/question.h"
 #include "text/post_processor.h"
 
 /* --- logits of kept rows ---------------------------------------------------------------------- */
@@ -91,7 +91,7 @@ int scoring_check(const struct scoring *scoring, struct err *err)
 {
     const struct edits *edits = scoring->viewer->edits;
     bool masks = scoring->viewer->mask >= 0;
-    if (text_origin_check(scoring->viewer, masks ? 0 : NEEDS_CAUSAL, err))
+    if (logits_check(scoring->viewer, masks ? 0 : NEEDS_CAUSAL, err))
         return -1;
     if (masks && (scoring->stride || scoring->begins || scoring->next))
         return err_usage(err,

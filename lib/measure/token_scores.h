@@ -51,7 +51,7 @@ struct scoring {
 /* Whether a text has tokens that a masked model is to fill in. */
 bool text_has_mask(const struct tokenized *text, const struct viewer *viewer);
 
-/* Refuse, as not supported, models as text_origin_check does; as usage, a stride of the whole
+/* Refuse, as not supported, models as logits_check does; as usage, a stride of the whole
  * context or more, edits of single tokens with a stride, `= resample` in a masked model, and
  * options for the other kind of model. */
 int scoring_check(const struct scoring *scoring, struct err *err);

@@ -1,6 +1,6 @@
-/* text_origin.h: checks of what a measure needs of a model; and the logit that an answer names. */
-#ifndef ATTN_MEASURE_TEXT_ORIGIN_H
-#define ATTN_MEASURE_TEXT_ORIGIN_H
+/* question.h: checks of what a measure needs of a model; and the logit that an answer names. */
+#ifndef ATTN_MEASURE_QUESTION_H
+#define ATTN_MEASURE_QUESTION_H
 
 #include "lens/viewer.h"
 
@@ -10,7 +10,7 @@ enum { NEEDS_LOGITS = 1, NEEDS_ONE_TEXT = 2, NEEDS_CAUSAL = 4 };
 int model_check(const struct model *model, unsigned needs, struct err *err);
 
 /* The same for logits and what else is needed; and refuse edits of logits, as usage. */
-int text_origin_check(const struct viewer *viewer, unsigned needs, struct err *err);
+int logits_check(const struct viewer *viewer, unsigned needs, struct err *err);
 
 /* The logit of a token at a position of a text, or the difference of two logits. */
 struct question {

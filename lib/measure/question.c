@@ -1,4 +1,4 @@
-#include "measure/text_origin.h"
+#include "measure/question.h"
 
 #include "model/sampler.h"
 
@@ -26,7 +26,7 @@ int model_check(const struct model *model, unsigned needs, struct err *err)
     return 0;
 }
 
-int text_origin_check(const struct viewer *viewer, unsigned needs, struct err *err)
+int logits_check(const struct viewer *viewer, unsigned needs, struct err *err)
 {
     const struct edits *edits = viewer->edits;
     if (model_check(&viewer->model, NEEDS_LOGITS | needs, err))
