@@ -116,16 +116,18 @@ static bool count_numbers(size_t *count, const struct npy *array, const struct p
 }
 
 /* A copy of numbers whose first axis is the contiguous one. */
-static const float *to_c_order(const struct npy *array, const float *data, struct arena *arena,
-                               struct err *err)
+static const float *to_c_order(const struct npy *array, const float *data, size_t count,
+                               struct arena *arena, struct err *err)
 {
-    size_t size[NPY_RANK_MAX] = {1, 1, 1};
-    memcpy(size, array->shape, array->rank * sizeof *size);
-    float *copy = arena_room(arena, size[0] * size[1] * size[2], sizeof *copy, err);
-    for (size_t i = 0; copy && i < size[0]; i++)
-        for (size_t j = 0; j < size[1]; j++)
-            for (size_t k = 0; k < size[2]; k++)
-                copy[(i * size[1] + j) * size[2] + k] = data[i + size[0] * (j + size[1] * k)];
+    float *copy = arena_room(arena, count, sizeof *copy, err);
+    for (size_t i = 0; copy && i < count; i++) {
+        size_t from = 0, rest = i, stride = count;
+        for (size_t axis = array->rank; axis-- > 0; rest /= array->shape[axis]) {
+            stride /= array->shape[axis];
+            from += rest % array->shape[axis] * stride;
+        }
+        copy[i] = data[from];
+    }
     return copy;
 }
 
@@ -154,7 +156,7 @@ int npy_read_bytes(struct npy *array, const struct file *file, struct arena *are
     if (!data)
         return -1;
     dtype_to_float(data, parts.data, dtype, count);
-    array->data = begins(&parts, order, "True") ? to_c_order(array, data, arena, err) : data;
+    array->data = begins(&parts, order, "True") ? to_c_order(array, data, count, arena, err) : data;
     if (!array->data)
         return -1;
     for (size_t i = 0; i < count; i++)

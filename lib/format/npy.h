@@ -15,7 +15,7 @@
 /* Write the header of a dense array; its numbers follow. Errors stick to the stream. */
 void npy_begin(struct stream *out, size_t rank, const size_t *shape);
 
-enum { NPY_RANK_MAX = 3 };
+enum { NPY_RANK_MAX = 4 };
 
 struct npy {
     size_t rank;

@@ -221,12 +221,12 @@ static int view_file(struct tensor *values, const struct edit *edit, const struc
     struct npy one = *array;
     size_t stride = 1;
     bool has_heads = site_has_heads(edit->site);
-    bool has_batch = array->rank == 3 && !has_heads && array->shape[0] == 1;
+    bool has_batch = array->rank == 3 + (size_t)has_heads && array->shape[0] == 1;
     if (has_batch) {
         memmove(one.shape, one.shape + 1, --one.rank * sizeof *one.shape);
         array = &one;
     }
-    bool fits = array->rank > 0 && array->rank <= 2 + (size_t)has_heads;
+    bool fits = array->rank <= 2 + (size_t)has_heads;
     *values = (struct tensor){.data = array->data, .rank = 2 + has_heads};
     for (size_t i = 0; i < values->rank; i++) {
         size_t axis = values->rank - 1 - i;
@@ -256,8 +256,8 @@ static int copy_array(struct npy *array, const char *name, const size_t *shape, 
     if (!dtype_is_weight(dtype) || dtype_is_quantised(dtype))
         return err_set(err, "tensor '%s': expected F16, BF16, F32 or F64, found %s", name,
                        dtype_name(dtype));
-    if (rank == 0 || rank > NPY_RANK_MAX)
-        return err_set(err, "tensor '%s': expected 1 to %d axes, found %zu", name, NPY_RANK_MAX,
+    if (rank > NPY_RANK_MAX)
+        return err_set(err, "tensor '%s': expected at most %d axes, found %zu", name, NPY_RANK_MAX,
                        rank);
     for (size_t i = 0; i < rank; i++)
         count *= array->shape[i] = shape[i];
@@ -343,11 +343,11 @@ static int choose_file_layers(struct reader *reader, const struct npy *arrays, s
         char number[NUM_COUNT_BYTES];
         const struct edits one = {edit, 1};
         int size = snprintf(number, sizeof number, "%zu", i);
-        found += arrays[i].rank > 0;
-        if (is_given && !arrays[i].rank && edits_have(&one, edit->site, i))
+        found += arrays[i].data != NULL;
+        if (is_given && !arrays[i].data && edits_have(&one, edit->site, i))
             return err_set(reader->err, "'%s': expected a tensor for layer %zu, found none", path,
                            i);
-        if (!is_given && site_row(edit->site)->in_layer && arrays[i].rank &&
+        if (!is_given && site_row(edit->site)->in_layer && arrays[i].data &&
             add_range(reader, &axis, (struct piece){number, (size_t)size}))
             return -1;
     }
@@ -401,7 +401,7 @@ static int open_file(struct reader *reader, const char *path, const char *named)
         return -1;
     for (size_t i = 0; i < layers; i++) {
         const struct npy *array = &arrays[by_layer ? i : 0];
-        if (!array->rank)
+        if (!array->data)
             continue;
         if (view_file(&values[i], edit, array, sizes, err))
             return err_prefix(err, "'%s'", path);

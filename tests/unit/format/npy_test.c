@@ -92,7 +92,7 @@ TEST(written_files_can_be_read)
 
 TEST(float16_in_fortran_order_becomes_float32_in_c_order)
 {
-    static const char bytes[] = FILE_OF("\x38", HEADER("<f2", "True", "(2, 3)"),
+    static const char bytes[] = FILE_OF("\x3b", HEADER("<f2", "True", "(2, 1, 3)"),
                                         "\x00\x3c\x00\x40\x00\x42\x00\x44\x00\x45\x00\x46");
     static const float wanted[] = {1, 3, 5, 2, 4, 6};
     ck_assert(!read_bytes(bytes, sizeof bytes - 1, NULL));
@@ -114,8 +114,8 @@ static const struct {
         "expected a NumPy array file (np.save), found something else"),
     ROW(FILE_OF("\x37", HEADER("<i4", "False", "(1,)"), "1234"),
         "expected float16, float32 or float64 ('<f2', '<f4', '<f8'), found another type"),
-    ROW(FILE_OF("\x3f", HEADER("<f4", "False", "(1, 1, 1, 1)"), "1234"),
-        "expected a shape of at most 3 axes, found another"),
+    ROW(FILE_OF("\x42", HEADER("<f4", "False", "(1, 1, 1, 1, 1)"), "1234"),
+        "expected a shape of at most 4 axes, found another"),
     ROW(FILE_OF("\x37", HEADER("<f4", "False", "(2,)"), "1234"),
         "expected as many numbers as its shape has, found 4 bytes"),
     ROW(FILE_OF("\x37", HEADER("<f4", "False", "(1,)"), "\x00\x00\xc0\x7f"),
