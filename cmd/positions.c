@@ -194,6 +194,9 @@ static int resolve(const char **value, const struct scope *scope)
                                    scope->option, (int)size, name);
             at += digits;
         }
+        if (!size)
+            failed =
+                err_usage(scope->err, "%s: expected a column or a word after '@'", scope->option);
         failed = failed || (put_name(&out, scope, name, size, (size_t)nth) &&
                             err_about(scope->err, ERR_ABOUT_POSITION));
     }

@@ -198,10 +198,11 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     struct report report = {.sentence = work->pair.sentence, .source = work->pair.source};
     const size_t *queries = NULL;
     size_t count = 0;
+    const struct index_range range = {"--query", "text", "token", work->pair.sentence.count};
     return err_if(
-        selection_positions(&queries, &count, "--query",
-                            selection_queries(&request->selection, &work->pair.sentence),
-                            work->pair.sentence.count, arena, err) ||
+        selection_indices(&queries, &count,
+                          selection_queries(&request->selection, &work->pair.sentence), &range,
+                          arena, err) ||
         (request->derivation.hide_first &&
          derive(&report, &request->derivation, driver->session.viewer.tokenizer, arena, err)));
 }

@@ -500,11 +500,12 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
         return err_usage(err, "--at selects rows of tokens or words; %s does not apply",
                          task->totals ? task->totals : "--continue");
     if (((task->view.words || task->unigrams.count) && viewer->tokenizer &&
-         find_words(sentence, viewer, arena, err)) ||
-        selection_positions(&text->at, &text->at_count, "--at", sentence->queries,
-                            task->view.words ? sentence->word_count
-                                             : sentence->count - sentence->words_before,
-                            arena, err))
+         find_words(sentence, viewer, arena, err)))
+        return -1;
+    const struct index_range rows = {"--at", "text", task->view.words ? "word" : "token",
+                                     task->view.words ? sentence->word_count
+                                                      : sentence->count - sentence->words_before};
+    if (selection_indices(&text->at, &text->at_count, sentence->queries, &rows, arena, err))
         return -1;
     text->pairs[0] = work->pair;
     text->part_count = text->continues ? continuations->count : item->region_count;

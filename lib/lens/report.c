@@ -439,14 +439,15 @@ static int group_all(struct kept *tensors, const struct report *report, enum gro
     return 0;
 }
 
-/* Keep the positions of an axis that are in a list. */
+/* Keep the positions of an axis that are in a list, of `range`. */
 static struct axis *select_axis(struct groups *groups, const struct axis *from, const char *list,
-                                struct arena *arena, struct err *err)
+                                struct index_range range, struct arena *arena, struct err *err)
 {
-    size_t end = (size_t)axis_number(from, from->size - 1) + 1, count = 0;
+    size_t count = 0;
     const size_t *wanted = NULL;
     struct axis *axis = arena_alloc(arena, 1, sizeof *axis, err);
-    if (!axis || selection_positions(&wanted, &count, from->name, list, end, arena, err))
+    range.count = (size_t)axis_number(from, from->size - 1) + 1;
+    if (!axis || selection_indices(&wanted, &count, list, &range, arena, err))
         return NULL;
     struct word_span *spans = arena_alloc(arena, count, sizeof *spans, err);
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
@@ -465,7 +466,7 @@ static struct axis *select_axis(struct groups *groups, const struct axis *from, 
         axis->second++;
     axis->second = axis->second < axis->size ? axis->second : 0;
     if (!groups->count && !err->kind)
-        err_usage(err, "--%s selects only the token that is hidden", from->name);
+        err_usage(err, "%s selects only the token that is hidden", range.option);
     return err->kind ? NULL : axis;
 }
 
@@ -495,15 +496,18 @@ static int select_cells(struct kept *tensors, const struct report *report, bool 
         enum site_part part = site_part(kept->site);
         const struct sheet sheet = kept_sheet(report, kept, 0);
         const struct tokenized *rows = report_queries(report, part);
-        const char *keys = kept_has_key_columns(kept) ? report_keys(report, part)->keys : NULL;
+        const struct tokenized *columns = report_keys(report, part);
+        const char *keys = kept_has_key_columns(kept) ? columns->keys : NULL;
+        const struct index_range words = {"--query", "text", "word", 0};
+        const struct index_range of_keys = {"--key", "text", columns->words ? "word" : "token", 0};
         enum site_axes axes = site_row(kept->site)->axes;
         const char *queries =
             rows->words && axis_rows[axes][0].things == OF_QUERIES ? rows->queries : NULL;
         struct groups groups[] = {{.count = sheet.rows.size}, {.count = sheet.columns.size}};
         struct axis *rows_left =
-            queries ? select_axis(&groups[0], &sheet.rows, queries, arena, err) : NULL;
+            queries ? select_axis(&groups[0], &sheet.rows, queries, words, arena, err) : NULL;
         const struct axis *keys_left =
-            keys ? select_axis(&groups[1], &sheet.columns, keys, arena, err) : NULL;
+            keys ? select_axis(&groups[1], &sheet.columns, keys, of_keys, arena, err) : NULL;
         if (keys_left && hides_keys) {
             if (hide_keys(kept, &groups[1], arena, err))
                 return -1;

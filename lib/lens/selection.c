@@ -75,14 +75,6 @@ int selection_sites(struct selection *selection, const char *list, const struct 
     }
 }
 
-/* Option and owner of one list, for its messages. */
-struct range {
-    const char *option;
-    const char *owner; /* "model" */
-    const char *thing;
-    size_t count;
-};
-
 static bool read_number(ptrdiff_t *number, const char *text, size_t size)
 {
     long long value = 0;
@@ -123,7 +115,7 @@ bool selection_index(size_t *index, const char *text, size_t size, size_t count)
     return true;
 }
 
-static int parse_list(const char *list, const struct range *range, const size_t **indices,
+static int parse_list(const char *list, const struct index_range *range, const size_t **indices,
                       size_t *count, struct arena *arena, struct err *err)
 {
     bool *marked = arena_alloc(arena, range->count, sizeof *marked, err);
@@ -195,8 +187,8 @@ int selection_layers(struct selection *selection, const char *list, const struct
 {
     bool in_encoder = config->n_encoder_layer && is_in_stack(selection, true);
     const char *owner = config->n_encoder_layer ? "decoder" : "model";
-    struct range range = {"--layer", owner, "layer", config->n_layer};
-    struct range encoder = {"--layer", "encoder", "layer", config->n_encoder_layer};
+    struct index_range range = {"--layer", owner, "layer", config->n_layer};
+    struct index_range encoder = {"--layer", "encoder", "layer", config->n_encoder_layer};
     selection->layers = selection->encoder_layers = (struct layers){0};
     if (in_encoder && parse_list(list, &encoder, &selection->encoder_layers.items,
                                  &selection->encoder_layers.count, arena, err))
@@ -208,9 +200,8 @@ int selection_layers(struct selection *selection, const char *list, const struct
         check_layers(selection, config, err));
 }
 
-/* Parse a list, which may be NULL; `indices` are NULL for all. */
-static int parse_some(const char *list, const struct range *range, const size_t **indices,
-                      size_t *count, struct arena *arena, struct err *err)
+int selection_indices(const size_t **indices, size_t *count, const char *list,
+                      const struct index_range *range, struct arena *arena, struct err *err)
 {
     *indices = NULL;
     *count = range->count;
@@ -221,12 +212,12 @@ static int parse_some(const char *list, const struct range *range, const size_t 
 int selection_heads(struct selection *selection, const char *list, const struct config *config,
                     struct arena *arena, struct err *err)
 {
-    struct range range = {"--head", "model", "head", config_most_heads(config)};
+    struct index_range range = {"--head", "model", "head", config_most_heads(config)};
     if (is_in_stack(selection, false))
         range.count = config->n_head;
     if (config->n_encoder_head && is_in_stack(selection, true))
         range.count = num_min(range.count, config->n_encoder_head);
-    return parse_some(list, &range, &selection->heads, &selection->head_count, arena, err);
+    return selection_indices(&selection->heads, &selection->head_count, list, &range, arena, err);
 }
 
 bool selection_is_of_queries(const struct selection *selection, enum site site)
@@ -236,20 +227,13 @@ bool selection_is_of_queries(const struct selection *selection, enum site site)
            site_row(site)->axes != AXES_FIRST_CHANNEL && site_part(site) != PART_SOURCE;
 }
 
-int selection_positions(const size_t **positions, size_t *count, const char *option,
-                        const char *list, size_t size, struct arena *arena, struct err *err)
-{
-    const struct range range = {option, "text", "token", size};
-    return parse_some(list, &range, positions, count, arena, err);
-}
-
 int selection_channels(const size_t **channels, size_t *count, const char *list,
                        const struct config *config, enum site site, struct arena *arena,
                        struct err *err)
 {
-    struct range range = {"--channel", "tensor", "channel", 0};
+    struct index_range range = {"--channel", "tensor", "channel", 0};
     site_size(&range.count, config, site, 1, 1, 1);
-    return parse_some(list, &range, channels, count, arena, err);
+    return selection_indices(channels, count, list, &range, arena, err);
 }
 
 int selection_of_channels(struct selection *selection, enum site *site, const char *name,
@@ -276,8 +260,9 @@ size_t selection_query_count(const struct selection *selection, const struct tok
     struct arena arena = {0};
     const size_t *queries = NULL;
     size_t count = 0;
-    bool failed = selection_positions(&queries, &count, "", selection_queries(selection, text),
-                                      text->count, &arena, NULL);
+    const struct index_range range = {"--query", "text", "token", text->count};
+    bool failed = selection_indices(&queries, &count, selection_queries(selection, text), &range,
+                                    &arena, NULL);
     arena_release(&arena);
     return failed ? text->count : count;
 }

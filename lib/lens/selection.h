@@ -68,9 +68,15 @@ int selection_channels(const size_t **channels, size_t *count, const char *list,
                        const struct config *config, enum site site, struct arena *arena,
                        struct err *err);
 
-/* Parse a list of the `size` positions of a text, "0,3-5", in ascending order; NULL: all. */
-int selection_positions(const size_t **positions, size_t *count, const char *option,
-                        const char *list, size_t size, struct arena *arena, struct err *err);
+/* Parse a list of indices below a count, "0,3-5", in ascending order; NULL: all. Messages have the
+ * option, and "the text has 5 tokens". */
+struct index_range {
+    const char *option, *owner, *thing;
+    size_t count;
+};
+
+int selection_indices(const size_t **indices, size_t *count, const char *list,
+                      const struct index_range *range, struct arena *arena, struct err *err);
 
 /* The list of the selected queries of a text (NULL: all), and their number. */
 const char *selection_queries(const struct selection *selection, const struct tokenized *text);

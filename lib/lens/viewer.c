@@ -235,8 +235,9 @@ static struct kept *add_item(struct capture *capture, size_t text, struct kept i
     item.bits = capture->selection->bits && site_id(item.site) == SITE_ENTROPY;
     if (capture->selection->queries && selection_is_of_queries(capture->selection, item.site)) {
         size_t *rows = &item.shape[item.rank - 2];
-        if (!list->queries && selection_positions(&list->queries, &list->query_count, "--query",
-                                                  list->wanted, *rows, capture->arena, err))
+        const struct index_range range = {"--query", "text", "token", *rows};
+        if (!list->queries && selection_indices(&list->queries, &list->query_count, list->wanted,
+                                                &range, capture->arena, err))
             return NULL;
         item.queries = list->queries;
         *rows = list->query_count;
