@@ -11,6 +11,7 @@
 #include "lens/continuation.h"
 #include "model/mechanism.h"
 #include "output.h"
+#include "sweep.h"
 
 /* --- the mechanism ---------------------------------------------------------------------------- */
 
@@ -154,9 +155,13 @@ static int add_edits(struct edit_list *list, const struct edit_options *options,
     for (int form = EDIT_WORDS; form <= EDIT_KNOCKOUT; form++) {
         if (own)
             own->option = form == EDIT_KNOCKOUT ? "--knockout" : "--edit";
-        for (size_t i = 0; i < texts[form]->count; i++)
-            if (edit_list_add(list, (enum edit_form)form, texts[form]->items[i], err))
-                return -1;
+        for (size_t i = 0, size = 0; i < texts[form]->count; i++) {
+            const char *text = texts[form]->items[i], *name = edit_name(&size, text);
+            if (edit_list_add(list, (enum edit_form)form, text, err))
+                return name ? err_append(err, ": batch --sweep %.*s=0,2,4 gives {%.*s} its values",
+                                         (int)size, name, (int)size, name)
+                            : -1;
+        }
     }
     return edits_check(&list->edits, list->config, err);
 }

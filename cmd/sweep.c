@@ -55,13 +55,20 @@ bool sweep_has(const struct sweep *sweep, const char *name)
     return names_find(&index, NAMES(sweep->items, sweep->count), name, strlen(name));
 }
 
-/* Where a name in braces, {strength}, begins in an edit; NULL: nowhere. */
+const char *edit_name(size_t *size, const char *edit)
+{
+    const char *open = strchr(edit, '{');
+    *size = open ? strcspn(open + 1, "}") : 0;
+    return open && open[1 + *size] ? open + 1 : NULL;
+}
+
+/* Where a name in braces begins in an edit; NULL: nowhere. */
 static const char *find_braces(const char *edit, const char *name)
 {
-    size_t size = strlen(name);
-    for (const char *at = strchr(edit, '{'); at; at = strchr(at + 1, '{'))
-        if (strncmp(at + 1, name, size) == 0 && at[1 + size] == '}')
-            return at;
+    size_t size = 0;
+    for (const char *at = edit_name(&size, edit); at; at = edit_name(&size, at))
+        if (size == strlen(name) && memcmp(at, name, size) == 0)
+            return at - 1;
     return NULL;
 }
 
@@ -95,7 +102,15 @@ static int set_in_edits(struct texts *edits, const char *name, const char *value
 static int check_name(const struct sweep *sweep, const char *name, struct err *err)
 {
     bool in_edits = is_in_edits(sweep, name);
+    const struct texts *edits = &sweep->options->edit.edits;
     const struct option_row *row = option_find(sweep->options->set, name, strlen(name));
+    for (size_t i = 0, size = 0; !in_edits && !row && i < edits->count; i++) {
+        const char *wanted = edit_name(&size, edits->items[i]);
+        if (wanted)
+            return err_usage(err,
+                             "expected an option, or a name of --edit such as {%.*s}, found '%s'",
+                             (int)size, wanted, name);
+    }
     if (!in_edits && !row)
         return option_refuse(sweep->options->set, name, strlen(name), err);
     if (!in_edits && row->flags & OPTION_UNSWEPT)

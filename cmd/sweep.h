@@ -43,6 +43,9 @@ int sweep_set(struct sweep *sweep, size_t setting, struct options *options, stru
 /* True if an option is swept. */
 bool sweep_has(const struct sweep *sweep, const char *name);
 
+/* The first name in braces, {strength}, of an edit; NULL: it has none. */
+const char *edit_name(size_t *size, const char *edit);
+
 /* List the models of --model. A pattern, pythia/step*, gives the directories that match, in the
  * order of the numbers in their names. A pattern without a match is refused. */
 int models_read(struct texts *models, const struct options *options, struct arena *arena,
