@@ -15,6 +15,7 @@
 #include "model/model.h"
 #include "session.h"
 #include "stimuli.h"
+#include "sweep.h"
 
 enum {
     COLUMNS_MAX = 256,                    /* columns to copy */
@@ -124,6 +125,45 @@ static size_t place_of(const struct items *items, const char *name)
     return ITEM_FIELDS + index;
 }
 
+/* True if a model's tokenizer joins two texts, or --special bos. What cannot be opened is refused
+ * later. */
+static bool joins_texts(struct items *items)
+{
+    const struct options *options = items->options;
+    const char *special = options->input.special;
+    bool joins = special && strcmp(special, "bos") == 0;
+    struct texts models;
+    struct err err = {0};
+    models_read(&models, options, &items->arena, &err);
+    for (size_t i = 0; i < num_max(models.count, 1) && !joins && !err.kind; i++) {
+        struct folder folder;
+        struct tokenizer *tokenizer = NULL;
+        const char *name = chosen_model(models.count ? models.items[i] : NULL);
+        joins = !model_find(&folder, name, &items->arena, &err) &&
+                !tokenizer_open(&tokenizer, &folder, &err) && tokenizer &&
+                tokenizer_joins(tokenizer);
+        tokenizer_free(tokenizer);
+    }
+    return joins || err.kind;
+}
+
+/* The same, and note that a field was found. A number of pairs is often called `pair`: this is an
+ * own column unless texts can be pairs. */
+static size_t find_place(struct items *items, const char *name)
+{
+    size_t place = place_of(items, name);
+    if (place == ITEM_PAIR && !(items->found >> ITEM_PAIR & 1)) {
+        if (!joins_texts(items)) {
+            items->fields &= ~(1u << ITEM_PAIR);
+            return place_of(items, name);
+        }
+        print_note("'%s': the column '%s' is read as the second text of pairs",
+                   shown_path(items->path), name);
+    }
+    items->found |= place < ITEM_FIELDS ? 1u << place : 0;
+    return place;
+}
+
 /* The same, and add a new name. Also refused: a name that is probably a misspelling of a known one
  * (other capitals or, in words of five letters or more, one other letter) that is missing. */
 static size_t add_column(struct items *items, const char *name, struct err *err)
@@ -131,8 +171,7 @@ static size_t add_column(struct items *items, const char *name, struct err *err)
     enum { LETTERS = 5 };
     struct nearest nearest;
     struct texts names = {items->names, items->name_count};
-    size_t size = strlen(name), place = place_of(items, name);
-    items->found |= place < ITEM_FIELDS ? 1u << place : 0;
+    size_t size = strlen(name), place = find_place(items, name);
     if (place == ITEM_TEXT && !items->text_name)
         items->text_name = arena_text(&items->arena, name, size, err);
     if (place != ITEM_FIELDS + items->name_count)
@@ -296,10 +335,8 @@ static int read_header(struct items *items, struct err *err)
     csv_read(&items->reader, &header, &items->arena, err);
     items->places = arena_alloc(&items->arena, header.count, sizeof *items->places, err);
     items->place_count = header.count;
-    for (size_t i = 0; i < header.count; i++) {
-        size_t place = place_of(items, header.fields[i]);
-        items->found |= place < ITEM_FIELDS ? 1u << place : 0;
-    }
+    for (size_t i = 0; i < header.count; i++)
+        find_place(items, header.fields[i]);
     for (size_t i = 0; i < header.count && !err->kind; i++) {
         const char *name = header.fields[i];
         bool is_ignored = !i && !*name && header.count > 1; /* names of rows, as R writes them */

@@ -93,7 +93,8 @@ static int read_reference(struct session *session, struct edit_texts *texts, str
                           struct err *err)
 {
     const struct options file = {
-        .input = {.file = session->options->edit.reference, .pair = session->options->input.pair}};
+        .input = {.file = session->options->edit.reference, .pair = session->options->input.pair},
+        .model = session->options->model};
     int failed = items_open(items, &file, 0, ITEMS_SOME, err);
     struct text_with_source *pairs =
         failed ? NULL : arena_alloc(&session->arena, items->count, sizeof *pairs, err);

@@ -419,8 +419,7 @@ int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, c
     return failed ? -1 : 0;
 }
 
-/* True if a template of pairs has special tokens, or the tokenizer has none at all (words). */
-static bool has_pair(const struct tokenizer *tokenizer)
+bool tokenizer_joins(const struct tokenizer *tokenizer)
 {
     const struct text_template *pairs[] = {&tokenizer->templates.pair, &tokenizer->used.pair};
     for (size_t i = 0; i < 2; i++)
@@ -437,7 +436,7 @@ int tokenizer_encode_pair(const struct tokenizer *tokenizer, struct tokens *toke
     struct token_list list = {0};
     size_t ends[TEMPLATE_PARTS_MAX];
     size_t start = 0, texts_before = 0;
-    if (!has_pair(tokenizer))
+    if (!tokenizer_joins(tokenizer))
         return err_usage(err,
                          "--pair: the tokenizer has no template for two texts: write both into "
                          "one text, or use --special bos");

@@ -83,6 +83,10 @@ void tokenizer_adds(const struct tokenizer *tokenizer, size_t *before, size_t *a
 int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, const char *text,
                      size_t size, struct arena *arena, struct err *err);
 
+/* True if the tokenizer has a template for two texts: one with special tokens, unless it has none
+ * at all (words). */
+bool tokenizer_joins(const struct tokenizer *tokenizer);
+
 /* Split two texts into tokens with segments, joined as the post_processor joins a pair. Offsets
  * count in a token's own text; added special tokens are at the end of the text before them. The id
  * of `dropped_first` is the index of its text. Refused if the tokenizer has no template for pairs.
