@@ -240,12 +240,16 @@ int selection_of_channels(struct selection *selection, enum site *site, const ch
                           const char *layers, const struct config *config, struct arena *arena,
                           struct err *err)
 {
-    const struct site_word word = {"--site", name, strlen(name), false};
-    if (selection_site(site, &word, config, err))
+    const char *known[SITE_COUNT];
+    size_t index = 0;
+    struct names names = {known, 0, sizeof *known};
+    for (enum site other = 0; other != SITE_PASS_END; other = site_next(other))
+        if (site_row(other)->axes == AXES_TOKEN_CHANNEL && site_row(other)->in_layer &&
+            site_exists(config, other))
+            known[names.count++] = site_name(other);
+    if (names_choose(&index, names, "--site", name, err))
         return -1;
-    if (site_row(*site)->axes != AXES_TOKEN_CHANNEL || !site_row(*site)->in_layer)
-        return err_usage(err, "--site: expected a tensor of each layer with channels, found '%s'",
-                         name);
+    site_find(name, strlen(name), site);
     *selection = (struct selection){.sites = SITE_SET(*site)};
     return selection_layers(selection, layers, config, arena, err);
 }
