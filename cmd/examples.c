@@ -28,9 +28,9 @@ enum { TOKENS_BEFORE = 8, TOKENS_AFTER = 4 };
 struct example {
     float activation; /* negated for --smallest; -INFINITY: none */
     int layer;
-    bool goes_on; /* the text, after `ids` */
-    size_t text, position;
-    size_t count; /* of `ids`, from at most TOKENS_BEFORE before the position on */
+    bool goes_on;                /* the text, after `ids` */
+    size_t text, item, position; /* number and index of the item */
+    size_t count;                /* of `ids`, from at most TOKENS_BEFORE before the position on */
     uint32_t ids[TOKENS_BEFORE + 1 + TOKENS_AFTER];
 };
 
@@ -95,8 +95,8 @@ static int add(void *state, struct work *work, struct err *err)
                 continue;
             size_t first = row < TOKENS_BEFORE ? 0 : row - TOKENS_BEFORE, at = own->top - 1;
             size_t end = num_min(row + TOKENS_AFTER + 1, text->count);
-            struct example entry = {
-                value, kept->layer, end < text->count, work->item.number, row, end - first, {0}};
+            struct example entry = {value,       kept->layer, end < text->count, work->item.number,
+                                    work->index, row,         end - first,       {0}};
             memcpy(entry.ids, text->ids + first, entry.count * sizeof *entry.ids);
             for (; at && value > best[at - 1].activation; at--)
                 best[at] = best[at - 1];
@@ -104,6 +104,22 @@ static int add(void *state, struct work *work, struct err *err)
         }
     }
     return 0;
+}
+
+/* Put the columns of a table of texts before those of the example. `known` [items] has those of the
+ * items that were read. */
+static void put_columns(struct frame_rows *rows, const struct items *items, size_t index,
+                        const struct place_column **known)
+{
+    struct item item;
+    if (!items->name_count ||
+        (!known[index] && items_read(items, &item, index, rows->arena, rows->err)))
+        return;
+    if (!known[index])
+        known[index] = item.columns;
+    for (size_t i = 0; i < items->name_count; i++)
+        rows_text(rows, known[index][i].name, COLUMN_KEY | COLUMN_LEADS | COLUMN_DATA_ONLY,
+                  known[index][i].value);
 }
 
 static int end(void *state, struct driver *driver, struct err *err)
@@ -114,7 +130,10 @@ static int end(void *state, struct driver *driver, struct err *err)
     struct frame frame;
     struct frame_rows rows = {.most = own->count, .arena = &driver->session.arena, .err = err};
     struct report report;
-    if (viewer_report(&report, viewer, rows.arena, err))
+    const struct items *items = &driver->items;
+    const struct place_column **columns =
+        arena_alloc(rows.arena, items->count, sizeof *columns, err);
+    if (!columns || viewer_report(&report, viewer, rows.arena, err))
         return -1;
     report.about = own->sign < 0 ? "smallest activations" : "largest activations";
     report.frames = &frame;
@@ -133,6 +152,7 @@ static int end(void *state, struct driver *driver, struct err *err)
         if (err->kind)
             break;
         k = own->channels ? own->channels[k] : k;
+        put_columns(&rows, items, example->item, columns);
         rows_integer(&rows, "layer", COLUMN_KEY, example->layer);
         rows_integer(&rows, "channel", KEY, (long long)k);
         rows_integer(&rows, "rank", KEY, (long long)rank + 1);
