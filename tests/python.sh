@@ -307,6 +307,34 @@ for call in (lambda: model.run([[1], [2**31]]), lambda: model.score(["Life", [2*
     else:
         raise AssertionError("an id outside the vocabulary")
 END
+check 'selected queries are rows of the whole tensors, with their positions' "$python" - <<'END'
+import attn, numpy
+queried = lambda tensor: not tensor.startswith(("enc.", "source_")) and not tensor.endswith(
+    (".k", ".v", "_k", "_v", "k_pre"))
+for name, text, source in ("tiny", "Life is short", None), ("translate", "<s> le petit", "the cat"):
+    model = attn.Model(name)
+    whole = model.run(text, "all", source=source)
+    for query in -1, [0, 2], "0,1-", "-2--1", numpy.array([1]), "all":
+        run = model.run(text, "all", source=source, query=query)
+        rows = {-1: [2], "0,1-": [0, 1, 2], "-2--1": [1, 2], "all": [0, 1, 2]}.get(
+            query if isinstance(query, (int, str)) else None, query)
+        assert list(run) == list(whole) and run.queries.tolist() == list(rows)
+        for tensor in whole:
+            axis = whole[tensor].ndim - 2 if whole.axes[tensor][-1] != "token" else -1
+            wanted = whole[tensor].take(rows, axis) if queried(tensor) else whole[tensor]
+            assert numpy.array_equal(run[tensor], wanted, equal_nan=True), tensor
+        try:
+            frame, all_rows = run.frame("logits"), whole.frame("logits")
+        except ImportError:
+            continue
+        assert frame.equals(all_rows[all_rows.row.isin(rows)].reset_index(drop=True))
+lists = attn.Model("tiny").run("Life is", show=["q", "k"], layers=[1], heads=range(2))
+assert {name: tensor.shape for name, tensor in lists.items()} == dict.fromkeys(
+    ["h.1.q", "h.1.k"], (2, 2, 24))
+many = model.run(source=numpy.array(["the cat", "a dog"]), query=-1)
+assert len(model.generate(source=["the cat", "a dog"])) == 2
+assert [run["h.0.weights"].shape[1] for run in many] == [1, 1]
+END
 check 'a page is that of the program, and a notebook shows it' "$python" - "$scratch" <<'END'
 import attn, html, os, subprocess, sys
 path = sys.argv[1] + "/page.html"

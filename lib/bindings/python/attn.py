@@ -12,11 +12,13 @@
         model.score(pairs=[("Life is short", "Life is eat")]).frame()
         model.generate("Life is", 8).text
         model.page("Life is short")     # the program's interactive page, shown in a notebook
-        model.attribute("Life is", answer=" short: eat").frame()     # likewise lens, heads, compare
+        model.run(texts, show=["weights", "resid_post"], query=-1)  # lists; rows of the last token
+    model.attribute("Life is", answer=" short: eat").frame()     # likewise lens, heads, compare
         model.patch("The keys", "The key", answer=" are: is").frame()
         model.run("Life is", edits={"h.1.resid_post": lambda x: 2 * x})   # or an array, or a number
 
-Text arguments are str or lists of ids; a list of texts gives a list of results.
+Text arguments are str or lists of ids; a list of texts, or an array or Series of str, gives a list
+of results.
 
 The library is the file that $LIBATTN names, else libattn.so beside this file (as in the wheel), on
 the loader's path, or in lib of Python's prefix, ~/.local or /usr/local. Tensors are copied once,
@@ -33,6 +35,7 @@ import itertools
 import json
 import operator
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -168,6 +171,11 @@ def _check(failed, error):
         raise Error(error.text.decode("utf-8", "replace"), error.status)
 
 
+def _joined(value):
+    """A list, an array or a Series of several values of an option, 0,3, or of one."""
+    return ",".join(str(one) for one in value) if numpy.ndim(value) else value
+
+
 def _words(name, text):
     """Convert a text, or None, to a C string, which cannot contain a NUL character."""
     if text is not None and "\0" in str(text):
@@ -181,6 +189,21 @@ def _whole(name, number, end):
     if not 0 <= whole < end:
         raise ValueError("%s: expected a number from 0 to %d, found %d" % (name, end - 1, whole))
     return whole
+
+
+def _positions(query, count):
+    """The positions that --query selects: an int, a list, "-1" or "0,3-5"."""
+    found = set()
+    for part in str(_joined(query)).replace("all", "0-").split(","):
+        match = re.fullmatch(r"(-?\d+)(?:(-)(-?\d+)?)?", part)
+        first, last = (match[1], (match[3] or -1) if match[2] else match[1]) if match else (1, 0)
+        first, last = (int(end) + count * (int(end) < 0) for end in (first, last))
+        if not 0 <= first <= last < count:
+            raise ValueError("query: expected numbers from 0 to %d (or -%d to -1 from the end), "
+                             "ranges such as 0-%d, or all, found %r: the text has %d tokens"
+                             % (count - 1, count, count - 1, query, count))
+        found.update(range(first, last + 1))
+    return numpy.array(sorted(found))
 
 
 class Ids(numpy.ndarray):
@@ -208,10 +231,14 @@ def _ids(numbers):
 
 
 def _several(texts):
-    """True for a list of texts: of str, or of lists of ids, such as [[1, 2], [3]]."""
-    return isinstance(texts, (list, tuple)) and len(texts) > 0 and all(
+    """A list of the texts, if they are several: of str, or of lists of ids, such as [[1, 2], [3]];
+    else None. They may be an array or a Series."""
+    is_array = hasattr(texts, "dtype") and numpy.ndim(texts) == 1
+    if is_array and texts.dtype.kind not in "iu":
+        texts = list(texts)
+    return list(texts) if isinstance(texts, (list, tuple)) and len(texts) > 0 and all(
         isinstance(text, (str, list, tuple, numpy.ndarray)) and numpy.ndim(text) < 2
-        for text in texts)
+        for text in texts) else None
 
 
 def _structs(lists):
@@ -342,9 +369,10 @@ def _read_table(printed):
 class Run(dict):
     """The tensors of a run by name, as numpy arrays of float32, and the meaning of their axes."""
 
-    def __init__(self, model, ids, source, before):
+    def __init__(self, model, ids, source, before, query=None):
         super().__init__()
         self.ids = ids
+        self.queries = None if query is None else _positions(query, ids.size)  # None: all tokens
         self._model = model
         self._counts = model.counts
         self._source, self._before = source, before  # ids; `before`: earlier ones, in a cache
@@ -369,11 +397,21 @@ class Run(dict):
 
     def _take(self, tensor):
         name = tensor.name.decode()
-        self[name] = _view(tensor).copy()
         self.axes[name] = tuple(axis.decode() for axis in tensor.axes[:tensor.rank])
+        axis = self._queries_at(name)
+        values = _view(tensor)
+        self[name] = values.copy() if axis is None else values.take(self.queries, axis)
         self.layers[name] = None if tensor.layer < 0 else tensor.layer
         if tensor.heads:
             self.heads[name] = tensor.heads[:tensor.shape[0]]
+
+    def _queries_at(self, tensor):
+        """The axis that has only the selected queries; None: none has."""
+        axes = self.axes[tensor]
+        if self.queries is None or axes[0] == "kv_head" or tensor == "pooled" or \
+                tensor.startswith(("enc.", "source_")):
+            return None
+        return next((i for i, axis in enumerate(axes) if axis in ("query", "token")), None)
 
     def _texts(self, tensor, axis):
         """The index of the first token of an axis, and all texts; None if it has no tokens."""
@@ -396,6 +434,8 @@ class Run(dict):
     def _place(self, tensor, axis, cells):
         first, texts = self._texts(tensor, axis)
         numbers = cells[axis]
+        if self._queries_at(tensor) == axis % len(cells):
+            numbers = self.queries[numbers]
         labels = numpy.array(texts or [str(n) for n in range(self[tensor].shape[axis])], object)
         return numbers + first, labels[numbers]
 
@@ -579,17 +619,17 @@ class Model(_Closing):
         request = _Request(temperature=temperature, within_word=bool(within_word),
                            values=edits.values, value_count=len(edits.values))
         for name, value in dict(fields, edits=edits.words).items():
-            setattr(request, name, _words(name, value))
+            setattr(request, name, _words(name, _joined(value)))
         if sources is not None:
             ids, kept = _structs(sources)
             request.source = ids
         return request, edits, kept
 
-    def _look(self, call, opened, texts, sources, before=(), **fields):
+    def _look(self, call, opened, texts, sources, before=(), query=None, **fields):
         lists, numbers = _structs(texts)
         request, edits, of_sources = self._request(sources, **fields)
-        runs = Results(Run(self, ids, of_sources[i] if of_sources else numpy.empty(0, int), before)
-                       for i, ids in enumerate(numbers))
+        runs = Results(Run(self, ids, of_sources[i] if of_sources else numpy.empty(0, int), before,
+                           query) for i, ids in enumerate(numbers))
         error = _Error()
 
         def take(_, tensor):
@@ -610,30 +650,31 @@ class Model(_Closing):
         """The ids of a source for each text: the same for all, or one for each."""
         if source is None:
             return None
-        sources = source if _several(source) else [source] * len(texts)
+        sources = _several(source) or [source] * len(texts)
         if len(sources) != len(texts):
             raise ValueError("source: expected one, or %d as texts, found %d"
                              % (len(texts), len(sources)))
         return [self._numbers(text, True) for text in sources]
 
-    def run(self, text=None, show: str = "weights", layers=None, heads=None, source=None,
+    def run(self, text=None, show="weights", layers=None, heads=None, source=None,
             edits: "str | dict | None" = None, attention: "str | None" = None,
-            temperature: float = 0) -> "Run | Results":
+            temperature: float = 0, query=None) -> "Run | Results":
         """Run a text or ids, or a list of these; without a text, the model's own translation of the
         source. The other arguments have the values of attn-cli run --show, --layer, --head,
-        --source, --edit, --attention and --attention-temperature.
+        --source, --edit, --attention, --attention-temperature and --query (without names), or are
+        lists: show=["weights", "resid_post"], layers=[0, 1], query=-1.
         `edits` may be a dict: a name with a number, an array, or a function of the tensor, which
         is called once for each text and layer with an array [tokens, channels] and changes or
         returns it; "h.1.resid_post +" adds."""
         many = _several(source if text is None else text)
-        texts = text if _several(text) else [text] * (len(source) if many else 1)
+        texts = _several(text) or [text] * len(many or "1")
         sources = self._sources(texts, source)
         numbers = [self._numbers(self._translated(one, sources, i)) for i, one in enumerate(texts)]
         runs = self._look(
             lambda model, lists, request, error: _library.attn_run_all(
                 model, lists, len(lists), byref(request), byref(error)),
             self, numbers, sources, show=show, layers=layers, heads=heads, edits=edits,
-            attention=attention, temperature=temperature)
+            attention=attention, temperature=temperature, query=query)
         return runs if many else runs[0]
 
     def _scores(self, texts, sources=None, **fields):
@@ -693,7 +734,8 @@ class Model(_Closing):
         if continuations is not None:
             return self._continued(text, list(continuations), source,
                                    lambda one: begun(encode(one)[0]), fields)
-        asked = text if _several(text) else [text]
+        several = _several(text)
+        asked = several or [text]
         read = [encode(one) if words or isinstance(one, str) else
                 (one if isinstance(one, Ids) else _ids(one)[0], None) for one in asked]
         scores = self._scores([begun(ids) for ids, _ in read],
@@ -714,7 +756,7 @@ class Model(_Closing):
             else:
                 columns.update(rank=score["rank"].copy(), id=ids)
             tables.append(Table(position=numpy.arange(len(texts)), text=texts, **columns))
-        return tables if asked is text else tables[0]
+        return tables if several else tables[0]
 
     def _continued(self, text, continuations, source, encode, fields):
         alone = self.encode(text)
@@ -755,7 +797,8 @@ class Model(_Closing):
         tokens, and its `.text`. `then(text)` is called for each new token; if it returns True, the
         text ends. Text N of a list uses the random numbers of the seed `seed` + N * 2**32. Without
         `tokens` and `beams` a model with an encoder chooses both, others 32 and 1."""
-        texts = text if _several(text) else [text]
+        many = _several(source if isinstance(text, str) and text == "" else text)
+        texts = _several(text) or [text] * len(many or "1")
         sources = self._sources(texts, source)
         tokens = 0 if tokens is None else _whole("tokens", tokens - 1, 10**6) + 1
         beams = _whole("beams", beams or 0, 101)
@@ -790,7 +833,7 @@ class Model(_Closing):
                 table["logprob"] = numpy.array([one[2] for one in new], numpy.float32)
             table.text = b"".join(one[1] for one in new).decode("utf-8", "replace")
             tables.append(table)
-        return tables if texts is text else tables[0]
+        return tables if many else tables[0]
 
     def page(self, text: str, **options) -> Page:
         """The interactive page of attn-cli page. `options` are the program's, with _ for -:
@@ -798,9 +841,9 @@ class Model(_Closing):
         return Page(_report("page", model=self.name, sentence=text, **options))
 
     def _table(self, command, text, form, options):
-        texts = text if _several(text) else [text]
+        texts = _several(text) or [text]
         if all(isinstance(one, str) for one in texts):
-            options["sentence"] = list(texts)
+            options["sentence"] = texts
         elif text is not None:
             options["ids"] = ",".join(str(number) for number in _ids(text)[0])
         return _read_table(_report(command, **{"model": self.name, **options, "format": form}))
@@ -874,7 +917,7 @@ class Cache(_Closing):
             self._all.add(self)
         _check(not self._handle, error)
 
-    def step(self, text, show: str = "logits", layers=None, heads=None) -> Run:
+    def step(self, text, show="logits", layers=None, heads=None) -> Run:
         """Add a text or ids, and run them. The arguments are those of Model.run."""
         with self._lock:
             self._model._opened()
