@@ -376,11 +376,17 @@ same(model.attribute(["Life is", "the dog"], answer=" short: eat"), "attribute",
      "-s", "the dog", "--answer", " short: eat", "--format", "tidy")
 same(model.patch("The keys", "The key"), "patch", "--clean", "The keys", "--corrupt", "The key",
      "--format", "tidy")
-same(model.heads("the dog ran", score="self"), "heads", "the dog ran", "--score", "self",
+same(model.heads("the dog ran", score=["self", "sink"]), "heads", "the dog ran", "--score",
+     "self,sink", "--format", "csv")
+same(model.lens("Life is", layer=numpy.array([0, 1])), "lens", "Life is", "--layer", "0,1",
      "--format", "csv")
+both = model.patch(["The keys", "The boats"], ["The key", "The boat"])
+for i, text in enumerate(("The key", "The boat")):
+    alone = model.patch(text + "s", text)
+    assert numpy.array_equal(both["value"][both["sentence"] == i], alone["value"])
 same(model.compare("the dog", attention="linear"), "compare", "the dog", "--attention", "linear",
      "--format", "csv")
-found = model.steer(["the dog", "a dog"], ["the cat\nran"], layers="1")
+found = model.steer(["the dog", "a dog"], "the cat\nran", layers=[1])
 last = lambda text: model.run(text, "resid_post", "1")["h.1.resid_post"][-1].astype(float)
 wanted = (last("the dog") + last("a dog")) / 2 - last("the cat\nran")
 assert numpy.allclose(found["h.1.resid_post"], wanted, atol=1e-4)

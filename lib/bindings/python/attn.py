@@ -324,13 +324,19 @@ class _Edits:
 _reports = threading.RLock()  # the library makes one at a time
 
 
+_REPEATED = ("sentence", "model", "edit", "continue")  # options with a word for each value
+_ONE_TEXT = ("source", "pair", "answer", "position", "corrupt_source", "target")
+
+
 def _report(command, **options):
     """What a command of the program prints, with an option for each name: source="…", lens=True,
-    edit=["…", "…"]."""
+    edit=["…", "…"], layer=[0, 1]."""
     edits = _Edits(options.pop("edits", None))
     words, printed, error = [command], [], _Error()
     for name, value in {**options, "edit": edits.words or options.get("edit")}.items():
-        for one in value if isinstance(value, (list, tuple)) else [value]:
+        if name in _ONE_TEXT and numpy.ndim(value):
+            raise ValueError("%s: expected one text, found %r" % (name, value))
+        for one in value if name in _REPEATED and numpy.ndim(value) else [_joined(value)]:
             if one is not None and one is not False:
                 option = "--" + name.replace("_", "-")
                 words.append(option if one is True else "%s=%s" % (option, one))
@@ -364,6 +370,14 @@ def _read_table(printed):
         except ValueError:
             table[name] = list(column)
     return table
+
+
+def _write_table(path, **columns):
+    """Write columns as a file of JSON lines for the program."""
+    with open(path, "w", encoding="utf-8") as file:
+        for row in zip(*columns.values()):
+            file.write(json.dumps(dict(zip(columns, row))) + "\n")
+    return path
 
 
 class Run(dict):
@@ -725,14 +739,19 @@ class Model(_Closing):
 
         if (text is None) == (pairs is None):
             raise ValueError("score: expected a text or pairs, found %s"
-                             % ("both" if pairs else "neither"))
+                             % ("neither" if pairs is None else "both"))
         if pairs is not None:
+            for both in [pairs] if isinstance(pairs, str) else pairs:
+                if isinstance(both, str) or not hasattr(both, "__len__") or len(both) != 2:
+                    raise TypeError("pairs: expected pairs of a good and a bad text, found %r"
+                                    % (both,))
             pairs = [tuple(both) for both in pairs]
             return self._pairs(pairs, self._sources(pairs, source),
                                lambda one: begun(encode(one)[0] if isinstance(one, str) else one),
                                fields)
         if continuations is not None:
-            return self._continued(text, list(continuations), source,
+            more = [continuations] if isinstance(continuations, str) else list(continuations)
+            return self._continued(text, more, source,
                                    lambda one: begun(encode(one)[0]), fields)
         several = _several(text)
         asked = several or [text]
@@ -778,8 +797,6 @@ class Model(_Closing):
 
     def _pairs(self, pairs, sources, encode, fields):
         texts = [encode(text) for pair in pairs for text in pair]
-        if len(texts) != 2 * len(pairs):
-            raise ValueError("pairs: expected pairs of a good and a bad text")
         sources = sources and [ids for ids in sources for _ in "gb"]
         sums = [numpy.nansum(score["logprob"], dtype=float)
                 for score in self._scores(texts, sources, **fields)]
@@ -865,9 +882,18 @@ class Model(_Closing):
         without a text, of the model's own translation. layer=1, head="0,3" choose heads."""
         return self._table("run", text, "csv", dict(options, align=True))
 
-    def patch(self, clean: str, corrupt: str, **options) -> Table:
-        """Activation patching, as attn-cli patch: a row for each patch. answer=" are: is"."""
-        return self._table("patch", None, "tidy", dict(options, clean=clean, corrupt=corrupt))
+    def patch(self, clean, corrupt, **options) -> Table:
+        """Activation patching, as attn-cli patch: a row for each patch. answer=" are: is". Of lists
+        of texts, the column `sentence` is the index of the pair."""
+        pairs = {"clean": _several(clean), "corrupt": _several(corrupt)}
+        if not any(pairs.values()):
+            return self._table("patch", None, "tidy", dict(options, clean=clean, corrupt=corrupt))
+        if None in pairs.values() or len(pairs["clean"]) != len(pairs["corrupt"]):
+            raise ValueError("patch: expected as many corrupt as clean texts, found %r and %r"
+                             % (clean, corrupt))
+        with tempfile.TemporaryDirectory() as folder:
+            path = _write_table(os.path.join(folder, "pairs.jsonl"), **pairs)
+            return self._table("patch", None, "tidy", dict(options, file=path))
 
     def heads(self, text=None, **options) -> Table:
         """The scores of every head, as attn-cli heads: on random tokens, or on texts."""
@@ -887,9 +913,8 @@ class Model(_Closing):
             path = os.path.join(folder, "v.safetensors")
             options = dict(model=self.name, site=site, layer=layers, query=query, output=path)
             for name, texts in (("positive", positive), ("negative", negative)):
-                options[name] = os.path.join(folder, name + ".jsonl")
-                with open(options[name], "w", encoding="utf-8") as file:
-                    file.writelines(json.dumps({"text": text}) + "\n" for text in texts)
+                options[name] = _write_table(os.path.join(folder, name + ".jsonl"),
+                                             text=[texts] if isinstance(texts, str) else texts)
             _report("steer", **options)
             with open(path, "rb") as file:
                 header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
