@@ -167,6 +167,9 @@ done
 "$build/attn-cli" score -q -f "$scratch/pairs.csv" --format csv -o "$scratch/good.csv"
 "$build/attn-cli" score -q 'Life is' --continue ' short' --continue ' a tale' --format csv \
     -o "$scratch/continued.csv"
+for option in next window; do
+    "$build/attn-cli" score 'Life is short' --$option 3 --format csv -q -o "$scratch/$option.csv"
+done
 check 'words, continuations and pairs have the scores of the program' "$python" - "$scratch" <<'END'
 import csv, json, sys
 import attn, numpy
@@ -190,13 +193,21 @@ for words in (False, True):
 continued = model.score("Life is", continuations=[" short", " a tale"])
 near(continued["logprob"], rows("/continued.csv", "logprob_nats"))
 near(continued["difference"], rows("/continued.csv", "difference_nats"))
+assert continued.keys() == model.score("Life is", continuations=" short").keys()
+for option in "next", "window":
+    table = model.score("Life is short", **{option: 3})
+    rows_of = list(csv.DictReader(open(sys.argv[1] + "/%s.csv" % option)))
+    assert list(table) == list(rows_of[0]) and table["text"] == [row["text"] for row in rows_of]
+    near(table["logprob" if option == "next" else "logprob_nats"],
+         [row.get("logprob", row.get("logprob_nats")) for row in rows_of])
 pairs = model.score(pairs=list(zip(rows("/good.csv", "good"), rows("/good.csv", "bad"))))
 near(pairs["logprob_bad"], rows("/good.csv", "logprob_bad_nats"))
 near(pairs["correct"], rows("/good.csv", "accuracy"))
 edited = model.score("Life is short", edits="attn_out = 0")["logprob"]
 assert not numpy.allclose(edited[1:], model.score("Life is short")["logprob"][1:])
 for call in (lambda: model.score("Life i", continuations=["s"]), lambda: model.score(),
-             lambda: model.score("Life is", continuations=[""])):
+             lambda: model.score("Life is", continuations=[""]),
+             lambda: model.score(pairs=[("Life", "is")], bits=True)):
     try:
         call()
     except ValueError as error:

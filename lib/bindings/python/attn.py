@@ -706,7 +706,7 @@ class Model(_Closing):
     def score(self, text=None, words: bool = False, continuations=None, pairs=None,
               begin: "bool | None" = None, source=None, edits: "str | dict | None" = None,
               attention: "str | None" = None, temperature: float = 0, pair: "str | None" = None,
-              within_word: bool = False) -> "Table | Results":
+              within_word: bool = False, **options) -> "Table | Results":
         """Log-probabilities, in nats, of the tokens of a text or ids, given those before; NaN for
         the first; with their entropies and ranks. Or of its words (`words`), of `continuations` of
         a text, or of `pairs` of a good and a bad text. A list of texts gives a list of tables.
@@ -718,7 +718,18 @@ class Model(_Closing):
 
         In a masked model, a token is masked and scored given all others (pseudo-log-likelihood);
         `within_word` also masks the later tokens of its word. Texts, but not ids, get the special
-        tokens, which have no score, and the second text `pair`."""
+        tokens, which have no score, and the second text `pair`.
+
+        With `options` of the program, such as at="-1", next=10, window=64, stride=32 or bits=True,
+        the result is one table, that of attn-cli score --format csv. The model is opened again."""
+        if options:
+            if pairs is not None:
+                raise ValueError("score: %s: expected a text, found pairs" % ", ".join(options))
+            special = None if begin is None else "bos" if begin else "none"
+            return self._table("score", text, "csv", {
+                **options, "words": words, "continue": continuations, "special": special,
+                "source": source, "edits": edits, "attention": attention, "pair": pair,
+                "attention_temperature": temperature or None, "within_word": within_word})
         fields = dict(edits=edits, attention=attention, temperature=temperature,
                       within_word=within_word)
         masked = self.counts.mask < self.counts.vocabulary
