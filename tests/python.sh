@@ -425,7 +425,8 @@ heads = []
 model.run("Life is", "logits", edits={"context[layer=1]": lambda x: heads.append(x.shape)})
 assert heads == [(4, 2, 24)], heads
 for edits, kind, said in (
-        ({"h.0.resid_post": lambda x: x[:, :3]}, ValueError, "broadcast"),
+        ({"h.0.resid_post": lambda x: x[:, :3]}, ValueError, "a result of shape (1, 96)"),
+        ({"h.0.resid_post": lambda x: x[-1]}, ValueError, "found (96,)"),
         ({"h.0.resid_post": lambda x: model.lens("a")}, attn.Error, "one report at a time"),
         ({"h.0.resid_post": lambda x: model.run("a")}, attn.Error, "in use"),
         ({"h.0.resid_post[token=0]": add}, attn.Error, "expected SITE = v0"),
@@ -542,6 +543,13 @@ for call, expected, text in (
         (lambda: model.run(numpy.array([[1, 2]])), ValueError, "found an array of shape (1, 2)"),
         (lambda: model.run("Life", source=[1.5]), TypeError, "'float'"),
         (lambda: model.token(2**32 + 5), ValueError, "an id"),
+        (lambda: model.generate("Life", 0), ValueError, "expected a number from 1 to 1000000, f"),
+        (lambda: model.generate(""), attn.Error, "'tiny': expected a text, since field"),
+        (lambda: model.heads([]), ValueError, "heads: expected a text or ids, found []"),
+        (lambda: model.lens("Life", target=[" is", " a"]), ValueError, "target: expected one text"),
+        (lambda: model.score(pairs=["ab", "cd"]), TypeError, "a good and a bad text, found 'ab'"),
+        (lambda: model.patch(["a", "b"], ["c"]), ValueError, "expected as many corrupt as clean"),
+        (lambda: model.run("Life", query="1"), ValueError, "query: expected numbers from 0 to 0"),
         (lambda: model.encode(5), TypeError, "expected str, found int"),
         (lambda: attn.Model("tiny", threads=2**64 + 1), ValueError, "threads: expected a number"),
         (lambda: attn.Model("tiny", packing=-1), ValueError, "packing: expected a number"),

@@ -183,11 +183,12 @@ def _words(name, text):
     return None if text is None else str(text).encode()
 
 
-def _whole(name, number, end):
+def _whole(name, number, end, first=0):
     """Check that a whole number is below `end`; ctypes would silently keep its low bits."""
     whole = operator.index(number)
-    if not 0 <= whole < end:
-        raise ValueError("%s: expected a number from 0 to %d, found %d" % (name, end - 1, whole))
+    if not first <= whole < end:
+        raise ValueError("%s: expected a number from %d to %d, found %d"
+                         % (name, first, end - 1, whole))
     return whole
 
 
@@ -311,7 +312,11 @@ class _Edits:
                 values = _view(tensor.contents)
                 given = values.copy()
                 result = function(given)
-                values[...] = given if result is None else result
+                result = given if result is None else result
+                if numpy.shape(result) != values.shape:
+                    raise ValueError("edits: expected a result of shape %s, as the argument of the "
+                                     "function, found %s" % (values.shape, numpy.shape(result)))
+                values[...] = result
         except BaseException as problem:  # ctypes would ignore it
             self.raised.append(problem)
 
@@ -828,11 +833,12 @@ class Model(_Closing):
         many = _several(source if isinstance(text, str) and text == "" else text)
         texts = _several(text) or [text] * len(many or "1")
         sources = self._sources(texts, source)
-        tokens = 0 if tokens is None else _whole("tokens", tokens - 1, 10**6) + 1
+        tokens = 0 if tokens is None else _whole("tokens", tokens, 10**6 + 1, 1)
         beams = _whole("beams", beams or 0, 101)
         tables = Results()
         for i, prompt in enumerate(texts):
-            _numbers, ids = _ids([] if prompt == "" else self._prompt(prompt))
+            _numbers, ids = _ids([] if isinstance(prompt, str) and prompt == "" else
+                                 self._prompt(prompt))
             request, changes, _kept = self._request(sources and sources[i:i + 1], edits=edits,
                                                     attention=attention)
             error, new = _Error(), []
@@ -873,7 +879,9 @@ class Model(_Closing):
         if all(isinstance(one, str) for one in texts):
             options["sentence"] = texts
         elif text is not None:
-            options["ids"] = ",".join(str(number) for number in _ids(text)[0])
+            options["ids"] = _ids(text)[0]
+            if not options["ids"].size:
+                raise ValueError("%s: expected a text or ids, found %r" % (command, text))
         return _read_table(_report(command, **{"model": self.name, **options, "format": form}))
 
     def lens(self, text, **options) -> Table:
