@@ -143,18 +143,18 @@ static int compare_settings(struct job *job, const struct options *options, stru
     if (mechanism_options_list(&mechanisms, &count, &kinds, arena, err) || open_first(job, err) ||
         !(job->pairs = session_read_items(session, &job->items, err)))
         return -1;
-    const struct edits *edits = session->viewer.edits;
+    bool edited = session->viewer.edits != NULL;
     struct comparison_run *runs = arena_alloc(arena, count + 1, sizeof *runs, err);
     if (!runs)
         return -1;
-    runs[0] = (struct comparison_run){&session->viewer, "dense", &dense, NULL};
+    runs[0] = (struct comparison_run){&session->viewer, "dense", &dense, false};
     for (size_t i = 0; i < count; i++) {
         const char *name = mechanism_attention_name(&mechanisms[i], arena, err);
-        if (name && edits)
+        if (name && edited)
             name = arena_format(arena, err, "%s edited", name);
         if (!name)
             return -1;
-        runs[i + 1] = (struct comparison_run){&session->viewer, name, &mechanisms[i], edits};
+        runs[i + 1] = (struct comparison_run){&session->viewer, name, &mechanisms[i], edited};
     }
     return compare(job, runs, count + 1, false, err);
 }
@@ -173,8 +173,8 @@ static int compare_models(struct job *job, const struct options *options, struct
     weights_hash(&first->model.weights, hashes[0]);
     weights_hash(&second->model.weights, hashes[1]);
     const struct comparison_run runs[] = {
-        {&job->sessions[0].viewer, first->model.name, NULL, NULL},
-        {&job->sessions[1].viewer, second->model.name, NULL, NULL},
+        {&job->sessions[0].viewer, first->model.name, NULL, false},
+        {&job->sessions[1].viewer, second->model.name, NULL, false},
     };
     return compare(job, runs, 2, strcmp(hashes[0], hashes[1]) == 0, err);
 }

@@ -405,11 +405,6 @@ struct text_with_source *session_read_items(struct session *session, const struc
                 items_blame(items, i, err);
             return NULL;
         }
-        if (session->edits.by_text && items->count > 1) {
-            err_unsupported(err, "positions by name in edits: expected one text, found %zu",
-                            items->count);
-            return NULL;
-        }
         session->viewer.edits = pairs[i].edits;
         session->token = item.options.explain.token;
         dropped_add(&dropped, &pairs[i].sentence, i);

@@ -316,7 +316,7 @@ static int look(struct report *report, const struct comparison_run *run, struct 
     look.reports = report;
     arena_clear(arena);
     if (run->mechanism) {
-        run->viewer->edits = run->edits;
+        run->viewer->edits = run->edited ? look.pairs->edits : NULL;
         if (viewer_set_mechanism(run->viewer, run->mechanism, err))
             return -1;
     }
@@ -419,7 +419,7 @@ static int report_settings(struct report *report, const struct comparison *s, st
                   "kept: dense attention's weight on the keys that the pattern keeps\n"
                   "overlap: sum over keys of the smaller of the two weights\n"
                   "Settings apply to every layer: differences carry over to the next.";
-    if (s->plan->runs[1].edits)
+    if (s->plan->runs[1].edited)
         frame->note = arena_format(arena, err,
                                    "%s\nFor predictions, use score --continue with and without "
                                    "--ablate or other edits.",
@@ -618,7 +618,7 @@ static void add_run(struct memory *memory, const struct comparison_run *run,
     struct viewer viewer = *run->viewer;
     if (run->mechanism) {
         viewer.model.config.mechanism = *run->mechanism;
-        viewer.edits = run->edits;
+        viewer.edits = run->edited ? pair->edits : NULL;
     }
     viewer_add_memory(memory, &viewer, selection, pair, LOOK_AT_ALL);
 }

@@ -24,7 +24,7 @@ struct comparison_run {
     struct viewer *viewer;             /* settings: its mechanism and edits are replaced */
     const char *name;                  /* like "window:8 edited", or the model's name */
     const struct mechanism *mechanism; /* NULL: the runs are of different models */
-    const struct edits *edits;         /* NULL: none */
+    bool edited;                       /* with the edits of each text */
 };
 
 struct comparison_plan {

@@ -84,8 +84,8 @@ static void compare(struct report *report, const char *second)
     open(&other, second, 1);
     read_pair(&pair, &one, (struct input){.ids = "3,1,4,1,5,9,2"});
     ck_assert(!selection_layers(&selection, NULL, &one.model.config, &arena, &err));
-    const struct comparison_run runs[] = {{&one, "first", NULL, NULL},
-                                          {&other, second, NULL, NULL}};
+    const struct comparison_run runs[] = {{&one, "first", NULL, false},
+                                          {&other, second, NULL, false}};
     const struct comparison_plan plan = {runs, 2, &pair, 1, &selection, NULL, false, 0};
     ck_assert_msg(!comparison_make(report, &plan, &arena, &err), "%s", err.text);
 }
@@ -146,7 +146,7 @@ TEST(comparing_a_few_layers_at_a_time_gives_the_same)
         read_pair(&pairs[i], &one, (struct input){.text = texts[i], .size = strlen(texts[i])});
     for (size_t i = 0; i < COUNT(names); i++) {
         ck_assert(!mechanism_set_attention(&mechanisms[i], names[i], &err));
-        runs[i] = (struct comparison_run){&one, names[i], &mechanisms[i], NULL};
+        runs[i] = (struct comparison_run){&one, names[i], &mechanisms[i], false};
     }
     ck_assert(!selection_layers(&selection, NULL, &one.model.config, &arena, &err));
     struct comparison_plan plan = {.runs = runs,
