@@ -478,7 +478,9 @@ static int find_all(struct items *items, enum items_many many, struct err *err)
         return -1;
     bool was_read = options->file || items->file.size;
     if (is_one && items->count > 1)
-        return err_usage(err, "expected one text, found %zu", items->count);
+        return err_usage(err, "expected one text, found %zu%s", items->count,
+                         many == ITEMS_PROMPT ? ": 'attn-cli batch --do generate' continues each"
+                                              : "");
     if (items->count || (many == ITEMS_ANY && !was_read))
         return 0;
     if (many == ITEMS_OR_SOURCE && !was_read && options->source)
