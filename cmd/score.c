@@ -443,13 +443,20 @@ static const struct score_region *read_continuations(const struct state *task, s
 }
 
 /* A text with mask tokens has no scores, and its rows are likely tokens: in one table, all texts
- * have masks, or none has. */
-static int check_masks(struct state *own, const struct tokenized *sentence, struct err *err)
+ * have masks, or none has. --at selects some. */
+static int check_masks(struct state *own, const struct tokenized *sentence,
+                       const struct score_text *text, struct err *err)
 {
     const struct viewer *viewer = own->scoring.viewer;
     bool first = !own->asks;
     bool fills = own->view.next || text_has_mask(sentence, viewer);
     const char *other = other_rows(own);
+    bool shows = !fills || other || !text->at;
+    for (size_t i = 0; i < text->at_count && !shows; i++)
+        shows = sentence->ids[text->at[i]] == viewer->mask;
+    if (!shows)
+        return err_usage(err, "--at: expected a mask token, found others: only these have rows in "
+                              "a text with mask tokens");
     own->view.fills = first ? fills : own->view.fills;
     own->asks = true;
     if (fills && other)
@@ -490,8 +497,6 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     if (continuations->count && sentence->added_after && viewer->mask < 0)
         return err_usage(err, "--continue: expected no token after a text, found one that the "
                               "tokenizer adds: --special none or bos leaves it out");
-    if (check_masks(task, sentence, err))
-        return -1;
     if (kind != task->kind)
         return err_set(err, "expected an item with '%s' like others, found one with '%s'",
                        labels[task->kind], labels[kind]);
@@ -505,7 +510,8 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     const struct index_range rows = {"--at", "text", task->view.words ? "word" : "token",
                                      task->view.words ? sentence->word_count
                                                       : sentence->count - sentence->words_before};
-    if (selection_indices(&text->at, &text->at_count, sentence->queries, &rows, arena, err))
+    if (selection_indices(&text->at, &text->at_count, sentence->queries, &rows, arena, err) ||
+        check_masks(task, sentence, text, err))
         return -1;
     text->pairs[0] = work->pair;
     text->part_count = text->continues ? continuations->count : item->region_count;
@@ -533,7 +539,7 @@ static const char *visible_text(const struct tokenized *text, struct arena *aren
     return buf_keep(&visible, arena, err);
 }
 
-/* Find the total of an item's text, or with --group of the tokens of --at; with --unigrams that of
+/* Find the total of an item's text, or of the tokens or words of --at; with --unigrams that of
  * its words with scores by themselves; a pair also has that of its bad text. */
 static void find_total(const struct state *task, struct work *work, struct arena *arena,
                        struct err *err)
@@ -543,13 +549,7 @@ static void find_total(const struct state *task, struct work *work, struct arena
     const struct score_text *text = &own->text;
     const struct scored *scored = text->scored;
     const struct tokenized *sentence = &text->pairs->sentence;
-    bool selects = task->group && text->at;
-    *total = score_total_of(scored, 0, selects ? 0 : scored->count);
-    for (size_t i = 0; selects && i < text->at_count; i++) {
-        size_t before = text->pairs->sentence.words_before;
-        struct score_total one = score_total_of(scored, before + text->at[i], 1);
-        score_total_add(total, &one);
-    }
+    *total = score_total_of_rows(text, task->view.words);
     bool by_word = task->unigrams.count && sentence->text;
     for (size_t i = 0; by_word && i < sentence->word_count; i++) {
         struct text_range range = word_range(sentence, i);

@@ -47,6 +47,20 @@ struct score_total score_total_of(const struct scored *scored, size_t first, siz
     return total;
 }
 
+struct score_total score_total_of_rows(const struct score_text *text, bool words)
+{
+    const struct tokenized *sentence = &text->pairs->sentence;
+    struct score_total total = score_total_of(text->scored, 0, text->at ? 0 : text->scored->count);
+    for (size_t i = 0; text->at && i < text->at_count; i++) {
+        size_t at = text->at[i];
+        struct word_span span = {sentence->words_before + at, 1};
+        span = words ? sentence->words[at] : span;
+        struct score_total row = score_total_of(text->scored, span.first, span.count);
+        score_total_add(&total, &row);
+    }
+    return total;
+}
+
 void score_total_add(struct score_total *sum, const struct score_total *total)
 {
     sum->tokens += total->tokens;
@@ -195,7 +209,7 @@ int score_report(struct report *report, const struct score_view *view,
                  struct arena *arena, struct err *err)
 {
     const struct scored *scored = text->scored;
-    struct score_total total = score_total_of(scored, 0, scored->count);
+    struct score_total total = score_total_of_rows(text, view->words);
     struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
     struct facts *facts = facts_new(arena, err);
     bool with_best = view->fills || (scored->best_count && !view->for_people);

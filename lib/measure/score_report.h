@@ -80,6 +80,10 @@ struct score_total {
 
 /* The total of tokens first … first + count - 1, without keys. */
 struct score_total score_total_of(const struct scored *scored, size_t first, size_t count);
+
+/* The total of the rows of a text that are shown. */
+struct score_total score_total_of_rows(const struct score_text *text, bool words);
+
 void score_total_add(struct score_total *sum, const struct score_total *total);
 double score_perplexity(const struct score_total *total);
 
