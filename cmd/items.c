@@ -337,23 +337,29 @@ static int read_header(struct items *items, struct err *err)
     items->place_count = header.count;
     for (size_t i = 0; i < header.count; i++)
         find_place(items, header.fields[i]);
+    size_t ignored = 0;
     for (size_t i = 0; i < header.count && !err->kind; i++) {
         const char *name = header.fields[i];
-        bool is_ignored = !i && !*name && header.count > 1; /* names of rows, as R writes them */
+        /* names of rows, as R writes them, or nothing after Excel's last separator */
+        bool is_ignored = !*name && header.count > 1 && ignored < COLUMNS_MAX;
         items->places[i] = is_ignored ? NO_PLACE : add_column(items, name, err);
-        if (is_ignored)
-            print_note("'%s': the first column has no name and is ignored",
-                       shown_path(items->path));
+        ignored += is_ignored;
         if (err->kind)
             err_prefix(err, "column %zu", i + 1);
-        for (size_t j = 0; j < i && !err->kind; j++)
+        for (size_t j = 0; j < i && !is_ignored && !err->kind; j++)
             if (items->places[j] == items->places[i])
                 err_set(err, "expected each column once, found '%s' and '%s', which mean the same",
                         header.fields[j], name);
     }
     unsigned texts = OF_TEXTS | (unsigned)items->takes_sources << ITEM_SOURCE;
     if (!err->kind && header.count && !(items->found & texts)) {
-        err_set(err, "expected a column 'text', 'sentence' or 'ids', found");
+        static const unsigned firsts[] = {ITEM_CLEAN, ITEM_GOOD, ITEM_POSITIVE};
+        err_set(err, "expected a column 'text', 'sentence' or 'ids',");
+        for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++)
+            if (items->fields >> firsts[i] & 1)
+                err_append(err, " or '%s' and '%s',", known_columns[firsts[i]].name,
+                           known_columns[firsts[i] + 1].name);
+        err_append(err, " found");
         for (size_t i = 0; i < header.count; i++)
             err_append(err, "%s '%s'", i ? "," : "", header.fields[i]);
     }
@@ -436,6 +442,11 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
     items->kind = is_document || many >= ITEMS_ONE ? ITEMS_DOCUMENT : ITEMS_LINES;
     if (!is_document && find_kind(items, err))
         return -1;
+    if (items->kind == ITEMS_CSV && !memchr(bytes, '\n', size) && memchr(bytes, '\r', size))
+        return err_set(err,
+                       "'%s': expected lines that end in LF or CR LF, found only CR: tr '\\r' "
+                       "'\\n' converts them",
+                       shown_path(items->path));
     if (items->kind == ITEMS_CSV)
         return err_if(read_header(items, err) || find_records(items, err));
     if (items->kind == ITEMS_DOCUMENT) {
@@ -687,7 +698,11 @@ static int read_fields(const struct items *items, struct item *item, const struc
         return err_set(err, "expected 'good', 'bad' and no other text, found another");
     bool is_source = items->takes_sources && item->fields[ITEM_SOURCE];
     if (ids ? item->input.text != NULL : !item->input.text && !is_source)
-        return err_set(err, "expected 'text' or 'ids', found %s", ids ? "both" : "neither");
+        return err_set(err, "expected '%s' or 'ids', found %s",
+                       items->found >> ITEM_POSITIVE & 1 ? "positive"
+                       : items->found >> ITEM_CLEAN & 1  ? "clean"
+                                                         : "text",
+                       ids ? "both" : "neither");
     const char *numbers = items->numbers.count ? items->numbers.items[start->line - 1] : NULL;
     if (items->fields & ITEMS_KEEP_BLANK && items->marks && regions_read(item, numbers, arena, err))
         return -1;

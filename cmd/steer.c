@@ -149,9 +149,11 @@ static int read_side(struct job *job, const struct items *items, size_t side, st
     for (size_t i = 0; i < items->count && !failed; i++) {
         struct item item;
         failed = items_read(items, &item, i, &arena, err);
-        if (!failed && is_table && !item.fields[ITEM_NEGATIVE])
+        if (failed) /* the message names the item */
+            break;
+        if (is_table && !item.fields[ITEM_NEGATIVE])
             failed = err_set(err, "expected the column 'negative', found none");
-        if (!failed && side == 1 && is_table)
+        if (side == 1 && is_table)
             item.input = input_of(item.fields[ITEM_NEGATIVE], NULL);
         failed = failed || session_read_item(&job->session, &item, &pairs[count], &arena, err);
         if (failed) {
