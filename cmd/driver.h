@@ -174,8 +174,9 @@ struct driver {
     const char *failure;      /* message of the first failure */
     size_t written, expected; /* results so far; those plus jobs read but not yet written */
     struct progress progress;
-    double seconds;    /* duration of all passes */
-    struct arena kept; /* freed with the driver */
+    double seconds;          /* duration of all passes */
+    struct arena kept;       /* freed with the driver */
+    uint32_t **translations; /* [jobs] ids for sources without a text; jobs are read twice */
 };
 
 /* Run a command, from its options to its result. */
@@ -195,6 +196,10 @@ double driver_memory(const struct driver *driver);
 /* For a `prepare` hook: jobs have no results of their own. `add` processes each job, and `end` or
  * `finish` writes `results` results with driver_write. */
 void driver_accumulate(struct driver *driver, size_t results);
+
+/* For a `read` hook: translate a source without a text. In run.c. */
+int driver_translate(struct driver *driver, struct work *work, struct arena *arena,
+                     struct err *err);
 
 /* Write a result of several jobs, in any format. */
 int driver_write(struct driver *driver, const struct report *report, struct err *err);

@@ -438,6 +438,7 @@ static int look_once(struct page_run *run, const struct state *own, const struct
                      const char *name, struct err *err)
 {
     struct work *work = group->works[0];
+    uint32_t **translations = group->driver->translations;
     struct viewer *viewer = group->viewer;
     const struct look look = {&own->request.selection, &work->pair, 1, work->job, &run->report};
     *run = (struct page_run){.own = own,
@@ -448,6 +449,7 @@ static int look_once(struct page_run *run, const struct state *own, const struct
                              .facts = {.config = &viewer->model.config,
                                        .sentence = &work->pair.sentence,
                                        .source = &work->pair.source,
+                                       .by_ids = translations && translations[work->job],
                                        .mask = viewer->mask,
                                        .lesson = own->lesson,
                                        .roles = &head_roles,
@@ -467,6 +469,8 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
 {
     const struct state *own = state;
     struct viewer *viewer = &driver->session.viewer;
+    if (driver_translate(driver, work, arena, err))
+        return -1;
     const struct text_with_source *pair = &work->pair;
     const struct config *config = &viewer->model.config;
     struct page_run run = {own, driver->options, viewer, pair, .arena = arena};
@@ -526,7 +530,7 @@ static int add(void *state, struct work *work, struct err *err)
 }
 
 static const struct task page_task = {
-    .many = ITEMS_SOME,
+    .many = ITEMS_OR_SOURCE,
     .alone = true,
     .state_bytes = sizeof(struct state),
     .prepare = prepare,

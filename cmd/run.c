@@ -53,9 +53,8 @@ enum { HINT_BYTES = 160 };
 
 struct state {
     struct request request;
-    bool noted;              /* a note about characters of several tokens was printed */
-    double row_bytes;        /* --stack: of the first text */
-    uint32_t **translations; /* [jobs] ids for sources without a text; jobs are read twice */
+    bool noted;       /* a note about characters of several tokens was printed */
+    double row_bytes; /* --stack: of the first text */
 };
 
 /* With --words, texts begin as in score --words, so that both have the same pass. */
@@ -163,6 +162,18 @@ static bool has_parts(const struct tokenized *tokenized)
     return false;
 }
 
+int driver_translate(struct driver *driver, struct work *work, struct arena *arena, struct err *err)
+{
+    struct arena *kept = &driver->kept;
+    if (work->item.input.text || work->item.input.ids)
+        return 0;
+    if (!driver->translations)
+        driver->translations = arena_alloc(kept, driver->jobs, sizeof *driver->translations, err);
+    return err_if(!driver->translations ||
+                  continuation_translate(&work->pair, &driver->session.viewer,
+                                         &driver->translations[work->job], kept, arena, err));
+}
+
 /* Translate a source without a text, and estimate memory. Refused: a text without the selected
  * queries, or without a second token if the first is hidden. */
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
@@ -172,15 +183,8 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     const struct request *request = &own->request;
     const struct look look = {.selection = &request->selection, .pairs = &work->pair, .count = 1};
     bool is_labelled = !site_set_is_empty(request->selection.sites) && driver->output.format->looks;
-    if (!work->item.input.text && !work->item.input.ids) {
-        struct arena *kept = &driver->kept;
-        uint32_t **all = own->translations;
-        all = all ? all : arena_alloc(kept, driver->jobs, sizeof *all, err);
-        own->translations = all;
-        if (!all || continuation_translate(&work->pair, &driver->session.viewer, &all[work->job],
-                                           kept, arena, err))
-            return -1;
-    }
+    if (driver_translate(driver, work, arena, err))
+        return -1;
     if (!own->noted && is_labelled && !request->derivation.words &&
         (has_parts(&work->pair.sentence) || has_parts(&work->pair.source))) {
         own->noted = true;

@@ -88,6 +88,7 @@ struct page_roles {
 struct page_facts {
     const struct config *config;               /* of the model, with the attention options in use */
     const struct tokenized *sentence, *source; /* tokens, even if axes count words */
+    bool by_ids;    /* commands have the ids of a sentence that no text gives, its start included */
     long long mask; /* id of the token that a masked model replaces; -1: none */
 
     const struct report *explained; /* exact tensors of the heads that the page explains */

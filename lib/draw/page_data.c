@@ -444,7 +444,8 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
 {
     if (facts->run)
         json_put_text(json, "\nrun", facts->run);
-    if (facts->sentence->text) { /* as given on the command line: text or token ids */
+    if (facts->sentence->text &&
+        !facts->by_ids) { /* as given on the command line: text or token ids */
         json_put_bytes(json, "\ntext", facts->sentence->text, facts->sentence->size);
     } else {
         json_put_open(json, "\nids", '[');
