@@ -38,12 +38,13 @@ struct own_options {
 
 static const struct option_row own_options[] = {
     STRING("score", 0, "LIST", OWN(score),
-           "scores to compute, listed below: induction,copying,offset:-2, or all (without "
-           "next-token, separator, same-token and broad); default: the first five, entropy and "
-           "distance, and with --source alignment and diagonal; NAME:texts measures on the texts, "
-           "NAME:repeats on repeated random tokens; (role): the table names the highest of these "
-           "on the texts, if at least 0.5 and twice uniform attention; (label 0.5+): it names "
-           "heads with at least 0.5",
+           "scores to compute, listed below: induction,copying,offset:-2, or all (of causal models "
+           "without next-token, separator, same-token and broad); default: the first five, entropy "
+           "and distance, or of models that attend both ways previous-token, first-token and from "
+           "next-token to distance; with --source also alignment and diagonal; the first of "
+           "several models decides; NAME:texts measures on the texts, NAME:repeats on repeated "
+           "random tokens; (role): the table names the highest of these on the texts, if at least "
+           "0.5 and twice uniform attention; (label 0.5+): it names heads with at least 0.5",
            .heading = "Scores", .values = &values_scores, .joints = ",", .flags = OPTION_FIXED),
     STRING("sort", 0, "SCORE", OWN(sort), "highest score first (default: by layer and head)",
            .values = &values_scores, .flags = OPTION_FIXED),
@@ -113,9 +114,10 @@ struct state {
 
 /* --- scores ----------------------------------------------------------------------------------- */
 
-/* Choose the usual scores, or `all` except "offset", which needs a number. Scores that read a file,
- * or are of a source, are chosen if these are given. */
-static int choose_rows(struct state *own, const struct driver *driver, bool all, struct err *err)
+/* Choose the usual scores of a kind of model, or `all` that it has except "offset", which needs a
+ * number. Scores that read a file, or are of a source, are chosen if these are given. */
+static int choose_rows(struct state *own, const struct driver *driver, enum usual_score usual,
+                       bool all, struct err *err)
 {
     const struct options *options = driver->options;
     bool has_source = options->input.source || driver->items.found & 1 << ITEM_SOURCE;
@@ -123,10 +125,10 @@ static int choose_rows(struct state *own, const struct driver *driver, bool all,
         const struct score_row *row = &score_rows[i];
         bool of_file = row->material == OF_PAIRS || row->material == OF_NEEDLES;
         bool has_file = row->material == OF_PAIRS ? options->heads.pairs : options->heads.needles;
-        bool wanted = of_file ? has_file
-                      : row->of_source
-                          ? has_source
-                          : row->usual || (all && !row->takes_offset && !row->is_named);
+        bool wanted = of_file          ? has_file
+                      : row->of_source ? has_source
+                                       : row->usual & usual || (all && !row->takes_offset &&
+                                                                row->usual != USUAL_TWO_WAY);
         if (wanted && !score_choose(&own->scores, "--score", row->name, err))
             return -1;
     }
@@ -170,17 +172,19 @@ static int check_materials(const struct state *own, const struct driver *driver,
     return 0;
 }
 
-static int choose_scores(struct state *own, struct driver *driver, struct err *err)
+static int choose_scores(struct state *own, struct driver *driver, enum usual_score usual,
+                         struct err *err)
 {
     const struct options *options = driver->options;
     const char *list = own->options->score;
     const char *map = own->options->map;
     const char *sort = own->options->sort;
     bool is_listed = list && strcmp(list, "all") != 0;
+    own->scores.count = 0;
     return err_if(options_exclude(options, "map", "score", err) ||
                   (map && !(own->map = score_choose(&own->scores, "--map", map, err))) ||
                   (is_listed && choose_listed(own, list, &driver->kept, err)) ||
-                  (!map && !is_listed && choose_rows(own, driver, list, err)) ||
+                  (!map && !is_listed && choose_rows(own, driver, usual, list, err)) ||
                   (sort && !(own->sort = score_choose(&own->scores, "--sort", sort, err))) ||
                   check_materials(own, driver, err));
 }
@@ -225,7 +229,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     own->results.count = num_max(driver->sweep.models.count, 1);
     own->results.items =
         arena_alloc(&driver->kept, own->results.count, sizeof *own->results.items, err);
-    if (!own->results.items || choose_scores(own, driver, err))
+    if (!own->results.items || choose_scores(own, driver, USUAL_CAUSAL, err))
         return -1;
     bool joins = driver->derivation.mean_of_heads || driver->derivation.mean_of_layers;
     own->in_maps = own->map || (!joins && (format->is_picture || format_is(format, "safetensors")));
@@ -316,7 +320,9 @@ static int open(void *state, struct driver *driver, struct err *err)
         return -1;
     if (own->options->composition)
         return circuits_check(&viewer->model, false, err);
-    if (check_circuits(own, driver, err) ||
+    if ((driver->setting == driver->first_setting && !viewer->model.config.causal &&
+         choose_scores(own, driver, USUAL_TWO_WAY, err)) ||
+        check_circuits(own, driver, err) ||
         (viewer->tokenizer &&
          tokenizer_find_begin(&bos, &has_bos, viewer->tokenizer, &viewer->model.folder, err)) ||
         (viewer->tokenizer && tokenizer_special(&special, viewer->tokenizer, err)))

@@ -223,7 +223,8 @@ static int measure_scores(struct sheet *scores, const struct page_run *run, stru
     const struct head_results results = {.scores = &list, .items = &result, .count = 1};
     const struct head_text text = {.text = viewer_text(run->pair), .sums = &sums};
     for (size_t i = 0; i < score_row_count; i++)
-        if (score_rows[i].usual && !score_choose(&list, "--scores", score_rows[i].name, err))
+        if (score_rows[i].usual & USUAL_CAUSAL &&
+            !score_choose(&list, "--scores", score_rows[i].name, err))
             return -1;
     if (model_check(&viewer->model, NEEDS_ONE_TEXT, err) || head_survey_open(&survey, arena, err) ||
         head_sums_init(&sums, &survey, arena, err) ||

@@ -22,6 +22,9 @@
 /* Input of a score. Without texts, OF_TEXTS becomes OF_REPEATS. */
 enum score_material { OF_REPEATS, OF_WORDS, OF_PAIRS, OF_NEEDLES, OF_TEXTS, SCORE_MATERIALS };
 
+/* Models in which a score is usual: causal ones, or those that attend both ways. */
+enum usual_score { USUAL_CAUSAL = 1, USUAL_TWO_WAY = 2, USUAL = USUAL_CAUSAL | USUAL_TWO_WAY };
+
 struct attention_row;
 
 struct score_row {
@@ -31,8 +34,8 @@ struct score_row {
     enum score_material material;
     double (*measure)(const struct attention_row *); /* NaN: no value; NULL: uses only weights */
     const char *unit;                                /* NULL: a fraction */
-    bool usual;                                      /* included by default */
-    bool is_named;                                   /* not included in `all` */
+    unsigned usual; /* included by default: bits of enum usual_score. Those of USUAL_TWO_WAY alone
+                     * are not in `all` of causal models */
     bool of_source; /* of cross-attention, whose keys are the source's tokens */
     bool takes_offset;
     long long offset; /* argument of `measure` */
