@@ -12,7 +12,8 @@ struct own_options {
 };
 
 static const struct option_row own_options[] = {
-    STRING("site", 0, "SITE", IN(lens.site), "tensor of channels (default: mlp_act, the neurons)",
+    STRING("site", 0, "SITE", IN(lens.site),
+           "tensor of channels (default: mlp_act, the neurons; with experts mlp_out)",
            .heading = "Examples"),
     STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 (last, default), all"),
     STRING("channel", 0, "LIST", OWN(channel), "channels: 0,3-5, all (default)"),
@@ -47,7 +48,10 @@ static int open(void *state, struct driver *driver, struct err *err)
     struct state *own = state;
     const struct options *options = driver->session.options;
     const struct config *config = &driver->session.viewer.model.config;
-    const char *name = options->lens.site ? options->lens.site : "mlp_act";
+    bool has_neurons = site_is_in_layer(config, SITE_MLP_ACT, config->n_layer - 1);
+    const char *name = options->lens.site ? options->lens.site
+                       : has_neurons      ? "mlp_act"
+                                          : "mlp_out";
     const char *layers = options->select.layer ? options->select.layer : "-1";
     struct arena *arena = &driver->session.arena;
     enum site site = 0;
