@@ -66,7 +66,9 @@ static void add_advice(struct err *err, const struct command *command, const cha
     if (err->about == ERR_ABOUT_TOKENIZER)
         err_append(err,
                    command == &command_heads ? "%s leave out the text to measure on random tokens"
-                                             : "%s use --ids",
+                   : option_find(command_set(command), "ids", 3)
+                       ? "%s use --ids"
+                       : "%s use a table with the column 'ids'",
                    gap);
     if (err->about == ERR_ABOUT_LENGTH)
         err_append(err, "%s shorten it, or use a model with a longer context (--model)", gap);
