@@ -496,6 +496,9 @@ static int find_all(struct items *items, enum items_many many, struct err *err)
         return 0;
     if (many == ITEMS_OR_SOURCE && !was_read && options->source)
         return add_start(items, NULL, 0, 0, err);
+    if (!was_read && options->source)
+        return err_usage(err, "expected a text besides --source, found none: 'attn-cli generate "
+                              "--source TEXT' writes a translation");
     if (!was_read)
         return err_usage(err, "expected a text, found none: use \"Life is short\" in quotes, "
                               "--sentence TEXT, --file FILE, --ids LIST or a pipe");
