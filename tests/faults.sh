@@ -139,7 +139,7 @@ END
     "$ATTN" init --vocab-from texts -o words
     "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
         --vocab words/vocab.json -o school
-    "$ATTN" init -q --shape tiny-llama --set n_layer=1,n_head=2,n_embd=8,num_key_value_heads=1 \
+    "$ATTN" init -q --shape tiny-llama --set n_layer=2,n_head=2,n_embd=8,num_key_value_heads=1 \
         --set intermediate_size=8 --vocab words/vocab.json -o llama
     "$ATTN" init --vocab-from texts --vocab-size 262 -o bpe
     "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
@@ -258,7 +258,7 @@ try batch "$in/texts" -m "$in/school" --sweep ablate=0.0=mean,0.1=mean \
     --reference "$in/texts" -o here.jsonl
 try examples -f "$in/plain.txt" -m "$in/school" --channel all --top 2 --format csv
 for form in safetensors gguf; do
-    try steer --positive "$in/plain.txt" --negative "$in/texts" -m "$in/school" -o here.$form
+    try steer --positive "$in/plain.txt" --negative "$in/texts" -m "$in/llama" -o here.$form
 done
 try batch "$in/plain.txt" -m "$in/school" --do score --total
 try batch "$in/goes_on.jsonl" -m "$in/school" --fail-fast --do score --format csv -o here/
