@@ -311,7 +311,8 @@ static int set_beginning(struct viewer *viewer, const struct input_options *inpu
     size_t before = 0, after = 0, size = 0;
     uint32_t begin = 0;
     bool found = false;
-    if (!input->begins_texts || input->special || input->ids || input->chat || viewer->starts ||
+    bool is_auto = !input->special || strcmp(input->special, "auto") == 0;
+    if (!input->begins_texts || !is_auto || input->ids || input->chat || viewer->starts ||
         !viewer->tokenizer)
         return 0;
     tokenizer_adds(viewer->tokenizer, &before, &after);

@@ -37,11 +37,17 @@ int regions_read(struct item *item, const char *numbers, struct arena *arena, st
         err_set(err,
                 "column 'regions': expected %zu name%s separated by |, as in the text, found %zu",
                 parts.count, num_plural(parts.count), names.count);
+    const char *mark = marked;
+    bool is_apart = false; /* blanks are beside a mark since the last region with text */
     for (size_t i = 0; i < parts.count && !err->kind; i++) {
         const char *name = column ? names.items[i] : "";
         long long number = numbers ? strtoll(numbers, (char **)&numbers, 10) : (long long)i + 1;
         size_t first = text.size;
-        buf_format(&text, "%s%s", text.size && *parts.items[i] ? " " : "", parts.items[i]);
+        mark = i ? strchr(mark + (i > 1), '|') : marked;
+        is_apart |= i && (strchr(" \t", mark[1]) || (mark > marked && strchr(" \t", mark[-1])));
+        buf_format(&text, "%s%s", text.size && is_apart && *parts.items[i] ? " " : "",
+                   parts.items[i]);
+        is_apart &= !*parts.items[i];
         name = *name ? name : arena_format(arena, err, "%zu", i + 1);
         regions[i] = (struct score_region){name, number, first, text.size - first};
     }

@@ -144,7 +144,7 @@ int viewer_read(const struct viewer *viewer, struct text_with_source *pair,
         return -1;
     limits.config = config_of_stack(&config, true, &own);
     limits.tokenizer = tokenizer_of_source(viewer->tokenizer);
-    limits.starts &= limits.tokenizer == viewer->tokenizer && !config_has_start(&config);
+    limits.starts = false;
     if (source && tokenized_make(&pair->source, source, &limits, arena, err))
         return err_prefix(err, "source");
     return 0;
