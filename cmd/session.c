@@ -12,6 +12,7 @@
 #include "model/mechanism.h"
 #include "output.h"
 #include "sweep.h"
+#include "text/token_set.h"
 
 /* --- the mechanism ---------------------------------------------------------------------------- */
 
@@ -454,6 +455,12 @@ int token_option_read(long long *id, const struct viewer *viewer, const char *op
         return fits && other.count == 1 ? err_append(err, ": did you mean '%s'?", spaced) : -1;
     }
     *id = tokens.items->id;
+    const struct added_token *added =
+        added_tokens_of_id(tokenizer_facts(tokenizer)->added, tokens.items->id);
+    if (added && added->special && !memmem(text, strlen(text), added->bytes, added->size))
+        return err_usage(err,
+                         "%s: expected a word of the vocabulary, found '%s', which becomes %.*s",
+                         option, text, (int)added->size, added->bytes);
     if (*id > last)
         return err_usage(err, "%s: '%s': expected an id from 0 to %lld, found %lld", option, text,
                          last, *id);
