@@ -38,8 +38,8 @@ static const struct option_row own_options[] = {
     STRING("mean", 0, "texts", IN(select.mean), "average over texts, by position or continuation",
            .flags = OPTION_FIXED),
     FLAG("begin-word", 0, IN(score.begin_word),
-         "count the probability that a word ends as part of that word, not of the next one "
-         "(Pimentel and Meister, 2024)"),
+         "count the probability that a word ends, that is that a token with a leading space "
+         "follows, as part of that word, not of the next one (Pimentel and Meister, 2024)"),
     FLAG("within-word", 0, IN(score.within_word),
          "masked models: with a token, also mask the later tokens of its word (Kauf and Ivanova, "
          "2023)"),

@@ -116,9 +116,13 @@ static double entropy(const struct attention_row *row)
     return entropy_of_row(row->weights, row->keys);
 }
 
+/* Keys outside of a window, or knocked out, have a weight of 0. */
 static double broad(const struct attention_row *row)
 {
-    return entropy(row) / log_double((double)row->keys);
+    size_t visible = 0;
+    for (size_t key = 0; key < row->keys; key++)
+        visible += row->weights[key] > 0;
+    return visible > 1 ? entropy(row) / log_double((double)visible) : (double)NAN;
 }
 
 /* The largest weight on a token of the source, without the one that ends it. */
