@@ -25,8 +25,8 @@
 #include "base/utf8.h"
 #include "write/text.h"
 
-/* Append a text with invisible characters as \xNN. White space is kept: the text of a token is
- * data. */
+/* Append a text as it is, but with controls as \xNN, except white space, and with U+FFFD for bytes
+ * that are not UTF-8. Terminals (base/stream.h) escape other invisible characters. */
 static void append_safe(struct buf *out, const char *text, size_t size)
 {
     char sign[TERMINAL_SIGN_BYTES];
@@ -36,11 +36,11 @@ static void append_safe(struct buf *out, const char *text, size_t size)
         if (!length) {
             buf_text(out, "\xef\xbf\xbd"); /* U+FFFD */
             length = 1;
-        } else if (utf8_is_visible(c) || utf8_class(c) == UTF8_SPACE) {
-            buf_bytes(out, text + at, length);
-        } else {
+        } else if ((c < 0x20 || (c >= 0x7f && c < 0xa0)) && utf8_class(c) != UTF8_SPACE) {
             terminal_sign(sign, text + at, length);
             buf_text(out, sign);
+        } else {
+            buf_bytes(out, text + at, length);
         }
     }
 }

@@ -28,10 +28,9 @@ TEST(a_field_is_quoted_if_necessary)
         {"\tx", "\"\tx\""},
         {"a=b", "a=b"},
         {"\x1b[31mred\x07", "\\x1b[31mred\\x07"},
-        {"a\xE2\x80\xAE"
-         "b",
-         "a\\xe2\\x80\\xae"
-         "b"},
+        {"\x7F\xC2\x9B", "\\x7f\\xc2\\x9b"},
+        {"co\xC2\xADop\xE2\x80\xAE", "co\xC2\xADop\xE2\x80\xAE"},
+        {"\xEF\xBB\xBF\xEE\x80\x80", "\xEF\xBB\xBF\xEE\x80\x80"},
         {"\xC2\xA0\t", "\xC2\xA0\t"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
