@@ -532,11 +532,19 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-static const char *visible_text(const struct tokenized *text, struct arena *arena, struct err *err)
+/* A text as it is, `good │ pair`, or its ids. */
+static const char *whole_text(const struct tokenized *text, struct arena *arena, struct err *err)
 {
-    struct buf visible = {0};
-    tokenized_visible(&visible, text);
-    return buf_keep(&visible, arena, err);
+    struct buf whole = {0};
+    if (!text->text)
+        tokenized_visible(&whole, text);
+    else
+        buf_bytes(&whole, text->text, text->size);
+    if (text->pair.bytes) {
+        buf_text(&whole, " │ ");
+        buf_bytes(&whole, text->pair.bytes, text->pair.size);
+    }
+    return buf_keep(&whole, arena, err);
 }
 
 /* Find the total of an item's text, or of the tokens or words of --at; with --unigrams that of
@@ -564,7 +572,7 @@ static void find_total(const struct state *task, struct work *work, struct arena
         total->count = 1;
         total->bad_logprob = score_total_of(&scored[1], 0, scored[1].count).logprob;
         total->correct = total->logprob > total->bad_logprob;
-        total->bad = visible_text(&text->pairs[1].sentence, arena, err);
+        total->bad = whole_text(&text->pairs[1].sentence, arena, err);
     }
 }
 
@@ -579,7 +587,7 @@ static int report_item(const struct state *task, struct work *work, struct arena
     bool by_part = continues || (task->per && task->other && text->parts);
     bool has_column = work->item.text_count && format_is(task->driver->output.format, "csv");
     bool names_text = continues && !has_column && !task->driver->derivation.mean_of_texts;
-    const char *keys[2] = {visible_text(&work->pair.sentence, arena, err)};
+    const char *keys[2] = {whole_text(&work->pair.sentence, arena, err)};
     own->rows = (struct score_totals){.kind = task->kind,
                                       .are_single = true,
                                       .names = &labels[task->kind - names_text],

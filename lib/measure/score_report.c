@@ -405,7 +405,6 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
     bool judged = pairs || kind == TOTALS_OF_PREDICTIONS;
     bool continued = kind == TOTALS_OF_CONTINUATIONS, groups = kind == TOTALS_OF_GROUPS;
     struct label label = label_borrowed(total->keys[last], continued, rows->arena, rows->err);
-    const char *bad = total->bad ? total->bad : "";
     unsigned in_data = single ? COLUMN_DATA_ONLY : 0;
     double logprob = pairs ? mean_of(total->logprob, total->count) : logprob_of(total);
     const struct score_total *first = totals->count ? totals->rows : total;
@@ -422,7 +421,8 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
     rows_label(rows, totals->names[last], COLUMN_KEY | COLUMN_SHRINKS, label);
     if (pairs) {
         if (single)
-            rows_label(rows, "bad", COLUMN_KEY | COLUMN_SHRINKS, (struct label){bad, bad, bad});
+            rows_label(rows, "bad", COLUMN_KEY | COLUMN_SHRINKS,
+                       label_borrowed(total->bad ? total->bad : "", false, rows->arena, rows->err));
         put_float(rows, "logprob_good_nats", in_data, logprob);
         put_float(rows, "logprob_bad_nats", in_data, other);
     } else if (!judged) {
