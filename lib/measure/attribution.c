@@ -327,6 +327,8 @@ static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
     for (size_t i = 0; way->plan->by == BY_NEURON && i < c->n_inner; i++)
         way->cells[0][layer * c->n_inner + i] =
             (float)(way->inner[i] * (double)rows[SITE_MLP_ACT][i]);
+    for (size_t e = 0; way->plan->by == BY_EXPERT && e < expert_columns(c); e++)
+        way->cells[0][layer * expert_columns(c) + e] = NAN;
     return 0;
 }
 

@@ -39,10 +39,10 @@ struct attribution {
 /* Run the report's text up to the position, or all of it if later tokens matter, and end its
  * sentence there. Add a sheet, owned by the arena, of all parts [L + 2, H + 4] (2 H with
  * cross-attention, + 5 with edits), of each layer's sources [H, T] (then those of cross-attention
- * [H, S]), of neurons [L, I], or of experts [L, E] (E + 1 with a shared one; 0 in layers without);
- * only of the listed layers, and for people a table of the largest. Refused: as not supported,
- * models without logits, neurons of models with experts, and experts of others; as usage, edits of
- * logits. */
+ * [H, S]), of neurons [L, I], or of experts [L, E] (E + 1 with a shared one; NaN in layers
+ * without); only of the listed layers, and for people a table of the largest. Refused: as not
+ * supported, models without logits, neurons of models with experts, and experts of others; as
+ * usage, edits of logits. */
 int attribution_make(struct attribution *attribution, struct report *report,
                      const struct attribution_plan *plan, struct arena *arena, struct err *err);
 

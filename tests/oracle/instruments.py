@@ -171,13 +171,13 @@ class Way:
 
 
 def of_mlps(stack, found):
-    """Contributions of neurons; of experts, if there are any, with 0 in other layers."""
+    """Contributions of neurons; of experts, if there are any, NaN in other layers."""
     rules = [stack.read(layer)[-1].mlp for layer in range(stack.layers)]
     widths = [m.experts + (m.shared_inner > 0) for m in rules if m.experts]
     if not widths:
         return {"attribution_by_neuron": np.array(found)}
     return {"attribution_by_expert": np.array(
-        [x if m.experts else np.zeros(widths[0]) for m, x in zip(rules, found)])}
+        [x if m.experts else np.full(widths[0], np.nan) for m, x in zip(rules, found)])}
 
 
 def attribution(p, ids):

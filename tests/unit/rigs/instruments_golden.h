@@ -87,7 +87,9 @@ static inline void instruments_expect(const struct instruments_golden *golden, c
     const float *expected = instruments_find(golden, name, count);
     double most = instruments_most(expected, count);
     for (size_t i = 0; i < count; i++)
-        ck_assert_msg(fabs((double)found[i] - (double)expected[i]) <= share * most,
+        ck_assert_msg(isnan(expected[i])
+                          ? isnan(found[i])
+                          : fabs((double)found[i] - (double)expected[i]) <= share * most,
                       "%s %s[%zu]: expected %g, found %g", golden->path, name, i,
                       (double)expected[i], (double)found[i]);
 }
