@@ -103,6 +103,7 @@ struct state {
     const struct score *map;      /* NULL: a table */
     const struct score *sort;     /* NULL: order of layers and heads */
     size_t way;                   /* index of --composition */
+    bool has_all;                 /* --score has `all` */
     bool in_maps;                 /* write matrices of layers by heads, not a table */
     bool accumulates;             /* one result for all texts; false: one for each */
     size_t layers, heads;         /* of the first model */
@@ -135,12 +136,16 @@ static int choose_rows(struct state *own, const struct driver *driver, enum usua
     return 0;
 }
 
-static int choose_listed(struct state *own, const char *list, struct arena *arena, struct err *err)
+static int choose_listed(struct state *own, struct driver *driver, enum usual_score usual,
+                         const char *list, struct err *err)
 {
     for (;; list++) {
         size_t size = strcspn(list, ",");
-        const char *name = arena_text(arena, list, size, err);
-        if (!name || !score_choose(&own->scores, "--score", name, err))
+        const char *name = arena_text(&driver->kept, list, size, err);
+        bool all = name && strcmp(name, "all") == 0;
+        own->has_all |= all;
+        if (!name || (all ? choose_rows(own, driver, usual, true, err)
+                          : !score_choose(&own->scores, "--score", name, err)))
             return -1;
         list += size;
         if (!*list)
@@ -179,12 +184,11 @@ static int choose_scores(struct state *own, struct driver *driver, enum usual_sc
     const char *list = own->options->score;
     const char *map = own->options->map;
     const char *sort = own->options->sort;
-    bool is_listed = list && strcmp(list, "all") != 0;
     own->scores.count = 0;
     return err_if(options_exclude(options, "map", "score", err) ||
                   (map && !(own->map = score_choose(&own->scores, "--map", map, err))) ||
-                  (is_listed && choose_listed(own, list, &driver->kept, err)) ||
-                  (!map && !is_listed && choose_rows(own, driver, usual, list, err)) ||
+                  (list ? choose_listed(own, driver, usual, list, err)
+                        : !map && choose_rows(own, driver, usual, false, err)) ||
                   (sort && !(own->sort = score_choose(&own->scores, "--sort", sort, err))) ||
                   check_materials(own, driver, err));
 }
@@ -288,7 +292,6 @@ static bool is_of_texts(const struct head_survey *survey)
 /* Refuse scores that the model lacks, if they are named; with --score all they have no values. */
 static int check_circuits(struct state *own, const struct driver *driver, struct err *err)
 {
-    const char *list = own->options->score;
     const struct score *sort = own->sort;
     struct err why = {0};
     bool of_words = false;
@@ -296,7 +299,7 @@ static int check_circuits(struct state *own, const struct driver *driver, struct
         of_words |= is_of_words(&own->scores.items[i]);
     if (!of_words || !circuits_check(&driver->session.viewer.model, true, &why))
         return 0;
-    if (!list || strcmp(list, "all") != 0 || (sort && is_of_words(sort)))
+    if (!own->has_all || (sort && is_of_words(sort)))
         return err_adopt(err, &why);
     own->survey.lacks_logits = true;
     print_note("no values for copying and successor: %s", why.text);
