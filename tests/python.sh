@@ -139,7 +139,7 @@ for name in "bert", "roberta":
     numpy.testing.assert_allclose([x for x in found if not numpy.isnan(x)], expected, atol=1e-4)
 table = attn.Model("cloze").score("The keys to the cabinet are old.", words=True, within_word=True)
 program = rows("/masked.csv")[1:]
-assert table["text"] == [row[1].lower() for row in program], table["text"]
+assert table["text"] == [row[1] for row in program], table["text"]
 numpy.testing.assert_allclose(table["logprob"], [float(row[2]) for row in program], rtol=2e-7)
 both = attn.Model("cloze").score(pairs=[("The keys are old.", "The keys is old.")])
 one = attn.Model("cloze").score("The keys are old.")["logprob"]
@@ -288,6 +288,7 @@ new = model.generate("le", 4, beams=3, source=source)
 assert [*new["id"], 0] == [int(x) for x in column("beams.csv", "id")]  # the program lists the end
 weights = [float(x) for x in column("own.csv", "weight")]
 assert model.align(source=source)["weight"].tolist() == weights
+assert attn.Model("cloze").score("The child painted", words=True)["text"][2] == "painted"
 pairs = model.score(pairs=[("the le", "le the"), ("le", "the")], source=source)
 more = attn.Model("translate").score("le", continuations=[" petit", " grand"],
                                      source="the small cat")

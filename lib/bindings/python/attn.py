@@ -571,7 +571,7 @@ class Model(_Closing):
         return self._encode(text, special, pair, source=source)[0]
 
     def _encode(self, text, special=False, pair=None, joins=False, source=False):
-        """The ids of a text, and the index of the word of each (-1: of an added token)."""
+        """The ids of a text; the index of the word of each (-1: of an added token); its bytes."""
         if not isinstance(text, str):
             raise TypeError("a text: expected str, found %s" % type(text).__name__)
         error, ids, text = _Error(), _Ids(), text.encode()
@@ -587,8 +587,11 @@ class Model(_Closing):
             if kept:
                 setattr(numbers, name, numpy.array(getattr(ids, name)[:ids.count], numpy.uint8))
         words = numpy.array(ids.words[:ids.count], dtype=numpy.uint64).astype(int)
+        of_pair = ids.segments[:ids.count] if ids.segments else [0] * ids.count
+        spelt = [(pair if second and pair else text)[start:end] for start, end, second in
+                 zip(ids.starts[:ids.count], ids.ends[:ids.count], of_pair)]
         _library.attn_ids_free(byref(ids))
-        return numbers, words
+        return numbers, words, spelt
 
     def token(self, number: int) -> "str | None":
         """The text of an id, or None if there is none. Bytes that are not UTF-8 become U+FFFD."""
@@ -746,9 +749,9 @@ class Model(_Closing):
         starts = begin and self.counts.encoder_layers > 0
 
         def encode(one):  # without the start token, which begun() puts before all texts
-            ids, word = self._encode(one, masked or starts, pair, within_word)
-            has_start = starts and ids[:1].tolist() == first
-            return (ids[1:], word[1:]) if has_start else (ids, word)
+            read = self._encode(one, masked or starts, pair, within_word)
+            has_start = starts and read[0][:1].tolist() == first
+            return tuple(each[1:] for each in read) if has_start else read
 
         def begun(ids):  # segments belong to all ids of a pair
             return numpy.append(first, ids).astype(numpy.uint32) if first else ids
@@ -772,18 +775,18 @@ class Model(_Closing):
         several = _several(text)
         asked = several or [text]
         read = [encode(one) if words or isinstance(one, str) else
-                (one if isinstance(one, Ids) else _ids(one)[0], None) for one in asked]
-        scores = self._scores([begun(ids) for ids, _ in read],
+                (one if isinstance(one, Ids) else _ids(one)[0], None, None) for one in asked]
+        scores = self._scores([begun(each[0]) for each in read],
                               self._sources(asked, source), **fields)
         tables = Results()
-        for (ids, word), score in zip(read, scores):
+        for (ids, word, spelt), score in zip(read, scores):
             score, texts = score[len(first):], self._names(ids.tolist())
             columns = dict(logprob=score["logprob"].copy(), entropy=score["entropy"].copy())
             if words:  # a word with a token that has no score has none
                 lacks = masked & numpy.isnan(score["logprob"])
                 of_words = numpy.unique(word[~lacks & (word >= 0)])
-                texts = ["".join(texts[i] for i in numpy.flatnonzero(word == w)).strip()
-                         for w in of_words]
+                texts = [b"".join(spelt[i] for i in numpy.flatnonzero(word == w))
+                         .decode("utf-8", "replace").strip() for w in of_words]
                 columns = dict(
                     logprob=numpy.array([score["logprob"][word == w].sum(dtype=float)
                                          for w in of_words]),
