@@ -387,7 +387,7 @@ static int read_work(struct driver *driver, size_t job, struct work *work, struc
     *work = (struct work){.job = job, .index = job % items->count};
     if (items_read(items, &work->item, work->index, arena, why))
         return -1;
-    if (session_check_source(&work->item.options.input, &driver->session.viewer.model, why))
+    if (session_check_source(&work->item, items, &driver->session.viewer.model, why))
         return items->found >> ITEM_SOURCE & 1 ? items_blame(items, work->index, why) : -1;
     bool is_read = work->item.is_blank ||
                    !session_read_item(&driver->session, &work->item, &work->pair, arena, why);

@@ -351,6 +351,9 @@ static int read_header(struct items *items, struct err *err)
                 err_set(err, "expected each column once, found '%s' and '%s', which mean the same",
                         header.fields[j], name);
     }
+    if (ignored && !err->kind)
+        print_note("'%s': %zu column%s without a name %s ignored", shown_path(items->path), ignored,
+                   num_plural(ignored), ignored == 1 ? "is" : "are");
     unsigned texts = OF_TEXTS | (unsigned)items->takes_sources << ITEM_SOURCE;
     if (!err->kind && header.count && !(items->found & texts)) {
         static const unsigned firsts[] = {ITEM_CLEAN, ITEM_GOOD, ITEM_POSITIVE};
@@ -537,6 +540,17 @@ const char *item_column(const struct item *item, const char *name)
     size_t index = 0;
     struct names names = NAMES(item->columns, item->column_count + item->text_count);
     return names_find(&index, names, name, strlen(name)) ? item->columns[index].value : NULL;
+}
+
+int column_choose(size_t *index, struct names columns, const char *option, const char *name,
+                  size_t size, struct err *err)
+{
+    return columns.count
+               ? names_choose_item(index, columns, option, name, size, err)
+               : err_usage(err,
+                           "%s: expected a table with the column '%.*s', found texts alone: "
+                           "--file FILE.csv reads one",
+                           option, (int)size, name);
 }
 
 void items_place(struct buf *place, const struct items *items, size_t index)

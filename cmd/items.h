@@ -20,6 +20,7 @@
 #define ATTN_CMD_ITEMS_H
 
 #include "base/file.h"
+#include "base/names.h"
 #include "format/csv_read.h"
 #include "lens/tokenized.h"
 #include "options.h"
@@ -117,6 +118,10 @@ struct input input_of(const char *text, const char *pair);
 
 /* The value of a column to copy; NULL: none. */
 const char *item_column(const struct item *item, const char *name);
+
+/* Find the column of an option in a table, or refuse texts that have none. */
+int column_choose(size_t *index, struct names columns, const char *option, const char *name,
+                  size_t size, struct err *err);
 
 /* Append the origin of an item: 'story.txt' line 3, --ids, sentence 1; nothing for a single
  * sentence. items_blame puts the origin before an error and returns -1. */

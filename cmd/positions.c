@@ -216,9 +216,7 @@ static int name_continuations(struct item *item, struct arena *arena, struct err
         const char *text = items[i] = texts->items[i], *name = text + 1;
         if (*text != '@' || item->fields[ITEM_CONTINUE])
             continue;
-        if (!columns.count)
-            return err_usage(err, "--continue: expected a table with the column '%s'", name);
-        if (names_choose_item(&index, columns, "--continue", name, strlen(name), err))
+        if (column_choose(&index, columns, "--continue", name, strlen(name), err))
             return -1;
         items[i] = item->columns[index].value;
         if (!items[i]) {

@@ -172,7 +172,7 @@ static int choose_group(struct state *own, struct names columns, struct err *err
                          own->per     ? "--per"
                          : own->title ? own->title
                                       : "pairs");
-    if (group && names_choose_item(&index, columns, "--group", group, strlen(group), err))
+    if (group && column_choose(&index, columns, "--group", group, strlen(group), err))
         return -1;
     if (single && own->totals && (group || own->kind == TOTALS_OF_TEXTS) &&
         (group || names_find(&index, columns, "item", strlen("item"))))
@@ -217,12 +217,7 @@ static int prepare_table(struct state *own, struct err *err)
     keys = per ? (struct texts){0} : keys;
     for (const char *next = per; next && !err->kind; next = *next ? next + 1 : NULL) {
         size_t size = strcspn(next, ",");
-        if (!columns.count)
-            return err_usage(err,
-                             "--per: expected a table with the column '%.*s', found texts alone: "
-                             "--file FILE.csv reads one",
-                             (int)size, next);
-        if (names_choose_item(&index, columns, "--per", next, size, err))
+        if (column_choose(&index, columns, "--per", next, size, err))
             return -1;
         texts_add(&keys, names_at(columns, index), arena, err);
         own->other = names_at(columns, index) == other ? other : own->other;
@@ -344,10 +339,14 @@ static int open(void *state, struct driver *driver, struct err *err)
                          .next = score->next > 0,
                          .stride = (size_t)(score->stride ? score->stride : score->window / 2)};
     bool continues = own->kind == TOTALS_OF_CONTINUATIONS;
+    bool is_column = driver->items.found >> ITEM_CONTINUE & 1;
     if ((continues || score->continuations.count) && own->totals && !(continues && score->group))
-        return err_usage(err, "--continue reports totals; %s does not apply", own->totals);
+        return err_usage(err, "%s; %s does not apply%s",
+                         is_column ? "column 'continue' reports totals"
+                                   : "--continue reports totals",
+                         own->totals, is_column ? ": rename the column to copy it" : "");
     if (score->next && other_rows(own))
-        return err_usage(err, "--next: %s does not apply", other_rows(own));
+        return err_usage(err, "--next and %s cannot be combined", other_rows(own));
     size_t context = viewer->model.config.n_positions, window = (size_t)score->window;
     if (own->scoring.stride && options->input.any_length)
         return err_usage(err, "--%s and --long cannot be combined", window ? "window" : "stride");

@@ -204,14 +204,17 @@ static int read_own_edits(struct text_with_source *pair, const struct session *s
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-int session_check_source(const struct input_options *options, const struct model *model,
-                         struct err *err)
+int session_check_source(const struct item *item, const struct items *items,
+                         const struct model *model, struct err *err)
 {
+    const struct input_options *options = &item->options.input;
+    bool is_column = items->found >> ITEM_SOURCE & 1;
     if (options->source && options->pair)
         return err_usage(err, "--pair and --source cannot be combined");
     if (options->source && !model->config.cross)
-        return err_usage(err, "--source: expected none, since '%s' has no cross-attention",
-                         model->name);
+        return err_usage(err, "%s: expected none, since '%s' has no cross-attention%s",
+                         is_column ? "column 'source'" : "--source", model->name,
+                         is_column ? ": rename the column to copy it" : "");
     if (!options->source && model->config.cross)
         return err_usage(err,
                          "--source: expected a text for the cross-attention of '%s', found none",
@@ -401,7 +404,7 @@ struct text_with_source *session_read_items(struct session *session, const struc
         struct item item;
         if (items_read(items, &item, i, arena, err))
             return NULL;
-        bool fits = !session_check_source(&item.options.input, &session->viewer.model, err);
+        bool fits = !session_check_source(&item, items, &session->viewer.model, err);
         if (!fits || session_read_item(session, &item, &pairs[i], arena, err)) {
             if (fits || items->found >> ITEM_SOURCE & 1)
                 items_blame(items, i, err);

@@ -28,9 +28,10 @@ struct output;
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Refuse --source for a model without cross-attention, and cross-attention without --source. */
-int session_check_source(const struct input_options *options, const struct model *model,
-                         struct err *err);
+/* Refuse --source, or a column of that name, for a model without cross-attention, and
+ * cross-attention without --source. */
+int session_check_source(const struct item *item, const struct items *items,
+                         const struct model *model, struct err *err);
 
 /* Characters of all texts that are not in the vocabulary. */
 struct dropped {

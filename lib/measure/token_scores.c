@@ -98,7 +98,7 @@ int scoring_check(const struct scoring *scoring, struct err *err)
                          "%s: expected a causal model, found a masked one, which scores each "
                          "token given all others",
                          scoring->next     ? "--next"
-                         : scoring->stride ? "--stride"
+                         : scoring->stride ? "--stride and --window"
                                            : "--begin-word");
     if (!masks && scoring->within_word)
         return err_usage(err, "--within-word: expected a masked model, found a causal one, which "
