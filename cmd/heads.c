@@ -12,7 +12,6 @@
 #include "base/num.h"
 #include "command.h"
 #include "driver.h"
-#include "text/post_processor.h"
 #include "format/csv_read.h"
 #include "measure/head_circuits.h"
 
@@ -311,9 +310,6 @@ static int open(void *state, struct driver *driver, struct err *err)
     struct state *own = state;
     struct viewer *viewer = &driver->session.viewer;
     struct head_survey *survey = &own->survey;
-    uint32_t bos = 0;
-    bool has_bos = false;
-    struct text_templates special = {0};
     *survey = (struct head_survey){.viewer = viewer,
                                    .scores = &own->scores,
                                    .seed = (uint64_t)driver->current.mechanism.seed,
@@ -325,16 +321,7 @@ static int open(void *state, struct driver *driver, struct err *err)
         return circuits_check(&viewer->model, false, err);
     if ((driver->setting == driver->first_setting && !viewer->model.config.causal &&
          choose_scores(own, driver, USUAL_TWO_WAY, err)) ||
-        check_circuits(own, driver, err) ||
-        (viewer->tokenizer &&
-         tokenizer_find_begin(&bos, &has_bos, viewer->tokenizer, &viewer->model.folder, err)) ||
-        (viewer->tokenizer && tokenizer_special(&special, viewer->tokenizer, err)))
-        return -1;
-    size_t sep = text_template_before(&special.single) + 1; /* the token after a text */
-    survey->sep = sep < special.single.count ? (long long)special.single.parts[sep].id : -1;
-    /* The beginning-of-text token: that of the tokenizer, else that of the config. */
-    survey->bos = has_bos ? (long long)bos : viewer->tokenizer ? -1 : viewer->model.config.bos_id;
-    if (head_survey_open(survey, &driver->session.arena, err))
+        check_circuits(own, driver, err) || head_survey_open(survey, &driver->session.arena, err))
         return -1;
     if (driver->session.edits.by_text && (survey->with_baseline || !is_of_texts(survey)))
         return err_usage(err, "positions by name in edits apply to the texts, not to the random "

@@ -216,14 +216,15 @@ static int measure_scores(struct sheet *scores, const struct page_run *run, stru
     struct viewer *viewer = run->viewer;
     struct arena *arena = run->arena;
     struct score_list list = {.count = 0};
-    struct head_survey survey = {.viewer = viewer, .scores = &list, .bos = -1, .on_texts = true};
+    struct head_survey survey = {.viewer = viewer, .scores = &list, .on_texts = true};
+    enum usual_score usual = viewer->model.config.causal ? USUAL_CAUSAL : USUAL_TWO_WAY;
     struct head_sums sums;
     struct head_result result;
     struct report report;
     const struct head_results results = {.scores = &list, .items = &result, .count = 1};
     const struct head_text text = {.text = viewer_text(run->pair), .sums = &sums};
     for (size_t i = 0; i < score_row_count; i++)
-        if (score_rows[i].usual & USUAL_CAUSAL &&
+        if (score_rows[i].usual & usual &&
             !score_choose(&list, "--scores", score_rows[i].name, err))
             return -1;
     if (model_check(&viewer->model, NEEDS_ONE_TEXT, err) || head_survey_open(&survey, arena, err) ||

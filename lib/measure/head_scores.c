@@ -10,6 +10,7 @@
 #include "math/rows.h"
 #include "measure/question.h"
 #include "text/label.h"
+#include "text/post_processor.h"
 
 enum {
     OFFSET_MAX = 1 << 24,
@@ -273,11 +274,30 @@ bool head_survey_needs(const struct head_survey *survey, enum score_material mat
     return false;
 }
 
+/* Find the tokens at the beginning (of the tokenizer, else of the config) and end of texts. */
+static int find_special(struct head_survey *survey, struct err *err)
+{
+    const struct model *model = &survey->viewer->model;
+    const struct tokenizer *tokenizer = survey->viewer->tokenizer;
+    uint32_t bos = 0;
+    bool has_bos = false;
+    struct text_templates special = {0};
+    if (tokenizer && (tokenizer_find_begin(&bos, &has_bos, tokenizer, &model->folder, err) ||
+                      tokenizer_special(&special, tokenizer, err)))
+        return -1;
+    size_t sep = text_template_before(&special.single) + 1; /* the token after a text */
+    survey->sep = sep < special.single.count ? (long long)special.single.parts[sep].id : -1;
+    survey->bos = has_bos ? (long long)bos : tokenizer ? -1 : model->config.bos_id;
+    return 0;
+}
+
 int head_survey_open(struct head_survey *survey, struct arena *arena, struct err *err)
 {
     const struct config *config = &survey->viewer->model.config;
     const char *name = survey->viewer->model.name;
     bool has_role = false;
+    if (find_special(survey, err))
+        return -1;
     survey->heads = config->n_layer * config->n_head;
     survey->selection =
         (struct selection){.sites = SITE_SET(SITE_WEIGHTS), .head_count = config->n_head};

@@ -83,7 +83,7 @@ struct head_survey {
     const struct viewer *viewer;
     const struct score_list *scores;
     uint64_t seed;              /* of random tokens */
-    long long bos, sep;         /* tokens at the beginning and end of texts; -1: none */
+    long long bos, sep;         /* tokens at the beginning and end of texts, set; -1: none */
     bool on_texts;              /* texts were given */
     bool with_baseline;         /* also measure on random input */
     bool lacks_logits;          /* scores on words and pairs are missing */

@@ -40,19 +40,17 @@ static void measure(const struct head_text *texts, size_t count, bool with_basel
     struct new_model new_model;
     struct viewer viewer = {0};
     struct head_text needle = texts[0];
-    survey = (struct head_survey){.viewer = &viewer,
-                                  .scores = &scores,
-                                  .bos = 2,
-                                  .on_texts = true,
-                                  .with_baseline = with_baseline};
+    survey = (struct head_survey){
+        .viewer = &viewer, .scores = &scores, .on_texts = true, .with_baseline = with_baseline};
     needle.marked = marked;
     int failed = new_model_open(&new_model, "even", even, strlen(even), &err) ||
                  model_open_folder(&viewer.model, &new_model.folder, &err) ||
-                 machine_open(&viewer.machine, 1, &err) ||
-                 head_survey_open(&survey, &arena, &err) ||
-                 head_sums_init(&sums, &survey, &arena, &err) ||
-                 head_survey_run(&survey, &viewer, OF_TEXTS, texts, count, &err) ||
-                 head_survey_run(&survey, &viewer, OF_NEEDLES, &needle, 1, &err);
+                 machine_open(&viewer.machine, 1, &err);
+    viewer.model.config.bos_id = 2; /* without a tokenizer */
+    failed = failed || head_survey_open(&survey, &arena, &err) ||
+             head_sums_init(&sums, &survey, &arena, &err) ||
+             head_survey_run(&survey, &viewer, OF_TEXTS, texts, count, &err) ||
+             head_survey_run(&survey, &viewer, OF_NEEDLES, &needle, 1, &err);
     ck_assert_msg(!failed, "%s", err.text);
     viewer_release(&viewer);
     new_model_release(&new_model);
@@ -103,9 +101,9 @@ TEST(roles_are_compared_with_uniform_attention)
         ck_assert_str_eq(head_roles.items[i].score, score_rows[i].name);
         double found = mean_value(&sums.roles[i * survey.heads]);
         double uniform = mean_value(&sums.uniform[i]);
-        if (i != 5)
+        if (i < 5)
             ck_assert_double_eq_tol(found, uniform, 1e-6);
-        else /* this model sees no next token */
+        else /* this model sees no next token, and has no separator */
             ck_assert(isnan(found) && isnan(uniform));
     }
 }
