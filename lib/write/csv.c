@@ -7,6 +7,8 @@
  *     1:is,0.25,0.75                     weights,0,0,1:is,0.25,0.75
  *                                        weights,0,1,0:Life,1,0
  *
+ * One matrix is such a table, too, if its stream has columns of the input, which precede these.
+ *
  * In pandas, one head is `t[(t.layer == 0) & (t["head"] == 3)].set_index("row").iloc[:, 3:]`; in
  * gnuplot, with commas as separator, `plot "< grep -e ^tensor -e ^weights,0,3, heads.csv |
  * cut -d, -f4-" matrix rowheaders columnheaders with image`.
@@ -299,12 +301,12 @@ static int check_columns(const struct report *report, const struct place *place,
     return 0;
 }
 
-/* True if several matrices share the stream. */
+/* True if several matrices share the stream, or rows begin with columns of the input. */
 static bool is_table(const struct writer *writer)
 {
     const struct report *report = writer->report;
     return report->tensor_count > 1 || kept_sheet_count(report->tensors) > 1 ||
-           writer->place->count > 1;
+           writer->place->count > 1 || writer->place->extra_count;
 }
 
 int csv_begin(struct writer *writer, struct err *err)

@@ -133,6 +133,8 @@ static int folder_begin(struct writer *writer, const struct target_folder *targe
         if (!shared && close_file(writer, err))
             return -1;
     }
+    if (!shared)
+        folder->place.extra_count = 0; /* a file of its own is a matrix as it is */
     return 0;
 }
 
