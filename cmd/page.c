@@ -259,7 +259,7 @@ static int find_scores(struct page_run *run, struct err *err)
         return -1;
     if (measure_scores(scores, run, wanted ? err : &none) == 0)
         run->facts.scores = scores;
-    else if (wanted || none.out_of_memory)
+    else if (wanted || none.kind != ERR_UNSUPPORTED)
         return err_adopt(err, &none);
     return 0; /* the page is written without scores */
 }
