@@ -40,28 +40,27 @@ static int open_shards(struct checkpoint *checkpoint, struct err *err)
  * path in it leads out of the model. */
 static int list_shards(struct checkpoint *checkpoint, const struct json *map, struct err *err)
 {
-    char found[64];
+    struct map seen = {0};
     struct shard *shards =
         arena_alloc(&checkpoint->arena, json_count(map), sizeof *checkpoint->shards, err);
+    int failed = !shards;
     checkpoint->shards = shards;
-    for (const struct json *member = json_first(map); shards && member;
+    for (const struct json *member = json_first(map); member && !failed;
          member = json_next(member)) {
+        char found[64];
         const char *name = "";
         json_get_text(member, &name);
         if (!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-            return err_set(err, "field 'weight_map': '%s': expected the name of a file, found %s",
-                           json_key(member), json_describe(member, found, sizeof found));
-        size_t i = 0;
-        while (i < checkpoint->count && strcmp(shards[i].name, name) != 0)
-            i++;
-        if (i < checkpoint->count)
-            continue;
-        shards[i].name = arena_text(&checkpoint->arena, name, strlen(name), err);
-        if (!shards[i].name)
-            return -1;
-        checkpoint->count++;
+            failed = err_set(err, "field 'weight_map': '%s': expected the name of a file, found %s",
+                             json_key(member), json_describe(member, found, sizeof found));
+        else if (!map_get(&seen, name, strlen(name), NULL)) {
+            name = arena_text(&checkpoint->arena, name, strlen(name), err);
+            failed = !name || map_put(&seen, name, strlen(name), 0, err);
+            shards[checkpoint->count++].name = name;
+        }
     }
-    return shards ? 0 : -1;
+    map_release(&seen);
+    return err_if(failed);
 }
 
 /* Every tensor must be where the index says it is. */
