@@ -336,8 +336,8 @@ int config_edit_apply(struct buf *out, const struct config_edit *edit, const cha
     json_cursor_count(&cursor, &members);
     if (json_cursor_kind(&inside) != '{' || !members)
         return err_set(err, "expected a JSON object with members");
-    const char *from = text, *end = text,
-               *stop = text + size; /* the text before `from` is written */
+    const char *from = text; /* the text before it is written */
+    const char *end = text, *stop = text + size;
     json_cursor_enter(&inside);
     while (json_cursor_next(&inside)) {
         size_t change = change_of(edit, json_cursor_name(&inside));

@@ -83,7 +83,7 @@ struct pass {
 };
 
 /* Reserve the buffers of this pass, and memory in caches; make the pass of cross-attention over the
- * same stream, with `batch` with the sources as keys. */
+ * same stream; `batch` has the sources as keys. */
 int pass_init(struct pass *pass);
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch);
 
@@ -154,9 +154,9 @@ struct place_in_pass {
 
 #define NO_HEAD SIZE_MAX
 
-/* Fail because of a value that is not finite (the message names the parameter that caused it, or
- * else the position), or of what is expected instead. Check rows, and fail if a number is not
- * finite. */
+/* Fail because of a value that is not finite: the message names the parameter that caused it, or
+ * else the position. Fail with "expected EXPECTED", which also says what was found. Check rows, and
+ * fail if a number is not finite. */
 enum pass_state pass_fail_number(struct pass *pass, const struct place_in_pass *place);
 enum pass_state pass_fail(struct pass *pass, const struct place_in_pass *place,
                           const char *expected);

@@ -52,8 +52,7 @@ struct train_batch {
     const uint32_t *ids;     /* [texts, tokens] */
     const uint32_t *targets; /* [texts, tokens] the token after each */
     uint64_t key;            /* for dropout, see rng.h */
-    float share; /* of this batch in the loss of a step: 1 / batches; 0: only the loss is
-                                computed, without dropout */
+    float share;             /* in the loss of a step: 1 / batches; 0: only the loss, no dropout */
 };
 
 /* Queries, keys and values; N is the number of tokens in all texts. */
@@ -117,8 +116,8 @@ int train_step_check(const struct config *config, struct err *err);
 int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err);
 void train_step_release(struct train_step *step);
 
-/* Compute the mean loss over all tokens, in nats, and add the gradients to step->gradients. A loss
- * that is NaN or infinite is an error. */
+/* Compute the mean loss over all tokens, in nats, and, if the batch has a share, add the gradients
+ * to step->gradients. A loss that is NaN or infinite is an error. */
 int train_step_run(struct train_step *step, const struct train_batch *batch, double *loss,
                    struct err *err);
 

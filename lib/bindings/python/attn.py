@@ -13,7 +13,7 @@
         model.generate("Life is", 8).text
         model.page("Life is short")     # the program's interactive page, shown in a notebook
         model.run(texts, show=["weights", "resid_post"], query=-1)  # lists; rows of the last token
-    model.attribute("Life is", answer=" short: eat").frame()     # likewise lens, heads, compare
+        model.attribute("Life is", answer=" short: eat").frame()     # likewise lens, heads, compare
         model.patch("The keys", "The key", answer=" are: is").frame()
         model.run("Life is", edits={"h.1.resid_post": lambda x: 2 * x})   # or an array, or a number
 
