@@ -31,10 +31,10 @@ struct piece {
     size_t size;
 };
 
-/* An axis of the edit, and its number of positions (0: depends on the text). */
+/* An axis of the edit. */
 struct edit_axis {
     const char *name;
-    size_t count; /* 0: tokens of a text */
+    size_t count; /* of positions; 0: tokens of a text */
     struct edit_places *places;
     bool of_source; /* tokens of the source */
 };
@@ -589,9 +589,8 @@ static int read_ablation(struct reader *reader, const char *text)
 static int read_knockout(struct reader *reader, const char *text)
 {
     struct edit *edit = &reader->edit;
-    *edit = (struct edit){.site = SITE_MASKED};
     const struct edit_axis queries = {"query", 0, &edit->tokens};
-    const struct edit_axis keys = {"key", 0, &edit->columns, counts_source(reader, true)};
+    const struct edit_axis keys = {"key", 0, &edit->columns, config_is_cross(reader->config)};
     const char *end = text + strlen(text);
     for (const char *at = text; at <= end;) {
         struct piece piece = next_piece(&at, end);

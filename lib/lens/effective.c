@@ -366,10 +366,10 @@ static int sink(void *context, const struct announcement *seen, struct err *err)
     for (const struct maker *maker = makers; maker < makers + MAKERS; maker++) {
         enum site site = SITE_OF(site_part(seen->site), maker->site);
         bool through = site == SITE_ROLLOUT && (size_t)seen->layer < e->rollout_layers;
-        struct announcement made = *seen;
-        struct arena scratch = {0};
         if (site_id(seen->site) != maker->from || !(through || is_selected(e, site, seen->layer)))
             continue;
+        struct announcement made = *seen;
+        struct arena scratch = {0};
         made.site = site;
         e->scratch = &scratch;
         int failed = maker->make ? maker->make(e, seen, site, err)

@@ -594,8 +594,10 @@ static int report_cells(struct report *report, const struct way *way, bool cross
                 return -1;
             continue;
         }
-        const char *name = arena_format(arena, err, "%zu", row - before);
-        name = row < before ? "embed" : row == c->n_layer + before ? "final" : name;
+        const char *name = row < before ? "embed"
+                           : row == c->n_layer + before
+                               ? "final"
+                               : arena_format(arena, err, "%zu", row - before);
         memmove(cells + i * columns, cells + row * columns, columns * sizeof *cells);
         if (add_label(&sheet.rows, name, arena, err))
             return -1;

@@ -148,11 +148,24 @@ bool site_is_of_source(enum site site)
 }
 
 /* A KEY_TOKEN is one of the tokens of keys. */
-enum axis { NONE, HEAD, KV_HEAD, TOKEN, FIRST, KEY_TOKEN, QUERY, KEY, CHANNEL, EXPERT, DIM, WORD };
+enum site_axis {
+    NONE,
+    HEAD,
+    KV_HEAD,
+    TOKEN,
+    FIRST,
+    KEY_TOKEN,
+    QUERY,
+    KEY,
+    CHANNEL,
+    EXPERT,
+    DIM,
+    WORD
+};
 
 enum { AXES_MAX = 3 };
 
-static const enum axis axes_of[][AXES_MAX] = {
+static const enum site_axis axes_of[][AXES_MAX] = {
     [AXES_TOKEN_CHANNEL] = {TOKEN, CHANNEL},
     [AXES_FIRST_CHANNEL] = {FIRST, CHANNEL},
     [AXES_TOKEN_EXPERT] = {TOKEN, EXPERT},
