@@ -217,6 +217,8 @@ int compare_command(const struct options *options, struct err *err)
     int failed = find_models(&models, &job.options, &arena, err) ||
                  output_choose_table(&job.output, &options->output, err);
     bool of_models = !failed && models.count == 2;
+    if (of_models)
+        job.options.model.names = models; /* operands, too, may read pairs: see items_open */
     for (size_t i = 0; i < 2; i++)
         job.sessions[i] =
             (struct session){.options = &job.options, .model = of_models ? models.items[i] : NULL};

@@ -125,13 +125,17 @@ static size_t place_of(const struct items *items, const char *name)
     return ITEM_FIELDS + index;
 }
 
-/* True if a model's tokenizer joins two texts, or --special bos. What cannot be opened is refused
- * later. */
+/* True if a model's tokenizer joins two texts, or --special bos, or if a sweep may choose either.
+ * What cannot be opened is refused later. */
 static bool joins_texts(struct items *items)
 {
     const struct options *options = items->options;
     const char *special = options->input.special;
     bool joins = special && strcmp(special, "bos") == 0;
+    const struct texts *sweeps = &options->batch.sweeps;
+    for (size_t i = 0; i < sweeps->count; i++) /* not known yet: they may join */
+        joins |= strncmp(sweeps->items[i], "model=", 6) == 0 ||
+                 strncmp(sweeps->items[i], "special=", 8) == 0;
     struct texts models;
     struct err err = {0};
     models_read(&models, options, &items->arena, &err);
@@ -147,8 +151,8 @@ static bool joins_texts(struct items *items)
     return joins || err.kind;
 }
 
-/* The same, and note that a field was found. A number of pairs is often called `pair`: this is an
- * own column unless texts can be pairs. */
+/* As place_of, and note that a field was found. The number of a minimal pair is often called
+ * `pair`: this is an own column unless texts can be pairs. */
 static size_t find_place(struct items *items, const char *name)
 {
     size_t place = place_of(items, name);
