@@ -41,8 +41,9 @@
  * driver_accumulate, `add` processes the texts in the order of the jobs, and `finish` calls
  * driver_write, as in heads.c.
  *
- * A command stops at the first invalid job and writes nothing. `batch` (batch_command.c) runs the
- * same tasks, but writes a failure in place of the result, continues, and keeps a log.
+ * A command stops at the first invalid job and writes nothing; but of several texts it leaves out
+ * those that lack a position by name, and then fails. `batch` (batch_command.c) runs the same
+ * tasks, but writes a failure in place of the result, continues, and keeps a log.
  */
 #ifndef ATTN_CMD_DRIVER_H
 #define ATTN_CMD_DRIVER_H

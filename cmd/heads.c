@@ -601,12 +601,12 @@ static int end(void *state, struct driver *driver, struct err *err)
     struct head_result *result = &own->results.items[model];
     if (head_result_keep(result, &own->survey, &own->sums, &driver->kept, err))
         return -1;
-    if (driver->sweep.of_models) {
+    if (sweep->of_models) {
         char *hash = arena_alloc(&driver->kept, SHA256_DIGITS + 1, 1, err);
         if (!hash)
             return -1;
         weights_hash(&driver->session.viewer.model.weights, hash);
-        result->model = driver->sweep.models.items[model];
+        result->model = sweep->models.items[model];
         result->hash = hash;
     }
     if (!own->in_maps && !driver->is_batch)

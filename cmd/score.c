@@ -503,8 +503,8 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
         ((task->totals && !item->options.score.group) || continuations->count))
         return err_usage(err, "--at selects rows of tokens or words; %s does not apply",
                          task->totals ? task->totals : "--continue");
-    if (((task->view.words || task->unigrams.count) && viewer->tokenizer &&
-         find_words(sentence, viewer, arena, err)))
+    if ((task->view.words || task->unigrams.count) && viewer->tokenizer &&
+        find_words(sentence, viewer, arena, err))
         return -1;
     const struct index_range rows = {"--at", "text", task->view.words ? "word" : "token",
                                      task->view.words ? sentence->word_count

@@ -308,16 +308,14 @@ int input_wrap(struct input *input, const struct chat *chat, struct arena *arena
 
 /* --- a model and its texts -------------------------------------------------------------------- */
 
-/* Without --special, put the beginning token before texts that lack it, where the command asks for
- * it and neither the tokenizer nor the model puts one. */
+/* With --special auto, put the beginning token before texts that lack it, where the command asks
+ * for it and neither the tokenizer nor the model puts one. */
 static int set_beginning(struct viewer *viewer, const struct input_options *input, struct err *err)
 {
     size_t before = 0, after = 0, size = 0;
     uint32_t begin = 0;
     bool found = false;
-    bool is_auto = !input->special || strcmp(input->special, "auto") == 0;
-    if (!input->begins_texts || !is_auto || input->ids || input->chat || viewer->starts ||
-        !viewer->tokenizer)
+    if (!input->begins_texts || input->ids || input->chat || viewer->starts || !viewer->tokenizer)
         return 0;
     tokenizer_adds(viewer->tokenizer, &before, &after);
     if (before)
@@ -356,11 +354,11 @@ int session_begin(struct session *session, struct err *err)
                    "be meaningless",
                    viewer->model.folder.path, viewer->model.context);
     const char *special = options->input.special;
-    viewer->starts =
-        config_has_start(&viewer->model.config) && (!special || strcmp(special, "auto") == 0);
+    bool is_auto = !special || strcmp(special, "auto") == 0;
+    viewer->starts = is_auto && config_has_start(&viewer->model.config);
     if (tokenizer_options_set(&viewer->chat, viewer->tokenizer, &viewer->model.folder, options,
                               &session->arena, err) ||
-        set_beginning(viewer, &options->input, err))
+        (is_auto && set_beginning(viewer, &options->input, err)))
         return -1;
     viewer->model.weights.precision = session->precision;
     print_note_of_tokenizer(viewer->tokenizer);
