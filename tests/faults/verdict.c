@@ -98,13 +98,29 @@ static const char *last_line(const struct tree_file *said)
     return line;
 }
 
+/* A failed write to standard error loses a line, and the later ones may follow. */
+static bool are_lines_of(const struct tree_file *said, const struct tree_file *whole)
+{
+    const char *from = whole->bytes, *end = said->bytes + said->size;
+    for (const char *at = said->bytes; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t size = stop ? (size_t)(stop + 1 - at) : (size_t)(end - at);
+        from = memmem(from, (size_t)(whole->bytes + whole->size - from), at, size);
+        if (!from)
+            return false;
+        from += size;
+        at += size;
+    }
+    return true;
+}
+
 static const char *judge_message(const struct trial *trial)
 {
     const struct tree_file *said = tree_find(&trial->after, "err");
     const struct tree_file *whole = tree_find(&trial->whole, "err");
     bool refused = WIFEXITED(trial->status) && WEXITSTATUS(trial->status) != 0;
     if (!refused)
-        return is_beginning(said, whole) ? NULL : "differs from the messages without a fault";
+        return are_lines_of(said, whole) ? NULL : "differs from the messages without a fault";
     if (verdict_items_failed(trial) || is_interrupted(trial) || trial->fault->is_mute)
         return NULL;
     const char *line = last_line(said);
