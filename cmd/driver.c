@@ -862,15 +862,16 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
         return -1;
     if (how->mean_of_texts || task->accumulates)
         driver_accumulate(driver, settings);
+    if (task->pages && format_is(driver->output.format, "html"))
+        return err_usage(err, "--format html: expected text, data or a figure: '%s' writes pages",
+                         task->pages);
+    if (task->prepare && task->prepare(driver->state, driver, err))
+        return -1;
     if (driver->accumulates && driver->shard.count > 1 && settings == 1)
         return err_usage(err, "--shard: expected results to divide, found one result of all texts: "
                               "leave out --shard, or divide the settings of a --sweep");
     find_jobs(driver);
-    if (task->pages && format_is(driver->output.format, "html"))
-        return err_usage(err, "--format html: expected text, data or a figure: '%s' writes pages",
-                         task->pages);
-    if ((task->prepare && task->prepare(driver->state, driver, err)) ||
-        output_check_count(&driver->output, driver->place.stacked ? 1 : driver->place.count, err))
+    if (output_check_count(&driver->output, driver->place.stacked ? 1 : driver->place.count, err))
         return -1;
     looks_note(&options->looks, &driver->output);
     columns_note(&driver->output, driver->columns, driver->place.of_pairs,

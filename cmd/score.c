@@ -25,7 +25,7 @@ static const struct option_row own_options[] = {
            "the total of each text or continuation (with --at: of these tokens), and its "
            "difference in log-probability to the first one with the same value in this column; "
            "--total of a table with a column 'item' has it without this option",
-           .flags = OPTION_NOT_BATCH),
+           .flags = OPTION_FIXED),
     STRING("unigrams", 0, "FILE", IN(score.unigrams),
            "with --total, add SLOR: logprob minus that of the words by themselves, per word; FILE "
            "has lines of a word, a tab and its count"),
@@ -34,7 +34,7 @@ static const struct option_row own_options[] = {
            "(| separates regions in a text, a column 'regions' names them); with --words: the mean "
            "surprisal of each word, with -o DIR/ words, totals and a figure; of minimal pairs "
            "(columns good and bad): accuracy",
-           .flags = OPTION_NOT_BATCH),
+           .flags = OPTION_FIXED),
     STRING("mean", 0, "texts", IN(select.mean), "average over texts, by position or continuation",
            .flags = OPTION_FIXED),
     FLAG("begin-word", 0, IN(score.begin_word),
@@ -111,7 +111,7 @@ struct state {
     size_t blank;          /* texts without tokens */
     size_t first_blank;    /* index of the first blank text */
 
-    /* Unused by a batch, which has results of single texts. */
+    bool by_text;               /* a batch with a result for each text; the rest is unused */
     struct score_total all;     /* sum over the texts of the open model */
     struct score_totals table;  /* rows of all texts and models */
     const char *other;          /* name of the key that is not an input column; NULL: none */
@@ -251,7 +251,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     const struct options *options = driver->options;
     struct output *output = &driver->output;
     bool words = options->select.words, is_mean = driver->derivation.mean_of_texts;
-    size_t models = num_max(driver->sweep.models.count, 1);
+    size_t models = driver->sweep.settings; /* in a batch, all settings */
     own->driver = driver;
     if (options_exclude(options, "next", "at top begin-word bits", err) ||
         options_exclude(options, "unigrams", "at", err))
@@ -274,10 +274,11 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return err_usage(err, "--words does not apply to %s, which reports totals", own->totals);
     if (options->score.unigrams && read_unigrams(own, options->score.unigrams, err))
         return -1;
-    if (driver->is_batch)
+    own->by_text = driver->is_batch && !options->score.per && !options->score.group;
+    if (own->by_text)
         return 0;
-    if (words && own->totals && output->to_folder && !options->output.format &&
-        driver->sweep.settings == 1) {
+    if (words && own->totals && output->to_folder && !options->output.format && !driver->is_batch &&
+        models == 1) {
         own->folder = arena_path(&driver->kept, output->path, err);
         output->path = arena_format(&driver->kept, err, "%s/words.csv", own->folder);
         output->to_folder = false;
@@ -293,9 +294,11 @@ static int prepare(void *state, struct driver *driver, struct err *err)
                          output->format->name, driver->items.count, words ? "" : "--words ");
     driver->place.sentences = is_mean || (own->totals && !own->folder) ? 1 : driver->items.count;
     driver->place.count = driver->place.sentences * models;
+    driver->accumulates = driver->is_batch;
     const char *long_formats =
         own->totals && driver->items.count > 1 ? "text csv json jsonl tidy" : "csv json jsonl tidy";
-    if (models > 1 && !own->per && !is_mean && !format_is(output->format, long_formats)) {
+    if (models > 1 && !driver->is_batch && !own->per && !is_mean &&
+        !format_is(output->format, long_formats)) {
         own->title = arena_format(&driver->kept, err, "%zu models", models);
         driver->place.count = driver->place.sentences;
     }
@@ -707,7 +710,7 @@ static int begin(void *state, struct driver *driver, struct err *err)
     struct state *own = state;
     size_t count = own->title ? driver->items.count : 1;
     own->blank = own->unscored = 0;
-    if (driver->is_batch)
+    if (own->by_text)
         return 0;
     own->all = (struct score_total){.number = COLUMN_MISSING};
     driver->accumulates = driver->derivation.mean_of_texts || (own->totals && !own->folder) ||
@@ -745,7 +748,7 @@ static int add(void *state, struct work *work, struct err *err)
         item->count && !work->pair.sentence.added_before && driver->session.viewer.mask < 0;
     if (driver->derivation.mean_of_texts)
         report->facts = NULL; /* the perplexity of all texts is not the mean of theirs */
-    if (driver->is_batch)
+    if (own->by_text)
         return 0;
     score_total_add(&own->all, &item->total);
     if ((own->title || own->totals) && add_item(own, work, err))
@@ -843,7 +846,7 @@ static int end(void *state, struct driver *driver, struct err *err)
                    own->kind != TOTALS_OF_CONTINUATIONS;
     if (note_missing(own, err))
         return -1;
-    if (driver->is_batch)
+    if (own->by_text)
         return 0;
     if (perplexity > FABLES_PERPLEXITY && model_is_of_fables(&driver->session.viewer.model))
         print_note("'%s' was trained only on short fables, which these texts do not resemble "
