@@ -594,6 +594,7 @@ static int report_item(const struct state *task, struct work *work, struct arena
                                       .are_single = true,
                                       .names = &labels[task->kind - names_text],
                                       .key_count = 1 + names_text,
+                                      .hides_text = has_column && task->kind == TOTALS_OF_TEXTS,
                                       .has_unigrams = task->unigrams.count > 0,
                                       .pair = &work->pair};
     find_total(task, work, arena, err);

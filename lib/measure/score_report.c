@@ -418,7 +418,8 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
     if (single && !totals->pair)
         rows_integer(rows, names_unused("sentence", names, rows->arena, rows->err),
                      COLUMN_KEY | COLUMN_DATA_ONLY, total->number);
-    rows_label(rows, totals->names[last], COLUMN_KEY | COLUMN_SHRINKS, label);
+    rows_label(rows, totals->names[last],
+               COLUMN_KEY | COLUMN_SHRINKS | (totals->hides_text ? COLUMN_TEXT_ONLY : 0), label);
     if (pairs) {
         if (single)
             rows_label(rows, "bad", COLUMN_KEY | COLUMN_SHRINKS,

@@ -95,6 +95,7 @@ struct score_totals {
     enum totals_kind kind;
     bool are_single;          /* a row is one text, pair or word; false: a group of them */
     bool has_unigrams;        /* add SLOR */
+    bool hides_text;          /* for people only: a column of the input before the row has it */
     bool grouped;             /* add the difference to the first text of the group */
     const char *const *names; /* [key_count] of the key columns; the last key labels the row */
     size_t key_count;
