@@ -372,16 +372,20 @@ void columns_note(const struct output *output, const char *own, bool of_pairs, s
     static const char segments[] = "row_segment column_segment";
     bool is_csv = format_is(output->format, "csv"), is_tidy = format_is(output->format, "tidy");
     struct buf renamed = {0};
+    struct arena arena = {0};
+    struct err err = {0};
     own = own && is_csv ? own : rows;
     for (size_t i = 0; i < columns.count && (is_csv || is_tidy); i++) {
         const char *name = names_at(columns, i);
-        if (name_is_among(own, name) || (is_tidy && name_is_among(cells, name)) ||
-            (is_tidy && of_pairs && name_is_among(segments, name)))
-            buf_format(&renamed, "%s'attn_%s'", renamed.size ? ", " : "", name);
+        const char *ours = names_unused(name, columns, &arena, &err);
+        if (ours && (name_is_among(own, name) || (is_tidy && name_is_among(cells, name)) ||
+                     (is_tidy && of_pairs && name_is_among(segments, name))))
+            buf_format(&renamed, "%s'%s'", renamed.size ? ", " : "", ours);
     }
-    if (renamed.size && !renamed.out_of_memory)
+    if (renamed.size && !renamed.out_of_memory && !err.kind)
         print_note("columns of results with the name of a column of the table get a prefix: %s",
                    renamed.bytes);
+    arena_release(&arena);
     buf_release(&renamed);
 }
 
