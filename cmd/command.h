@@ -1,6 +1,5 @@
 /* command.h: the table of commands, and messages on standard error. */
-#ifndef ATTN_CMD_COMMAND_H
-#define ATTN_CMD_COMMAND_H
+#pragma once
 
 #include "options.h"
 #include "text/tokenizer.h"
@@ -78,5 +77,3 @@ void signals_set(void);
 
 /* Set the line to print on an interruption. It must remain valid until the next call; "": none. */
 void signals_hint(const char *line);
-
-#endif

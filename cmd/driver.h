@@ -45,8 +45,7 @@
  * those that lack a position by name, and then fails. `batch` (batch_command.c) runs the same
  * tasks, but writes a failure in place of the result, continues, and keeps a log.
  */
-#ifndef ATTN_CMD_DRIVER_H
-#define ATTN_CMD_DRIVER_H
+#pragma once
 
 #include "items.h"
 #include "lens/mean.h"
@@ -211,5 +210,3 @@ int group_look(const struct group *group, const struct selection *selection, str
 /* Set what identifies a result in the output, for a task that writes it during the pass. */
 int driver_place(struct driver *driver, const struct work *work, struct place *place,
                  struct arena *arena, struct err *err);
-
-#endif

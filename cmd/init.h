@@ -6,8 +6,7 @@
  *     fill maker.new_model; save its folder
  *     model_maker_release(&maker);
  */
-#ifndef ATTN_CMD_INIT_H
-#define ATTN_CMD_INIT_H
+#pragma once
 
 #include "base/file.h"
 #include "model/config.h"
@@ -41,5 +40,3 @@ struct model_maker {
  * which would be read together with the new files. Errors name the option or the file. */
 int model_maker_open(struct model_maker *maker, const char *path, struct err *err);
 void model_maker_release(struct model_maker *maker);
-
-#endif

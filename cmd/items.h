@@ -16,8 +16,7 @@
  *         if (items_read(&items, &item, i, &arena, err)) ...
  *     items_release(&items);
  */
-#ifndef ATTN_CMD_ITEMS_H
-#define ATTN_CMD_ITEMS_H
+#pragma once
 
 #include "base/file.h"
 #include "base/names.h"
@@ -135,5 +134,3 @@ int items_check_failed(size_t failed, size_t items, const char *how, const char 
 /* Open a whole file or, for "-", standard input; and its name in messages. */
 int input_file_open(struct file *file, const char *path, struct err *err);
 const char *shown_path(const char *path);
-
-#endif

@@ -25,8 +25,7 @@
  *     if (log_finish(&log, failed, failure, err)) ...
  *     log_close(&log);
  */
-#ifndef ATTN_CMD_LOG_H
-#define ATTN_CMD_LOG_H
+#pragma once
 
 #include "base/memory.h"
 #include "base/stream.h"
@@ -95,5 +94,3 @@ struct log **log_join(const char *const *paths, size_t count, struct arena *aren
 /* Write the results of `logs`, in order, to `path` (as output_to; for a folder, DIR/items.jsonl) in
  * the format of the first log. A log without one of its jobs is refused. */
 int log_write_results(struct log *const *logs, size_t count, const char *path, struct err *err);
-
-#endif

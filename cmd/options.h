@@ -15,8 +15,7 @@
  * Accepted: `--name value`, `--name=value`, `-n value`, `-nvalue`, grouped flags; `--` ends the
  * options.
  */
-#ifndef ATTN_CMD_OPTIONS_H
-#define ATTN_CMD_OPTIONS_H
+#pragma once
 
 #include "base/buf.h"
 #include "write/style.h"
@@ -314,5 +313,3 @@ int options_set(struct options *options, const char *name, const char *value, st
 
 /* Refuse a long name that the command does not have. */
 int option_refuse(struct option_set set, const char *name, size_t size, struct err *err);
-
-#endif

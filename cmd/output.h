@@ -6,8 +6,7 @@
  *     const struct row *row = format_choose(NAMES(rows, ROWS), &options->output, err);
  *     if (!row || output_to(&stream, options->output.path, err) || row->write(...)) ...
  */
-#ifndef ATTN_CMD_OUTPUT_H
-#define ATTN_CMD_OUTPUT_H
+#pragma once
 
 #include "base/names.h"
 #include "base/replacement.h"
@@ -112,5 +111,3 @@ void columns_note(const struct output *output, const char *own, bool of_pairs,
 struct page_lesson;
 int page_add_lesson(struct output *output, struct place *place, const struct options *options,
                     const struct page_lesson *lesson, struct err *err);
-
-#endif

@@ -7,8 +7,7 @@
  *     progress_show(&progress, done, count, NULL);             (as often as you like)
  *     progress_end(&progress);                                 (before results are written)
  */
-#ifndef ATTN_CMD_PROGRESS_H
-#define ATTN_CMD_PROGRESS_H
+#pragma once
 
 #include "base/err.h"
 #include "base/progress_sink.h"
@@ -34,5 +33,3 @@ void progress_show(struct progress *progress, size_t done, size_t count, const c
  * line, until the next progress_show, and is safe in a signal handler. */
 void progress_end(struct progress *progress);
 void progress_say(const char *bytes, size_t size);
-
-#endif

@@ -6,8 +6,7 @@
  *         !(pairs = session_read_items(&session, &items, err))) ...
  *     session_release(&session);
  */
-#ifndef ATTN_CMD_SESSION_H
-#define ATTN_CMD_SESSION_H
+#pragma once
 
 #include "base/file.h"
 #include "format/json_writer.h"
@@ -146,5 +145,3 @@ int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
 
 /* True if --edit, --ablate or --knockout is given or swept. */
 bool edit_options_are_given(const struct edit_options *options);
-
-#endif

@@ -9,8 +9,7 @@
  * A suite is a JSON document: items with conditions, whose regions make a sentence, and predictions
  * such as `(3;%mismatch%) > (3;%match%)`: the surprisal of region 3 in two conditions.
  */
-#ifndef ATTN_CMD_STIMULI_H
-#define ATTN_CMD_STIMULI_H
+#pragma once
 
 #include "items.h"
 #include "measure/score_report.h"
@@ -35,5 +34,3 @@ int suite_read(struct items *items, struct err *err);
 /* Replace the totals of a suite's regions by its predictions: for each item, then over all. */
 int suite_predict_all(struct score_totals *table, const struct texts *formulas, struct arena *arena,
                       struct err *err);
-
-#endif

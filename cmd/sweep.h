@@ -10,8 +10,7 @@
  *     for (size_t setting = 0; setting < sweep.settings; setting++)
  *         if (sweep_set(&sweep, setting, &options_of_setting, &arena, err)) ...
  */
-#ifndef ATTN_CMD_SWEEP_H
-#define ATTN_CMD_SWEEP_H
+#pragma once
 
 #include "options.h"
 
@@ -75,5 +74,3 @@ int shard_read(struct job_shard *shard, const char *text, struct err *err);
 
 /* Set the range of jobs of a shard, from `first` up to but excluding `end`. */
 void shard_range(const struct job_shard *shard, size_t jobs, size_t *first, size_t *end);
-
-#endif

@@ -7,8 +7,7 @@
  *     int failed = host_call_begin(&call, &object) || ...;
  *     return host_call_end(&call, failed, error);
  */
-#ifndef ATTN_ATTN_HOST_H
-#define ATTN_ATTN_HOST_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -49,5 +48,3 @@ int check_given(const void *given, const char *thing, struct err *err);
 /* The values of edits. The caller's must remain. */
 int host_values(struct edit_values *made, const struct attn_value *values, size_t count,
                 struct arena *arena, struct err *err);
-
-#endif

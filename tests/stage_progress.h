@@ -5,8 +5,7 @@
  * Writes to the file that ATTN_TEST_PROGRESS names, if it is set, at most ten times a second and at
  * the end.
  */
-#ifndef ATTN_TESTS_STAGE_PROGRESS_H
-#define ATTN_TESTS_STAGE_PROGRESS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -29,5 +28,3 @@ static inline void tell_progress(size_t done, size_t total)
     }
     written = seconds;
 }
-
-#endif

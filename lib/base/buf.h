@@ -6,8 +6,7 @@
  *     if (buf_check(&buf, err)) ...
  *     buf_release(&buf);
  */
-#ifndef ATTN_BASE_BUF_H
-#define ATTN_BASE_BUF_H
+#pragma once
 
 #include <stdint.h>
 
@@ -38,5 +37,3 @@ void buf_release(struct buf *buf);
 
 /* Check the buffer, copy its text to the arena, and release it. NULL with `err`. */
 const char *buf_keep(struct buf *buf, struct arena *arena, struct err *err);
-
-#endif

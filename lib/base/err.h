@@ -6,8 +6,7 @@
  *     if (fd < 0)
  *         return err_set(err, "cannot open '%s': %s", path, strerror(errno));
  */
-#ifndef ATTN_BASE_ERR_H
-#define ATTN_BASE_ERR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ static inline int err_if(bool failed)
 {
     return failed ? -1 : 0;
 }
-
-#endif

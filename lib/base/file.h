@@ -5,8 +5,7 @@
  *     use(file.bytes, file.size);
  *     file_release(&file);
  */
-#ifndef ATTN_BASE_FILE_H
-#define ATTN_BASE_FILE_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -132,5 +131,3 @@ int folder_read(const struct folder *folder, const char *name,
  * NULL, counts bytes. */
 int folder_save(const struct folder *folder, const struct target_folder *target,
                 const struct progress_sink *progress, struct err *err);
-
-#endif

@@ -4,8 +4,7 @@
  * words that all have the same slot. Nothing that is printed or written may depend on them or on
  * the order of slots.
  */
-#ifndef ATTN_BASE_HASH_H
-#define ATTN_BASE_HASH_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -143,5 +142,3 @@ int map_put(struct map *map, const char *key, size_t size, uint32_t value, struc
 bool map_get(const struct map *map, const char *key, size_t size, uint32_t *value);
 
 void map_release(struct map *map);
-
-#endif

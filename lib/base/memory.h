@@ -6,8 +6,7 @@
  *     float *x = arena_alloc(&arena, rows * columns, sizeof *x, err);
  *     arena_release(&arena);
  */
-#ifndef ATTN_BASE_MEMORY_H
-#define ATTN_BASE_MEMORY_H
+#pragma once
 
 #include "base/err.h"
 
@@ -75,5 +74,3 @@ void arena_clear(struct arena *arena);
 
 /* Free all memory. The arena is empty and can be used again. */
 void arena_release(struct arena *arena);
-
-#endif

@@ -6,8 +6,7 @@
  *     if (names_choose(&index, NAMES(palette_rows, palette_count), "--palette", word, err))
  *         return -1;
  */
-#ifndef ATTN_BASE_NAMES_H
-#define ATTN_BASE_NAMES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -87,5 +86,3 @@ struct nearest {
 void nearest_begin(struct nearest *nearest, const char *word, size_t size);
 void nearest_offer(struct nearest *nearest, const char *name);
 void nearest_offer_bytes(struct nearest *nearest, const char *name, size_t name_bytes);
-
-#endif

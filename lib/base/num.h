@@ -1,6 +1,5 @@
 /* num.h: numbers to and from text, checked sizes, base64. */
-#ifndef ATTN_BASE_NUM_H
-#define ATTN_BASE_NUM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ const char *num_size(char text[NUM_SIZE_BYTES], uint64_t bytes);
 /* Draw a share, clamped to 0 … 1, as a bar of eighths of a column (██████▊) and blanks, at most
  * BAR_COLUMNS wide. Returns `bar`. */
 const char *bar_draw(char bar[BAR_BYTES], double share, int columns);
-
-#endif

@@ -1,8 +1,7 @@
 /* platform.h: functions of Linux, with a replacement or no effect on other systems (macOS). No
  * other file calls functions that only Linux has (tests/floors.awk).
  */
-#ifndef ATTN_BASE_PLATFORM_H
-#define ATTN_BASE_PLATFORM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ int platform_processor(void);
 
 /* Move this thread to the usable processor `steps` after `from`, then let it move freely. */
 void platform_step_aside(int from, size_t steps);
-
-#endif

@@ -2,8 +2,7 @@
  *
  *     progress_tell(sink, i + 1, count);
  */
-#ifndef ATTN_BASE_PROGRESS_SINK_H
-#define ATTN_BASE_PROGRESS_SINK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ static inline void progress_tell(const struct progress_sink *sink, size_t done, 
     if (sink)
         sink->report(sink->context, done, count, NULL);
 }
-
-#endif

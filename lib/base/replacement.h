@@ -9,8 +9,7 @@
  *     if (replacement_check(path, &status, READ_AS_MODEL, err)) ...  before anything is written
  *     if (replacement_keep(descriptor, path, err)) ...               before the rename
  */
-#ifndef ATTN_BASE_REPLACEMENT_H
-#define ATTN_BASE_REPLACEMENT_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -75,5 +74,3 @@ int target_folder_open_inside(struct target_folder *target, const char *path,
 
 /* Unlock it; remove it if it was made and is empty. */
 void target_folder_close(struct target_folder *target);
-
-#endif

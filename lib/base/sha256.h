@@ -4,8 +4,7 @@
  *     sha256_add(&hash, "abc", 3);
  *     sha256_end(&hash, digits);        (ba7816bf…)
  */
-#ifndef ATTN_BASE_SHA256_H
-#define ATTN_BASE_SHA256_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1]);
 
 /* For tests: use no special instructions, or use them again. */
 void sha256_plain(bool plain);
-
-#endif

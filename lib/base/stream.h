@@ -14,8 +14,7 @@
  *     if (stream_commit(&out, err)) ...
  *     stream_discard(&out);             (does nothing after a commit)
  */
-#ifndef ATTN_BASE_STREAM_H
-#define ATTN_BASE_STREAM_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -114,5 +113,3 @@ int transfer_write(int descriptor, const void *bytes, size_t size);
 /* True while transfer_write runs in this thread, for a handler of SIGPIPE: it ends the program if a
  * result has no reader, but not if a remark has none. */
 bool transfer_is_writing(void);
-
-#endif

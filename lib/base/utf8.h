@@ -3,8 +3,7 @@
  *
  *     for (size_t at = 0; at < size; at += utf8_decode(&c, text + at, size - at)) ...
  */
-#ifndef ATTN_BASE_UTF8_H
-#define ATTN_BASE_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -171,5 +170,3 @@ bool unicode_form_put(enum unicode_form form, struct buf *out, const char *text,
 
 /* True for a character added after Unicode 9 that has a decomposition. */
 bool unicode_is_form_after_9(uint32_t character);
-
-#endif

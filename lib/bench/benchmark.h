@@ -8,8 +8,7 @@
  *     struct report result;
  *     if (benchmark(&result, &plan, &arena, &err)) ...
  */
-#ifndef ATTN_BENCH_BENCHMARK_H
-#define ATTN_BENCH_BENCHMARK_H
+#pragma once
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -57,5 +56,3 @@ double median(const double *first, size_t step_bytes, size_t count, double *sort
 
 /* The exponent b of y = a * x^b, fitted to the second half of the points; NAN: fewer than two. */
 double growth_exponent(const size_t *x, const double *y, size_t count);
-
-#endif

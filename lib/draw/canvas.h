@@ -11,8 +11,7 @@
  *     canvas->text(canvas, (struct point){10, 40}, "Life", &(struct font){.size = 7});
  *     if (drawing_end(&drawing, err)) ...
  */
-#ifndef ATTN_DRAW_CANVAS_H
-#define ATTN_DRAW_CANVAS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -144,5 +143,3 @@ void svg_begin(struct canvas *svg, struct stream *out, const struct drawing_page
 void svg_end(struct canvas *svg);
 void tex_begin(struct canvas *tex, struct stream *out, const struct drawing_page *page);
 void tex_end(struct canvas *tex);
-
-#endif

@@ -6,8 +6,7 @@
  *     if (figure_plan(&figure, report, style, &arena, err) ||
  *         figure_draw(&figure, canvas, err)) ...
  */
-#ifndef ATTN_DRAW_FIGURE_H
-#define ATTN_DRAW_FIGURE_H
+#pragma once
 
 #include "draw/canvas.h"
 #include "lens/report.h"
@@ -207,5 +206,3 @@ bool axis_is_numbered(const struct axis *axis, const struct axis_fit *fit);
 enum axis_side { AXIS_LEFT, AXIS_RIGHT, AXIS_ABOVE, AXIS_BELOW };
 void axis_draw(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
                struct point corner, enum axis_side side);
-
-#endif

@@ -11,8 +11,7 @@
  * the tensor, the lowest bit of a level is the sign, and the scale starts at 1e-5. Masked cells
  * after the query are left out; other exact ones are NaN.
  */
-#ifndef ATTN_DRAW_PAGE_H
-#define ATTN_DRAW_PAGE_H
+#pragma once
 
 #include "base/file.h"
 #include "lens/continuation.h"
@@ -153,5 +152,3 @@ extern const struct page_part page_module; /* engine, gzip-compressed; empty if 
 extern const struct page_part page_end;    /* up to </html> */
 
 extern const struct page_part page_explanation_style; /* of the pages of explain */
-
-#endif

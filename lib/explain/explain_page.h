@@ -4,8 +4,7 @@
  * Widths are columns of a terminal. Long vectors keep both ends; long lists of keys keep the keys
  * with the highest weights. A full document shows all, at any width.
  */
-#ifndef ATTN_EXPLAIN_EXPLAIN_PAGE_H
-#define ATTN_EXPLAIN_EXPLAIN_PAGE_H
+#pragma once
 
 #include "base/buf.h"
 #include "explain/explanation.h"
@@ -107,5 +106,3 @@ void html_text(struct buf *out, const char *text, size_t size); /* escapes marku
 void html_symbol(struct buf *out, const char *symbol, size_t size);
 void html_formula(struct buf *out, const char *formula);
 void latex_math(struct buf *out, const char *formula);
-
-#endif

@@ -6,8 +6,7 @@
  *     if (explanation_make(&explanation, &viewer, &pair, &request, &arena, err)) ...
  *     if (explain_formats[0].write(&stream, &explanations, err)) ...
  */
-#ifndef ATTN_EXPLAIN_EXPLANATION_H
-#define ATTN_EXPLAIN_EXPLANATION_H
+#pragma once
 
 #include "base/memory.h"
 #include "base/stream.h"
@@ -120,5 +119,3 @@ extern const struct explain_format {
     explain_writer *write;
 } explain_formats[]; /* text is first */
 extern const size_t explain_format_count;
-
-#endif

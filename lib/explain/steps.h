@@ -6,8 +6,7 @@
  *     builder_column(builder, "score", NULL, trace->scores);
  *     builder_work(builder, "score_%k = %n", trace->scores[builder->key]);
  */
-#ifndef ATTN_EXPLAIN_STEPS_H
-#define ATTN_EXPLAIN_STEPS_H
+#pragma once
 
 #include "base/buf.h"
 #include "explain/explanation.h"
@@ -178,5 +177,3 @@ extern step_builder step_embedding, step_input, step_query, step_query_norm, ste
     step_dropout, step_values, step_context, step_output, step_sum, step_norm, step_hidden,
     step_activation, step_router, step_chosen, step_shared, step_experts, step_mlp_out,
     step_transform, step_discriminator, step_logits;
-
-#endif

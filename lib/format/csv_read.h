@@ -5,8 +5,7 @@
  *     while (!csv_read(&reader, &record, &arena, err) && record.count)
  *         use(record.fields[0]);
  */
-#ifndef ATTN_FORMAT_CSV_READ_H
-#define ATTN_FORMAT_CSV_READ_H
+#pragma once
 
 #include "base/memory.h"
 
@@ -27,5 +26,3 @@ struct csv_record {
  * and a zero byte are errors; the next call continues after them. */
 int csv_read(struct csv_reader *reader, struct csv_record *record, struct arena *arena,
              struct err *err);
-
-#endif

@@ -3,8 +3,7 @@
  *
  *     dtype_to_float(row, data + dtype_bytes(DTYPE_Q4_K, i * columns), DTYPE_Q4_K, columns);
  */
-#ifndef ATTN_FORMAT_DTYPE_H
-#define ATTN_FORMAT_DTYPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,5 +103,3 @@ static inline float float_of_half(uint16_t half)
     uint32_t normal = (exponent == 0x1f ? 0xff : exponent + 127 - 15) << 23 | fraction << 13;
     return float_of_bits(sign | (exponent ? normal : subnormal));
 }
-
-#endif

@@ -6,8 +6,7 @@
  *     const struct gguf_tensor *embedding = gguf_find(&gguf, "token_embd.weight");
  *     gguf_release(&gguf);
  */
-#ifndef ATTN_FORMAT_GGUF_H
-#define ATTN_FORMAT_GGUF_H
+#pragma once
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -115,5 +114,3 @@ bool gguf_is(struct gguf_text text, const char *other);
 enum { GGUF_TYPES = 40 };
 
 extern const struct gguf_type gguf_types[GGUF_TYPES]; /* without a name: unused number */
-
-#endif

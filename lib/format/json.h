@@ -7,8 +7,7 @@
  *         json_integer(root, "n_layer", 1, 4096, &layers, err)) ...
  *     json_free(root);
  */
-#ifndef ATTN_FORMAT_JSON_H
-#define ATTN_FORMAT_JSON_H
+#pragma once
 
 #include <assert.h>
 #include <stdint.h>
@@ -209,5 +208,3 @@ size_t json_unescape(char *out, struct json_span text);
 
 /* True if the span is `name`, written without escapes. */
 bool json_span_is(struct json_span text, const char *name);
-
-#endif

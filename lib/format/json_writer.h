@@ -10,8 +10,7 @@
  *     json_put_text(&json, "model", "life");
  *     json_put_close(&json, '}');         {"format": "attn-cli/info/1", "model": "life"}
  */
-#ifndef ATTN_FORMAT_JSON_WRITER_H
-#define ATTN_FORMAT_JSON_WRITER_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/stream.h"
@@ -57,5 +56,3 @@ void json_put_raw(struct json_writer *json, const char *name, const char *value)
 
 /* Append a text in quotes. */
 void json_append_text(struct buf *out, const char *bytes, size_t size);
-
-#endif

@@ -5,8 +5,7 @@
  *     if (npy_read(&array, "steer.npy", &arena, err)) ...
  *     array.data[row * array.shape[1] + column]
  */
-#ifndef ATTN_FORMAT_NPY_H
-#define ATTN_FORMAT_NPY_H
+#pragma once
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -28,5 +27,3 @@ struct npy {
 int npy_read(struct npy *array, const char *path, struct arena *arena, struct err *err);
 int npy_read_bytes(struct npy *array, const struct file *file, struct arena *arena,
                    struct err *err);
-
-#endif

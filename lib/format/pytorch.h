@@ -7,8 +7,7 @@
  *     if (pytorch_open(&tensors, folder, "pytorch_model.bin", err)) ...
  *     safetensors_release(&tensors);
  */
-#ifndef ATTN_FORMAT_PYTORCH_H
-#define ATTN_FORMAT_PYTORCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -42,5 +41,3 @@ int zip_read(struct zip *zip, const struct file *file, struct arena *arena, stru
  * (torch.serialization.set_crc32_options). */
 int zip_check(struct zip_entry *entry, struct err *err);
 uint32_t zip_crc32(const char *bytes, size_t size);
-
-#endif

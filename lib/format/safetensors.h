@@ -6,8 +6,7 @@
  *     const struct safetensors_entry *wte = safetensors_find(&tensors, "wte.weight");
  *     safetensors_release(&tensors);
  */
-#ifndef ATTN_FORMAT_SAFETENSORS_H
-#define ATTN_FORMAT_SAFETENSORS_H
+#pragma once
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -79,5 +78,3 @@ struct safetensors_note {
  * data after it, in the order of the tensors. */
 int safetensors_header(struct buf *header, const struct safetensors_tensor *tensors, size_t count,
                        const struct safetensors_note *notes, size_t note_count, struct err *err);
-
-#endif

@@ -13,8 +13,7 @@
  * Keys and values are cached: a step runs one token, with the same numbers as one pass over the
  * whole text. If rotations depend on the length of the text, each step runs the whole text.
  */
-#ifndef ATTN_LENS_CONTINUATION_H
-#define ATTN_LENS_CONTINUATION_H
+#pragma once
 
 #include "base/buf.h"
 #include "lens/report.h"
@@ -142,5 +141,3 @@ int likely_frame(struct frame *frame, const struct likely_table *table, struct a
 /* Format a list: "␣short -0.57  ␣cold -2.18"; NULL with `err`. */
 const char *likely_text(const struct likely *list, size_t count, const struct tokenizer *tokenizer,
                         struct arena *arena, struct err *err);
-
-#endif

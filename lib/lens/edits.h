@@ -20,8 +20,7 @@
  *         edit_list_fill(&list, &viewer, &texts, err)) ...
  *     viewer.edits = &list.edits;
  */
-#ifndef ATTN_LENS_EDITS_H
-#define ATTN_LENS_EDITS_H
+#pragma once
 
 #include "format/npy.h"
 #include "lens/viewer.h"
@@ -81,5 +80,3 @@ struct edit_texts {
 /* Run the texts without edits, and copy the values. Each origin used must have a text. */
 int edit_list_fill(struct edit_list *list, struct viewer *viewer, const struct edit_texts *texts,
                    struct err *err);
-
-#endif

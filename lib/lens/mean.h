@@ -7,8 +7,7 @@
  *     if (text_mean_report(&whole, &mean, tokenizer, true, &arena, err)) ...
  *     text_mean_release(&mean);
  */
-#ifndef ATTN_LENS_MEAN_H
-#define ATTN_LENS_MEAN_H
+#pragma once
 
 #include "lens/report.h"
 
@@ -39,5 +38,3 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
                      struct err *err);
 
 void text_mean_release(struct text_mean *mean);
-
-#endif

@@ -6,8 +6,7 @@
  *         for (size_t k = 0; k < kept_sheet_count(&report->tensors[i]); k++) {
  *             struct sheet sheet = kept_sheet(report, &report->tensors[i], k);
  */
-#ifndef ATTN_LENS_REPORT_H
-#define ATTN_LENS_REPORT_H
+#pragma once
 
 #include "lens/selection.h"
 #include "lens/sheet.h"
@@ -177,5 +176,3 @@ int derive(struct report *report, const struct derivation *how, const struct tok
  * becomes the size of the result. */
 double derive_bytes(const struct derivation *how, double *bytes, size_t heads, size_t layers,
                     size_t rows);
-
-#endif

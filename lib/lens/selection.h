@@ -7,8 +7,7 @@
  *         selection_heads(&selection, NULL, config, &arena, err)) ...
  *     selection_watch(&selection, &watch);
  */
-#ifndef ATTN_LENS_SELECTION_H
-#define ATTN_LENS_SELECTION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -108,5 +107,3 @@ extern const struct attention_part {
     const char *name;  /* value of --part */
     const char *words; /* in titles */
 } attention_parts[SITE_PARTS];
-
-#endif

@@ -6,8 +6,7 @@
  *             if (!sheet_hides(sheet, r, c))
  *                 use(&sheet->rows.labels[r], &sheet->columns.labels[c], sheet_cell(sheet, r, c));
  */
-#ifndef ATTN_LENS_SHEET_H
-#define ATTN_LENS_SHEET_H
+#pragma once
 
 #include <limits.h>
 #include <stdint.h>
@@ -314,5 +313,3 @@ void strong_cell_name(struct buf *out, const struct strong_cell *cell);
 /* Make a table for people with names, values and bars (░: below the origin). */
 int strongest_frame(struct frame *frame, const struct strongest *strongest, struct arena *arena,
                     struct err *err);
-
-#endif

@@ -5,8 +5,7 @@
  *     struct tokenized tokenized;
  *     if (tokenized_make(&tokenized, &input, &limits, &arena, err)) ...
  */
-#ifndef ATTN_LENS_TOKENIZED_H
-#define ATTN_LENS_TOKENIZED_H
+#pragma once
 
 #include "base/buf.h"
 #include "lens/sheet.h"
@@ -159,5 +158,3 @@ struct text_range word_range(const struct tokenized *tokenized, size_t word);
  * there are none. */
 const bool *word_starts(const struct tokenizer *tokenizer, size_t count, struct arena *arena,
                         struct err *err);
-
-#endif

@@ -8,8 +8,7 @@
  *         viewer_look(&viewer, &look, &arena, err)) ...
  *     viewer_release(&viewer);
  */
-#ifndef ATTN_LENS_VIEWER_H
-#define ATTN_LENS_VIEWER_H
+#pragma once
 
 #include "lens/report.h"
 #include "math/machine.h"
@@ -221,5 +220,3 @@ void visible_row(struct edit_block block, const struct score_rule *rule, const s
 /* Bytes that this takes in addition to the pass with its attention weights. */
 double effective_bytes(const struct selection *selection, const struct config *config,
                        size_t tokens);
-
-#endif

@@ -9,8 +9,7 @@
  * `make wasm` compiles it and the modules that it includes for browsers; live_exports.c has the
  * functions that the page calls.
  */
-#ifndef ATTN_LIVE_LIVE_H
-#define ATTN_LIVE_LIVE_H
+#pragma once
 
 #include "base/file.h"
 #include "base/stream.h"
@@ -34,5 +33,3 @@ struct live_request {
 /* Run the model on a text, and write the JSON of the request. */
 int live_write(struct live *live, struct stream *out, const struct live_request *request,
                struct err *err);
-
-#endif

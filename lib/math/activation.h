@@ -1,6 +1,5 @@
 /* activation.h: the functions between the two products of an MLP. */
-#ifndef ATTN_MATH_ACTIVATION_H
-#define ATTN_MATH_ACTIVATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void activate_xielu(struct matrix x, const struct xielu *parameters);
 /* dy *= the slope at x, element by element: from the gradient of the result to the gradient of
  * x. */
 void activate_backward(struct matrix dy, struct matrix x, enum activation activation);
-
-#endif

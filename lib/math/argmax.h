@@ -14,8 +14,7 @@
  *
  * where q·p is exact, a sum of integers in 32 bits.
  */
-#ifndef ATTN_MATH_ARGMAX_H
-#define ATTN_MATH_ARGMAX_H
+#pragma once
 
 #include <stdint.h>
 
@@ -46,5 +45,3 @@ int argmax_init(struct argmax *argmax, struct machine *machine, const struct wei
 /* Find the row with the largest product, the first of equal ones. False: unknown, because a number
  * may not be finite. */
 bool argmax_find(struct machine *machine, struct argmax *argmax, const float *x, uint32_t *row);
-
-#endif

@@ -8,8 +8,7 @@
  *     struct weight w = {.data = data, .bias = bias, .in = 768, .out = 3072, .stride = 3072};
  *     linear(machine, hidden, normed, &w, ACTIVATION_GELU_NEW);
  */
-#ifndef ATTN_MATH_GEMM_H
-#define ATTN_MATH_GEMM_H
+#pragma once
 
 #include "math/activation.h"
 #include "math/weight.h"
@@ -24,5 +23,3 @@ void linear(struct machine *machine, struct matrix y, struct matrix x, const str
  * then only the total is computed. */
 void linear_add(struct machine *machine, struct matrix total, struct matrix y, struct matrix x,
                 const struct weight *w);
-
-#endif

@@ -1,7 +1,6 @@
 /* isa.h: loops that compilers vectorise, with the same bits for every instruction set: a sum has
  * LANES fixed chains, and fused multiply-adds are written as fmaf. */
-#ifndef ATTN_MATH_ISA_H
-#define ATTN_MATH_ISA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -33,5 +32,3 @@ static inline float add_lanes(float lanes[LANES])
         lanes[i] += lanes[i + LANES / 4];
     return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
 }
-
-#endif

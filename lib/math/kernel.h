@@ -11,8 +11,7 @@
  *     kernels_get(kernels, &kernel, &(struct kernel_shape){.m = 64, .n = 6, .k = 768, ...}, work);
  *     kernel_call(&kernel, a, b, c, a);
  */
-#ifndef ATTN_MATH_KERNEL_H
-#define ATTN_MATH_KERNEL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -162,5 +161,3 @@ const struct vector_loops *vectors_best(void);
 enum { TILE_PAIRS = 16 };
 kernel_body tiles_amx;
 bool tiles_ask(void);
-
-#endif

@@ -7,8 +7,7 @@
  *     pool_run(machine.pool, (struct loop){.rounds = panels, .work = flops, .round = f}, &panels);
  *     machine_release(&machine);
  */
-#ifndef ATTN_MATH_MACHINE_H
-#define ATTN_MATH_MACHINE_H
+#pragma once
 
 #include "base/memory.h"
 #include "base/progress_sink.h"
@@ -67,5 +66,3 @@ void machine_release(struct machine *machine);
 
 /* Allocate memory for x [rows, columns] rounded to bf16 (gemm.h). */
 int machine_hold_rounded(struct machine *machine, size_t rows, size_t columns, struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* portable_math.h: elementary functions in plain arithmetic, with the same bits everywhere; those
  * of the C library depend on its version and on the processor. Compilers can vectorise them. */
-#ifndef ATTN_MATH_PORTABLE_MATH_H
-#define ATTN_MATH_PORTABLE_MATH_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -171,5 +170,3 @@ static inline void sine_cosine(double *sine, double *cosine, double angle)
     *sine = quadrant >= 2 ? -*sine : *sine;
     *cosine = quadrant == 1 || quadrant == 2 ? -*cosine : *cosine;
 }
-
-#endif

@@ -4,8 +4,7 @@
  *     bf16_pair_row(pairs, floats, 7);             (4 pairs; the second number of the last is 0)
  *     float back = bf16_value((uint16_t)(pairs[0] >> 16));                        (floats[1])
  */
-#ifndef ATTN_MATH_PRECISION_H
-#define ATTN_MATH_PRECISION_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -58,5 +57,3 @@ void bf16_put_second(uint32_t *restrict pairs, const float *restrict row, size_t
 
 /* Round a row. */
 void bf16_round_each(float *restrict to, const float *restrict row, size_t count);
-
-#endif

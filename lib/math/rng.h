@@ -4,8 +4,7 @@
  *     uint64_t key = rng_fold_in(rng_fold_in(seed, step), layer);
  *     rng_dropout(x, count, key, row, 0.1f);
  */
-#ifndef ATTN_MATH_RNG_H
-#define ATTN_MATH_RNG_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ void rng_dropout_part(float *x, size_t count, size_t first, uint64_t key, float 
 
 /* Uniform numbers from middle - spread to middle + spread. */
 void rng_fill_uniform(float *x, size_t count, uint32_t seed, float middle, float spread);
-
-#endif

@@ -9,8 +9,7 @@
  *     rotary_fill(cos_sin, &rotary, 0, tokens);              (once a text; cos_sin [tokens, 64])
  *     rotate(q, q, 64, &rotary, cos_sin);                    (in every layer)
  */
-#ifndef ATTN_MATH_ROTARY_H
-#define ATTN_MATH_ROTARY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ void rotary_fill(struct matrix cos_sin, const struct rotary *rotary, size_t firs
 /* y = x with its heads, of `width` columns each, rotated; y may be x. */
 void rotate(struct matrix y, struct matrix x, size_t width, const struct rotary *rotary,
             struct matrix cos_sin);
-
-#endif

@@ -1,8 +1,7 @@
 /* rows.h: operations on one row after another: norm, softmax, sums, and gradients of these. Sums
  * have a fixed order: results do not depend on threads, on other rows of a batch or on the
  * instruction set. */
-#ifndef ATTN_MATH_ROWS_H
-#define ATTN_MATH_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -153,5 +152,3 @@ void nontemporal_fill(float *to, size_t count, float value);
 
 /* Other threads see what this one stored before. */
 void nontemporal_fence(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* soft_fmaf.h: fused multiply-add for processors without an instruction for it. */
-#ifndef ATTN_MATH_SOFT_FMAF_H
-#define ATTN_MATH_SOFT_FMAF_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -22,5 +21,3 @@ static inline float soft_fmaf(float a, float b, float c)
     memcpy(&sum, &bits, sizeof sum);
     return (float)sum;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * `struct matrix` is for products: rows of `columns` floats, `stride` floats apart.
  * `struct tensor` is for watched tensors: up to three axes, each with its own stride.
  */
-#ifndef ATTN_MATH_TENSOR_H
-#define ATTN_MATH_TENSOR_H
+#pragma once
 
 #include <stddef.h>
 
@@ -53,5 +52,3 @@ struct tensor tensor_dense(const float *data, size_t rank, const size_t *shape);
 size_t tensor_count(const struct tensor *tensor);
 struct tensor tensor_slice(const struct tensor *tensor, size_t index);
 void tensor_copy(float *out, const struct tensor *tensor);
-
-#endif

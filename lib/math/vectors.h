@@ -9,8 +9,7 @@
  *     FOR_ROWS(DO)            DO(1) up to DO(ROWS_MAX)
  *
  * and gives its loops as VECTOR_LOOPS (kernel.h). All instruction sets give the same bits. */
-#ifndef ATTN_MATH_VECTORS_H
-#define ATTN_MATH_VECTORS_H
+#pragma once
 
 #include <assert.h>
 
@@ -311,5 +310,3 @@ static size_t multiply_blocks(float (*sums)[LANES], struct matrix x, const struc
     {                                                                 \
         multiply_floats, transpose_blocks, multiply_blocks, ROWS_MAX, \
     }
-
-#endif

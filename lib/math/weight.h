@@ -7,8 +7,7 @@
  *     panels_fill(panels, &w);
  *     w.panels = panels;
  */
-#ifndef ATTN_MATH_WEIGHT_H
-#define ATTN_MATH_WEIGHT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -125,5 +124,3 @@ void pairs_fill_rows(uint32_t *pairs, const struct weight *w, size_t row, const 
                      const float *second);
 void pairs_fill_column(uint32_t *pairs, const struct weight *w, size_t column,
                        const uint32_t *rounded);
-
-#endif

@@ -10,8 +10,7 @@
  *     struct attribution_plan plan = {&viewer, BY_PART, &question};
  *     if (attribution_make(&attribution, &report, &plan, &arena, err)) ...
  */
-#ifndef ATTN_MEASURE_ATTRIBUTION_H
-#define ATTN_MEASURE_ATTRIBUTION_H
+#pragma once
 
 #include "measure/question.h"
 
@@ -49,5 +48,3 @@ int attribution_make(struct attribution *attribution, struct report *report,
 /* Add the memory of the attribution of a text. */
 void attribution_add_memory(struct memory *memory, const struct viewer *viewer,
                             enum attribution_by by, const struct text_with_source *pair);
-
-#endif

@@ -14,8 +14,7 @@
  *     struct comparison_plan plan = {runs, 2, pairs, 1, &selection};
  *     if (comparison_make(&report, &plan, &arena, err)) ...
  */
-#ifndef ATTN_MEASURE_COMPARISON_H
-#define ATTN_MEASURE_COMPARISON_H
+#pragma once
 
 #include "base/progress_sink.h"
 #include "lens/viewer.h"
@@ -54,5 +53,3 @@ int assignment_find(size_t *match, const double *costs, size_t count, struct are
 /* Add the memory of the runs of a text. */
 void comparison_add_memory(struct memory *memory, const struct comparison_plan *plan,
                            const struct text_with_source *pair);
-
-#endif

@@ -16,8 +16,7 @@
  *         circuits_count(found, random, &words, &viewer, seed, err)) ...
  *     if (circuits_report(&report, COMPOSE_K, &viewer, &arena, err)) ...
  */
-#ifndef ATTN_MEASURE_HEAD_CIRCUITS_H
-#define ATTN_MEASURE_HEAD_CIRCUITS_H
+#pragma once
 
 #include "measure/head_scores.h"
 
@@ -52,5 +51,3 @@ extern const char *const composition_names[COMPOSITIONS];
  * 1/√C is a fact of the report. */
 int circuits_report(struct report *report, enum composition way, struct viewer *viewer,
                     struct arena *arena, struct err *err);
-
-#endif

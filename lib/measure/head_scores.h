@@ -10,8 +10,7 @@
  *         head_survey_run(&survey, &viewer, OF_TEXTS, &text, 1, err)) ...
  *     mean_value(&sums.found[(score - scores.items) * survey.heads + layer * heads + head]);
  */
-#ifndef ATTN_MEASURE_HEAD_SCORES_H
-#define ATTN_MEASURE_HEAD_SCORES_H
+#pragma once
 
 #include <math.h>
 
@@ -171,5 +170,3 @@ struct frame *head_table_report(struct report *report, const struct head_results
 /* Add a map (layers by heads) of each score of one model, or of `only` as the report's subject. */
 int head_map_report(struct report *report, const struct head_results *results,
                     const struct score *only, struct arena *arena, struct err *err);
-
-#endif

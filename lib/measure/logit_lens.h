@@ -9,8 +9,7 @@
  *
  * For the output of the last layer, these are bit for bit the model's own logits.
  */
-#ifndef ATTN_MEASURE_LOGIT_LENS_H
-#define ATTN_MEASURE_LOGIT_LENS_H
+#pragma once
 
 #include "draw/page.h"
 #include "measure/question.h"
@@ -117,5 +116,3 @@ int next_tokens_without_heads(const float **found, struct viewer *viewer,
 int next_tokens_of_report(const struct page_next **found, const struct next_plan *plan,
                           const struct report *report, const struct tokenized *sentence,
                           struct arena *arena, struct err *err);
-
-#endif

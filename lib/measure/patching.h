@@ -16,8 +16,7 @@
  *     if (patching_make(&patching, &plan, &arena, err) ||
  *         patching_report(&report, &patching, 1 << PATCH_FRACTION, &arena, err)) ...
  */
-#ifndef ATTN_MEASURE_PATCHING_H
-#define ATTN_MEASURE_PATCHING_H
+#pragma once
 
 #include "base/progress_sink.h"
 #include "measure/question.h"
@@ -107,5 +106,3 @@ extern const struct patch_number_row {
  * the fractions farthest from the unpatched run (0; with `noise` 1). */
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,
                     struct arena *arena, struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* question.h: checks of what a measure needs of a model; and the logit that an answer names. */
-#ifndef ATTN_MEASURE_QUESTION_H
-#define ATTN_MEASURE_QUESTION_H
+#pragma once
 
 #include "lens/viewer.h"
 
@@ -20,5 +19,3 @@ struct question {
 
 /* Its value in logits [count]; an answer of -1 is replaced by the most likely token. */
 double question_ask(struct question *question, const float *logits, size_t count);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Reports live as long as their arena, the view and the texts.
  */
-#ifndef ATTN_MEASURE_SCORE_REPORT_H
-#define ATTN_MEASURE_SCORE_REPORT_H
+#pragma once
 
 #include "base/hash.h"
 #include "base/names.h"
@@ -122,5 +121,3 @@ int score_totals_add_words(struct score_totals *totals, size_t line, const struc
 
 int score_totals_report(struct report *report, const struct score_view *view,
                         const struct score_totals *totals, struct arena *arena, struct err *err);
-
-#endif

@@ -13,8 +13,7 @@
  * (pseudo-log-likelihood; Salazar et al., 2020). Special tokens have no score. A text that has mask
  * tokens is read once: these have no log-probability, but an entropy and the most likely tokens.
  */
-#ifndef ATTN_MEASURE_TOKEN_SCORES_H
-#define ATTN_MEASURE_TOKEN_SCORES_H
+#pragma once
 
 #include "lens/viewer.h"
 
@@ -80,5 +79,3 @@ int logits_of_rows(const struct logits_work *work, struct err *err);
 /* The number of rows, of `rows`, with logits computed at once; the bytes of these logits. */
 size_t logits_piece_rows(size_t words, size_t rows);
 double logits_piece_bytes(const struct viewer *viewer, size_t rows);
-
-#endif

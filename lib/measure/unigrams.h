@@ -1,7 +1,6 @@
 /* unigrams.h: how frequent words are, for SLOR (Pauls and Klein, 2012; Lau et al., 2017): the
  * log-probability of a text minus that of its words by themselves, per word. */
-#ifndef ATTN_MEASURE_UNIGRAMS_H
-#define ATTN_MEASURE_UNIGRAMS_H
+#pragma once
 
 #include "base/hash.h"
 
@@ -25,5 +24,3 @@ int unigrams_read(struct unigrams *unigrams, const char *bytes, size_t size, str
  * word that is not listed counts as 1, and adds to `unknown`. */
 double unigrams_logprob(const struct unigrams *unigrams, const char *word, size_t size,
                         size_t *unknown);
-
-#endif

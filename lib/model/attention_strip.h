@@ -14,8 +14,7 @@
  *     strip_context(head, &strip, range, memory->scores, false);
  *     strip_write_context(head, &strip);
  */
-#ifndef ATTN_MODEL_ATTENTION_STRIP_H
-#define ATTN_MODEL_ATTENTION_STRIP_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -216,5 +215,3 @@ void attention_edit(const struct attention_head *head, enum site site, size_t qu
 void attention_edit_scores(const struct attention_head *head, struct matrix rows, size_t query);
 enum head_fault attention_edit_masked(const struct attention_head *head, struct matrix rows,
                                       struct softmax_range *ranges, size_t query);
-
-#endif

@@ -8,8 +8,7 @@
  *     struct text text = {.ids = ids, .count = 6, .cache = &cache};
  *     ... forward ...                                   (it holds 6 tokens)
  */
-#ifndef ATTN_MODEL_CACHE_H
-#define ATTN_MODEL_CACHE_H
+#pragma once
 
 #include "base/memory.h"
 #include "math/gemm.h"
@@ -79,5 +78,3 @@ size_t head_pairs_of_values(size_t d_v);
 /* Store a whole page: keys from a panel [dk, KEY_PANEL]; up to KEY_PANEL values. */
 void head_pairs_fill_keys(uint32_t *page, const float *panel, size_t d_k);
 void head_pairs_fill_values(uint32_t *page, struct matrix values);
-
-#endif

@@ -4,8 +4,7 @@
  * "attention", attention layers alone, for worked examples; "transformer", the encoder-decoder of
  * "Attention is all you need". All others are decoders: family.h.
  */
-#ifndef ATTN_MODEL_CONFIG_H
-#define ATTN_MODEL_CONFIG_H
+#pragma once
 
 #include "math/activation.h"
 #include "math/rotary.h"
@@ -330,5 +329,3 @@ int config_edit_apply(struct buf *out, const struct config_edit *edit, const cha
 
 /* Refuse changes that a model of this kind does not read. Errors are usage of --set. */
 int config_edit_check(const struct config_edit *edit, const struct config *config, struct err *err);
-
-#endif

@@ -9,8 +9,7 @@
  *     struct edits edits = {.items = &edit, .count = 1};
  *     struct run run = {&machine, &config, &weights, &batch, .edits = &edits};
  */
-#ifndef ATTN_MODEL_EDIT_H
-#define ATTN_MODEL_EDIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -119,5 +118,3 @@ struct edit_block {
 /* Apply the edits of the block's site and layer. Whether an edit changes its first head and row. */
 void edits_apply(const struct edits *edits, const struct edit_block *block);
 bool edit_touches(const struct edit *edit, const struct edit_block *block);
-
-#endif

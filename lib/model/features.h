@@ -6,8 +6,7 @@
  *
  *     expected a model to train without ALiBi or norms of embeddings, found one of type "bloom"
  */
-#ifndef ATTN_MODEL_FEATURES_H
-#define ATTN_MODEL_FEATURES_H
+#pragma once
 
 #include "base/err.h"
 #include "model/layer.h"
@@ -44,5 +43,3 @@ void features_of_sublayer(struct feature_list *list, enum purpose purpose,
 /* Refuse, as not supported, a config with such features; `name` is of its model, or NULL. */
 int features_expect(enum purpose purpose, const struct config *config, const char *name,
                     struct err *err);
-
-#endif

@@ -7,8 +7,7 @@
  *     struct run run = {&machine, &config, &weights, &batch};
  *     if (forward(&run, &tap, &arena, err)) ...
  */
-#ifndef ATTN_MODEL_FORWARD_H
-#define ATTN_MODEL_FORWARD_H
+#pragma once
 
 #include "math/machine.h"
 #include "model/edit.h"
@@ -135,5 +134,3 @@ struct attended_rows {
  * heads; then x is as wide). Not for models with cross-attention. */
 int forward_attended(const struct run *run, const struct attended_rows *rows, struct arena *arena,
                      struct err *err);
-
-#endif

@@ -5,8 +5,7 @@
  *     if (hub_find(&path, "EleutherAI/pythia-70m@step3000", &arena, err)) ...
  *     if (path) ... a directory with config.json and other files
  */
-#ifndef ATTN_MODEL_HUB_H
-#define ATTN_MODEL_HUB_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ bool hub_guess(struct hub_name *name, const char *text);
  * its owner's name. *path is unchanged if the cache lacks the model; a missing revision is an
  * error. The arena owns the path. */
 int hub_find(const char **path, const char *text, struct arena *arena, struct err *err);
-
-#endif

@@ -14,8 +14,7 @@
  *         x = s->norm_after ? norm(x) : x;
  *     }
  */
-#ifndef ATTN_MODEL_LAYER_H
-#define ATTN_MODEL_LAYER_H
+#pragma once
 
 #include "model/config.h"
 #include "model/parameter_table.h"
@@ -151,5 +150,3 @@ struct architecture_row {
 
 extern const struct architecture_row architecture_rows[];
 extern const size_t architecture_row_count;
-
-#endif

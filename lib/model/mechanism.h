@@ -4,8 +4,7 @@
  *     if (mechanism_set_attention(&config.mechanism, "window:4+random:2", err) ||
  *         mechanism_check(&config.mechanism, &config, err)) ...
  */
-#ifndef ATTN_MODEL_MECHANISM_H
-#define ATTN_MODEL_MECHANISM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -100,5 +99,3 @@ void mechanism_write_attention(struct buf *out, const struct mechanism *mechanis
 const char *mechanism_attention_name(const struct mechanism *mechanism, struct arena *arena,
                                      struct err *err);
 void mechanism_write(struct buf *out, const struct mechanism *mechanism);
-
-#endif

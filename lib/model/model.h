@@ -4,8 +4,7 @@
  *     if (model_open(&model, "life", err)) ...
  *     model_release(&model);
  */
-#ifndef ATTN_MODEL_MODEL_H
-#define ATTN_MODEL_MODEL_H
+#pragma once
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -49,5 +48,3 @@ bool model_is_of_fables(const struct model *model);
 /* Accept texts of any length. A usage error for models with learned positions, which are
  * limited. */
 int model_lift_context(struct model *model, struct err *err);
-
-#endif

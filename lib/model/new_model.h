@@ -6,8 +6,7 @@
  *         fill(new_model.tensors[i].data, new_model.tensors[i].count);
  *     new_model_release(&new_model);
  */
-#ifndef ATTN_MODEL_NEW_MODEL_H
-#define ATTN_MODEL_NEW_MODEL_H
+#pragma once
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -68,5 +67,3 @@ const struct shape_row *shape_find(const char *name, struct err *err);
 void shape_config(struct buf *text, const struct shape_row *row);
 int shape_make(struct new_model *new_model, const char *name, struct err *err);
 int shape_make_head(struct new_model *new_model, size_t width, struct err *err);
-
-#endif

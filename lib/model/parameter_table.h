@@ -8,8 +8,7 @@
  *     struct slot q = slot_of(PART_SENTENCE, SLOT_Q, layer);
  *     if (slot_shape(shape, q, config)) ... a matrix [out, in] = [H·dk, C]
  */
-#ifndef ATTN_MODEL_PARAMETER_TABLE_H
-#define ATTN_MODEL_PARAMETER_TABLE_H
+#pragma once
 
 #include "model/config.h"
 #include "model/site.h"
@@ -123,5 +122,3 @@ enum { PARAMETER_NAME_BYTES = 128, PARAMETER_SHAPE_BYTES = 256 };
 /* "[48, 144]"; returns `text`. */
 const char *parameter_shape_text(char text[PARAMETER_SHAPE_BYTES], size_t rank,
                                  const size_t *shape);
-
-#endif

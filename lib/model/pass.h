@@ -4,8 +4,7 @@
  * over the same texts for cross-attention, with the sources as keys. Only one layer runs at a time,
  * so there is one set of buffers for all layers.
  */
-#ifndef ATTN_MODEL_PASS_H
-#define ATTN_MODEL_PASS_H
+#pragma once
 
 #include "math/machine.h"
 #include "model/config.h"
@@ -223,5 +222,3 @@ size_t attention_rows_bytes(size_t keys);
 
 /* Reserve memory for the attention maps that are watched in any layer and not lent. */
 int attention_maps_init(struct pass *pass);
-
-#endif

@@ -9,8 +9,7 @@
  *     if (sampler_init(&sampler, &how, config->vocab_size, &arena, err)) ...
  *     uint32_t id = sampler_next(&sampler, logits);
  */
-#ifndef ATTN_MODEL_SAMPLER_H
-#define ATTN_MODEL_SAMPLER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -58,5 +57,3 @@ struct likely {
  * `logprob` is the logit minus `log_sum`: logsumexp of all logits, or 0 for the logit itself. */
 void topk(struct likely *best, size_t best_count, const float *logits, size_t count,
           double log_sum);
-
-#endif

@@ -9,8 +9,7 @@
  * With sparse attention the visible keys are those of the range that are also in the pattern
  * (mechanism.h): score_keys lists them.
  */
-#ifndef ATTN_MODEL_SCORE_RULE_H
-#define ATTN_MODEL_SCORE_RULE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -85,5 +84,3 @@ void score_apply(const struct score_rule *rule, const struct head_bias *bias, si
 size_t score_keys(const struct score_rule *rule, size_t query, size_t keys, uint32_t *list,
                   uint32_t *drawn);
 size_t score_most(const struct score_rule *rule, size_t keys);
-
-#endif

@@ -14,8 +14,7 @@
  *     watch_add(&watch, SITE_WEIGHTS, 5);
  *     struct tap tap = {.watch = &watch, .sink = my_sink, .context = mine};        (forward.h)
  */
-#ifndef ATTN_MODEL_SITE_H
-#define ATTN_MODEL_SITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -295,5 +294,3 @@ struct tap {
     tap_lender lend;             /* NULL: maps are announced like other values */
     void *context;
 };
-
-#endif

@@ -5,8 +5,7 @@
  *     if (weights_matrix(weights, slot_of(PART_SENTENCE, SLOT_Q, layer), &q, err)) ...
  *     linear(machine, y, x, &q, ACTIVATION_NONE);
  */
-#ifndef ATTN_MODEL_WEIGHTS_H
-#define ATTN_MODEL_WEIGHTS_H
+#pragma once
 
 #include "base/sha256.h"
 #include "format/safetensors.h"
@@ -188,5 +187,3 @@ void weights_hash(const struct weights *weights, char digits[SHA256_DIGITS + 1])
  * Equal hashes do not prove that two models are equal. */
 enum { WEIGHTS_SAMPLE_DIGITS = 16 };
 void weights_sample_hash(const struct weights *weights, char digits[WEIGHTS_SAMPLE_DIGITS + 1]);
-
-#endif

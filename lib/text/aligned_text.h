@@ -9,8 +9,7 @@
  *
  * Nothing is copied unless something changes.
  */
-#ifndef ATTN_TEXT_ALIGNED_TEXT_H
-#define ATTN_TEXT_ALIGNED_TEXT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -95,5 +94,3 @@ void text_rewriter_release(struct text_rewriter *rewriter);
 /* Begin another text with the same memory. */
 void text_rewriter_restart(struct text_rewriter *rewriter, const struct aligned_text *in,
                            struct text_limits *limits);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Other modules use tokenizer.h.
  */
-#ifndef ATTN_TEXT_BUILDER_H
-#define ATTN_TEXT_BUILDER_H
+#pragma once
 
 #include "text/decoder.h"
 #include "text/normalizer.h"
@@ -146,5 +145,3 @@ bool tokenizer_config_begins(const struct tokenizer_config *config);
  * tokenizer_json.c. */
 int tokenizer_normalize_token(struct tokenizer *tokenizer, struct added_token *token,
                               struct err *err);
-
-#endif

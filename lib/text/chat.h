@@ -9,8 +9,7 @@
  *     if (chat_open(&chat, folder, tokenizer, true, &arena, err) ||
  *         chat_wrap(&chat, &text, &size, &arena, err)) ...
  */
-#ifndef ATTN_TEXT_CHAT_H
-#define ATTN_TEXT_CHAT_H
+#pragma once
 
 #include "base/memory.h"
 
@@ -33,5 +32,3 @@ int chat_open(struct chat *chat, const struct folder *folder, const struct token
 /* Replace a text by the wrapped text, which is in the arena. */
 int chat_wrap(const struct chat *chat, const char **text, size_t *size, struct arena *arena,
               struct err *err);
-
-#endif

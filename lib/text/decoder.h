@@ -8,8 +8,7 @@
  *
  * Bytes of the result that are not UTF-8 become U+FFFD, as in other programs.
  */
-#ifndef ATTN_TEXT_DECODER_H
-#define ATTN_TEXT_DECODER_H
+#pragma once
 
 #include "base/buf.h"
 #include "text/stages.h"
@@ -41,5 +40,3 @@ struct token_decoder {
 void token_decoder_put(struct token_decoder *decoder, const char *token, size_t size);
 void token_decoder_end(struct token_decoder *decoder);
 void token_decoder_release(struct token_decoder *decoder);
-
-#endif

@@ -7,8 +7,7 @@
  *     if (encoder_run(&encoder, &text, err)) ...
  *     encoder_release(&encoder);
  */
-#ifndef ATTN_TEXT_ENCODER_H
-#define ATTN_TEXT_ENCODER_H
+#pragma once
 
 #include "text/builder.h"
 
@@ -96,5 +95,3 @@ void encoder_store(struct encoder *encoder);
 /* Count characters without a token; `first` is the range of the first one in the piece. */
 void encoder_drop(struct encoder *encoder, const struct text_piece *piece, struct text_range first,
                   size_t count);
-
-#endif

@@ -2,8 +2,7 @@
  * a newline ↵, a tab ⇥; other controls, characters that change the direction of the text, and bytes
  * that are not UTF-8 become \xNN for each byte.
  */
-#ifndef ATTN_TEXT_LABEL_H
-#define ATTN_TEXT_LABEL_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -37,5 +36,3 @@ bool label_is_rest(const char *bytes, size_t size);
 /* The visible form for a message, shortened by "…" to LABEL_EXCERPT_BYTES. It is valid until this
  * thread has asked for LABEL_EXCERPTS others. */
 const char *label_excerpt(const char *bytes, size_t size);
-
-#endif

@@ -20,8 +20,7 @@
  *
  * The first alternative that matches is a piece; one matches everywhere except at CLIP's spaces.
  */
-#ifndef ATTN_TEXT_MATCHER_H
-#define ATTN_TEXT_MATCHER_H
+#pragma once
 
 #include "base/utf8.h"
 #include "text/aligned_text.h"
@@ -103,5 +102,3 @@ void matcher_walk_release(struct matcher_walk *walk);
  * the rest is not changed. */
 bool matcher_replace(const struct matcher *matcher, struct buf *out, const char *text, size_t size,
                      const char *content, size_t content_size);
-
-#endif

@@ -6,8 +6,7 @@
  *     if (normalize(steps, &out, &text, rewriters, &limits, err)) ...
  *     text_rewriter_release(&rewriters[0]);      and rewriters[1]
  */
-#ifndef ATTN_TEXT_NORMALIZER_H
-#define ATTN_TEXT_NORMALIZER_H
+#pragma once
 
 #include "text/stages.h"
 
@@ -35,5 +34,3 @@ bool normalizers_encode_bytes(const struct stage *steps);
  * rewriters, which the caller releases. */
 int normalize(const struct stage *steps, struct aligned_text *out, const struct aligned_text *text,
               struct text_rewriter rewriters[2], struct text_limits *limits, struct err *err);
-
-#endif

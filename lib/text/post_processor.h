@@ -1,7 +1,6 @@
 /* post_processor.h: the tokens that a tokenizer's own program puts around a text, and around the
  * two texts of a pair: `post_processor` of a tokenizer.json. */
-#ifndef ATTN_TEXT_POST_PROCESSOR_H
-#define ATTN_TEXT_POST_PROCESSOR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ size_t text_template_before(const struct text_template *single);
 /* Make a token first or last, or remove it there, as `add_bos_token` and `add_eos_token` of a
  * tokenizer_config.json say; in a pair, next to each text. */
 void text_templates_set(struct text_templates *templates, uint32_t id, bool wanted, bool last);
-
-#endif

@@ -5,8 +5,7 @@
  * Most steps search (matcher.h) and split at the matches: Digits, Punctuation, Split,
  * Whitespace. ByteLevel and Metaspace change the piece before it is split.
  */
-#ifndef ATTN_TEXT_PRE_TOKENIZER_H
-#define ATTN_TEXT_PRE_TOKENIZER_H
+#pragma once
 
 #include "text/stages.h"
 
@@ -23,5 +22,3 @@ int pre_tokenizers_set_prefix(struct stage **steps, bool wanted, struct arena *a
 /* The `run` of ByteLevel: writes bytes as characters of GPT-2's alphabet. */
 int pre_tokenizer_encode_bytes(const struct stage *step, struct encoder *encoder,
                                const struct text_piece *piece, struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* stages.h: the stages of a tokenizer.json: one, `{"type": "NFC"}`, or a Sequence of them. Those of
  * normalizers, pre-tokenizers and decoders become steps, a list that is applied in order. */
-#ifndef ATTN_TEXT_STAGES_H
-#define ATTN_TEXT_STAGES_H
+#pragma once
 
 #include "base/names.h"
 #include "text/matcher.h"
@@ -122,5 +121,3 @@ struct stage *stages_add(struct stage_list *list, const struct stage_row *row, s
 /* The `read` of a type that searches for its field `pattern`. */
 int stage_read_pattern(struct stage_list *list, struct stage *step, const struct json *value,
                        struct err *err);
-
-#endif

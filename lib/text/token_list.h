@@ -6,8 +6,7 @@
  *     if (sink ? token_list_flush(&list, err) : token_list_keep(&list, &tokens, &arena, err)) ...
  *     token_list_release(&list);
  */
-#ifndef ATTN_TEXT_TOKEN_LIST_H
-#define ATTN_TEXT_TOKEN_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,5 +82,3 @@ bool id_list_next(struct id_list *list, uint32_t *id, struct err *err);
 /* Read the list of --ids, such as "3,1,4", into `arena`. The tokens have start = end = 0. */
 int tokens_from_ids(struct tokens *tokens, const char *list, size_t id_limit, struct arena *arena,
                     struct err *err);
-
-#endif

@@ -11,8 +11,7 @@
  *     if (added_tokens_walk(&set.added, &walk, err)) ...
  *     token_set_release(&set);
  */
-#ifndef ATTN_TEXT_TOKEN_SET_H
-#define ATTN_TEXT_TOKEN_SET_H
+#pragma once
 
 #include "text/aligned_text.h"
 #include "text/token_list.h"
@@ -109,5 +108,3 @@ int token_set_find(const struct token_set *set, const char *text, size_t size, u
 int token_set_find_word(const struct token_set *set, const char *text, size_t size, uint32_t *id,
                         bool *found, struct err *err);
 size_t token_set_size(const struct token_set *set);
-
-#endif

@@ -9,8 +9,7 @@
  *     if (tokenizer_encode(tokenizer, &tokens, text, size, &arena, err)) ...
  *     tokenizer_free(tokenizer);
  */
-#ifndef ATTN_TEXT_TOKENIZER_H
-#define ATTN_TEXT_TOKENIZER_H
+#pragma once
 
 #include "text/token_list.h"
 
@@ -135,5 +134,3 @@ struct tokenizer_facts {
 };
 
 const struct tokenizer_facts *tokenizer_facts(const struct tokenizer *tokenizer);
-
-#endif

@@ -16,8 +16,7 @@
  *     for (uint32_t node = 0; at < end && (node = word_trie_step(&trie, node, *at)); at++)
  *         if (trie.ids[node] != WORD_TRIE_NONE) ...      a word ends after *at
  */
-#ifndef ATTN_TEXT_WORD_TABLE_H
-#define ATTN_TEXT_WORD_TABLE_H
+#pragma once
 
 #include <string.h>
 
@@ -171,5 +170,3 @@ static inline uint32_t word_trie_step(const struct word_trie *trie, uint32_t nod
 {
     return (uint32_t)trie->steps[word_trie_slot(trie, node, byte)] & ((1u << WORD_TRIE_BITS) - 1);
 }
-
-#endif

@@ -8,8 +8,7 @@
  *     bpe_learner_merges(&learner, &lines);                    merges.txt
  *     bpe_learner_release(&learner);
  */
-#ifndef ATTN_TRAIN_BPE_LEARN_H
-#define ATTN_TRAIN_BPE_LEARN_H
+#pragma once
 
 #include "base/hash.h"
 #include "base/progress_sink.h"
@@ -43,5 +42,3 @@ void bpe_learner_vocab(const struct bpe_learner *learner, struct buf *json);
 void bpe_learner_merges(const struct bpe_learner *learner, struct buf *lines);
 
 void bpe_learner_release(struct bpe_learner *learner);
-
-#endif

@@ -10,8 +10,7 @@
  *     torch_random_seed(&random, 123);                          torch.manual_seed(123)
  *     torch_random_uniform(&random, x, 6, 0, 1);                torch.rand(3, 2)
  */
-#ifndef ATTN_TRAIN_TORCH_RANDOM_H
-#define ATTN_TRAIN_TORCH_RANDOM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ void torch_random_normal(struct torch_random *random, float *x, size_t count, do
 /* Skip the numbers of a tensor, which take a word each if they are uniform. */
 void torch_random_skip_uniform(struct torch_random *random, size_t count);
 void torch_random_skip_normal(struct torch_random *random, size_t count);
-
-#endif

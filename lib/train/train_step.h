@@ -7,8 +7,7 @@
  *     if (train_step_run(&step, &batch, &loss, err)) ...       (adds to step.gradients)
  *     train_step_release(&step);
  */
-#ifndef ATTN_TRAIN_TRAIN_STEP_H
-#define ATTN_TRAIN_TRAIN_STEP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -133,5 +132,3 @@ float dropout_rate(const struct train_step *step);
  * from d.context. */
 void train_attention(struct train_step *step, bool backward);
 size_t train_attention_floats(const struct train_step *step); /* of scratch memory, per thread */
-
-#endif

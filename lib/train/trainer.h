@@ -10,8 +10,7 @@
  *         if (trainer_step(&trainer, &report, err)) ...
  *     if (train_checkpoint_write(&trainer, &new_model, &log, &target, err)) ...
  */
-#ifndef ATTN_TRAIN_TRAINER_H
-#define ATTN_TRAIN_TRAINER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -161,5 +160,3 @@ int train_checkpoint_weights(struct new_model *new_model, const struct folder *f
                              struct err *err);
 int train_checkpoint_resume(struct trainer *trainer, const struct train_checkpoint *state,
                             struct buf *log, const struct folder *folder, struct err *err);
-
-#endif

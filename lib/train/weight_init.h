@@ -17,8 +17,7 @@
  *     struct weight_init init = {.seed = 123};
  *     if (new_model_open(&new_model, …) || weight_init_draw(&new_model, &init, err)) ...
  */
-#ifndef ATTN_TRAIN_WEIGHT_INIT_H
-#define ATTN_TRAIN_WEIGHT_INIT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@ struct weight_init {
 int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err);
 
 enum { ORIGIN_SEED = 123 }; /* of the bundled random models */
-
-#endif

@@ -11,8 +11,7 @@
  *     word_list_json(&out, &list);                         {"Life": 0, "dessert": 1, …}
  *     word_list_release(&list);
  */
-#ifndef ATTN_TRAIN_WORD_LIST_H
-#define ATTN_TRAIN_WORD_LIST_H
+#pragma once
 
 #include "base/memory.h"
 #include "text/word_table.h"
@@ -35,5 +34,3 @@ void word_list_sort(struct word_list *list);
 void word_list_json(struct buf *out, const struct word_list *list);
 
 void word_list_release(struct word_list *list);
-
-#endif

@@ -11,8 +11,7 @@
  * Formats that need all values at once (text, pictures, pages) implement `write` instead.
  * report_write writes a report in memory in any format. Write errors stick to the stream.
  */
-#ifndef ATTN_WRITE_FORMAT_H
-#define ATTN_WRITE_FORMAT_H
+#pragma once
 
 #include "base/stream.h"
 #include "format/json_writer.h"
@@ -185,5 +184,3 @@ void json_report_metadata(struct buf *out, const struct report *report, const st
 /* Append a CSV field (RFC 4180), also quoted if a spreadsheet would take it for a formula.
  * Invisible characters become \xNN, invalid UTF-8 becomes U+FFFD. */
 void csv_field(struct buf *out, const char *text);
-
-#endif

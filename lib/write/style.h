@@ -8,8 +8,7 @@
  *     ramp_make(&ramp, norms.palette);
  *     ramp.colours[norm_level(&norm, sheet_cell(&sheet, row, column))] ...
  */
-#ifndef ATTN_WRITE_STYLE_H
-#define ATTN_WRITE_STYLE_H
+#pragma once
 
 #include "base/err.h"
 #include "lens/sheet.h"
@@ -216,5 +215,3 @@ const char *norms_beyond(const struct colour_norms *norms, bool high);
 /* Range of the finite, visible numbers. */
 struct extent extent_of_sheet(const struct sheet *sheet);
 struct extent extent_join(struct extent a, struct extent b);
-
-#endif

@@ -6,8 +6,7 @@
  *     text_cell(&line, "0.0386", 8, true);
  *     if (text_end(out, &line, err)) ...
  */
-#ifndef ATTN_WRITE_TEXT_H
-#define ATTN_WRITE_TEXT_H
+#pragma once
 
 #include "write/format.h"
 
@@ -65,5 +64,3 @@ int frame_text_write(struct stream *out, const struct frame *frame, const struct
  * are several), and the source or the corrupt text. */
 int text_titles_write(struct stream *out, const struct report *report, const struct place *place,
                       struct err *err);
-
-#endif

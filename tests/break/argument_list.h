@@ -5,8 +5,7 @@
  *     execv(program, words.argv);
  *     argument_list_release(&words);
  */
-#ifndef ATTN_TESTS_ARGUMENT_LIST_H
-#define ATTN_TESTS_ARGUMENT_LIST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ int argument_list_split(struct argument_list *words, const char *program, const 
                         struct err *err);
 
 void argument_list_release(struct argument_list *words);
-
-#endif

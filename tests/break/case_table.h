@@ -20,8 +20,7 @@
  *         use(&table.cases[i]);
  *     case_table_release(&table);
  */
-#ifndef ATTN_TESTS_CASE_TABLE_H
-#define ATTN_TESTS_CASE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ void case_table_release(struct case_table *table);
 
 /* Append a text of a table with <hh> and <3*ab> expanded. */
 void case_table_decode(struct buf *bytes, const char *text, size_t size);
-
-#endif

@@ -16,12 +16,9 @@
  *
  *     if (change_apply("m/config.json: \"n_embd\": 3 -> 4", &err)) ...
  */
-#ifndef ATTN_TESTS_CHANGE_H
-#define ATTN_TESTS_CHANGE_H
+#pragma once
 
 #include "base/err.h"
 
 /* Names of files are relative to the working directory. Errors are mistakes in the table. */
 int change_apply(const char *change, struct err *err);
-
-#endif

@@ -5,8 +5,7 @@
  *     if (ground_clear(&ground, "life", &err)) ...
  *     ground_close(&ground);
  */
-#ifndef ATTN_TESTS_GROUND_H
-#define ATTN_TESTS_GROUND_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -34,5 +33,3 @@ int ground_empty(const char *folder, struct err *err);
 
 int inventory_take(struct inventory *inventory, struct err *err);
 void inventory_release(struct inventory *inventory);
-
-#endif

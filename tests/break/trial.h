@@ -5,8 +5,7 @@
  *     printf("%d, %ld KiB\n", trial.status, trial.peak_kib);
  *     trial_release(&trial);
  */
-#ifndef ATTN_TESTS_TRIAL_H
-#define ATTN_TESTS_TRIAL_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -23,5 +22,3 @@ struct trial {
 int trial_run(struct trial *trial, const char *command, struct err *err);
 
 void trial_release(struct trial *trial);
-
-#endif

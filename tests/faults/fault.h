@@ -3,8 +3,7 @@
  *     for (const struct fault *fault = system_faults; fault->name; fault++)
  *         try(fault);
  */
-#ifndef ATTN_TESTS_FAULT_H
-#define ATTN_TESTS_FAULT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ struct fault {
 
 /* Tables; a row without a name ends each. */
 extern const struct fault memory_faults[], system_faults[];
-
-#endif

@@ -5,8 +5,7 @@
  *     const struct tree_file *file = tree_find(&before, "files/notes");
  *     tree_release(&before);
  */
-#ifndef ATTN_TESTS_TREE_H
-#define ATTN_TESTS_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ bool tree_same_bytes(const struct tree_file *a, const struct tree_file *b);
 /* The difference of `b` from `a` in bytes, owner, mode or time; NULL: none. Ignores the contents of
  * folders. */
 const char *tree_difference(const struct tree_file *a, const struct tree_file *b);
-
-#endif

@@ -5,8 +5,7 @@
  * --resume; only SIGKILL leaves temporary files. All other files are unchanged. After status 0 all
  * files are complete.
  */
-#ifndef ATTN_TESTS_VERDICT_H
-#define ATTN_TESTS_VERDICT_H
+#pragma once
 
 #include "fault.h"
 #include "tree.h"
@@ -28,5 +27,3 @@ const char *verdict_on_whole(const struct trial *trial, const char **path);
 
 /* Whether a batch has ended with failed items, so that running it again changes nothing. */
 bool verdict_items_failed(const struct trial *trial);
-
-#endif

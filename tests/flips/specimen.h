@@ -5,8 +5,7 @@
  *     enum err_kind kind = specimen_try(&specimen, file, bytes, size, &err);
  *     specimen_close(&specimen);
  */
-#ifndef ATTN_TESTS_SPECIMEN_H
-#define ATTN_TESTS_SPECIMEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ void specimen_close(struct specimen *specimen);
 /* Open it with other bytes in one of its files, and run it up to the attention weights. */
 int specimen_try(struct specimen *specimen, size_t file, const char *bytes, size_t size,
                  struct err *err);
-
-#endif

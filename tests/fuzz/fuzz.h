@@ -12,8 +12,7 @@
  *             fuzz_check(config.n_head > 0, "a model without heads");
  *     }
  */
-#ifndef ATTN_TESTS_FUZZ_H
-#define ATTN_TESTS_FUZZ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ void fuzz_weights(const char *name, const char *bytes, size_t size);
 /* The functions that libFuzzer calls. */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
-#endif

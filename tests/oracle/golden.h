@@ -5,8 +5,7 @@
  *     const struct golden_tensor *weights = golden_find(&golden, "h.0.weights");
  *     golden_release(&golden);
  */
-#ifndef ATTN_TESTS_GOLDEN_H
-#define ATTN_TESTS_GOLDEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ const struct golden_tensor *golden_find(const struct golden *golden, const char 
 double golden_error(const struct golden_tensor *tensor, size_t index, double found);
 bool golden_agrees(const struct golden_tensor *tensor, size_t index, double found,
                    const struct tolerance *tolerance);
-
-#endif

@@ -6,12 +6,9 @@
  * in bf16 those that multiply pairs in the same way) must give the same bits, also for a longer
  * text.
  */
-#ifndef ATTN_TESTS_PATH_CHECK_H
-#define ATTN_TESTS_PATH_CHECK_H
+#pragma once
 
 #include "program_check.h"
 
 /* Print a line for each path with its largest error; each path counts as one check. */
 void path_check(struct tally *tally, const struct golden *goldens, size_t count);
-
-#endif

@@ -9,8 +9,7 @@
  *     if (path_run_finish(&run, err)) ...
  *     path_text_release(&text);
  */
-#ifndef ATTN_TESTS_PATH_TEXT_H
-#define ATTN_TESTS_PATH_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -59,5 +58,3 @@ int path_sink(void *context, const struct announcement *seen, struct err *err);
 
 /* Check that all tensors were compared in all whole texts, and reset the counters. */
 int path_run_finish(struct path_run *run, struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* program_check.h: compares the output of the program for a golden sentence with the reference. */
-#ifndef ATTN_TESTS_PROGRAM_CHECK_H
-#define ATTN_TESTS_PROGRAM_CHECK_H
+#pragma once
 
 #include "golden.h"
 
@@ -21,5 +20,3 @@ struct question {
 /* Run the program on the golden sentence; ids, each tensor and the continuation are checks. */
 void program_check(struct tally *tally, const struct question *question,
                    const struct golden *golden);
-
-#endif

@@ -1,6 +1,5 @@
 /* tolerance.h: the largest accepted differences from the reference, with reasons. */
-#ifndef ATTN_TESTS_TOLERANCE_H
-#define ATTN_TESTS_TOLERANCE_H
+#pragma once
 
 struct tolerance {
     const char *precision; /* as --precision names it */
@@ -20,5 +19,3 @@ static const struct tolerance tolerance_fp32 = {"f32", 1e-6, 0, 2e-5, 1e-5};
  * as 1 and 32 channels, its second layer has 1.11e-2. The models of families have 8 to 24 channels,
  * so that little cancels. */
 static const struct tolerance tolerance_bf16 = {"bf16", 2e-2, 1.5e-2, 6e-2, 0};
-
-#endif

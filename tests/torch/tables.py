@@ -43,8 +43,7 @@ MODELS = (
 )
 
 HEAD = """/* {file}: random numbers of PyTorch {version} on a CPU. Made by tests/torch/tables.py. */
-#ifndef ATTN_TESTS_{guard}
-#define ATTN_TESTS_{guard}
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -52,7 +51,7 @@ HEAD = """/* {file}: random numbers of PyTorch {version} on a CPU. Made by tests
 {struct}
 /* clang-format off */"""
 
-TAIL = "/* clang-format on */\n\n#endif"
+TAIL = "/* clang-format on */"
 
 ROW = """struct torch_row {
     uint64_t seed;
@@ -149,8 +148,7 @@ def main():
     for file, struct, write in (("torch_numbers.h", ROW, write_numbers),
                                 ("torch_models.h", DIGEST, write_models)):
         with open(os.path.join(UNIT, file), "w", encoding="utf-8") as sys.stdout:
-            print(HEAD.format(file=file, guard=file.upper().replace(".", "_"), struct=struct,
-                              version=torch.__version__))
+            print(HEAD.format(file=file, struct=struct, version=torch.__version__))
             write()
             print(TAIL)
 

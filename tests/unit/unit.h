@@ -10,8 +10,7 @@
  *
  * FIXTURE and SKIP_UNLESS apply to all tests below them in the file.
  */
-#ifndef ATTN_TESTS_UNIT_H
-#define ATTN_TESTS_UNIT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -68,5 +67,3 @@ void unit_register(const struct unit_item *item);
     }
 #define UNIT_NAME(line) UNIT_PASTE(unit_line_, line)
 #define UNIT_PASTE(a, b) a##b
-
-#endif

@@ -1,7 +1,6 @@
 /* fuse.h: fused multiply-adds in WebAssembly's vectors, which lack an instruction: the same
  * bits as soft_fmaf, in a third of its time. */
-#ifndef ATTN_WASI_FUSE_H
-#define ATTN_WASI_FUSE_H
+#pragma once
 
 #include <float.h>
 #include <math.h>
@@ -59,5 +58,3 @@ static inline void fuse_vectors(float *restrict sums, float b, const float *rest
                 sums[i] = soft_fmaf(b, a[i], sums[i]);
     }
 }
-
-#endif

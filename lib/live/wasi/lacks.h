@@ -2,8 +2,7 @@
  * thread; build.sh includes it before all other code. And fmaf, for which WebAssembly has no
  * instruction: the same bits in plain arithmetic that compilers can vectorise; the exponentials of
  * portable_math.h, computed one at a time, use a version with a rarely taken branch. */
-#ifndef ATTN_WASI_LACKS_H
-#define ATTN_WASI_LACKS_H
+#pragma once
 
 #include <__typedef_sigset_t.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ static inline int madvise(void *memory, size_t size, int advice)
 #define sigfillset(set) ((void)(set))
 #define sigdelset(set, signal) ((void)(signal))
 #define pthread_sigmask(how, set, before) ((void)(set), (void)(before))
-
-#endif

@@ -1,7 +1,6 @@
 /* pthread.h: threads for WASI, which has only one: starting another fails, and then
  * lib/math/machine.c runs on one. */
-#ifndef ATTN_WASI_PTHREAD_H
-#define ATTN_WASI_PTHREAD_H
+#pragma once
 
 #include <errno.h>
 #include <sys/types.h> /* the names of types are there */
@@ -28,5 +27,3 @@ static inline int pthread_once(pthread_once_t *once, void (*begin)(void))
     *once = 1;
     return 0;
 }
-
-#endif

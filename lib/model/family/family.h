@@ -6,8 +6,7 @@
  *     const struct family *family = family_find("llama");
  *     if (family_read(config, family, root, err)) ...
  */
-#ifndef ATTN_MODEL_FAMILY_H
-#define ATTN_MODEL_FAMILY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -178,5 +177,3 @@ void family_read_rotary(struct reading *reading, double turning, double theta);
  * window, whose base is under this key. */
 void family_flag_layers(struct config *config, bool with_window, unsigned char flag);
 void family_local_rotary(struct reading *reading, const char *theta_key);
-
-#endif

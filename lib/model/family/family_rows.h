@@ -1,8 +1,7 @@
 /* family_rows.h: what the files with rows of families share: macros for names and defaults, and the
  * names and functions of some families that others begin with.
  */
-#ifndef ATTN_MODEL_FAMILY_ROWS_H
-#define ATTN_MODEL_FAMILY_ROWS_H
+#pragma once
 
 #include "model/family/family.h"
 
@@ -54,5 +53,3 @@ void family_windows(struct reading *reading, size_t first, size_t step);
 void family_settle_switched_window(struct reading *reading);
 void family_settle_qwen3(struct reading *reading);
 void family_settle_granite(struct reading *reading);
-
-#endif

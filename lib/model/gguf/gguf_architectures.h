@@ -4,8 +4,7 @@
  *     const struct gguf_architecture *architecture;
  *     if (gguf_find_architecture(&architecture, gguf, err)) ...
  */
-#ifndef ATTN_MODEL_GGUF_ARCHITECTURES_H
-#define ATTN_MODEL_GGUF_ARCHITECTURES_H
+#pragma once
 
 #include "format/gguf.h"
 #include "model/parameter_table.h"
@@ -61,5 +60,3 @@ struct gguf_architecture {
 /* The architecture that a file names; what is not known is refused. */
 int gguf_find_architecture(const struct gguf_architecture **architecture, const struct gguf *gguf,
                            struct err *err);
-
-#endif

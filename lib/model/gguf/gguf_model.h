@@ -5,8 +5,7 @@
  *     struct folder folder;
  *     if (gguf_folder(&folder, "qwen3-0.6b-q8_0.gguf", &arena, err)) ...
  */
-#ifndef ATTN_MODEL_GGUF_MODEL_H
-#define ATTN_MODEL_GGUF_MODEL_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/file.h"
@@ -42,5 +41,3 @@ struct gguf_tokenizer {
 };
 
 int gguf_write_tokenizer(struct gguf_tokenizer *out, const struct gguf *gguf, struct err *err);
-
-#endif

@@ -9,8 +9,7 @@
  * character without an entry becomes tokens of its bytes (<0xE2>) or the unknown token, or is
  * dropped.
  */
-#ifndef ATTN_TEXT_SUBWORD_BPE_H
-#define ATTN_TEXT_SUBWORD_BPE_H
+#pragma once
 
 #include "base/buf.h"
 #include "text/word_table.h"
@@ -88,5 +87,3 @@ bool bpe_drops(const struct bpe *bpe);
 int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes, size_t size,
                struct err *err);
 void bpe_piece_release(struct bpe_piece *piece);
-
-#endif

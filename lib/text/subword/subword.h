@@ -8,8 +8,7 @@
  *   WordLevel   the piece is an entry, or unknown
  *   words       the piece, a whole text, is split into entries (words.c)
  */
-#ifndef ATTN_TEXT_SUBWORD_H
-#define ATTN_TEXT_SUBWORD_H
+#pragma once
 
 #include <float.h>
 
@@ -84,5 +83,3 @@ int words_refuse(const struct word_table *words, struct word word, size_t at, st
 
 /* BPE: find out where a split never changes tokens, after all merges are read. */
 int subword_find_fronts(struct subword *model, struct err *err);
-
-#endif

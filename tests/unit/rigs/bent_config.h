@@ -3,8 +3,7 @@
  *     for (size_t way = 0; way < BENT_WAYS; way++)
  *         bend_config(&model.config, way);
  */
-#ifndef ATTN_TESTS_BENT_CONFIG_H
-#define ATTN_TESTS_BENT_CONFIG_H
+#pragma once
 
 #include "model/config.h"
 
@@ -31,5 +30,3 @@ static inline void bend_config(struct config *config, size_t way)
     for (size_t layer = 0; layer < 3; layer++)
         config->layer_flags[layer] = ways[way].layers[layer];
 }
-
-#endif

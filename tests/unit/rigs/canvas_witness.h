@@ -5,8 +5,7 @@
  *     if (figure_draw(&figure, &witness.canvas, &err)) ...
  *     canvas_witness_check();
  */
-#ifndef ATTN_TESTS_CANVAS_WITNESS_H
-#define ATTN_TESTS_CANVAS_WITNESS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -36,5 +35,3 @@ void canvas_witness_check(void);
 
 /* The number of times that a text was drawn. */
 size_t canvas_witness_texts(const char *text);
-
-#endif

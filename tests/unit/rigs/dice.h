@@ -3,8 +3,7 @@
  *     uint32_t dice = 1;
  *     dice_fill(x, count, &dice);
  */
-#ifndef ATTN_TESTS_DICE_H
-#define ATTN_TESTS_DICE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ static inline void dice_fill(float *values, size_t count, uint32_t *dice)
     for (size_t i = 0; i < count; i++)
         values[i] = dice_float(dice);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* digest.h: a hash of numbers, to compare their bits with those of another program. */
-#ifndef ATTN_TESTS_DIGEST_H
-#define ATTN_TESTS_DIGEST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ static inline uint32_t digest(const float *numbers, size_t count)
     }
     return value;
 }
-
-#endif

@@ -9,8 +9,7 @@
  *     recording_release(&seen);
  *     rig_close(&rig);
  */
-#ifndef ATTN_TESTS_FORWARD_RIG_H
-#define ATTN_TESTS_FORWARD_RIG_H
+#pragma once
 
 #include "model/forward.h"
 #include "tiny_model.h"
@@ -75,5 +74,3 @@ void recording_release(struct recording *recording);
 
 /* `count` valid ids, which depend on `start`; valid until the program ends. */
 const uint32_t *rig_ids(const struct tiny_model *model, size_t start, size_t count);
-
-#endif

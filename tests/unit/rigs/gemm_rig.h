@@ -5,8 +5,7 @@
  *     gemm_rig_check(&rig, &machine, &(struct gemm_example){.rows = 8, .columns = 49, .depth = 3});
  *     gemm_rig_close(&rig);
  */
-#ifndef ATTN_TESTS_GEMM_RIG_H
-#define ATTN_TESTS_GEMM_RIG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -49,5 +48,3 @@ void gemm_rig_machine(struct machine *machine, const char *target, size_t thread
 /* Compute the example with operands that end at guard pages. Every element must have the bits of
  * the judge's chain, and only y may be written. */
 void gemm_rig_check(struct gemm_rig *rig, struct machine *machine, const struct gemm_example *e);
-
-#endif

@@ -5,8 +5,7 @@
  *     growth_by(&growth, 1);                       (token by token: the bits of the whole)
  *     growth_release(&growth);
  */
-#ifndef ATTN_TESTS_GROWTH_RIG_H
-#define ATTN_TESTS_GROWTH_RIG_H
+#pragma once
 
 #include "model/cache.h"
 #include "pass_record.h"
@@ -52,5 +51,3 @@ void growth_by(struct growth *growth, size_t count);
 
 /* Fill a cache of the model, and of_source, with the first tokens of the text; watches nothing. */
 void growth_fill(struct growth *growth, struct cache *cache, size_t count);
-
-#endif

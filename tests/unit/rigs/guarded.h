@@ -7,8 +7,7 @@
  *     float *x = guarded_take(&memory, rows * stride);     (ends at the guard page)
  *     guarded_close(&memory);
  */
-#ifndef ATTN_TESTS_GUARDED_H
-#define ATTN_TESTS_GUARDED_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/mman.h>
@@ -45,5 +44,3 @@ static inline void guarded_close(struct guarded *memory)
 {
     munmap(memory->pages, memory->usable_bytes + memory->page_bytes);
 }
-
-#endif

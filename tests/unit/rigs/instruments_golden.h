@@ -5,8 +5,7 @@
  *     viewer_open(&viewer, golden.path, …), golden.ids …
  *     instruments_expect(&golden, "h.0.rollout", values, count, 1e-5);
  */
-#ifndef ATTN_TESTS_INSTRUMENTS_GOLDEN_H
-#define ATTN_TESTS_INSTRUMENTS_GOLDEN_H
+#pragma once
 
 #include <math.h>
 #include <stdio.h>
@@ -93,5 +92,3 @@ static inline void instruments_expect(const struct instruments_golden *golden, c
                       "%s %s[%zu]: expected %g, found %g", golden->path, name, i,
                       (double)expected[i], (double)found[i]);
 }
-
-#endif

@@ -7,8 +7,7 @@
  *     ...
  *     file_release(&written);
  */
-#ifndef ATTN_TESTS_MEMORY_STREAM_H
-#define ATTN_TESTS_MEMORY_STREAM_H
+#pragma once
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -55,5 +54,3 @@ static inline struct file memory_safetensors(const struct safetensors_tensor *te
         stream_bytes(&out, tensors[i].data, dtype_float_bytes(tensors[i].rank, tensors[i].shape));
     return memory_stream_take(&out);
 }
-
-#endif

@@ -6,8 +6,7 @@
  *     record_expect_rows(&whole, 0, &step, 0, 5);      (the step's rows are the whole's from 5 on)
  *     record_release(&whole);
  */
-#ifndef ATTN_TESTS_PASS_RECORD_H
-#define ATTN_TESTS_PASS_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -55,5 +54,3 @@ void record_release(struct record *record);
  * a source, of all rows. */
 void record_expect_rows(const struct record *whole, size_t whole_sequence,
                         const struct record *part, size_t part_sequence, size_t first);
-
-#endif

@@ -3,8 +3,7 @@
  *
  *     for (size_t i = 0; i < COUNT(shapes); i += one_of(7))
  */
-#ifndef ATTN_TESTS_PATIENCE_H
-#define ATTN_TESTS_PATIENCE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -14,5 +13,3 @@ static inline size_t one_of(size_t few)
     const char *times = getenv("ATTN_UNIT_FEW");
     return times ? few * (size_t)atoi(times) : 1;
 }
-
-#endif

@@ -4,8 +4,7 @@
  *     static const struct pipeline_case cases[] = {{JSON, "hi hi", "3:0-2 4:2-5"}};
  *     pipeline_rig_expect_all(cases, COUNT(cases));
  */
-#ifndef ATTN_TESTS_PIPELINE_RIG_H
-#define ATTN_TESTS_PIPELINE_RIG_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/file.h"
@@ -47,5 +46,3 @@ void pipeline_rig_starve(const char *json, const char *text, const char *tokens)
 void pipeline_rig_expect_normal(const char *normalizer, const char *text, const char *characters);
 void pipeline_rig_expect_pieces(const char *normalizer, const char *pre_tokenizer, const char *text,
                                 const char *pieces);
-
-#endif

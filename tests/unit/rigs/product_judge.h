@@ -9,8 +9,7 @@
  *     ... judge.from_zero[i][row * judge.columns + column] ...     (the first depths[i] terms)
  *     product_judge_close(&judge);
  */
-#ifndef ATTN_TESTS_PRODUCT_JUDGE_H
-#define ATTN_TESTS_PRODUCT_JUDGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -34,5 +33,3 @@ struct product_judge {
 void product_judge_open(struct product_judge *judge, size_t rows, size_t columns,
                         const size_t *depths, size_t depth_count);
 void product_judge_close(struct product_judge *judge);
-
-#endif

@@ -5,8 +5,7 @@
  *     struct run run = {&model.machine, &model.config, &model.weights, &batch};
  *     random_model_release(&model);
  */
-#ifndef ATTN_TESTS_RANDOM_MODEL_H
-#define ATTN_TESTS_RANDOM_MODEL_H
+#pragma once
 
 #include "base/file.h"
 #include "math/machine.h"
@@ -30,5 +29,3 @@ void random_model_release(struct random_model *model);
 
 /* `count` ids below `limit`, always the same. */
 void random_ids(uint32_t *ids, size_t count, size_t limit);
-
-#endif

@@ -5,8 +5,7 @@
  *                                 softmax, masked, weights, head};
  *     reference_attend(&row);
  */
-#ifndef ATTN_TESTS_REFERENCE_ATTENTION_H
-#define ATTN_TESTS_REFERENCE_ATTENTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ struct reference_row {
 
 /* Without dropout, which is random. */
 void reference_attend(const struct reference_row *row);
-
-#endif

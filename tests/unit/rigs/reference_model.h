@@ -7,8 +7,7 @@
  *     const double *weights = reference.sites[SITE_WEIGHTS][layer];     ([H, T, S])
  *     reference_release(&reference);
  */
-#ifndef ATTN_TESTS_REFERENCE_MODEL_H
-#define ATTN_TESTS_REFERENCE_MODEL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -34,5 +33,3 @@ void reference_release(struct reference *reference);
 
 /* The formulas of activations, in forms without cancellation. */
 double reference_activation(enum activation activation, double x);
-
-#endif

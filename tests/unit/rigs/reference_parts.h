@@ -1,7 +1,6 @@
 /* reference_parts.h: products, norms and attention of reference_model.h, each by its formula.
  * Results live as long as the reference. */
-#ifndef ATTN_TESTS_REFERENCE_PARTS_H
-#define ATTN_TESTS_REFERENCE_PARTS_H
+#pragma once
 
 #include "reference_model.h"
 
@@ -41,5 +40,3 @@ struct inputs {
 };
 
 double *reference_attend_heads(struct reference *r, size_t layer, struct inputs in);
-
-#endif

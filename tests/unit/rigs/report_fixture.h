@@ -3,8 +3,7 @@
  * The tokens are difficult: they repeat; they are a comma, a quote, a new line, Chinese, an emoji,
  * and a part of a character.
  */
-#ifndef ATTN_TESTS_REPORT_FIXTURE_H
-#define ATTN_TESTS_REPORT_FIXTURE_H
+#pragma once
 
 #include "base/err.h"
 #include "lens/report.h"
@@ -50,5 +49,3 @@ const char *fixture_several(fixture_writer writer, const struct report *const *r
 /* Run the writer while each allocation in turn fails, which it must report. Fails without any
  * allocation. */
 void fixture_starve(fixture_writer writer, const struct report *report);
-
-#endif

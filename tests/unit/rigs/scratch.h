@@ -4,8 +4,7 @@
  *     ...
  *     scratch_write("config.json", "{}");
  */
-#ifndef ATTN_TESTS_SCRATCH_H
-#define ATTN_TESTS_SCRATCH_H
+#pragma once
 
 #include <dirent.h>
 #include <ftw.h>
@@ -69,5 +68,3 @@ static inline size_t scratch_count(const char *path)
     closedir(directory);
     return count;
 }
-
-#endif

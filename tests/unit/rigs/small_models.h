@@ -5,8 +5,7 @@
  *     rig_watch_all(&rig);
  *     if (small_run(&rig, &seen, &err)) ...
  */
-#ifndef ATTN_TESTS_SMALL_MODELS_H
-#define ATTN_TESTS_SMALL_MODELS_H
+#pragma once
 
 #include "forward_rig.h"
 
@@ -22,5 +21,3 @@ struct text small_text(const struct tiny_model *model);
 
 /* Run the text and count its tensors; returns the result of forward(). */
 int small_run(struct rig *rig, struct recording *seen, struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* targets.h: the instruction set with which others are compared, and settings of processors. */
-#ifndef ATTN_TESTS_TARGETS_H
-#define ATTN_TESTS_TARGETS_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -23,5 +22,3 @@ static inline void take_best_target(enum precision precision)
     else
         ck_assert_int_eq(unsetenv("LIBXSMM_TARGET"), 0);
 }
-
-#endif

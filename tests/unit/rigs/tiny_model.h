@@ -7,8 +7,7 @@
  *     ... weights_open(&weights, &model.config, &model.folder, err) ...
  *     tiny_model_release(&model);
  */
-#ifndef ATTN_TESTS_TINY_MODEL_H
-#define ATTN_TESTS_TINY_MODEL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -58,5 +57,3 @@ struct tiny_tensor *tiny_model_add(struct tiny_model *model, const char *name, e
                                    size_t rank, const size_t *shape);
 void tiny_model_drop(struct tiny_model *model, const char *name);
 void tiny_model_retype(struct tiny_model *model, enum dtype dtype);
-
-#endif

@@ -1,6 +1,5 @@
 /* torch_models.h: random numbers of PyTorch 1.13.0a0 on a CPU. Made by tests/torch/tables.py. */
-#ifndef ATTN_TESTS_TORCH_MODELS_H
-#define ATTN_TESTS_TORCH_MODELS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -177,5 +176,3 @@ static const struct torch_digest torch_linear[] = {
 };
 
 /* clang-format on */
-
-#endif

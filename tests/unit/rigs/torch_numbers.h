@@ -1,6 +1,5 @@
 /* torch_numbers.h: random numbers of PyTorch 1.13.0a0 on a CPU. Made by tests/torch/tables.py. */
-#ifndef ATTN_TESTS_TORCH_NUMBERS_H
-#define ATTN_TESTS_TORCH_NUMBERS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -229,5 +228,3 @@ static const float torch_sequence[] = {
 static const uint32_t torch_long_normal = 4147930479u;
 static const uint32_t torch_long_uniform = 2954906867u;
 /* clang-format on */
-
-#endif

@@ -5,8 +5,7 @@
  *     struct train_batch batch = train_step_fixture_batch(&fixture, 0);
  *     train_step_fixture_release(&fixture);
  */
-#ifndef ATTN_TESTS_TRAIN_STEP_FIXTURE_H
-#define ATTN_TESTS_TRAIN_STEP_FIXTURE_H
+#pragma once
 
 #include "base/file.h"
 #include "format/safetensors.h"
@@ -31,5 +30,3 @@ struct train_batch train_step_fixture_batch(const struct train_step_fixture *fix
 /* A tensor of the file: `kind`, such as "g.", and its name. */
 const float *train_step_fixture_golden(const struct train_step_fixture *fixture, const char *kind,
                                        const char *name);
-
-#endif

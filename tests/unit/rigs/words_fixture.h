@@ -4,8 +4,7 @@
  *     words_keep(&vocabulary, &tokens, text, ...);
  *     words_describe(&buf, &tokens, text);
  */
-#ifndef ATTN_TESTS_WORDS_FIXTURE_H
-#define ATTN_TESTS_WORDS_FIXTURE_H
+#pragma once
 
 #include "asserts.h"
 #include "base/buf.h"
@@ -59,5 +58,3 @@ static inline void words_describe(struct buf *out, const struct tokens *tokens, 
         buf_bytes(out, text + token->start, token->end - token->start);
     }
 }
-
-#endif

@@ -6,8 +6,7 @@
  *     use(zip.file.bytes, zip.file.size);
  *     zip_made_release(&zip);
  */
-#ifndef ATTN_TESTS_ZIP_MADE_H
-#define ATTN_TESTS_ZIP_MADE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -103,5 +102,3 @@ static inline void zip_made_release(struct zip_made *zip)
     buf_release(&zip->file);
     buf_release(&zip->directory);
 }
-
-#endif
