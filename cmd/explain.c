@@ -4,7 +4,6 @@
 #include "command.h"
 #include "explain/explanation.h"
 #include "items.h"
-#include "lens/sheet.h"
 #include "output.h"
 #include "session.h"
 

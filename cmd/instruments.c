@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/names.h"
-#include "base/num.h"
 #include "command.h"
 #include "driver.h"
 #include "measure/attribution.h"

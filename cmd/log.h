@@ -27,7 +27,6 @@
  */
 #pragma once
 
-#include "base/memory.h"
 #include "base/stream.h"
 #include "sweep.h"
 

@@ -1,6 +1,5 @@
 /* page.c: `attn-cli page`: writes texts as one interactive HTML page: their tensors, predictions,
  * head scores, and explanations of weights. */
-#include <math.h>
 #include <string.h>
 
 #include "base/num.h"

@@ -4,11 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/num.h"
-#include "base/platform.h"
 #include "command.h"
-#include "format/npy.h"
-#include "format/safetensors.h"
 #include "items.h"
 #include "output.h"
 #include "session.h"

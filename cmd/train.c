@@ -4,14 +4,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/platform.h"
 #include "base/replacement.h"
-#include "base/stream.h"
 #include "command.h"
 #include "items.h"
 #include "train/weight_init.h"
 #include "session.h"
-#include "model/model.h"
 #include "init.h"
 #include "train/trainer.h"
 

@@ -4,12 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "attn_host.h"
 #include "lens/continuation.h"
 #include "measure/token_scores.h"
-#include "model/cache.h"
 #include "text/post_processor.h"
 
 /* --- models, texts and errors ----------------------------------------------------------------- */

@@ -4,9 +4,6 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "text/label.h"
-
 /* --- calls ------------------------------------------------------------------------------------ */
 
 static struct {

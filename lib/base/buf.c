@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/num.h"
 
 enum { FIRST_CAPACITY = 64 };

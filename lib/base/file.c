@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/memory.h"
 #include "base/num.h"
 #include "base/platform.h"
 #include "base/progress_sink.h"

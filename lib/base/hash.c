@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/platform.h"
 
 enum { FIRST_SLOTS = 16 };

@@ -7,8 +7,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +17,6 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/memory.h"
 #include "base/num.h"
 #include "base/platform.h"
 #include "base/replacement.h"

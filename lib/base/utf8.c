@@ -6,7 +6,6 @@
 #include <utf8proc.h>
 
 #include "base/buf.h"
-#include "base/memory.h"
 
 /* --- kinds of characters ---------------------------------------------------------------------- */
 

@@ -10,9 +10,6 @@
  */
 #pragma once
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/progress_sink.h"
 #include "lens/viewer.h"
 
 enum task_kind { TASK_PREFILL, TASK_DECODE, TASK_KINDS, TASKS_ALL = (1 << TASK_KINDS) - 1 };
@@ -42,7 +39,6 @@ struct bench_plan {
  * arena owns it. Texts longer than the context, and attention that the model does not support, are
  * usage errors. With `ways`, only attention is measured (with an encoder, the decoder's
  * self-attention), since the rest of a layer grows linearly. */
-struct report;
 int benchmark(struct report *result, const struct bench_plan *plan, struct arena *arena,
               struct err *err);
 

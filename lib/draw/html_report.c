@@ -6,8 +6,6 @@
  */
 #include <string.h>
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "base/names.h"
 #include "draw/figure.h"
 #include "draw/page.h"

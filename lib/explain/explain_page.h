@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "explain/explanation.h"
 #include "write/text.h"
 

@@ -8,11 +8,9 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "explain/explanation.h"
 #include "lens/viewer.h"
 #include "model/layer.h"
-#include "model/weights.h"
 
 /* Projected queries or keys of a head, [rows, dk], and the mean squares [rows] that their norm
  * divides by (of this head, or of all heads together). */

@@ -6,12 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "explain/steps.h"
 #include "math/portable_math.h"
-#include "math/rotary.h"
-#include "math/rows.h"
-#include "model/mechanism.h"
 
 /* --- input ------------------------------------------------------------------------------------ */
 

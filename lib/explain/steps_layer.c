@@ -4,9 +4,6 @@
 #include <string.h>
 
 #include "explain/steps.h"
-#include "math/rows.h"
-#include "model/forward.h"
-#include "model/mechanism.h"
 #include "model/sampler.h"
 
 static struct named_vector row_of(const struct trace *trace, enum site site)

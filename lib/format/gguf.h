@@ -10,7 +10,6 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/memory.h"
 
 enum gguf_kind {
     GGUF_U8,

@@ -10,7 +10,6 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/memory.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "format/sniff_format.h"

@@ -1,7 +1,6 @@
 #include "format/json_writer.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

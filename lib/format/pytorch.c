@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/file.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "format/sniff_format.h"

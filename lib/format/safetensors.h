@@ -10,12 +10,9 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/memory.h"
 #include "format/dtype.h"
 
 struct buf;
-struct folder;
-struct stream;
 
 /* --- a file ---------------------------------------------------------------------------------- */
 

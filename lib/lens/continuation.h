@@ -15,16 +15,13 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "lens/report.h"
-#include "lens/selection.h"
 #include "model/cache.h"
 #include "model/sampler.h"
 
 struct memory;
 struct viewer;
 struct text_with_source;
-struct tokenizer;
 
 struct generation_config {
     size_t tokens; /* limit; 0: the model's, or 32 */

@@ -24,7 +24,6 @@
 
 #include "format/npy.h"
 #include "lens/viewer.h"
-#include "model/edit.h"
 
 enum edit_form { EDIT_WORDS, EDIT_ABLATION, EDIT_KNOCKOUT };
 

@@ -1,6 +1,5 @@
 #include "lens/selection.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/names.h"

@@ -9,12 +9,9 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "base/memory.h"
 #include "model/site.h"
 
-struct config;
 struct tokenized;
 
 /* Layers in ascending order, each once. */

@@ -7,13 +7,11 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "lens/sheet.h"
 #include "text/label.h"
 #include "text/tokenizer.h"
 
 struct config;
-struct frame;
 
 /* A text, or a list of ids. */
 struct input {

@@ -11,10 +11,8 @@
 #pragma once
 
 #include "lens/report.h"
-#include "math/machine.h"
 #include "model/forward.h"
 #include "model/model.h"
-#include "text/tokenizer.h"
 
 struct viewer {
     struct model model;

@@ -1,7 +1,6 @@
 #include "math/activation.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/names.h"

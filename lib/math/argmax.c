@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "math/isa.h"
 #include "math/machine.h"
 #include "math/rows.h"
 

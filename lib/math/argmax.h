@@ -16,12 +16,9 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "base/memory.h"
 #include "math/gemm.h"
 
-struct machine;
 struct thread_buffers;
 
 struct argmax {

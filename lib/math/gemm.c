@@ -1,14 +1,9 @@
 #include "math/gemm.h"
 
 #include <assert.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/num.h"
-#include "base/platform.h"
-#include "math/precision.h"
-#include "math/isa.h"
-#include "math/kernel.h"
 #include "math/machine.h"
 #include "math/rows.h"
 

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/isa.h"
 #include "math/kernel.h"
 #include "math/soft_fmaf.h"
 

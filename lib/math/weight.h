@@ -9,8 +9,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "format/dtype.h"
 #include "math/isa.h"
 #include "math/precision.h"

@@ -16,7 +16,6 @@
  */
 #pragma once
 
-#include "base/progress_sink.h"
 #include "lens/viewer.h"
 
 struct comparison_run {

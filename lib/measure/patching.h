@@ -18,7 +18,6 @@
  */
 #pragma once
 
-#include "base/progress_sink.h"
 #include "measure/question.h"
 
 enum patch_over {

@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include "base/hash.h"
 #include "base/names.h"
 #include "measure/question.h"
 #include "measure/token_scores.h"

@@ -7,8 +7,6 @@
 #include "base/num.h"
 #include "lens/continuation.h"
 #include "math/portable_math.h"
-#include "math/rows.h"
-#include "model/forward.h"
 #include "measure/question.h"
 #include "text/post_processor.h"
 

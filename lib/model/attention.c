@@ -4,7 +4,6 @@
 
 #include "base/num.h"
 #include "math/rng.h"
-#include "math/rows.h"
 #include "model/attention_strip.h"
 
 /* --- methods ---------------------------------------------------------------------------------- */

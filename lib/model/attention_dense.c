@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "math/rows.h"
 #include "model/attention_strip.h"
 
 /* --- all keys at once ------------------------------------------------------------------------- */

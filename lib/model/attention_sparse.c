@@ -19,8 +19,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "math/isa.h"
-#include "math/rows.h"
 #include "model/attention_strip.h"
 
 /* --- sparse ----------------------------------------------------------------------------------- */

@@ -5,8 +5,6 @@
 
 #include "base/num.h"
 #include "model/site.h"
-#include "math/precision.h"
-#include "math/rows.h"
 
 /* --- pages of pairs --------------------------------------------------------------------------- */
 

@@ -12,7 +12,6 @@
 
 #include "base/memory.h"
 #include "math/gemm.h"
-#include "math/precision.h"
 #include "model/config.h"
 
 enum {

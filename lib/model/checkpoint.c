@@ -1,19 +1,14 @@
 #include "model/weights.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/hash.h"
 #include "base/names.h"
 #include "base/num.h"
-#include "format/json.h"
 #include "format/pytorch.h"
 #include "model/family/family.h"
 #include "model/gguf/gguf_model.h"
-#include "model/parameter_table.h"
 
 /* Which files are looked for, in turn: all tensors in one, or an index of those they are in. */
 static const struct tensor_format {

@@ -11,8 +11,6 @@
 #include "math/rows.h"
 #include "model/mechanism.h"
 
-struct arena;
-struct buf;
 struct folder;
 struct family;
 

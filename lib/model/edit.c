@@ -5,7 +5,6 @@
 
 #include "base/buf.h"
 #include "math/rng.h"
-#include "math/rows.h"
 #include "model/attention_strip.h"
 
 static const char *words_of(const struct edit *edit)

@@ -11,16 +11,10 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/err.h"
-#include "math/tensor.h"
 #include "model/site.h"
 
 struct batch;
 struct buf;
-struct config;
 struct edit_block;
 
 enum edit_op {

@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include "base/err.h"
 #include "model/layer.h"
 
 /* What a model is used for. NO_PURPOSE supports no feature. */

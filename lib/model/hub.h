@@ -7,9 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
-#include "base/err.h"
 #include "base/memory.h"
 
 enum {

@@ -1,7 +1,6 @@
 /* latent.c: queries, keys and values of latent attention (DeepSeek-V2, 2024). Keys and values are
  * products of a narrow vector of each token, and queries may be. The rotated channels of keys are a
  * product of the layer's input, the same for all heads. */
-#include "math/rows.h"
 #include "model/pass.h"
 
 /* y = x · W */

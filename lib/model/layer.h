@@ -16,12 +16,8 @@
  */
 #pragma once
 
-#include "model/config.h"
 #include "model/parameter_table.h"
 #include "model/score_rule.h"
-#include "model/site.h"
-
-struct buf;
 
 enum { SUBLAYERS_MAX = 3 };
 

@@ -1,11 +1,8 @@
 #include "model/new_model.h"
 
 #include <assert.h>
-#include <stdint.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/memory.h"
 #include "base/names.h"
 #include "base/num.h"
 #include "format/safetensors.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "math/rows.h"
 #include "model/cache.h"
 #include "model/family/family.h"
 

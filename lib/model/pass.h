@@ -6,14 +6,8 @@
  */
 #pragma once
 
-#include "math/machine.h"
-#include "model/config.h"
-#include "model/edit.h"
 #include "model/forward.h"
 #include "model/layer.h"
-#include "model/score_rule.h"
-#include "model/site.h"
-#include "model/weights.h"
 
 /* --- buffers --------------------------------------------------------------------------------- */
 

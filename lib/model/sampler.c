@@ -1,7 +1,6 @@
 #include "model/sampler.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 #include "math/isa.h"
 #include "math/portable_math.h"

@@ -8,7 +8,6 @@
 #include "base/num.h"
 #include "math/precision.h"
 #include "math/rng.h"
-#include "math/rows.h"
 
 /* --- biases ----------------------------------------------------------------------------------- */
 

@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/num.h"
 #include "model/layer.h"
-#include "model/mechanism.h"
 
 /* --- the table -------------------------------------------------------------------------------- */
 

@@ -10,13 +10,9 @@
 #include "base/sha256.h"
 #include "format/safetensors.h"
 #include "math/gemm.h"
-#include "math/precision.h"
-#include "math/rows.h"
 #include "model/parameter_table.h"
 
 struct argmax;
-struct progress_sink;
-struct stream;
 
 /* --- tensors by name, in one file or in shards with an index: checkpoint.c -------------------- */
 

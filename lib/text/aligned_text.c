@@ -1,7 +1,5 @@
 #include "text/aligned_text.h"
 
-#include "base/memory.h"
-
 enum { FIRST_ROOM = 32 };
 
 /* --- original positions ----------------------------------------------------------------------- */

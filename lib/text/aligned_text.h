@@ -11,8 +11,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "base/buf.h"
 
 /* Bytes from `at` on, in units of equal size, each made of `original` adjacent bytes of the

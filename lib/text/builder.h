@@ -18,9 +18,7 @@
 #include "text/token_set.h"
 #include "text/tokenizer.h"
 
-struct buf;
 struct file;
-struct folder;
 
 enum answer { ANSWER_NONE, ANSWER_NO, ANSWER_YES };
 

@@ -10,7 +10,6 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "text/stages.h"
 
 enum { DECODER_STEPS_MAX = 16 };

@@ -2,9 +2,6 @@
 
 #include <string.h>
 
-#include "base/hash.h"
-#include "base/memory.h"
-
 /* --- the cache of pieces ---------------------------------------------------------------------- */
 
 enum {

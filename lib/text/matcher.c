@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "format/json.h"
 #include "text/label.h"
 

@@ -2,9 +2,7 @@
 
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/num.h"
-#include "format/json.h"
 #include "text/token_set.h"
 
 enum row_index {

@@ -6,8 +6,6 @@
 
 #include "base/err.h"
 
-struct json;
-
 enum { TEMPLATE_PARTS_MAX = 32 };
 
 #define TEMPLATE_UNLISTED UINT32_MAX /* the id of a token that special_tokens lacks */

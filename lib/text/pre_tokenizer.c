@@ -2,10 +2,8 @@
 
 #include <string.h>
 
-#include "format/json.h"
 #include "text/encoder.h"
 #include "text/label.h"
-#include "text/word_table.h"
 
 /* --- splitting -------------------------------------------------------------------------------- */
 

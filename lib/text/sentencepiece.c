@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/num.h"
 #include "format/dtype.h"
 #include "format/sniff_format.h"

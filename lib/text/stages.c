@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/memory.h"
 #include "format/json.h"
 #include "text/label.h"
 

@@ -5,10 +5,8 @@
 #include "base/names.h"
 #include "text/matcher.h"
 
-struct arena;
 struct decoder_state;
 struct encoder;
-struct json;
 struct stage_list;
 struct text_piece;
 struct text_templates;

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/memory.h"
 #include "text/label.h"
 
 enum { FIRST_ROOM = 64 };

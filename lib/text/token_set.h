@@ -17,8 +17,6 @@
 #include "text/token_list.h"
 #include "text/word_table.h"
 
-struct json;
-
 struct added_token {
     const char *bytes;
     size_t size;

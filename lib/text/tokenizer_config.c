@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/hash.h"
-#include "format/json.h"
 #include "text/builder.h"
 #include "text/label.h"
 

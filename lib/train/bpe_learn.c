@@ -2,9 +2,6 @@
 
 #include <string.h>
 
-#include "base/hash.h"
-#include "base/memory.h"
-#include "base/utf8.h"
 #include "format/json_writer.h"
 #include "text/matcher.h"
 #include "text/subword/bpe.h"

@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "math/rng.h"
-#include "math/rows.h"
-#include "math/tensor.h"
 
 enum {
     SIDE = 64,  /* queries and keys of a block */

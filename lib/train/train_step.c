@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "math/gemm.h"
 #include "math/rng.h"
 #include "model/features.h"
 

@@ -3,13 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/progress_sink.h"
 #include "train/torch_random.h"
-#include "model/config.h"
 #include "model/family/family.h"
 #include "model/new_model.h"
-#include "model/parameter_table.h"
 
 /* The state while a model is filled. */
 struct drawing {

@@ -1,6 +1,5 @@
 #include "train/word_list.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

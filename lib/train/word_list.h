@@ -13,7 +13,6 @@
  */
 #pragma once
 
-#include "base/memory.h"
 #include "text/word_table.h"
 
 struct buf;

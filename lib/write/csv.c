@@ -15,7 +15,6 @@
  *
  * tidy has a line for each number of a table, and for each visible cell of a matrix.
  */
-#include "write/format.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +22,6 @@
 
 #include "base/names.h"
 #include "base/num.h"
-#include "base/stream.h"
 #include "base/utf8.h"
 #include "write/text.h"
 

@@ -13,14 +13,12 @@
  */
 #pragma once
 
-#include "base/stream.h"
 #include "format/json_writer.h"
 #include "lens/report.h"
 #include "model/weights.h"
 #include "write/style.h"
 
 struct page_facts; /* see draw/page.h */
-struct target_folder;
 
 /* Origin of results: written into json, jsonl, safetensors, svg and the manifest of a folder. */
 struct provenance {

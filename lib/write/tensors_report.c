@@ -5,7 +5,6 @@
  * object that json writes, without its tensors.
  */
 #include "format/npy.h"
-#include "format/safetensors.h"
 #include "write/format.h"
 
 static struct safetensors_tensor *name_tensors(const struct writer *writer, struct arena *arena,

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/stream.h"
 #include "base/utf8.h"
 
 static const char ellipsis[] = "…";

@@ -2,7 +2,6 @@
  * and a row for each family.
  */
 #include <math.h>
-#include <stdint.h>
 
 #include "model/family/family_rows.h"
 

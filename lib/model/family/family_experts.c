@@ -2,7 +2,6 @@
  * row for each family.
  */
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "model/family/family_rows.h"

@@ -1,7 +1,6 @@
 #include "model/gguf/gguf_model.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/file.h"
 #include "format/gguf.h"
 #include "format/safetensors.h"
 

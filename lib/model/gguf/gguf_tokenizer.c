@@ -4,12 +4,10 @@
  * reads it refuses it by its name, and ids do without.
  */
 #include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
-#include "base/utf8.h"
 #include "format/json_writer.h"
 #include "model/gguf/gguf_model.h"
 #include "text/label.h"

@@ -1,6 +1,5 @@
 #include "text/subword/bpe.h"
 
-#include "base/memory.h"
 #include "base/utf8.h"
 #include "text/label.h"
 
