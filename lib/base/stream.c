@@ -170,22 +170,16 @@ enum {
 /* Files that a signal handler must remove; a slot is NULL or a path that stays valid. */
 static char *volatile open_temporaries[OPEN_FILES];
 
-static int remember_temporary(char *path)
+/* Replace a path in its slot, or put one into a free slot. -1: no slot has `old`. */
+static int replace_temporary(const char *old, char *path)
 {
     for (int i = 0; i < OPEN_FILES; i++) {
-        if (!open_temporaries[i]) {
+        if (open_temporaries[i] == old) {
             open_temporaries[i] = path;
             return 0;
         }
     }
     return -1;
-}
-
-static void forget_temporary(const char *path)
-{
-    for (int i = 0; i < OPEN_FILES; i++)
-        if (open_temporaries[i] == path)
-            open_temporaries[i] = NULL;
 }
 
 void stream_remove_temporaries(void)
@@ -387,7 +381,7 @@ static int open_temporary(struct stream *stream, const char *path, struct err *e
     stream->temporary = path_beside(stream->target, err);
     if (!stream->temporary)
         return -1;
-    if (remember_temporary(stream->temporary)) { /* before it exists: a signal may come */
+    if (replace_temporary(NULL, stream->temporary)) { /* before it exists: a signal may come */
         err_output(err, "cannot write '%s': expected at most %d open files", path, OPEN_FILES);
         goto failed;
     }
@@ -399,7 +393,7 @@ static int open_temporary(struct stream *stream, const char *path, struct err *e
     /* its mode is private; on failure stream_discard removes it */
     return replacement_keep(stream->descriptor, stream->target, err);
 failed: /* a file of that name is not ours: do not remove it */
-    forget_temporary(stream->temporary);
+    replace_temporary(stream->temporary, NULL);
     heap_free(stream->temporary);
     stream->temporary = NULL;
     return -1;
@@ -586,7 +580,7 @@ int stream_commit(struct stream *stream, struct err *err)
         return -1;
     }
     if (stream->temporary)
-        forget_temporary(stream->temporary);
+        replace_temporary(stream->temporary, NULL);
     release(stream);
     return 0;
 }
@@ -599,7 +593,7 @@ void stream_discard(struct stream *stream)
         close(stream->descriptor);
     if (stream->temporary) {
         unlink(stream->temporary);
-        forget_temporary(stream->temporary);
+        replace_temporary(stream->temporary, NULL);
     }
     release(stream);
 }
