@@ -147,52 +147,29 @@ int mapping_list_check(const void *owner, struct err *err)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-enum { READ_BYTES = 64 * 1024 };
-
-static const char *kind_name(mode_t mode)
-{
-    return S_ISDIR(mode)    ? "directory"
-           : S_ISFIFO(mode) ? "pipe"
-           : S_ISSOCK(mode) ? "socket"
-                            : "device";
-}
+enum { READ_BYTES = 16 * 1024 };
 
 static int read_all(struct file *file, int descriptor, const char *name, struct err *err)
 {
-    char most[NUM_SIZE_BYTES];
-    char *bytes = NULL;
-    size_t size = 0;
-    size_t capacity = 0;
-    for (;;) {
-        if (size > FILE_READ_MAX_BYTES) {
-            err_set(
-                err,
-                "'%s': expected at most %s from a pipe or device, found more: save it to a file",
-                name, num_size(most, FILE_READ_MAX_BYTES));
-            goto failed;
-        }
-        if (size == capacity) {
-            capacity = capacity ? capacity * 2 : READ_BYTES;
-            capacity = capacity < FILE_READ_MAX_BYTES ? capacity : FILE_READ_MAX_BYTES + 1;
-            char *more = heap_resize(bytes, capacity, 1, err);
-            if (!more)
-                goto failed;
-            bytes = more;
-        }
-        ssize_t got = transfer_read(descriptor, bytes + size, capacity - size);
-        if (got == 0)
-            break;
-        if (got < 0) {
-            err_set(err, "cannot read '%s': %s", name, strerror(errno));
-            goto failed;
-        }
-        size += (size_t)got;
+    char part[READ_BYTES], most[NUM_SIZE_BYTES];
+    struct buf bytes = {0};
+    ssize_t got = 1;
+    buf_text(&bytes, ""); /* the bytes of no input, too, are not NULL */
+    while (got > 0 && bytes.size <= FILE_READ_MAX_BYTES && !bytes.out_of_memory) {
+        got = transfer_read(descriptor, part, sizeof part);
+        buf_bytes(&bytes, part, got > 0 ? (size_t)got : 0);
     }
-    *file = (struct file){.bytes = bytes, .size = size, .origin = FILE_READ};
-    return 0;
-failed:
-    heap_free(bytes);
-    return -1;
+    int failed = got < 0 ? err_set(err, "cannot read '%s': %s", name, strerror(errno))
+                         : buf_check(&bytes, err);
+    if (!failed && got > 0)
+        failed = err_set(err,
+                         "'%s': expected at most %s from a pipe or device, found more: save it to "
+                         "a file",
+                         name, num_size(most, FILE_READ_MAX_BYTES));
+    *file = (struct file){.bytes = bytes.bytes, .size = bytes.size, .origin = FILE_READ};
+    if (failed)
+        file_release(file);
+    return failed;
 }
 
 static int map_descriptor(struct file *file, int descriptor, enum reading_kind kind,
@@ -203,7 +180,11 @@ static int map_descriptor(struct file *file, int descriptor, enum reading_kind k
         return err_set(err, "cannot access '%s': %s", path, strerror(errno));
     bool is_regular = S_ISREG(status.st_mode);
     if (S_ISDIR(status.st_mode) || (kind == READ_AS_MODEL && !is_regular))
-        return err_set(err, "'%s': expected a file, found a %s", path, kind_name(status.st_mode));
+        return err_set(err, "'%s': expected a file, found a %s", path,
+                       S_ISDIR(status.st_mode)    ? "directory"
+                       : S_ISFIFO(status.st_mode) ? "pipe"
+                       : S_ISSOCK(status.st_mode) ? "socket"
+                                                  : "device");
     if (replacement_guard(descriptor, kind, err))
         return -1;
     if (!is_regular || status.st_size == 0) /* files in /proc have size 0 */
@@ -337,27 +318,6 @@ int file_make_directory(const char *path, struct err *err)
 
 /* --- names in a directory --------------------------------------------------------------------- */
 
-/* Append a copy of a name. */
-static int listing_add(struct listing *listing, const char *name, struct arena *arena,
-                       struct err *err)
-{
-    const char **names = arena_grow(arena, listing->names, listing->count, sizeof *names, err);
-    const char *copy = names ? arena_text(arena, name, strlen(name), err) : NULL;
-    if (!copy)
-        return -1;
-    listing->names = names;
-    listing->names[listing->count++] = copy;
-    return 0;
-}
-
-/* The next name; NULL after the last or, with errno, on failure. */
-static const char *next_name(DIR *directory)
-{
-    errno = 0;
-    const struct dirent *entry = readdir(directory);
-    return entry ? entry->d_name : NULL;
-}
-
 static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -370,9 +330,19 @@ int listing_read(struct listing *listing, const char *path, struct arena *arena,
     DIR *directory = opendir(path);
     if (!directory)
         return err_set(err, "cannot read '%s': %s", path, strerror(errno));
-    for (const char *name; !failed && (name = next_name(directory));)
-        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
-            failed = listing_add(listing, name, arena, err);
+    errno = 0;
+    for (const struct dirent *entry; !failed && (entry = readdir(directory)); errno = 0) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            continue;
+        const char **names = arena_grow(arena, listing->names, listing->count, sizeof *names, err);
+        name = names ? arena_text(arena, name, strlen(name), err) : NULL;
+        failed = name ? 0 : -1;
+        if (name) {
+            names[listing->count++] = name;
+            listing->names = names;
+        }
+    }
     if (!failed && errno)
         failed = err_set(err, "cannot read '%s': %s", path, strerror(errno));
     closedir(directory);
