@@ -77,16 +77,6 @@ const char *platform_last_byte(const char *bytes, char byte, size_t size)
     return memrchr(bytes, byte, size);
 }
 
-bool platform_grants_tiles(void)
-{
-#ifdef __x86_64__
-    enum { ARCH_REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 };
-    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, TILE_DATA) == 0;
-#else
-    return false;
-#endif
-}
-
 /* The number in the first line of a file that matches `form`; SIZE_MAX: none does. */
 static size_t number_in(const char *path, const char *form)
 {
@@ -177,15 +167,9 @@ size_t platform_memory_bytes(const char **limit)
     return found[least];
 }
 
-size_t platform_core_cache_bytes(void)
+size_t platform_cache_bytes(int level)
 {
-    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    return cache > 0 ? (size_t)cache : 0;
-}
-
-size_t platform_cache_bytes(void)
-{
-    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    long cache = sysconf(level == 2 ? _SC_LEVEL2_CACHE_SIZE : _SC_LEVEL3_CACHE_SIZE);
     return cache > 0 ? (size_t)cache : 0;
 }
 
@@ -265,18 +249,9 @@ const char *platform_last_byte(const char *bytes, char byte, size_t size)
     return NULL;
 }
 
-bool platform_grants_tiles(void)
+size_t platform_cache_bytes(int level)
 {
-    return false;
-}
-
-size_t platform_core_cache_bytes(void)
-{
-    return 0;
-}
-
-size_t platform_cache_bytes(void)
-{
+    (void)level;
     return 0;
 }
 
@@ -291,6 +266,16 @@ void platform_step_aside(int from, size_t steps)
 }
 
 #endif
+
+bool platform_grants_tiles(void)
+{
+#if defined(__linux__) && defined(__x86_64__)
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, TILE_DATA) == 0;
+#else
+    return false;
+#endif
+}
 
 struct timespec platform_written(const struct stat *status)
 {

@@ -51,9 +51,8 @@ const char *platform_last_byte(const char *bytes, char byte, size_t size);
 /* Request the tiles of AMX for this process; false: refused. */
 bool platform_grants_tiles(void);
 
-/* The size of a core's second-level cache, and of the largest cache; 0: unknown. */
-size_t platform_core_cache_bytes(void);
-size_t platform_cache_bytes(void);
+/* The size of a core's cache of level 2, or of the largest cache, level 3; 0: unknown. */
+size_t platform_cache_bytes(int level);
 
 /* The number of processors that this process may use. */
 size_t platform_processors(void);

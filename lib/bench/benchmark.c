@@ -94,7 +94,7 @@ static double measure_operations(struct peak *peak, struct machine *machine)
 static int peak_init(struct peak *peak, struct machine *machine, enum precision precision,
                      struct arena *arena, struct err *err)
 {
-    size_t cache = platform_cache_bytes();
+    size_t cache = platform_cache_bytes(3);
     peak->cache_bytes = cache ? cache : CACHE_UNKNOWN;
     size_t size = num_min(num_max(2 * peak->cache_bytes, MEMORY_LEAST), MEMORY_MOST);
     peak->size_bytes = size / WINDOW_BYTES * WINDOW_BYTES;

@@ -139,7 +139,7 @@ static size_t panels_together(const struct weight *w, size_t threads)
 static size_t even_group(size_t rows)
 {
     size_t row = PANEL_ROWS * sizeof(float);
-    size_t fitting = platform_core_cache_bytes() / 8 * 5 / row / TILE_ROWS * TILE_ROWS;
+    size_t fitting = platform_cache_bytes(2) / 8 * 5 / row / TILE_ROWS * TILE_ROWS;
     size_t most = fitting ? num_min(fitting, GROUP_MOST) : GROUP_ROWS;
     size_t groups = num_max(1, divide_up(rows, most));
     return num_max(1, divide_up(rows, groups * TILE_ROWS)) * TILE_ROWS;

@@ -23,7 +23,6 @@
 #define platform_advise_huge posix_advise_huge
 #define platform_give_back posix_give_back
 #define platform_cache_bytes posix_cache_bytes
-#define platform_core_cache_bytes posix_core_cache_bytes
 #define platform_last_byte posix_last_byte
 #define platform_grants_tiles posix_grants_tiles
 #define platform_memory_bytes posix_memory_bytes
@@ -78,8 +77,8 @@ TEST(functions_that_posix_lacks_fail_or_do_nothing)
     ck_assert_int_eq(posix_rename_new("a", "b"), -1);
     ck_assert_int_eq(errno, ENOSYS);
     ck_assert(!posix_has_access_list("a"));
-    ck_assert_uint_eq(posix_cache_bytes(), 0);
-    ck_assert_uint_eq(posix_core_cache_bytes(), 0);
+    ck_assert_uint_eq(posix_cache_bytes(2), 0);
+    ck_assert_uint_eq(posix_cache_bytes(3), 0);
     ck_assert_int_eq(posix_processor(), -1);
     ck_assert(!posix_grants_tiles());
     posix_step_aside(-1, 1);
