@@ -25,26 +25,20 @@ static uint32_t rotate(uint32_t word, int bits)
     return word >> bits | word << (32 - bits);
 }
 
-static void expand(uint32_t schedule[64], const unsigned char *block)
-{
-    for (int i = 0; i < 16; i++, block += 4)
-        schedule[i] = (uint32_t)block[0] << 24 | (uint32_t)block[1] << 16 |
-                      (uint32_t)block[2] << 8 | (uint32_t)block[3];
-    for (int i = 16; i < 64; i++) {
-        uint32_t early = schedule[i - 15];
-        uint32_t late = schedule[i - 2];
-        schedule[i] = schedule[i - 16] + (rotate(early, 7) ^ rotate(early, 18) ^ early >> 3) +
-                      schedule[i - 7] + (rotate(late, 17) ^ rotate(late, 19) ^ late >> 10);
-    }
-}
-
 /* The names of variables are those of the standard. */
 static void add_block(uint32_t state[8], const unsigned char *block)
 {
     uint32_t w[64];
     uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
     uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
-    expand(w, block);
+    for (int i = 0; i < 16; i++, block += 4)
+        w[i] = (uint32_t)block[0] << 24 | (uint32_t)block[1] << 16 | (uint32_t)block[2] << 8 |
+               (uint32_t)block[3];
+    for (int i = 16; i < 64; i++) {
+        uint32_t early = w[i - 15], late = w[i - 2];
+        w[i] = w[i - 16] + (rotate(early, 7) ^ rotate(early, 18) ^ early >> 3) + w[i - 7] +
+               (rotate(late, 17) ^ rotate(late, 19) ^ late >> 10);
+    }
     for (int i = 0; i < 64; i++) {
         uint32_t chosen = (e & f) ^ (~e & g);
         uint32_t majority = (a & b) ^ (a & c) ^ (b & c);
@@ -56,12 +50,6 @@ static void add_block(uint32_t state[8], const unsigned char *block)
     }
     state[0] += a, state[1] += b, state[2] += c, state[3] += d;
     state[4] += e, state[5] += f, state[6] += g, state[7] += h;
-}
-
-static void add_blocks_plain(uint32_t state[8], const unsigned char *blocks, size_t count)
-{
-    for (; count > 0; count--, blocks += SHA256_BLOCK_BYTES)
-        add_block(state, blocks);
 }
 
 #ifdef __x86_64__
@@ -118,23 +106,18 @@ __attribute__((target("sha,sse4.1"))) static void add_blocks_quickly(uint32_t st
     _mm_storeu_si128((__m128i *)(state + 4), _mm_alignr_epi8(dchg, feba, 8));
 }
 
-#else
-
-static bool processor_can(void)
-{
-    return false;
-}
-
-static void add_blocks_quickly(uint32_t state[8], const unsigned char *blocks, size_t count)
-{
-    add_blocks_plain(state, blocks, count);
-}
-
 #endif
 
 static void add_blocks(uint32_t state[8], const unsigned char *blocks, size_t count)
 {
-    (!only_plain && processor_can() ? add_blocks_quickly : add_blocks_plain)(state, blocks, count);
+#ifdef __x86_64__
+    if (!only_plain && processor_can()) {
+        add_blocks_quickly(state, blocks, count);
+        return;
+    }
+#endif
+    for (; count > 0; count--, blocks += SHA256_BLOCK_BYTES)
+        add_block(state, blocks);
 }
 
 void sha256_begin(struct sha256 *hash)
@@ -166,9 +149,10 @@ void sha256_add(struct sha256 *hash, const void *bytes, size_t size)
         memcpy(hash->block, from + whole * SHA256_BLOCK_BYTES, size);
 }
 
-/* A one, zeros up to the end of a block, and in its last eight bytes the size in bits. */
-static void add_closing(struct sha256 *hash)
+/* Add a one, zeros up to the end of a block, and in its last eight bytes the size in bits. */
+void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1])
 {
+    static const char hex[] = "0123456789abcdef";
     unsigned char size[8];
     uint64_t bits = hash->size_bytes * 8;
     for (size_t i = 0; i < sizeof size; i++)
@@ -177,12 +161,6 @@ static void add_closing(struct sha256 *hash)
     while ((hash->size_bytes + sizeof size) % SHA256_BLOCK_BYTES)
         sha256_add(hash, "", 1);
     sha256_add(hash, size, sizeof size);
-}
-
-void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1])
-{
-    static const char hex[] = "0123456789abcdef";
-    add_closing(hash);
     for (int i = 0; i < SHA256_DIGITS; i++)
         digits[i] = hex[hash->state[i / 8] >> (28 - 4 * (i % 8)) & 15];
     digits[SHA256_DIGITS] = '\0';
