@@ -5,11 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "model/layer.h"
 
 /* --- numbers ---------------------------------------------------------------------------------- */
-
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 struct short_code {
     bool has_sign;
@@ -44,7 +43,7 @@ static void put_three(struct base64 *exact)
     uint32_t bits = (uint32_t)exact->held[0] << 16 | (uint32_t)exact->held[1] << 8 | exact->held[2];
     char text[4] = "====";
     for (size_t i = 0; i <= exact->held_count; i++)
-        text[i] = digits[bits >> (18 - 6 * i) & 63];
+        text[i] = base64_digits[bits >> (18 - 6 * i) & 63];
     stream_bytes(exact->out, text, sizeof text);
     memset(exact->held, 0, sizeof exact->held);
     exact->held_count = 0;
@@ -134,7 +133,8 @@ static void put_values(struct stream *out, const struct report *report, const st
                     sheet_hides(&sheet, row, column) ? NAN : sheet_cell(&sheet, row, column);
                 unsigned pair = code ? encode(code, value) : 0;
                 if (code)
-                    stream_bytes(out, (char[]){digits[pair / 64], digits[pair % 64]}, 2);
+                    stream_bytes(out, (char[]){base64_digits[pair / 64], base64_digits[pair % 64]},
+                                 2);
                 else
                     put_bytes(&exact, &value, sizeof value);
             }
