@@ -69,15 +69,12 @@ struct map_slot {
 /* The slot of the key, or a free one for it. The map is never full. */
 static struct map_slot *find(const struct map *map, const char *key, size_t size, uint32_t hash)
 {
-    size_t mask = map->slot_count - 1;
-    size_t i = hash & mask;
-    for (;; i = (i + 1) & mask) {
-        struct map_slot *slot = &map->slots[i];
-        if (!slot->key)
-            return slot;
-        if (slot->hash == hash && slot->size == size && memcmp(slot->key, key, size) == 0)
-            return slot;
-    }
+    size_t mask = map->slot_count - 1, i = hash & mask;
+    struct map_slot *slots = map->slots;
+    while (slots[i].key &&
+           (slots[i].hash != hash || slots[i].size != size || memcmp(slots[i].key, key, size) != 0))
+        i = (i + 1) & mask;
+    return &slots[i];
 }
 
 static int resize(struct map *map, size_t slot_count, struct err *err)
@@ -114,6 +111,14 @@ int map_put(struct map *map, const char *key, size_t size, uint32_t value, struc
         map->count++;
     *slot = (struct map_slot){.key = key, .size = size, .hash = hash, .value = value};
     return 0;
+}
+
+int map_add(struct map *map, const char *what, const char *key, size_t size, uint32_t value,
+            struct err *err)
+{
+    return map_get(map, key, size, NULL)
+               ? err_set(err, "%s '%.*s': expected once, found twice", what, (int)size, key)
+               : map_put(map, key, size, value, err);
 }
 
 bool map_get(const struct map *map, const char *key, size_t size, uint32_t *value)

@@ -138,6 +138,10 @@ int map_reserve(struct map *map, size_t count, struct err *err);
 /* Set the value of a new or known key, whose bytes must outlive the map. */
 int map_put(struct map *map, const char *key, size_t size, uint32_t value, struct err *err);
 
+/* Set the value of a new key; refuse a known one: "tensor 'NAME': expected once, found twice". */
+int map_add(struct map *map, const char *what, const char *key, size_t size, uint32_t value,
+            struct err *err);
+
 /* True if the key is known; its value goes to `value`, which may be NULL. */
 bool map_get(const struct map *map, const char *key, size_t size, uint32_t *value);
 

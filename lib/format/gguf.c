@@ -167,12 +167,10 @@ static int read_pairs(struct gguf *gguf, struct cursor *cursor, struct err *err)
         struct gguf_pair *pair = &gguf->pairs[i];
         if (take_name(cursor, &pair->key, &gguf->arena))
             return err_prefix(err, "key %zu of %zu", i, gguf->pair_count);
-        if (gguf_value(gguf, pair->key))
-            return err_set(err, "key '%s': expected once, found twice", pair->key);
+        if (map_add(&gguf->keys, "key", pair->key, strlen(pair->key), (uint32_t)i, err))
+            return -1;
         if (take_value(cursor, &pair->value))
             return err_prefix(err, "key '%s'", pair->key);
-        if (map_put(&gguf->keys, pair->key, strlen(pair->key), (uint32_t)i, err))
-            return -1;
     }
     return 0;
 }
@@ -250,13 +248,11 @@ static int read_tensors(struct gguf *gguf, struct cursor *cursor, struct err *er
         struct gguf_tensor *tensor = &gguf->tensors[i];
         if (take_name(cursor, &tensor->name, &gguf->arena))
             return err_prefix(err, "tensor %zu of %zu", i, gguf->tensor_count);
-        if (gguf_find(gguf, tensor->name))
-            return err_set(err, "tensor '%s': expected once, found twice", tensor->name);
+        if (map_add(&gguf->names, "tensor", tensor->name, strlen(tensor->name), (uint32_t)i, err))
+            return -1;
         if (take_sizes(cursor, tensor) || take_type(cursor, tensor) ||
             take_range(cursor, tensor, gguf->alignment))
             return err_prefix(err, "tensor '%s'", tensor->name);
-        if (map_put(&gguf->names, tensor->name, strlen(tensor->name), (uint32_t)i, err))
-            return -1;
     }
     return 0;
 }

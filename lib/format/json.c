@@ -647,13 +647,8 @@ int json_unique_keys(const struct json *object, struct err *err)
 {
     struct map keys = {0};
     int failed = map_reserve(&keys, json_count(object), err);
-    for (const struct json *v = json_first(object); v && !failed; v = json_next(v)) {
-        const char *key = json_key(v);
-        if (map_get(&keys, key, strlen(key), NULL))
-            failed = err_set(err, "field '%s': expected once, found twice", key);
-        else
-            failed = map_put(&keys, key, strlen(key), 0, err);
-    }
+    for (const struct json *v = json_first(object); v && !failed; v = json_next(v))
+        failed = map_add(&keys, "field", json_key(v), strlen(json_key(v)), 0, err);
     map_release(&keys);
     return failed;
 }

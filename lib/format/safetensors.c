@@ -224,9 +224,7 @@ int safetensors_list(struct safetensors *tensors, struct err *err)
         return -1;
     for (size_t i = 0; i < tensors->count; i++) {
         const char *name = tensors->entries[i].name;
-        if (safetensors_find(tensors, name))
-            return err_set(err, "tensor '%s': expected once, found twice", name);
-        if (map_put(&tensors->names, name, strlen(name), (uint32_t)i, err))
+        if (map_add(&tensors->names, "tensor", name, strlen(name), (uint32_t)i, err))
             return -1;
     }
     return 0;

@@ -208,10 +208,8 @@ int zip_read(struct zip *zip, const struct file *file, struct arena *arena, stru
     for (; zip->count < directory.count; zip->count++) {
         struct zip_entry *entry = &zip->entries[zip->count];
         size_t size = read_entry(entry, at, end, file, err);
-        if (size && map_get(&zip->names, entry->name, entry->name_size, NULL))
-            return err_set(err, "entry '%.*s': expected once, found twice", (int)entry->name_size,
-                           entry->name);
-        if (!size || map_put(&zip->names, entry->name, entry->name_size, (uint32_t)zip->count, err))
+        if (!size ||
+            map_add(&zip->names, "entry", entry->name, entry->name_size, (uint32_t)zip->count, err))
             return -1;
         at += size;
     }
