@@ -51,8 +51,8 @@ static ALWAYS_INLINE int as_signed(int byte)
     return (byte ^ 128) - 128;
 }
 
-/* Part of a block of a type: q of number j of slice i; or, for slice i, the factor of the scale or
- * of the minimum. */
+/* Part of a block of a type: q of number j of slice i; or, for slice i, the factor of the scale
+ * (j = 0) or of the minimum (j = 4, the bits between the two). */
 typedef int part_of_block(const struct blocks *some, int row, int i, int j);
 
 static ALWAYS_INLINE int one(const struct blocks *some, int row, int i, int j)
@@ -109,16 +109,9 @@ static ALWAYS_INLINE int q2_k(const struct blocks *some, int row, int i, int j)
     return two_bits(some, row, i, SLICE + j);
 }
 
-static ALWAYS_INLINE int q2_k_times(const struct blocks *some, int row, int i, int j)
+static ALWAYS_INLINE int q2_k_factor(const struct blocks *some, int row, int i, int j)
 {
-    (void)j;
-    return byte_bits(some, row, i, 0, 4);
-}
-
-static ALWAYS_INLINE int q2_k_less(const struct blocks *some, int row, int i, int j)
-{
-    (void)j;
-    return byte_bits(some, row, i, 4, 4);
+    return byte_bits(some, row, i, j, 4);
 }
 
 /* Third bits of q, two bits, sixteen scales of six bits in twelve bytes: four bits of slices i and
@@ -152,21 +145,11 @@ static ALWAYS_INLINE int q5_k(const struct blocks *some, int row, int i, int j)
            byte_bits(some, row, 12 + i % 2 * SLICE + j, i / 2, 1) << 4;
 }
 
-static ALWAYS_INLINE int parts_times(const struct blocks *some, int row, int i, int j)
+static ALWAYS_INLINE int parts_factor(const struct blocks *some, int row, int i, int j)
 {
-    (void)j;
     int at = i / 2 % 4;
-    int first = byte_bits(some, row, at, 0, 6);
-    int later = byte_bits(some, row, at + 8, 0, 4) | byte_bits(some, row, at, 6, 2) << 4;
-    return i / 2 < 4 ? first : later;
-}
-
-static ALWAYS_INLINE int parts_less(const struct blocks *some, int row, int i, int j)
-{
-    (void)j;
-    int at = i / 2 % 4;
-    int first = byte_bits(some, row, at + 4, 0, 6);
-    int later = byte_bits(some, row, at + 8, 4, 4) | byte_bits(some, row, at + 4, 6, 2) << 4;
+    int first = byte_bits(some, row, at + j, 0, 6);
+    int later = byte_bits(some, row, at + 8, j, 4) | byte_bits(some, row, at + j, 6, 2) << 4;
     return i / 2 < 4 ? first : later;
 }
 
@@ -314,7 +297,7 @@ static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks
 #pragma omp simd
         for (int row = 0; row < DTYPE_ROWS; row++) {
             step[row] = scale[row] * (float)times(some, row, i, 0);
-            low[row] = less ? min[row] * (float)less(some, row, i, 0) : 0;
+            low[row] = less ? min[row] * (float)less(some, row, i, 4) : 0;
         }
         float values[SLICE][DTYPE_ROWS];
         for (int j = 0; j < SLICE; j++) {
@@ -339,19 +322,19 @@ static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks
 
 /* In the order of the enum: q, the factors of scale and minimum (NULL: no minimum), the numbers and
  * the bytes of a block, its layout. */
-#define FOR_EACH_QUANTS(DO)                                       \
-    DO(Q4_0, q4_0, one, NULL, FEW, 18, 0, 2, 16)                  \
-    DO(Q4_1, q4_1, one, minus_one, FEW, 20, 0, 4, 16)             \
-    DO(Q5_0, q5_0, one, NULL, FEW, 22, 0, 2, 20)                  \
-    DO(Q5_1, q5_1, one, minus_one, FEW, 24, 0, 4, 20)             \
-    DO(Q8_0, q8_0, one, NULL, FEW, 34, 0, 2, 32)                  \
-    DO(Q2_K, q2_k, q2_k_times, q2_k_less, MANY, 84, 80, 0, 80)    \
-    DO(Q3_K, q3_k, q3_k_times, NULL, MANY, 110, 108, 0, 108)      \
-    DO(Q4_K, q4_k, parts_times, parts_less, MANY, 144, 0, 4, 140) \
-    DO(Q5_K, q5_k, parts_times, parts_less, MANY, 176, 0, 4, 172) \
-    DO(Q6_K, q6_k, q6_k_times, NULL, MANY, 210, 208, 0, 208)      \
-    DO(IQ4_NL, iq4_nl, one, NULL, FEW, 18, 0, 2, 16)              \
-    DO(IQ4_XS, iq4_xs, iq4_xs_times, NULL, MANY, 136, 0, 0, 136)  \
+#define FOR_EACH_QUANTS(DO)                                          \
+    DO(Q4_0, q4_0, one, NULL, FEW, 18, 0, 2, 16)                     \
+    DO(Q4_1, q4_1, one, minus_one, FEW, 20, 0, 4, 16)                \
+    DO(Q5_0, q5_0, one, NULL, FEW, 22, 0, 2, 20)                     \
+    DO(Q5_1, q5_1, one, minus_one, FEW, 24, 0, 4, 20)                \
+    DO(Q8_0, q8_0, one, NULL, FEW, 34, 0, 2, 32)                     \
+    DO(Q2_K, q2_k, q2_k_factor, q2_k_factor, MANY, 84, 80, 0, 80)    \
+    DO(Q3_K, q3_k, q3_k_times, NULL, MANY, 110, 108, 0, 108)         \
+    DO(Q4_K, q4_k, parts_factor, parts_factor, MANY, 144, 0, 4, 140) \
+    DO(Q5_K, q5_k, parts_factor, parts_factor, MANY, 176, 0, 4, 172) \
+    DO(Q6_K, q6_k, q6_k_times, NULL, MANY, 210, 208, 0, 208)         \
+    DO(IQ4_NL, iq4_nl, one, NULL, FEW, 18, 0, 2, 16)                 \
+    DO(IQ4_XS, iq4_xs, iq4_xs_times, NULL, MANY, 136, 0, 0, 136)     \
     DO(MXFP4, mxfp4, one_of_power, NULL, FEW, 17, 0, 1, 16)
 
 typedef void block_loop(const struct use *use, const char *const *from, size_t ahead);
