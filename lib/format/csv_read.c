@@ -14,42 +14,23 @@ enum state { FRESH, PLAIN, QUOTED, CLOSED }; /* in a field; CLOSED: after a quot
 /* A quote opens a quoted field only at its beginning; elsewhere it is an ordinary character. */
 static enum state state_after(enum state state, char c, char separator)
 {
-    switch (state) {
-    case QUOTED:
-        return c == '"' ? CLOSED : QUOTED;
-    case FRESH:
-    case CLOSED: /* a doubled quote: the field continues */
-        if (c == '"')
-            return QUOTED;
-        break;
-    case PLAIN:
-        break;
-    }
-    return c == separator ? FRESH : state == CLOSED ? CLOSED : PLAIN;
+    if (c == '"' && state != PLAIN) /* after CLOSED a doubled quote: the field continues */
+        return state == QUOTED ? CLOSED : QUOTED;
+    return state == QUOTED ? QUOTED : c == separator ? FRESH : state == CLOSED ? CLOSED : PLAIN;
 }
 
 static struct extent measure(const struct csv_reader *reader)
 {
     const char *at = reader->at;
-    const char *end = reader->end;
     struct extent extent = {.fields = 1};
     enum state state = FRESH;
-    for (; at < end && (state == QUOTED || *at != '\n'); at++) {
+    for (; at < reader->end && (state == QUOTED || *at != '\n'); at++) {
         state = state_after(state, *at, reader->separator);
         extent.fields += state == FRESH;
     }
     extent.end = at;
     extent.open = state == QUOTED;
     return extent;
-}
-
-/* Skip to the line after `end`. */
-static void pass_line(struct csv_reader *reader, const char *end)
-{
-    for (const char *at = reader->at; at < end; at++)
-        reader->line += *at == '\n';
-    reader->line += end < reader->end;
-    reader->at = end + (end < reader->end);
 }
 
 static int refuse(const char *at, const char *end, char separator, struct err *err)
@@ -112,7 +93,11 @@ int csv_read(struct csv_reader *reader, struct csv_record *record, struct arena 
             const char *newline = memchr(at, '\n', (size_t)(reader->end - at));
             extent.end = newline ? newline : reader->end;
         }
-        pass_line(reader, extent.end);
+        for (const char *c = at; c < extent.end; c++)
+            reader->line += *c == '\n';
+        bool is_last = extent.end == reader->end;
+        reader->line += !is_last;
+        reader->at = extent.end + !is_last;
         if (at == extent.end || (extent.end - at == 1 && *at == '\r')) /* an empty line */
             continue;
         record->line = line;
