@@ -15,10 +15,12 @@ enum {
     PREFIX_BYTES = 10,   /* magic, version, length */
 };
 
-/* A Python dictionary, padded with blanks to align the data. The shape is a tuple: `()`, `(3,)`,
- * `(3, 4)`. */
-static size_t write_header(char header[HEADER_BYTES], size_t rank, const size_t *shape)
+/* The header is a Python dictionary, padded with blanks to align the data. The shape is a tuple:
+ * `()`, `(3,)`, `(3, 4)`. */
+void npy_begin(struct stream *out, size_t rank, const size_t *shape)
 {
+    char header[HEADER_BYTES];
+    assert(rank <= RANK_MAX);
     size_t used = (size_t)snprintf(header, HEADER_BYTES,
                                    "{'descr': '<f4', 'fortran_order': False, 'shape': (");
     for (size_t i = 0; i < rank; i++)
@@ -27,19 +29,11 @@ static size_t write_header(char header[HEADER_BYTES], size_t rank, const size_t 
     while ((PREFIX_BYTES + used + 1) % ALIGN_BYTES)
         header[used++] = ' ';
     header[used++] = '\n';
-    return used;
-}
-
-void npy_begin(struct stream *out, size_t rank, const size_t *shape)
-{
-    char header[HEADER_BYTES];
-    assert(rank <= RANK_MAX);
-    size_t size = write_header(header, rank, shape);
     stream_binary(out);
     stream_bytes(out, "\x93NUMPY\x01\x00", 8);
-    stream_char(out, (char)(size & 0xff));
-    stream_char(out, (char)(size >> 8));
-    stream_bytes(out, header, size);
+    stream_char(out, (char)(used & 0xff));
+    stream_char(out, (char)(used >> 8));
+    stream_bytes(out, header, used);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
