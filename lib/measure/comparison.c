@@ -159,10 +159,20 @@ struct comparison {
 
 /* --- settings --------------------------------------------------------------------------------- */
 
-/* Add the differences of two tensors of weights or contexts. */
-static void add_heads(struct head_sums *sums, const struct kept *a, const struct kept *b)
+/* What a row of weights leaves to a sink. */
+static double sink_of(const float *row, size_t keys)
 {
-    size_t cells = a->shape[1] * a->shape[2];
+    double rest = 1;
+    for (size_t i = 0; i < keys; i++)
+        rest -= (double)row[i];
+    return fmax(rest, 0);
+}
+
+/* Add the differences of two tensors of weights or contexts. A sink counts as a key. */
+static void add_heads(struct head_sums *sums, const struct kept *a, const struct kept *b,
+                      bool has_sinks)
+{
+    size_t cells = a->shape[1] * a->shape[2], keys = a->shape[2];
     for (size_t head = 0; head < a->shape[0]; head++, sums++)
         for (size_t i = head * cells; i < (head + 1) * cells; i++) {
             double x = (double)a->data[i];
@@ -170,6 +180,11 @@ static void add_heads(struct head_sums *sums, const struct kept *a, const struct
             if (site_id(a->site) == SITE_WEIGHTS) {
                 sums->kept += y > 0 ? x : 0;
                 sums->overlap += fmin(x, y);
+                if (!has_sinks || i % keys)
+                    continue;
+                x = sink_of(a->data + i, keys);
+                sums->kept += x;
+                sums->overlap += fmin(x, sink_of(b->data + i, keys));
             } else {
                 sums->max = fmax(sums->max, fabs(x - y));
                 sums->sum += fabs(x - y);
@@ -189,20 +204,24 @@ static double unlike(double x)
     return (2 - less) * log_double(2 - less) + (less > 0 ? less * log_double(less) : 0);
 }
 
-static double row_distance(const float *a, const float *b, size_t keys)
+/* A key's part of the divergence. */
+static double divergence_of(double a, double b)
 {
-    double divergence = 0;
-    for (size_t i = 0; i < keys; i++) {
-        double both = (double)a[i] + (double)b[i];
-        if (both > 0 && a[i] != b[i])
-            divergence += both / 4 * unlike(((double)a[i] - (double)b[i]) / both);
-    }
+    return a == b ? 0 : (a + b) / 4 * unlike((a - b) / (a + b));
+}
+
+static double row_distance(const float *a, const float *b, size_t keys, bool has_sinks)
+{
+    double divergence = has_sinks ? divergence_of(sink_of(a, keys), sink_of(b, keys)) : 0;
+    for (size_t i = 0; i < keys; i++)
+        divergence += divergence_of((double)a[i], (double)b[i]);
     return sqrt(divergence / LN_2);
 }
 
 struct pair_loop {
     const struct kept *a, *b;
     double *sums; /* [heads, heads] */
+    bool has_sinks;
 };
 
 /* Compare a head of the first model with every head of the other. */
@@ -215,9 +234,9 @@ static void add_pairs(void *context, size_t head, size_t thread)
     (void)thread;
     for (size_t other = 0; other < heads; other++)
         for (size_t query = 0; query < queries; query++)
-            loop->sums[head * heads + other] +=
-                row_distance(loop->a->data + (head * queries + query) * keys,
-                             loop->b->data + (other * queries + query) * keys, keys);
+            loop->sums[head * heads + other] += row_distance(
+                loop->a->data + (head * queries + query) * keys,
+                loop->b->data + (other * queries + query) * keys, keys, loop->has_sinks);
 }
 
 /* Compare a tensor of the first run with another run's, if both have equally many channels. */
@@ -234,7 +253,7 @@ static void add_tensor(struct comparison *s, size_t run, const struct kept *a,
            (group->part != site_part(a->site) || group->layer != layer))
         group++;
     if (!s->of_models) {
-        add_heads(s->of_heads + (run - 1) * s->head_count + group->first, a, b);
+        add_heads(s->of_heads + (run - 1) * s->head_count + group->first, a, b, s->config->sinks);
         return;
     }
     struct site_sums *sums = &s->of_sites[(size_t)a->site * s->layers + layer];
@@ -248,7 +267,8 @@ static void add_tensor(struct comparison *s, size_t run, const struct kept *a,
     }
     if (!of_weights)
         return;
-    struct pair_loop loop = {a, b, group->pairs};
+    bool has_sinks = s->config->sinks || s->plan->runs[run].viewer->model.config.sinks;
+    struct pair_loop loop = {a, b, group->pairs, has_sinks};
     double work = 16 * (double)group->count * (double)kept_cells(a); /* logarithm: 16 products */
     pool_run(s->plan->runs->viewer->machine.pool,
              (struct loop){.rounds = group->count, .work = work, .round = add_pairs}, &loop);

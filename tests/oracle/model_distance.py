@@ -18,7 +18,8 @@ def values_of(folder, ids):
 
 
 def jensen_shannon(p, q):
-    """The square root of the Jensen-Shannon divergence in bits, averaged over rows."""
+    """The square root of the Jensen-Shannon divergence in bits, averaged over rows. A sink counts as a key."""
+    p, q = (numpy.append(x, 1 - x.sum(-1, keepdims=True).clip(max=1), -1) for x in (p, q))
     m = (p + q) / 2
     with numpy.errstate(divide="ignore", invalid="ignore"):
         terms = numpy.where(p > 0, p * numpy.log2(p / m), 0) + numpy.where(q > 0, q * numpy.log2(q / m), 0)
@@ -39,7 +40,7 @@ def main(first, second, ids):
     for name, x in a.items():
         parts = name.split(".")
         site = f"{parts[2]},{parts[1]}" if parts[0] == "h" else f"{name},"
-        if x.shape != b[name].shape:
+        if name not in b or x.shape != b[name].shape:
             continue
         finite = numpy.isfinite(x) & numpy.isfinite(b[name])
         off = numpy.linalg.norm((x - b[name])[finite]) / numpy.linalg.norm(x[finite])
