@@ -318,7 +318,7 @@ await test('without a mask, a page of a masked model has no predictions', () =>
         yes(!(await page.isVisible('#right')), await page.innerText('#right'));
     }));
 
-await test('the sink of a head is a last column, without a key to explain', async () => {
+await test('the sink of a head is a last column, no key to explain or to attend to', async () => {
     const model = ['-m', join(process.env.ROOT, 'tests/golden-families/gpt_oss'), '--ids', '5,1,12'];
     const { tensors } = attnJson('run', ...model, '--show', 'weights,sink');
     const rows = tensors['h.1.weights'][1].map((row, at) => [
@@ -330,5 +330,9 @@ await test('the sink of a head is a last column, without a key to explain', asyn
         same(rows, await readTable(page));
         await go(page, 'head=1.1&cell=1,3&why=1');
         yes((await readout(page)).includes('sink'), await readout(page));
+        const self = (tensors['h.1.weights'][1][1][1] + tensors['h.1.weights'][1][2][2]) / 2;
+        const profile = await page.locator('#profile-rows .bar').allInnerTexts();
+        same(`own token ${self.toFixed(2)}`, profile[2].replace(/\s+/g, ' '));
+        same(8, await page.locator('#grid .role:text-is("mixed")').count());
     });
 });

@@ -56,6 +56,11 @@ class Tensor {
         this.matrices = new Map();
     }
 
+    // The columns without the last one of a model with sinks, which is no key.
+    get keyCount() {
+        return this.columnCount - Number(this.column_labels === 'with_sink');
+    }
+
     get numbers() {
         if (!this.decoded) {
             this.decoded =
@@ -87,7 +92,7 @@ class Tensor {
         if (this.matrices.has(index)) return this.matrices.get(index);
         const { rowCount: rows, columnCount: columns } = this;
         const data = new Float32Array(rows * columns).fill(NaN);
-        const sink = Number(this.column_labels === 'with_sink'); // a last column without a key
+        const sink = columns - this.keyCount;
         const visible = (row) => (this.causal ? Math.min(row + 1 + sink, columns) : columns);
         let size = 0;
         for (let row = 0; row < rows; row++) size += visible(row);

@@ -43,7 +43,9 @@ function profileOf(tensor, index) {
     tensor.profiles ??= new Map();
     if (tensor.profiles.has(index)) return tensor.profiles.get(index);
     const targets = targetsOf(tensor);
-    const rows = Array.from({ length: tensor.rowCount }, (_, at) => tensor.row(index, at));
+    const rows = Array.from({ length: tensor.rowCount }, (_, at) =>
+        tensor.row(index, at).subarray(0, tensor.keyCount),
+    );
     const counts = rows.map((row) => row.filter((value) => !Number.isNaN(value)).length || 1);
     const isPossible = ({ score }) =>
         !/next|separator/.test(score) || targets[score].some(Boolean);
@@ -63,10 +65,9 @@ function profileOf(tensor, index) {
 
 // Only heads with self-attention have roles.
 function hasRoles(tensor) {
-    const square = tensor.rowCount === tensor.columnCount;
-    return (
-        tensor.isAttention && square && tensor.row_labels === tensor.column_labels && tensor.heads
-    );
+    const { rowCount, keyCount, row_labels: rows, column_labels: columns } = tensor;
+    const toItself = rowCount === keyCount && [rows, 'with_sink'].includes(columns);
+    return tensor.isAttention && toItself && tensor.heads;
 }
 
 // Attention from a text to its source.
