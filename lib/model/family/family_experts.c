@@ -356,7 +356,7 @@ const struct family family_experts[] = {
           .head_norm = {.q = true, .k = true, .after_rotary = true}),
      SILU},
     {"ernie4_5_moe", &ernie_names, settle_ernie_moe,
-     WITH(RMS, .style = STYLE_PRE, .n_kv_head = 4, .epsilon = 1e-5f, .tied = true, NEIGHBOURS,
+     WITH(LLAMA_5, .n_kv_head = 4, .tied = true, NEIGHBOURS,
           EXPERTS(64, .inner = 1536, .corrected = true, .renormalised = true)),
      SILU_OF(5e5)},
     {"dots1", &experts_names, settle_dots1,
