@@ -159,7 +159,7 @@ static void settle_phimoe(struct reading *r)
     struct config *c = r->config;
     c->epsilon = (float)family_number(r, "rms_norm_eps", 0, 1, 1e-5);
     read_experts(r, "num_local_experts", NULL, 2, NULL);
-    json_given(r->root, "num_experts_per_tok"); /* it is always 2 */
+    family_integer(r, "num_experts_per_tok", 2, 2, 2);
     c->mixture.near = (float)(2 * family_number(r, "router_jitter_noise", 0, 1e6, 0.01));
     family_settle_llama(r);
     family_bias(r, "lm_head_bias", BIAS_LOGITS);
@@ -220,6 +220,7 @@ static void read_grouped(struct reading *r, long long plain)
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
     read_experts(r, "n_routed_experts", "num_experts_per_tok", 8, "moe_intermediate_size");
+    size_t chosen = m->chosen[0];
     c->extra_layers = (size_t)family_integer(r, "num_nextn_predict_layers", 0, LAYERS_MAX, 0);
     plain = family_integer(r, "first_k_dense_replace", 0, LAYERS_MAX, plain);
     for (long long i = 0; i < plain && i < (long long)c->n_layer; i++)
@@ -232,12 +233,18 @@ static void read_grouped(struct reading *r, long long plain)
                         : (size_t)family_integer(r, "n_shared_experts", 0, EXPERTS_MAX, 1));
     m->factor = (float)family_positive(r, "routed_scaling_factor", (double)m->factor);
     m->renormalised = family_flag(r, "norm_topk_prob", m->renormalised);
+    size_t size = m->experts / m->groups;
     if (m->experts % m->groups || m->chosen_groups > m->groups ||
-        (m->two_best && m->groups > 1 && m->experts / m->groups < 2))
+        (m->two_best && m->groups > 1 && size < 2))
         err_set(family_fail(r),
                 "field 'n_group': expected groups of as many experts, at least topk_group = %zu "
                 "groups, found %zu of %zu experts",
                 m->chosen_groups, m->groups, m->experts);
+    else if (chosen > m->chosen_groups * size)
+        err_set(family_fail(r),
+                "field 'num_experts_per_tok': expected at most the %zu experts of topk_group = %zu "
+                "groups, found %zu",
+                m->chosen_groups * size, m->chosen_groups, chosen);
 }
 
 /* The factor of scores by yarn: (0.1 · mscale_all_dim · ln(factor) + 1)². */

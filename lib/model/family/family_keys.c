@@ -332,17 +332,14 @@ void family_read_rotary(struct reading *r, double turning, double theta)
         r->failed = json_double(scaling, "partial_rotary_factor", 0, 1, &turning, r->err);
     }
     size_t *components = &c->rotary.components;
-    if (family->width_key) /* null: all channels are rotated */
-        *components = family_is_null(r, family->width_key)
-                          ? 0
-                          : family_size(r, family->width_key, *components);
-    if (!*components)
-        *components = (size_t)((double)c->d_k * turning);
+    /* A width of null: all channels are rotated. */
+    bool by_width = family->width_key && !family_is_null(r, family->width_key);
+    *components = by_width ? family_size(r, family->width_key, *components)
+                           : (size_t)((double)c->d_k * turning);
     if (*components % 2 || *components > c->d_k)
         err_set(family_fail(r),
-                "field 'head_dim': expected an even number of rotary channels, at most %zu, found "
-                "%zu",
-                c->d_k, *components);
+                "field '%s': expected an even number of rotary channels, at most %zu, found %zu",
+                by_width ? family->width_key : "head_dim", c->d_k, *components);
     read_scaling(r, scaling, &c->rotary);
 }
 
