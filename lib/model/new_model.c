@@ -28,13 +28,16 @@ static int add_tensor(struct new_model *new_model, struct slot slot, struct err 
     char *name = arena_alloc(&new_model->arena, PARAMETER_NAME_BYTES, 1, err);
     if (!name)
         return -1;
-    new_model->tensors[new_model->count++] = (struct new_model_tensor){
+    struct new_model_tensor *tensor = &new_model->tensors[new_model->count++];
+    *tensor = (struct new_model_tensor){
         .slot = slot,
         .name = family_tensor_name(name, &new_model->config, slot),
         .rank = place.rank,
-        .shape = {place.shape[0], place.shape[1]},
-        .count = place.shape[0] * place.shape[1],
+        .count = 1,
     };
+    memcpy(tensor->shape, place.shape, sizeof tensor->shape);
+    for (size_t axis = 0; axis < place.rank; axis++)
+        tensor->count *= place.shape[axis];
     return 0;
 }
 

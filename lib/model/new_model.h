@@ -17,7 +17,7 @@ enum { NEW_MODEL_FILES_MAX = 10 };
 struct new_model_tensor {
     struct slot slot; /* the first slot of this tensor */
     const char *name;
-    size_t shape[2];
+    size_t shape[SLOT_RANK_MAX + 1];
     size_t rank;
     size_t count; /* numbers: the product of the shape */
     float *data;

@@ -142,6 +142,12 @@ static int draw_attention(struct drawing *drawing, struct err *err)
 
 /* --- GPT-2 and other decoders ----------------------------------------------------------------- */
 
+/* A matrix, or a stack of them. */
+static bool is_matrix(const struct new_model_tensor *tensor)
+{
+    return tensor->rank > 1 && !(tensor->slot.id & 1);
+}
+
 /* `linear`: modules are nn.Linear, which draw uniform numbers when they are made; else output
  * projections are drawn twice, the second time with a smaller deviation. */
 static void draw_decoder(struct drawing *drawing, bool linear)
@@ -155,7 +161,7 @@ static void draw_decoder(struct drawing *drawing, bool linear)
     torch_random_seed(&drawing->random, drawing->init->seed);
     for (const struct new_model_tensor *t = first; t < end; t++) { /* modules are made */
         bool is_bias = t->slot.id & 1;
-        if (t != head && (t->rank > 1 || (linear && is_bias)))
+        if (t != head && (is_matrix(t) || (linear && is_bias)))
             (linear && t->slot.layer >= 0 ? torch_random_skip_uniform
                                           : torch_random_skip_normal)(random, t->count);
     }
@@ -163,7 +169,7 @@ static void draw_decoder(struct drawing *drawing, bool linear)
         bool ends_branch = !linear && (t->slot.id == SLOT_O || t->slot.id == SLOT_DOWN);
         if (ends_branch)
             torch_random_skip_normal(random, t->count);
-        if (t != head && t->rank > 1)
+        if (t != head && is_matrix(t))
             torch_random_normal(random, t->data, t->count, 0,
                                 ends_branch ? spread / sqrt(2 * (double)config->n_layer) : spread);
         else if (t->rank == 1 && !(t->slot.id & 1)) /* the scale of a norm: times 1 */
