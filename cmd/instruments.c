@@ -94,15 +94,26 @@ static int read_answer(struct inquiry *inquiry, struct arena *arena, struct err 
     return colon ? token_option_read(&question->against, viewer, option, colon + 1, arena, err) : 0;
 }
 
-static int read_position(struct inquiry *inquiry, struct err *err)
+/* Without --position, the last mask token of a masked model, else the last token. */
+static int read_position(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const char *position = inquiry->options->attribute.position;
+    const struct viewer *viewer = inquiry->viewer;
+    const uint32_t *ids = inquiry->work->pair.sentence.ids;
     size_t count = inquiry->work->pair.sentence.count;
     size_t *index = &inquiry->question.position;
+    bool seeks = !position && viewer->mask >= 0;
     *index = count - 1;
-    for (size_t i = 0; !position && i < count; i++) /* the last mask */
-        if (inquiry->work->pair.sentence.ids[i] == inquiry->viewer->mask)
-            *index = i;
+    while (seeks && *index && ids[*index] != viewer->mask)
+        --*index;
+    if (seeks && ids[*index] != viewer->mask) {
+        struct label mask = label_of_word(viewer->tokenizer, (uint32_t)viewer->mask, arena, err);
+        return mask.text ? err_usage(err,
+                                     "expected a text with %s, where logits are read, found none: "
+                                     "add it%s",
+                                     mask.text, inquiry->lens.is_last ? "" : ", or --position N")
+                         : -1;
+    }
     if (!position || selection_index(index, position, strlen(position), count))
         return 0;
     return err_usage(
@@ -239,7 +250,8 @@ static const struct option_row attribute_options[] = {
            "John' (default: the most likely token)",
            .heading = "Attribution"),
     STRING("position", 0, "N", IN(attribute.position),
-           "position whose logit is split (default: the last [MASK], else -1, the last token)"),
+           "position whose logit is split (default: -1, the last token; in masked models the last "
+           "[MASK])"),
     STRING("by", 0, "part|source|neuron|expert", IN(attribute.by),
            "split by component (default), source token, neuron or expert",
            .values = &values_attributions),
@@ -337,7 +349,8 @@ static const struct option_row patch_options[] = {
            "token whose logit is measured, or two tokens whose logit difference is measured: ' "
            "Mary: John' (default: the most likely token after the clean prompt)"),
     STRING("position", 0, "N", IN(attribute.position),
-           "position whose logits are read (default: the last [MASK], else -1, the last token)"),
+           "position whose logits are read (default: -1, the last token; in masked models the last "
+           "[MASK])"),
     STRING("over", 0, "WHAT", IN(patch.over), "values to patch (default: heads; listed below)",
            .values = &values_patches),
     STRING("layer", 0, "LIST", IN(select.layer),
@@ -589,9 +602,10 @@ static int prepare(void *state, struct driver *driver, struct err *err)
 
 static int ask(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
-    return err_if(read_answer(inquiry, arena, err) ||
-                  instrument_of(inquiry->driver)->ask(inquiry, arena, err) ||
-                  (inquiry->work && read_position(inquiry, err)));
+    const struct instrument *instrument = instrument_of(inquiry->driver);
+    return err_if(read_answer(inquiry, arena, err) || instrument->ask(inquiry, arena, err) ||
+                  (inquiry->work && (instrument != &lens_instrument || inquiry->lens.is_last) &&
+                   read_position(inquiry, arena, err)));
 }
 
 static int open(void *state, struct driver *driver, struct err *err)
