@@ -19,7 +19,9 @@ static const struct option_row own_options[] = {
            "one vector for each text: the first or last of its tokens', or their mean or max "
            "(default: of the last hidden layer)",
            .values = &values_pooling),
-    FLAG("normalize", 0, IN(select.normalize), "scale the vectors of --pool to length 1"),
+    FLAG("normalize", 0, IN(select.normalize),
+         "scale the vector of each text to length 1, after --mean layers and --pool; --mean texts "
+         "is the mean of these vectors"),
     FLAG("stack", 0, IN(select.stack),
          "one array for all texts, [texts, ...]: -o FILE.npy or FILE.safetensors, with the tokens "
          "and columns of each text in FILE.jsonl",
