@@ -227,20 +227,27 @@ static int name_continuations(struct item *item, struct arena *arena, struct err
     return err_if(!items);
 }
 
-/* Replace an index or a range of words by that of their tokens. */
-static const char *tokens_of_words(const char *range, const struct scope *scope)
+/* Replace an index or a range of rows by that of their tokens. */
+static const char *tokens_of_rows(const char *range, const struct scope *scope)
 {
     const struct tokenized *text = scope->text;
-    const struct word_span *words = text->words + text->words_before;
-    size_t count = text->word_count - text->words_before;
+    size_t before = text->words_before;
+    size_t count = (text->words ? text->word_count : text->count) - before;
     ptrdiff_t first = 0, last = 0;
     if (!selection_range(&first, &last, range, strlen(range), count)) {
-        err_set(scope->err, "%s: expected words from 0 to %zu, or ranges such as 0-1, found '%s'",
-                scope->option, count - 1, range);
+        err_set(scope->err, "%s: expected %s from 0 to %zu, or ranges such as 0-1, found '%s'",
+                scope->option, text->words ? "words" : "tokens", count - 1, range);
         return NULL;
     }
-    return arena_format(scope->arena, scope->err, "%zu-%zu", words[first].first,
-                        words[last].first + words[last].count - 1);
+    if (text->words) {
+        const struct word_span *words = text->words + before;
+        return arena_format(scope->arena, scope->err, "%zu-%zu", words[first].first,
+                            words[last].first + words[last].count - 1);
+    }
+    selection_range(&first, &last, range, strlen(range), 0); /* from the end: of any text */
+    first += first < 0 ? 0 : (ptrdiff_t)before;
+    last += last < 0 ? 0 : (ptrdiff_t)before;
+    return arena_format(scope->arena, scope->err, "%td-%td", first, last);
 }
 
 const char *positions_tokens(void *context, bool of_source, const char *position, size_t size)
@@ -249,13 +256,13 @@ const char *positions_tokens(void *context, bool of_source, const char *position
     const struct scope scope = {own->item, &own->texts[of_source], own->option, false, own->arena,
                                 own->err};
     const char *value = arena_text(own->arena, position, size, own->err);
-    if (!value || resolve(&value, &scope) || !scope.text->words)
+    if (!value || resolve(&value, &scope) || !(scope.text->words || scope.text->words_before))
         return value;
     struct buf out = {0};
     for (const char *at = value; *at;) {
         size_t part = strcspn(at, ",");
         const char *range = arena_text(own->arena, at, part, own->err);
-        const char *tokens = range ? tokens_of_words(range, &scope) : NULL;
+        const char *tokens = range ? tokens_of_rows(range, &scope) : NULL;
         buf_format(&out, "%s%s", at > value ? "," : "", tokens ? tokens : "");
         at += part + (at[part] == ',');
     }
@@ -271,8 +278,6 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
     struct select_options *select = &options->select;
     struct tokenized *sentence = &pair->sentence,
                      *keys = pair->source.count ? &pair->source : sentence;
-    size_t before = sentence->words_before;
-    sentence->words_before = 0; /* other positions than those of rows count all tokens */
     *own = (struct item_positions){item, {*sentence, *keys}, NULL, arena, err};
     for (size_t i = 0; i < 2 && select->words && tokenizer; i++)
         if (word_spans_find(&own->texts[i],
@@ -280,9 +285,7 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
                             arena, err))
             return -1;
     const char *query = options_are_given(options, "at") ? "--at" : "--query";
-    struct tokenized rows = own->texts[0];
-    rows.words_before = rows.words ? rows.words_before : before;
-    if (resolve(&select->query, &(struct scope){item, &rows, query, false, arena, err}) ||
+    if (resolve(&select->query, &(struct scope){item, own->texts, query, false, arena, err}) ||
         resolve(&select->key, &(struct scope){item, &own->texts[1], "--key", false, arena, err}) ||
         resolve(&options->attribute.position,
                 &(struct scope){item, sentence, "--position", true, arena, err}) ||
@@ -290,7 +293,6 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
                 &(struct scope){item, sentence, "--token", true, arena, err}) ||
         (options->score.continuations.count && name_continuations(item, arena, err)))
         return -1;
-    sentence->words_before = before;
     sentence->queries = select->query;
     keys->keys = select->key;
     return 0;

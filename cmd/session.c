@@ -165,6 +165,12 @@ static int add_edits(struct edit_list *list, const struct edit_options *options,
     return edits_check(&list->edits, list->config, err);
 }
 
+/* True if set_beginning found a token to put before texts. */
+static bool adds_beginning(const struct viewer *viewer)
+{
+    return viewer->starts && !config_has_start(&viewer->model.config);
+}
+
 /* Get the values of edits from --from and --reference by runs with the mechanism of the viewer. */
 static int read_edits(struct session *session, struct err *err)
 {
@@ -172,7 +178,8 @@ static int read_edits(struct session *session, struct err *err)
     struct edit_list *list = &session->edits;
     *list = (struct edit_list){.config = &session->viewer.model.config,
                                .arena = &session->arena,
-                               .in_words = session->options->select.words};
+                               .of_rows = session->options->select.words ||
+                                          adds_beginning(&session->viewer)};
     if (options->values)
         list->values = *options->values;
     if (add_edits(list, options, NULL, err) || fill_edits(session, err))
@@ -192,7 +199,7 @@ static int read_own_edits(struct text_with_source *pair, const struct session *s
                                .arena = arena,
                                .values = session->edits.values,
                                .like = &session->edits,
-                               .in_words = session->edits.in_words,
+                               .of_rows = session->edits.of_rows,
                                .tokens_of = positions_tokens,
                                .context = own};
     pair->edits = &list->edits;
@@ -379,8 +386,8 @@ int session_read_item(struct session *session, struct item *item, struct text_wi
                                item->options.edit.from ? "from" : "reference");
     if (read_texts(pair, viewer, item->input, item->options.input.source, arena, err))
         return -1;
-    if (viewer->starts && !config_has_start(&viewer->model.config))
-        pair->sentence.words_before = pair->sentence.added_before; /* see set_beginning */
+    if (adds_beginning(viewer))
+        pair->sentence.words_before = pair->sentence.added_before;
     if (positions_resolve(&own, item, pair, viewer->tokenizer, arena, err))
         return -1;
     pair->edits = viewer->edits;

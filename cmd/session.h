@@ -81,7 +81,8 @@ struct item_positions {
 
 /* Replace names in the options of an item by positions in its texts, and select the queries and
  * keys of the pair. Set `own`, with which positions_tokens reads those of edits. With --words,
- * positions of queries, keys and edits count words. */
+ * positions of queries, keys and edits count words; none counts a token before the text that
+ * --special none omits. */
 int positions_resolve(struct item_positions *own, struct item *item, struct text_with_source *pair,
                       const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
 

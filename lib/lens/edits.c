@@ -89,13 +89,13 @@ static int add_range(const struct reader *reader, const struct edit_axis *axis, 
     return 0;
 }
 
-/* Add a position to an axis: by name, or of words, as those of the text's tokens. */
+/* Add a position to an axis: by name, or of rows, as those of the text's tokens. */
 static int add_position(const struct reader *reader, const struct edit_axis *axis,
                         struct piece piece)
 {
     struct edit_list *list = reader->list;
     bool is_named = piece.size > 1 && *piece.at == '@';
-    if (axis->count || is_word(piece, "prompt") || !(is_named || list->in_words))
+    if (axis->count || is_word(piece, "prompt") || !(is_named || list->of_rows))
         return add_range(reader, axis, piece);
     const char *tokens = list->tokens_of
                              ? list->tokens_of(list->context, axis->of_source, piece.at, piece.size)

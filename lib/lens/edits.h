@@ -57,8 +57,8 @@ struct edit_list {
     struct value_source *sources;
     unsigned origins;             /* one bit per origin used by edits */
     const struct edit_list *like; /* has the same edits, with values; NULL: read the values */
-    bool in_words;                /* positions count words */
-    bool by_text; /* set if positions, by name or of words, differ from text to text */
+    bool of_rows; /* positions are those of rows: of words, or after a beginning token */
+    bool by_text; /* set if positions, by name or of rows, differ from text to text */
     /* Returns the tokens of such a position, "4-5,7", or NULL; a NULL function: they are not known.
      * It has room in `arena`. */
     const char *(*tokens_of)(void *context, bool of_source, const char *position, size_t size);
