@@ -39,8 +39,8 @@ static const struct option_row own_options[] = {
            "scores to compute, listed below: induction,copying,offset:-2, or all (of causal models "
            "without next-token, separator, same-token and broad); default: the first five, entropy "
            "and distance, or of models that attend both ways previous-token, first-token and from "
-           "next-token to distance; with --source also alignment and diagonal; the first of "
-           "several models decides; NAME:texts measures on the texts, NAME:repeats on repeated "
+           "next-token to distance; with --source also alignment and diagonal; several models "
+           "have those of all; NAME:texts measures on the texts, NAME:repeats on repeated "
            "random tokens; (role): the table names the highest of these on the texts, if at least "
            "0.5 and twice uniform attention; (label 0.5+): it names heads with at least 0.5",
            .heading = "Scores", .values = &values_scores, .joints = ",", .flags = OPTION_FIXED),
@@ -113,10 +113,29 @@ struct state {
 
 /* --- scores ----------------------------------------------------------------------------------- */
 
+/* Find the usual scores of all models, so that shards of a sweep have the same. */
+static int find_usual(unsigned *usual, struct driver *driver, struct err *err)
+{
+    const struct sweep *sweep = &driver->sweep;
+    const struct texts *models = &sweep->models;
+    for (size_t i = 0; i < sweep->count; i++)
+        if (strcmp(sweep->items[i].name, "model") == 0)
+            models = &sweep->items[i].values;
+    for (size_t i = 0; i < num_max(models->count, 1); i++) {
+        struct folder folder;
+        struct config config;
+        const char *name = chosen_model(models->count ? models->items[i] : NULL);
+        if (model_find(&folder, name, &driver->kept, err) || config_open(&config, &folder, err))
+            return models->count > 1 ? model_blame(name, err) : -1;
+        *usual |= config.causal ? USUAL_CAUSAL : USUAL_TWO_WAY;
+    }
+    return 0;
+}
+
 /* Choose the usual scores of a kind of model, or `all` that it has except "offset", which needs a
  * number. Scores that read a file, or are of a source, are chosen if these are given. */
-static int choose_rows(struct state *own, const struct driver *driver, enum usual_score usual,
-                       bool all, struct err *err)
+static int choose_rows(struct state *own, const struct driver *driver, unsigned usual, bool all,
+                       struct err *err)
 {
     const struct options *options = driver->options;
     bool has_source = options->input.source || driver->items.found & 1 << ITEM_SOURCE;
@@ -134,8 +153,8 @@ static int choose_rows(struct state *own, const struct driver *driver, enum usua
     return 0;
 }
 
-static int choose_listed(struct state *own, struct driver *driver, enum usual_score usual,
-                         const char *list, struct err *err)
+static int choose_listed(struct state *own, struct driver *driver, unsigned usual, const char *list,
+                         struct err *err)
 {
     for (;; list++) {
         size_t size = strcspn(list, ",");
@@ -175,15 +194,15 @@ static int check_materials(const struct state *own, const struct driver *driver,
     return 0;
 }
 
-static int choose_scores(struct state *own, struct driver *driver, enum usual_score usual,
-                         struct err *err)
+static int choose_scores(struct state *own, struct driver *driver, struct err *err)
 {
+    unsigned usual = 0;
     const struct options *options = driver->options;
     const char *list = own->options->score;
     const char *map = own->options->map;
     const char *sort = own->options->sort;
-    own->scores.count = 0;
     return err_if(options_exclude(options, "map", "score", err) ||
+                  find_usual(&usual, driver, err) ||
                   (map && !(own->map = score_choose(&own->scores, "--map", map, err))) ||
                   (list ? choose_listed(own, driver, usual, list, err)
                         : !map && choose_rows(own, driver, usual, false, err)) ||
@@ -231,7 +250,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     own->results.count = num_max(driver->sweep.models.count, 1);
     own->results.items =
         arena_alloc(&driver->kept, own->results.count, sizeof *own->results.items, err);
-    if (!own->results.items || choose_scores(own, driver, USUAL_CAUSAL, err))
+    if (!own->results.items || choose_scores(own, driver, err))
         return -1;
     bool joins = driver->derivation.mean_of_heads || driver->derivation.mean_of_layers;
     own->in_maps = own->map || (!joins && (format->is_picture || format_is(format, "safetensors")));
@@ -318,9 +337,7 @@ static int open(void *state, struct driver *driver, struct err *err)
         return -1;
     if (own->options->composition)
         return circuits_check(&viewer->model, false, err);
-    if ((driver->setting == driver->first_setting && !viewer->model.config.causal &&
-         choose_scores(own, driver, USUAL_TWO_WAY, err)) ||
-        check_circuits(own, driver, err) || head_survey_open(survey, &driver->session.arena, err))
+    if (check_circuits(own, driver, err) || head_survey_open(survey, &driver->session.arena, err))
         return -1;
     if (driver->session.edits.by_text && (survey->with_baseline || !is_of_texts(survey)))
         return err_usage(err, "positions by name in edits apply to the texts, not to the random "
