@@ -53,18 +53,6 @@ static int read_template(char **template, const struct folder *folder,
     return (in_file || text) && !*template ? -1 : 0;
 }
 
-/* Replace the escapes \n of literals in a template. */
-static void read_escapes(char *template)
-{
-    char *to = template;
-    for (const char *from = template; *from; from++) {
-        bool is_line_end = from[0] == '\\' && from[1] == 'n';
-        *to++ = is_line_end ? '\n' : *from;
-        from += is_line_end;
-    }
-    *to = '\0';
-}
-
 static bool has(const char *template, const char *marker)
 {
     return marker && strstr(template, marker);
@@ -147,7 +135,13 @@ int chat_open(struct chat *chat, const struct folder *folder, const struct token
                                "'%s': --chat: expected a chat template (chat_template.jinja, "
                                "or 'chat_template' in tokenizer_config.json), found none",
                                folder->path);
-    read_escapes(template);
+    char *to = template;
+    for (const char *from = template; *from; from++) { /* escapes \n of literals */
+        bool is_line_end = from[0] == '\\' && from[1] == 'n';
+        *to++ = is_line_end ? '\n' : *from;
+        from += is_line_end;
+    }
+    *to = '\0';
     const struct chat_form *form = find_form(template);
     if (!form)
         return err_unsupported(err,

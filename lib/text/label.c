@@ -156,17 +156,6 @@ static size_t show_shared(struct buf *out, const struct row_position *position)
     return size - before < own ? size - before : own;
 }
 
-/* True if all bytes of a token are inside a character that the next token continues. */
-static bool is_inner(const struct row_position *position)
-{
-    const struct token_bytes *own = &position->row[position->index];
-    for (size_t at = 0; at < own->size; at++)
-        if (!label_is_rest(own->bytes + at, 1))
-            return false;
-    return position->index + 1 < position->count && own[1].bytes &&
-           label_is_rest(own[1].bytes, own[1].size);
-}
-
 void label_token(struct buf *out, const struct token_bytes *row, size_t count, size_t index)
 {
     static const char tie[] = "‿";
@@ -177,7 +166,11 @@ void label_token(struct buf *out, const struct token_bytes *row, size_t count, s
     bool tied = false;
     if (label_is_rest(bytes, size)) {
         start = show_shared(out, &position);
-        tied = !start && is_inner(&position);
+        /* are all bytes of the token inside a character that the next one continues? */
+        tied = !start && index + 1 < count && row[index + 1].bytes &&
+               label_is_rest(row[index + 1].bytes, row[index + 1].size);
+        for (size_t at = 0; at < size; at++)
+            tied = tied && utf8_continues(bytes[at]);
         buf_text(out, start ? "" : tie);
     }
     size_t open = unfinished(bytes + start, size - start);

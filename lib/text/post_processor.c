@@ -92,30 +92,18 @@ static void set_template(struct text_template *template, const char *letters, ui
 }
 
 /* BertProcessing and RobertaProcessing */
-static int read_around(struct stage_list *list, const char *pair, const struct json *value,
+static int read_around(struct stage_list *list, struct stage *step, const struct json *value,
                        struct err *err)
 {
     struct text_templates one = {0};
+    const char *type = "";
     uint32_t cls, sep;
     if (read_token(&cls, value, "cls", err) || read_token(&sep, value, "sep", err))
         return -1;
+    json_get_text(json_member(value, "type"), &type);
     set_template(&one.single, "cas", cls, sep);
-    set_template(&one.pair, pair, cls, sep);
-    return err_if(read_flags(list, NULL, value, err) || set_templates(list, &one, err));
-}
-
-static int read_bert(struct stage_list *list, struct stage *step, const struct json *value,
-                     struct err *err)
-{
-    (void)step;
-    return read_around(list, "casBS", value, err);
-}
-
-static int read_roberta(struct stage_list *list, struct stage *step, const struct json *value,
-                        struct err *err)
-{
-    (void)step;
-    return read_around(list, "cassbs", value, err);
+    set_template(&one.pair, strcmp(type, "BertProcessing") == 0 ? "casBS" : "cassbs", cls, sep);
+    return err_if(read_flags(list, step, value, err) || set_templates(list, &one, err));
 }
 
 /* --- TemplateProcessing ----------------------------------------------------------------------- */
@@ -137,17 +125,6 @@ static int check_special(const struct json *token, struct err *err)
     for (const struct json *at = json_first(texts); at; at = json_next(at))
         if (!json_get_text(at, &text))
             return json_refuse("tokens", at, "texts", err);
-    return 0;
-}
-
-static int check_specials(const struct json *specials, struct err *err)
-{
-    if (specials && !json_is_object(specials))
-        return json_refuse("special_tokens", specials, "an object", err);
-    for (const struct json *at = json_first(specials); at; at = json_next(at))
-        if (check_special(at, err))
-            return err_prefix(err, "special_tokens: '%s'",
-                              label_excerpt(json_key(at), strlen(json_key(at))));
     return 0;
 }
 
@@ -227,8 +204,13 @@ static int read_template(struct stage_list *list, struct stage *step, const stru
     const struct json *single, *pair;
     const struct json *specials = json_given(value, "special_tokens");
     (void)step;
-    if (check_specials(specials, err) || json_list(value, "single", &single, err) ||
-        json_list(value, "pair", &pair, err))
+    if (specials && !json_is_object(specials))
+        return json_refuse("special_tokens", specials, "an object", err);
+    for (const struct json *at = json_first(specials); at; at = json_next(at))
+        if (check_special(at, err))
+            return err_prefix(err, "special_tokens: '%s'",
+                              label_excerpt(json_key(at), strlen(json_key(at))));
+    if (json_list(value, "single", &single, err) || json_list(value, "pair", &pair, err))
         return -1;
     if (!single)
         return err_set(err, "expected a field 'single'");
@@ -242,8 +224,8 @@ static int read_template(struct stage_list *list, struct stage *step, const stru
 static const struct stage_row rows[] = {
     {"TemplateProcessing", .read = read_template, .adds_steps = true},
     {"ByteLevel", .read = read_flags, .adds_steps = true},
-    {"BertProcessing", .read = read_bert, .adds_steps = true},
-    {"RobertaProcessing", .read = read_roberta, .adds_steps = true},
+    {"BertProcessing", .read = read_around, .adds_steps = true},
+    {"RobertaProcessing", .read = read_around, .adds_steps = true},
 };
 
 const struct stage_kind post_processors = {"processors", rows, sizeof rows / sizeof *rows, NULL};

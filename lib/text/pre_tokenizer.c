@@ -243,26 +243,7 @@ static void set_space_before(struct stage *step)
     step->content_size = 1;
 }
 
-/* Set the steps of ByteLevel from `step` on: a space before a piece if `prefix`, a split by the
- * pattern unless it is NULL, and bytes as characters. */
-static int set_byte_level(struct stage_list *list, struct stage *step, bool prefix,
-                          const char *pattern, struct err *err)
-{
-    if (prefix) {
-        set_space_before(step);
-        step = stages_add(list, step->row, err);
-    }
-    if (step && pattern) {
-        if (matcher_set_pattern(&step->matcher, pattern, err))
-            return -1;
-        step = stages_add(list, step->row, err);
-    }
-    if (!step)
-        return -1;
-    step->run = pre_tokenizer_encode_bytes;
-    return 0;
-}
-
+/* Up to three steps: a space before a piece, a split by GPT-2's pattern, bytes as characters. */
 static int read_byte_level(struct stage_list *list, struct stage *step, const struct json *value,
                            struct err *err)
 {
@@ -271,8 +252,19 @@ static int read_byte_level(struct stage_list *list, struct stage *step, const st
     if (json_bool(value, "add_prefix_space", &prefix, err) ||
         json_bool(value, "use_regex", &splits, err))
         return -1;
-    return set_byte_level(list, step, prefix,
-                          splits ? splitter_patterns[PATTERN_GPT2].pattern : NULL, err);
+    if (prefix) {
+        set_space_before(step);
+        step = stages_add(list, step->row, err);
+    }
+    if (step && splits) {
+        if (matcher_set_pattern(&step->matcher, splitter_patterns[PATTERN_GPT2].pattern, err))
+            return -1;
+        step = stages_add(list, step->row, err);
+    }
+    if (!step)
+        return -1;
+    step->run = pre_tokenizer_encode_bytes;
+    return 0;
 }
 
 static int read_metaspace(struct stage_list *list, struct stage *step, const struct json *value,

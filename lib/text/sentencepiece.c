@@ -138,23 +138,16 @@ static int read_settings(struct sentencepiece *model, uint64_t part, struct mess
     return found;
 }
 
-static size_t count_pieces(struct message message)
-{
-    struct wire_field field;
-    size_t count = 0;
-    while (next_field(&message, &field) > 0)
-        count += field.number == 1 && field.wire == WIRE_BYTES;
-    return count;
-}
-
 static int sentencepiece_read(struct sentencepiece *model, const struct file *file,
                               struct arena *arena, struct err *err)
 {
     const unsigned char *bytes = (const unsigned char *)file->bytes;
-    struct message message = {bytes, bytes + file->size};
+    struct message message = {bytes, bytes + file->size}, counted = message;
     struct wire_field field;
     int found = 0;
-    size_t most = count_pieces(message);
+    size_t most = 0;
+    while (next_field(&counted, &field) > 0)
+        most += field.number == 1 && field.wire == WIRE_BYTES;
     *model = (struct sentencepiece){
         .kind = SENTENCEPIECE_UNIGRAM,
         .rules = {.prefixes = true, .collapses = true, .escapes = true},
@@ -231,14 +224,6 @@ static int add_merges(struct bpe *bpe, const uint32_t *ranks, uint32_t id, struc
     return 0;
 }
 
-static int check_size(const struct sentencepiece_piece *piece, uint32_t id, struct err *err)
-{
-    if (piece->word.size <= WORD_BYTES_MOST)
-        return 0;
-    return err_set(err, "id %u: expected a word of at most %d bytes, found '%s'", id,
-                   WORD_BYTES_MOST, label_excerpt(piece->word.bytes, piece->word.size));
-}
-
 /* Words with equal scores have equal ranks, so the leftmost of their pairs is joined first. */
 static int add_bpe(struct tokenizer *tokenizer, const struct sentencepiece *model, struct err *err)
 {
@@ -250,13 +235,15 @@ static int add_bpe(struct tokenizer *tokenizer, const struct sentencepiece *mode
     if (!ranks || !order)
         return -1;
     for (uint32_t id = 0; id < model->count; id++) {
+        const struct sentencepiece_piece *piece = &model->pieces[id];
         ranks[id] = BPE_NONE;
-        if (check_size(&model->pieces[id], id, err))
-            return -1;
-        if (model->pieces[id].kind == PIECE_UNUSED)
+        if (piece->word.size > WORD_BYTES_MOST)
+            return err_set(err, "id %u: expected a word of at most %d bytes, found '%s'", id,
+                           WORD_BYTES_MOST, label_excerpt(piece->word.bytes, piece->word.size));
+        if (piece->kind == PIECE_UNUSED)
             return err_unsupported(err, "id %u: pieces of the type UNUSED are not supported", id);
-        if (model->pieces[id].kind == PIECE_NORMAL)
-            order[count++] = (struct ranked){model->pieces[id].score, id};
+        if (piece->kind == PIECE_NORMAL)
+            order[count++] = (struct ranked){piece->score, id};
     }
     qsort(order, count, sizeof *order, by_score);
     for (size_t i = 0; i < count; i++) {
@@ -273,12 +260,6 @@ static int add_bpe(struct tokenizer *tokenizer, const struct sentencepiece *mode
     subword->bpe.unknown = subword->unknown;
     subword_find_bytes(subword->bpe.fallback_ids, subword->words, model->falls_back);
     return subword_find_fronts(subword, err);
-}
-
-/* The score of a user-defined piece. As in SentencePiece, a bonus makes it win everywhere. */
-static double defined_score(const struct sentencepiece_piece *piece, float most)
-{
-    return (float)piece->word.size * most - 0.1;
 }
 
 static int add_unigram(struct tokenizer *tokenizer, const struct sentencepiece *model,
@@ -298,9 +279,9 @@ static int add_unigram(struct tokenizer *tokenizer, const struct sentencepiece *
         least = piece->score < least ? piece->score : least;
         most = piece->score > most ? piece->score : most;
     }
-    for (size_t id = 0; id < model->count; id++)
+    for (size_t id = 0; id < model->count; id++) /* as in SentencePiece: these win everywhere */
         if (model->pieces[id].kind == PIECE_USER_DEFINED)
-            scores[id] = defined_score(&model->pieces[id], most);
+            scores[id] = (float)model->pieces[id].word.size * most - 0.1;
     subword_find_bytes(subword->byte_ids, subword->words, model->falls_back);
     subword->scores = scores;
     subword->unknown_score = least - 10.0F;

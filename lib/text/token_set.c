@@ -102,32 +102,26 @@ static int check_once(const struct added_tokens *tokens, struct err *err)
     return 0;
 }
 
-static int copy(struct added_tokens *tokens, const struct added_token *items, struct arena *arena,
-                struct err *err)
-{
-    for (size_t i = 0; i < tokens->count; i++) {
-        tokens->items[i] = items[i];
-        if (items[i].size == 0)
-            return err_set(err, "id %u: expected an added token, found \"\"", items[i].id);
-        tokens->items[i].bytes = arena_text(arena, items[i].bytes, items[i].size, err);
-        if (!tokens->items[i].bytes)
-            return -1;
-        if (items[i].pattern && !(tokens->items[i].pattern = arena_text(
-                                      arena, items[i].pattern, items[i].pattern_size, err)))
-            return -1;
-    }
-    memcpy(tokens->by_id, tokens->items, tokens->count * sizeof *tokens->by_id);
-    return 0;
-}
-
 int added_tokens_init(struct added_tokens *tokens, const struct added_token *items, size_t count,
                       struct arena *arena, struct err *err)
 {
     *tokens = (struct added_tokens){.count = count};
     tokens->items = arena_alloc(arena, count, sizeof *tokens->items, err);
     tokens->by_id = arena_alloc(arena, count, sizeof *tokens->by_id, err);
-    if (!tokens->items || !tokens->by_id || copy(tokens, items, arena, err))
+    if (!tokens->items || !tokens->by_id)
         return -1;
+    for (size_t i = 0; i < count; i++) {
+        struct added_token *token = &tokens->items[i];
+        *token = items[i];
+        if (token->size == 0)
+            return err_set(err, "id %u: expected an added token, found \"\"", token->id);
+        token->bytes = arena_text(arena, token->bytes, token->size, err);
+        if (token->pattern)
+            token->pattern = arena_text(arena, token->pattern, token->pattern_size, err);
+        if (!token->bytes || (items[i].pattern && !token->pattern))
+            return -1;
+    }
+    memcpy(tokens->by_id, tokens->items, count * sizeof *tokens->by_id);
     qsort(tokens->items, count, sizeof *tokens->items, compare_texts);
     qsort(tokens->by_id, count, sizeof *tokens->by_id, added_token_compare_ids);
     for (size_t i = 0; i < count; i++) {
@@ -199,23 +193,13 @@ static bool touches_word(const struct search *search, const struct match *match)
            (match->end < search->size && unicode_is_word(kind_at(search, match->end, &length)));
 }
 
-/* Extend a match by the white space that its token strips, back to `search->at` at most. */
-static void widen(struct match *match, const struct search *search)
-{
-    size_t length = 0;
-    while (match->token->left_strip && match->start > search->at &&
-           kind_before(search, match->start, &length) == UNICODE_SPACE)
-        match->start -= length;
-    while (match->token->right_strip && match->end < search->size &&
-           kind_at(search, match->end, &length) == UNICODE_SPACE)
-        match->end += length;
-}
-
-/* Find the next match and set `search->at` to its end; false if there are no more. */
+/* Find the next match, with the white space that its token strips, back to `search->at` at most,
+ * and set `search->at` to its end; false if there are no more. */
 static bool find(const struct added_tokens *tokens, struct search *search, struct match *match)
 {
     bool normalized = search->walk->normalized;
     const bool *begins = tokens->begins[normalized];
+    size_t length = 0;
     for (size_t at = search->at; tokens->count_of[normalized] && at < search->size;) {
         const struct added_token *token =
             begins[(unsigned char)search->text[at]]
@@ -230,7 +214,12 @@ static bool find(const struct added_tokens *tokens, struct search *search, struc
         if ((search->walk->plain && token->special) ||
             (token->single_word && touches_word(search, match)))
             continue;
-        widen(match, search);
+        while (token->left_strip && match->start > search->at &&
+               kind_before(search, match->start, &length) == UNICODE_SPACE)
+            match->start -= length;
+        while (token->right_strip && match->end < search->size &&
+               kind_at(search, match->end, &length) == UNICODE_SPACE)
+            match->end += length;
         search->at = match->end;
         return true;
     }

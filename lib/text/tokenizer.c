@@ -68,21 +68,12 @@ const char *tokenizer_file_name(size_t index)
     return files[index].name;
 }
 
-/* Refuse a file whose name tells that its vocabulary has an unsupported form. */
-static int refuse_name(const char *path, const char *name, struct err *err)
+/* Refuse a folder with a file whose name tells that its vocabulary has an unsupported form. If its
+ * names cannot be listed, it is accepted. */
+static int refuse_others(const struct folder *folder, struct err *err)
 {
     static const char moved[] =
         "this tokenizer needs its own Python code: save a tokenizer.json with transformers";
-    if (name_ends_in(name, ".tiktoken"))
-        return err_unsupported(err, "'%s/%s': " RANK_FILE_WHY, path, name);
-    if (strcmp(name, "spiece.model") == 0 || strcmp(name, "sentencepiece.bpe.model") == 0)
-        return err_unsupported(err, "'%s/%s': %s", path, name, moved);
-    return 0;
-}
-
-/* Refuse a folder with an unsupported vocabulary. If its names cannot be listed, it is accepted. */
-static int refuse_others(const struct folder *folder, struct err *err)
-{
     struct arena arena = {0};
     struct listing listing;
     struct err why = {0};
@@ -91,8 +82,14 @@ static int refuse_others(const struct folder *folder, struct err *err)
     int failed = 0;
     if (listing_read(&listing, folder->path, &arena, &why) && why.out_of_memory)
         failed = err_adopt(err, &why);
-    for (size_t i = 0; i < listing.count && !failed; i++)
-        failed = refuse_name(folder->path, listing.names[i], err);
+    for (size_t i = 0; i < listing.count && !failed; i++) {
+        const char *name = listing.names[i];
+        bool ranks = name_ends_in(name, ".tiktoken");
+        if (ranks || strcmp(name, "spiece.model") == 0 ||
+            strcmp(name, "sentencepiece.bpe.model") == 0)
+            failed = err_unsupported(err, "'%s/%s': %s", folder->path, name,
+                                     ranks ? RANK_FILE_WHY : moved);
+    }
     arena_release(&arena);
     return failed;
 }
@@ -102,30 +99,25 @@ static bool is_words(const struct tokenizer *tokenizer)
     return tokenizer->model.row == &subword_rows[SUBWORD_WORDS];
 }
 
-static void set_facts(struct tokenizer *tokenizer)
-{
-    const struct subword *model = &tokenizer->model;
-    struct tokenizer_facts *facts = &tokenizer->facts;
-    bool whole = model->row == &subword_rows[SUBWORD_WORD_LEVEL];
-    facts->kind = whole ? "whole words" : model->row->name;
-    if (model->row == &subword_rows[SUBWORD_BPE])
-        facts->kind = model->bpe.by_characters ? "BPE" : "byte-level BPE";
-    facts->gap = whole || is_words(tokenizer) ? " " : "";
-    facts->prefix = decoders_prefix(tokenizer->decoders);
-    facts->added = &tokenizer->set.added;
-}
-
-/* Set what follows from the stages. */
+/* Set what follows from the stages and the model. */
 static int prepare(struct tokenizer *tokenizer, struct err *err)
 {
     const struct tokenizer_config *config = &tokenizer->config;
+    const struct subword *model = &tokenizer->model;
+    struct tokenizer_facts *facts = &tokenizer->facts;
+    bool whole = model->row == &subword_rows[SUBWORD_WORD_LEVEL];
     if ((tokenizer->source && prepare(tokenizer->source, err)) ||
         (config->prefixes != ANSWER_NONE &&
          pre_tokenizers_set_prefix(&tokenizer->pre_tokenizers, config->prefixes == ANSWER_YES,
                                    &tokenizer->arena, err)) ||
         display_tokens_init(tokenizer, err))
         return -1;
-    set_facts(tokenizer);
+    facts->kind = whole ? "whole words" : model->row->name;
+    if (model->row == &subword_rows[SUBWORD_BPE])
+        facts->kind = model->bpe.by_characters ? "BPE" : "byte-level BPE";
+    facts->gap = whole || is_words(tokenizer) ? " " : "";
+    facts->prefix = decoders_prefix(tokenizer->decoders);
+    facts->added = &tokenizer->set.added;
     tokenizer->literal_special = config->splits_special == ANSWER_YES;
     tokenizer->used = text_templates_without(&tokenizer->templates);
     return 0;

@@ -153,19 +153,6 @@ static void put_unknown(struct beginning *begin, size_t start, size_t end)
     begin->has_unknown = true;
 }
 
-/* Drop the character that contains the byte at `at`, from `counted` on. Returns its end. */
-static size_t drop_around(const struct beginning *begin, size_t at, size_t counted)
-{
-    size_t start = at;
-    size_t end = at + 1;
-    while (start > counted && utf8_continues(begin->bytes[start]))
-        start--;
-    while (end < begin->size && utf8_continues(begin->bytes[end]))
-        end++;
-    drop(begin->piece, start, end);
-    return end;
-}
-
 /* Find the entry of a character or byte, with the prefix and suffix that apply to it. */
 static bool find_character(struct beginning *begin, size_t start, size_t end, uint32_t *id)
 {
@@ -221,8 +208,13 @@ static void begin_tokens(struct beginning *begin)
             continue;
         } else if (bpe->unknown != BPE_NONE) {
             put_unknown(begin, at, end);
-        } else if (at >= counted) {
-            counted = drop_around(begin, at, counted);
+        } else if (at >= counted) { /* drop the character that contains the byte */
+            size_t start = at;
+            while (start > counted && utf8_continues(begin->bytes[start]))
+                start--;
+            for (counted = at + 1; counted < begin->size && utf8_continues(begin->bytes[counted]);)
+                counted++;
+            drop(begin->piece, start, counted);
         }
     }
     flush_unknown(begin);
@@ -493,22 +485,19 @@ static int finish(struct merge_reader *reader, int failed)
 
 /* --- merges.txt ------------------------------------------------------------------------------- */
 
-static bool is_version(struct word line)
-{
-    static const char version[] = "#version";
-    return line.size >= sizeof version - 1 && memcmp(line.bytes, version, sizeof version - 1) == 0;
-}
-
 int merges_read_lines(struct bpe *bpe, const char *bytes, size_t size, struct err *err)
 {
+    static const char version[] = "#version";
     struct merge_reader reader = {.bpe = bpe, .unit = "line", .err = err};
     const char *end = bytes + size;
     int failed = 0;
     for (const char *at = bytes; at < end && !failed;) {
         struct word line = word_take_line(&at, end);
         bool is_last = !line.size && at == end;
+        bool is_version =
+            line.size >= strlen(version) && memcmp(line.bytes, version, strlen(version)) == 0;
         reader.number++;
-        if (!is_last && !is_version(line))
+        if (!is_last && !is_version)
             failed =
                 reserve_merge(&reader, line.size) || add_text(&reader, line.bytes, line.size, end);
     }

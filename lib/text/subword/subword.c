@@ -47,26 +47,20 @@ void subword_find_bytes(uint32_t ids[256], const struct word_table *words, bool 
 
 /* --- WordPiece and WordLevel: pieces that are words ------------------------------------------- */
 
-static int refuse_word(const struct subword *model, const struct text_piece *piece, struct err *err)
+static int add_unknown(const struct subword *model, struct encoder *encoder,
+                       const struct text_piece *piece, struct err *err)
 {
     struct word unknown = {piece->text->bytes + piece->range.start,
                            piece->range.end - piece->range.start};
     size_t hint = 0;
+    if (model->unknown != BPE_NONE)
+        return encoder_add(encoder, piece, model->unknown, 0, unknown.size, err);
     size_t at = aligned_text_origin(piece->text, piece->range, &hint).start;
     if (model->row != &subword_rows[SUBWORD_WORD_PIECE])
         return words_refuse(model->words, unknown, at, err);
     return err_set(err, /* no suggestion: a piece is not a word that a user wrote */
                    "word '%s' at byte %zu is not in the vocabulary, which has no unknown token",
                    label_excerpt(unknown.bytes, unknown.size), at);
-}
-
-static int add_unknown(const struct subword *model, struct encoder *encoder,
-                       const struct text_piece *piece, struct err *err)
-{
-    if (model->unknown == BPE_NONE)
-        return refuse_word(model, piece, err);
-    return encoder_add(encoder, piece, model->unknown, 0, piece->range.end - piece->range.start,
-                       err);
 }
 
 static int encode_word_level(const struct subword *model, struct encoder *encoder,
@@ -215,18 +209,15 @@ struct part {
 };
 
 /* The position in the piece of a byte of the part; fast for ascending bytes, as most are. */
-static size_t find_position(struct part *part, size_t byte)
+static inline size_t position_of(struct part *part, size_t byte)
 {
+    if (!part->text)
+        return part->start + byte;
     if (byte < part->byte_at)
         part->byte_at = part->text_at = 0;
     for (; part->byte_at < byte; part->byte_at++)
         part->text_at += (unsigned char)part->text[part->text_at] < 0x80 ? 1 : 2;
     return part->start + part->text_at;
-}
-
-static inline size_t position_of(struct part *part, size_t byte)
-{
-    return part->text ? find_position(part, byte) : part->start + byte;
 }
 
 /* Encode a part of a piece, which is written in GPT-2's alphabet if `encoded`. */

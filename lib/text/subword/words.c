@@ -85,15 +85,6 @@ static bool is_boundary(const struct word_scan *scan, size_t at)
            !is_in_word(class_at(scan, utf8_before(scan->text, at), &length));
 }
 
-static size_t end_of_run(const struct word_scan *scan)
-{
-    size_t end = scan->at;
-    size_t length = 0;
-    while (end < scan->size && is_in_word(class_at(scan, end, &length)))
-        end += length;
-    return end;
-}
-
 static size_t end_of_character(const struct word_scan *scan, size_t at)
 {
     return at + utf8_grapheme(scan->text + at, scan->size - at);
@@ -158,15 +149,6 @@ static bool is_splittable(const struct word_scan *scan, const struct text_range 
     return scan->splittable[index / CHAR_BIT] >> index % CHAR_BIT & 1;
 }
 
-static void set_splittable(struct word_scan *scan, const struct text_range *run, size_t at,
-                           bool splittable)
-{
-    size_t index = at - run->start;
-    unsigned char *byte = &scan->splittable[index / CHAR_BIT];
-    unsigned char bit = (unsigned char)(1 << index % CHAR_BIT);
-    *byte = (unsigned char)(splittable ? *byte | bit : *byte & ~bit);
-}
-
 /* Find the longest entry at `start` after which the rest of the run can be split. */
 static bool find_part(struct token *part, const struct word_scan *scan, size_t start,
                       const struct text_range *run)
@@ -198,7 +180,11 @@ static int find_splittable(struct word_scan *scan, const struct text_range *run,
     for (size_t start = run->end; start > run->start;) {
         struct token part;
         start = utf8_before(scan->text, start);
-        set_splittable(scan, run, start, find_part(&part, scan, start, run));
+        size_t index = start - run->start;
+        unsigned char *byte = &scan->splittable[index / CHAR_BIT];
+        unsigned char bit = (unsigned char)(1 << index % CHAR_BIT);
+        bool splittable = find_part(&part, scan, start, run);
+        *byte = (unsigned char)(splittable ? *byte | bit : *byte & ~bit);
     }
     return 0;
 }
@@ -256,8 +242,10 @@ static int step(struct word_scan *scan, struct err *err)
     size_t length = 0;
     enum utf8_class class = class_at(scan, scan->at, &length);
     bool is_run = is_in_word(class) && scan->at >= scan->character_end;
-    size_t run_end = is_run ? end_of_run(scan) : scan->at;
+    size_t run_end = scan->at, more = 0;
     struct token whole;
+    while (is_run && run_end < scan->size && is_in_word(class_at(scan, run_end, &more)))
+        run_end += more;
     if (find_whole(&whole, scan, run_end))
         return push(scan, whole.id, whole.end, err);
     if (is_run)
