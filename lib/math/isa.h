@@ -30,3 +30,12 @@ static inline float add_lanes(float lanes[LANES])
         lanes[i] += lanes[i + LANES / 4];
     return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
 }
+
+/* Add LANES sums from first to last. */
+static inline double sum_lanes(const double lanes[LANES])
+{
+    double sum = 0;
+    for (int i = 0; i < LANES; i++)
+        sum += lanes[i];
+    return sum;
+}

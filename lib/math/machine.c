@@ -99,25 +99,6 @@ static void announce(struct pool *pool)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-static void leave_loop(struct pool *pool)
-{
-    if (atomic_fetch_sub(&pool->busy, 1) != 1)
-        return;
-    pthread_mutex_lock(&pool->mutex);
-    pthread_cond_signal(&pool->done);
-    pthread_mutex_unlock(&pool->mutex);
-}
-
-static void await_workers(struct pool *pool)
-{
-    for (int i = 0; i < SPINS && atomic_load(&pool->busy) > 0; i++)
-        pause_briefly();
-    pthread_mutex_lock(&pool->mutex);
-    while (atomic_load(&pool->busy) > 0)
-        pthread_cond_wait(&pool->done, &pool->mutex);
-    pthread_mutex_unlock(&pool->mutex);
-}
-
 static void *work(void *argument)
 {
     struct worker *worker = argument;
@@ -132,7 +113,11 @@ static void *work(void *argument)
         if (atomic_load(&pool->closing))
             break;
         take_rounds(pool, worker->index);
-        leave_loop(pool);
+        if (atomic_fetch_sub(&pool->busy, 1) != 1)
+            continue;
+        pthread_mutex_lock(&pool->mutex); /* the last one wakes the caller */
+        pthread_cond_signal(&pool->done);
+        pthread_mutex_unlock(&pool->mutex);
     }
     return NULL;
 }
@@ -181,7 +166,12 @@ void pool_run(struct pool *pool, struct loop loop, void *context)
     atomic_store(&pool->busy, pool->started);
     announce(pool);
     take_rounds(pool, 0);
-    await_workers(pool);
+    for (int i = 0; i < SPINS && atomic_load(&pool->busy) > 0; i++)
+        pause_briefly();
+    pthread_mutex_lock(&pool->mutex);
+    while (atomic_load(&pool->busy) > 0)
+        pthread_cond_wait(&pool->done, &pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
 }
 
 void pool_free(struct pool *pool)

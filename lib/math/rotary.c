@@ -24,22 +24,13 @@ static double plain_frequency(const struct rotary *rotary, size_t pair, double t
     return power(theta, -2.0 * (double)pair / (double)rotary->components);
 }
 
-static double dynamic_frequency(const struct rotary *rotary, size_t pair, size_t length)
+/* The base for texts of this length. */
+static double dynamic_theta(const struct rotary *rotary, size_t length)
 {
     double r = (double)rotary->components;
     double n = (double)length > rotary->positions ? (double)length : rotary->positions;
     double growth = rotary->factor * n / rotary->positions - (rotary->factor - 1);
-    double theta = r > 2 ? rotary->theta * power(growth, r / (r - 2)) : rotary->theta;
-    return plain_frequency(rotary, pair, theta);
-}
-
-/* From 0, for f / factor, to 1, for f: depends on the wavelengths in the length of training
- * texts. */
-static double llama3_share(const struct rotary *rotary, double frequency)
-{
-    double waves = rotary->trained_positions * frequency / TURN;
-    return clamp((waves - rotary->low_frequency) /
-                 (rotary->high_frequency - rotary->low_frequency));
+    return r > 2 ? rotary->theta * power(growth, r / (r - 2)) : rotary->theta;
 }
 
 /* The pair, not an integer, that makes `turns` full turns in the length of training texts. */
@@ -64,20 +55,22 @@ static double yarn_share(const struct rotary *rotary, size_t pair)
 double rotary_frequency(const struct rotary *rotary, size_t pair, size_t length)
 {
     double frequency = plain_frequency(rotary, pair, rotary->theta);
-    double share = 1;
+    double waves = rotary->trained_positions * frequency / TURN; /* in texts of training */
+    double share = 1; /* from 0, for frequency / factor, to 1, for frequency */
     switch (rotary->scaling) {
     case ROTARY_PLAIN:
         return frequency;
     case ROTARY_LINEAR:
         return frequency / rotary->factor;
     case ROTARY_DYNAMIC:
-        return dynamic_frequency(rotary, pair, length);
+        return plain_frequency(rotary, pair, dynamic_theta(rotary, length));
     case ROTARY_LONGROPE:
         return frequency / (double)((double)length > rotary->trained_positions
                                         ? rotary->long_factors
                                         : rotary->short_factors)[pair];
     case ROTARY_LLAMA3:
-        share = llama3_share(rotary, frequency);
+        share = clamp((waves - rotary->low_frequency) /
+                      (rotary->high_frequency - rotary->low_frequency));
         break;
     case ROTARY_YARN:
         share = yarn_share(rotary, pair);

@@ -1,6 +1,5 @@
 /* attention.c: the attention of a layer: the memory of threads and of attention maps, and the heads
  * of all texts, each by the method of the mechanism. */
-#include <string.h>
 
 #include "base/num.h"
 #include "math/rng.h"
@@ -145,22 +144,13 @@ size_t attention_rows_bytes(size_t keys)
     return STRIP * keys * sizeof(float);
 }
 
-/* Reserve memory of each thread for a strip of rows, which the lender takes. */
-static int take_strips(struct pass *pass, size_t map)
-{
-    struct attention_memory *memory = pass->scratch.attention;
-    size_t threads = pool_threads(pass->machine->pool);
-    for (size_t t = 0; t < threads && !memory[t].maps[map]; t++)
-        if (!(memory[t].maps[map] = arena_room(
-                  pass->arena, 1, attention_rows_bytes(pass->batch->longest_keys), pass->err)))
-            return -1;
-    return 0;
-}
-
+/* Borrow the memory of a map. A lender that takes its rows gets them from strips of each thread. */
 static int borrow(struct pass *pass, size_t map, size_t layer, float **places)
 {
     const struct batch *batch = pass->batch;
-    size_t heads = pass->config->n_head;
+    struct attention_memory *memory = pass->scratch.attention;
+    size_t heads = pass->config->n_head, threads = pool_threads(pass->machine->pool);
+    size_t strip = attention_rows_bytes(batch->longest_keys);
     for (size_t s = 0; s < batch->count; s++) {
         struct attention_map_room room = {
             .site = SITE_OF(pass->part, SITE_SCORES + map),
@@ -170,9 +160,11 @@ static int borrow(struct pass *pass, size_t map, size_t layer, float **places)
             .keys = batch_keys(batch, s),
             .heads = places + s * heads,
         };
-        if ((room.queries && pass->tap->lend(pass->tap->context, &room, pass->err)) ||
-            (room.take && take_strips(pass, map)))
+        if (room.queries && pass->tap->lend(pass->tap->context, &room, pass->err))
             return -1;
+        for (size_t t = 0; room.take && t < threads && !memory[t].maps[map]; t++)
+            if (!(memory[t].maps[map] = arena_room(pass->arena, 1, strip, pass->err)))
+                return -1;
         pass->scratch.maps.lent[s] = (struct lent_maps){room.rows, room.take};
     }
     return 0;
@@ -302,16 +294,6 @@ static void compute_head(void *context, size_t round, size_t thread)
             break;
 }
 
-/* Estimated multiply-adds of all heads: with few, the pool uses one thread. */
-static double work_of(const struct pass *pass)
-{
-    const struct config *c = pass->config;
-    double cells = 0;
-    for (size_t s = 0; s < pass->batch->count; s++)
-        cells += (double)pass->batch->queries[s].count * (double)batch_keys(pass->batch, s);
-    return cells * (double)c->n_head * (double)(c->d_k + c->d_v);
-}
-
 static void store_head(void *context, size_t round, size_t thread)
 {
     const struct attention_layer *job = context;
@@ -349,8 +331,14 @@ enum pass_state attention(struct pass *pass, const struct score_rule *rule, size
         .wants_context = pass_goes_to(pass, SITE_CONTEXT, layer),
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
     };
-    size_t heads = pass->config->n_head;
+    const struct config *c = pass->config;
+    size_t heads = c->n_head;
     size_t rounds = pass->batch->count * heads;
+    double cells = 0;
+    for (size_t s = 0; s < pass->batch->count; s++)
+        cells += (double)pass->batch->queries[s].count * (double)batch_keys(pass->batch, s);
+    /* multiply-adds of all heads, about: with few, the pool uses one thread */
+    double work = cells * (double)heads * (double)(c->d_k + c->d_v);
     for (int i = 0; i < ATTENTION_MAPS; i++)
         job.edits |= (unsigned)pass_edits(pass, (enum site)(SITE_SCORES + i), layer) << i;
     struct slot sinks = slot_of((int)pass->part, SLOT_SINKS, layer);
@@ -362,7 +350,7 @@ enum pass_state attention(struct pass *pass, const struct score_rule *rule, size
         methods[rule->kind]->prepare(&job);
     atomic_init(&job.first_fault, rounds * HEAD_FAULTS);
     pool_run(pass->machine->pool,
-             (struct loop){.rounds = rounds, .work = work_of(pass), .round = compute_head}, &job);
+             (struct loop){.rounds = rounds, .work = work, .round = compute_head}, &job);
     size_t fault = atomic_load(&job.first_fault);
     size_t round = fault / HEAD_FAULTS;
     for (size_t map = 0; round == rounds && map < ATTENTION_MAPS; map++)

@@ -52,20 +52,11 @@ static void fetch_kernels_of(struct attention_layer *layer, size_t rows, size_t 
         strip_fetch_context(layer, rows, rest, false);
 }
 
-/* Fetch the kernels of strips of a row size with any range of keys, since blocks begin anywhere. */
-static void fetch_all_kernels_of(struct attention_layer *layer, size_t rows)
-{
-    size_t widest = layer->pass->scratch.attention[0].strides.scores;
-    for (size_t keys = STEP; keys <= KEY_PANEL && keys <= widest; keys += STEP) {
-        strip_fetch_scores(layer, rows, keys);
-        strip_fetch_context(layer, rows, keys, false);
-        strip_fetch_context(layer, rows, keys, true);
-    }
-}
-
 static void prepare(struct attention_layer *layer)
 {
     const struct batch *batch = layer->pass->batch;
+    bool blocked = layer->rule.kind == ATTENTION_BLOCKED;
+    size_t widest = num_min(layer->pass->scratch.attention[0].strides.scores, KEY_PANEL);
     kernels_begin(layer->pass->machine->kernels);
     for (size_t s = 0; s < batch->count; s++) {
         size_t queries = batch->queries[s].count;
@@ -73,10 +64,14 @@ static void prepare(struct attention_layer *layer)
             size_t rows = num_min(queries - first, STRIP);
             size_t last = batch->queries[s].past + first + rows - 1;
             size_t keys = score_visible(&layer->rule, last, batch_keys(batch, s)).end;
-            if (layer->rule.kind == ATTENTION_BLOCKED)
-                fetch_all_kernels_of(layer, strip_row_size(rows));
-            else
-                fetch_kernels_of(layer, strip_row_size(rows), keys);
+            size_t size = strip_row_size(rows);
+            if (!blocked)
+                fetch_kernels_of(layer, size, keys);
+            for (keys = STEP; blocked && keys <= widest; keys += STEP) { /* they begin anywhere */
+                strip_fetch_scores(layer, size, keys);
+                strip_fetch_context(layer, size, keys, false);
+                strip_fetch_context(layer, size, keys, true);
+            }
         }
     }
 }

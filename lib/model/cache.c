@@ -234,29 +234,26 @@ void cache_add(struct cache *cache, size_t count)
 
 /* Values after the last token are multiplied by 0, so they must be finite; scores of keys there are
  * not read. */
-static void clear_values(struct cache *cache, size_t layer, size_t token)
-{
-    const struct config *c = cache->config;
-    size_t place = token % KEY_PANEL;
-    if (cache->precision == PRECISION_FP32)
-        memset(cache_values(cache, layer, 0, token), 0,
-               (KEY_PANEL - place) * value_stride(c) * sizeof(float));
-    for (size_t group = 0; cache->precision == PRECISION_BF16 && group < c->n_kv_head; group++)
-        cut_values(cache_values(cache, layer, group, token), place, c->d_v);
-}
-
 void cache_forget(struct cache *cache, size_t count)
 {
-    size_t sums = cache->sums ? cache->config->n_layer * cache->config->n_head : 0;
+    const struct config *c = cache->config;
+    bool pairs = cache->precision == PRECISION_BF16;
+    size_t sums = cache->sums ? c->n_layer * c->n_head : 0;
     size_t end = cache->page_count * KEY_PANEL;
     assert(count <= cache->count);
     cache->count = count;
     for (size_t i = 0; i < sums; i++) /* a sum cannot be reduced: it is computed again */
         if (cache->sums[i].count > count)
             cache->sums[i].count = 0;
-    for (size_t layer = 0; layer < cache->config->n_layer; layer++) /* page by page */
-        for (size_t token = count; token < end; token = (token / KEY_PANEL + 1) * KEY_PANEL)
-            clear_values(cache, layer, token);
+    for (size_t layer = 0; layer < c->n_layer; layer++) /* page by page */
+        for (size_t token = count; token < end; token = (token / KEY_PANEL + 1) * KEY_PANEL) {
+            size_t place = token % KEY_PANEL;
+            if (!pairs)
+                memset(cache_values(cache, layer, 0, token), 0,
+                       (KEY_PANEL - place) * value_stride(c) * sizeof(float));
+            for (size_t group = 0; pairs && group < c->n_kv_head; group++)
+                cut_values(cache_values(cache, layer, group, token), place, c->d_v);
+        }
 }
 
 /* The running sums of the copy are computed again. */

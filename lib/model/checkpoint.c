@@ -288,18 +288,6 @@ static long layer_of(const char *name, const struct config *config, bool of_enco
     return layers ? family_layer_of(prefix, layers, name) : -1;
 }
 
-static int check_layer(const char *name, const struct config *config, struct err *err)
-{
-    long layer = layer_of(name, config, false), encoder_layer = layer_of(name, config, true);
-    if (layer >= 0 && (size_t)layer >= config->n_layer + config->extra_layers)
-        return err_set(err, "expected layers below n_layer = %zu, found layer %ld", config->n_layer,
-                       layer);
-    if (encoder_layer >= 0 && (size_t)encoder_layer >= config->n_encoder_layer)
-        return err_set(err, "expected layers below n_encoder_layer = %zu, found layer %ld",
-                       config->n_encoder_layer, encoder_layer);
-    return 0;
-}
-
 /* Layers for further tokens; masks and frequencies that older files keep; a head, where the config
  * says that it is tied, or a copy of its bias; and other heads of an encoder. */
 static bool is_no_parameter(const char *name, const struct config *config)
@@ -337,10 +325,17 @@ static bool is_no_parameter(const char *name, const struct config *config)
     return config->tied && strcmp(name, head) == 0;
 }
 
-static int check_wanted(const char *name, const struct config *config, const struct map *wanted,
-                        struct err *err)
+static int check_name(const char *name, const struct config *config, const struct map *wanted,
+                      struct err *err)
 {
-    if (config->family->names->open || map_get(wanted, name, strlen(name), NULL) ||
+    long layer = layer_of(name, config, false), encoder_layer = layer_of(name, config, true);
+    if (!wanted && layer >= 0 && (size_t)layer >= config->n_layer + config->extra_layers)
+        return err_set(err, "expected layers below n_layer = %zu, found layer %ld", config->n_layer,
+                       layer);
+    if (!wanted && encoder_layer >= 0 && (size_t)encoder_layer >= config->n_encoder_layer)
+        return err_set(err, "expected layers below n_encoder_layer = %zu, found layer %ld",
+                       config->n_encoder_layer, encoder_layer);
+    if (!wanted || config->family->names->open || map_get(wanted, name, strlen(name), NULL) ||
         is_no_parameter(name, config))
         return 0;
     return err_set(err,
@@ -356,7 +351,7 @@ int checkpoint_check_names(const struct checkpoint *checkpoint, const struct con
         const struct shard *shard = &checkpoint->shards[s];
         for (size_t i = 0; i < shard->tensors.count; i++) {
             const char *name = shard->tensors.entries[i].name;
-            if (wanted ? check_wanted(name, config, wanted, err) : check_layer(name, config, err))
+            if (check_name(name, config, wanted, err))
                 return blame(checkpoint, shard->name, name, err);
         }
     }

@@ -145,20 +145,13 @@ bool config_ties(const struct config *config)
     return config->tied || config->lacks_head;
 }
 
-static int parse_generation(void *context, const struct json *root, struct err *err)
-{
-    if (!json_is_object(root))
-        return err_set(err, "expected a JSON object");
-    return family_read_generation(context, root, err);
-}
-
 int config_read_generation(struct config *config, const struct folder *folder, struct err *err)
 {
     static const char own[] = "generation_config.json";
     const char *name = folder_has(folder, own)   ? own
                        : config->n_encoder_layer ? "config.json"
                                                  : NULL;
-    return name ? json_read_file(folder, name, parse_generation, config, err) : 0;
+    return name ? json_read_file(folder, name, family_read_generation, config, err) : 0;
 }
 
 bool config_ends(const struct config *config, long long id)

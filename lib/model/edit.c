@@ -189,16 +189,6 @@ static int check_places(const struct edit *edit, const struct edit_places *place
     return 0;
 }
 
-static int check_source(const struct edit *edit, size_t tokens, struct err *err)
-{
-    const struct edit_source *source = edit->source;
-    bool fits = source->exact ? source->longest == tokens : source->longest >= tokens;
-    if (source->longest == SIZE_MAX || fits)
-        return 0;
-    return err_set(err, "%s: expected %zu tokens%s as in the text, found %zu", words_of(edit),
-                   tokens, source->exact ? "" : " or more", source->longest);
-}
-
 int edits_check_text(const struct edits *edits, const struct config *config, size_t tokens,
                      size_t source, struct err *err)
 {
@@ -211,10 +201,14 @@ int edits_check_text(const struct edits *edits, const struct config *config, siz
         size_t keys = at_itself ? tokens : source;
         size_t queries = part == PART_SOURCE ? source : tokens;
         size_t rows = site->axes == AXES_GROUP_TOKEN_DIM ? keys : queries;
+        const struct edit_source *from = edit->source;
         if (check_places(edit, &edit->tokens, "token", rows, err) ||
-            (is_map && check_places(edit, &edit->columns, "key", keys, err)) ||
-            (edit->source && check_source(edit, rows, err)))
+            (is_map && check_places(edit, &edit->columns, "key", keys, err)))
             return -1;
+        if (from && from->longest != SIZE_MAX &&
+            (from->exact ? from->longest != rows : from->longest < rows))
+            return err_set(err, "%s: expected %zu tokens%s as in the text, found %zu",
+                           words_of(edit), rows, from->exact ? "" : " or more", from->longest);
     }
     return 0;
 }

@@ -60,19 +60,6 @@ static int list_tensors(struct new_model *new_model, struct err *err)
     return err_if(failed);
 }
 
-/* Count the bytes of all tensors; they must not overflow together with a header of any size. */
-static int count_bytes(size_t *size, const struct new_model *new_model, struct err *err)
-{
-    bool fits = true;
-    *size = SAFETENSORS_HEADER_MAX;
-    for (size_t i = 0; i < new_model->count && fits; i++)
-        fits = num_add(size, *size, new_model->tensors[i].count * sizeof(float));
-    *size -= SAFETENSORS_HEADER_MAX;
-    return fits ? 0
-                : err_set(err, "%zu layers of this size are too large to be counted in bytes",
-                          config_layers(&new_model->config));
-}
-
 /* Make the header of the file. transformers only reads files that name their library. */
 static int make_header(struct buf *header, const struct new_model *new_model, struct err *err)
 {
@@ -95,9 +82,14 @@ static int make_header(struct buf *header, const struct new_model *new_model, st
 static int make_room(struct new_model *new_model, struct folder_file *file, struct err *err)
 {
     struct buf header = {0};
-    size_t size = 0;
+    size_t size = SAFETENSORS_HEADER_MAX; /* with a header of any size, nothing may overflow */
     char *bytes = NULL;
-    if (!count_bytes(&size, new_model, err) && !make_header(&header, new_model, err))
+    for (size_t i = 0; i < new_model->count; i++)
+        if (!num_add(&size, size, new_model->tensors[i].count * sizeof(float)))
+            return err_set(err, "%zu layers of this size are too large to be counted in bytes",
+                           config_layers(&new_model->config));
+    size -= SAFETENSORS_HEADER_MAX;
+    if (!make_header(&header, new_model, err))
         bytes = arena_alloc(&new_model->arena, size + header.size, 1, err);
     if (bytes) {
         memcpy(bytes, header.bytes, header.size); /* a multiple of 8: floats are aligned */

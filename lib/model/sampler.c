@@ -223,14 +223,6 @@ static void add_moments(struct moments *moments, const float *logits, size_t cou
     });
 }
 
-static double sum_lanes(const double lanes[LANES])
-{
-    double sum = 0;
-    for (int i = 0; i < LANES; i++)
-        sum += lanes[i];
-    return sum;
-}
-
 double logsumexp_entropy(double *entropy, const float *logits, size_t count)
 {
     struct moments moments = {0};

@@ -11,53 +11,44 @@
 
 /* --- biases ----------------------------------------------------------------------------------- */
 
-/* ALiBi: 2^(-8 (h + 1) / n) of the first n heads, a power of two; the others lie between these. */
-static float slope_of(const struct score_rule *rule, size_t head)
-{
-    size_t power = 1;
-    while (2 * power <= rule->heads)
-        power *= 2;
-    double step = -8.0 / (double)power;
-    double exponent =
-        head < power ? step * (double)(head + 1) : step / 2 * (double)(2 * (head - power) + 1);
-    return (float)exp2(exponent);
-}
-
-/* T5: half of the buckets are of one distance each, the others of logarithmic ranges. Where later
- * keys are visible, they have the second half of the table. */
-static size_t bucket_of(const struct score_rule *rule, size_t distance, bool is_later)
-{
-    size_t buckets = rule->ahead ? rule->buckets / 2 : rule->buckets, exact = buckets / 2;
-    size_t bucket = distance;
-    if (distance >= exact) {
-        double share =
-            log((double)distance / (double)exact) / log((double)rule->reach / (double)exact);
-        bucket = num_min(buckets - 1, exact + (size_t)(share * (double)(buckets - exact)));
-    }
-    return bucket + (is_later && rule->ahead ? buckets : 0);
-}
-
 size_t score_biases_count(const struct score_rule *rule)
 {
     return rule->bias == BIAS_BUCKETS ? rule->heads * (2 * (size_t)rule->reach + 1) : 0;
 }
 
+/* T5: half of the buckets are of one distance each, the others of logarithmic ranges. Where later
+ * keys are visible, they have the second half of the table. */
 void score_biases_fill(float *biases, const struct score_rule *rule, const float *table)
 {
     long reach = rule->reach;
+    size_t buckets = rule->ahead ? rule->buckets / 2 : rule->buckets, exact = buckets / 2;
     for (size_t head = 0; head < rule->heads; head++)
         for (long d = -reach; d <= reach; d++) {
-            size_t bucket = bucket_of(rule, (size_t)labs(d), d > 0);
+            size_t bucket = (size_t)labs(d);
+            if (bucket >= exact) {
+                double share =
+                    log((double)bucket / (double)exact) / log((double)reach / (double)exact);
+                bucket = num_min(buckets - 1, exact + (size_t)(share * (double)(buckets - exact)));
+            }
+            bucket += d > 0 && rule->ahead ? buckets : 0;
             *biases++ = table[bucket * rule->heads + head];
         }
 }
 
+/* ALiBi: 2^(-8 (h + 1) / n) of the first n heads, a power of two; the others lie between these. */
 struct head_bias score_head_bias(const struct score_rule *rule, const float *biases, size_t head)
 {
-    size_t reach = rule->reach;
+    size_t reach = rule->reach, power = 1;
     if (rule->bias == BIAS_BUCKETS)
         return (struct head_bias){.near = biases ? biases + head * (2 * reach + 1) + reach : NULL};
-    return (struct head_bias){.slope = rule->bias == NO_BIAS ? 0 : slope_of(rule, head)};
+    if (rule->bias == NO_BIAS)
+        return (struct head_bias){0};
+    while (2 * power <= rule->heads)
+        power *= 2;
+    double step = -8.0 / (double)power;
+    double exponent =
+        head < power ? step * (double)(head + 1) : step / 2 * (double)(2 * (head - power) + 1);
+    return (struct head_bias){.slope = (float)exp2(exponent)};
 }
 
 static float rounded(float x)

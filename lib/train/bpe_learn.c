@@ -1,10 +1,8 @@
 #include "train/bpe_learn.h"
 
-#include <string.h>
-
 #include "format/json_writer.h"
 #include "text/matcher.h"
-#include "text/subword/bpe.h"
+#include "text/word_table.h"
 
 enum { FIRST_PAIRS = 256 };
 
@@ -107,21 +105,16 @@ static int count_pairs(struct bpe_learner *l, const struct learn_piece *piece, i
     return 0;
 }
 
-static bool is_better(const struct learn_pair *pair, const struct learn_pair *best)
-{
-    if (pair->count != best->count)
-        return pair->count > best->count;
-    return pair->left != best->left ? pair->left < best->left : pair->right < best->right;
-}
-
-/* The most frequent pair; NULL if none occurs twice. */
+/* The most frequent pair, of equal ones the first by its symbols; NULL if none occurs twice. */
 static const struct learn_pair *best_pair(const struct bpe_learner *l)
 {
-    const struct learn_pair *best = NULL;
-    for (size_t i = 0; i < l->pair_slots; i++)
-        if (l->pairs[i].count > 1 && (!best || is_better(&l->pairs[i], best)))
-            best = &l->pairs[i];
-    return best;
+    const struct learn_pair none = {.count = 1}, *best = &none;
+    for (const struct learn_pair *pair = l->pairs; pair < l->pairs + l->pair_slots; pair++)
+        if (pair->count != best->count ? pair->count > best->count
+            : pair->left != best->left ? pair->left < best->left
+                                       : pair->right < best->right)
+            best = pair;
+    return best == &none ? NULL : best;
 }
 
 /* --- merging --------------------------------------------------------------------------------- */
@@ -166,21 +159,9 @@ static int merge_all(struct bpe_learner *l, const struct learn_token *pair, uint
     return 0;
 }
 
-/* The ids of bytes, in the order of their characters. */
-static void number_bytes(struct bpe_learner *l, uint32_t ids[BPE_LEARN_BYTES])
-{
-    for (unsigned byte = 0; byte < BPE_LEARN_BYTES; byte++) {
-        uint32_t sign = byte_alphabet_sign((unsigned char)byte);
-        ids[byte] = 0;
-        for (unsigned other = 0; other < BPE_LEARN_BYTES; other++)
-            ids[byte] += byte_alphabet_sign((unsigned char)other) < sign;
-        l->signs[ids[byte]] = sign;
-    }
-}
-
 static int spell_pieces(struct bpe_learner *l, struct err *err)
 {
-    uint32_t ids[BPE_LEARN_BYTES];
+    uint32_t ids[BPE_LEARN_BYTES] = {0}; /* of bytes, in the order of their characters */
     size_t total = 0;
     for (size_t i = 0; i < l->piece_count; i++) {
         l->pieces[i].first = total;
@@ -189,7 +170,12 @@ static int spell_pieces(struct bpe_learner *l, struct err *err)
     l->symbols = arena_alloc(&l->arena, total, sizeof *l->symbols, err);
     if (!l->symbols)
         return -1;
-    number_bytes(l, ids);
+    for (unsigned byte = 0; byte < BPE_LEARN_BYTES; byte++) {
+        uint32_t sign = byte_alphabet_sign((unsigned char)byte);
+        for (unsigned other = 0; other < BPE_LEARN_BYTES; other++)
+            ids[byte] += byte_alphabet_sign((unsigned char)other) < sign;
+        l->signs[ids[byte]] = sign;
+    }
     for (size_t i = 0; i < l->piece_count; i++) {
         const struct learn_piece *piece = &l->pieces[i];
         for (size_t k = 0; k < piece->size; k++)

@@ -98,11 +98,8 @@ double adamw_norm(const struct parameters *gradients)
 {
     const float *x = gradients->values;
     double lanes[LANES] = {0};
-    double sum = 0;
     FOR_LANES(gradients->count, lanes[lane] += (double)x[i] * (double)x[i]);
-    for (size_t lane = 0; lane < LANES; lane++)
-        sum += lanes[lane];
-    return sqrt(sum);
+    return sqrt(sum_lanes(lanes));
 }
 
 /* An update of all weights, tensor by tensor. */
@@ -272,19 +269,11 @@ static void repeat_ids(struct trainer *trainer, size_t text, uint64_t key)
     }
 }
 
-/* Replace a share of the texts by repeated random ids, predictable only from their context. */
-static void drill(struct trainer *trainer, uint64_t key)
-{
-    const uint64_t parts = 1000000;
-    size_t texts = (size_t)trainer->settings.texts;
-    for (size_t i = 0; i < texts; i++)
-        if (rng_below(key, i, parts) < (uint64_t)(trainer->settings.drills * (double)parts))
-            repeat_ids(trainer, i, rng_fold_in(key, texts + i));
-}
-
 int trainer_step(struct trainer *trainer, struct trainer_report *report, struct err *err)
 {
+    const uint64_t parts = 1000000;
     const struct trainer_settings *s = &trainer->settings;
+    size_t texts = (size_t)s->texts;
     long long step = (long long)trainer->adamw.steps + 1;
     *report = (struct trainer_report){.rate = rate_of(s, step)};
     for (long long i = 0; i < s->accumulate; i++) {
@@ -292,7 +281,10 @@ int trainer_step(struct trainer *trainer, struct trainer_report *report, struct 
         double loss = 0;
         struct train_batch batch =
             draw(trainer, &trainer->dataset->training, key_of(trainer, KEY_TEXTS, number));
-        drill(trainer, key_of(trainer, KEY_DRILLS, number));
+        uint64_t drills = key_of(trainer, KEY_DRILLS, number);
+        for (size_t k = 0; k < texts; k++) /* a share of the texts becomes repeated random ids */
+            if (rng_below(drills, k, parts) < (uint64_t)(s->drills * (double)parts))
+                repeat_ids(trainer, k, rng_fold_in(drills, texts + k));
         batch.key = key_of(trainer, KEY_DROPS, number);
         batch.share = 1.0f / (float)s->accumulate;
         if (train_step_run(&trainer->step, &batch, &loss, err))

@@ -73,7 +73,7 @@ const struct family *family_at(size_t index);
 const struct family *family_find(const char *name);
 
 /* Read eos_token_id and, of a model with an encoder, how it chooses tokens. */
-int family_read_generation(struct config *config, const struct json *root, struct err *err);
+int family_read_generation(void *config, const struct json *root, struct err *err);
 
 /* Read a config of this family. Errors name the key with an unknown or unsupported value. */
 int family_read(struct config *config, const struct family *family, const struct json *root,

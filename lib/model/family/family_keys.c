@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "model/family/family.h"
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -137,19 +138,6 @@ static void check_undone(struct reading *r, const struct json *object)
     }
 }
 
-/* The keys of transformers and of MLX. */
-static void check_quantization(struct reading *r)
-{
-    static const char *const keys[] = {"quantization_config", "quantization"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (json_is_object(json_member(r->root, keys[i])))
-            err_unsupported(
-                family_fail(r),
-                "field '%s': expected weights in F32, F16, BF16 or F64, found "
-                "quantised ones: use a copy in one of these types, or a GGUF file of it",
-                keys[i]);
-}
-
 float family_limit(struct reading *r, const char *key, float otherwise)
 {
     const struct json *member = json_member(r->root, key);
@@ -202,16 +190,15 @@ static const struct scaling_row {
 static void find_scaling(struct reading *r, struct rotary *rotary)
 {
     const char *kind = family_text(r, "rope_type", family_text(r, "type", "default"));
-    for (size_t i = 0; i < sizeof scaling_rows / sizeof *scaling_rows; i++) {
-        if (strcmp(scaling_rows[i].name, kind) != 0)
-            continue;
-        rotary->scaling = scaling_rows[i].scaling;
-        return;
-    }
-    err_unsupported(family_fail(r),
-                    "field 'rope_type': expected default, linear, dynamic, llama3, yarn or "
-                    "longrope, found \"%s\"",
-                    kind);
+    size_t row = 0;
+    if (names_find(&row, NAMES(scaling_rows, sizeof scaling_rows / sizeof *scaling_rows), kind,
+                   strlen(kind)))
+        rotary->scaling = scaling_rows[row].scaling;
+    else
+        err_unsupported(family_fail(r),
+                        "field 'rope_type': expected default, linear, dynamic, llama3, yarn or "
+                        "longrope, found \"%s\"",
+                        kind);
 }
 
 static void read_factors(struct reading *r, float *factors, const char *key, size_t count)
@@ -461,11 +448,14 @@ static void read_banned(struct reading *r, struct generation_rules *rules)
     }
 }
 
-int family_read_generation(struct config *c, const struct json *root, struct err *err)
+int family_read_generation(void *config, const struct json *root, struct err *err)
 {
+    struct config *c = config;
     struct reading reading = {.config = c, .root = root, .err = err}, *r = &reading;
     struct generation_rules *rules = &c->generation;
     const char *early = NULL;
+    if (!json_is_object(root))
+        return err_set(err, "expected a JSON object");
     if (read_ends(c, root, err))
         return -1;
     if (!c->n_encoder_layer)
@@ -532,10 +522,17 @@ static void read_decoder(struct reading *r)
 int family_read(struct config *config, const struct family *family, const struct json *root,
                 struct err *err)
 {
+    static const char *const quantisations[] = {"quantization_config", "quantization"}; /* MLX's */
     struct reading reading = {.config = config, .root = root, .err = err};
     *config = *family->defaults;
     config->family = family;
-    check_quantization(&reading);
+    for (size_t i = 0; i < sizeof quantisations / sizeof *quantisations; i++)
+        if (json_is_object(json_member(root, quantisations[i])))
+            err_unsupported(
+                family_fail(&reading),
+                "field '%s': expected weights in F32, F16, BF16 or F64, found "
+                "quantised ones: use a copy in one of these types, or a GGUF file of it",
+                quantisations[i]);
     if (family->wrapped) {
         reading.root = json_given(root, "text_config");
         if (!reading.root || !json_is_object(reading.root))

@@ -338,16 +338,6 @@ static void put_scaling(struct writer *w)
     json_put_close(&w->json, '}');
 }
 
-/* The share of a head that is rotated: the smallest number that gives that many channels. */
-static void put_share(struct writer *w, long long turning, long long width)
-{
-    const char *key = w->family->share_key;
-    double share = (double)turning / (double)width;
-    if ((long long)((double)width * share) < turning)
-        share = nextafter(share, 1);
-    put_double(w, key ? key : "partial_rotary_factor", share);
-}
-
 /* Sizes of heads of latent attention: newer files have them with "_mla", and without, the sizes of
  * what llama.cpp keeps of each token. */
 static void put_latent(struct writer *w)
@@ -379,16 +369,14 @@ static void put_heads(struct writer *w)
     json_put_integer(&w->json, "head_dim", width);
     if (w->architecture->wide_layers)
         json_put_integer(&w->json, "query_pre_attn_scalar", divisor(w));
-    if (!w->failed && turning != (long long)((double)width * w->family->turning))
-        put_share(w, turning, width);
-}
-
-static void put_rotation(struct writer *w)
-{
-    static const struct gguf_key theta = {"rope.freq_base", "rope_theta", KEY_REAL};
-    (w->architecture->latent ? put_latent : put_heads)(w);
-    put_key(w, &theta);
-    put_scaling(w);
+    if (w->failed || turning == (long long)((double)width * w->family->turning))
+        return;
+    /* the share of a head that is rotated: the smallest number that gives that many channels */
+    const char *key = w->family->share_key;
+    double share = (double)turning / (double)width;
+    if ((long long)((double)width * share) < turning)
+        share = nextafter(share, 1);
+    put_double(w, key ? key : "partial_rotary_factor", share);
 }
 
 static void put_id(struct writer *w, const char *key, const char *name)
@@ -447,6 +435,7 @@ static void put_tensors(struct writer *w)
 
 int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err)
 {
+    static const struct gguf_key theta = {"rope.freq_base", "rope_theta", KEY_REAL};
     struct writer w = {.json = {.buf = out}, .gguf = gguf, .err = err};
     if (gguf_find_architecture(&w.architecture, gguf, err))
         return -1;
@@ -455,8 +444,11 @@ int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err)
     json_put_open(&w.json, NULL, '{');
     json_put_text(&w.json, "model_type", w.architecture->model_type);
     put_keys(&w);
-    if (!family_row(w.family, slot_of_text(SLOT_POSITIONS)) && !w.family->defaults->score_bias)
-        put_rotation(&w);
+    if (!family_row(w.family, slot_of_text(SLOT_POSITIONS)) && !w.family->defaults->score_bias) {
+        (w.architecture->latent ? put_latent : put_heads)(&w);
+        put_key(&w, &theta);
+        put_scaling(&w);
+    }
     put_vocabulary(&w);
     put_tensors(&w);
     put_id(&w, "tokenizer.ggml.bos_token_id", "bos_token_id");
@@ -704,14 +696,6 @@ static int join_heads(struct safetensors_entry *entry, const char *name,
     return 0;
 }
 
-/* The config has it, it is joined to another, or it is only for further tokens. */
-static bool is_left_out(const char *name, const struct tensor_reading *reading)
-{
-    bool joined = reading->architecture->latent && name_has_ending(name, ".attn_v_b.weight");
-    return joined || strstr(name, ".nextn.") || strcmp(name, FACTORS) == 0 ||
-           strcmp(name, FACTORS_SHORT) == 0 || strcmp(name, FACTORS_LONG) == 0;
-}
-
 static int read_tensors(struct tensor_reading *reading)
 {
     struct safetensors *tensors = reading->tensors;
@@ -728,7 +712,12 @@ static int read_tensors(struct tensor_reading *reading)
     for (size_t i = 0; i < gguf->tensor_count; i++) {
         const struct gguf_tensor *tensor = &gguf->tensors[i];
         struct safetensors_entry *entry = &tensors->entries[tensors->count];
-        if (is_left_out(tensor->name, reading))
+        bool joined =
+            reading->architecture->latent && name_has_ending(tensor->name, ".attn_v_b.weight");
+        bool in_config = strcmp(tensor->name, FACTORS) == 0 ||
+                         strcmp(tensor->name, FACTORS_SHORT) == 0 ||
+                         strcmp(tensor->name, FACTORS_LONG) == 0;
+        if (joined || in_config || strstr(tensor->name, ".nextn.")) /* for further tokens */
             continue;
         struct slot slot;
         const struct family_row *row = find_slot(&slot, tensor->name, reading);
