@@ -116,26 +116,13 @@ static int make_weighted(const struct effective *e, const struct announcement *s
 
 /* --- attention rollout ------------------------------------------------------------------------ */
 
-/* y = (mean a + 1) / 2; without a residual stream, y = mean a. */
-static void mix(const struct effective *e, const struct held_text *text, double *y)
-{
-    const struct config *c = e->run->config;
-    bool stream = c->kind != MODEL_ATTENTION && !mechanism_lacks(&c->mechanism, PART_RESIDUAL);
-    size_t width = text->keys;
-    size_t cells = width * width;
-    for (size_t i = 0; i < cells; i++) {
-        double sum = 0;
-        for (size_t head = 0; head < c->n_head; head++)
-            sum += (double)text->held[HELD_WEIGHTS][head * cells + i];
-        double mean = sum / (double)c->n_head;
-        y[i] = stream ? (mean + (i / width == i % width)) / 2 : mean;
-    }
-}
-
-/* rollout = mixed · rollout, starting with the identity matrix. */
+/* rollout = mixed · rollout, starting with the identity matrix; mixed = (mean a + 1) / 2 or,
+ * without a residual stream, mean a. */
 static int make_rollout(const struct effective *e, const struct announcement *seen, enum site site,
                         struct err *err)
 {
+    const struct config *c = e->run->config;
+    bool stream = c->kind != MODEL_ATTENTION && !mechanism_lacks(&c->mechanism, PART_RESIDUAL);
     struct held_text *text = &e->texts[seen->text];
     size_t width = text->keys;
     size_t cells = width * width;
@@ -145,7 +132,13 @@ static int make_rollout(const struct effective *e, const struct announcement *se
         text->rollout = arena_room(e->arena, cells, sizeof *text->rollout, err);
     if (!mixed || !y || !text->rollout)
         return -1;
-    mix(e, text, mixed);
+    for (size_t i = 0; i < cells; i++) {
+        double sum = 0;
+        for (size_t head = 0; head < c->n_head; head++)
+            sum += (double)text->held[HELD_WEIGHTS][head * cells + i];
+        double mean = sum / (double)c->n_head;
+        mixed[i] = stream ? (mean + (i / width == i % width)) / 2 : mean;
+    }
     for (size_t i = 0; seen->layer > 0 && i < width; i++)
         for (size_t k = 0; k < width; k++)
             for (size_t j = 0; j < width && mixed[i * width + k] != 0; j++)

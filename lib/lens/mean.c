@@ -542,7 +542,8 @@ static int label_report(struct report *report, const struct text_mean *mean,
         if (!kept->made && site_row(kept->site)->axes == AXES_TOKEN_WORD)
             words = columns_of(kept);
     }
-    const struct label *numbers = labels_of_numbers(most + mean->first.first_shown, arena, err);
+    const struct label *numbers =
+        labels_of_numbers(NULL, most + mean->first.first_shown, arena, err);
     report->numbers = numbers;
     report->words = NULL;
     report->next = NULL;

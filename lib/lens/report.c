@@ -46,12 +46,9 @@ const struct label *labels_with_next(const struct label *labels, size_t count, s
 {
     struct label *next = arena_alloc(arena, count, sizeof *next, err);
     for (size_t i = 0; next && i < count; i++) {
-        struct buf text = {0};
         next[i] = labels[i];
-        if (i + 1 == count)
-            continue;
-        buf_format(&text, "%s → %s", labels[i].text, labels[i + 1].text);
-        if (!(next[i].text = buf_keep(&text, arena, err)))
+        if (i + 1 < count && !(next[i].text = arena_format(arena, err, "%s → %s", labels[i].text,
+                                                           labels[i + 1].text)))
             return NULL;
     }
     return next;

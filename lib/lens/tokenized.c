@@ -250,9 +250,8 @@ struct label label_of_head(size_t layer, size_t head, struct arena *arena, struc
     return text && plain ? (struct label){text, plain, plain} : (struct label){0};
 }
 
-/* Labels of listed numbers, or of 0, 1, … */
-static const struct label *labels_of(const size_t *numbers, size_t count, struct arena *arena,
-                                     struct err *err)
+const struct label *labels_of_numbers(const size_t *numbers, size_t count, struct arena *arena,
+                                      struct err *err)
 {
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
     for (size_t i = 0; labels && i < count; i++) {
@@ -264,23 +263,12 @@ static const struct label *labels_of(const size_t *numbers, size_t count, struct
     return labels;
 }
 
-const struct label *labels_of_numbers(size_t count, struct arena *arena, struct err *err)
+int axis_of_numbers(struct axis *axis, const char *name, const size_t *numbers, size_t count,
+                    struct arena *arena, struct err *err)
 {
-    return labels_of(NULL, count, arena, err);
-}
-
-int axis_of_numbers(struct axis *axis, const char *name, size_t size, struct arena *arena,
-                    struct err *err)
-{
-    *axis = (struct axis){name, size, labels_of(NULL, size, arena, err)};
-    return axis->labels ? 0 : -1;
-}
-
-int axis_of_layers(struct axis *axis, const size_t *layers, size_t count, struct arena *arena,
-                   struct err *err)
-{
-    *axis = (struct axis){"layer", count, labels_of(layers, count, arena, err), 0, layers};
-    return axis->labels ? 0 : -1;
+    const struct label *labels = labels_of_numbers(numbers, count, arena, err);
+    *axis = (struct axis){name, count, labels, .numbers = numbers};
+    return labels ? 0 : -1;
 }
 
 int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *arena,

@@ -120,16 +120,16 @@ struct label label_of_head(size_t layer, size_t head, struct arena *arena, struc
 struct label label_of_word(const struct tokenizer *tokenizer, uint32_t id, struct arena *arena,
                            struct err *err);
 
-/* Labels "0", "1", … below `count`; the first `count` vocabulary entries. */
-const struct label *labels_of_numbers(size_t count, struct arena *arena, struct err *err);
+/* Labels of `count` numbers (NULL: 0, 1, …); of the first `count` vocabulary entries. */
+const struct label *labels_of_numbers(const size_t *numbers, size_t count, struct arena *arena,
+                                      struct err *err);
 const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t count,
                                     struct arena *arena, struct err *err);
 
-/* An axis with the labels "0", "1", …; of listed layers; of the heads of a layer, L0H3 in data. */
-int axis_of_numbers(struct axis *axis, const char *name, size_t size, struct arena *arena,
-                    struct err *err);
-int axis_of_layers(struct axis *axis, const size_t *layers, size_t count, struct arena *arena,
-                   struct err *err);
+/* An axis with the labels of `count` numbers (NULL: 0, 1, …); of the heads of a layer, L0H3 in
+ * data. */
+int axis_of_numbers(struct axis *axis, const char *name, const size_t *numbers, size_t count,
+                    struct arena *arena, struct err *err);
 int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *arena,
                   struct err *err);
 

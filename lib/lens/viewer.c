@@ -303,23 +303,6 @@ struct text viewer_text(const struct text_with_source *pair)
                          .grows = pair->grows};
 }
 
-/* Run the pairs of a look as one ragged batch, and capture the selected tensors. */
-static int capture_pairs(struct capture *capture, struct viewer *viewer, const struct look *look,
-                         struct arena *arena, struct err *err)
-{
-    struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = capture};
-    struct text *items = arena_alloc(&viewer->scratch, look->count, sizeof *items, err);
-    struct text_list texts = {items, look->count, look->first, look->start};
-    for (size_t i = 0; items && i < look->count; i++)
-        items[i] = viewer_text(&look->pairs[i]);
-    if (!items ||
-        capture_init(capture, look->selection, &viewer->model.config, look->count, arena, err))
-        return -1;
-    for (size_t i = 0; i < look->count; i++)
-        capture->lists[i].wanted = selection_queries(look->selection, &look->pairs[i].sentence);
-    return viewer_run(viewer, look->selection, &texts, tap, err);
-}
-
 /* --- visible keys --------------------------------------------------------------------------------
  *
  * These are the keys that queries attend to, if a window, a sparse attention pattern or --knockout
@@ -454,7 +437,7 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
              kept++)
             if (!kept_has_key_columns(kept))
                 widest = num_max(widest, kept->shape[kept->rank - 1]);
-    const struct label *numbers = labels_of_numbers(widest, arena, err);
+    const struct label *numbers = labels_of_numbers(NULL, widest, arena, err);
     struct report report;
     if (!numbers || (named && !words) || viewer_report(&report, viewer, arena, err))
         return -1;
@@ -484,11 +467,22 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
     return 0;
 }
 
+/* Run the pairs as one ragged batch, and capture the selected tensors. */
 int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
                 struct err *err)
 {
     struct capture capture;
-    return err_if(capture_pairs(&capture, viewer, look, arena, err) ||
+    struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &capture};
+    struct text *items = arena_alloc(&viewer->scratch, look->count, sizeof *items, err);
+    struct text_list texts = {items, look->count, look->first, look->start};
+    if (!items ||
+        capture_init(&capture, look->selection, &viewer->model.config, look->count, arena, err))
+        return -1;
+    for (size_t i = 0; i < look->count; i++) {
+        items[i] = viewer_text(&look->pairs[i]);
+        capture.lists[i].wanted = selection_queries(look->selection, &look->pairs[i].sentence);
+    }
+    return err_if(viewer_run(viewer, look->selection, &texts, tap, err) ||
                   make_reports(viewer, look, capture.lists, arena, err));
 }
 

@@ -541,7 +541,7 @@ static int make_cells(struct way *way, bool cross, const struct tokenized *keys,
     if (by == BY_SOURCE) {
         *axis = (struct axis){"key", keys->count, keys->labels, 0};
     } else if (by == BY_NEURON) {
-        failed = axis_of_numbers(axis, "neuron", c->n_inner, arena, way->err);
+        failed = axis_of_numbers(axis, "neuron", NULL, c->n_inner, arena, way->err);
     } else if (by == BY_EXPERT) {
         axis->name = "expert";
         failed = add_numbers(axis, "", c->mixture.experts, arena, way->err) ||

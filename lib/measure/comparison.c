@@ -24,18 +24,6 @@ struct assignment {
     bool *seen;
 };
 
-static int search_init(struct assignment *search, struct arena *arena, struct err *err)
-{
-    size_t room = search->count + 1;
-    search->of_row = arena_alloc(arena, room, sizeof(double), err);
-    search->of_column = arena_alloc(arena, room, sizeof(double), err);
-    search->least = arena_alloc(arena, room, sizeof(double), err);
-    search->row_of = arena_alloc(arena, room, sizeof(size_t), err);
-    search->before = arena_alloc(arena, room, sizeof(size_t), err);
-    search->seen = arena_alloc(arena, room, sizeof(bool), err);
-    return err_if(err->kind);
-}
-
 /* Extend paths from the row of a column to all unvisited columns; returns the nearest one. */
 static size_t step(struct assignment *search, size_t column)
 {
@@ -68,23 +56,6 @@ static size_t step(struct assignment *search, size_t column)
     return nearest;
 }
 
-static void add_row(struct assignment *search, size_t row)
-{
-    size_t column = 0;
-    search->row_of[0] = row;
-    for (size_t j = 0; j <= search->count; j++) {
-        search->least[j] = INFINITY;
-        search->seen[j] = false;
-    }
-    do
-        column = step(search, column);
-    while (search->row_of[column]);
-    while (column) { /* backwards, each row gets the next column */
-        search->row_of[column] = search->row_of[search->before[column]];
-        column = search->before[column];
-    }
-}
-
 /* Undo cycles of a match that do not cost less than the original order. */
 static void keep_own(size_t *match, const double *costs, size_t count, bool *seen)
 {
@@ -109,15 +80,36 @@ static void keep_own(size_t *match, const double *costs, size_t count, bool *see
 int assignment_find(size_t *match, const double *costs, size_t count, struct arena *arena,
                     struct err *err)
 {
-    struct assignment search = {.costs = costs, .count = count};
-    if (search_init(&search, arena, err))
+    size_t room = count + 1;
+    struct assignment search = {
+        .costs = costs,
+        .count = count,
+        .of_row = arena_alloc(arena, room, sizeof(double), err),
+        .of_column = arena_alloc(arena, room, sizeof(double), err),
+        .least = arena_alloc(arena, room, sizeof(double), err),
+        .row_of = arena_alloc(arena, room, sizeof(size_t), err),
+        .before = arena_alloc(arena, room, sizeof(size_t), err),
+        .seen = arena_alloc(arena, room, sizeof(bool), err),
+    };
+    if (err->kind)
         return -1;
-    for (size_t row = 1; row <= count; row++)
-        add_row(&search, row);
+    for (size_t row = 1; row <= count; row++) {
+        size_t column = 0;
+        search.row_of[0] = row;
+        memset(search.seen, 0, room * sizeof *search.seen);
+        for (size_t j = 0; j <= count; j++)
+            search.least[j] = INFINITY;
+        do
+            column = step(&search, column);
+        while (search.row_of[column]);
+        while (column) { /* backwards, each row gets the next column */
+            search.row_of[column] = search.row_of[search.before[column]];
+            column = search.before[column];
+        }
+    }
     for (size_t j = 1; j <= count; j++)
         match[search.row_of[j] - 1] = j - 1;
-    for (size_t j = 0; j <= count; j++)
-        search.seen[j] = false;
+    memset(search.seen, 0, room * sizeof *search.seen);
     keep_own(match, costs, count, search.seen);
     return 0;
 }

@@ -818,8 +818,8 @@ int head_map_report(struct report *report, const struct head_results *results,
     struct sheet sheet = {.layer = -1, .head = -1};
     struct frame table;
     if (begin_report(report, results, arena, err) || add_table(&table, results, arena, err) ||
-        axis_of_numbers(&sheet.rows, "layer", result->layers, arena, err) ||
-        axis_of_numbers(&sheet.columns, "head", result->heads, arena, err))
+        axis_of_numbers(&sheet.rows, "layer", NULL, result->layers, arena, err) ||
+        axis_of_numbers(&sheet.columns, "head", NULL, result->heads, arena, err))
         return -1;
     for (size_t k = 0; k < table.count; k++) {
         const struct column *column = &table.columns[k];

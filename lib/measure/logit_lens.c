@@ -55,14 +55,12 @@ static double divergence(const float *x, double x_sum, const float *y, double y_
 {
     double lanes[LANES] = {0};
     double shift = x_sum - y_sum;
-    double sum = 0;
     FOR_LANES(count, {
         double log_p = (double)x[i] - x_sum;
         double p = (double)exp_negative((float)(log_p < 0 ? log_p : 0));
         lanes[lane] += p * ((double)x[i] - (double)y[i] - shift);
     });
-    for (int i = 0; i < LANES; i++)
-        sum += lanes[i];
+    double sum = sum_lanes(lanes);
     return sum > 0 ? sum : 0; /* rounding may give less */
 }
 
@@ -304,7 +302,8 @@ static int make_sheet(struct sheet *sheet, const struct frame *table, const stru
     float *values = arena_alloc(arena, table->rows.size, sizeof *values, err);
     const char **texts = arena_alloc(arena, table->rows.size, sizeof *texts, err);
     struct axis rows;
-    if (!values || !texts || axis_of_layers(&rows, layers->items, layers->count, arena, err))
+    if (!values || !texts ||
+        axis_of_numbers(&rows, "layer", layers->items, layers->count, arena, err))
         return -1;
     for (size_t i = 0; i < table->rows.size; i++) {
         values[i] = (float)column_number(column, i);

@@ -553,7 +553,7 @@ static int make_frame(struct sheet *frame, const struct patching *patching, size
     size_t columns = of_tokens ? patched_tokens(plan) : patching->columns;
     size_t first = plan->heads ? plan->heads->head : 0;
     const struct label *labels = of_tokens ? label_tokens(patching, arena, err)
-                                           : labels_of_numbers(first + columns, arena, err);
+                                           : labels_of_numbers(NULL, first + columns, arena, err);
     *frame =
         (struct sheet){.layer = by_token ? (int)index : -1, .head = -1, .shared_by = shared_by};
     if (!labels)
@@ -561,7 +561,8 @@ static int make_frame(struct sheet *frame, const struct patching *patching, size
     frame->columns = (struct axis){of_tokens ? "token" : head_word(shared_by), columns,
                                    labels + first, (ptrdiff_t)first};
     return by_token ? axis_of_heads(&frame->rows, index, patching->columns / columns, arena, err)
-                    : axis_of_layers(&frame->rows, patching->numbers, patching->layers, arena, err);
+                    : axis_of_numbers(&frame->rows, "layer", patching->numbers, patching->layers,
+                                      arena, err);
 }
 
 static double number_of(const struct patching *patching, size_t number, double logit)

@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "lens/continuation.h"
 #include "math/portable_math.h"
 #include "measure/question.h"
+#include "model/forward.h"
+#include "model/sampler.h"
 #include "text/post_processor.h"
 
 /* --- logits of kept rows ---------------------------------------------------------------------- */
