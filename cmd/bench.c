@@ -96,10 +96,9 @@ struct sizes {
 
 static int read_sizes(size_t *sizes, size_t *count, struct sizes list, struct err *err)
 {
-    const char *item = list.text;
-    for (size_t size = 0; item; item = item[size] ? item + size + 1 : NULL) {
+    for (const char *item = list.text; item; item = list_next(item)) {
         long long number = 0;
-        size = strcspn(item, ",");
+        size_t size = strcspn(item, ",");
         if (!num_parse_part(item, size, 1, list.most, &number))
             return err_usage(err, "%s: expected whole numbers from 1 to %lld, found '%.*s'",
                              list.option, list.most, (int)size, item);

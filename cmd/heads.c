@@ -156,18 +156,15 @@ static int choose_rows(struct state *own, const struct driver *driver, unsigned 
 static int choose_listed(struct state *own, struct driver *driver, unsigned usual, const char *list,
                          struct err *err)
 {
-    for (;; list++) {
-        size_t size = strcspn(list, ",");
-        const char *name = arena_text(&driver->kept, list, size, err);
+    for (; list; list = list_next(list)) {
+        const char *name = arena_text(&driver->kept, list, strcspn(list, ","), err);
         bool all = name && strcmp(name, "all") == 0;
         own->has_all |= all;
         if (!name || (all ? choose_rows(own, driver, usual, true, err)
                           : !score_choose(&own->scores, "--score", name, err)))
             return -1;
-        list += size;
-        if (!*list)
-            return 0;
     }
+    return 0;
 }
 
 /* Refuse a score without its file or texts, and a file without its score. */

@@ -443,10 +443,9 @@ static int read_joint(struct patching_plan *plan, const struct options *options,
     if (options->select.layer)
         return err_usage(err, "--layer and --joint cannot be combined: --joint names layers");
     struct patch_head *heads = arena_alloc(arena, strlen(at) + 1, sizeof *heads, err);
-    for (const char *end; heads && at; at = *end ? end + 1 : NULL) {
+    for (; heads && at; at = list_next(at)) {
         struct patch_head *head = &heads[plan->head_count++];
         size_t size = strcspn(at, ",");
-        end = at + size;
         if (read_head(head, "--joint", at, size, &plan->viewer->model.config, err))
             return -1;
         for (const struct patch_head *one = heads; one < head; one++)

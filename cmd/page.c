@@ -96,12 +96,10 @@ static int read_explain(struct state *own, const struct config *config, struct a
         return -1;
     if (!list || strcmp(list, "none") == 0)
         return 0;
-    for (;; list++) {
-        size_t size = strcspn(list, ",");
+    for (; list; list = list_next(list)) {
+        size_t size = strcspn(list, ","), layer = 0, head = 0;
         const char *dot = memchr(list, '.', size);
         size_t before = dot ? (size_t)(dot - list) : size;
-        size_t layer = 0;
-        size_t head = 0;
         if (!dot || !selection_index(&layer, list, before, layers_of(config)) ||
             !selection_index(&head, dot + 1, size - before - 1, heads))
             return err_usage(err,
@@ -109,10 +107,8 @@ static int read_explain(struct state *own, const struct config *config, struct a
                              "below %zu and heads below %zu, found '%.*s'",
                              layers_of(config), heads, (int)size, list);
         own->explains[layer * heads + head] = true;
-        list += size;
-        if (!*list)
-            return 0;
     }
+    return 0;
 }
 
 /* Reduce a tensor to the heads to explain (NULL: all), or to their key/value heads. Their number

@@ -212,13 +212,12 @@ static int prepare_table(struct state *own, struct err *err)
     own->other = per ? NULL : other;
     columns = (struct names){keys.items, keys.count, sizeof *keys.items};
     keys = per ? (struct texts){0} : keys;
-    for (const char *next = per; next && !err->kind; next = *next ? next + 1 : NULL) {
+    for (const char *next = per; next && !err->kind; next = list_next(next)) {
         size_t size = strcspn(next, ",");
         if (column_choose(&index, columns, "--per", next, size, err))
             return -1;
         texts_add(&keys, names_at(columns, index), arena, err);
         own->other = names_at(columns, index) == other ? other : own->other;
-        next += size;
     }
     own->table.names = keys.items;
     own->table.key_count = keys.count;

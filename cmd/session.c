@@ -42,21 +42,19 @@ int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
                            const struct mechanism_options *options, struct arena *arena,
                            struct err *err)
 {
-    const char *item = options->attention;
-    size_t most = 1;
-    for (const char *at = item; *at; at++)
-        most += *at == ',';
-    *mechanisms = arena_alloc(arena, most, sizeof **mechanisms, err);
+    struct mechanism *list = NULL;
     *count = 0;
-    for (size_t size = 0; *mechanisms && *count < most; item += size + 1) {
-        struct mechanism *mechanism = &(*mechanisms)[(*count)++];
-        size = strcspn(item, ",");
-        const char *text = arena_text(arena, item, size, err);
-        mechanism->seed = (uint64_t)options->seed;
-        if (!text || mechanism_set_attention(mechanism, text, err))
+    for (const char *item = options->attention; item; item = list_next(item)) {
+        const char *text = arena_text(arena, item, strcspn(item, ","), err);
+        list = text ? arena_grow(arena, list, *count, sizeof *list, err) : NULL;
+        if (!list)
+            return -1;
+        list[*count].seed = (uint64_t)options->seed;
+        if (mechanism_set_attention(&list[(*count)++], text, err))
             return -1;
     }
-    return *mechanisms ? 0 : -1;
+    *mechanisms = list;
+    return 0;
 }
 
 /* --- edits and the texts that supply their values --------------------------------------------- */

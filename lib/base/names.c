@@ -199,16 +199,18 @@ int names_choose_set(unsigned *set, struct names names, const char *option, cons
                      struct err *err)
 {
     *set = 0;
-    for (;; list++) {
-        size_t index = 0;
-        size_t size = strcspn(list, ",");
-        if (names_choose_item(&index, names, option, list, size, err))
+    for (size_t index = 0; list; list = list_next(list)) {
+        if (names_choose_item(&index, names, option, list, strcspn(list, ","), err))
             return -1;
         *set |= 1U << index;
-        list += size;
-        if (*list == '\0')
-            return 0;
     }
+    return 0;
+}
+
+const char *list_next(const char *item)
+{
+    const char *comma = strchr(item, ',');
+    return comma ? comma + 1 : NULL;
 }
 
 int names_choose(size_t *index, struct names names, const char *option, const char *word,

@@ -45,6 +45,9 @@ int names_refuse(struct names names, const char *option, const char *word, size_
 int names_choose_set(unsigned *set, struct names names, const char *option, const char *list,
                      struct err *err);
 
+/* The item after the next comma of a list; NULL: there is none. */
+const char *list_next(const char *item);
+
 /* A name for a column that is not in `taken`, by adding `attn_` before it until it is unused. NULL
  * with `err`. */
 const char *names_unused(const char *name, struct names taken, struct arena *arena,

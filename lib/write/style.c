@@ -173,10 +173,9 @@ static bool read_mark(struct cell_mark *mark, const char *text, size_t size)
 
 static int read_marks(struct figure_form *form, const char *list, struct err *err)
 {
-    for (const char *at = list;; at++) {
-        size_t size = strcspn(at, ",");
+    for (const char *at = list; at; at = list_next(at)) {
         struct cell_mark mark;
-        if (!read_mark(&mark, at, size))
+        if (!read_mark(&mark, at, strcspn(at, ",")))
             return err_usage(err,
                              "--mark: expected ROW:COLUMN such as 4:2, or with a layer or head, "
                              "0:4:2 or 0.1:4:2, found '%s'",
@@ -185,10 +184,8 @@ static int read_marks(struct figure_form *form, const char *list, struct err *er
             return err_usage(err, "--mark: expected at most %d cells, found more",
                              FIGURE_MARKS_MAX);
         form->marks[form->mark_count++] = mark;
-        at += size;
-        if (!*at)
-            return 0;
     }
+    return 0;
 }
 
 static int read_form(struct figure_form *form, const struct style_words *words, struct err *err)
