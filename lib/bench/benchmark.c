@@ -80,17 +80,6 @@ static int make_product(struct peak *peak, struct machine *machine, enum precisi
     return bf16 ? machine_hold_rounded(machine, TOKENS, INPUTS, err) : 0;
 }
 
-static double measure_operations(struct peak *peak, struct machine *machine)
-{
-    double best = 0;
-    for (int i = 0; i < WINDOWS; i++) {
-        double start = clock_seconds();
-        linear(machine, peak->y, peak->x, &peak->weight, ACTIVATION_NONE);
-        best = fmax(best, 2.0 * TOKENS * INPUTS * OUTPUTS / (clock_seconds() - start));
-    }
-    return best;
-}
-
 static int peak_init(struct peak *peak, struct machine *machine, enum precision precision,
                      struct arena *arena, struct err *err)
 {
@@ -131,15 +120,21 @@ static void read_piece(void *context, size_t round, size_t thread)
     total = add_up(data + round * count, count);
 }
 
-/* Each call reads on where the last one ended: data read earlier has left the caches by then. */
-static double measure_reads(struct peak *peak, struct pool *pool)
+/* Each window reads on where the last one ended: data read earlier has left the caches by then. */
+static struct work measure_limits(struct peak *peak, struct machine *machine)
 {
-    double best = 0;
+    const struct loop reads = {WINDOW_BYTES / PIECE_BYTES, ALL_THREADS, read_piece};
+    struct work best = {0};
     for (int i = 0; i < WINDOWS; i++) {
         double start = clock_seconds();
-        pool_run(pool, (struct loop){WINDOW_BYTES / PIECE_BYTES, ALL_THREADS, read_piece},
-                 peak->data + peak->next_byte / sizeof *peak->data);
-        best = fmax(best, WINDOW_BYTES / (clock_seconds() - start));
+        linear(machine, peak->y, peak->x, &peak->weight, ACTIVATION_NONE);
+        double rate = 2.0 * TOKENS * INPUTS * OUTPUTS / (clock_seconds() - start);
+        best.operations = fmax(best.operations, rate);
+    }
+    for (int i = 0; i < WINDOWS; i++) {
+        double start = clock_seconds();
+        pool_run(machine->pool, reads, peak->data + peak->next_byte / sizeof *peak->data);
+        best.bytes = fmax(best.bytes, WINDOW_BYTES / (clock_seconds() - start));
         peak->next_byte = (peak->next_byte + WINDOW_BYTES) % peak->size_bytes;
     }
     return best;
@@ -534,14 +529,12 @@ static int measure_task(struct bench *bench, const struct task *task, size_t rou
 
 static int measure(struct bench *bench, struct err *err)
 {
-    struct machine *machine = &bench->viewer.machine;
     const struct bench_plan *plan = bench->plan;
     const struct progress_sink *progress = plan->progress;
     char note[NOTE_BYTES];
     for (size_t round = 0; round < plan->rounds; round++) {
         if (!plan->ways)
-            bench->limits[round] = (struct work){measure_operations(&bench->peak, machine),
-                                                 measure_reads(&bench->peak, machine->pool)};
+            bench->limits[round] = measure_limits(&bench->peak, &bench->viewer.machine);
         for (size_t i = 0; i < bench->task_count; i++) {
             const struct task *task = &bench->tasks[i];
             snprintf(note, sizeof note, "%s, %zu tokens", task->name, task->size.tokens);
