@@ -181,21 +181,6 @@ static bool is_in_topic(const struct value_list *list)
     return false;
 }
 
-/* Write the values of a command's operands and own options, unless a topic lists them. */
-static void write_lists(const struct page *page, const struct command *command)
-{
-    const struct value_list *last = command->operand_values;
-    if (last && last->title && !is_in_topic(last))
-        write_list(page, last);
-    for (const struct option_row *row = command->options; row && row->name; row++) {
-        const struct value_list *list = row->values;
-        if (!list || !list->title || list == last || is_in_topic(list))
-            continue;
-        write_list(page, list);
-        last = list;
-    }
-}
-
 /* Write the options. Shared options of commands that read texts are only named. */
 static void write_options(const struct page *page, const struct command *command)
 {
@@ -244,9 +229,11 @@ static void write_overview(const struct page *page)
     buf_release(&help);
 }
 
+/* Write the page of a command. Topics list the values of several commands. */
 static void write_command(const struct page *page, const struct command *command)
 {
     struct stream *out = page->out;
+    const struct value_list *last = command->operand_values;
     stream_format(out, "attn-cli %s: %s\n\nExamples:\n", command->name, command->about);
     for (const char *line = command->examples; *line; line += strcspn(line, "\n") + 1) {
         stream_text(out, "  ");
@@ -255,7 +242,15 @@ static void write_command(const struct page *page, const struct command *command
     stream_format(out, "\nUsage: attn-cli %s [options]%s%s\n", command->name,
                   *command->operands ? " " : "", command->operands);
     write_options(page, command);
-    write_lists(page, command);
+    if (last && last->title && !is_in_topic(last))
+        write_list(page, last);
+    for (const struct option_row *row = command->options; row && row->name; row++) {
+        const struct value_list *list = row->values;
+        if (!list || !list->title || list == last || is_in_topic(list))
+            continue;
+        write_list(page, list);
+        last = list;
+    }
 }
 
 static void write_topic(const struct page *page, const struct help_topic *topic)

@@ -24,14 +24,6 @@ static bool begins_name(const char *text, const char *at)
     return *at == '@' && (at == text || strchr(",:=", at[-1]));
 }
 
-static bool is_named(const char *text)
-{
-    for (const char *at = text; at && *at; at++)
-        if (begins_name(text, at))
-            return true;
-    return false;
-}
-
 /* True if no word goes on across a byte: there is a space, a sign, or a script without spaces. */
 static bool is_edge(const char *text, size_t size, size_t at)
 {
@@ -175,7 +167,7 @@ static int resolve(const char **value, const struct scope *scope)
 {
     struct buf out = {0};
     int failed = 0;
-    if (!is_named(*value))
+    if (!*value || !strchr(*value, '@'))
         return 0;
     for (const char *at = *value; *at && !failed;) {
         const char *name = at + 1;

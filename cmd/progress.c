@@ -48,25 +48,9 @@ void progress_begin(struct progress *progress, const char *things)
     };
 }
 
-/* Size of a duration such as 48 s, 3 min 20 s or 2 h 5 min. */
-enum { PROGRESS_TIME_BYTES = 64 };
-
-static const char *progress_time(char text[PROGRESS_TIME_BYTES], double seconds)
-{
-    unsigned long long whole = (unsigned long long)(seconds + 0.5);
-    if (whole < 60)
-        snprintf(text, PROGRESS_TIME_BYTES, "%llu s", whole);
-    else if (whole < 3600)
-        snprintf(text, PROGRESS_TIME_BYTES, "%llu min %llu s", whole / 60, whole % 60);
-    else
-        snprintf(text, PROGRESS_TIME_BYTES, "%llu h %llu min", whole / 3600, whole / 60 % 60);
-    return text;
-}
-
 static void add_numbers(struct buf *line, const struct progress *progress, size_t done,
                         size_t count)
 {
-    char left[PROGRESS_TIME_BYTES];
     double seconds = clock_seconds() - progress->begin;
     size_t rest = count > done ? count - done : 0;
     double speed = seconds > 0 ? (double)(done - progress->before) / seconds : 0;
@@ -76,8 +60,15 @@ static void add_numbers(struct buf *line, const struct progress *progress, size_
         buf_format(line, "%zu %%", count ? done * 100 / count : 100);
     if (speed > 0 && progress->things)
         buf_format(line, speed < 10 ? ", %.1f/s" : ", %.0f/s", speed);
-    if (speed > 0)
-        buf_format(line, ", %s left", progress_time(left, (double)rest / speed));
+    if (speed <= 0)
+        return;
+    unsigned long long left = (unsigned long long)((double)rest / speed + 0.5); /* seconds */
+    if (left < 60)
+        buf_format(line, ", %llu s left", left);
+    else if (left < 3600)
+        buf_format(line, ", %llu min %llu s left", left / 60, left % 60);
+    else
+        buf_format(line, ", %llu h %llu min left", left / 3600, left / 60 % 60);
 }
 
 void progress_show(struct progress *progress, size_t done, size_t count, const char *note)
