@@ -69,7 +69,7 @@ void buf_repeat(struct buf *buf, const void *bytes, size_t size, size_t times)
     char *begin = buf->bytes + buf->size;
     if (total)
         memcpy(begin, bytes, size);
-    for (size_t done = size, part; done < total; done += part) { /* each copy doubles them */
+    for (size_t done = size, part; done < total; done += part) {
         part = num_min(done, total - done);
         memcpy(begin + done, begin, part);
     }

@@ -439,32 +439,26 @@ static int write_file(struct stream *out, const struct folder_file *held,
     return out->failure ? stream_commit(out, err) : 0; /* which sets the message */
 }
 
-/* Remove the first `count` files, which are new, after a later one failed. */
-static void take_back(const struct folder *folder, size_t count, const struct target_folder *target)
-{
-    struct buf path = {0};
-    for (size_t i = 0; i < count && !target->replaces; i++)
-        if (!path_of(&path, target, folder->files[i].name, NULL))
-            unlink(path.bytes);
-    buf_release(&path);
-}
-
 /* All files are written before the first gets its name, in case the disk is full. */
 static int write_files(struct stream *streams, const struct folder *folder,
                        const struct target_folder *target, const struct progress_sink *progress,
                        struct err *err)
 {
     struct written written = {.progress = progress};
+    struct buf path = {0};
     for (size_t i = 0; i < folder->file_count; i++)
         written.count += folder->files[i].size;
     for (size_t i = 0; i < folder->file_count; i++)
         if (write_file(&streams[i], &folder->files[i], target, &written, err))
             return -1;
     for (size_t i = 0; i < folder->file_count; i++) {
-        if (stream_commit(&streams[i], err)) {
-            take_back(folder, i, target);
-            return -1;
-        }
+        if (!stream_commit(&streams[i], err))
+            continue;
+        for (size_t k = 0; k < i && !target->replaces; k++) /* remove the files before it, too */
+            if (!path_of(&path, target, folder->files[k].name, NULL))
+                unlink(path.bytes);
+        buf_release(&path);
+        return -1;
     }
     return 0;
 }

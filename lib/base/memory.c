@@ -39,16 +39,14 @@ static bool heap_fails_here(void)
     return false;
 }
 
-/* Advise large pages, which need fewer faults and page table entries. The first and last page are
- * included: the system moves resized memory only if all its pages have the same advice. */
-static void advise_huge(char *memory, size_t size)
+static size_t round_up(size_t size, size_t unit)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t before = (uintptr_t)memory % page;
-    platform_advise_huge(memory - before, (before + size + page - 1) / page * page);
+    return (size + unit - 1) / unit * unit;
 }
 
-/* Allocate zeroed memory, or resize memory. */
+/* Allocate zeroed memory, or resize memory. Large pages need fewer faults and page table entries;
+ * the first and last page are included: the system moves resized memory only if all its pages have
+ * the same advice. */
 static void *take(void *memory, size_t count, size_t size, bool zeroed, struct err *err)
 {
     size_t bytes = 0;
@@ -62,8 +60,10 @@ static void *take(void *memory, size_t count, size_t size, bool zeroed, struct e
         taken = zeroed ? calloc(1, least) : realloc(memory, least);
     if (!taken)
         err_memory(err, bytes);
-    if (taken && bytes >= HUGE_BYTES)
-        advise_huge(taken, bytes);
+    if (taken && bytes >= HUGE_BYTES) {
+        size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)taken % page;
+        platform_advise_huge((char *)taken - before, round_up(before + bytes, page));
+    }
     return taken;
 }
 
@@ -137,11 +137,6 @@ struct arena_block {
     bool is_zero; /* after the used bytes */
     char *start;
 };
-
-static size_t round_up(size_t size, size_t unit)
-{
-    return (size + unit - 1) / unit * unit;
-}
 
 /* Large memory comes as zero pages that cost nothing before they are used. Small blocks are zeroed
  * piece by piece: most blocks of a short run are never filled. */

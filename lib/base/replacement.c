@@ -177,18 +177,13 @@ int target_folder_check(const char *path, bool replaces, struct err *err)
 
 /* Some network file systems cannot lock directories: then two processes can replace files of each
  * other, but each file is complete. */
-static bool has_no_locks(int failure)
-{
-    return failure == EBADF || failure == ENOLCK || failure == EINVAL || failure == EOPNOTSUPP ||
-           failure == ENOSYS;
-}
-
 static int lock(struct target_folder *target, struct err *err)
 {
     target->descriptor = open(target->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (target->descriptor < 0)
         return cannot_write(target->path, err);
-    if (flock(target->descriptor, LOCK_EX | LOCK_NB) == 0 || has_no_locks(errno))
+    if (flock(target->descriptor, LOCK_EX | LOCK_NB) == 0 || errno == EBADF || errno == ENOLCK ||
+        errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS)
         return 0;
     if (errno == EWOULDBLOCK)
         return err_output(err, "cannot write '%s': another process is writing to it", target->path);

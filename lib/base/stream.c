@@ -445,23 +445,20 @@ int stream_open_inside(struct stream *stream, const char *path, bool replaces, s
     return 0;
 }
 
-static void flush_hex(struct stream *stream)
-{
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < stream->used; i++) {
-        unsigned char byte = (unsigned char)stream->buffer[i];
-        stream_bytes(stream->hex, (const char[]){digits[byte >> 4], digits[byte & 15]}, 2);
-    }
-}
-
 void stream_flush(struct stream *stream)
 {
-    if (stream->hex)
-        flush_hex(stream);
-    else if (stream->memory)
+    static const char digits[] = "0123456789abcdef";
+    if (stream->hex) {
+        for (size_t i = 0; i < stream->used; i++) {
+            unsigned char byte = (unsigned char)stream->buffer[i];
+            stream_bytes(stream->hex, (const char[]){digits[byte >> 4], digits[byte & 15]}, 2);
+        }
+    } else if (stream->memory) {
         buf_bytes(stream->memory, stream->buffer, stream->used);
-    else if (!stream->failure && transfer_write(stream->descriptor, stream->buffer, stream->used))
+    } else if (!stream->failure &&
+               transfer_write(stream->descriptor, stream->buffer, stream->used)) {
         stream->failure = errno;
+    }
     stream->used = 0;
 }
 

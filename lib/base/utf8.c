@@ -417,14 +417,6 @@ static int class_of(utf8proc_int32_t c)
     return utf8proc_get_property(c)->combining_class;
 }
 
-static bool is_sorted(const utf8proc_int32_t *marks, size_t count)
-{
-    for (size_t i = 1; i < count; i++)
-        if (marks[i] != marks[i - 1] && class_of(marks[i]) < class_of(marks[i - 1]))
-            return false;
-    return true;
-}
-
 /* Sort marks by class, stably. */
 static void sort_marks(utf8proc_int32_t *marks, utf8proc_int32_t *scratch, size_t count)
 {
@@ -444,7 +436,11 @@ static void sort_all(utf8proc_int32_t *characters, utf8proc_int32_t *scratch, si
         for (end = at; end < count; end++)
             if ((end == at || characters[end] != characters[end - 1]) && !class_of(characters[end]))
                 break;
-        if (!is_sorted(characters + at, end - at))
+        bool is_sorted = true;
+        for (size_t i = at + 1; i < end; i++)
+            is_sorted &= characters[i] == characters[i - 1] ||
+                         class_of(characters[i]) >= class_of(characters[i - 1]);
+        if (!is_sorted)
             sort_marks(characters + at, scratch, end - at);
         end += end == at;
     }

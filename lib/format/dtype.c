@@ -196,12 +196,6 @@ static ALWAYS_INLINE int one_of_power(const struct blocks *some, int row, int i,
     return one(some, row, i, j);
 }
 
-/* Half of 2^(exponent - 127), which is subnormal below 2. */
-static ALWAYS_INLINE float half_power(uint32_t exponent)
-{
-    return float_of_bits(exponent < 2 ? 0x200000U << exponent : (exponent - 1) << 23);
-}
-
 static ALWAYS_INLINE int iq4_nl(const struct blocks *some, int row, int i, int j)
 {
     return named(q4_1(some, row, i, j));
@@ -286,8 +280,10 @@ static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks
     float sums[DTYPE_ROWS];
 #pragma omp simd
     for (int row = 0; row < DTYPE_ROWS; row++) {
-        scale[row] = times == one_of_power ? half_power(some->scales[row] & 255)
-                                           : float_of_half((uint16_t)some->scales[row]);
+        uint32_t power = some->scales[row] & 255; /* half of 2^(power - 127): subnormal below 2 */
+        scale[row] = times != one_of_power
+                         ? float_of_half((uint16_t)some->scales[row])
+                         : float_of_bits(power < 2 ? 0x200000U << power : (power - 1) << 23);
         min[row] = less ? float_of_half((uint16_t)(some->scales[row] >> HALF)) : 0;
         sums[row] = dots ? to[row] : 0;
     }

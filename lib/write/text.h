@@ -30,9 +30,8 @@ int text_end(struct stream *out, struct buf *line, struct err *err);
 /* Write a text as it is; -1 if memory ran out. */
 int text_send(struct stream *out, const struct buf *text, struct err *err);
 
-/* Write a text in lines of at most `width` columns, broken at spaces, at newlines and
- * between Chinese characters. The first
- * line starts at `column`; continuation lines are indented. */
+/* Write a text in lines of at most `width` columns, broken at spaces, at newlines and between
+ * Chinese characters. The first line starts at `column`; continuation lines are indented. */
 void text_wrap(struct stream *out, const char *text, size_t column, size_t indent, size_t width);
 
 /* The displayed positions of an axis: `front` from its start and `back` from its end, with a slot
