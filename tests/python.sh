@@ -203,11 +203,13 @@ for option in "next", "window":
 pairs = model.score(pairs=list(zip(rows("/good.csv", "good"), rows("/good.csv", "bad"))))
 near(pairs["logprob_bad"], rows("/good.csv", "logprob_bad_nats"))
 near(pairs["correct"], rows("/good.csv", "accuracy"))
+of_program = model.score(pairs=list(zip(pairs["good"], pairs["bad"])), bits=True)
+assert [of_program["good"], of_program["bad"]] == [pairs["good"], pairs["bad"]]
+near(of_program["difference_bits"], pairs["difference"] / numpy.log(2))
 edited = model.score("Life is short", edits="attn_out = 0")["logprob"]
 assert not numpy.allclose(edited[1:], model.score("Life is short")["logprob"][1:])
 for call in (lambda: model.score("Life i", continuations=["s"]), lambda: model.score(),
-             lambda: model.score("Life is", continuations=[""]),
-             lambda: model.score(pairs=[("Life", "is")], bits=True)):
+             lambda: model.score("Life is", continuations=[""])):
     try:
         call()
     except ValueError as error:
@@ -388,6 +390,8 @@ same(model.attribute(["Life is", "the dog"], answer=" short: eat"), "attribute",
      "-s", "the dog", "--answer", " short: eat", "--format", "tidy")
 same(model.patch("The keys", "The key"), "patch", "--clean", "The keys", "--corrupt", "The key",
      "--format", "tidy")
+same(model.examples(["the dog ran", "a cat"], channel=[3, 7], top=2), "examples", "-s",
+     "the dog ran", "-s", "a cat", "--channel", "3,7", "--top", "2", "--format", "csv")
 same(model.heads("the dog ran", score=["self", "sink"]), "heads", "the dog ran", "--score",
      "self,sink", "--format", "csv")
 same(model.lens("Life is", layer=numpy.array([0, 1])), "lens", "Life is", "--layer", "0,1",

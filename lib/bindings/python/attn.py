@@ -730,14 +730,21 @@ class Model(_Closing):
 
         With `options` of the program, such as at="-1", next=10, window=64, stride=32 or bits=True,
         the result is one table, that of attn-cli score --format csv. The model is opened again."""
+        if (text is None) == (pairs is None):
+            raise ValueError("score: expected a text or pairs, found %s"
+                             % ("neither" if pairs is None else "both"))
+        for both in [pairs] if isinstance(pairs, str) else () if pairs is None else pairs:
+            if isinstance(both, str) or not hasattr(both, "__len__") or len(both) != 2:
+                raise TypeError("pairs: expected pairs of a good and a bad text, found %r"
+                                % (both,))
         if options:
-            if pairs is not None:
-                raise ValueError("score: %s: expected a text, found pairs" % ", ".join(options))
             special = None if begin is None else "bos" if begin else "none"
-            return self._table("score", text, "csv", {
+            options = {
                 **options, "words": words, "continue": continuations, "special": special,
                 "source": source, "edits": edits, "attention": attention, "pair": pair,
-                "attention_temperature": temperature or None, "within_word": within_word})
+                "attention_temperature": temperature or None, "within_word": within_word}
+            return self._table("score", text, "csv", options) if pairs is None else \
+                self._table_of("score", "csv", options, **dict(zip(("good", "bad"), zip(*pairs))))
         fields = dict(edits=edits, attention=attention, temperature=temperature,
                       within_word=within_word)
         masked = self.counts.mask < self.counts.vocabulary
@@ -756,14 +763,7 @@ class Model(_Closing):
         def begun(ids):  # segments belong to all ids of a pair
             return numpy.append(first, ids).astype(numpy.uint32) if first else ids
 
-        if (text is None) == (pairs is None):
-            raise ValueError("score: expected a text or pairs, found %s"
-                             % ("neither" if pairs is None else "both"))
         if pairs is not None:
-            for both in [pairs] if isinstance(pairs, str) else pairs:
-                if isinstance(both, str) or not hasattr(both, "__len__") or len(both) != 2:
-                    raise TypeError("pairs: expected pairs of a good and a bad text, found %r"
-                                    % (both,))
             pairs = [tuple(both) for both in pairs]
             return self._pairs(pairs, self._sources(pairs, source),
                                lambda one: begun(encode(one)[0] if isinstance(one, str) else one),
@@ -887,6 +887,12 @@ class Model(_Closing):
                 raise ValueError("%s: expected a text or ids, found %r" % (command, text))
         return _read_table(_report(command, **{"model": self.name, **options, "format": form}))
 
+    def _table_of(self, command, form, options, **columns):
+        """The same of the rows of a table of texts."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = _write_table(os.path.join(folder, "texts.jsonl"), **columns)
+            return self._table(command, None, form, dict(options, file=path))
+
     def lens(self, text, **options) -> Table:
         """The logit lens of a text or ids, or of a list of texts, as attn-cli lens computes it: a
         row for each layer and token. `options`, here and below, are those of the program, with _
@@ -913,13 +919,16 @@ class Model(_Closing):
         if None in pairs.values() or len(pairs["clean"]) != len(pairs["corrupt"]):
             raise ValueError("patch: expected as many corrupt as clean texts, found %r and %r"
                              % (clean, corrupt))
-        with tempfile.TemporaryDirectory() as folder:
-            path = _write_table(os.path.join(folder, "pairs.jsonl"), **pairs)
-            return self._table("patch", None, "tidy", dict(options, file=path))
+        return self._table_of("patch", "tidy", options, **pairs)
 
     def heads(self, text=None, **options) -> Table:
         """The scores of every head, as attn-cli heads: on random tokens, or on texts."""
         return self._table("heads", text, "csv", options)
+
+    def examples(self, text, **options) -> Table:
+        """The tokens of a list of texts with the largest activations of each channel, as attn-cli
+        examples: site="resid_post", layer=0, channel="3,5", smallest=True."""
+        return self._table("examples", text, "csv", options)
 
     def compare(self, text, other=None, **options) -> Table:
         """What attn-cli compare finds between this model and another (`other`, a name), or between
