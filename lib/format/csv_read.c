@@ -104,7 +104,7 @@ int csv_read(struct csv_reader *reader, struct csv_record *record, struct arena 
         if (extent.open)
             return err_set(err, "expected a closing quote, found the end of the file");
         if (memchr(at, 0, (size_t)(extent.end - at)))
-            return err_set(err, "expected text, found a zero byte");
+            return err_set(err, "expected text in UTF-8, found a zero byte: save it as UTF-8");
         extent.end -= extent.end[-1] == '\r';
         return read_fields(record, at, &extent, reader->separator, arena, err);
     }
