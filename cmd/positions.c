@@ -141,14 +141,18 @@ static int put_name(struct buf *out, const struct scope *scope, const char *name
         size = strlen(word);
         const char *slash = strrchr(word, '/');
         long long number = 0;
-        if (slash && !nth &&
-            !(scope->text->text && memmem(scope->text->text, scope->text->size, word, size)) &&
+        const struct tokenized *text = scope->text;
+        bool in_text = text->text && memmem(text->text, text->size, word, size);
+        size_t digits = strspn(word, "0123456789");
+        if (digits && !in_text && strcmp(word + digits, ".0") == 0)
+            size = digits; /* pandas writes 2.0 in a column that lacks values */
+        if (slash && !nth && !in_text &&
             num_parse_part(slash + 1, strlen(slash + 1), 1, 1 << 20, &number)) {
             size = (size_t)(slash - word);
             nth = (size_t)number;
         }
         if (strspn(word, "0123456789,-") == size) {
-            buf_text(out, word);
+            buf_bytes(out, word, size);
             return 0;
         }
     }
