@@ -43,8 +43,7 @@
  *
  * A command stops at the first invalid job and writes nothing; but of several texts it leaves out
  * those that lack a position by name, and then fails. `batch` (batch_command.c) runs the same
- * tasks, but writes a failure in place of the result, continues, and keeps a log.
- */
+ * tasks, but writes a failure in place of the result, continues, and keeps a log. */
 #pragma once
 
 #include "items.h"

@@ -3,8 +3,7 @@
  *
  * The command sums the measurements of all texts and writes one result; `batch --do heads` writes a
  * result for each text. Scores that need no text (random tokens, weights, needles) are measured
- * once for each model.
- */
+ * once for each model. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* instruments.c: `attn-cli lens`, `attribute` and `patch`: tasks of the driver that explain the
- * prediction at a position of each text.
- */
+ * prediction at a position of each text. */
 #include <math.h>
 #include <string.h>
 

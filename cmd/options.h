@@ -13,8 +13,7 @@
  *     if (options_own(options)->list) ...
  *
  * Accepted: `--name value`, `--name=value`, `-n value`, `-nvalue`, grouped flags; `--` ends the
- * options.
- */
+ * options. */
 #pragma once
 
 #include "base/buf.h"

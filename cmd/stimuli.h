@@ -7,8 +7,7 @@
  * `regions` names them; the default is their number, from 1.
  *
  * A suite is a JSON document: items with conditions, whose regions make a sentence, and predictions
- * such as `(3;%mismatch%) > (3;%match%)`: the surprisal of region 3 in two conditions.
- */
+ * such as `(3;%mismatch%) > (3;%match%)`: the surprisal of region 3 in two conditions. */
 #pragma once
 
 #include "items.h"

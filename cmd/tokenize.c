@@ -1,8 +1,7 @@
 /* tokenize.c: `attn-cli tokenize`: converts text to tokens, and ids to text.
  *
  * A file that is not a table is one text, including its last newline. All texts are read before the
- * first is printed: --only-ids keeps its lines; tables read each text again.
- */
+ * first is printed: --only-ids keeps its lines; tables read each text again. */
 #include <string.h>
 
 #include "base/num.h"

@@ -55,8 +55,7 @@ void file_release(struct file *file);
 
 /* --- pages of mapped files that cannot be read ------------------------------------------------
  *
- * Someone made the file shorter, and SIGBUS comes. Functions for its handler are safe there.
- */
+ * Someone made the file shorter, and SIGBUS comes. Functions for its handler are safe there. */
 
 /* The path of the file that is mapped at an address, valid until it is released; NULL: none. For a
  * handler that ends the program. */

@@ -2,8 +2,7 @@
  *
  * The hashes are keyed by two random numbers of this process, so that no vocabulary can choose
  * words that all have the same slot. Nothing that is printed or written may depend on them or on
- * the order of slots.
- */
+ * the order of slots. */
 #pragma once
 
 #include <stdint.h>

@@ -1,6 +1,5 @@
 /* platform.h: functions of Linux, with a replacement or no effect on other systems (macOS). No
- * other file calls functions that only Linux has (tests/floors.awk).
- */
+ * other file calls functions that only Linux has (tests/floors.awk). */
 #pragma once
 
 #include <stdbool.h>

@@ -2,8 +2,7 @@
  *
  * A page holds styles and controls, then JSON for each text, then the program that draws it;
  * everything but the data is in page/. Every < in the data is escaped, so that no token can close
- * an element. A live page also embeds the engine and the model's files in base64.
- */
+ * an element. A live page also embeds the engine and the model's files in base64. */
 #include <string.h>
 
 #include "base/names.h"

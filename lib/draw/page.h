@@ -9,8 +9,7 @@
  * is 0, code 1 is minus infinity, or masked if the tensor `hides` cells, and code 2 + level is on a
  * logarithmic scale from 1e-6 of the tensor's largest magnitude up to it. With negative numbers in
  * the tensor, the lowest bit of a level is the sign, and the scale starts at 1e-5. Masked cells
- * after the query are left out; other exact ones are NaN.
- */
+ * after the query are left out; other exact ones are NaN. */
 #pragma once
 
 #include "lens/continuation.h"

@@ -2,8 +2,7 @@
  * the parts, and tables fitted to a page. A format is a struct of functions that write the parts.
  *
  * Widths are columns of a terminal. Long vectors keep both ends; long lists of keys keep the keys
- * with the highest weights. A full document shows all, at any width.
- */
+ * with the highest weights. A full document shows all, at any width. */
 #pragma once
 
 #include "explain/explanation.h"

@@ -1,8 +1,7 @@
 /* steps_attention.c: the steps from the layer's input to the head's context.
  *
  * Weights come from a softmax or a division. With dropout, these values are called shares and are
- * recomputed, because the pass keeps only the weights after dropout.
- */
+ * recomputed, because the pass keeps only the weights after dropout. */
 #include <math.h>
 #include <string.h>
 

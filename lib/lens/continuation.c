@@ -236,8 +236,7 @@ void continuation_release(struct continuation *text)
 /* --- beam search ---------------------------------------------------------------------------------
  *
  * As in transformers: of each step the most likely candidates are looked at; those that end the
- * text, and are among the first `width`, may replace a finished text with a lower score.
- */
+ * text, and are among the first `width`, may replace a finished text with a lower score. */
 
 /* A text, including its prompt. */
 struct beam {

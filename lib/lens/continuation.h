@@ -11,8 +11,7 @@
  *     continuation_release(&text);
  *
  * Keys and values are cached: a step runs one token, with the same numbers as one pass over the
- * whole text. If rotations depend on the length of the text, each step runs the whole text.
- */
+ * whole text. If rotations depend on the length of the text, each step runs the whole text. */
 #pragma once
 
 #include "lens/report.h"

@@ -346,8 +346,7 @@ int report_add_strongest(struct report *report, const char *tensor, float origin
 /* --- words and hidden tokens ---------------------------------------------------------------------
  *
  * The attention of a word is the mean over the tokens of the query and the sum over the tokens of
- * the key, so that rows still sum to 1. Other vectors of a word are the mean over its tokens.
- */
+ * the key, so that rows still sum to 1. Other vectors of a word are the mean over its tokens. */
 enum grouping { INTO_WORDS, WITHOUT_FIRST };
 
 /* Maps each new position of an axis to old positions. */

@@ -149,8 +149,7 @@ void numeral_latex(struct buf *latex, const char *text);
 /* --- tables --------------------------------------------------------------------------------------
  *
  * A frame has a row per token, head, step and so on. It is written as a table in text, CSV and
- * JSON; in arrays and figures, its numbers become a sheet.
- */
+ * JSON; in arrays and figures, its numbers become a sheet. */
 
 enum column_kind {
     COLUMN_FLOAT,   /* double, written as float32; NaN: missing */

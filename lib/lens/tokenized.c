@@ -453,8 +453,7 @@ const char *wording_around(const uint32_t *ids, size_t count, size_t marked,
  * Words are separated by white space, as in reading-time corpora: punctuation belongs to its word
  * (`said,`), `3.14` and `well-known` are one word each, and the number of words does not depend on
  * the tokenizer. In scripts without spaces, words are the tokenizer's tokens, or characters where a
- * character is several tokens.
- */
+ * character is several tokens. */
 
 /* The text that a token is in, of a pair the first or the second. */
 static struct token_bytes text_of(const struct tokenized *text, size_t token)

@@ -306,8 +306,7 @@ struct text viewer_text(const struct text_with_source *pair)
 /* --- visible keys --------------------------------------------------------------------------------
  *
  * These are the keys that queries attend to, if a window, a sparse attention pattern or --knockout
- * excludes more than the causal mask.
- */
+ * excludes more than the causal mask. */
 
 /* The maps of visible keys that a tensor needs, one for each head or one for all. 0 if the causal
  * mask is sufficient, or if an edit may have given hidden keys a value. */

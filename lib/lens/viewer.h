@@ -112,8 +112,7 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
 /* --- one map after another -----------------------------------------------------------------------
  *
  * The attention maps of a long text do not fit into memory together. Each group of heads gets a
- * pass of its own, which begins with the input of its layer and computes no other maps.
- */
+ * pass of its own, which begins with the input of its layer and computes no other maps. */
 
 /* True if a look selects only attention maps of one text, which are large, and no edit changes the
  * input of a layer: such an edit would be applied twice. */
@@ -131,8 +130,7 @@ int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_take
 /* --- memory --------------------------------------------------------------------------------------
  *
  * Bytes that passes take, counted before they run; floats, which do not overflow. Weights that are
- * read in place from their file are not counted: see weights_heap_bytes.
- */
+ * read in place from their file are not counted: see weights_heap_bytes. */
 struct memory {
     double held;   /* until the result is written, such as captured tensors */
     double during; /* during a pass; later passes reuse it */

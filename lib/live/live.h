@@ -7,8 +7,7 @@
  *     live_close(live);
  *
  * `make wasm` compiles it and the modules that it includes for browsers; live_exports.c has the
- * functions that the page calls.
- */
+ * functions that the page calls. */
 #pragma once
 
 #include "base/file.h"

@@ -12,8 +12,7 @@
  *     |w·x - st q·p|      <= ‖w - sq‖ ‖x‖ + ‖sq‖ ‖x - tp‖
  *     |chain(w, x) - w·x| <= n u / (1 - n u) ‖w‖ ‖x‖ + n times the least normal float
  *
- * where q·p is exact, a sum of integers in 32 bits.
- */
+ * where q·p is exact, a sum of integers in 32 bits. */
 #pragma once
 
 #include "base/memory.h"

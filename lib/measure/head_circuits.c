@@ -248,8 +248,7 @@ int circuits_count(struct mean *found, struct mean *random, const struct circuit
  *
  *     ‖A·B‖² = ‖V·M·Yᵀ‖² = Σ (VᵀV·M) ∘ (M·YᵀY)        ‖A‖² = Σ VᵀV ∘ O·Oᵀ
  *
- * where (X, Y) is (Q, K), (K, Q) or (V, Oᵀ) of the later head.
- */
+ * where (X, Y) is (Q, K), (K, Q) or (V, Oᵀ) of the later head. */
 
 const char *const composition_names[COMPOSITIONS] = {"q", "k", "v"};
 

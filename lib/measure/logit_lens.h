@@ -7,8 +7,7 @@
  *         selection_layers(&selection, NULL, &config, &arena, err) || ...
  *         lens_look(&lens, &plan, &pair, &arena, err)) ...
  *
- * For the output of the last layer, these are bit for bit the model's own logits.
- */
+ * For the output of the last layer, these are bit for bit the model's own logits. */
 #pragma once
 
 #include "draw/page.h"

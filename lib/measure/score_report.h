@@ -5,8 +5,7 @@
  *     struct score_text text = {&pair, &scored};
  *     if (score_report(&report, &view, &pair, &text, &arena, err)) ...
  *
- * Reports live as long as their arena, the view and the texts.
- */
+ * Reports live as long as their arena, the view and the texts. */
 #pragma once
 
 #include "base/names.h"

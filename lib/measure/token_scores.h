@@ -11,8 +11,7 @@
  *
  * A masked model reads a copy of the text for each token, in which that token is masked
  * (pseudo-log-likelihood; Salazar et al., 2020). Special tokens have no score. A text that has mask
- * tokens is read once: these have no log-probability, but an entropy and the most likely tokens.
- */
+ * tokens is read once: these have no log-probability, but an entropy and the most likely tokens. */
 #pragma once
 
 #include "lens/viewer.h"

@@ -9,8 +9,7 @@
  * Block by block, memory does not grow with the keys. The largest score of each query, and the sum
  * over its blocks, are updated: if a block has a larger score, the earlier sums are multiplied by
  * e^(old - new); at the end all is divided by the sum. The weights differ from those of dense
- * attention by rounding only. Watched maps contain scores until the sum is known.
- */
+ * attention by rounding only. Watched maps contain scores until the sum is known. */
 #include <math.h>
 #include <string.h>
 

@@ -13,8 +13,7 @@
  * run along the text and are stored in a cache: one more token costs the same for texts of any
  * length. Watched maps are computed row by row: scores φ(q) · φ(k), masked the same with 0 for
  * masked keys, weights a row of masked divided by its sum. Queries with a key outside their window
- * are computed from such rows, too, as keys are never subtracted from the sums.
- */
+ * are computed from such rows, too, as keys are never subtracted from the sums. */
 #include <math.h>
 #include <string.h>
 

@@ -2,8 +2,7 @@
  *
  * Three values of model_type are kinds of their own: "gpt2", with Hugging Face's keys and defaults;
  * "attention", attention layers alone, for worked examples; "transformer", the encoder-decoder of
- * "Attention is all you need". All others are decoders: family.h.
- */
+ * "Attention is all you need". All others are decoders: family.h. */
 #pragma once
 
 #include "math/activation.h"

@@ -2,8 +2,7 @@
  *
  * With an encoder there are three passes: over the sources; over the texts, in the decoder; and
  * over the same texts for cross-attention, with the sources as keys. Only one layer runs at a time,
- * so there is one set of buffers for all layers.
- */
+ * so there is one set of buffers for all layers. */
 #pragma once
 
 #include "model/forward.h"

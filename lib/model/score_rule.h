@@ -7,8 +7,7 @@
  *     score_apply(&rule, &bias, query, scores + seen.first, seen, keys);
  *
  * With sparse attention the visible keys are those of the range that are also in the pattern
- * (mechanism.h): score_keys lists them.
- */
+ * (mechanism.h): score_keys lists them. */
 #pragma once
 
 #include "model/config.h"

@@ -7,8 +7,7 @@
  *     if (text_rewriter_finish(&rewriter, &out, err)) ...
  *     text_rewriter_release(&rewriter);
  *
- * Nothing is copied unless something changes.
- */
+ * Nothing is copied unless something changes. */
 #pragma once
 
 #include "base/buf.h"

@@ -7,8 +7,7 @@
  *     if (tokenizer_fill(&tokenizer, folder, err)) ...
  *     tokenizer_release(&tokenizer);
  *
- * Other modules use tokenizer.h.
- */
+ * Other modules use tokenizer.h. */
 #pragma once
 
 #include "text/decoder.h"

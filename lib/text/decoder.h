@@ -6,8 +6,7 @@
  *     token_decoder_end(&decoder);
  *     token_decoder_release(&decoder);
  *
- * Bytes of the result that are not UTF-8 become U+FFFD, as in other programs.
- */
+ * Bytes of the result that are not UTF-8 become U+FFFD, as in other programs. */
 #pragma once
 
 #include "text/stages.h"

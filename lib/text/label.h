@@ -1,7 +1,6 @@
 /* label.h: visible forms of tokens, safe for terminals and tables. `the` stays, a space becomes ␣,
  * a newline ↵, a tab ⇥; other controls, characters that change the direction of the text, and bytes
- * that are not UTF-8 become \xNN for each byte.
- */
+ * that are not UTF-8 become \xNN for each byte. */
 #pragma once
 
 #include "base/buf.h"

@@ -18,8 +18,7 @@
  *     CLIP      's|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+
  *               some files have its two special tokens before these
  *
- * The first alternative that matches is a piece; one matches everywhere except at CLIP's spaces.
- */
+ * The first alternative that matches is a piece; one matches everywhere except at CLIP's spaces. */
 #pragma once
 
 #include "base/utf8.h"

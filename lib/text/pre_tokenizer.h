@@ -3,8 +3,7 @@
  * (encoder.h).
  *
  * Most steps search (matcher.h) and split at the matches: Digits, Punctuation, Split,
- * Whitespace. ByteLevel and Metaspace change the piece before it is split.
- */
+ * Whitespace. ByteLevel and Metaspace change the piece before it is split. */
 #pragma once
 
 #include "text/stages.h"

@@ -17,8 +17,7 @@
 #include "train/train_step.h"
 
 /* --- dataset: tokens of texts, from which batches are drawn. Each text of a batch begins at a line
- * and may continue into later lines. The seed and the number of the step determine the choice.
- */
+ * and may continue into later lines. The seed and the number of the step determine the choice. */
 
 /* Lines at which texts of a batch may begin. */
 struct dataset_part {
@@ -72,8 +71,7 @@ void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters 
                 double rate, float factor);
 
 /* --- settings, with one row each: for the command line, for training.json and for the comparison
- * of --resume
- */
+ * of --resume */
 
 struct trainer_settings {
     long long seed, steps, warmup;
@@ -131,8 +129,7 @@ int trainer_evaluate(struct trainer *trainer, double *loss, struct err *err);
 
 /* --- checkpoint: the model's folder with training.safetensors (the state of AdamW), log.csv (a
  * line per step) and training.json (settings, step, and the SHA-256 of all files but the log).
- * training.json is renamed last, so that --resume detects a crash between two renames.
- */
+ * training.json is renamed last, so that --resume detects a crash between two renames. */
 
 struct train_checkpoint {
     struct trainer_settings settings;

@@ -13,8 +13,7 @@
  * gnuplot, with commas as separator, `plot "< grep -e ^tensor -e ^weights,0,3, heads.csv |
  * cut -d, -f4-" matrix rowheaders columnheaders with image`.
  *
- * tidy has a line for each number of a table, and for each visible cell of a matrix.
- */
+ * tidy has a line for each number of a table, and for each visible cell of a matrix. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -355,8 +354,7 @@ int csv_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 /* --- tidy: a line for each cell ------------------------------------------------------------------
  *
  * A line is joined from parts that are formatted once: for the row, such as "weights,0,1,3,the,",
- * and for each column, such as "0,Life,". `columns` holds the latter, each with a final NUL.
- */
+ * and for each column, such as "0,Life,". `columns` holds the latter, each with a final NUL. */
 
 int tidy_begin(struct writer *writer, struct err *err)
 {

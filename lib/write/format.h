@@ -9,8 +9,7 @@
  *     writer_release(&writer);
  *
  * Formats that need all values at once (text, pictures, pages) implement `write` instead.
- * report_write writes a report in memory in any format. Write errors stick to the stream.
- */
+ * report_write writes a report in memory in any format. Write errors stick to the stream. */
 #pragma once
 
 #include "format/json_writer.h"

@@ -11,8 +11,7 @@
  * model's). For a text given as ids, `text` is null and tokens have no offsets.
  *
  * `json` breaks lines between members and between the rows of a matrix; several reports form an
- * array. `jsonl` writes one line per report.
- */
+ * array. `jsonl` writes one line per report. */
 #include "write/format.h"
 
 #include <string.h>

@@ -2,8 +2,7 @@
  * of reports has one tensor, [reports, …], without the axis of tokens if there is one.
  *
  * The metadata, a map of strings, has "format": "pt", which readers expect, and "result": the
- * object that json writes, without its tensors.
- */
+ * object that json writes, without its tensors. */
 #include "format/npy.h"
 #include "write/format.h"
 

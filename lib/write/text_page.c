@@ -216,8 +216,7 @@ static int table_close(struct table *table, struct err *err)
  *
  * Columns are as wide as their cells. If a line is too long for the page, headers are abbreviated
  * and shrinkable columns shrink; remaining columns continue in another block below, which repeats
- * the keys. The middle rows of a long table are omitted.
- */
+ * the keys. The middle rows of a long table are omitted. */
 
 enum { GAP = 2, SHRINK_LEAST = 4, CELL_BYTES = 64 };
 
@@ -484,8 +483,7 @@ int frame_text_write(struct stream *out, const struct frame *frame, const struct
  *
  * All heads of a tensor have the same layout and number format, so that equal numbers look equal.
  * Numbers have four decimals; if they would need more than 9 columns, or would all be zeros, they
- * are written as 1.23e+08. The middle of a matrix that is too wide or too long is omitted.
- */
+ * are written as 1.23e+08. The middle of a matrix that is too wide or too long is omitted. */
 
 enum {
     TEXT_GAP = 2,       /* spaces before a column of numbers */

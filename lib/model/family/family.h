@@ -114,8 +114,7 @@ void family_place(struct family_place *place, struct slot slot, const struct con
  *
  * A null key means the same as None in transformers: a flag is false, whatever its default; there
  * is no window, cap, scaling or token; num_key_value_heads, head_dim and rotary_dim follow from
- * other sizes. If None would fail in transformers, null is treated as absent.
- */
+ * other sizes. If None would fail in transformers, null is treated as absent. */
 
 /* A config that is being read. */
 struct reading {

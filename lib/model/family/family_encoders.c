@@ -1,6 +1,5 @@
 /* family_encoders.c: encoders of a text, whose tokens attend to earlier and later ones: names of
- * tensors, keys that a row cannot express, and a row for each family.
- */
+ * tensors, keys that a row cannot express, and a row for each family. */
 #include <string.h>
 
 #include "model/family/family_rows.h"

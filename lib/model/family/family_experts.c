@@ -1,6 +1,5 @@
 /* family_experts.c: decoders with experts: names of tensors, keys that a row cannot express, and a
- * row for each family.
- */
+ * row for each family. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* family_translators.c: encoders with a decoder: names of tensors, keys that a row cannot
- * express, and a row for each family.
- */
+ * express, and a row for each family. */
 #include <math.h>
 #include <string.h>
 

@@ -46,8 +46,7 @@ static int whole_number(const struct gguf *gguf, const struct gguf_architecture 
 /* --- config.json ------------------------------------------------------------------------------
  *
  * A reader returns the value of a key after the architecture's name, or a default. The first error
- * stops the writing: later readers return defaults.
- */
+ * stops the writing: later readers return defaults. */
 
 struct writer {
     struct json_writer json;

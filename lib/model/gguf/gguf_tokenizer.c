@@ -1,8 +1,7 @@
 /* gguf_tokenizer.c: the tokenizer in the keys of a GGUF file, as the file it was made of: of a
  * byte-level BPE and of BERT's WordPiece a tokenizer.json, of SentencePiece's models a
  * tokenizer.model, of any a tokenizer_config.json. What is not supported is written, too: whoever
- * reads it refuses it by its name, and ids do without.
- */
+ * reads it refuses it by its name, and ids do without. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

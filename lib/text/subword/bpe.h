@@ -7,8 +7,7 @@
  *
  * The first tokens of a piece are its bytes (GPT-2, Llama 3) or its characters (Llama 2, Gemma). A
  * character without an entry becomes tokens of its bytes (<0xE2>) or the unknown token, or is
- * dropped.
- */
+ * dropped. */
 #pragma once
 
 #include "base/buf.h"
