@@ -99,8 +99,7 @@ int session_read_item(struct session *session, struct item *item, struct text_wi
 struct text_with_source *session_read_items(struct session *session, const struct items *items,
                                             struct err *err);
 
-/* Refuse to run if the passes take more memory than there is; the longest text has `longest`
- * tokens. */
+/* Refuse passes that take more memory than there is. `longest`: tokens of the longest text. */
 int session_expect(const struct session *session, double bytes, size_t longest, struct err *err);
 
 /* Set `*id` to the single token of an option's text, without special tokens; if the model has no

@@ -14,8 +14,7 @@
 #include "measure/score_report.h"
 
 /* Divide the text of an item at its marks. A text without marks is a region if the column names it.
- * `numbers` are those of the regions, " 1 2"; NULL: from 1. Refused: more or fewer names than
- * regions. */
+ * `numbers` are those of the regions, " 1 2"; NULL: from 1. Refused: another number of names. */
 int regions_read(struct item *item, const char *numbers, struct arena *arena, struct err *err);
 
 /* The regions of an item by the tokens that begin in them. The item's text is `start` bytes after
@@ -26,8 +25,7 @@ const struct score_region *regions_find(const struct tokenized *sentence, const 
 /* If the file of the items is a suite, replace it by its sentences as JSONL, with the columns item,
  * condition, text and regions. A sentence has its regions in the order of the file; predictions
  * refer to their region_number, as in SyntaxGym. Refused: metrics other than the sum, items and
- * regions without a number, predictions that are not comparisons. Without predictions it is only a
- * table of sentences. */
+ * regions without a number, predictions that are not comparisons. It may lack predictions. */
 int suite_read(struct items *items, struct err *err);
 
 /* Replace the totals of a suite's regions by its predictions: for each item, then over all. */

@@ -57,8 +57,7 @@ int err_prefix(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_append(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_about(struct err *err, enum err_about about);
 
-/* Set the message for memory that could not be allocated, or copy the message of another; return
- * -1. */
+/* Set the message for a failed allocation, or copy the message of another. Return -1. */
 int err_memory(struct err *err, size_t size_bytes);
 int err_adopt(struct err *err, const struct err *from);
 

@@ -44,8 +44,7 @@ struct file file_borrow(const char *bytes, size_t size);
 /* Free the memory of the bytes before `end`; the system reads them again when needed. */
 void file_forget(const struct file *file, const char *end);
 
-/* Tell the system that it need not read ahead in a range of a mapped file, or that the range is
- * needed soon. */
+/* Tell the system not to read ahead in a range of a mapped file, or to read it soon. */
 void file_advise(const char *bytes, size_t size, bool soon);
 
 /* True if the mapped file was written to since. (Another file at that path is no change.) */
@@ -57,8 +56,7 @@ void file_release(struct file *file);
  *
  * Someone made the file shorter, and SIGBUS comes. Functions for its handler are safe there. */
 
-/* The path of the file that is mapped at an address, valid until it is released; NULL: none. For a
- * handler that ends the program. */
+/* For a handler that ends the program: the path of the file mapped at an address, or NULL. */
 const char *mapping_list_path(const void *address);
 
 /* For a handler that continues with zeros (lib/attn.c): fill an owner's file with zeros, from the

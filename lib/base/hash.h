@@ -1,8 +1,7 @@
 /* hash.h: hashes, an index of numbers by hash, and a map from byte strings to numbers.
  *
  * The hashes are keyed by two random numbers of this process, so that no vocabulary can choose
- * words that all have the same slot. Nothing that is printed or written may depend on them or on
- * the order of slots. */
+ * words that all have the same slot. No output may depend on them or on the order of slots. */
 #pragma once
 
 #include <stdint.h>
@@ -23,8 +22,7 @@ static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 uint64_t hash_bytes(const char *bytes, size_t size);
 
 /* hash_near is hash_bytes for texts with at least HASH_NEAR readable bytes, whatever `size` is. It
- * does not branch on small sizes: the sizes of words are random, so half of these branches would be
- * mispredicted. */
+ * does not branch on sizes of words, which are random: half of the predictions would be wrong. */
 enum { HASH_NEAR = 8 };
 
 /* `size` bytes, at most HASH_NEAR, as a number. */

@@ -15,8 +15,7 @@
 /* Allocate `count` elements of `size` bytes, zeroed; not NULL even for 0 bytes. NULL with `err`. */
 void *heap_alloc(size_t count, size_t size, struct err *err);
 
-/* Grow or shrink `memory` (or NULL) and keep its content; new bytes are not zeroed. On failure the
- * old memory is unchanged. */
+/* Resize `memory` (or NULL), which stays as it is on failure; new bytes are not zeroed. */
 void *heap_resize(void *memory, size_t count, size_t size, struct err *err);
 
 void heap_free(void *memory);

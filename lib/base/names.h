@@ -48,8 +48,7 @@ int names_choose_set(unsigned *set, struct names names, const char *option, cons
 /* The item after the next comma of a list; NULL: there is none. */
 const char *list_next(const char *item);
 
-/* A name for a column that is not in `taken`, by adding `attn_` before it until it is unused. NULL
- * with `err`. */
+/* The name of a column with as many `attn_` before it as make it unused. NULL with `err`. */
 const char *names_unused(const char *name, struct names taken, struct arena *arena,
                          struct err *err);
 

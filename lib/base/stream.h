@@ -70,8 +70,7 @@ void stream_float(struct stream *stream, float value); /* as num_float */
 /* Write out the buffer now: a reader of the pipe is waiting. */
 void stream_flush(struct stream *stream);
 
-/* Write the rest, check, and give the file its name; on failure nothing is left. Or give up: remove
- * the temporary file. */
+/* Write the rest, check, and give the file its name; or remove it, as after a failure. */
 int stream_commit(struct stream *stream, struct err *err);
 void stream_discard(struct stream *stream);
 

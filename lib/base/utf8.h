@@ -164,8 +164,7 @@ enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
 size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, size_t at,
                         bool *stays);
 
-/* Append the form of a segment, in time linear in its size; false, and nothing is added, if it is
- * the segment itself. */
+/* Append the form of a segment, in time linear in its size; false if it is the segment itself. */
 bool unicode_form_put(enum unicode_form form, struct buf *out, const char *text, size_t size);
 
 /* True for a character added after Unicode 9 that has a decomposition. */

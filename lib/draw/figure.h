@@ -168,8 +168,7 @@ int cells_make(struct cells *cells, const struct section *section, const struct 
                struct arena *arena, struct err *err);
 
 /* Choose the number format (at most two decimals, fewer for large numbers) and the font size at
- * which the widest number fits. The size is 0 if numbers are off, do not fit or would all look like
- * 0. */
+ * which the widest number fits. Size 0: numbers are off, do not fit or all look like 0. */
 void panel_fit_numbers(struct section *section);
 
 /* True if some numbers would look like 0 and are left out: colours tell these cells from masked

@@ -108,8 +108,7 @@ struct kept kept_made(const struct sheet *sheet);
 int report_add_sheet(struct report *report, const struct sheet *sheet, struct arena *arena,
                      struct err *err);
 
-/* Number of sheets, one per head if there are heads; the tensor of one head; one sheet, as a
- * view. */
+/* Number of sheets, one per head if there are heads; the tensor of one head; a view of a sheet. */
 size_t kept_sheet_count(const struct kept *kept);
 struct kept kept_head(const struct kept *kept, size_t index);
 struct sheet kept_sheet(const struct report *report, const struct kept *kept, size_t index);
@@ -121,8 +120,7 @@ int report_join_sinks(struct report *report, struct arena *arena, struct err *er
 /* True if data formats write tables instead of tensors: some table is not only for people. */
 bool report_has_tables(const struct report *report);
 
-/* Copy a report with tables converted to sheets, for arrays and figures. If the report has tensors,
- * they replace the tables. */
+/* Copy a report with tables converted to sheets, for arrays and figures; tensors replace tables. */
 int report_as_sheets(struct report *copy, const struct report *report, bool for_picture,
                      struct arena *arena, struct err *err);
 

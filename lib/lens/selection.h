@@ -78,8 +78,7 @@ int selection_indices(const size_t **indices, size_t *count, const char *list,
 const char *selection_queries(const struct selection *selection, const struct tokenized *text);
 size_t selection_query_count(const struct selection *selection, const struct tokenized *text);
 
-/* True if rows of a site are queries, of which the selected ones are captured; false for keys,
- * values and encoder tensors. */
+/* True if a site's rows are queries, to be selected; false for keys, values and the encoder. */
 bool selection_is_of_queries(const struct selection *selection, enum site site);
 
 /* Parse `3`, `-1`, `0-2` or `1-` of `count` positions. If `count` is 0, it is unknown and negative

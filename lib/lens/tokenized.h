@@ -79,8 +79,7 @@ bool tokenized_is_added(const struct tokenized *tokenized, size_t index);
 int tokenized_check(const struct tokenized *tokenized, struct err *err);
 
 /* Make a table of the tokens: index, id, start, end, of a pair also the segment, text and bytes
- * (hexadecimal, for tokens that are not UTF-8 or contain a 0). `title` is the header of the text
- * column for people. */
+ * (hexadecimal, for tokens that are not UTF-8 or contain a 0). `title`: header of the text. */
 int tokenized_frame(struct frame *frame, const struct tokenized *tokenized, const char *title,
                     struct arena *arena, struct err *err);
 
@@ -136,8 +135,7 @@ int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *ar
 /* --- running text and words ------------------------------------------------------------------- */
 
 /* Append a token, after a space if the tokenizer removes spaces and normal spelling has one.
- * Returns where the token's bytes begin. Unknown ids become numbers; without a tokenizer, the text
- * is a list of ids: 3,1,4. */
+ * Returns where the token's bytes begin. Unknown ids become numbers; without a tokenizer: 3,1,4. */
 size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t id);
 
 /* The text of tokens, one of them marked: "the «cat» sat". A mark does not divide a character. */

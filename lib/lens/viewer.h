@@ -87,8 +87,7 @@ void viewer_expect_steps(struct viewer *viewer, size_t steps);
  * than this many bytes, and half of the memory that is free now. */
 void viewer_pack(struct viewer *viewer, size_t most_bytes);
 
-/* Tokenize an input and a source, which may be NULL. Without an input the sentence is the model's
- * beginning token. */
+/* Tokenize an input (NULL: the model's beginning token) and a source, which may be NULL. */
 int viewer_read(const struct viewer *viewer, struct text_with_source *pair,
                 const struct input *input, const struct input *source, struct arena *arena,
                 struct err *err);

@@ -40,6 +40,5 @@ struct xielu {
 };
 void activate_xielu(struct matrix x, const struct xielu *parameters);
 
-/* dy *= the slope at x, element by element: from the gradient of the result to the gradient of
- * x. */
+/* dy *= the slope at x, element by element: the gradient of the result becomes that of x. */
 void activate_backward(struct matrix dy, struct matrix x, enum activation activation);

@@ -38,6 +38,5 @@ struct argmax {
 int argmax_init(struct argmax *argmax, struct machine *machine, const struct weight *words,
                 struct arena *arena, struct err *err);
 
-/* Find the row with the largest product, the first of equal ones. False: unknown, because a number
- * may not be finite. */
+/* Find the row with the largest product, the first of equals. False: a number may not be finite. */
 bool argmax_find(struct machine *machine, struct argmax *argmax, const float *x, uint32_t *row);

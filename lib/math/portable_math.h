@@ -131,8 +131,7 @@ static inline double log_double(double x)
 }
 
 /* e^x = 2^n · e^r, and e^r = 1 + r/1 · (1 + r/2 · (1 + r/3 · …)) with |r| ≤ ln 2 / 2, where further
- * terms would add less than a bit. ln 2 in two parts; a multiple of the first, which has few bits,
- * is exact. */
+ * terms would add less than a bit. ln 2 in two parts; multiples of the first are exact. */
 static inline double exp_double(double x)
 {
     const double ln_2 = 6.93147180369123816490e-01;

@@ -9,8 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A hash of 64 bits; a new key from a key and a number; a whole number from 0 to limit - 1, where
- * limit < 2^32. */
+/* A hash of 64 bits; a new key from a key and a number; a number below limit < 2^32. */
 uint64_t splitmix64(uint64_t state);
 uint64_t rng_fold_in(uint64_t key, uint64_t number);
 uint64_t rng_below(uint64_t key, uint64_t number, uint64_t limit);

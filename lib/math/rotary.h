@@ -50,8 +50,7 @@ struct rotary {
 double rotary_frequency(const struct rotary *rotary, size_t pair, size_t length);
 double rotary_amplitude(const struct rotary *rotary, size_t length);
 
-/* Are angles in a text of `length` tokens different from those in a text of `before` >= 1
- * tokens? */
+/* Whether angles in texts of `length` and of `before` >= 1 tokens differ. */
 bool rotary_depends(const struct rotary *rotary, size_t before, size_t length);
 
 /* cos_sin [rows, components]: cosines, then sines, of all pairs at positions first, first + 1, … in

@@ -1,6 +1,5 @@
 /* rows.h: operations on one row after another: norm, softmax, sums, and gradients of these. Sums
- * have a fixed order: results do not depend on threads, on other rows of a batch or on the
- * instruction set. */
+ * have a fixed order, whatever the threads, the batch and the instruction set. */
 #pragma once
 
 #include <stdbool.h>
@@ -61,8 +60,7 @@ size_t first_nonfinite(const float *x, size_t count);
 /* Σ x */
 float sum_row(const float *x, size_t count);
 
-/* In place: e^(x - max) / Σ; -infinity becomes 0. False if an element is NaN or +infinity, or all
- * are -infinity. */
+/* In place: e^(x - max) / Σ; -infinity becomes 0. False: a NaN, a +infinity, or only -infinity. */
 bool softmax_row(float *x, size_t count);
 
 /* The steps of a softmax: the largest element, ignoring NaN (-infinity if there is none); x =
@@ -89,8 +87,7 @@ struct softmax_range {
     float rest;         /* its part of the softmax */
 };
 
-/* x · scale in the range of each row; the rest of the row is undefined until
- * softmax_range_apply. */
+/* x · scale in the range of each row; the rest is undefined until softmax_range_apply. */
 void softmax_range_scale(struct matrix rows, struct softmax_range *ranges, float scale);
 
 /* Then e^(x - largest) / Σ. False if softmax_row would fail for a row. */
@@ -138,8 +135,7 @@ void softmax_row_backward(float *dy, const float *y, size_t count, float factor)
 /* -Σ w ln w, with 0 for a weight of 0. */
 double entropy_of_row(const float *weights, size_t count);
 
-/* -log softmax(x)[target]; x becomes its gradient times `factor`. False if
- * softmax_row would fail. */
+/* -log softmax(x)[target]; x becomes its gradient times `factor`. False as for softmax_row. */
 bool cross_entropy_row(float *x, size_t count, uint32_t target, float factor, double *loss);
 
 /* --- past the caches -------------------------------------------------------------------------- */

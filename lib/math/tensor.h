@@ -22,8 +22,7 @@ struct tensor {
     size_t stride[TENSOR_RANK_MAX]; /* in floats */
 };
 
-/* An odd number of cache lines, so that a column of many rows is spread over the sets of a
- * cache. */
+/* An odd number of cache lines, so that a column is spread over the sets of a cache. */
 size_t matrix_stride(size_t columns);
 
 /* `count` rows from row `first` on; `count` columns from column `first` on. */

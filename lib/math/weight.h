@@ -21,8 +21,7 @@ enum {
     BF16_BYTES = 2,
 };
 
-/* The rows of a tensor that belong to a matrix: blocks of `block` rows that begin `stride` rows
- * apart. */
+/* The rows of a tensor that belong to a matrix: blocks of `block` rows, `stride` rows apart. */
 struct row_view {
     size_t first, block, stride;
 };
@@ -62,8 +61,7 @@ static inline bool weight_exists(const struct weight *w)
 /* One number of a matrix in float32. */
 float weight_element(const struct weight *w, size_t row, size_t column);
 
-/* Some columns, if weight_can_slice. If they do not begin with a panel they are read from where
- * they are stored. */
+/* Some columns, if weight_can_slice. If they begin inside a panel, they are read unpacked. */
 struct weight weight_columns(const struct weight *whole, size_t first, size_t count);
 bool weight_can_slice(const struct weight *whole, size_t first);
 
@@ -76,8 +74,7 @@ struct weight_piece {
  * are not written. */
 void weight_copy(float *to, size_t columns, const struct weight *w, struct weight_piece piece);
 
-/* Convert bf16 to floats. Read part of a row of a matrix stored as [in, out], in place or converted
- * into `room`. */
+/* Convert bf16 to floats. Get part of a row of an [in, out] matrix, in place or in `room`. */
 void weight_widen(float *restrict to, const char *restrict from, size_t count);
 const float *weight_row(const struct weight *w, size_t row, size_t column, size_t count,
                         float *room);

@@ -48,8 +48,7 @@ struct lens_known {
     const uint32_t *ids;
 };
 
-/* Find a site, in every layer, that is as wide as the stream; NULL: the layer's output. Refuse
- * other sites as usage. */
+/* Find a site as wide as the stream, in every layer (NULL: its output), or refuse it as usage. */
 int lens_find_site(enum site *site, const char *name, const struct config *config, struct err *err);
 
 /* Compute the lens of a text; the arena owns the results. */

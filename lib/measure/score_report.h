@@ -41,8 +41,7 @@ struct score_text {
 
 /* Report the scores of a text, or of the words of its continuations, as a text. Words are known if
  * the view shows them. A word has no score (NaN) if one of its tokens has none, and the entropy of
- * its first token. A blank text has one row. With `fills`, there is a row for each likely token of
- * each mask. */
+ * its first token. A blank text has one row. With `fills`, rows are likely tokens of masks. */
 int score_report(struct report *report, const struct score_view *view,
                  const struct text_with_source *pair, const struct score_text *text,
                  struct arena *arena, struct err *err);

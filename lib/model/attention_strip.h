@@ -58,8 +58,7 @@ struct attention_memory {
     struct attention_strides strides;
 };
 
-/* The number of elements of each buffer. Those of scores, context and part are computed from rows
- * and strides. */
+/* Elements of each buffer; those of scores, context and part follow from rows and strides. */
 struct attention_size {
     union {
         struct {
@@ -172,8 +171,7 @@ enum head_fault strip_for_each(const struct attention_head *head, size_t first, 
                                strip_work *work);
 
 /* Fill memory->panels with all keys, unless they are in a cache; in bf16 the pairs of keys, values
- * and queries. The panel with a key, in bf16 the page of pairs; the values from a key on, in
- * float32. */
+ * and queries. A key's panel, in bf16 its page; float32 values from a key on. */
 void strip_pack_keys(const struct attention_head *head);
 void *strip_panel(const struct attention_head *head, size_t key);
 const float *strip_values(const struct attention_head *head, size_t key);
@@ -191,8 +189,7 @@ void strip_write_context(const struct attention_head *head, const struct strip *
 /* The row of a query in an attention map; NULL: it is not watched. */
 float *strip_map_row(const struct attention_head *head, float *map, size_t query);
 
-/* Write a row of an attention map, if it is watched: its first `count` cells, and `others` in all
- * later cells. */
+/* Write a row of an attention map, if watched: its first `count` cells, and `others` after them. */
 void strip_put_row(const struct attention_head *head, float *map, size_t query, const float *from,
                    size_t count, float others);
 
