@@ -25,7 +25,7 @@ enum { SUBLAYERS_MAX = 3 };
 struct head_rule {
     enum {
         HEADS_PROJECTED, /* products with three matrices */
-        HEADS_LATENT,    /* keys and values from a narrow vector: latent.c */
+        HEADS_LATENT,    /* keys and values from a narrow vector */
         HEADS_AS_IS,     /* the input itself, head by head */
     } by;
     size_t heads, kv_heads, d_k, d_v;

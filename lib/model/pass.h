@@ -183,7 +183,7 @@ struct cache *pass_cache(const struct pass *pass, size_t text);
 /* The precision of attention in this pass: float32 unless it is dense. */
 enum precision pass_attention_precision(const struct pass *pass);
 
-/* --- mixtures and latent attention: mixture.c, latent.c --------------------------------------- */
+/* --- mixtures: mixture.c ------------------------------------------------------------------- */
 
 /* out [T, C], in scratch, = the weighted outputs of the experts that are chosen for each row of x
  * [T, C], and of the shared one. Other experts are not read. Announces router, expert_weights and
@@ -193,10 +193,6 @@ enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t l
 
 /* gate = act(gate) · up, within the limits of a rule; active: it is act(gate) already. */
 void mlp_combine(const struct mlp_rule *rule, struct matrix gate, struct matrix up, bool active);
-
-/* q, k and v, before the rotation, of x [T, C] by latent attention. */
-enum pass_state latent_project(struct pass *pass, const struct head_rule *rule, size_t layer,
-                               struct matrix x);
 
 /* --- attention: attention.c ------------------------------------------------------------------- */
 
