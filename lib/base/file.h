@@ -52,6 +52,10 @@ bool file_has_changed(const struct file *file, const char *path);
 
 void file_release(struct file *file);
 
+/* Refuse bytes of a format that people download or rename by mistake, "expected JSON, found an HTML
+ * page"; else return 0. */
+int file_refuse_format(const char *bytes, size_t size, const char *expected, struct err *err);
+
 /* --- pages of mapped files that cannot be read ------------------------------------------------
  *
  * Someone made the file shorter, and SIGBUS comes. Functions for its handler are safe there. */

@@ -10,7 +10,6 @@
 
 #include "base/num.h"
 #include "base/utf8.h"
-#include "format/sniff_format.h"
 
 enum {
     LENGTH_BYTES = 8, /* before a text or the items of an array */
@@ -302,7 +301,7 @@ static int locate_tensors(struct gguf *gguf, const struct cursor *cursor, struct
 static int take_magic(struct gguf *gguf, struct cursor *cursor, struct err *err)
 {
     bool is = gguf->file.size >= 4 && memcmp(gguf->file.bytes, "GGUF", 4) == 0;
-    if (!is && sniff_format_refuse(gguf->file.bytes, gguf->file.size, "a GGUF file", err))
+    if (!is && file_refuse_format(gguf->file.bytes, gguf->file.size, "a GGUF file", err))
         return -1;
     if (!is)
         return err_set(err, "expected a GGUF file, found one that does not begin with GGUF");

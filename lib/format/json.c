@@ -12,7 +12,6 @@
 #include "base/hash.h"
 #include "base/num.h"
 #include "base/utf8.h"
-#include "format/sniff_format.h"
 
 /* --- the scanner: checks the grammar, and moves cursors, for which it cannot fail ----------------
  *
@@ -320,7 +319,7 @@ int json_cursor_open(struct json_cursor *cursor, struct json_extent *extent, con
     struct scanner in;
     *cursor = (struct json_cursor){.at = bytes, .end = bytes + size, .extent = extent};
     json_cursor_skip_blanks(cursor);
-    return err_if(sniff_format_refuse(bytes, size, "JSON", err) ||
+    return err_if(file_refuse_format(bytes, size, "JSON", err) ||
                   scan_document(&in, extent, bytes, size, err));
 }
 
@@ -489,7 +488,7 @@ static int read_root(void *context, const struct file *file, struct err *err)
 {
     const struct reader *reader = context;
     struct json *root = NULL;
-    int failed = sniff_format_refuse(file->bytes, file->size, "JSON", err) ||
+    int failed = file_refuse_format(file->bytes, file->size, "JSON", err) ||
                  json_parse(&root, file->bytes, file->size, err) ||
                  reader->read(reader->context, root, err);
     json_free(root);

@@ -4,7 +4,6 @@
 
 #include "base/num.h"
 #include "base/utf8.h"
-#include "format/sniff_format.h"
 
 /* --- the pickle: the opcodes of a dict of tensors, on a stack of values ----------------------- */
 
@@ -541,8 +540,7 @@ static int read_file(struct reading *reading, struct err *err)
 {
     const struct file *file = &reading->tensors->file;
     bool archive = file->size > 0 && *file->bytes == 'P';
-    if (archive ||
-        !sniff_format_refuse(file->bytes, file->size, "a zip archive of torch.save", err))
+    if (archive || !file_refuse_format(file->bytes, file->size, "a zip archive of torch.save", err))
         return read_archive(reading, err);
     bool pickle = *file->bytes == '\x80';
     return pickle ? err_append(err, ": torch.save(torch.load(FILE, weights_only=True), FILE) of "

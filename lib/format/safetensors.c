@@ -9,7 +9,6 @@
 #include "base/num.h"
 #include "format/json.h"
 #include "format/json_writer.h"
-#include "format/sniff_format.h"
 
 enum {
     LENGTH_BYTES = 8, /* the file begins with the header's length, little-endian */
@@ -27,7 +26,7 @@ static int read_length(size_t *length, const struct file *file, struct err *err)
     uint64_t claimed = file->size < LENGTH_BYTES ? 0 : num_of_bytes(file->bytes, LENGTH_BYTES);
     bool has_header = rest && claimed <= rest && memchr("{ \t\n\r", file->bytes[LENGTH_BYTES], 5);
     /* A header of 640 bytes begins like a pickle. */
-    if (!has_header && sniff_format_refuse(file->bytes, file->size, "a safetensors file", err))
+    if (!has_header && file_refuse_format(file->bytes, file->size, "a safetensors file", err))
         return -1;
     if (file->size < LENGTH_BYTES)
         return err_set(err, "expected at least %d bytes, found %zu", LENGTH_BYTES, file->size);

@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "base/num.h"
 #include "format/dtype.h"
-#include "format/sniff_format.h"
 #include "text/builder.h"
 #include "text/label.h"
 
@@ -362,7 +361,7 @@ static bool is_rank_file(const struct file *file)
 static int read_model(struct sentencepiece *model, struct tokenizer *tokenizer,
                       struct word_table *words, const struct file *file, struct err *err)
 {
-    if (sniff_format_refuse(file->bytes, file->size, "a SentencePiece model", err))
+    if (file_refuse_format(file->bytes, file->size, "a SentencePiece model", err))
         return -1;
     if (is_rank_file(file))
         return err_unsupported(err, RANK_FILE_WHY);
