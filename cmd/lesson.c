@@ -10,7 +10,6 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "draw/page.h"
-#include "train/torch_random.h"
 #include "train/weight_init.h"
 #include "write/text.h"
 #include "command.h"

@@ -5,7 +5,6 @@
 #include "base/num.h"
 #include "command.h"
 #include "driver.h"
-#include "measure/unigrams.h"
 #include "stimuli.h"
 #include "text/aligned_text.h"
 
