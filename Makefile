@@ -457,7 +457,7 @@ tiny: $(BUILD)/attn-cli ## train the default model in BUILD/tiny: up to half an 
 MAKER_FILES = models/maker.c $(wildcard lib/base/*.c lib/format/*.c lib/model/config*.c) \
 	$(patsubst %,lib/model/%.c,layer new_model parameter_table) \
 	$(wildcard lib/model/family/*.c) lib/math/activation.c lib/math/rng.c \
-	$(patsubst %,lib/train/%.c,torch_random weight_init)
+	lib/train/weight_init.c
 
 $(BUILD)/generate-models: $(call objects,$(MAKER_FILES))
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@

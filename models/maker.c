@@ -11,7 +11,6 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/stream.h"
-#include "train/torch_random.h"
 #include "model/new_model.h"
 #include "train/weight_init.h"
 

@@ -1,4 +1,4 @@
-#include "train/torch_random.h"
+#include "train/weight_init.h"
 
 #include <math.h>
 #include <stdio.h>
