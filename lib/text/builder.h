@@ -11,7 +11,6 @@
 #pragma once
 
 #include "text/decoder.h"
-#include "text/normalizer.h"
 #include "text/post_processor.h"
 #include "text/subword/subword.h"
 #include "text/token_set.h"

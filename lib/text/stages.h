@@ -119,3 +119,46 @@ struct stage *stages_add(struct stage_list *list, const struct stage_row *row, s
 /* The `read` of a type that searches for its field `pattern`. */
 int stage_read_pattern(struct stage_list *list, struct stage *step, const struct json *value,
                        struct err *err);
+
+/* --- normalizers: changes of a text before it is split --------------------------------------- */
+
+/* The settings of the normalizer of a SentencePiece model. */
+struct sentencepiece_rules {
+    const struct added_tokens *kept; /* tokens that are not normalized */
+    const unsigned char *charsmap;   /* the map of characters */
+    size_t charsmap_size;
+    bool collapses; /* remove spaces at both ends and repeated spaces */
+    bool prefixes;  /* add a space before the text, */
+    bool first;     /* but not after added tokens */
+    bool escapes;   /* write spaces as ▁ */
+};
+
+int normalizers_sentencepiece(struct stage **steps, const struct sentencepiece_rules *rules,
+                              struct arena *arena, struct err *err);
+
+/* Write the bytes of a range in GPT-2's alphabet. */
+void normalize_bytes(struct text_rewriter *rewriter, struct text_range range);
+
+/* True if a step is ByteLevel, which writes texts in GPT-2's alphabet. */
+bool normalizers_encode_bytes(const struct stage *steps);
+
+/* Apply all steps. The result is the text itself if nothing changes, else it lives in one of the
+ * rewriters, which the caller releases. Positions in the original text stay known. */
+int normalize(const struct stage *steps, struct aligned_text *out, const struct aligned_text *text,
+              struct text_rewriter rewriters[2], struct text_limits *limits, struct err *err);
+
+/* --- pre-tokenizers: each step splits or changes a piece and passes on the results -------- */
+
+/* A range of a text after its normalization, or after a step that changed it. */
+struct text_piece {
+    const struct aligned_text *text;
+    struct text_range range;
+};
+
+/* If ByteLevel is the only type of step, add the space before texts or remove it. */
+int pre_tokenizers_set_prefix(struct stage **steps, bool wanted, struct arena *arena,
+                              struct err *err);
+
+/* The `run` of ByteLevel: writes bytes as characters of GPT-2's alphabet. */
+int pre_tokenizer_encode_bytes(const struct stage *step, struct encoder *encoder,
+                               const struct text_piece *piece, struct err *err);

@@ -12,7 +12,7 @@
 
 #include <float.h>
 
-#include "text/pre_tokenizer.h"
+#include "text/stages.h"
 #include "text/subword/bpe.h"
 
 #define SUBWORD_ABSENT (-DBL_MAX) /* the score of a word that is never used */

@@ -1,4 +1,4 @@
-#include "text/pre_tokenizer.h"
+#include "text/stages.h"
 
 #include <string.h>
 
