@@ -256,6 +256,14 @@ static int find_config(struct model_maker *maker, struct err *err)
     return maker->label ? folder_open(&maker->config, &maker->like, "config.json", err) : -1;
 }
 
+static bool sets_key(const struct config_edit *edit, const char *key)
+{
+    for (size_t i = 0; i < edit->count; i++)
+        if (strcmp(edit->changes[i].key->name, key) == 0)
+            return true;
+    return false;
+}
+
 /* Apply --set. A vocab_size in the file of --config is kept: there may be more rows than words. */
 static int change_config(struct model_maker *maker, struct err *err)
 {
@@ -265,8 +273,7 @@ static int change_config(struct model_maker *maker, struct err *err)
     if (maker->options->make.config &&
         json_parse(&root, maker->config.bytes, maker->config.size, &wrong) && wrong.out_of_memory)
         return err_adopt(err, &wrong);
-    bool is_set =
-        (root && json_given(root, "vocab_size")) || config_edit_has(&maker->edit, "vocab_size");
+    bool is_set = (root && json_given(root, "vocab_size")) || sets_key(&maker->edit, "vocab_size");
     json_free(root);
     if (words_are_given(maker->options) && !is_set) {
         const char *change = arena_format(&maker->arena, err, "vocab_size=%zu", maker->word_count);
@@ -289,7 +296,7 @@ static int check_rows(const struct model_maker *maker, struct err *err)
     size_t rows = maker->new_model.config.vocab_size;
     if (rows >= maker->word_count)
         return 0;
-    bool is_set = config_edit_has(&maker->edit, "vocab_size");
+    bool is_set = sets_key(&maker->edit, "vocab_size");
     (is_set ? err_usage : err_set)(
         err, "field 'vocab_size': expected at least %zu, a row for each word, found %zu",
         maker->word_count, rows);
@@ -312,6 +319,17 @@ static int check_target(const struct model_maker *maker, struct err *err)
     return 0;
 }
 
+/* Name and bytes are borrowed. */
+static void add_model_file(struct new_model *new_model, const char *name, const char *bytes,
+                           size_t size)
+{
+    size_t last = new_model->folder.file_count - 1;
+    assert(new_model->folder.file_count < NEW_MODEL_FILES_MAX);
+    new_model->files[last + 1] = new_model->files[last];
+    new_model->files[last] = (struct folder_file){name, bytes, size};
+    new_model->folder.file_count++;
+}
+
 int model_maker_open(struct model_maker *maker, const char *path, struct err *err)
 {
     const struct make_options *make = &maker->options->make;
@@ -331,8 +349,8 @@ int model_maker_open(struct model_maker *maker, const char *path, struct err *er
     if (new_model_open(new_model, maker->words.path, maker->text.bytes, maker->text.size, err))
         return err_prefix(err, "'%s'", maker->label);
     for (size_t i = 0; i < maker->words.file_count; i++)
-        new_model_add_file(new_model, maker->files[i].name, maker->files[i].bytes,
-                           maker->files[i].size);
+        add_model_file(new_model, maker->files[i].name, maker->files[i].bytes,
+                       maker->files[i].size);
     return err_if(config_edit_check(&maker->edit, &new_model->config, err) ||
                   check_rows(maker, err) || check_target(maker, err));
 }

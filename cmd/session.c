@@ -1,12 +1,12 @@
 #include "session.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "command.h"
 #include "items.h"
-#include "lens/continuation.h"
 #include "output.h"
 #include "sweep.h"
 #include "text/token_set.h"
@@ -334,6 +334,19 @@ static int set_beginning(struct viewer *viewer, const struct input_options *inpu
     return provenance_add_beginning(shown, err);
 }
 
+static int lift_context(struct model *model, struct err *err)
+{
+    struct config *c = &model->config;
+    if (slot_exists(slot_of_text(SLOT_POSITIONS), c))
+        return err_usage(
+            err,
+            "--long: expected rotary, ALiBi or sinusoidal positions, found %zu learned ones ('%s')",
+            c->n_positions, model->name);
+    model->context = c->n_positions;
+    c->n_positions = 0;
+    return 0;
+}
+
 /* Open everything in this order: edits need the mechanism, which needs the model. Notes tell the
  * model's limits, which --long lifts. */
 int session_begin(struct session *session, struct err *err)
@@ -344,7 +357,7 @@ int session_begin(struct session *session, struct err *err)
     if (session_read_options(session, err) ||
         viewer_open(viewer, chosen_model(name), (size_t)options->model.threads, err) ||
         (!session->omits_origin && provenance_add_model(&viewer->model, err)) ||
-        (options->input.any_length && model_lift_context(&viewer->model, err)))
+        (options->input.any_length && lift_context(&viewer->model, err)))
         return -1;
     if (viewer->model.config.lacks_head)
         print_note("'%s' has no '%s', though its embeddings are not tied: the token embedding is "
@@ -470,11 +483,29 @@ int token_option_read(long long *id, const struct viewer *viewer, const char *op
     return 0;
 }
 
+/* True if a space is probably missing before `more`: "cabinet", "are". With the space, `more` has
+ * other tokens, and not more of them. Always false after a space or a quotation mark. */
+static bool lacks_space(const struct tokenized *text, const char *more,
+                        const struct tokenizer *tokenizer, struct arena *arena)
+{
+    struct tokens bare = {0}, spaced = {0};
+    unsigned char last = text->text && text->size ? (unsigned char)text->text[text->size - 1] : 0;
+    const char *with_space = arena_format(arena, NULL, " %s", more), *first = NULL;
+    return tokenizer && (isalnum(last) || (last && strchr(".,;:!?", last))) &&
+           isalpha((unsigned char)*more) && with_space &&
+           !tokenizer_encode_alone(tokenizer, &bare, more, strlen(more), arena, NULL) &&
+           !tokenizer_encode_alone(tokenizer, &spaced, with_space, strlen(with_space), arena,
+                                   NULL) &&
+           spaced.count && spaced.count <= bare.count && spaced.items->id != bare.items->id &&
+           (first = label_of_word(tokenizer, spaced.items->id, arena, NULL).plain) &&
+           first[0] == ' ' && first[1];
+}
+
 void note_missing_space(const struct viewer *viewer, const struct tokenized *text,
                         const char *option, const char *more, struct arena *arena)
 {
     static bool is_noted;
-    if (is_noted || !continuation_lacks_space(text, more, viewer->tokenizer, arena))
+    if (is_noted || !lacks_space(text, more, viewer->tokenizer, arena))
         return;
     is_noted = true;
     print_note("%s '%s' has no space before it: did you mean ' %s'?", option, more, more);
@@ -552,6 +583,21 @@ int request_make(struct request *request, struct session *session, const struct 
     return derive_check(how, selection, viewer->tokenizer, err);
 }
 
+/* Bytes that this adds to tensors of so many bytes; `bytes` becomes the size of the result. */
+static double derived_bytes(const struct derivation *how, double *bytes, size_t heads,
+                            size_t layers, size_t rows)
+{
+    double added = 0;
+    if (how->mean_of_heads)
+        added += *bytes /= (double)heads;
+    if (how->mean_of_layers)
+        added += *bytes /= (double)layers;
+    added += *bytes * (how->words + how->hide_first);
+    if (how->pool)
+        added += *bytes /= (double)rows;
+    return added;
+}
+
 double request_add_memory(struct memory *memory, const struct request *request,
                           const struct viewer *viewer, const struct text_with_source *pair,
                           bool by_map)
@@ -564,7 +610,7 @@ double request_add_memory(struct memory *memory, const struct request *request,
     double bytes = viewer_captured_bytes(viewer, selection, pair);
     double held = by_map ? look.held : bytes;
     memory->held +=
-        look.held + derive_bytes(&request->derivation, &held, heads, layers, pair->sentence.count);
+        look.held + derived_bytes(&request->derivation, &held, heads, layers, pair->sentence.count);
     if (site_set_has(selection->sites, SITE_SINK)) /* copies with one more column */
         memory->held += held;
     memory->during = fmax(memory->during, look.during);

@@ -1,6 +1,5 @@
 #include "lens/continuation.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +96,14 @@ static bool repeats(const uint32_t *ids, size_t count, size_t size, uint32_t id)
     return false;
 }
 
+static bool ends_text(const struct config *config, long long id)
+{
+    bool ends = id == config->eos_id;
+    for (size_t i = 0; i < config->more_end_count; i++)
+        ends = ends || id == config->more_ends[i];
+    return ends;
+}
+
 /* Give each word a score in place of its logit (or log-probability) after `ids` [count], by the
  * model's rules: a forced token has 0, others that cannot follow FORBIDDEN. */
 static void apply_rules(float *scores, const struct continuation *text, const uint32_t *ids,
@@ -111,7 +118,7 @@ static void apply_rules(float *scores, const struct continuation *text, const ui
     if (count + 1 == text->room && rules->last >= 0)
         forced = rules->last;
     for (size_t id = 0; id < c->vocab_size; id++) {
-        bool hidden = early && config_ends(c, (long long)id);
+        bool hidden = early && ends_text(c, (long long)id);
         for (size_t i = 0; i < rules->banned_count; i++)
             hidden |= rules->banned[i] == (long long)id;
         if (rules->no_repeat && count + 1 >= rules->no_repeat)
@@ -411,7 +418,7 @@ static int choose(struct search *search, struct err *err)
     qsort(candidates, all, sizeof *candidates, compare);
     for (size_t i = 0; i < all && count < search->width; i++) {
         const struct candidate candidate = candidates[i];
-        bool ends = !text->generation.past_end && config_ends(config, candidate.id);
+        bool ends = !text->generation.past_end && ends_text(config, candidate.id);
         if (candidate.total <= FORBIDDEN)
             break;
         if ((ends || search->count + 1 == text->room) && i < search->width)
@@ -498,7 +505,7 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
         made->best_count = num_min(words, CHOICE_BEST);
         topk(made->best, made->best_count, text->logits, words, total);
     }
-    if (!text->generation.past_end && config_ends(config_of(text), text->chosen)) {
+    if (!text->generation.past_end && ends_text(config_of(text), text->chosen)) {
         text->end = END_OF_TEXT;
         return 0;
     }
@@ -571,22 +578,6 @@ int continuation_report(struct continuation *text, struct report *report, struct
     return err_if(whole_text(&pair.sentence, text, arena, err) ||
                   viewer_look(text->viewer, &look, arena, err) ||
                   (!selection && continuation_tables(report, text, arena, err)));
-}
-
-bool continuation_lacks_space(const struct tokenized *text, const char *more,
-                              const struct tokenizer *tokenizer, struct arena *arena)
-{
-    struct tokens bare = {0}, spaced = {0};
-    unsigned char last = text->text && text->size ? (unsigned char)text->text[text->size - 1] : 0;
-    const char *with_space = arena_format(arena, NULL, " %s", more), *first = NULL;
-    return tokenizer && (isalnum(last) || (last && strchr(".,;:!?", last))) &&
-           isalpha((unsigned char)*more) && with_space &&
-           !tokenizer_encode_alone(tokenizer, &bare, more, strlen(more), arena, NULL) &&
-           !tokenizer_encode_alone(tokenizer, &spaced, with_space, strlen(with_space), arena,
-                                   NULL) &&
-           spaced.count && spaced.count <= bare.count && spaced.items->id != bare.items->id &&
-           (first = label_of_word(tokenizer, spaced.items->id, arena, NULL).plain) &&
-           first[0] == ' ' && first[1];
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */

@@ -108,11 +108,6 @@ int continuation_translate(struct text_with_source *pair, struct viewer *viewer,
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
                         struct err *err);
 
-/* True if a space is probably missing before `more`: "cabinet", "are". With the space, `more` has
- * other tokens, and not more of them. Always false after a space or a quotation mark. */
-bool continuation_lacks_space(const struct tokenized *text, const char *more,
-                              const struct tokenizer *tokenizer, struct arena *arena);
-
 /* After the end of the text, add the facts "prompt_tokens" and "end_of" and a table "tokens" (step,
  * id, text) to a report. If choices were kept, also add a column "logprob", and a table "choices"
  * of the most likely tokens of each step. */

@@ -30,6 +30,13 @@ struct effective {
     struct arena *scratch; /* of one announcement */
 };
 
+static bool layers_have(struct layers layers, int layer)
+{
+    while (layers.count && layers.items[layers.count - 1] != (size_t)layer)
+        layers.count--;
+    return layers.count;
+}
+
 static bool is_selected(const struct effective *e, enum site site, int layer)
 {
     return site_set_has(e->selection->sites, site) &&

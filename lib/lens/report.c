@@ -313,20 +313,6 @@ bool report_has_tables(const struct report *report)
     return false;
 }
 
-int report_as_sheets(struct report *copy, const struct report *report, bool for_picture,
-                     struct arena *arena, struct err *err)
-{
-    struct sheet sheet;
-    *copy = *report;
-    copy->frame_count = 0;
-    for (size_t i = 0; i < report->frame_count && !report->tensor_count; i++)
-        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY) &&
-            (frame_sheet(&sheet, &report->frames[i], for_picture, arena, err) ||
-             report_add_sheet(copy, &sheet, arena, err)))
-            return -1;
-    return 0;
-}
-
 int report_add_strongest(struct report *report, const char *tensor, float origin,
                          struct arena *arena, struct err *err)
 {
@@ -764,18 +750,4 @@ int derive(struct report *report, const struct derivation *how, const struct tok
         (how->pool && pool_all(tensors, report, how, arena, err)))
         return -1;
     return how->align ? align(report, arena, err) : how->stats ? describe(report, arena, err) : 0;
-}
-
-double derive_bytes(const struct derivation *how, double *bytes, size_t heads, size_t layers,
-                    size_t rows)
-{
-    double added = 0;
-    if (how->mean_of_heads)
-        added += *bytes /= (double)heads;
-    if (how->mean_of_layers)
-        added += *bytes /= (double)layers;
-    added += *bytes * (how->words + how->hide_first);
-    if (how->pool)
-        added += *bytes /= (double)rows;
-    return added;
 }

@@ -120,10 +120,6 @@ int report_join_sinks(struct report *report, struct arena *arena, struct err *er
 /* True if data formats write tables instead of tensors: some table is not only for people. */
 bool report_has_tables(const struct report *report);
 
-/* Copy a report with tables converted to sheets, for arrays and figures; tensors replace tables. */
-int report_as_sheets(struct report *copy, const struct report *report, bool for_picture,
-                     struct arena *arena, struct err *err);
-
 /* Add a table for people, with bars, below the tensors: the cells farthest from `origin` in sheets
  * of this name. Nothing is added if all cells equal it. */
 int report_add_strongest(struct report *report, const char *tensor, float origin,
@@ -166,8 +162,3 @@ int derive_check(const struct derivation *how, const struct selection *selection
  * words) are left. Pooling comes last. */
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err);
-
-/* Bytes that this adds to tensors of so many bytes, heads, layers and rows, at most; `bytes`
- * becomes the size of the result. */
-double derive_bytes(const struct derivation *how, double *bytes, size_t heads, size_t layers,
-                    size_t rows);

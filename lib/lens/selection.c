@@ -219,13 +219,6 @@ int selection_heads(struct selection *selection, const char *list, const struct 
     return selection_indices(&selection->heads, &selection->head_count, list, &range, arena, err);
 }
 
-bool selection_is_of_queries(const struct selection *selection, enum site site)
-{
-    return !site_set_has(selection->all_tokens, site) &&
-           site_row(site)->axes != AXES_GROUP_TOKEN_DIM &&
-           site_row(site)->axes != AXES_FIRST_CHANNEL && site_part(site) != PART_SOURCE;
-}
-
 int selection_channels(const size_t **channels, size_t *count, const char *list,
                        const struct config *config, enum site site, struct arena *arena,
                        struct err *err)
@@ -256,25 +249,6 @@ int selection_of_channels(struct selection *selection, enum site *site, const ch
 const char *selection_queries(const struct selection *selection, const struct tokenized *text)
 {
     return selection->queries && text->queries ? text->queries : selection->queries;
-}
-
-size_t selection_query_count(const struct selection *selection, const struct tokenized *text)
-{
-    struct arena arena = {0};
-    const size_t *queries = NULL;
-    size_t count = 0;
-    const struct index_range range = {"--query", "text", "token", text->count};
-    bool failed = selection_indices(&queries, &count, selection_queries(selection, text), &range,
-                                    &arena, NULL);
-    arena_release(&arena);
-    return failed ? text->count : count;
-}
-
-bool layers_have(struct layers layers, int layer)
-{
-    while (layers.count && layers.items[layers.count - 1] != (size_t)layer)
-        layers.count--;
-    return layers.count;
 }
 
 struct layers selection_layers_of(const struct selection *selection, enum site site)

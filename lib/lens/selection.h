@@ -74,12 +74,8 @@ struct index_range {
 int selection_indices(const size_t **indices, size_t *count, const char *list,
                       const struct index_range *range, struct arena *arena, struct err *err);
 
-/* The list of the selected queries of a text (NULL: all), and their number. */
+/* The list of the selected queries of a text (NULL: all). */
 const char *selection_queries(const struct selection *selection, const struct tokenized *text);
-size_t selection_query_count(const struct selection *selection, const struct tokenized *text);
-
-/* True if a site's rows are queries, to be selected; false for keys, values and the encoder. */
-bool selection_is_of_queries(const struct selection *selection, enum site site);
 
 /* Parse `3`, `-1`, `0-2` or `1-` of `count` positions. If `count` is 0, it is unknown and negative
  * numbers are kept. Returns false for anything else. */
@@ -88,8 +84,6 @@ bool selection_range(ptrdiff_t *first, ptrdiff_t *last, const char *text, size_t
 
 /* Parse a number below `count`; negative numbers count from the end. False for anything else. */
 bool selection_index(size_t *index, const char *text, size_t size, size_t count);
-
-bool layers_have(struct layers layers, int layer);
 
 /* The selected layers of a site; layer 0 for a site outside of layers. */
 struct layers selection_layers_of(const struct selection *selection, enum site site);

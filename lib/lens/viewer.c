@@ -147,6 +147,19 @@ int viewer_read(const struct viewer *viewer, struct text_with_source *pair,
     return 0;
 }
 
+static int check_edits(const struct edits *edits, const struct config *config,
+                       const struct batch *batch, struct err *err)
+{
+    if (edits_check(edits, config, err))
+        return -1;
+    for (size_t s = 0; edits && s < batch->count; s++) {
+        size_t source = batch->sources[s].past + batch->sources[s].count;
+        if (edits_check_text(edits, config, batch_prompt(batch, s), source, err))
+            return batch->count > 1 ? err_prefix(err, "text %zu", batch->first + s) : -1;
+    }
+    return 0;
+}
+
 int viewer_run(struct viewer *viewer, const struct selection *selection,
                const struct text_list *texts, struct tap tap, struct err *err)
 {
@@ -159,7 +172,7 @@ int viewer_run(struct viewer *viewer, const struct selection *selection,
     int failed = watch_init(&watch, &model->config, scratch, err) ||
                  batch_init(&batch, &model->config, texts->items, texts->count, scratch, err);
     batch.first = texts->first;
-    failed = failed || edits_check_batch(viewer->edits, &model->config, &batch, err);
+    failed = failed || check_edits(viewer->edits, &model->config, &batch, err);
     if (!failed) {
         selection_watch(selection, &watch);
         tap.watch = &watch;
@@ -205,6 +218,14 @@ int capture_init(struct capture *capture, const struct selection *selection,
     return 0;
 }
 
+/* True if a site's rows are queries, to be selected; false for keys, values and the encoder. */
+static bool has_query_rows(const struct selection *selection, enum site site)
+{
+    return !site_set_has(selection->all_tokens, site) &&
+           site_row(site)->axes != AXES_GROUP_TOKEN_DIM &&
+           site_row(site)->axes != AXES_FIRST_CHANNEL && site_part(site) != PART_SOURCE;
+}
+
 /* Append a tensor of this shape, reduced to the selected heads and queries, to the list of a text;
  * allocates its values if `has_values`. Returns NULL with `err`. (An encoder may lack heads that
  * are selected.) */
@@ -230,7 +251,7 @@ static struct kept *add_item(struct capture *capture, size_t text, struct kept i
             item.shape[0]--;
     }
     item.bits = capture->selection->bits && site_id(item.site) == SITE_ENTROPY;
-    if (capture->selection->queries && selection_is_of_queries(capture->selection, item.site)) {
+    if (capture->selection->queries && has_query_rows(capture->selection, item.site)) {
         size_t *rows = &item.shape[item.rank - 2];
         const struct index_range range = {"--query", "text", "token", *rows};
         if (!list->queries && selection_indices(&list->queries, &list->query_count, list->wanted,
@@ -489,6 +510,18 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
 
 static const enum site first_map = SITE_SCORES, last_map = SITE_WEIGHTS;
 
+static size_t count_queries(const struct selection *selection, const struct tokenized *text)
+{
+    struct arena arena = {0};
+    const size_t *queries = NULL;
+    size_t count = 0;
+    const struct index_range range = {"--query", "text", "token", text->count};
+    bool failed = selection_indices(&queries, &count, selection_queries(selection, text), &range,
+                                    &arena, NULL);
+    arena_release(&arena);
+    return failed ? text->count : count;
+}
+
 bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
 {
     const struct selection *selection = look->selection;
@@ -503,8 +536,7 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
     }
     if (look->count != 1 || config->cross || config->n_encoder_layer ||
         !site_exists(config, SITE_RESID_PRE) ||
-        heads <
-            FLOATS_AT_ONCE / tokens / selection_query_count(selection, &look->pairs[0].sentence))
+        heads < FLOATS_AT_ONCE / tokens / count_queries(selection, &look->pairs[0].sentence))
         return false;
     for (size_t i = 0; viewer->edits && i < selection->layers.count; i++)
         if (edits_have(viewer->edits, SITE_RESID_PRE, selection->layers.items[i]))
@@ -595,10 +627,9 @@ static double site_floats(const struct viewer *viewer, const struct selection *s
         return (double)INFINITY;
     if (site == SITE_LOGITS && selection->last_logits && !selection->queries)
         return (double)config->vocab_size;
-    if (all || !selection_is_of_queries(selection, site) || !tokens)
+    if (all || !has_query_rows(selection, site) || !tokens)
         return (double)count;
-    return (double)count / (double)tokens *
-           (double)selection_query_count(selection, &pair->sentence);
+    return (double)count / (double)tokens * (double)count_queries(selection, &pair->sentence);
 }
 
 double viewer_captured_bytes(const struct viewer *viewer, const struct selection *selection,

@@ -467,6 +467,13 @@ struct rounding {
     bool pairs; /* to pairs, or to floats */
 };
 
+FOR_EACH_ISA
+static void round_row(float *restrict to, const float *restrict row, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = bf16_rounded(row[i]);
+}
+
 static void round_rows(void *context, size_t round, size_t thread)
 {
     const struct rounding *r = context;
@@ -478,7 +485,7 @@ static void round_rows(void *context, size_t round, size_t thread)
         if (r->pairs)
             bf16_pair_row((uint32_t *)(void *)to, from, r->x.columns);
         else
-            bf16_round_each(to, from, r->x.columns);
+            round_row(to, from, r->x.columns);
     }
 }
 

@@ -48,10 +48,3 @@ void bf16_put_second(uint32_t *restrict pairs, const float *restrict row, size_t
     for (size_t i = 0; i < count; i++)
         pairs[i] = (pairs[i] & 0xffff) | (uint32_t)bf16_round(row[i]) << 16;
 }
-
-FOR_EACH_ISA
-void bf16_round_each(float *restrict to, const float *restrict row, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        to[i] = bf16_rounded(row[i]);
-}

@@ -54,6 +54,3 @@ void bf16_pair_row(uint32_t *restrict pairs, const float *restrict row, size_t c
 void bf16_pair_rows(uint32_t *restrict pairs, const float *restrict first,
                     const float *restrict second, size_t count);
 void bf16_put_second(uint32_t *restrict pairs, const float *restrict row, size_t count);
-
-/* Round a row. */
-void bf16_round_each(float *restrict to, const float *restrict row, size_t count);

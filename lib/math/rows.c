@@ -89,12 +89,6 @@ void add_to_row(float *restrict y, const float *restrict x, size_t count)
         y[i] += x[i];
 }
 
-void sum_columns(float *total, struct matrix x)
-{
-    for (size_t row = 0; row < x.rows; row++)
-        add_to_row(total, x.data + row * x.stride, x.columns);
-}
-
 FOR_EACH_ISA
 void add_scaled_row(float *restrict y, const float *restrict x, size_t count, float factor,
                     const float *later)

@@ -27,9 +27,6 @@ void add_to_row(float *restrict y, const float *restrict x, size_t count);
 /* Limit each number to [-limit, limit]; a NaN stays one. */
 void clip_rows(struct matrix x, float limit);
 
-/* sum [C] += the sum of every column. */
-void sum_columns(float *sum, struct matrix x);
-
 /* y += factor · x, fused; prefetches `count` floats at `later`. */
 void add_scaled_row(float *restrict y, const float *restrict x, size_t count, float factor,
                     const float *later);

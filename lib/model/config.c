@@ -86,15 +86,6 @@ unsigned config_layer_flags(const struct config *config, size_t layer)
     return layer < CONFIG_FLAGS_MAX ? config->layer_flags[layer] : 0;
 }
 
-size_t config_own_layer(const struct config *config, size_t layer)
-{
-    size_t of_group = config->group_layers;
-    if (!config->n_group)
-        return layer;
-    size_t rounds = config->n_layer / of_group;
-    return layer / of_group * config->n_group / rounds * of_group + layer % of_group;
-}
-
 size_t config_own_layers(const struct config *config, size_t layers)
 {
     return config->n_group ? config->n_group * config->group_layers : layers;
@@ -126,12 +117,6 @@ size_t config_chosen(const struct config *config, size_t layer)
     return layer < CONFIG_FLAGS_MAX ? config->mixture.chosen[layer] : 0;
 }
 
-size_t config_widest_mlp(const struct config *config)
-{
-    const struct mixture *m = &config->mixture;
-    return num_max(config->n_inner, num_max(m->inner, m->shared_inner));
-}
-
 size_t config_place(const struct config *config, const uint32_t *ids, size_t token)
 {
     size_t place = token;
@@ -152,14 +137,6 @@ int config_read_generation(struct config *config, const struct folder *folder, s
                        : config->n_encoder_layer ? "config.json"
                                                  : NULL;
     return name ? json_read_file(folder, name, family_read_generation, config, err) : 0;
-}
-
-bool config_ends(const struct config *config, long long id)
-{
-    bool ends = id == config->eos_id;
-    for (size_t i = 0; i < config->more_end_count; i++)
-        ends = ends || id == config->more_ends[i];
-    return ends;
 }
 
 bool config_has_start(const struct config *config)
@@ -272,14 +249,6 @@ int config_edit_read(struct config_edit *edit, const char *list, struct arena *a
         if (!*list)
             return 0;
     }
-}
-
-bool config_edit_has(const struct config_edit *edit, const char *key)
-{
-    for (size_t i = 0; i < edit->count; i++)
-        if (strcmp(edit->changes[i].key->name, key) == 0)
-            return true;
-    return false;
 }
 
 int config_edit_check(const struct config_edit *edit, const struct config *config, struct err *err)

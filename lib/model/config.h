@@ -252,16 +252,12 @@ static inline size_t config_out_width(const struct config *config)
 /* Flags of any layer. */
 unsigned config_flags(const struct config *config);
 
-/* The number of experts that a token has in a layer; 0: it has a plain MLP, as some layers do. The
- * hidden channels of the widest MLP of any layer. */
+/* The number of experts that a token has in a layer; 0: it has a plain MLP, as some layers do. */
 size_t config_chosen(const struct config *config, size_t layer);
-size_t config_widest_mlp(const struct config *config);
 
 unsigned config_layer_flags(const struct config *config, size_t layer);
 
-/* The layer in whose place a layer's parameters are: the same, or one that shares them. How many
- * have parameters of their own, of a stack with so many layers. */
-size_t config_own_layer(const struct config *config, size_t layer);
+/* How many layers have parameters of their own, of a stack with so many layers. */
 size_t config_own_layers(const struct config *config, size_t layers);
 
 /* The most keys that a query of the layer attends to, its own included and, if it attends to later
@@ -279,9 +275,6 @@ bool config_ties(const struct config *config);
  * have the end of a message there). For a model with an encoder also read how it chooses tokens,
  * which older models have in config.json. */
 int config_read_generation(struct config *config, const struct folder *folder, struct err *err);
-
-/* Whether this token ends a text. */
-bool config_ends(const struct config *config, long long id);
 
 /* True if texts begin with the start token of a decoder that has an encoder. */
 bool config_has_start(const struct config *config);
@@ -317,8 +310,6 @@ struct config_edit {
  * else a text. Of two values for a key the later one counts. Errors are usage of --set. */
 int config_edit_read(struct config_edit *edit, const char *list, struct arena *arena,
                      struct err *err);
-
-bool config_edit_has(const struct config_edit *edit, const char *key);
 
 /* Append the changed text: a key that is there, or its alias, gets its new value. */
 int config_edit_apply(struct buf *out, const struct config_edit *edit, const char *text,

@@ -213,19 +213,6 @@ int edits_check_text(const struct edits *edits, const struct config *config, siz
     return 0;
 }
 
-int edits_check_batch(const struct edits *edits, const struct config *config,
-                      const struct batch *batch, struct err *err)
-{
-    if (edits_check(edits, config, err))
-        return -1;
-    for (size_t s = 0; edits && s < batch->count; s++) {
-        size_t source = batch->sources[s].past + batch->sources[s].count;
-        if (edits_check_text(edits, config, batch_prompt(batch, s), source, err))
-            return batch->count > 1 ? err_prefix(err, "text %zu", batch->first + s) : -1;
-    }
-    return 0;
-}
-
 /* --- in a pass -------------------------------------------------------------------------------- */
 
 bool pass_edits(const struct pass *pass, enum site site, size_t layer)

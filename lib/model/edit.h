@@ -75,12 +75,10 @@ struct edits {
 };
 
 /* Refuse edits that do not fit the model and its mechanism; indices and sources that do not fit a
- * text with these numbers of tokens; both, for all texts of a batch. `edits` may be NULL. */
+ * text with these numbers of tokens. `edits` may be NULL. */
 int edits_check(const struct edits *edits, const struct config *config, struct err *err);
 int edits_check_text(const struct edits *edits, const struct config *config, size_t tokens,
                      size_t source, struct err *err);
-int edits_check_batch(const struct edits *edits, const struct config *config,
-                      const struct batch *batch, struct err *err);
 
 /* Whether there is an edit of a site in a layer. */
 bool edits_have(const struct edits *edits, enum site site, size_t layer);

@@ -207,16 +207,3 @@ void model_release(struct model *model)
     arena_release(&model->arena);
     *model = (struct model){0};
 }
-
-int model_lift_context(struct model *model, struct err *err)
-{
-    struct config *c = &model->config;
-    if (slot_exists(slot_of_text(SLOT_POSITIONS), c))
-        return err_usage(
-            err,
-            "--long: expected rotary, ALiBi or sinusoidal positions, found %zu learned ones ('%s')",
-            c->n_positions, model->name);
-    model->context = c->n_positions;
-    c->n_positions = 0;
-    return 0;
-}

@@ -22,7 +22,7 @@ struct model {
     struct arena arena; /* owns the folder's path if it was searched for */
     struct config config;
     struct weights weights;
-    size_t context; /* context before model_lift_context; 0: not lifted */
+    size_t context; /* context before it was lifted; 0: it was not */
 };
 
 /* Find the folder of a name: a bundled model, else a directory or a GGUF file, else one in a folder
@@ -41,7 +41,3 @@ void model_release(struct model *model);
 
 /* True for the bundled default, which was trained on short fables and knows no other text. */
 bool model_is_of_fables(const struct model *model);
-
-/* Accept texts of any length. A usage error for models with learned positions, which are
- * limited. */
-int model_lift_context(struct model *model, struct err *err);

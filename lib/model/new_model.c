@@ -1,6 +1,5 @@
 #include "model/new_model.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/names.h"
@@ -118,16 +117,6 @@ int new_model_open(struct new_model *new_model, const char *name, const char *te
     new_model->files[1] = (struct folder_file){"config.json", copy, size};
     new_model->folder = (struct folder){name, new_model->files, 2};
     return 0;
-}
-
-void new_model_add_file(struct new_model *new_model, const char *name, const char *bytes,
-                        size_t size)
-{
-    size_t last = new_model->folder.file_count - 1;
-    assert(new_model->folder.file_count < NEW_MODEL_FILES_MAX);
-    new_model->files[last + 1] = new_model->files[last];
-    new_model->files[last] = (struct folder_file){name, bytes, size};
-    new_model->folder.file_count++;
 }
 
 void new_model_release(struct new_model *new_model)

@@ -41,10 +41,6 @@ void new_model_release(struct new_model *new_model);
 /* The tensor of a slot; NULL: the model has none. */
 struct new_model_tensor *new_model_tensor(const struct new_model *new_model, struct slot slot);
 
-/* Add a file, for example of a tokenizer; name and bytes are borrowed. */
-void new_model_add_file(struct new_model *new_model, const char *name, const char *bytes,
-                        size_t size);
-
 /* --- random models of a well-known shape (--shape), the same on every machine ---------------- */
 
 struct shape_row {

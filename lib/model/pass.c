@@ -79,12 +79,19 @@ static size_t bytes_of(const struct buffer *list, size_t count)
     return floats * sizeof(float);
 }
 
+/* Hidden channels of the widest MLP of any layer. */
+static size_t widest_mlp(const struct config *config)
+{
+    const struct mixture *m = &config->mixture;
+    return num_max(config->n_inner, num_max(m->inner, m->shared_inner));
+}
+
 size_t pass_memory_bytes(const struct config *config, size_t tokens)
 {
     struct scratch none;
     struct buffer list[BUFFERS];
     list_buffers(list, &none, config, tokens, tokens,
-                 num_max(config_widest_mlp(config), config->n_encoder_inner));
+                 num_max(widest_mlp(config), config->n_encoder_inner));
     size_t bytes = bytes_of(list, BUFFERS);
     if (config->n_encoder_layer) /* the encoder has its own pass; keys and values of its output */
         return 2 * bytes + bytes_of(list + FIRST_OF_KEYS, BUFFERS_OF_KEYS);
@@ -97,7 +104,7 @@ static int take_buffers(struct pass *pass, size_t first, size_t count)
     const struct batch *batch = pass->batch;
     struct buffer list[BUFFERS];
     list_buffers(list, &pass->scratch, pass->config, batch->tokens, batch->key_tokens,
-                 config_widest_mlp(pass->config));
+                 widest_mlp(pass->config));
     for (size_t i = first; i < first + count; i++)
         if (list[i].columns && take_matrix(pass, &list[i], matrix_stride(list[i].columns)))
             return -1;
@@ -178,7 +185,7 @@ int pass_hold_rounded(struct pass *pass)
     const struct batch *batch = pass->batch;
     size_t rows = num_max(batch->tokens, batch->source_tokens);
     size_t columns = num_max(num_max(c->n_head * c->d_v, c->n_embd),
-                             num_max(num_max(config_widest_mlp(c), c->n_encoder_inner), c->n_word));
+                             num_max(num_max(widest_mlp(c), c->n_encoder_inner), c->n_word));
     if (pass->weights->precision != PRECISION_BF16)
         return 0;
     pass->weights->widens = kernels_pair_way(pass->machine->kernels) == PAIRS_NONE;

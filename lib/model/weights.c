@@ -22,10 +22,20 @@ struct parameter {
                             * of biases by distance: those of all distances */
 };
 
+/* The layer in whose place a layer's parameters are: the same, or one that shares them. */
+static size_t own_layer(const struct config *config, size_t layer)
+{
+    size_t of_group = config->group_layers;
+    if (!config->n_group)
+        return layer;
+    size_t rounds = config->n_layer / of_group;
+    return layer / of_group * config->n_group / rounds * of_group + layer % of_group;
+}
+
 static struct parameter *parameter_at(const struct weights *weights, struct slot slot)
 {
     if (slot.layer >= 0 && slot.part == PART_SENTENCE)
-        slot.layer = (short)config_own_layer(weights->config, (size_t)slot.layer);
+        slot.layer = (short)own_layer(weights->config, (size_t)slot.layer);
     size_t i =
         slot_find(weights->parameters, weights->parameter_count, sizeof(struct parameter), slot);
     return i == SIZE_MAX ? NULL : &weights->parameters[i];
@@ -552,7 +562,7 @@ void weights_add_segment(const struct weights *weights, float *y, size_t segment
 int weights_check_finite(struct weights *weights, int layer, struct err *err)
 {
     if (layer >= 0 && layer < (int)weights->config->n_layer)
-        layer = (int)config_own_layer(weights->config, (size_t)layer);
+        layer = (int)own_layer(weights->config, (size_t)layer);
     for (size_t i = 0; i < weights->parameter_count; i++) {
         const struct parameter *p = &weights->parameters[i];
         int before =

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "format/json.h"
 #include "text/label.h"
 
 /* --- regular expressions ---------------------------------------------------------------------- */
@@ -441,21 +440,6 @@ int matcher_set_pattern(struct matcher *matcher, const char *pattern, struct err
         matcher->splitter = splitter_patterns[i].kind;
     }
     return matcher->splitter ? 0 : regex_open(&matcher->regex, pattern, err);
-}
-
-int matcher_read(struct matcher *matcher, const struct json *pattern, struct arena *arena,
-                 struct err *err)
-{
-    const char *text = NULL;
-    *matcher = (struct matcher){0};
-    if (json_get_text(json_member(pattern, "String"), &text)) {
-        matcher->literal_size = strlen(text);
-        matcher->literal = arena_text(arena, text, matcher->literal_size, err);
-        return matcher->literal ? 0 : -1;
-    }
-    if (!json_get_text(json_member(pattern, "Regex"), &text))
-        return err_set(err, "field 'pattern': expected {\"String\": …} or {\"Regex\": …}");
-    return matcher_set_pattern(matcher, text, err);
 }
 
 void matcher_release(struct matcher *matcher)

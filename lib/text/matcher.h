@@ -76,10 +76,6 @@ struct matcher_walk {
     struct re_registers *found;
 };
 
-/* Read `{"String": " "}` or `{"Regex": "\\s"}`; literals live as long as the arena. */
-int matcher_read(struct matcher *matcher, const struct json *pattern, struct arena *arena,
-                 struct err *err);
-
 /* Search for a regular expression in UTF-8; errors include the message of Oniguruma. */
 int matcher_set_pattern(struct matcher *matcher, const char *pattern, struct err *err);
 

@@ -34,15 +34,6 @@ const struct text_templates text_templates_plain = {
     .single = {.parts = {{TEMPLATE_FIRST, 0, 0}}, .count = 1},
     .pair = {.parts = {{TEMPLATE_FIRST, 0, 0}, {TEMPLATE_SECOND, 0, 1}}, .count = 2}};
 
-struct text_templates text_templates_without(const struct text_templates *templates)
-{
-    struct text_templates without = {.single = text_templates_plain.single};
-    for (size_t i = 0; i < templates->pair.count; i++)
-        if (templates->pair.parts[i].kind != TEMPLATE_SPECIAL)
-            without.pair.parts[without.pair.count++] = templates->pair.parts[i];
-    return without;
-}
-
 size_t text_template_before(const struct text_template *single)
 {
     size_t before = 0;

@@ -29,9 +29,6 @@ struct text_templates {
 /* Templates without special tokens; the texts of a pair have the segments 0 and 1. */
 extern const struct text_templates text_templates_plain;
 
-/* Remove the special tokens of templates; the texts of a pair keep their segments. */
-struct text_templates text_templates_without(const struct text_templates *templates);
-
 /* The number of tokens before the text of a template; the text is the next part. */
 size_t text_template_before(const struct text_template *single);
 

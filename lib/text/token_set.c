@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "base/utf8.h"
 #include "text/label.h"
 
@@ -24,32 +23,6 @@ int added_token_read_content(struct added_token *token, const struct json *item,
     token->bytes = content;
     token->size = strlen(content);
     return 0;
-}
-
-int added_token_read(struct added_token *token, const struct json *item, struct err *err)
-{
-    long long id = -1;
-    *token = (struct added_token){0};
-    if (!json_is_object(item))
-        return err_set(err, "expected an object");
-    if (json_integer(item, "id", 0, WORD_ID_MAX, &id, err))
-        return -1;
-    if (id < 0)
-        return err_set(err, "expected a field 'id'");
-    token->id = (uint32_t)id;
-    return added_token_read_content(token, item, err);
-}
-
-int added_token_read_member(struct added_token *token, const struct json *member, struct err *err)
-{
-    const char *name = json_key(member);
-    long long id = 0;
-    *token = (struct added_token){0};
-    if (!num_parse_integer(name, 0, WORD_ID_MAX, &id) || !json_is_object(member))
-        return err_set(err, "'%s': expected an id from 0 to %d as key and an object as value",
-                       label_excerpt(name, strlen(name)), WORD_ID_MAX);
-    token->id = (uint32_t)id;
-    return added_token_read_content(token, member, err) ? err_prefix(err, "'%s'", name) : 0;
 }
 
 /* --- sorting ---------------------------------------------------------------------------------- */

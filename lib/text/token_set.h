@@ -75,12 +75,8 @@ const struct added_token *added_tokens_of_id(const struct added_tokens *tokens, 
 /* Compare two tokens by id, as qsort needs it. */
 int added_token_compare_ids(const void *a, const void *b);
 
-/* Read an added token, {"id": 50256, "content": "<|endoftext|>", "lstrip": false, …}.
- * added_token_read reads an item of `added_tokens` of a tokenizer.json; added_token_read_member a
- * member of `added_tokens_decoder` of a tokenizer_config.json, whose key is the id;
- * added_token_read_content all fields but the id. The bytes are valid as long as the JSON. */
-int added_token_read(struct added_token *token, const struct json *item, struct err *err);
-int added_token_read_member(struct added_token *token, const struct json *member, struct err *err);
+/* Read all fields of an added token but the id, {"id": 50256, "content": "<|endoftext|>", "lstrip":
+ * false, …}. The bytes are valid as long as the JSON. */
 int added_token_read_content(struct added_token *token, const struct json *item, struct err *err);
 
 struct token_set {

@@ -99,6 +99,16 @@ static bool is_words(const struct tokenizer *tokenizer)
     return tokenizer->model.row == &subword_rows[SUBWORD_WORDS];
 }
 
+/* The texts of a pair keep their segments. */
+static struct text_templates templates_without_special(const struct text_templates *templates)
+{
+    struct text_templates without = {.single = text_templates_plain.single};
+    for (size_t i = 0; i < templates->pair.count; i++)
+        if (templates->pair.parts[i].kind != TEMPLATE_SPECIAL)
+            without.pair.parts[without.pair.count++] = templates->pair.parts[i];
+    return without;
+}
+
 /* Set what follows from the stages and the model. */
 static int prepare(struct tokenizer *tokenizer, struct err *err)
 {
@@ -119,7 +129,7 @@ static int prepare(struct tokenizer *tokenizer, struct err *err)
     facts->prefix = decoders_prefix(tokenizer->decoders);
     facts->added = &tokenizer->set.added;
     tokenizer->literal_special = config->splits_special == ANSWER_YES;
-    tokenizer->used = text_templates_without(&tokenizer->templates);
+    tokenizer->used = templates_without_special(&tokenizer->templates);
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/num.h"
 #include "text/builder.h"
 #include "text/label.h"
 
@@ -80,6 +81,19 @@ static int read_named(void *context, const struct json *root, struct err *err)
     return 0;
 }
 
+/* A member of `added_tokens_decoder`, whose key is the id. */
+static int read_listed_token(struct added_token *token, const struct json *member, struct err *err)
+{
+    const char *name = json_key(member);
+    long long id = 0;
+    *token = (struct added_token){0};
+    if (!num_parse_integer(name, 0, WORD_ID_MAX, &id) || !json_is_object(member))
+        return err_set(err, "'%s': expected an id from 0 to %d as key and an object as value",
+                       label_excerpt(name, strlen(name)), WORD_ID_MAX);
+    token->id = (uint32_t)id;
+    return added_token_read_content(token, member, err) ? err_prefix(err, "'%s'", name) : 0;
+}
+
 static int read_listed(const struct config_reader *reader, const struct json *root, struct err *err)
 {
     struct tokenizer_config *config = reader->config;
@@ -91,7 +105,7 @@ static int read_listed(const struct config_reader *reader, const struct json *ro
         return -1;
     for (const struct json *at = json_first(members); at; at = json_next(at)) {
         struct added_token *token = &config->listed[config->listed_count++];
-        if (added_token_read_member(token, at, err))
+        if (read_listed_token(token, at, err))
             return -1;
         token->bytes = arena_text(reader->arena, token->bytes, token->size, err);
         if (!token->bytes)

@@ -250,6 +250,21 @@ int tokenizer_normalize_token(struct tokenizer *tokenizer, struct added_token *t
     return failed;
 }
 
+/* An item of `added_tokens`. */
+static int read_added(struct added_token *token, const struct json *item, struct err *err)
+{
+    long long id = -1;
+    *token = (struct added_token){0};
+    if (!json_is_object(item))
+        return err_set(err, "expected an object");
+    if (json_integer(item, "id", 0, WORD_ID_MAX, &id, err))
+        return -1;
+    if (id < 0)
+        return err_set(err, "expected a field 'id'");
+    token->id = (uint32_t)id;
+    return added_token_read_content(token, item, err);
+}
+
 static int read_added_tokens(struct tokenizer *tokenizer, const struct json *list, struct err *err)
 {
     size_t count = 0;
@@ -260,7 +275,7 @@ static int read_added_tokens(struct tokenizer *tokenizer, const struct json *lis
     if (!items)
         return -1;
     for (const struct json *at = json_first(list); at; at = json_next(at), count++)
-        if (added_token_read(&items[count], at, err) ||
+        if (read_added(&items[count], at, err) ||
             tokenizer_normalize_token(tokenizer, &items[count], err))
             return err_prefix(err, "item %zu", count);
     return token_set_add(&tokenizer->set, items, count, err);

@@ -143,14 +143,6 @@ const char *word_table_word(const struct word_table *table, uint32_t id, size_t 
     return table->bytes + table->stored[id].start;
 }
 
-int word_compare(const void *a, const void *b)
-{
-    const struct word *one = a;
-    const struct word *other = b;
-    int order = memcmp(one->bytes, other->bytes, one->size < other->size ? one->size : other->size);
-    return order ? order : (one->size > other->size) - (one->size < other->size);
-}
-
 struct word word_take_line(const char **at, const char *end)
 {
     const char *newline = memchr(*at, '\n', (size_t)(end - *at));

@@ -41,9 +41,6 @@ struct word {
     size_t size;
 };
 
-/* Compare two words by their bytes, as qsort needs it; a prefix of a word is less than the word. */
-int word_compare(const void *a, const void *b);
-
 /* Take the line at `*at`, without its line break, and move to the next. */
 struct word word_take_line(const char **at, const char *end);
 

@@ -329,6 +329,13 @@ static float *block_sums(const struct row_operation *block)
     return block->whole.data + block->index * block->whole.stride;
 }
 
+/* sum [C] += the sum of every column. */
+static void sum_columns(float *total, struct matrix x)
+{
+    for (size_t row = 0; row < x.rows; row++)
+        add_to_row(total, x.data + row * x.stride, x.columns);
+}
+
 static void bias_block(const struct row_operation *block)
 {
     sum_columns(block_sums(block), block->dy);

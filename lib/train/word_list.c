@@ -133,13 +133,21 @@ int word_list_add(struct word_list *list, const char *text, size_t size, struct 
     return 0;
 }
 
+static int compare_words(const void *a, const void *b)
+{
+    const struct word *one = a;
+    const struct word *other = b;
+    int order = memcmp(one->bytes, other->bytes, one->size < other->size ? one->size : other->size);
+    return order ? order : (one->size > other->size) - (one->size < other->size);
+}
+
 void word_list_sort(struct word_list *list)
 {
     size_t kept = 0;
     if (list->count)
-        qsort(list->words, list->count, sizeof *list->words, word_compare);
+        qsort(list->words, list->count, sizeof *list->words, compare_words);
     for (size_t i = 0; i < list->count; i++)
-        if (i == 0 || word_compare(&list->words[i], &list->words[kept - 1]) != 0)
+        if (i == 0 || compare_words(&list->words[i], &list->words[kept - 1]) != 0)
             list->words[kept++] = list->words[i];
     list->count = kept;
 }

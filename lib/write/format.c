@@ -242,6 +242,21 @@ void writer_release(struct writer *writer)
     arena_release(&writer->arena);
 }
 
+/* Copy a report with tables converted to sheets, for arrays and figures; tensors replace tables. */
+static int copy_as_sheets(struct report *copy, const struct report *report, bool for_picture,
+                          struct arena *arena, struct err *err)
+{
+    struct sheet sheet;
+    *copy = *report;
+    copy->frame_count = 0;
+    for (size_t i = 0; i < report->frame_count && !report->tensor_count; i++)
+        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY) &&
+            (frame_sheet(&sheet, &report->frames[i], for_picture, arena, err) ||
+             report_add_sheet(copy, &sheet, arena, err)))
+            return -1;
+    return 0;
+}
+
 int report_write(const struct format *format, const struct target *target,
                  const struct report *report, const struct place *place, struct err *err)
 {
@@ -250,7 +265,7 @@ int report_write(const struct format *format, const struct target *target,
     struct writer writer = {0};
     int failed = 0;
     if (report->frame_count && !format->has_tables) {
-        failed = report_as_sheets(&sheets, report, format->looks & LOOKS_PICTURE, &arena, err);
+        failed = copy_as_sheets(&sheets, report, format->looks & LOOKS_PICTURE, &arena, err);
         report = &sheets;
     }
     if (!format->arrays && !failed) {

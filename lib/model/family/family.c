@@ -1,7 +1,6 @@
 #include "model/family/family.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const struct family *family_at(size_t index)
@@ -74,17 +73,6 @@ const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct con
                  with_number(grouped, layers, "{g}", members ? slot.layer / members : 0),
                  members ? slot.layer % members : slot.layer, text, ending);
     return name;
-}
-
-long family_layer_of(const char *prefix, const char *layers, const char *name)
-{
-    while (*prefix && strncmp(name, prefix, strlen(prefix)) != 0)
-        prefix = strchr(prefix, '.') + 1;
-    name += strlen(prefix);
-    if (strncmp(name, layers, strlen(layers)) != 0)
-        return -1;
-    name += strlen(layers);
-    return *name >= '0' && *name <= '9' ? strtol(name, NULL, 10) : -1;
 }
 
 void family_place(struct family_place *place, struct slot slot, const struct config *config)

@@ -91,10 +91,6 @@ const struct family_row *family_row(const struct family *family, struct slot slo
 const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct config *config,
                                struct slot slot);
 
-/* The layer in a tensor's name, after the prefix (or a part of it) and `layers`: 12 in "h.12.attn…"
- * and "transformer.h.12.attn…"; -1 if there is none. */
-long family_layer_of(const char *prefix, const char *layers, const char *name);
-
 /* The size of a slot's matrix, and where its numbers are in the tensor of a file. */
 struct family_place {
     size_t out, in;
