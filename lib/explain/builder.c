@@ -102,10 +102,23 @@ void builder_add_sum(struct builder *builder, const float *values, size_t stride
 void builder_projection(struct builder *builder, const char *y, const char *x, const char *letter,
                         const struct weight *w)
 {
-    builder_add(builder, "%s = %s", y, x);
-    if (builder->trace->rule->head.by == HEADS_PROJECTED)
+    const struct trace *trace = builder->trace;
+    bool clips = *letter == 'v' || ((*letter == 'q' || *letter == 'k') && !trace->raw_q.values);
+    clips &= trace->rule->head.clip > 0; /* else after a norm */
+    const char *z = strstr(x, "_j") ? "z_j" : "z";
+    builder_add(builder, "%s = %s", clips ? z : y, x);
+    if (trace->rule->head.by == HEADS_PROJECTED)
         builder_add(builder, " · W_%s", letter);
     builder_formula(builder, w->bias ? " + b_%s" : "", letter);
+    if (clips)
+        builder_clip(builder, y, z);
+}
+
+void builder_clip(struct builder *builder, const char *y, const char *x)
+{
+    float clip = builder->trace->rule->head.clip;
+    give_number(builder, "clip", clip);
+    builder_formula(builder, "%s = max(-%n, min(%n, %s))", y, clip, clip, x);
 }
 
 void builder_dot(struct builder *builder, const char *name, const float *x, const struct weight *w,

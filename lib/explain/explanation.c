@@ -148,6 +148,14 @@ static void find_inputs_and_keys(struct trace *trace)
         trace->k_pre = trace_find(trace, SITE_K_PRE)->data;
 }
 
+static float mean_square(const float *values, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (double)values[i] * (double)values[i];
+    return (float)(sum / (double)count);
+}
+
 /* Project queries or keys of all tokens, before the norm of heads. */
 static int project_raw(struct trace *trace, struct raw_heads *raw, const float *from, bool of_keys,
                        struct arena *arena, struct err *err)
@@ -156,7 +164,6 @@ static int project_raw(struct trace *trace, struct raw_heads *raw, const float *
     bool whole = trace->rule->head.norm.whole;
     size_t width = trace->config->d_k;
     size_t first = (of_keys ? trace->group : trace->head) * width;
-    size_t count = whole ? w->out : width;
     const float *all = trace_product(trace, from, trace->keys, w, arena, err);
     raw->values = arena_alloc(arena, trace->keys * width, sizeof *raw->values, err);
     raw->squares = arena_alloc(arena, trace->keys, sizeof *raw->squares, err);
@@ -164,14 +171,25 @@ static int project_raw(struct trace *trace, struct raw_heads *raw, const float *
         return -1;
     for (size_t row = 0; row < trace->keys; row++) {
         const float *head = all + row * w->out + first;
-        const float *normed = whole ? all + row * w->out : head;
-        double sum = 0;
-        for (size_t i = 0; i < count; i++)
-            sum += (double)normed[i] * (double)normed[i];
-        raw->squares[row] = (float)(sum / (double)count);
+        raw->squares[row] =
+            whole ? mean_square(all + row * w->out, w->out) : mean_square(head, width);
         memcpy(raw->values + row * width, head, width * sizeof *head);
     }
     return 0;
+}
+
+/* Rotate queries or keys from a row on, if the norm of heads comes after the rotary embedding. */
+static void turn_raw(struct trace *trace, struct raw_heads *raw, const float *pre, size_t first,
+                     size_t rows)
+{
+    size_t width = trace->config->d_k, turning = trace->rotary->components;
+    float *to = raw->values + first * width;
+    /* casts: only read */
+    rotate((struct matrix){to, rows, width, width},
+           (struct matrix){(float *)pre, rows, width, width}, width, trace->rotary,
+           (struct matrix){(float *)trace->cos_sin + first * turning, rows, turning, turning});
+    for (size_t row = 0; row < rows; row++)
+        raw->squares[first + row] = mean_square(to + row * width, width);
 }
 
 /* Find the norms of heads and the rotary embedding. */
@@ -188,8 +206,13 @@ static int find_heads(struct trace *trace, struct arena *arena, struct err *err)
     }
     if (!trace->rule->head.norm.q || !trace->has_norms)
         return 0;
-    return err_if(project_raw(trace, &trace->raw_q, trace->inputs, false, arena, err) ||
-                  project_raw(trace, &trace->raw_k, trace->sources, true, arena, err));
+    trace->turns_first = rotary && trace->rule->head.norm.after_rotary;
+    if (project_raw(trace, &trace->raw_q, trace->inputs, false, arena, err) ||
+        project_raw(trace, &trace->raw_k, trace->sources, true, arena, err))
+        return -1;
+    if (trace->turns_first)
+        turn_raw(trace, &trace->raw_k, trace->k_pre, 0, trace->keys);
+    return 0;
 }
 
 /* Find the embeddings of tokens and positions; their sum is the input of the first layer. */
@@ -288,6 +311,8 @@ static void set_query(struct trace *trace, size_t query)
     trace->stream = trace->streams ? trace->streams + first : NULL;
     trace->x = trace->inputs + first;
     trace->q_pre = trace->rotary ? trace_row(trace, SITE_Q_PRE) : NULL;
+    if (trace->turns_first)
+        turn_raw(trace, &trace->raw_q, trace->q_pre, query, 1);
     trace->q = trace_row(trace, SITE_Q);
     trace->scores = trace_row(trace, SITE_SCORES);
     if (trace->rule->score.mask_after)
@@ -345,6 +370,7 @@ enum way {
     ADDS = 1 << 13,       /* any sublayer, if the explanation continues to the end of the layer */
     LAST = 1 << 14,       /* after the last layer */
     OF_EXPERTS = 1 << 15,
+    TURNED_FIRST = 1 << 16, /* rotary embedding, then norms of queries and keys */
 };
 
 /* All steps in the order of the pass. A row applies to a sublayer that has one of `ways`; if it has
@@ -361,10 +387,15 @@ static const struct step_row {
     {ATTENDS, 0, "query", "Query", step_query},
     {HEADS_NORMED, 0, "query_norm", "Norm of the query", step_query_norm},
     {ROTATED, SITE_Q, "query_rotary", "Rotary embedding of the query", step_query_rotary},
+    {TURNED_FIRST, 0, "query_rotary", "Rotary embedding of the query", step_query_rotary},
+    {TURNED_FIRST, SITE_Q, "query_norm", "Norm of the query", step_query_norm},
     {BY_FEATURES, 0, "features", "Features of the query", step_features},
-    {BY_FEATURES | HEADS_NORMED | ROTATED | KEYS_EDITED, 0, "keys", "Keys", step_keys},
+    {BY_FEATURES | HEADS_NORMED | ROTATED | TURNED_FIRST | KEYS_EDITED, 0, "keys", "Keys",
+     step_keys},
     {HEADS_NORMED, 0, "key_norm", "Norm of the keys", step_key_norm},
     {ROTATED, SITE_K, "key_rotary", "Rotary embedding of the keys", step_key_rotary},
+    {TURNED_FIRST, 0, "key_rotary", "Rotary embedding of the keys", step_key_rotary},
+    {TURNED_FIRST, SITE_K, "key_norm", "Norm of the keys", step_key_norm},
     {BY_FEATURES, SITE_SCORES, "scores", "Features of the keys and scores", step_products},
     {BY_SOFTMAX | BY_LATE_MASK, SITE_SCORES, "scores", "Keys and scores", step_scores},
     {BY_SOFTMAX | BY_LATE_MASK, 0, "scaled", "Scale", step_scaled},
@@ -413,8 +444,9 @@ static int ways_of(const struct trace *trace, size_t index)
                                                  : BY_SOFTMAX;
         ways |= m->dropout > 0 ? DROPPED : 0;
         ways |= trace->embedding_norm.scale ? EMBEDDING_NORMED : 0;
-        ways |= trace->raw_q.values ? HEADS_NORMED : 0;
-        ways |= trace->rotary ? ROTATED : 0;
+        ways |= trace->turns_first
+                    ? TURNED_FIRST
+                    : (trace->raw_q.values ? HEADS_NORMED : 0) | (trace->rotary ? ROTATED : 0);
         ways |= s->score.cap > 0 ? CAPPED : 0;
         ways |= trace->bias.slope > 0 || trace->bias.near ? MOVED : 0;
         ways |= s->score.temperature > 0 ? COOLED : 0;
@@ -461,9 +493,10 @@ static struct site_set sites_of(const struct trace *trace, const struct step_row
     }
     if (row->make == step_input && input)
         site_set_add(&sites, input);
-    if (row->make == (trace->raw_q.values ? step_query_norm : step_query))
+    bool norms = trace->raw_q.values && !trace->turns_first; /* before they are rotated */
+    if (row->make == (norms ? step_query_norm : step_query))
         site_set_add(&sites, trace->rotary ? SITE_Q_PRE : SITE_Q);
-    if (row->make == (trace->raw_k.values ? step_key_norm : step_keys))
+    if (row->make == (norms ? step_key_norm : step_keys))
         site_set_add(&sites, trace->rotary ? SITE_K_PRE : SITE_K);
     if (row->make == step_hidden)
         sites = SITE_SET(SITE_MLP_GATE, SITE_MLP_UP);

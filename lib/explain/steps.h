@@ -12,8 +12,8 @@
 #include "lens/viewer.h"
 #include "model/layer.h"
 
-/* Projected queries or keys of a head, [rows, dk], and the mean squares [rows] that their norm
- * divides by (of this head, or of all heads together). */
+/* Queries or keys of a head before their norm, [rows, dk], projected or already rotated, and the
+ * mean squares [rows] that the norm divides by (of this head, or of all heads together). */
 struct raw_heads {
     float *values, *squares;
 };
@@ -54,6 +54,7 @@ struct trace {
     struct raw_heads raw_q, raw_k; /* all tokens, if heads are normed */
     const struct rotary *rotary;   /* NULL: none */
     const float *cos_sin;          /* [T, components] cosines and sines */
+    bool turns_first;              /* norms of heads come after the rotary embedding */
 
     /* Values of the query: its rows of the tensors above, and values computed from them. */
     const float *token, *position, *segment, *stream, *x;
@@ -106,9 +107,11 @@ void builder_end(struct builder *builder, bool is_worked);
 void builder_add_dot(struct builder *builder, const float *a, const float *b, size_t count);
 void builder_add_sum(struct builder *builder, const float *values, size_t stride, size_t count);
 
-/* Formula of a projection: k_j = x_j · W_k + b_k; in numbers: y_0 = x_0 · W_0,c + … + b_c = …. */
+/* Formula of a projection: k_j = x_j · W_k + b_k; in numbers: y_0 = x_0 · W_0,c + … + b_c = …. A
+ * model may clip queries, keys and values: y = max(-c, min(c, x)). */
 void builder_projection(struct builder *builder, const char *y, const char *x, const char *letter,
                         const struct weight *w);
+void builder_clip(struct builder *builder, const char *y, const char *x);
 void builder_dot(struct builder *builder, const char *name, const float *x, const struct weight *w,
                  size_t column, float y);
 

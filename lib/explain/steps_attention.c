@@ -126,19 +126,25 @@ void step_input(struct builder *builder, const struct trace *trace)
 
 /* --- query ------------------------------------------------------------------------------------ */
 
-/* The projected query, or all keys: raw before a norm, pre before a rotary embedding, or final. */
-static struct named_vector projected(const struct trace *t, bool of_keys)
+/* The query, or all keys, as they are projected; before and after their norm, which may come after
+ * the rotary embedding; and before and after that. Values are NULL if there is no such step. */
+struct stages {
+    struct named_vector projected, raw, normed, pre, turned;
+};
+
+static struct stages stages_of(const struct trace *t, bool of_keys)
 {
-    const struct named_vector of_q[] = {
-        {"q_raw", t->raw_q.values ? t->raw_q.values + t->query * t->config->d_k : NULL},
-        {"q_pre", t->q_pre},
-        {"q", t->q}};
-    const struct named_vector of_k[] = {
-        {"k_raw", t->raw_k.values}, {"k_pre", t->k_pre}, {"k", t->k}};
-    const struct named_vector *first = of_keys ? of_k : of_q;
-    while (!first->values)
-        first++;
-    return *first;
+    const float *q_raw = t->raw_q.values ? t->raw_q.values + t->query * t->config->d_k : NULL;
+    const struct named_vector q[] = {
+        {t->turns_first ? "q_rot" : "q_raw", q_raw}, {"q_pre", t->q_pre}, {"q", t->q}};
+    const struct named_vector k[] = {
+        {t->turns_first ? "k_rot" : "k_raw", t->raw_k.values}, {"k_pre", t->k_pre}, {"k", t->k}};
+    const struct named_vector *all = of_keys ? k : q, raw = all[0], pre = all[1], last = all[2];
+    struct stages stages = {.raw = raw, .pre = pre};
+    stages.normed = t->turns_first || !pre.values ? last : pre;
+    stages.turned = t->turns_first ? raw : last;
+    stages.projected = raw.values && !t->turns_first ? raw : pre.values ? pre : last;
+    return stages;
 }
 
 /* Show x and W_q row by row, with the product q below. */
@@ -161,13 +167,14 @@ static void show_product(struct builder *builder, struct named_vector q)
     builder->table->total = q.name;
     builder_column(builder, "x", "x", x);
     builder_vectors(builder, "W_q", "W_q", values, width)->total = q.values;
-    builder_dot(builder, q.name, trace->x, w, trace->head * width, *q.values);
+    if (fabsf(*q.values) != trace->rule->head.clip) /* else the sum may be a larger one */
+        builder_dot(builder, q.name, trace->x, w, trace->head * width, *q.values);
 }
 
 void step_query(struct builder *builder, const struct trace *trace)
 {
     const struct weight *w = &trace->block.self.q;
-    const struct named_vector q = projected(trace, false);
+    const struct named_vector q = stages_of(trace, false).projected;
     size_t d_k = trace->config->d_k;
     bool is_small = w->in <= GIVEN_SMALL && d_k <= GIVEN_SMALL;
     builder_projection(builder, q.name, "x", "q", w);
@@ -197,7 +204,11 @@ static struct norm draw_head_norm(struct builder *builder, const char *y, const 
 {
     const struct trace *trace = builder->trace;
     struct norm norm = of_keys ? trace->block.self.k_norm : trace->block.self.q_norm;
-    builder_norm_formula(builder, y, x, &norm);
+    const char *z = of_keys ? "z_j" : "z";
+    bool clips = trace->rule->head.clip > 0;
+    builder_norm_formula(builder, clips ? z : y, x, &norm);
+    if (clips)
+        builder_clip(builder, y, z);
     if (trace->rule->head.norm.whole) {
         norm.scale += (of_keys ? trace->group : trace->head) * trace->config->d_k;
         builder_note(builder, "The mean is over all heads together.");
@@ -208,33 +219,36 @@ static struct norm draw_head_norm(struct builder *builder, const char *y, const 
 
 void step_query_norm(struct builder *builder, const struct trace *trace)
 {
-    const char *y = trace->q_pre ? "q_pre" : "q";
+    const struct stages q = stages_of(trace, false);
     float square = trace->raw_q.squares[trace->query];
-    const struct norm norm = draw_head_norm(builder, y, "q_raw", false, square);
-    const struct named_vector rows[] = {
-        projected(trace, false), {"γ", norm.scale}, {y, trace->q_pre ? trace->q_pre : trace->q}};
+    const struct norm norm = draw_head_norm(builder, q.normed.name, q.raw.name, false, square);
+    const struct named_vector rows[] = {q.raw, {"γ", norm.scale}, q.normed};
     float *squares = builder_floats(builder, 3);
     builder_stack(builder, rows, 3, trace->config->d_k);
     if (builder->err->kind)
         return;
     squares[0] = square;
     squares[1] = squares[2] = NAN;
-    builder_column(builder, "mean_square", "mean(q_raw²)", squares);
+    builder_column(builder, "mean_square",
+                   arena_format(builder->arena, builder->err, "mean(%s²)", q.raw.name), squares);
 }
 
 void step_key_norm(struct builder *builder, const struct trace *trace)
 {
-    bool rotates = trace->k_pre != NULL;
+    const struct stages k = stages_of(trace, true);
     const float *squares = trace->raw_k.squares;
-    const struct norm norm =
-        draw_head_norm(builder, rotates ? "k_pre_j" : "k_j", "k_raw_j", true, *squares);
+    const char *x = arena_format(builder->arena, builder->err, "%s_j", k.raw.name);
+    const char *y = arena_format(builder->arena, builder->err, "%s_j", k.normed.name);
+    const char *mean = arena_format(builder->arena, builder->err, "mean(%s²)", x);
+    if (builder->err->kind)
+        return;
+    const struct norm norm = draw_head_norm(builder, y, x, true, *squares);
     struct given *given = give_matrix(builder, "gamma_k", "γ", norm.scale, 1, trace->config->d_k);
     if (given)
         given->table.corner = "";
     builder_keys(builder);
-    builder_column(builder, "mean_square", "mean(k_raw_j²)", squares);
-    builder_vectors(builder, rotates ? "k_pre" : "k", NULL, rotates ? trace->k_pre : trace->k,
-                    trace->config->d_k);
+    builder_column(builder, "mean_square", mean, squares);
+    builder_vectors(builder, k.normed.name, NULL, k.normed.values, trace->config->d_k);
 }
 
 /* --- rotary embedding ------------------------------------------------------------------------- */
@@ -302,6 +316,7 @@ static void show_rotation(struct builder *builder)
     const struct rotary *r = trace->rotary;
     size_t pairs = r->components / 2;
     size_t apart = r->neighbours ? 1 : pairs;
+    const float *turned = stages_of(trace, false).turned.values;
     float *all = builder_floats(builder, ROTATION_ROWS * pairs);
     struct named_vector rows[ROTATION_ROWS];
     for (size_t i = 0; all && i < pairs; i++) {
@@ -314,7 +329,7 @@ static void show_rotation(struct builder *builder)
         const float column[ROTATION_ROWS] = {trace->q_pre[at], trace->q_pre[at + apart],
                                              (float)frequency, (float)angle,
                                              (float)cosine,    (float)sine,
-                                             trace->q[at],     trace->q[at + apart]};
+                                             turned[at],       turned[at + apart]};
         for (size_t row = 0; row < ROTATION_ROWS; row++)
             all[row * pairs + i] = column[row];
     }
@@ -341,13 +356,16 @@ void step_query_rotary(struct builder *builder, const struct trace *trace)
         builder_note(builder, "Components from %z on are not rotated.", r->components);
     draw_frequency(builder);
     show_rotation(builder);
-    builder_add(builder, "q_0 = ");
-    work_rotation(builder, trace->q_pre, trace->q);
+    const struct named_vector turned = stages_of(trace, false).turned;
+    builder_add(builder, "%s_0 = ", turned.name);
+    work_rotation(builder, trace->q_pre, turned.values);
 }
 
-/* The example is the key at the query's position; the table of scores has all keys. */
+/* The example is the key at the query's position; the table of scores has all keys, unless they are
+ * changed once more. */
 void step_key_rotary(struct builder *builder, const struct trace *trace)
 {
+    const struct named_vector turned = stages_of(trace, true).turned;
     size_t width = trace->config->d_k;
     size_t at = trace->query * width;
     draw_rotation(builder);
@@ -356,12 +374,12 @@ void step_key_rotary(struct builder *builder, const struct trace *trace)
                  "a and b are a pair of k_pre_j: each key is rotated by its own position j. Below: "
                  "component 0 of key %z.",
                  trace->query);
-    if (trace->rule->score.kind == ATTENTION_LINEAR) {
+    if (trace->rule->score.kind == ATTENTION_LINEAR || trace->turns_first) {
         builder_keys(builder);
-        builder_vectors(builder, "k", NULL, trace->k, width);
+        builder_vectors(builder, turned.name, NULL, turned.values, width);
     }
-    builder_add(builder, "k_%z,0 = ", trace->query);
-    work_rotation(builder, trace->k_pre + at, trace->k + at);
+    builder_add(builder, "%s_%z,0 = ", turned.name, trace->query);
+    work_rotation(builder, trace->k_pre + at, turned.values + at);
 }
 
 /* --- keys and scores -------------------------------------------------------------------------- */
@@ -389,7 +407,7 @@ static void draw_keys(struct builder *builder, const char *symbol)
 
 void step_keys(struct builder *builder, const struct trace *trace)
 {
-    const struct named_vector keys = projected(trace, true);
+    const struct named_vector keys = stages_of(trace, true).projected;
     builder_keys(builder);
     const struct block *block =
         builder_vectors(builder, keys.name, NULL, keys.values, trace->config->d_k);
@@ -414,7 +432,7 @@ static void show_scores(struct builder *builder, const char *name, const float *
 
 void step_scores(struct builder *builder, const struct trace *trace)
 {
-    if (projected(trace, true).values == trace->k && !trace->keys_edited)
+    if (stages_of(trace, true).projected.values == trace->k && !trace->keys_edited)
         draw_keys(builder, "k_j");
     builder_formula(builder, "score_j = q · k_j");
     show_scores(builder, "k", trace->q, trace->k);

@@ -137,8 +137,8 @@ static bool sublayer_has_other(const struct sublayer *s)
                   PATCH) \
           FEATURE((s->head.norm.q || s->head.norm.k) && !c->rms, \
                   "layer norms of queries and keys", RUN | ATTRIBUTE | PATCH) \
-          FEATURE(s->head.norm.after_rotary, "norms after rotary embeddings", RUN | ATTRIBUTE | \
-                  PATCH)) \
+          FEATURE(s->head.norm.after_rotary, "norms after rotary embeddings", RUN | EXPLAIN | \
+                  ATTRIBUTE | PATCH)) \
     FIELD(rotary, FEATURE(s->head.rotary, "rotary embeddings", ALL) \
           FEATURE(s->head.rotary && s->head.rotary->components < s->head.d_k, \
                   "channels without rotary embeddings", ALL) \
@@ -153,7 +153,8 @@ static bool sublayer_has_other(const struct sublayer *s)
           FEATURE(c->rotary_local.components, "two kinds of rotary embeddings", ANALYSIS) \
           FEATURE(config_flags(c) & LAYER_UNROTATED, "layers without rotary embeddings", ALL)) \
     FIELD(clip, \
-          FEATURE(s->head.clip != 0, "clipped queries, keys and values", RUN | ATTRIBUTE | PATCH)) \
+          FEATURE(s->head.clip != 0, "clipped queries, keys and values", RUN | EXPLAIN | ATTRIBUTE \
+                  | PATCH)) \
     FIELD(no_out, FEATURE(s->head.no_out, "heads without an output projection", RUN | EXPLAIN))
 
 #define SCORE_FEATURES(FIELD, ARRAY, FEATURE) \

@@ -116,7 +116,7 @@ static const float *find_query(const struct explanation *e, const struct step *q
     const struct step *rotary = find_step(e, "query_rotary");
     const float *shown = find_block(query, "q", false);
     const float *normed = find_row(find_step(e, "query_norm"), "q");
-    if (!rotates)
+    if (!rotates || normed)
         return normed ? normed : shown ? shown : find_block(query, "W_q", true);
     size_t pairs = rotary->table.blocks[0].width;
     bool neighbours = strstr(rotary->note, "2i + 1") != NULL;
@@ -136,7 +136,7 @@ static int compare_head(struct traces *traces, const struct explanation *e, stru
 {
     const struct config *config = &traces->viewer->model.config;
     const struct step *query = find_step(e, "query");
-    const char *key_step = find_step(e, "key_norm") ? "key_norm" : "keys";
+    const float *k_normed = find_block(find_step(e, "key_norm"), "k_pre", false);
     bool rotates = find_step(e, "query_rotary") != NULL;
     const float *weights = find_block(find_step(e, "weights"), "weight", false);
     const struct {
@@ -146,7 +146,7 @@ static int compare_head(struct traces *traces, const struct explanation *e, stru
     } rows[] = {
         {SITE_Q, find_query(e, query, rotates), false},
         {SITE_Q_PRE, rotates ? find_unrotated(e, query) : NULL, false},
-        {SITE_K_PRE, find_block(find_step(e, key_step), "k_pre", false), true},
+        {SITE_K_PRE, k_normed ? k_normed : find_block(find_step(e, "keys"), "k_pre", false), true},
         {SITE_K, find_block(find_step(e, "scores"), "k", false), true},
         {SITE_SCORES, find_block(find_step(e, "scores"), "score", false), false},
         {SITE_MASKED, find_block(find_step(e, "weights"), "masked", false), false},
