@@ -1,4 +1,4 @@
-/* torch_models.h: random numbers of PyTorch 1.13.0a0 on a CPU. Made by tests/torch/tables.py. */
+/* torch_models.h: random numbers of PyTorch 2.13.0+cpu on a CPU. Made by tests/torch/tables.py. */
 #pragma once
 
 #include <stddef.h>
