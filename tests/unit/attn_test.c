@@ -184,6 +184,15 @@ TEST(cross_attention_needs_a_source)
     ck_assert_int_eq(attn_run(model, &ids, &request, &error), -1);
     ck_assert_int_eq(error.status, 2);
     ck_assert_ptr_nonnull(strstr(error.text, "expected a second text"));
+    request.source = &source;
+    source.ids[1] = 99;
+    ck_assert_int_eq(attn_run(model, &ids, &request, &error), -1);
+    ck_assert_ptr_nonnull(strstr(error.text, "source: token 1: expected an id below vocab_size"));
+    attn_close(model);
+    model = attn_open("life", 1, &error);
+    ck_assert_int_eq(attn_run(model, &ids, &request, &error), -1);
+    ck_assert_int_eq(error.status, 2);
+    ck_assert_ptr_nonnull(strstr(error.text, "expected no second text"));
     attn_close(model);
 }
 

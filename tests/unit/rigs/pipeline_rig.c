@@ -3,11 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "asserts.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/utf8.h"
 #include "format/json.h"
+#include "starve.h"
 
 /* --- tokens ----------------------------------------------------------------------------------- */
 
@@ -71,38 +70,17 @@ void pipeline_rig_expect_all(const struct pipeline_case *cases, size_t count)
     }
 }
 
-void pipeline_rig_refuse_all(const struct pipeline_refusal *cases, size_t count, enum err_kind kind)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct tokenizer pipeline;
-        struct err err = {0};
-        struct buf expected = {0};
-        buf_format(&expected, "'test/tokenizer.json': %s", cases[i].message);
-        ck_assert_msg(pipeline_rig_open(&pipeline, cases[i].json, &err) == -1, "%s", cases[i].json);
-        ck_assert_str_eq(err.text, expected.bytes);
-        ck_assert_int_eq(err.kind, kind);
-        ck_assert_ptr_null(pipeline.set.words.stored);
-        ck_assert_ptr_null(pipeline.pre_tokenizers);
-        buf_release(&expected);
-    }
-}
-
 void pipeline_rig_starve(const char *json, const char *text, const char *tokens)
 {
     struct token_text whole = {text, strlen(text), false};
-    bool came = true;
-    for (size_t nth = 1; came; nth++) {
+    struct starve starve = {.least = 10};
+    while (starve_next(&starve)) {
         struct tokenizer pipeline = {0};
         struct buf line = {0};
         struct err err = {0};
-        heap_fail_at(nth, 0);
         int failed = pipeline_rig_open(&pipeline, json, &err) ||
                      pipeline_rig_encode(&pipeline, &line, &whole, &err);
-        came = heap_has_failed();
-        heap_fail_at(0, 0);
-        ck_assert_msg(failed == err.out_of_memory, "allocation %zu: %s", nth, err.text);
-        ck_assert(came || nth > 10);
-        if (!failed && !buf_check(&line, NULL))
+        if (!starve_check(&starve, failed, &err) && !buf_check(&line, NULL))
             ck_assert_str_eq(line.bytes, tokens);
         buf_release(&line);
         tokenizer_release(&pipeline);

@@ -29,15 +29,6 @@ struct pipeline_case {
 
 void pipeline_rig_expect_all(const struct pipeline_case *cases, size_t count);
 
-/* The message for a tokenizer.json, after the name of the file. */
-struct pipeline_refusal {
-    const char *json;
-    const char *message;
-};
-
-void pipeline_rig_refuse_all(const struct pipeline_refusal *cases, size_t count,
-                             enum err_kind kind);
-
 /* Open and encode while each allocation in turn fails: the result is that error, or the tokens. */
 void pipeline_rig_starve(const char *json, const char *text, const char *tokens);
 

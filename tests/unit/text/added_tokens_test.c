@@ -185,32 +185,3 @@ TEST(tokens_are_found_by_their_ids)
     ck_assert_ptr_null(added_tokens_of_id(&tokens, 3));
     arena_release(&arena);
 }
-
-TEST(duplicate_tokens_and_ids_are_refused)
-{
-    static const struct {
-        struct added_token items[3];
-        const char *text;
-    } cases[] = {
-        {{{.bytes = "<a>", .size = 3, .id = 1},
-          {.bytes = "", .size = 0, .id = 7},
-          {.bytes = "<b>", .size = 3, .id = 2}},
-         "id 7: expected an added token, found \"\""},
-        {{{.bytes = "<a>", .size = 3, .id = 1},
-          {.bytes = "<b>", .size = 3, .id = 2},
-          {.bytes = "<a>", .size = 3, .id = 3}},
-         "added token '<a>' occurs twice, with the ids 1 and 3"},
-        {{{.bytes = "<a>", .size = 3, .id = 5},
-          {.bytes = "<b>", .size = 3, .id = 2},
-          {.bytes = "<c>", .size = 3, .id = 5}},
-         "id 5 belongs to two added tokens, '<a>' and '<c>'"},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        struct arena arena = {0};
-        struct added_tokens tokens;
-        struct err err = {0};
-        ck_assert_int_eq(added_tokens_init(&tokens, cases[i].items, 3, &arena, &err), -1);
-        ck_assert_str_eq(err.text, cases[i].text);
-        arena_release(&arena);
-    }
-}

@@ -80,55 +80,6 @@ TEST(merges_have_the_order_of_the_file)
     }
 }
 
-#define TWO "expected two tokens separated by a space, found "
-#define ITEM "expected \"a b\" or [\"a\", \"b\"], found "
-
-TEST(invalid_merges_are_refused_with_their_numbers)
-{
-    static const struct {
-        const char *merges, *text;
-    } cases[] = {
-        {"#version: 0.2\nab\n", "line 2: " TWO "'ab'"},
-        {"a b\na b c\n", "line 2: " TWO "'a␣b␣c'"},
-        {"a  b\n", "line 1: " TWO "'a␣␣b'"},
-        {" b\n", "line 1: " TWO "'␣b'"},
-        {"b \n", "line 1: " TWO "'b␣'"},
-        {" ", "line 1: " TWO "'␣'"},
-        {"a\tb\n", "line 1: " TWO "'a⇥b'"},
-        {"\na b\n", "line 1: " TWO "''"},
-        {"a b\n\n\n", "line 2: " TWO "''"},
-        {"a b\r\r\n", "line 1: 'b\\x0d' is not in the vocabulary"},
-        {"# b\n", "line 1: '#' is not in the vocabulary"},
-        {"a x\n", "line 1: 'x' is not in the vocabulary"},
-        {"a b\nxyz a\n", "line 2: 'xyz' is not in the vocabulary"},
-        {"b a\n", "line 1: 'ba' is not in the vocabulary"},
-        {"爱 b\n", "line 1: '爱b' is not in the vocabulary"},
-        {"a b\na \xFF\n", "line 2: expected UTF-8, found the byte 0xff"},
-        {"a \xC4", "line 1: expected UTF-8, found the byte 0xc4"},
-        {"[3]", "merge 0: " ITEM "3"},
-        {"[\"a b\", {}]", "merge 1: " ITEM "{}"},
-        {"[[]]", "merge 0: " ITEM "[]"},
-        {"[[\"a\"]]", "merge 0: " ITEM "[\"a\"]"},
-        {"[[\"a\",\"b\",\"c\"]]", "merge 0: " ITEM "[\"a\",\"b\",\"c\"]"},
-        {"[[\"a\",1]]", "merge 0: " ITEM "[\"a\",1]"},
-        {"[[\"\",\"a\"]]", "merge 0: " ITEM "[\"\",\"a\"]"},
-        {"[\"\"]", "merge 0: " TWO "''"},
-        {"[\"ab\"]", "merge 0: " TWO "'ab'"},
-        {"[\"a b\", \"a b c\"]", "merge 1: " TWO "'a␣b␣c'"},
-        {"[\"a b\", [\"a\", \"b\", \"c\"]]", "merge 1: " ITEM "[\"a\",␣\"b\",␣\"c\"]"},
-        {"[\"a b\", \"b c\"]", "merge 1: 'bc' is not in the vocabulary"},
-        {"[[\"a\", \"x\"]]", "merge 0: 'x' is not in the vocabulary"},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        struct bpe bpe;
-        struct err err = {0};
-        ck_assert_int_eq(read_merges(&bpe, cases[i].merges, 0, &err), -1);
-        ck_assert_str_eq(err.text, cases[i].text);
-        ck_assert_int_eq(err.kind, ERR_INPUT);
-        bpe_release(&bpe);
-    }
-}
-
 /* --- pieces ----------------------------------------------------------------------------------- */
 
 enum { TEXT_BYTES = 600, LETTERS = 4 };

@@ -35,32 +35,6 @@ TEST(ids_are_separated_by_white_space_or_commas)
     }
 }
 
-TEST(invalid_ids_are_named_with_the_range)
-{
-    static const struct {
-        const char *text;
-        const char *message;
-    } cases[] = {
-        {"1 10", "id 2 of the list: expected a whole number from 0 to 9, found '10'"},
-        {"-1", "id 1 of the list: expected a whole number from 0 to 9, found '-1'"},
-        {"1 3x 4", "id 2 of the list: expected a whole number from 0 to 9, found '3x'"},
-        {"[1,2]", "id 1 of the list: expected a whole number from 0 to 9, found '[1'"},
-        {"99999999999999999999999", "id 1 of the list: expected a whole number from 0 to 9, found "
-                                    "'99999999999999999999999'"},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        struct id_list list = list_of(cases[i].text, 10);
-        struct err err = {0};
-        uint32_t id = 0;
-        while (id_list_next(&list, &id, &err))
-            ck_assert_uint_lt(id, 10);
-        ck_assert(list.failed);
-        ck_assert_str_eq(err.text, cases[i].message);
-        ck_assert_int_eq(err.kind, ERR_USAGE);
-        ck_assert(!id_list_next(&list, &id, &err));
-    }
-}
-
 TEST(ids_have_at_most_32_bits)
 {
     struct id_list list = list_of("4294967295 4294967296", SIZE_MAX);
@@ -69,4 +43,34 @@ TEST(ids_have_at_most_32_bits)
     ck_assert_uint_eq(id, UINT32_MAX);
     ck_assert(!id_list_next(&list, &id, NULL));
     ck_assert(list.failed);
+}
+
+TEST(a_list_of_ids_is_read)
+{
+    static const struct {
+        const char *list;
+        size_t count;
+        uint32_t ids[4];
+    } cases[] = {
+        {"0", 1, {0}},
+        {"3,1,4", 3, {3, 1, 4}},
+        {" 3 , 1\t,4\n", 3, {3, 1, 4}},
+        {"9,9,9,9", 4, {9, 9, 9, 9}},
+        {"007", 1, {7}},
+        {"3 1  4", 3, {3, 1, 4}},
+        {"3\t1, 4 9\n", 4, {3, 1, 4, 9}},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct arena arena = {0};
+        struct tokens tokens = {0};
+        ck_assert_int_eq(tokens_from_ids(&tokens, cases[i].list, 10, &arena, NULL), 0);
+        ck_assert_uint_eq(tokens.count, cases[i].count);
+        for (size_t n = 0; n < tokens.count; n++) {
+            ck_assert_uint_eq(tokens.items[n].id, cases[i].ids[n]);
+            ck_assert_uint_eq(tokens.items[n].start, 0);
+            ck_assert_uint_eq(tokens.items[n].end, 0);
+        }
+        ck_assert_uint_eq(tokens.dropped_count, 0);
+        arena_release(&arena);
+    }
 }

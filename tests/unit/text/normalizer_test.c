@@ -152,50 +152,6 @@ TEST(maps_of_sentencepiece_apply_to_ascii)
     arena_release(&arena);
 }
 
-/* --- refusals --------------------------------------------------------------------------------- */
-
-#define NORMAL(value)         \
-    "{\"normalizer\": " value \
-    ", \"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": []}}"
-#define CHARSMAP(text) NORMAL("{\"type\": \"Precompiled\", \"precompiled_charsmap\": " text "}")
-
-TEST(an_invalid_step_is_refused)
-{
-    static const struct pipeline_refusal refusals[] = {
-        {NORMAL(ALONE("Prepend")), "normalizer: Prepend: expected a field 'prepend'"},
-        {NORMAL("{\"type\": \"Prepend\", \"prepend\": 3}"),
-         "normalizer: Prepend: field 'prepend': expected a text, found 3"},
-        {NORMAL(ALONE("Append")), "normalizer: Append: expected a field 'append'"},
-        {NORMAL("{\"type\": \"Strip\", \"strip_left\": 1}"),
-         "normalizer: Strip: field 'strip_left': expected true or false, found 1"},
-        {NORMAL("{\"type\": \"Replace\", \"pattern\": {\"String\": \" \"}}"),
-         "normalizer: Replace: expected a field 'content'"},
-        {NORMAL("{\"type\": \"Replace\", \"content\": \"a\"}"),
-         "normalizer: Replace: field 'pattern': expected {\"String\": …} or {\"Regex\": …}"},
-        {NORMAL(REPLACE("\" \"", "a")),
-         "normalizer: Replace: field 'pattern': expected {\"String\": …} or {\"Regex\": …}"},
-        {NORMAL(REPLACE("{\"Regex\": \"(\"}", "a")),
-         "normalizer: Replace: expected a regular expression, found '(': end pattern with "
-         "unmatched parenthesis"},
-        {NORMAL(BERT(", \"lowercase\": \"yes\"")),
-         "normalizer: BertNormalizer: field 'lowercase': expected true or false, found \"yes\""},
-        {CHARSMAP("3"),
-         "normalizer: Precompiled: field 'precompiled_charsmap': expected a text, found 3"},
-        {CHARSMAP("\"a?\""),
-         "normalizer: Precompiled: field 'precompiled_charsmap': expected a text in base64"},
-        {CHARSMAP("\"AAAAA\""),
-         "normalizer: Precompiled: field 'precompiled_charsmap': expected a text in base64"},
-        {CHARSMAP("\"AA==A\""),
-         "normalizer: Precompiled: field 'precompiled_charsmap': expected a text in base64"},
-        {CHARSMAP("\"AAA=\""),
-         "normalizer: Precompiled: field 'precompiled_charsmap': expected the "
-         "size of a trie, then the trie, found 2 bytes"},
-        {CHARSMAP("\"BAAAAA==\""), "normalizer: Precompiled: field 'precompiled_charsmap': "
-                                   "expected the size of a trie, then the trie, found 4 bytes"},
-    };
-    pipeline_rig_refuse_all(refusals, COUNT(refusals), ERR_INPUT);
-}
-
 TEST(a_failed_allocation_is_an_error)
 {
     struct buf json = {0};

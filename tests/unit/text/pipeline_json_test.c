@@ -24,8 +24,6 @@
 #define SETTING(setting) \
     "{\"pre_tokenizer\": " BYTE_LEVEL ", \"model\": " BPE setting ", " MERGES "}"
 
-/* --- supported files -------------------------------------------------------------------------- */
-
 TEST(byte_level_models_are_read_in_all_their_forms)
 {
     static const struct pipeline_case cases[] = {
@@ -173,98 +171,8 @@ TEST(the_length_of_truncation_is_read)
     }
 }
 
-/* --- refused files ---------------------------------------------------------------------------- */
-
-#define NORMAL(value) "{\"normalizer\": " value ", \"model\": " BPE MERGES "}"
-
-TEST(unsupported_values_are_named)
-{
-    static const struct pipeline_refusal cases[] = {
-        {"{\"model\": {\"type\": \"Neural\"}}", "model: type 'Neural' is not supported"},
-        {NORMAL("{\"type\": \"Nmt\"}"), "normalizer: type 'Nmt' is not supported"},
-        {PRE("{\"type\": \"Jieba\"}"), "pre_tokenizer: type 'Jieba' is not supported"},
-        {PRE(SEQUENCE(BYTE_LEVEL ", {\"type\": \"NFC\"}")),
-         "pre_tokenizer: type 'NFC' is not supported"},
-        {PRE(SPLIT("a", "Divided", "false")),
-         "pre_tokenizer: Split: behavior 'Divided' is not supported"},
-        {PRE("{\"type\": \"Punctuation\", \"behavior\": \"isolated\"}"),
-         "pre_tokenizer: Punctuation: behavior 'isolated' is not supported"},
-        {PRE("{\"type\": \"Metaspace\", \"prepend_scheme\": \"last\"}"),
-         "pre_tokenizer: Metaspace: prepend_scheme 'last' is not supported"},
-        {SETTING("\"dropout\": 0.1"), "model: 'dropout': 0.1 is not supported"},
-        {"{\"pre_tokenizer\": " BYTE_LEVEL ", " WORDS "{\"a\": 0}}}",
-         "model: WordLevel with the pre_tokenizer ByteLevel is not supported"},
-        {"{\"pre_tokenizer\": " BYTE_LEVEL ", \"model\": {\"type\": \"Unigram\", "
-         "\"vocab\": [[\"a\", 0]]}}",
-         "model: Unigram with the pre_tokenizer ByteLevel is not supported"},
-    };
-    pipeline_rig_refuse_all(cases, COUNT(cases), ERR_UNSUPPORTED);
-}
-
 #define ADDED(items) \
     "{\"added_tokens\": " items ", \"pre_tokenizer\": " BYTE_LEVEL ", \"model\": " BPE MERGES "}"
-#define MODEL(fields) \
-    "{\"pre_tokenizer\": " BYTE_LEVEL ", \"model\": {\"type\": \"BPE\"" fields "}}"
-
-TEST(invalid_fields_are_named)
-{
-    static const struct pipeline_refusal cases[] = {
-        {"[]", "expected an object"},
-        {"{}", "expected a field 'model'"},
-        {"{\"model\": null}", "expected a field 'model'"},
-        {"{\"model\": 3}", "field 'model': expected an object"},
-        {"{\"model\": {}, \"model\": {}}", "field 'model': expected once, found twice"},
-        {"{\"model\": {}}", "model: expected a field 'type'"},
-        {"{\"model\": {\"type\": 3}}", "model: field 'type': expected a text, found 3"},
-        {"{\"model\": {\"vocab\": {}, \"vocab\": {}}}",
-         "model: field 'vocab': expected once, found twice"},
-        {PRE("3"), "pre_tokenizer: expected an object"},
-        {NORMAL("[]"), "normalizer: expected an object"},
-        {NORMAL("{}"), "normalizer: expected a field 'type', a text"},
-        {NORMAL("{\"type\": \"Sequence\", \"normalizers\": [{\"type\": \"NFC\"}, {\"type\": 3}]}"),
-         "normalizer: expected a field 'type', a text"},
-        {NORMAL("{\"type\": \"Sequence\", \"pretokenizers\": []}"),
-         "normalizer: Sequence: expected a field 'normalizers', an array"},
-        {PRE("{\"type\": \"Sequence\", \"pretokenizers\": \"no\"}"),
-         "pre_tokenizer: Sequence: expected a field 'pretokenizers', an array"},
-        {MODEL(""), "model: expected a field 'vocab'"},
-        {MODEL(", \"vocab\": 3"), "model: field 'vocab': expected an object"},
-        {MODEL(", \"vocab\": {}, \"merges\": []"), "model: vocab: expected words, found none"},
-        {MODEL(", \"vocab\": {\"a\": \"x\"}, \"merges\": []"),
-         "model: vocab: word 'a': expected an id from 0 to 10000000, found \"x\""},
-        {MODEL(", \"vocab\": {\"a\": 0}"), "model: expected a field 'merges'"},
-        {MODEL(", \"vocab\": {\"a\": 0}, \"merges\": {}"),
-         "model: field 'merges': expected an array"},
-        {MODEL(", \"vocab\": {\"a\": 0}, \"merges\": [\"a a\"]"),
-         "model: merges: merge 0: 'aa' is not in the vocabulary"},
-        {"{" WORDS "[1]}}", "model: field 'vocab': expected an object"},
-        {PRE("{\"type\": \"ByteLevel\", \"add_prefix_space\": 1}"),
-         "pre_tokenizer: ByteLevel: field 'add_prefix_space': expected true or false, found 1"},
-        {ADDED("{}"), "added_tokens: expected an array"},
-        {ADDED("[3]"), "added_tokens: item 0: expected an object"},
-        {ADDED("[{\"content\": \"a\"}]"), "added_tokens: item 0: expected a field 'id'"},
-        {ADDED("[{\"id\": 7}]"), "added_tokens: item 0: expected a field 'content'"},
-        {ADDED("[{\"id\": 7, \"content\": 3}]"),
-         "added_tokens: item 0: field 'content': expected a text, found 3"},
-        {ADDED("[{\"id\": -7, \"content\": \"a\"}]"),
-         "added_tokens: item 0: field 'id': expected an integer from 0 to 10000000, found -7"},
-        {ADDED("[{\"id\": 7, \"content\": \"a\", \"special\": 1}]"),
-         "added_tokens: item 0: field 'special': expected true or false, found 1"},
-        {ADDED("[{\"id\": 7, \"id\": 8, \"content\": \"a\"}]"),
-         "added_tokens: item 0: field 'id': expected once, found twice"},
-        {ADDED("[{\"id\": 7, \"content\": \"\"}]"),
-         "added_tokens: id 7: expected an added token, found \"\""},
-        {ADDED("[{\"id\": 7, \"content\": \"hi\"}]"),
-         "added_tokens: added token 'hi': expected its id in the vocabulary, 3, found 7"},
-        {"{\"model\": {\"vocab\": {\"a\": 01}}}",
-         "byte 27: expected no digit after a leading 0, found '1'"},
-        {SETTING("\"byte_fallback\": 3"),
-         "model: field 'byte_fallback': expected true or false, found 3"},
-        {SETTING("\"unk_token\": \"<unk>\""), "model: unk_token: '<unk>' is not in the vocabulary"},
-    };
-    pipeline_rig_refuse_all(cases, COUNT(cases), ERR_INPUT);
-}
-
 TEST(a_failed_allocation_is_an_error)
 {
     pipeline_rig_starve(ADDED("[{\"id\": 9, \"content\": \"<s>\"}]"), "hi <s>",

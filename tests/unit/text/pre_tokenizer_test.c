@@ -101,38 +101,6 @@ TEST(pieces_of_normalized_text_have_original_positions)
     "{\"pre_tokenizer\": " value ", \"model\": {\"type\": \"BPE\", \"unk_token\": \"a\", " \
     "\"vocab\": {\"a\": 0, \"▁\": 1}, \"merges\": []}}"
 
-TEST(an_invalid_step_is_refused)
-{
-    static const struct pipeline_refusal refusals[] = {
-        {PRE(ALONE("Split")),
-         "pre_tokenizer: Split: field 'pattern': expected {\"String\": …} or {\"Regex\": …}"},
-        {PRE("{\"type\": \"Split\", \"pattern\": {\"String\": 3}}"),
-         "pre_tokenizer: Split: field 'pattern': expected {\"String\": …} or {\"Regex\": …}"},
-        {PRE(SPLIT("Regex", "[", "Isolated", "false")),
-         "pre_tokenizer: Split: expected a regular expression, found '[': premature end of "
-         "char-class"},
-        {PRE(SPLIT("Regex", "a{2,1}{", "Isolated", "3")),
-         "pre_tokenizer: Split: field 'invert': expected true or false, found 3"},
-        {PRE("{\"type\": \"Split\", \"behavior\": 3}"),
-         "pre_tokenizer: Split: field 'behavior': expected a text, found 3"},
-        {PRE(DIGITS("\"yes\"")), "pre_tokenizer: Digits: field 'individual_digits': expected true "
-                                 "or false, found \"yes\""},
-        {PRE(METASPACE(", \"replacement\": \"\"")),
-         "pre_tokenizer: Metaspace: field 'replacement': expected one character, found ''"},
-        {PRE(METASPACE(", \"replacement\": \"__\"")),
-         "pre_tokenizer: Metaspace: field 'replacement': expected one character, found '__'"},
-        {PRE(METASPACE(", \"replacement\": 3")),
-         "pre_tokenizer: Metaspace: field 'replacement': expected a text, found 3"},
-        {PRE(METASPACE(", \"split\": 3")),
-         "pre_tokenizer: Metaspace: field 'split': expected true or false, found 3"},
-        {PRE(ALONE("CharDelimiterSplit")),
-         "pre_tokenizer: CharDelimiterSplit: expected a field 'delimiter'"},
-        {PRE("{\"type\": \"ByteLevel\", \"use_regex\": 3}"),
-         "pre_tokenizer: ByteLevel: field 'use_regex': expected true or false, found 3"},
-    };
-    pipeline_rig_refuse_all(refusals, COUNT(refusals), ERR_INPUT);
-}
-
 /* One match that backtracks, many that each scan the whole text, and many short ones. */
 TEST(a_pattern_with_too_many_steps_is_an_error)
 {

@@ -197,22 +197,6 @@ TEST(a_merge_across_the_sign_prevents_splitting_there)
     }
 }
 
-TEST(settings_of_a_wrong_type_are_refused)
-{
-    static const struct pipeline_refusal refusals[] = {
-        {BPE(", \"unk_token\": 3"), "model: field 'unk_token': expected a text, found 3"},
-        {BPE(", \"unk_token\": \"<x>\""), "model: unk_token: '<x>' is not in the vocabulary"},
-        {BPE(", \"fuse_unk\": 1"), "model: field 'fuse_unk': expected true or false, found 1"},
-        {BPE(", \"ignore_merges\": \"no\""),
-         "model: field 'ignore_merges': expected true or false, found \"no\""},
-        {BPE(", \"end_of_word_suffix\": 3"),
-         "model: field 'end_of_word_suffix': expected a text, found 3"},
-        {BPE(", \"continuing_subword_prefix\": []"),
-         "model: field 'continuing_subword_prefix': expected a text, found an array"},
-    };
-    pipeline_rig_refuse_all(refusals, COUNT(refusals), ERR_INPUT);
-}
-
 TEST(a_failed_allocation_is_an_error)
 {
     pipeline_rig_starve(BPE(BYTES FUSED), "x爱yb", "6:1-2 7:2-3 8:3-4 0:4-5 2:5-6");

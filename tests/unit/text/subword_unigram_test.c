@@ -146,39 +146,6 @@ TEST(no_other_segmentation_is_more_likely)
     }
 }
 
-#define VOCAB(items) "{\"model\": {\"type\": \"Unigram\", \"vocab\": " items "}}"
-
-TEST(an_invalid_model_is_refused)
-{
-    static const struct pipeline_refusal refusals[] = {
-        {VOCAB("{\"a\": 0}"), "model: field 'vocab': expected an array"},
-        {VOCAB("[]"), "model: vocab: expected words, found none"},
-        {VOCAB("[\"a\"]"),
-         "model: vocab: expected items [\"▁a\", -3.5], found words without scores"},
-        {VOCAB("[[\"a\", -1], \"b\"]"), "model: vocab: id 1: expected [\"word\", score] like those "
-                                        "before it, found another value"},
-        {VOCAB("[\"b\", [\"a\", -1]]"),
-         "model: vocab: id 1: expected a word like those before it, found an array"},
-        {VOCAB("[[\"a\"]]"), "model: vocab: id 0: expected a number for a score, found none"},
-        {VOCAB("[[\"a\", \"x\"]]"),
-         "model: vocab: id 0: expected a number for a score, found another value"},
-        {VOCAB("[[\"a\", 1e999]]"),
-         "model: vocab: id 0: expected a number for a score, found another value"},
-        {VOCAB("[[\"a\", 1, 2]]"), "model: vocab: id 0: expected [\"word\", score], found more"},
-        {VOCAB("[[]]"), "model: vocab: id 0: expected [\"word\", score], found []"},
-        {VOCAB("[[3, 1]]"), "model: vocab: id 0: expected a word, found 3"},
-        {VOCAB("[[\"a\", 1], [\"a\", 2]]"),
-         "model: vocab: word 'a' occurs twice, with the ids 0 and 1"},
-        {UNIGRAM(", \"unk_id\": 9"),
-         "model: field 'unk_id': expected an integer from 0 to 8, found 9"},
-        {UNIGRAM(", \"unk_id\": \"<unk>\""),
-         "model: field 'unk_id': expected an integer from 0 to 8, found \"<unk>\""},
-        {UNIGRAM(", \"byte_fallback\": 1"),
-         "model: field 'byte_fallback': expected true or false, found 1"},
-    };
-    pipeline_rig_refuse_all(refusals, COUNT(refusals), ERR_INPUT);
-}
-
 TEST(a_failed_allocation_is_an_error)
 {
     pipeline_rig_starve(UNIGRAM(", \"unk_id\": 0"), "axyab", "1:0-1 0:1-3 3:3-5");

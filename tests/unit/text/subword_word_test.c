@@ -103,27 +103,6 @@ TEST(a_word_without_pieces_is_refused_without_an_unknown_token)
                    "token");
 }
 
-TEST(settings_of_a_wrong_type_are_refused)
-{
-    static const struct pipeline_refusal refusals[] = {
-        {PIECES(", \"max_input_chars_per_word\": -1"),
-         "model: field 'max_input_chars_per_word': expected an integer from 0 to 2147483647, "
-         "found -1"},
-        {PIECES(", \"max_input_chars_per_word\": \"x\""),
-         "model: field 'max_input_chars_per_word': expected an integer from 0 to 2147483647, "
-         "found \"x\""},
-        {PIECES(", \"continuing_subword_prefix\": 3"),
-         "model: field 'continuing_subword_prefix': expected a text, found 3"},
-        {PIECES(", \"unk_token\": 3"), "model: field 'unk_token': expected a text, found 3"},
-        {"{\"model\": {\"type\": \"WordPiece\", \"vocab\": [\"a\"]}}",
-         "model: field 'vocab': expected an object"},
-        {"{\"model\": {\"type\": \"WordPiece\"}}", "model: expected a field 'vocab'"},
-        {"{\"model\": {\"type\": \"WordPiece\", \"vocab\": {}}}",
-         "model: vocab: expected words, found none"},
-    };
-    pipeline_rig_refuse_all(refusals, COUNT(refusals), ERR_INPUT);
-}
-
 TEST(a_failed_allocation_is_an_error)
 {
     pipeline_rig_starve(PIECES(UNKNOWN), "unaffable x", "1:0-2 2:2-5 3:5-9 0:10-11");
