@@ -7,8 +7,7 @@
  *         thing_release(&thing);
  *     }
  */
-#ifndef ATTN_TESTS_STARVE_H
-#define ATTN_TESTS_STARVE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -41,5 +40,3 @@ static inline int starve_check(struct starve *starve, int failed, const struct e
     ck_assert(!failed || !starve->over);
     return failed;
 }
-
-#endif
