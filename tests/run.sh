@@ -9,6 +9,8 @@
 # last line is `N passed, N failed`. Status 1 if anything failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/in_memory.sh
+. tests/in_memory.sh
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
 build=${1:-build}
