@@ -62,11 +62,9 @@ class Tensor {
     }
 
     get numbers() {
-        if (!this.decoded) {
-            this.decoded =
-                this.coding === 'exact' ? decodeExact(this.values) : decodeShort(this.values, this);
-            this.values = null;
-        }
+        const decode = this.coding === 'exact' ? decodeExact : decodeShort;
+        this.decoded ??= decode(this.values, this);
+        this.values = null;
         return this.decoded;
     }
 

@@ -68,9 +68,8 @@ function commandOfView(tensor) {
     if (tensor.tensor !== 'weights') words.push('--show', tensor.tensor);
     if (tensor.layer !== null) words.push('--layer', String(tensor.layer));
     const { heads, kv_heads: shared, sentence } = tensor;
-    if (heads) words.push('--head', String(heads[state.head]));
-    else if (shared)
-        words.push('--head', String(shared[state.head] * sentence.attention.queries_of_a_key));
+    const each = heads ? 1 : sentence.attention?.queries_of_a_key;
+    if (heads || shared) words.push('--head', String((heads || shared)[state.head] * each));
     if (look.hide_first) words.push('--hide-first');
     return commandOf(tensor.sentence, 'run', words);
 }

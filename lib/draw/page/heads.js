@@ -89,11 +89,10 @@ function roleOf(tensor, index) {
 
 // All heads of a sentence's tensors of a kind: { tensor, layer, head, name }.
 function headsOf(sentence, kind) {
-    return sentence.of(kind).flatMap((tensor, layer) =>
-        Array.from({ length: tensor.shape[0] }, (_, head) => ({
-            ...{ tensor, layer, head, name: tensor.headName(head) },
-        })),
-    );
+    return sentence.of(kind).flatMap((tensor, layer) => {
+        const one = (_, head) => ({ tensor, layer, head, name: tensor.headName(head) });
+        return Array.from({ length: tensor.shape[0] }, one);
+    });
 }
 
 // Total variation distance of two heads' weights, mean over queries.

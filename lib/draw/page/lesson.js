@@ -48,9 +48,8 @@ class LessonView {
             element('p', lesson.before),
         );
         if (lesson.line) page.append(commandLine(lesson.line));
-        const look = element('p', '');
-        look.append(element('b', say('Look: ')), lesson.look);
-        page.append(look);
+        page.append(element('p'));
+        page.lastChild.append(element('b', say('Look: ')), lesson.look);
     }
 
     // The marked cells with their exact numbers; each opens in the workbench.

@@ -189,8 +189,7 @@ async function startLive() {
         const bytes = await unpacked(bytesOf(byId('engine').textContent));
         live.engine = await Engine.open(bytes, current().model, heldFiles());
     } catch (error) {
-        complain(`This browser cannot run the engine: ${error.message}`);
-        return;
+        return void complain(`This browser cannot run the engine: ${error.message}`);
     }
     field.disabled = false;
     field.addEventListener('input', typed);

@@ -289,8 +289,7 @@ function announce(said) {
 // the first role in the sentence.
 function openHead() {
     let best = largestEffect();
-    if (best) return void Object.assign(state, { layer: best.layer, head: best.head });
-    for (const one of headsOf(current(), state.kind)) {
+    for (const one of best ? [] : headsOf(current(), state.kind)) {
         const role = roleOf(one.tensor, one.head);
         const rank = role ? Object.keys(CLAUSES).indexOf(role.score) : Infinity;
         const better = rank < best?.rank || (rank === best?.rank && role.value > best.value);
@@ -412,11 +411,9 @@ function drawFooter() {
         part.firstChild.style.background = colour;
         legend.append(part);
     };
-    if (views.matrix.marks.length)
-        add(
-            tensor.isDifference ? 'frame change' : 'frame',
-            phone.matches ? 'perfect induction' : 'where a perfect induction head attends',
-        );
+    const wide = 'where a perfect induction head attends';
+    const frame = tensor.isDifference ? 'frame change' : 'frame';
+    if (views.matrix.marks.length) add(frame, phone.matches ? 'perfect induction' : wide);
     if (views.matrix.cells.levels.includes(0)) add('hatch', 'masked');
     if (views.matrix.width >= CELL_NUMBER && tensor.isAttention)
         legend.append(element('span', `no number: below ${NUMBER_LEAST}`, 'quiet'));

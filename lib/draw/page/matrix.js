@@ -269,12 +269,11 @@ class MatrixView {
         const columnEvery = this.named
             ? every(this.width * slant, columnSize)
             : Math.ceil(30 / this.width);
+        const apart = columnEvery * cells.columnStep;
         for (let i = 0; i < cells.columns; i++) {
             const column = this.leftmost + i * cells.columnStep;
             const strong = bold.has(column);
-            const near = [...bold].some(
-                (one) => Math.abs(one - column) < columnEvery * cells.columnStep,
-            );
+            const near = [...bold].some((one) => Math.abs(one - column) < apart);
             if (!strong && (i % columnEvery || (near && columnEvery > 1))) continue;
             paint(strong, columnSize);
             this.columnLabel(context, column, this.left + this.width * (i + 0.5), columnSize);

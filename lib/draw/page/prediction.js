@@ -9,9 +9,8 @@ const bars = []; // rows of the list, reused so that bars animate
 
 function barRow() {
     const row = element('li', '', 'bar');
-    const [name, value, change] = ['name', 'value', 'change'].map((one) =>
-        element('span', '', one),
-    );
+    const part = (one) => element('span', '', one);
+    const [name, value, change] = ['name', 'value', 'change'].map(part);
     const track = meter(0, { ghost: 0 });
     row.append(name, track, value, change);
     const point = (on) => () => highlightWord(on ? row.dataset.name : null);

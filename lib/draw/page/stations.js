@@ -27,28 +27,21 @@ function partsOf(sentence) {
         const blocks = [];
         const layered = sites.filter((site) => site.layers);
         const count = Math.max(0, ...layered.map((site) => site.layers));
-        const first = sites.indexOf(layered[0]);
+        const first = count ? sites.indexOf(layered[0]) : sites.length;
         const add = (name, list, layer) => {
             const stations = list.map((site) => station(site, layer));
             if (stations.length) blocks.push({ title: name, stations });
         };
-        const single = sites.filter((site) => !site.layers);
-        const isBefore = (site) => first < 0 || sites.indexOf(site) < first;
-        add('', single.filter(isBefore), null);
+        add('', sites.slice(0, first), null);
         for (let layer = 0; layer < count; layer++) add(say('layer #', layer), layered, layer);
-        const isAfter = (site) => !isBefore(site);
-        add('', single.filter(isAfter), null);
+        const after = sites.slice(first).filter((site) => !site.layers);
+        add('', after, null);
         return { title, blocks };
     };
     const sites = sitesOf(sentence);
-    const source = sites.filter(ofSource);
-    return [
-        ...(source.length ? [partOf(say('The source'), source)] : []),
-        partOf(
-            source.length ? say('The text') : '',
-            sites.filter((site) => !ofSource(site)),
-        ),
-    ];
+    if (!sites.some(ofSource)) return [partOf('', sites)];
+    const own = sites.filter((site) => !ofSource(site));
+    return [partOf(say('The source'), sites.filter(ofSource)), partOf(say('The text'), own)];
 }
 
 // Rows of a block: branches, and the residual stream that they are added to, if any.

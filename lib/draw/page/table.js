@@ -16,8 +16,8 @@ function drawTable(parent, tensor, index) {
     const heads = names('column', left, end);
     wide.append(tableOf(heads, names('row', first, tensor.rowCount), textOf));
     const caption = wide.firstChild.createCaption();
-    const axes = `rows are ${tensor.rows}, columns ${tensor.columns}`;
-    caption.textContent = `${tensor.name(index)}: ${axes}`;
+    const { rows, columns } = tensor;
+    caption.textContent = `${tensor.name(index)}: rows are ${rows}, columns ${columns}`;
     if (end < tensor.columnCount)
         caption.textContent += `; the first ${end - left} of ${tensor.columnCount} columns`;
 }

@@ -41,10 +41,8 @@ class WalkView {
         parent.append(this.row);
         for (const part of partsOf(sentence)) this.drawPart(part);
         const there = this.stations.filter((one) => one.tensor).length;
-        this.diagram.setAttribute(
-            'aria-label',
-            say('# stations, # with their tensors; arrow keys go on', this.stations.length, there),
-        );
+        const words = '# stations, # with their tensors; arrow keys go on';
+        this.diagram.setAttribute('aria-label', say(words, this.stations.length, there));
         this.diagram.addEventListener('keydown', (event) => this.key(event));
         const first = this.stations.find((one) => one.tensor);
         const chosen = this.stations[state.station];

@@ -122,17 +122,12 @@ class WhyPanel {
 
     verdict() {
         const { why } = this;
-        if (why.hidden) {
-            this.title(MASKED_VERDICT);
-            return;
-        }
+        if (why.hidden) return void this.title(MASKED_VERDICT);
         const rows = this.sorted;
         const rank = 1 + rows.findIndex((one) => one.key === why.key);
-        const place =
-            rank === 1
-                ? `the highest of ${rows.length} visible keys`
-                : `rank ${rank} of ${rows.length} visible keys`;
-        this.title(`${percent(why.weight)} of this query’s attention, ${place}`);
+        const place = rank === 1 ? 'the highest' : `rank ${rank}`;
+        const words = `${place} of ${rows.length} visible keys`;
+        this.title(`${percent(why.weight)} of this query’s attention, ${words}`);
         this.rival = rank === 1 ? rows[1] : rows[0];
         if (this.rival && !why.ways.linear) this.say(this.rivalWords(rank), 'lead');
     }
@@ -144,13 +139,11 @@ class WhyPanel {
         const name = `${quoted(this.label('column', rival.key))} ${rival.key}`;
         const times = rank === 1 ? why.weight / rival.weight : rival.weight / why.weight;
         const factor = times < 1000 ? times.toFixed(1) : '> 1000';
-        const end =
-            rank === 1
-                ? `the next key: ${factor} times the weight.`
-                : `the first key, which has ${factor} times the weight.`;
+        const key = rank === 1 ? 'the next key:' : 'the first key, which has';
         const size = Math.abs(by).toFixed(2);
         const side = by < 0 ? 'below' : 'above';
-        return `Its scaled score, ${brief(why.masked)}, is ${size} ${side} ${name}, ${end}`;
+        const score = `Its scaled score, ${brief(why.masked)}, is ${size} ${side} ${name}`;
+        return `${score}, ${key} ${factor} times the weight.`;
     }
 
     bar(name, share, text, options) {
@@ -186,10 +179,8 @@ class WhyPanel {
         if (why.hidden || !rival || why.ways.linear || why.ways.renormalise) return;
         const lead = why.masked - rival.masked;
         const parts = why.leadOver(rival.key);
-        const title = element(
-            'h3',
-            `${lead < 0 ? 'Deficit' : 'Lead'} of ${Math.abs(lead).toFixed(2)} by dimension `,
-        );
+        const name = `${lead < 0 ? 'Deficit' : 'Lead'} of ${Math.abs(lead).toFixed(2)}`;
+        const title = element('h3', `${name} by dimension `);
         const sign = why.ways.cap > 0 ? ', before the cap' : '';
         const words = `q · (k − k of ${this.label('column', rival.key)}) × scale${sign}`;
         title.append(element('span', words, 'quiet'));
@@ -304,10 +295,8 @@ class WhyPanel {
     cost() {
         const { why } = this;
         const { sentence, layer } = why.tensor;
-        if (why.head === null || live.engine) {
-            if (live.engine) this.say('Shorter texts are explained from queries and keys, too.');
-            return;
-        }
+        if (live.engine) this.say('Shorter texts are explained from queries and keys, too.');
+        if (why.head === null || live.engine) return;
         const name = `${layer}.${why.head}`;
         const { layers, heads } = sentence.attention;
         const bytes = [sentence.explained_bytes, sentence.explained_bytes / (layers * heads)];
