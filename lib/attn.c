@@ -74,7 +74,7 @@ static void find_begin(struct attn_model *model)
     model->begin = SIZE_MAX;
     model->mechanism = config->mechanism;
     model->viewer.reads_any_length = true; /* of attn_encode; runs check the length */
-    if (config_has_start(config) && config->bos_id >= 0) {
+    if (config_has_start(config)) {
         model->begin = (size_t)config->bos_id;
         model->adds_begin = 1;
         return;

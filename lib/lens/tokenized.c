@@ -100,7 +100,6 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
                        const struct token_limits *limits, struct arena *arena, struct err *err)
 {
     const struct config *config = limits->config;
-    bool starts = limits->starts && config->bos_id >= 0;
     if (!input->text)
         return err_if(tokens_from_ids(tokens, input->ids, config->vocab_size, arena, err) ||
                       batch_check_length(config, tokens->count, err));
@@ -121,7 +120,7 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
     const struct tokenized text = {
         .size = input->size, .count = tokens->count, .dropped_count = tokens->dropped_count};
     if (tokenized_check(&text, err) ||
-        (starts && tokens->items->id != (uint32_t)config->bos_id &&
+        (limits->starts && tokens->items->id != (uint32_t)config->bos_id &&
          put_start(tokens, config, arena, err)) ||
         batch_check_length(config, tokens->count, err))
         return -1;

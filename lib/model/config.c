@@ -141,7 +141,8 @@ int config_read_generation(struct config *config, const struct folder *folder, s
 
 bool config_has_start(const struct config *config)
 {
-    return config->n_encoder_layer && config->kind == MODEL_DECODER;
+    bool is_token = (unsigned long long)config->bos_id < config->vocab_size; /* not -1 */
+    return config->n_encoder_layer && is_token;
 }
 
 const char *config_kind_name(const struct config *config)
