@@ -314,7 +314,7 @@ static const char *const copied[] = {"attention", "mask-after", "scale",   "atte
 
 enum { COPIED = sizeof copied / sizeof *copied, COPIED_EDITS = 5 /* the last ones */ };
 
-/* Add an option with its value, or with each of its texts. */
+/* Add an option with its value, or with each of its texts. A text may come from a column. */
 static int add_option(struct texts *words, const struct option_row *row, const struct page_run *run,
                       struct err *err)
 {
@@ -324,8 +324,8 @@ static int add_option(struct texts *words, const struct option_row *row, const s
     struct texts values = {&value, 1};
     if (row->kind == OPTION_TEXTS)
         values = *(const struct texts *)field;
-    else if (row->kind == OPTION_TEXT)
-        value = *(const char *const *)field;
+    else if (row->kind == OPTION_TEXT && !(value = *(const char *const *)field))
+        return 0;
     else if (row->kind == OPTION_NUMBER)
         value = arena_format(run->arena, err, "%lld", *(const long long *)field);
     else if (row->kind == OPTION_REAL) {
@@ -350,7 +350,8 @@ static int find_words(struct page_run *run, struct err *err)
         return -1;
     for (size_t i = 0; i < (run->viewer->edits ? COPIED : COPIED - COPIED_EDITS); i++) {
         const struct option_row *row = option_find(options->set, copied[i], strlen(copied[i]));
-        if (row && options_are_given(options, copied[i]) && add_option(&words, row, run, err))
+        if (row && (row->kind == OPTION_TEXT || options_are_given(options, copied[i])) &&
+            add_option(&words, row, run, err))
             return -1;
     }
     run->facts.command = words.items;
@@ -439,7 +440,7 @@ static int look_once(struct page_run *run, const struct state *own, const struct
     struct viewer *viewer = group->viewer;
     const struct look look = {&own->request.selection, &work->pair, 1, work->job, &run->report};
     *run = (struct page_run){.own = own,
-                             .options = own->driver->options,
+                             .options = &work->item.options,
                              .viewer = viewer,
                              .pair = &work->pair,
                              .arena = group->arena,
