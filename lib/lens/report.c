@@ -319,7 +319,7 @@ int report_add_strongest(struct report *report, const char *tensor, float origin
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
     struct strongest strongest = {.origin = origin};
     for (size_t i = 0; i < report->tensor_count; i++)
-        if (strcmp(report->tensors[i].made->tensor, tensor) == 0)
+        if (name_ends_in(report->tensors[i].made->tensor, tensor))
             strongest_add(&strongest, report->tensors[i].made);
     report->frames = frame;
     report->frame_count = strongest.count > 0;

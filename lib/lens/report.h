@@ -45,7 +45,7 @@ struct report {
     size_t tensor_count;
     const struct frame *frames; /* tables */
     size_t frame_count;
-    const char *strongest;     /* sheet name for report_add_strongest; NULL: none */
+    const char *strongest;     /* sheet name of report_add_strongest; NULL: none */
     float origin;              /* reference value for `strongest` */
     bool shows_tensors;        /* text: tensors precede tables for people */
     bool untitled;             /* text: omit the lines with model and text */
@@ -121,7 +121,7 @@ int report_join_sinks(struct report *report, struct arena *arena, struct err *er
 bool report_has_tables(const struct report *report);
 
 /* Add a table for people, with bars, below the tensors: the cells farthest from `origin` in sheets
- * of this name. Nothing is added if all cells equal it. */
+ * whose name ends with `tensor`. Nothing is added if all cells equal it. */
 int report_add_strongest(struct report *report, const char *tensor, float origin,
                          struct arena *arena, struct err *err);
 

@@ -434,6 +434,8 @@ void strong_cell_name(struct buf *out, const struct strong_cell *cell)
     const struct sheet *sheet = &cell->sheet;
     if (sheet->layer >= 0)
         buf_format(out, "layer %d", sheet->layer);
+    if (strncmp(sheet->tensor, "cross_", strlen("cross_")) == 0)
+        buf_format(out, "%scross", out->size ? " " : "");
     if (sheet->head >= 0)
         buf_format(out, "%shead %d", out->size ? " " : "", sheet->head);
     add_label(out, &sheet->rows, cell->row);

@@ -306,7 +306,8 @@ struct strongest {
 /* Add the visible, finite cells of a sheet that differ from the origin. */
 void strongest_add(struct strongest *list, const struct sheet *sheet);
 
-/* "layer 1 head 2", "final bias", "layer 1 head 2 from ␣is", "layer 0 head 1 ␣cat from ␣the" */
+/* "layer 1 head 2", "final bias", "layer 1 cross head 2 from ␣is", or
+ * "layer 0 head 1 ␣cat from ␣the" */
 void strong_cell_name(struct buf *out, const struct strong_cell *cell);
 
 /* Make a table for people with names, values and bars (░: below the origin). */

@@ -646,8 +646,7 @@ int attribution_make(struct attribution *attribution, struct report *report,
     failed = failed || begin_back(&way, sentence->ids, sentence->segments) ||
              report_cells(report, &way, false, arena) ||
              (crosses && report_cells(report, &way, true, arena)) ||
-             report_add_strongest(report, report->tensors[report->tensor_count - 1].made->tensor, 0,
-                                  arena, err);
+             report_add_strongest(report, attribution_ways[plan->by].tensor, 0, arena, err);
     arena_release(&way.scratch);
     return err_if(failed);
 }
