@@ -836,7 +836,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     struct output_options output = options->output;
     enum items_many many = task->many;
     if (driver->is_batch && (many == ITEMS_ANY || many == ITEMS_PROMPT))
-        many = many == ITEMS_ANY ? ITEMS_SOME : ITEMS_OR_SOURCE;
+        many = ITEMS_OR_SOURCE;
     output.force |= driver->is_batch; /* the log checks for existing results */
     if (!output.format && output_is_folder(output.path) && !driver->is_batch)
         output.format = task->folder;

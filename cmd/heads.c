@@ -535,7 +535,8 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
                 struct err *err)
 {
     const struct head_survey *survey = &((const struct state *)state)->survey;
-    (void)arena, (void)err;
+    if (driver_translate(driver, work, arena, err))
+        return -1;
     if (head_survey_needs(survey, OF_TEXTS))
         head_survey_add_memory(&work->memory, &driver->session.viewer, survey->scores->count,
                                &work->pair);

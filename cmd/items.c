@@ -498,10 +498,10 @@ static int find_all(struct items *items, enum items_many many, struct err *err)
         return err_usage(err, "expected one text, found %zu%s", items->count,
                          many == ITEMS_PROMPT ? ": 'attn-cli batch --do generate' continues each"
                                               : "");
+    if (!items->count && items->takes_sources && !was_read && options->source)
+        return add_start(items, NULL, 0, 0, err);
     if (items->count || (many == ITEMS_ANY && !was_read))
         return 0;
-    if (many == ITEMS_OR_SOURCE && !was_read && options->source)
-        return add_start(items, NULL, 0, 0, err);
     if (!was_read && options->source)
         return err_usage(err, "expected a text besides --source, found none: 'attn-cli generate "
                               "--source TEXT' writes a translation");
@@ -519,7 +519,8 @@ int items_open(struct items *items, const struct options *options, unsigned fiel
 {
     *items = (struct items){.options = options,
                             .fields = fields | OF_ALL,
-                            .takes_sources = many == ITEMS_OR_SOURCE || many == ITEMS_PROMPT};
+                            .takes_sources = many == ITEMS_ANY || many == ITEMS_OR_SOURCE ||
+                                             many == ITEMS_PROMPT};
     if (many != ITEMS_NONE && find_all(items, many, err)) {
         items_release(items);
         return -1;

@@ -85,8 +85,8 @@ struct items {
 };
 
 /* The number of texts that a command reads. ITEMS_NONE: none, not even from standard input.
- * ITEMS_ANY: any number, or none. ITEMS_SOME: at least one. ITEMS_OR_SOURCE: the same, but --source
- * or a column `source` is enough. ITEMS_ONE: one; a file of lines is one text. ITEMS_PROMPT: the
+ * ITEMS_SOME: at least one. ITEMS_OR_SOURCE: the same, but --source or a column `source` is enough.
+ * ITEMS_ANY: the same, or none. ITEMS_ONE: one; a file of lines is one text. ITEMS_PROMPT: the
  * same, but --source or such a column is enough. ITEMS_WHOLE: several; an operand may be any text,
  * and a file of lines is one text, with its last newline. */
 enum items_many {

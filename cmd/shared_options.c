@@ -22,7 +22,7 @@ const struct option_row text_options[] = {
            .flags = OPTION_FIXED),
     STRING("source", 0, "TEXT", IN(input.source),
            "text for the encoder (encoder-decoder and cross-attention models); ids, if the model "
-           "has no tokenizer; run without a text takes the model's own translation",
+           "has no tokenizer; run, page and heads without a text take the model's own translation",
            .flags = OPTION_FIXED),
     STRING(
         "pair", 0, "TEXT", IN(input.pair),

@@ -328,8 +328,8 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
         survey->measured[survey->scores->count + i] = (struct score){
             .row = &score_rows[i], .material = of_roles, .offset = score_rows[i].offset};
     if (config->n_encoder_layer && head_survey_needs(survey, OF_TEXTS) && !survey->on_texts)
-        return err_usage(
-            err, "expected a text and --source for the encoder-decoder '%s', found none", name);
+        return err_usage(err, "--source: expected a text for the encoder-decoder '%s', found none",
+                         name);
     return err_if(
         (!config->n_encoder_layer && model_check(&survey->viewer->model, NEEDS_ONE_TEXT, err)) ||
         selection_layers(&survey->selection, NULL, config, arena, err));
