@@ -333,13 +333,15 @@ struct text viewer_text(const struct text_with_source *pair)
  * mask is sufficient, or if an edit may have given hidden keys a value. */
 static size_t visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads)
 {
-    struct score_rule rule = score_rule_read(&viewer->model.config, PART_SENTENCE, layer);
-    bool gives_values = edits_have(viewer->edits, SITE_WEIGHTS, layer), by_head = false;
+    enum site_part part = site_part(site);
+    struct score_rule rule = score_rule_read(&viewer->model.config, part, layer);
+    bool gives_values = edits_have(viewer->edits, SITE_OF(part, SITE_WEIGHTS), layer);
+    bool by_head = false;
     bool plain = rule.back == SIZE_MAX && !rule.pattern;
     for (size_t i = 0; viewer->edits && i < viewer->edits->count; i++) {
         const struct edits one = {&viewer->edits->items[i], 1};
         bool knockout = one.items->op == EDIT_FORBID;
-        if (!edits_have(&one, SITE_MASKED, layer))
+        if (!edits_have(&one, SITE_OF(part, SITE_MASKED), layer))
             continue;
         plain = plain && !knockout;
         by_head |= knockout && one.items->heads.count;
@@ -347,7 +349,7 @@ static size_t visible_maps(const struct viewer *viewer, enum site site, size_t l
     }
     if (site_id(site) >= SITE_MASK) /* scores of hidden keys are -inf, but 0 in these */
         plain = gives_values = rule.kind != ATTENTION_LINEAR && !rule.mask_after;
-    else if (site != SITE_MASKED && site != SITE_WEIGHTS)
+    else if (site_id(site) != SITE_MASKED && site_id(site) != SITE_WEIGHTS)
         return 0;
     return gives_values || plain ? 0 : by_head ? heads : 1;
 }
@@ -357,7 +359,8 @@ static int find_visible(struct kept *kept, const struct viewer *viewer, const st
                         size_t text, struct arena *arena, struct err *err)
 {
     size_t layer = (size_t)kept->layer;
-    struct score_rule rule = score_rule_read(&viewer->model.config, PART_SENTENCE, layer);
+    enum site_part part = site_part(kept->site);
+    struct score_rule rule = score_rule_read(&viewer->model.config, part, layer);
     size_t maps = kept->data ? visible_maps(viewer, kept->site, layer, kept->shape[0]) : 0;
     if (!maps)
         return 0;
@@ -369,7 +372,7 @@ static int find_visible(struct kept *kept, const struct viewer *viewer, const st
         return -1;
     /* positions in edits refer to the text, or to its prompt */
     struct edit_block block = {
-        .site = SITE_MASKED,
+        .site = SITE_OF(part, SITE_MASKED),
         .layer = layer,
         .text = text,
         .number = look->first + text,
