@@ -131,6 +131,9 @@ static inline bool section_is_printed(const struct section *section)
  * the layout; the sheets must outlive the section. */
 int section_plan(struct section *section, const struct style *style, double room,
                  struct arena *arena, struct err *err);
+
+/* Leave out the notes that are below another section, too: the one with the colour bar of both. */
+void section_drop_notes(struct section *section, const struct section *other);
 void section_draw(const struct section *section, struct canvas *canvas);
 
 /* Draw a panel's label in bold; returns its width including a gap. */

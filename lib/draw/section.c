@@ -694,6 +694,21 @@ int section_plan(struct section *section, const struct style *style, double room
     return section->subtitle ? 0 : -1;
 }
 
+void section_drop_notes(struct section *section, const struct section *other)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < section->note_count; i++) {
+        size_t same = 0;
+        while (same < other->note_count && strcmp(section->notes[i], other->notes[same]) != 0)
+            same++;
+        if (same == other->note_count)
+            section->notes[kept++] = section->notes[i];
+    }
+    section->height -= section_line(section, TYPE_NUMBER) * (double)(section->note_count - kept);
+    section->height = axis_fit_snap(section->height);
+    section->note_count = kept;
+}
+
 /* The row title is left of all panels, the column title above them or, for lines, right of them. */
 static void draw_axis_titles(const struct section *section, struct canvas *canvas)
 {
