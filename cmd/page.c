@@ -343,8 +343,8 @@ static int find_words(struct page_run *run, struct err *err)
 {
     const struct options *options = run->options;
     struct texts words = {0};
-    if (options->select.words && run->pair->sentence.added_before &&
-        !options_are_given(options, "special") &&
+    const struct viewer *viewer = run->viewer;
+    if (viewer->starts && !config_has_start(&viewer->model.config) && /* for --words */
         (texts_add(&words, "--special", run->arena, err) ||
          texts_add(&words, "bos", run->arena, err)))
         return -1;

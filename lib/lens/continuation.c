@@ -151,6 +151,7 @@ static int begin_text(struct continuation *text, const struct tokenized *prompt,
     text->count = text->prompt_count = prompt->count;
     text->queries = prompt->queries;
     text->keys = prompt->keys;
+    text->added_before = prompt->added_before;
     size_t most = text->room - text->count + 1; /* + 1: ending the text is a choice, too */
     if (text->generation.logits &&
         !(text->choices = arena_alloc(&text->arena, most, sizeof *text->choices, err)))
@@ -524,7 +525,8 @@ static int whole_text(struct tokenized *whole, const struct continuation *text, 
                       struct err *err)
 {
     struct tokens tokens = {.items = arena_alloc(arena, text->count, sizeof *tokens.items, err),
-                            .count = text->count};
+                            .count = text->count,
+                            .added = {text->added_before}};
     const char *bytes =
         arena_text(arena, text->text.size ? text->text.bytes : "", text->text.size, err);
     if (!tokens.items || !bytes)

@@ -54,10 +54,10 @@ struct continuation {
     uint32_t *ids;                  /* [count] prompt and new tokens */
     struct token *tokens;           /* [count] */
     size_t count;
-    size_t prompt_count;
-    size_t room;                /* limit of count */
-    struct buf text;            /* the text so far */
-    size_t shown;               /* start of the last token, including a space before it */
+    size_t prompt_count, added_before; /* tokens of the prompt; special ones that begin it */
+    size_t room;                       /* limit of count */
+    struct buf text;                   /* the text so far */
+    size_t shown;                      /* start of the last token, including a space before it */
     const char *queries, *keys; /* selected rows and columns of the tensors, as of the prompt */
     const float *logits;    /* [V] of the last choice, valid until the next; NULL: not computed */
     bool screens;           /* choose without computing all logits, if possible */
