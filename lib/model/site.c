@@ -104,11 +104,10 @@ const struct site_row site_rows[SITE_IDS] = {
     OF_MAPS(ROLLOUT, "rollout", QUERY_KEY, NULL,
             "attention rollout: the product of (mean weights + 1) / 2 over the layers up to this "
             "one (without a residual stream: of the mean weights)"),
-    OF_LAYERS(
-        ENTROPY, "entropy", HEAD_TOKEN, NULL,
-        ALSO_ENCODER("entropy of each row of weights, in nats (--bits: in bits); with --words, "
-                     "the mean of a word's tokens"),
-        "entropy of each row of cross_weights"),
+    OF_LAYERS(ENTROPY, "entropy", HEAD_TOKEN, NULL,
+              ALSO_ENCODER("entropy of each row of weights, without its sink, in nats (--bits: in "
+                           "bits); with --words, the mean of a word's tokens"),
+              "entropy of each row of cross_weights"),
     OF_LAYERS(ENTROPY_SHARE, "entropy_share", HEAD_TOKEN, NULL,
               ALSO_ENCODER("entropy divided by the log of the number of visible keys"),
               "cross_entropy divided by the log of the number of visible keys"),
