@@ -242,5 +242,5 @@ void activate_backward(struct matrix dy, struct matrix x, enum activation activa
 {
     const struct activation_row *curve = &activation_rows[activation];
     for (size_t row = 0; curve->backward && row < dy.rows; row++)
-        curve->backward(dy.data + row * dy.stride, x.data + row * x.stride, dy.columns);
+        curve->backward(matrix_row(dy, row), matrix_row(x, row), dy.columns);
 }

@@ -361,7 +361,7 @@ struct part {
  * tile prefetches the next panel, or each tile an equal part of it. */
 static void multiply_chunk(const struct product *p, const struct part *part, size_t chunk)
 {
-    const float *x = p->x.data + part->at.row * p->x.stride + chunk * p->plan.chunk;
+    const float *x = matrix_row(p->x, part->at.row) + chunk * p->plan.chunk;
     size_t tile = part->at.row / TILE_ROWS; /* groups are whole tiles */
     size_t tiles = (part->sums.rows + TILE_ROWS - 1) / TILE_ROWS;
     bool last = chunk + 1 == p->sum.count;
@@ -480,8 +480,8 @@ static void round_rows(void *context, size_t round, size_t thread)
     size_t end = num_min((round + 1) * ROUNDED_ROWS, r->x.rows);
     (void)thread;
     for (size_t row = round * ROUNDED_ROWS; row < end; row++) {
-        const float *from = r->x.data + row * r->x.stride;
-        float *to = r->to.data + row * r->to.stride;
+        const float *from = matrix_row(r->x, row);
+        float *to = matrix_row(r->to, row);
         if (r->pairs)
             bf16_pair_row((uint32_t *)(void *)to, from, r->x.columns);
         else

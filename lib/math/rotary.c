@@ -108,7 +108,7 @@ void rotary_fill(struct matrix cos_sin, const struct rotary *rotary, size_t firs
     for (size_t pair = 0; pair < pairs; pair++) {
         double frequency = rotary_frequency(rotary, pair, length);
         for (size_t row = 0; row < cos_sin.rows; row++) {
-            float *at = cos_sin.data + row * cos_sin.stride + pair;
+            float *at = matrix_row(cos_sin, row) + pair;
             double sine = 0;
             double cosine = 0;
             sine_cosine(&sine, &cosine, (double)(first + row) * frequency);
@@ -140,9 +140,9 @@ void rotate(struct matrix y, struct matrix x, size_t width, const struct rotary 
 {
     size_t pairs = rotary->components / 2, first = rotary->first;
     for (size_t row = 0; row < x.rows; row++) {
-        const float *from = x.data + row * x.stride;
-        const float *angles = cos_sin.data + row * cos_sin.stride;
-        float *to = y.data + row * y.stride;
+        const float *from = matrix_row(x, row);
+        const float *angles = matrix_row(cos_sin, row);
+        float *to = matrix_row(y, row);
         for (size_t head = 0; head < x.columns; head += width) {
             for (size_t i = 0; i < first; i++)
                 to[head + i] = from[head + i];

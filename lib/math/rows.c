@@ -31,8 +31,8 @@ void norm_rows(struct matrix y, struct matrix x, const struct norm *norm)
 {
     float columns = (float)x.columns;
     for (size_t row = 0; row < x.rows; row++) {
-        const float *in = x.data + row * x.stride;
-        float *out = y.data + row * y.stride;
+        const float *in = matrix_row(x, row);
+        float *out = matrix_row(y, row);
         float mean = norm->rms ? 0 : sum_row(in, x.columns) / columns;
         float squares[LANES] = {0};
         FOR_LANES(x.columns, squares[lane] += (in[i] - mean) * (in[i] - mean));
@@ -63,7 +63,7 @@ void cap_row(float *y, size_t count, float cap)
 void copy_rows(struct matrix y, struct matrix x)
 {
     for (size_t row = 0; row < y.rows; row++)
-        memcpy(y.data + row * y.stride, x.data + row * x.stride, y.columns * sizeof *y.data);
+        memcpy(matrix_row(y, row), matrix_row(x, row), y.columns * sizeof *y.data);
 }
 
 FOR_EACH_ISA
@@ -148,7 +148,7 @@ void add_sinusoids(struct matrix x, size_t first, enum sines order)
         size_t cosine_at = sines_first ? sine_at + half : sine_at + 1;
         double rate = last > 0 ? exp_double(-LN_10000 * (double)sine_at / last) : 1;
         for (size_t row = 0; row < x.rows; row++) {
-            float *at = x.data + row * x.stride;
+            float *at = matrix_row(x, row);
             double sine = 0;
             double cosine = 0;
             sine_cosine(&sine, &cosine, (double)(first + row) * rate);
@@ -267,7 +267,7 @@ void softmax_range_scale(struct matrix rows, struct softmax_range *ranges, float
     for (size_t row = 0; row < rows.rows; row++) {
         struct softmax_range *range = &ranges[row];
         struct steps steps = steps_of(range);
-        float *x = rows.data + row * rows.stride;
+        float *x = matrix_row(rows, row);
         scale_row(x + steps.first, x + steps.first, steps.end - steps.first, scale);
         hide(x, range->low > steps.first ? range->low : steps.first, range->first);
         hide(x, range->end, steps.end);
@@ -281,7 +281,7 @@ bool softmax_range_apply(struct matrix rows, struct softmax_range *ranges)
     for (size_t row = 0; row < rows.rows; row++) {
         struct softmax_range *range = &ranges[row];
         struct steps steps = steps_of(range);
-        float *x = rows.data + row * rows.stride + steps.first;
+        float *x = matrix_row(rows, row) + steps.first;
         if (range->sink && *range->sink > range->largest)
             range->largest = *range->sink;
         range->sum = exp_row(x, steps.end - steps.first, range->largest);
@@ -293,7 +293,7 @@ bool softmax_range_apply(struct matrix rows, struct softmax_range *ranges)
     }
     for (size_t row = 0; sound && row < rows.rows; row++) {
         struct steps steps = steps_of(&ranges[row]);
-        float *x = rows.data + row * rows.stride;
+        float *x = matrix_row(rows, row);
         divide_row(x + steps.first, steps.end - steps.first, ranges[row].sum);
         ranges[row].rest /= ranges[row].sum;
         for (size_t i = 0; i < steps.first; i++)
@@ -383,8 +383,8 @@ void norm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
     const float *scales = norm->scale;
     float columns = (float)x.columns, offset = norm->offset;
     for (size_t row = 0; row < x.rows; row++) {
-        float *restrict to = dx.data + row * dx.stride;
-        const float *in = x.data + row * x.stride, *g = dy.data + row * dy.stride;
+        float *restrict to = matrix_row(dx, row);
+        const float *in = matrix_row(x, row), *g = matrix_row(dy, row);
         float mean = norm->rms ? 0 : sum_row(in, x.columns) / columns;
         float squares = sum_of_products(in, mean, in, mean, x.columns);
         float factor = 1.0f / sqrtf(squares / columns + norm->epsilon); /* 1 / deviation */

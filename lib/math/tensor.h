@@ -25,6 +25,11 @@ struct tensor {
 /* An odd number of cache lines, so that a column is spread over the sets of a cache. */
 size_t matrix_stride(size_t columns);
 
+static inline float *matrix_row(struct matrix matrix, size_t row)
+{
+    return matrix.data + row * matrix.stride;
+}
+
 /* `count` rows from row `first` on; `count` columns from column `first` on. */
 static inline struct matrix matrix_rows(struct matrix whole, size_t first, size_t count)
 {

@@ -271,7 +271,7 @@ IN_VECTORS static ALWAYS_INLINE size_t multiply_group(float (*sums)[LANES], stru
             vector second = second_numbers(columns[k]);
             EACH(t, x_rows)
             {
-                const float *at = x.data + t * x.stride + i + k * WORD_BYTES / bytes;
+                const float *at = matrix_row(x, t) + i + k * WORD_BYTES / bytes;
                 chains[t] = vector_multiply_add(vector_all(at[0]), first, chains[t]);
                 if (bytes != FLOAT_BYTES)
                     chains[t] = vector_multiply_add(vector_all(at[1]), second, chains[t]);

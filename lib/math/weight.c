@@ -140,7 +140,7 @@ void transpose(struct matrix y, struct matrix x)
     for (size_t row = 0; row < x.rows; row += LANES) {
         rows.count = x.rows - row < LANES ? x.rows - row : LANES;
         for (size_t i = 0; i < rows.count; i++)
-            rows.at[i] = (const char *)(x.data + (row + i) * x.stride);
+            rows.at[i] = (const char *)matrix_row(x, row + i);
         transpose_rows(y.data + row, y.stride, &rows, x.columns);
     }
 }
@@ -249,7 +249,7 @@ static void add_numbers(float (*chains)[LANES], struct matrix x, const struct nu
             rest.at[row] = rows->at[row] + dtype_bytes(rows->dtype, i);
         transpose_rows(tile, LANES, &rest, some);
         for (size_t t = 0; t < x.rows; t++)
-            add_tile(chains[t], x.data + t * x.stride + i, tile, some);
+            add_tile(chains[t], matrix_row(x, t) + i, tile, some);
     }
 }
 
@@ -268,8 +268,7 @@ static void add_segment(float (*chains)[LANES], struct matrix x, const struct nu
         return;
     }
     for (size_t t = 0; t < x.rows; t++)
-        dtype_add_dots(chains[t], x.data + t * x.stride, segment.at, rows->dtype, x.columns,
-                       rows->jump);
+        dtype_add_dots(chains[t], matrix_row(x, t), segment.at, rows->dtype, x.columns, rows->jump);
 }
 
 size_t gemv_rows_most(void)

@@ -76,8 +76,7 @@ static int embed(struct circuit *circuit)
     if (!tokens.data)
         return -1;
     for (size_t i = 0; i < words->count; i++)
-        weights_embed_token(circuit->weights, PART_SENTENCE, tokens.data + i * tokens.stride,
-                            words->from[i]);
+        weights_embed_token(circuit->weights, PART_SENTENCE, matrix_row(tokens, i), words->from[i]);
     scale_row(tokens.data, tokens.data, tokens.rows * tokens.columns, c->embedding_scale);
     if (c->n_word) {
         stream = new_matrix(arena, words->count, c->n_embd, circuit->err);
@@ -99,7 +98,7 @@ static int embed(struct circuit *circuit)
 static void apply_scales(struct matrix rows, const struct norm *norm)
 {
     for (size_t i = 0; i < rows.rows; i++) {
-        float *row = rows.data + i * rows.stride;
+        float *row = matrix_row(rows, i);
         float mean = norm->rms ? 0 : sum_row(row, rows.columns) / (float)rows.columns;
         for (size_t k = 0; k < rows.columns; k++)
             row[k] = (row[k] - mean) * (norm->scale[k] + norm->offset);
@@ -171,8 +170,7 @@ static int count_head(struct circuit *circuit, size_t layer, size_t head, struct
         linear(circuit->machine, logits, matrix_rows(read, first, logits.rows), &weight,
                ACTIVATION_NONE);
         for (size_t i = first; i < first + logits.rows; i++) {
-            size_t best =
-                index_of_largest(logits.data + (i - first) * logits.stride, logits.columns);
+            size_t best = index_of_largest(matrix_row(logits, i - first), logits.columns);
             if (best == logits.columns)
                 continue;
             hits[0] += words->among[best] == words->to[i];
@@ -273,7 +271,7 @@ static int square(struct part *part, struct arena *arena, struct err *err)
     for (size_t head = 0; part->squares && head < part->heads; head++) {
         double *squares = part->squares + head * d * d;
         for (size_t c = 0; c < part->columns.rows; c++) {
-            const float *x = part->columns.data + c * part->columns.stride + head * d;
+            const float *x = matrix_row(part->columns, c) + head * d;
             for (size_t i = 0; i < d; i++)
                 for (size_t k = 0; k < d; k++)
                     squares[i * d + k] += (double)x[i] * (double)x[k];
@@ -295,8 +293,7 @@ static void read_in(struct part *part, const struct sublayer *s, const struct we
     if (!s->norm_before)
         return;
     for (size_t i = 0; i < m.rows; i++)
-        scale_row(m.data + i * m.stride, m.data + i * m.stride, m.columns,
-                  before->scale[i] + before->offset);
+        scale_row(matrix_row(m, i), matrix_row(m, i), m.columns, before->scale[i] + before->offset);
     for (size_t k = 0; k < m.columns && !before->rms; k++) {
         double mean = 0;
         for (size_t i = 0; i < m.rows; i++)

@@ -43,7 +43,7 @@ struct piece {
 static void see_row(void *context, size_t row, size_t thread)
 {
     struct piece *piece = context;
-    const float *logits = piece->logits.data + row * piece->logits.stride;
+    const float *logits = matrix_row(piece->logits, row);
     size_t words = piece->logits.columns;
     (void)thread;
     if (first_nonfinite(logits, words) < words)
@@ -157,7 +157,7 @@ static int keep_rows(void *context, const struct announcement *seen, struct err 
         if (target->window != seen->text)
             break;
         struct tensor row = tensor_slice(&seen->values, target->row);
-        tensor_copy(reading->rows.data + reading->filled * reading->rows.stride, &row);
+        tensor_copy(matrix_row(reading->rows, reading->filled), &row);
     }
     return 0;
 }

@@ -81,7 +81,7 @@ static bool put_scores(const struct attention_head *head, struct matrix rows, si
     bool sound = true;
     attention_edit_scores(head, rows, query);
     for (size_t row = 0; head->scores && row < rows.rows; row++) {
-        const float *scores = rows.data + row * rows.stride;
+        const float *scores = matrix_row(rows, row);
         sound &= first_nonfinite(scores, head->keys) == head->keys;
         strip_put_row(head, head->scores, query + row, scores, head->keys, 0.0f);
     }
@@ -100,14 +100,14 @@ static enum head_fault mask_before(const struct attention_head *head, struct mat
             (struct softmax_range){.first = keys.first, .end = keys.end, .sink = head->sink};
         if (score_bends(rule))
             score_apply(rule, &head->bias, head->past + query + row,
-                        rows.data + row * rows.stride + keys.first, keys, head->keys);
+                        matrix_row(rows, row) + keys.first, keys, head->keys);
     }
     softmax_range_scale(rows, ranges, score_bends(rule) ? 1.0f : rule->scale);
     enum head_fault fault = attention_edit_masked(head, rows, ranges, query);
     if (fault != HEAD_SOUND)
         return fault;
     for (size_t row = 0; head->masked && row < rows.rows; row++)
-        strip_put_range(head, head->masked, query + row, rows.data + row * rows.stride,
+        strip_put_range(head, head->masked, query + row, matrix_row(rows, row),
                         (struct key_range){ranges[row].first, ranges[row].end}, -INFINITY);
     bool sound = softmax_range_apply(rows, ranges);
     for (size_t row = 0; head->sink && row < rows.rows; row++)
@@ -149,7 +149,7 @@ static enum head_fault weigh_rows(const struct attention_head *head, struct matr
     bool sound = put_scores(head, rows, query);
     enum head_fault fault = (after ? mask_after : mask_before)(head, rows, query);
     for (size_t row = 0; row < rows.rows && fault == HEAD_SOUND; row++) {
-        float *weights = rows.data + row * rows.stride;
+        float *weights = matrix_row(rows, row);
         struct key_range seen = strip_visible(head, query + row);
         strip_drop(head, weights, query + row, (struct key_range){0, seen.end});
         attention_edit(head, SITE_WEIGHTS, query + row, weights, seen);

@@ -56,7 +56,7 @@ static void multiply_chains(float *restrict y, const float *restrict x,
 static void multiply_keys(const struct attention_head *head, size_t query, const uint32_t *keys,
                           size_t count, float *to)
 {
-    const float *q = head->q.data + query * head->q.stride;
+    const float *q = matrix_row(head->q, query);
     for (size_t first = 0, some = 0; first < count; first += some) {
         const float *rows[CHAINS];
         float sums[CHAINS];
@@ -66,8 +66,7 @@ static void multiply_keys(const struct attention_head *head, size_t query, const
             if ((key < head->past) != cached)
                 break;
             const float *panel = cached ? strip_panel(head, key) : NULL;
-            rows[some] = cached ? panel + key % KEY_PANEL
-                                : head->k.data + (key - head->past) * head->k.stride;
+            rows[some] = cached ? panel + key % KEY_PANEL : matrix_row(head->k, key - head->past);
         }
         for (size_t unused = some; unused < CHAINS; unused++)
             rows[unused] = rows[0];
@@ -190,8 +189,8 @@ static void find_means(const struct attention_head *head, size_t count)
         struct key_range own = segment(head, r, count);
         float share = 1.0f / (float)(own.end - own.first);
         for (size_t key = own.first; key < own.end; key++) {
-            const float *k = head->k.data + key * head->k.stride;
-            const float *v = head->v.data + key * head->v.stride;
+            const float *k = matrix_row(head->k, key);
+            const float *v = matrix_row(head->v, key);
             for (size_t i = 0; i < dk; i++)
                 keys[i * count + r] += k[i] * share;
             add_scaled_row(values + r * dv, v, dv, share, v);
@@ -221,7 +220,7 @@ static enum head_fault compute_by_segment(const struct attention_head *head,
     const struct attention_memory *memory = head->memory;
     size_t dk = head->k.columns;
     size_t dv = head->v.columns;
-    const float *q = head->q.data + query * head->q.stride;
+    const float *q = matrix_row(head->q, query);
     float *row = memory->row;
     memset(row, 0, count * sizeof *row);
     for (size_t i = 0; i < dk; i++)
@@ -278,11 +277,6 @@ static const float *phi(const struct attention_head *head, const float *x)
     return head->memory->row;
 }
 
-static const float *row_of(struct matrix matrix, size_t row)
-{
-    return matrix.data + row * matrix.stride;
-}
-
 /* Begin with the sums over the keys before the first query, after adding cached keys that are not
  * in the cache's sums yet. */
 static struct running_sum begin_sum(const struct attention_head *head, struct cache_sum *kept)
@@ -311,9 +305,10 @@ static enum head_fault compute_sums(const struct attention_head *head)
     for (size_t t = 0; t < head->q.rows; t++) {
         size_t end = strip_visible(head, t).end - (head->keys - head->k.rows);
         for (; added < end; added++)
-            running_sum_add(&sum, phi(head, row_of(head->k, added)), row_of(head->v, added));
-        float *context = head->context.data + t * head->context.stride;
-        float total = running_sum_query(&sum, context, phi(head, row_of(head->q, t)));
+            running_sum_add(&sum, phi(head, matrix_row(head->k, added)),
+                            matrix_row(head->v, added));
+        float *context = matrix_row(head->context, t);
+        float total = running_sum_query(&sum, context, phi(head, matrix_row(head->q, t)));
         if (!isfinite(total))
             return HEAD_NO_NUMBER;
         if (total <= 0.0f)
@@ -340,7 +335,7 @@ static void pack_phi(const struct attention_head *head)
 
 static void sum_visible(const struct attention_head *head, size_t query, const float *weights)
 {
-    float *context = head->context.data + query * head->context.stride;
+    float *context = matrix_row(head->context, query);
     struct key_range seen = strip_visible(head, query);
     memset(context, 0, head->v.columns * sizeof *context);
     for (size_t key = seen.first; key < seen.end; key++) {
@@ -356,7 +351,7 @@ static enum head_fault compute_linear_row(const struct attention_head *head,
     const struct attention_memory *memory = head->memory;
     struct key_range seen = strip_visible(head, query);
     size_t width = head->k.columns;
-    const float *phi_q = phi(head, row_of(head->q, query));
+    const float *phi_q = phi(head, matrix_row(head->q, query));
     float *row = memory->scores;
     for (size_t key = 0; key < head->keys; key += KEY_PANEL)
         row_times_matrix(

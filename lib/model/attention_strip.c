@@ -133,13 +133,13 @@ const float *strip_values(const struct attention_head *head, size_t key)
 {
     if (head->cache)
         return cache_values(head->cache, head->layer->layer, head->group, key);
-    return head->v.data + key * head->v.stride;
+    return matrix_row(head->v, key);
 }
 
 static void pair_rows(uint32_t *pairs, size_t stride, struct matrix rows)
 {
     for (size_t row = 0; row < rows.rows; row++)
-        bf16_pair_row(pairs + row * stride, rows.data + row * rows.stride, rows.columns);
+        bf16_pair_row(pairs + row * stride, matrix_row(rows, row), rows.columns);
 }
 
 void strip_pack_keys(const struct attention_head *head)
@@ -210,7 +210,7 @@ void strip_scores(const struct attention_head *head, const struct strip *strip,
     const struct attention_memory *memory = head->memory;
     const void *q = head->layer->bf16
                         ? (void *)(memory->query_pairs + strip->first * memory->strides.query)
-                        : (void *)(head->q.data + strip->first * head->q.stride);
+                        : (void *)matrix_row(head->q, strip->first);
     for (size_t key = keys.first, count = 0; key < keys.end; key += count, to += count) {
         count = part_of_panel(keys, key);
         const float *panel = strip_panel(head, key);

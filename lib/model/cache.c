@@ -71,7 +71,7 @@ void head_pairs_fill_values(uint32_t *page, struct matrix values)
     size_t count = num_min(values.rows, KEY_PANEL);
     cut_values(page, count / 2 * 2, values.columns);
     for (size_t row = 0; row < count; row += 2) {
-        const float *value = values.data + row * values.stride;
+        const float *value = matrix_row(values, row);
         uint32_t *pairs = page + row / 2 * PAIR_COLUMNS;
         for (size_t i = 0; i < values.columns; i += PAIR_COLUMNS, pairs += HEAD_PAIRS_APART)
             bf16_pair_rows(pairs, value + i, row + 1 < count ? value + values.stride + i : none,
@@ -212,7 +212,7 @@ void cache_store(struct cache *cache, size_t layer, size_t group, struct matrix 
     const struct config *c = cache->config;
     for (size_t row = 0; row < k.rows; row++) {
         size_t token = cache->count + row, place = token % KEY_PANEL;
-        const float *key = k.data + row * k.stride, *value = v.data + row * v.stride;
+        const float *key = matrix_row(k, row), *value = matrix_row(v, row);
         void *keys = cache_keys(cache, layer, group, token);
         void *values = cache_values(cache, layer, group, token);
         if (cache->precision == PRECISION_BF16) {

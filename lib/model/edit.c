@@ -253,7 +253,7 @@ void pass_edit_rows(const struct pass *pass, enum site site, size_t layer, struc
         struct edit_block block = block_of(pass, site, layer, s);
         block.first_row += block.rows - span.count; /* of logits, only the last may be computed */
         block.rows = span.count;
-        block.data = rows.data + span.first * rows.stride;
+        block.data = matrix_row(rows, span.first);
         block.heads = heads;
         block.columns = block.head_stride = rows.columns / heads;
         block.row_stride = rows.stride;
@@ -282,7 +282,7 @@ void attention_edit_scores(const struct attention_head *head, struct matrix rows
 {
     const struct key_range all = {0, head->keys};
     for (size_t row = 0; head->layer->edits & 1 && row < rows.rows; row++)
-        attention_edit(head, SITE_SCORES, query + row, rows.data + row * rows.stride,
+        attention_edit(head, SITE_SCORES, query + row, matrix_row(rows, row),
                        head->layer->rule.mask_after ? all : strip_visible(head, query + row));
 }
 
@@ -292,7 +292,7 @@ enum head_fault attention_edit_masked(const struct attention_head *head, struct 
     if (!(head->layer->edits >> (SITE_MASKED - SITE_SCORES) & 1))
         return HEAD_SOUND;
     for (size_t row = 0; row < rows.rows; row++)
-        attention_edit(head, SITE_MASKED, query + row, rows.data + row * rows.stride,
+        attention_edit(head, SITE_MASKED, query + row, matrix_row(rows, row),
                        strip_visible(head, query + row));
     softmax_range_scale(rows, ranges, 1.0f);
     for (size_t row = 0; row < rows.rows; row++)

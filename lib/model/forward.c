@@ -143,7 +143,7 @@ static void add_places(struct pass *pass, const struct embed_rule *rule, size_t 
     bool placed = !mechanism_lacks(&pass->config->mechanism, PART_POSITIONS) &&
                   rule->positions != POSITIONS_NONE;
     for (size_t i = 0; i < rows.rows; i++) {
-        float *row = rows.data + i * rows.stride;
+        float *row = matrix_row(rows, i);
         bool counts = !rule->counted || text->ids[i] != rule->padding;
         if (rule->segments)
             weights_add_segment(pass->weights, row, text->segments ? text->segments[i] : 0);
@@ -165,7 +165,7 @@ static enum pass_state embed(struct pass *pass)
         return PASS_FAILED;
     for (size_t s = 0; s < batch->count; s++)
         for (size_t i = 0; i < batch->queries[s].count; i++) {
-            float *row = tokens.data + (batch->queries[s].first + i) * tokens.stride;
+            float *row = matrix_row(tokens, batch->queries[s].first + i);
             weights_embed_token(pass->weights, (int)pass->part, row, batch->texts[s].ids[i]);
             scale_row(row, row, tokens.columns, rule->scale);
         }
@@ -461,8 +461,8 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
         return PASS_ON;
     }
     for (size_t row = 0; row < x.rows; row++) {
-        float *sum = x.data + row * x.stride;
-        const float *added = out.data + row * out.stride;
+        float *sum = matrix_row(x, row);
+        const float *added = matrix_row(out, row);
         if (s->replaces)
             scale_row(sum, added, x.columns, s->factor);
         else
@@ -584,7 +584,7 @@ static int make_logits(struct pass *pass, struct matrix logits, struct matrix y)
         return -1;
     linear(pass->machine, logits, y, &unembedding, ACTIVATION_NONE);
     for (size_t row = 0; row < logits.rows; row++) {
-        float *at = logits.data + row * logits.stride;
+        float *at = matrix_row(logits, row);
         for (size_t i = 0; bias && i < logits.columns; i++)
             at[i] += bias[i];
         if (rule.divisor > 0)
@@ -610,7 +610,7 @@ static enum pass_state unembed(struct pass *pass, struct matrix y)
     if (rule.at_result != SITE_LOGITS)
         return PASS_ON;
     if (likeliest) { /* the largest logit alone, if it is found without the others */
-        const float *last = y.data + (y.rows - 1) * y.stride;
+        const float *last = matrix_row(y, y.rows - 1);
         struct argmax *argmax = NULL;
         if (weights_argmax(pass->weights, pass->machine, &argmax, pass->err))
             return PASS_FAILED;

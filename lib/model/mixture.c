@@ -109,8 +109,8 @@ static enum pass_state route(struct pass *pass, const struct mlp_rule *rule, siz
     PASS_TRY(pass_check_rows(pass, SITE_ROUTER, layer, s->router));
     PASS_TRY(tap_rows(pass, SITE_ROUTER, layer, s->router));
     for (size_t row = 0; row < x.rows; row++)
-        choose(rule->mixture, s->experts.data + row * s->experts.stride,
-               s->router.data + row * s->router.stride, correction, rule->chosen);
+        choose(rule->mixture, matrix_row(s->experts, row), matrix_row(s->router, row), correction,
+               rule->chosen);
     return tap_rows(pass, SITE_EXPERT_WEIGHTS, layer, s->experts);
 }
 
@@ -120,7 +120,7 @@ static enum pass_state route(struct pass *pass, const struct mlp_rule *rule, siz
 static void limit(const struct mlp_rule *rule, struct matrix gate, struct matrix up)
 {
     for (size_t row = 0; row < up.rows; row++) {
-        float *g = gate.data + row * gate.stride, *u = up.data + row * up.stride;
+        float *g = matrix_row(gate, row), *u = matrix_row(up, row);
         for (size_t i = 0; i < up.columns; i++) {
             g[i] = g[i] > rule->clamp ? rule->clamp : g[i];
             u[i] = u[i] > rule->clamp ? rule->clamp : u[i] < -rule->clamp ? -rule->clamp : u[i];
@@ -179,7 +179,7 @@ static int add_expert(struct pass *pass, const struct mlp_rule *rule, struct slo
         float weight = weights[row * s->experts.stride];
         if (weight == 0)
             continue;
-        add_scaled_row(s->out.data + row * s->out.stride, y.data, y.columns, weight, y.data);
+        add_scaled_row(matrix_row(s->out, row), y.data, y.columns, weight, y.data);
         y.data += y.stride;
     }
     return 0;
@@ -198,7 +198,7 @@ static enum pass_state add_shared(struct pass *pass, const struct mlp_rule *rule
     if (weight_exists(&w))
         linear(pass->machine, gate, x, &w, ACTIVATION_NONE);
     for (size_t row = 0; weight_exists(&w) && row < y.rows; row++) {
-        float *at = y.data + row * y.stride, *factor = gate.data + row * gate.stride;
+        float *at = matrix_row(y, row), *factor = matrix_row(gate, row);
         logistic_row(factor, 1);
         scale_row(at, at, y.columns, *factor);
     }
@@ -214,7 +214,7 @@ enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t l
     struct matrix out = pass->scratch.out;
     PASS_TRY(route(pass, rule, layer, x));
     for (size_t row = 0; row < out.rows; row++)
-        memset(out.data + row * out.stride, 0, out.columns * sizeof *out.data);
+        memset(matrix_row(out, row), 0, out.columns * sizeof *out.data);
     for (size_t e = 0; e < rule->mixture->experts; e++) {
         gate.expert = (short)e;
         if (add_expert(pass, rule, gate, x))

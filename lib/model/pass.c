@@ -368,7 +368,7 @@ static enum pass_state check_finite(struct pass *pass, struct place_in_pass plac
 {
     size_t lowest = rows.columns;
     for (size_t row = 0; row < rows.rows; row++)
-        lowest = num_min(lowest, first_nonfinite(rows.data + row * rows.stride, rows.columns));
+        lowest = num_min(lowest, first_nonfinite(matrix_row(rows, row), rows.columns));
     if (lowest == rows.columns)
         return PASS_ON;
     if (place.head != NO_HEAD)

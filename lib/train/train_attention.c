@@ -73,18 +73,13 @@ static void call(const struct kernel *kernel, const float *a, const float *b, fl
     kernel_call(kernel, a, b, c, a);
 }
 
-static float *row_of(struct matrix x, size_t row)
-{
-    return x.data + row * x.stride;
-}
-
 /* Multiply a strip's rows by the transposed keys or values: scores, or gradients of weights. */
 static void multiply_transposed(const struct head_work *head, enum product product, float *strip,
                                 struct matrix rows, size_t first)
 {
     for (size_t key = 0; key <= first; key += SIDE)
         call(kernel_at(head, product, first, key, false), head->transposed + key,
-             row_of(rows, first), strip + key);
+             matrix_row(rows, first), strip + key);
 }
 
 /* Apply dropout to the strip's weights: a copy in `to`, or the strip itself without dropout. */
@@ -126,8 +121,8 @@ static void strip_forward(const struct head_work *head, size_t first)
     weigh(head, strip, first);
     const float *dropped = drop_strip(head, head->strips[0], first);
     for (size_t key = 0; key <= first; key += SIDE)
-        call(kernel_at(head, CONTEXT, first, key, key > 0), row_of(head->v, key), dropped + key,
-             row_of(head->context, first));
+        call(kernel_at(head, CONTEXT, first, key, key > 0), matrix_row(head->v, key), dropped + key,
+             matrix_row(head->context, first));
 }
 
 /* --- backward --------------------------------------------------------------------------------- */
@@ -160,8 +155,8 @@ static void mix_transposed(const struct head_work *head, enum product product, c
     size_t keys = side_at(head, key);
     struct matrix block = {(float *)strip + key, rows, keys, head->stride}; /* cast: only read */
     transpose((struct matrix){head->block, keys, rows, SIDE}, block);
-    call(kernel_at(head, product, first, key, key < first || head->adds), row_of(from, first),
-         head->block, row_of(to, key));
+    call(kernel_at(head, product, first, key, key < first || head->adds), matrix_row(from, first),
+         head->block, matrix_row(to, key));
 }
 
 static void strip_backward(const struct head_work *head, size_t first)
@@ -171,8 +166,8 @@ static void strip_backward(const struct head_work *head, size_t first)
     multiply_transposed(head, SLOPES, gradients, head->dcontext, first);
     weigh_backward(head, gradients, first);
     for (size_t key = 0; key <= first; key += SIDE) {
-        call(kernel_at(head, DQ, first, key, key > 0), row_of(head->k, key), gradients + key,
-             row_of(head->dq, first));
+        call(kernel_at(head, DQ, first, key, key > 0), matrix_row(head->k, key), gradients + key,
+             matrix_row(head->dq, first));
         mix_transposed(head, DK, gradients, first, key);
         mix_transposed(head, DV, dropped, first, key);
     }

@@ -115,7 +115,7 @@ float dropout_rate(const struct train_step *step)
 static void drop_rows(const struct row_operation *block, struct matrix x)
 {
     for (size_t row = 0; row < x.rows; row++)
-        rng_dropout(x.data + row * x.stride, x.columns, block->key, block->first + row,
+        rng_dropout(matrix_row(x, row), x.columns, block->key, block->first + row,
                     dropout_rate(block->step));
 }
 
@@ -127,7 +127,7 @@ static void embed_block(const struct row_operation *block)
     const struct train_step *step = block->step;
     struct matrix y = block->y;
     for (size_t i = 0; i < y.rows; i++) {
-        float *row = y.data + i * y.stride;
+        float *row = matrix_row(y, i);
         weights_embed_token(&step->model, PART_SENTENCE, row, step->batch->ids[block->first + i]);
         scale_row(row, row, y.columns, step->config->embedding_scale);
         weights_add_position(&step->model, PART_SENTENCE, row,
@@ -253,8 +253,8 @@ static void add_block(const struct row_operation *block)
     drop_rows(block, more);
     copy_rows(y, block->x);
     for (size_t row = 0; row < y.rows; row++)
-        add_scaled_row(y.data + row * y.stride, more.data + row * more.stride, y.columns,
-                       block->rule->factor, more.data);
+        add_scaled_row(matrix_row(y, row), matrix_row(more, row), y.columns, block->rule->factor,
+                       more.data);
 }
 
 /* The norm before a sublayer; the dropout of its output. */
@@ -326,14 +326,14 @@ static struct matrix fresh_sums(struct train_step *step, size_t rows, size_t col
 
 static float *block_sums(const struct row_operation *block)
 {
-    return block->whole.data + block->index * block->whole.stride;
+    return matrix_row(block->whole, block->index);
 }
 
 /* sum [C] += the sum of every column. */
 static void sum_columns(float *total, struct matrix x)
 {
     for (size_t row = 0; row < x.rows; row++)
-        add_to_row(total, x.data + row * x.stride, x.columns);
+        add_to_row(total, matrix_row(x, row), x.columns);
 }
 
 static void bias_block(const struct row_operation *block)
@@ -400,7 +400,7 @@ static void cross_entropy_block(const struct row_operation *block)
     const struct train_step *step = block->step;
     float divisor = step->config->logit_divisor;
     for (size_t i = 0; i < block->y.rows; i++) {
-        float *logits = block->y.data + i * block->y.stride;
+        float *logits = matrix_row(block->y, i);
         size_t row = block->first + i;
         if (divisor > 0)
             divide_row(logits, block->y.columns, divisor);
@@ -537,7 +537,7 @@ static void drop_block(const struct row_operation *block)
     copy_rows(dx, block->dy);
     drop_rows(block, dx);
     for (size_t row = 0; block->factor != 1 && row < dx.rows; row++)
-        scale_row(dx.data + row * dx.stride, dx.data + row * dx.stride, dx.columns, block->factor);
+        scale_row(matrix_row(dx, row), matrix_row(dx, row), dx.columns, block->factor);
 }
 
 /* scratch.branch = factor · d.stream, with the forward pass's dropout. */
@@ -576,7 +576,7 @@ static void embed_backward(struct train_step *step)
     float scale = step->config->embedding_scale;
     branch_backward(step, DROP_EMBEDDING, 1);
     for (size_t row = 0; row < d.rows; row++) {
-        const float *from = d.data + row * d.stride;
+        const float *from = matrix_row(d, row);
         size_t position = row % step->plan.tokens + step->config->position_offset;
         float *token = tokens + step->batch->ids[row] * d.columns;
         add_scaled_row(token, from, d.columns, scale, d.data);
@@ -704,7 +704,7 @@ static int take_cos_sin(struct train_step *step, struct err *err)
     copy_rows(scratch->cos_minus_sin, scratch->cos_sin);
     struct matrix sines = matrix_columns(scratch->cos_minus_sin, pairs, pairs);
     for (size_t row = 0; row < sines.rows; row++)
-        scale_row(sines.data + row * sines.stride, sines.data + row * sines.stride, pairs, -1);
+        scale_row(matrix_row(sines, row), matrix_row(sines, row), pairs, -1);
     return 0;
 }
 
