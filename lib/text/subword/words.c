@@ -31,9 +31,7 @@ bool words_are_byte_level(const struct word_table *words)
     enum { LETTER_BYTES = 2 }; /* the longest character of the byte alphabet */
     static const char blank[] = "Ġ";
     char byte[LETTER_BYTES];
-    size_t letters = 0;
-    size_t blanks = 0;
-    size_t count = 0;
+    size_t letters = 0, blanks = 0, count = 0;
     for (uint32_t id = 0; id < words->size; id++) {
         struct word word = {0};
         word.bytes = word_table_word(words, id, &word.size);
@@ -126,22 +124,6 @@ static bool find_longer(const struct word_scan *scan, struct token *found, uint3
     return false;
 }
 
-/* Find the longest entry at the current position that ends at a boundary, and not before `run_end`.
- * In the rest of a grapheme, every position is a boundary. */
-static bool find_whole(struct token *whole, const struct word_scan *scan, size_t run_end)
-{
-    struct token found = {.start = scan->at, .end = scan->at};
-    bool any = false;
-    for (uint32_t node = 0; find_longer(scan, &found, &node);) {
-        bool ends = found.end <= scan->character_end || is_boundary(scan, found.end);
-        if (found.end < run_end || !ends)
-            continue;
-        *whole = found;
-        any = true;
-    }
-    return any;
-}
-
 /* True if a run, of letters and digits and not an entry as a whole, can be split from `at` on. */
 static bool is_splittable(const struct word_scan *scan, const struct text_range *run, size_t at)
 {
@@ -149,18 +131,21 @@ static bool is_splittable(const struct word_scan *scan, const struct text_range 
     return scan->splittable[index / CHAR_BIT] >> index % CHAR_BIT & 1;
 }
 
-/* Find the longest entry at `start` after which the rest of the run can be split. */
-static bool find_part(struct token *part, const struct word_scan *scan, size_t start,
-                      const struct text_range *run)
+/* Find the longest entry at `start` that ends at a boundary, and not before the run does; or, if
+ * `parts`, one after which the rest of the run can be split. In the rest of a grapheme, every
+ * position is a boundary of whole entries. */
+static bool find_longest(struct token *longest, const struct word_scan *scan, size_t start,
+                         const struct text_range *run, bool parts)
 {
     struct token found = {.start = start, .end = start};
     bool any = false;
     for (uint32_t node = 0; find_longer(scan, &found, &node);) {
-        if (found.end < run->end ? !is_splittable(scan, run, found.end)
-                                 : !is_boundary(scan, found.end))
-            continue;
-        *part = found;
-        any = true;
+        bool ends = found.end < run->end ? parts && is_splittable(scan, run, found.end)
+                                         : (!parts && found.end <= scan->character_end) ||
+                                               is_boundary(scan, found.end);
+        any = any || ends;
+        if (ends)
+            *longest = found;
     }
     return any;
 }
@@ -183,7 +168,7 @@ static int find_splittable(struct word_scan *scan, const struct text_range *run,
         size_t index = start - run->start;
         unsigned char *byte = &scan->splittable[index / CHAR_BIT];
         unsigned char bit = (unsigned char)(1 << index % CHAR_BIT);
-        bool splittable = find_part(&part, scan, start, run);
+        bool splittable = find_longest(&part, scan, start, run, true);
         *byte = (unsigned char)(splittable ? *byte | bit : *byte & ~bit);
     }
     return 0;
@@ -223,14 +208,13 @@ static int push_unknown(struct word_scan *scan, size_t run_end, struct err *err)
         aligned_text_origin(scan->piece->text, run, &scan->encoder->hint).start, err);
 }
 
-static int push_run(struct word_scan *scan, size_t run_end, struct err *err)
+static int push_run(struct word_scan *scan, const struct text_range *run, struct err *err)
 {
-    struct text_range run = {scan->at, run_end};
-    if (find_splittable(scan, &run, err))
+    if (find_splittable(scan, run, err))
         return -1;
-    if (!is_splittable(scan, &run, run.start))
-        return push_unknown(scan, run_end, err);
-    for (struct token part; scan->at < run_end && find_part(&part, scan, scan->at, &run);)
+    if (!is_splittable(scan, run, run->start))
+        return push_unknown(scan, run->end, err);
+    for (struct token part; scan->at < run->end && find_longest(&part, scan, scan->at, run, true);)
         if (push(scan, part.id, part.end, err))
             return -1;
     return 0;
@@ -242,14 +226,15 @@ static int step(struct word_scan *scan, struct err *err)
     size_t length = 0;
     enum utf8_class class = class_at(scan, scan->at, &length);
     bool is_run = is_in_word(class) && scan->at >= scan->character_end;
-    size_t run_end = scan->at, more = 0;
+    struct text_range run = {scan->at, scan->at};
+    size_t more = 0;
     struct token whole;
-    while (is_run && run_end < scan->size && is_in_word(class_at(scan, run_end, &more)))
-        run_end += more;
-    if (find_whole(&whole, scan, run_end))
+    while (is_run && run.end < scan->size && is_in_word(class_at(scan, run.end, &more)))
+        run.end += more;
+    if (find_longest(&whole, scan, run.start, &run, false))
         return push(scan, whole.id, whole.end, err);
     if (is_run)
-        return push_run(scan, run_end, err);
+        return push_run(scan, &run, err);
     if (class == UTF8_SPACE)
         scan->at += length;
     else
