@@ -83,7 +83,7 @@ static bool put_scores(const struct attention_head *head, struct matrix rows, si
     for (size_t row = 0; head->scores && row < rows.rows; row++) {
         const float *scores = matrix_row(rows, row);
         sound &= first_nonfinite(scores, head->keys) == head->keys;
-        strip_put_row(head, head->scores, query + row, scores, head->keys, 0.0f);
+        strip_put_row(head, head->scores, query + row, scores, head->keys);
     }
     return sound;
 }
@@ -127,11 +127,11 @@ static enum head_fault mask_after(const struct attention_head *head, struct matr
         if (!softmax_row(rows.data, head->keys))
             return HEAD_NO_NUMBER;
         attention_edit(head, SITE_SOFTMAX, query, rows.data, all);
-        strip_put_row(head, head->softmax, query, rows.data, head->keys, 0.0f);
+        strip_put_row(head, head->softmax, query, rows.data, head->keys);
         for (size_t key = 0; key < seen.first; key++)
             rows.data[key] = 0.0f;
         attention_edit(head, SITE_MASKED, query, rows.data, seen);
-        strip_put_row(head, head->masked, query, rows.data, seen.end, 0.0f);
+        strip_put_row(head, head->masked, query, rows.data, seen.end);
         if (!normalise_row(rows.data, seen.end))
             return HEAD_NO_WEIGHT;
         for (size_t key = seen.end; key < rows.columns; key++)
@@ -153,7 +153,7 @@ static enum head_fault weigh_rows(const struct attention_head *head, struct matr
         struct key_range seen = strip_visible(head, query + row);
         strip_drop(head, weights, query + row, (struct key_range){0, seen.end});
         attention_edit(head, SITE_WEIGHTS, query + row, weights, seen);
-        strip_put_row(head, head->weights, query + row, weights, seen.end, 0.0f);
+        strip_put_row(head, head->weights, query + row, weights, seen.end);
     }
     return sound ? fault : HEAD_NO_NUMBER;
 }

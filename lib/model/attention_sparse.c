@@ -320,30 +320,6 @@ static enum head_fault compute_sums(const struct attention_head *head)
     return HEAD_SOUND;
 }
 
-/* Compute φ of all keys, as panels. */
-static void pack_phi(const struct attention_head *head)
-{
-    size_t width = head->k.columns;
-    strip_pack_keys(head);
-    for (size_t key = 0; key < head->keys; key += KEY_PANEL) {
-        struct matrix to = {head->memory->panels + key * width, width, KEY_PANEL, KEY_PANEL};
-        struct matrix from = to;
-        from.data = strip_panel(head, key); /* only read */
-        phi_rows(to, from);
-    }
-}
-
-static void sum_visible(const struct attention_head *head, size_t query, const float *weights)
-{
-    float *context = matrix_row(head->context, query);
-    struct key_range seen = strip_visible(head, query);
-    memset(context, 0, head->v.columns * sizeof *context);
-    for (size_t key = seen.first; key < seen.end; key++) {
-        const float *v = strip_values(head, key);
-        add_scaled_row(context, v, head->v.columns, weights[key], v);
-    }
-}
-
 static enum head_fault compute_linear_row(const struct attention_head *head,
                                           const struct strip *strip)
 {
@@ -359,16 +335,22 @@ static enum head_fault compute_linear_row(const struct attention_head *head,
             (struct matrix){memory->panels + key * width, width, KEY_PANEL, KEY_PANEL});
     if (head->scores && first_nonfinite(row, head->keys) < head->keys)
         return HEAD_NO_NUMBER;
-    strip_put_row(head, head->scores, query, row, head->keys, 0.0f);
+    strip_put_row(head, head->scores, query, row, head->keys);
     memset(row, 0, seen.first * sizeof *row);
-    strip_put_row(head, head->masked, query, row, seen.end, 0.0f);
+    strip_put_row(head, head->masked, query, row, seen.end);
     if (first_nonfinite(row, seen.end) < seen.end)
         return HEAD_NO_NUMBER;
     if (!normalise_row(row, seen.end))
         return HEAD_NO_WEIGHT;
-    strip_put_row(head, head->weights, query, row, seen.end, 0.0f);
-    if (seen.first > 0 && head->layer->wants_context)
-        sum_visible(head, query, row);
+    strip_put_row(head, head->weights, query, row, seen.end);
+    if (seen.first == 0 || !head->layer->wants_context)
+        return HEAD_SOUND;
+    float *context = matrix_row(head->context, query);
+    memset(context, 0, head->v.columns * sizeof *context);
+    for (size_t key = seen.first; key < seen.end; key++) {
+        const float *v = strip_values(head, key);
+        add_scaled_row(context, v, head->v.columns, row[key], v);
+    }
     return HEAD_SOUND;
 }
 
@@ -391,8 +373,15 @@ static enum head_fault compute_linear(const struct attention_head *head)
     struct attention_head summed = before_window(head);
     bool maps = head->scores || head->masked || head->weights;
     size_t first = maps ? 0 : summed.q.rows; /* first query that is computed row by row */
+    size_t width = head->k.columns;
     if (first < head->q.rows)
-        pack_phi(head);
+        strip_pack_keys(head);
+    for (size_t key = 0; first < head->q.rows && key < head->keys; key += KEY_PANEL) {
+        struct matrix to = {head->memory->panels + key * width, width, KEY_PANEL, KEY_PANEL};
+        struct matrix from = to;
+        from.data = strip_panel(head, key); /* only read */
+        phi_rows(to, from);
+    }
     enum head_fault fault = strip_for_each(head, first, 1, compute_linear_row);
     if (fault == HEAD_SOUND && head->layer->wants_context && summed.q.rows)
         fault = compute_sums(&summed);

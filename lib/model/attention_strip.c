@@ -307,9 +307,9 @@ float *strip_map_row(const struct attention_head *head, float *map, size_t query
 }
 
 void strip_put_row(const struct attention_head *head, float *map, size_t query, const float *from,
-                   size_t count, float others)
+                   size_t count)
 {
-    strip_put_range(head, map, query, from, (struct key_range){0, count}, others);
+    strip_put_range(head, map, query, from, (struct key_range){0, count}, 0.0f);
 }
 
 void strip_put_range(const struct attention_head *head, float *map, size_t query, const float *from,

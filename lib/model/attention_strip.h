@@ -189,11 +189,10 @@ void strip_write_context(const struct attention_head *head, const struct strip *
 /* The row of a query in an attention map; NULL: it is not watched. */
 float *strip_map_row(const struct attention_head *head, float *map, size_t query);
 
-/* Write a row of an attention map, if watched: its first `count` cells, and `others` after them. */
+/* Write a row of an attention map, if it is watched: its first `count` cells, and 0 in all later
+ * cells; the cells of a range, which have the same indices in `from`, and `others`. */
 void strip_put_row(const struct attention_head *head, float *map, size_t query, const float *from,
-                   size_t count, float others);
-
-/* The same for the cells of a range, which have the same indices in `from`. */
+                   size_t count);
 void strip_put_range(const struct attention_head *head, float *map, size_t query, const float *from,
                      struct key_range keys, float others);
 
