@@ -170,8 +170,7 @@ void builder_norm(struct builder *builder, struct named_vector y, struct named_v
                                                 {"γ", norm && !norm->plain ? norm->scale : NULL},
                                                 {"β", norm ? norm->shift : NULL},
                                                 y};
-    double mean = 0;
-    double variance = 0;
+    double mean = 0, variance = 0;
     for (size_t i = 0; terms && i < NORM_TERMS; i++)
         rows[i] = terms[i];
     builder_stack(builder, terms ? rows : rows + NORM_TERMS, terms ? NORM_TERMS + 4 : 4, width);

@@ -566,8 +566,7 @@ static void show_vectors(struct builder *builder, const struct trace *before,
 {
     const struct trace *trace = builder->trace;
     struct named_vector rows[2 * SITES_OF_STEP];
-    size_t count = 0;
-    size_t width = 0;
+    size_t count = 0, width = 0;
     bool of_input = row->make == step_input || row->make == step_embedding;
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
         const struct kept *kept = site_set_has(sites, site) ? trace_find(before, site) : NULL;

@@ -323,8 +323,7 @@ static void show_rotation(struct builder *builder)
         size_t at = r->neighbours ? 2 * i : i;
         double frequency = rotary_frequency(r, i, trace->keys);
         double angle = (double)trace->query * frequency;
-        double sine = 0;
-        double cosine = 0;
+        double sine = 0, cosine = 0;
         sine_cosine(&sine, &cosine, angle);
         const float column[ROTATION_ROWS] = {trace->q_pre[at], trace->q_pre[at + apart],
                                              (float)frequency, (float)angle,

@@ -136,9 +136,7 @@ static int choose_axis(struct edit_axis *axis, struct reader *reader, struct pie
 {
     struct edit *edit = &reader->edit;
     struct edit_axis axes[4];
-    size_t count = 0;
-    size_t index = 0;
-    size_t columns = 0;
+    size_t count = 0, index = 0, columns = 0;
     bool is_map = site_row(edit->site)->axes == AXES_HEAD_QUERY_KEY;
     bool of_keys = site_row(edit->site)->axes == AXES_GROUP_TOKEN_DIM;
     bool experts = site_row(edit->site)->axes == AXES_TOKEN_EXPERT;

@@ -231,8 +231,7 @@ static int take_mean(struct kept *mean, const struct kept *parts, size_t count, 
     if (!data || (hides && !visible))
         return -1;
     for (size_t i = 0; i < cells; i++) {
-        double sum = 0;
-        double seen = 0;
+        double sum = 0, seen = 0;
         for (const struct kept *part = parts; part < parts + count; part++) {
             sum += (double)part->data[i];
             if (hides)
@@ -534,8 +533,7 @@ static int count_sheet(struct sheet *sheet, const struct report *report,
 static int label_report(struct report *report, const struct text_mean *mean,
                         const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {
-    size_t most = 0;
-    size_t words = 0;
+    size_t most = 0, words = 0;
     for (size_t i = 0; i < mean->first.tensor_count; i++) {
         const struct kept *kept = &mean->sums[i].kept;
         most = num_max(most, num_max(rows_of(kept), columns_of(kept)));

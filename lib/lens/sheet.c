@@ -128,8 +128,7 @@ struct numeral numeral_between(float low, float high, int digits)
 
 struct numeral numeral_of(const float *values, size_t count, int digits)
 {
-    float low = INFINITY;
-    float high = -INFINITY;
+    float low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < count; i++) {
         low = isfinite(values[i]) ? fminf(low, values[i]) : low;
         high = isfinite(values[i]) ? fmaxf(high, values[i]) : high;
@@ -301,8 +300,7 @@ int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture
 {
     size_t rows = frame->rows.size;
     size_t count = 0;
-    bool coloured = false;
-    bool fraction = true;
+    bool coloured = false, fraction = true;
     bool curves = frame->curves && for_picture;
     for (size_t i = 0; i < frame->count; i++)
         coloured |= for_picture && frame->columns[i].flags & COLUMN_COLOURED;

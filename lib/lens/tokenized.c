@@ -501,8 +501,7 @@ static bool is_special(const struct tokenized *text, const struct tokenizer *tok
  * spaces. `*character` is the last one that was read. */
 static bool splits_script(struct token_bytes text, size_t at, struct text_range *character)
 {
-    uint32_t last = 0;
-    uint32_t next = 0;
+    uint32_t last = 0, next = 0;
     while (character->end < at) {
         size_t start = character->end;
         size_t size = utf8_grapheme(text.bytes + start, text.size - start);

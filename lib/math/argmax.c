@@ -137,16 +137,12 @@ int argmax_init(struct argmax *argmax, struct machine *machine, const struct wei
 {
     *argmax = (struct argmax){.words = *words, .buffers = machine->buffers, .largest = INFINITY};
     argmax->stride = (words->in + LINE - 1) / LINE * LINE;
-    struct loop loop = {
-        .rounds = part_count(argmax),
-        .work = (double)words->out * (double)words->in,
-        .round = quantise_part,
-    };
+    double work = (double)words->out * (double)words->in;
     if (words->in > COLUMNS_MOST)
         return 0;
     if (take_room(argmax, arena, err))
         return -1;
-    pool_run(machine->pool, loop, argmax);
+    pool_run(machine->pool, (struct loop){part_count(argmax), work, quantise_part}, argmax);
     argmax->largest = 0;
     for (size_t i = 0; i < words->out; i++) { /* ‖w‖ <= ‖w - sq‖ + ‖sq‖ */
         double norm = (double)argmax->errors[i] + (double)argmax->norms[i];
@@ -171,8 +167,7 @@ static void quantise_vector(struct query *query)
     size_t columns = argmax->words.in;
     double most = (double)(INT32_MAX / (BYTE_MOST * columns));
     double largest = (double)max_abs(query->x, columns);
-    double norm = 0;
-    double error = 0;
+    double norm = 0, error = 0;
     most = most < INT16_MAX ? most : INT16_MAX;
     query->scale = largest > 0 ? largest / most : 1;
     for (size_t k = 0; k < columns; k++) {
@@ -283,18 +278,14 @@ bool argmax_find(struct machine *machine, struct argmax *argmax, const float *x,
 {
     struct query query = {.argmax = argmax, .x = x};
     struct candidates candidates = {.query = &query, .largest = -INFINITY};
-    struct loop loop = {
-        .rounds = part_count(argmax),
-        .work = (double)argmax->words.out * (double)argmax->stride,
-        .round = bound_part,
-    };
+    double work = (double)argmax->words.out * (double)argmax->stride;
     size_t likely = 0; /* the part with the best row, roughly */
     if (!isfinite(argmax->largest) || first_nonfinite(x, argmax->words.in) < argmax->words.in)
         return false;
     quantise_vector(&query);
     if ((query.norm + query.error) * argmax->largest >= (double)FLT_MAX / 2)
         return false;
-    pool_run(machine->pool, loop, &query);
+    pool_run(machine->pool, (struct loop){part_count(argmax), work, bound_part}, &query);
     for (size_t i = 1; i < part_count(argmax); i++)
         likely = argmax->tops[i].value > argmax->tops[likely].value ? i : likely;
     add_candidate(&candidates, argmax->tops[likely].row);

@@ -387,37 +387,31 @@ static void multiply_chunk(const struct product *p, const struct part *part, siz
     }
 }
 
-/* A chunk of a panel for kernels: in place, or copied to be contiguous. */
-static const float *prepare_panel(const struct product *p, size_t thread, size_t panel,
-                                  size_t chunk)
-{
-    float *copy = p->buffers[thread].panel;
-    size_t column = blocking_start(&p->columns, panel);
-    struct weight_piece piece = {chunk * p->plan.chunk, blocking_size(&p->sum, chunk), column};
-    if (!(p->plan.flags & COPY))
-        return find_panel(p, panel, chunk);
-    weight_copy(copy, COPY_COLUMNS, p->w, piece);
-    return copy;
-}
-
 static void compute_panels(void *context, size_t index, size_t thread)
 {
     const struct product *p = context;
+    const struct thread_buffers *buffers = &p->buffers[thread];
     struct round round = round_at(p, index);
     size_t row = blocking_start(&p->groups, round.group);
     size_t rows = blocking_size(&p->groups, round.group);
+    bool copies = p->plan.flags & COPY; /* to be contiguous; else kernels read panels in place */
     for (size_t chunk = 0; chunk < p->sum.count; chunk++)
         for (size_t panel = round.first; panel < round.end; panel++) {
             size_t offset = (panel - round.first) * rows * p->plan.panel_columns;
+            size_t column = blocking_start(&p->columns, panel);
             struct part part = {
-                .panel = prepare_panel(p, thread, panel, chunk),
+                .panel = copies ? buffers->panel : find_panel(p, panel, chunk),
                 .next = p->plan.flags & PREFETCH ? find_next(p, &round, panel, chunk) : NULL,
-                .sums = {p->buffers[thread].sums + offset, rows, blocking_size(&p->columns, panel),
+                .sums = {buffers->sums + offset, rows, blocking_size(&p->columns, panel),
                          p->plan.panel_columns},
-                .segment = p->buffers[thread].segment + offset,
-                .at = {row, blocking_start(&p->columns, panel)},
+                .segment = buffers->segment + offset,
+                .at = {row, column},
                 .index = panel,
             };
+            struct weight_piece piece = {chunk * p->plan.chunk, blocking_size(&p->sum, chunk),
+                                         column};
+            if (copies)
+                weight_copy(buffers->panel, COPY_COLUMNS, p->w, piece);
             multiply_chunk(p, &part, chunk);
         }
 }
@@ -436,27 +430,23 @@ static void stream_segment(const struct product *p, size_t column, struct matrix
     }
 }
 
-static void stream_rows(const struct product *p, size_t column, struct matrix sums, size_t thread)
-{
-    struct matrix segment = sums;
-    segment.data = p->buffers[thread].segment;
-    stream_segment(p, column, sums, 0, p->buffers[thread].panel);
-    for (size_t first = SUM_SEGMENT; first < p->x.columns; first += SUM_SEGMENT) {
-        stream_segment(p, column, segment, first, p->buffers[thread].panel);
-        add_to_row(sums.data, segment.data, sums.columns);
-    }
-}
-
 static void compute_columns(void *context, size_t index, size_t thread)
 {
     const struct product *p = context;
+    const struct thread_buffers *buffers = &p->buffers[thread];
     size_t column = blocking_start(&p->columns, index);
     size_t count = blocking_size(&p->columns, index);
-    struct matrix sums = {p->buffers[thread].sums, p->x.rows, count, count};
+    struct matrix sums = {buffers->sums, p->x.rows, count, count}, segment = sums;
+    segment.data = buffers->segment;
     if (p->w->rows.data)
         gemv(sums, p->x, p->w, column, p->plan.flags & STRIPS);
     else
-        stream_rows(p, column, sums, thread);
+        stream_segment(p, column, sums, 0, buffers->panel);
+    for (size_t first = SUM_SEGMENT; !p->w->rows.data && first < p->x.columns;
+         first += SUM_SEGMENT) {
+        stream_segment(p, column, segment, first, buffers->panel);
+        add_to_row(sums.data, segment.data, count);
+    }
     epilogue_apply(&p->epilogue, sums, (struct corner){0, column});
 }
 
@@ -493,13 +483,10 @@ static struct matrix round_input(struct machine *machine, struct matrix x, bool 
 {
     size_t columns = pairs ? bf16_pairs(x.columns) : x.columns;
     struct matrix to = {machine->rounded, x.rows, columns, matrix_stride(columns)};
-    struct loop loop = {
-        .rounds = (x.rows + ROUNDED_ROWS - 1) / ROUNDED_ROWS,
-        .work = (double)x.rows * (double)x.columns,
-        .round = round_rows,
-    };
+    double work = (double)x.rows * (double)x.columns;
     assert(to.rows * to.stride <= machine->rounded_size);
-    pool_run(machine->pool, loop, &(struct rounding){to, x, pairs});
+    pool_run(machine->pool, (struct loop){divide_up(x.rows, ROUNDED_ROWS), work, round_rows},
+             &(struct rounding){to, x, pairs});
     return to;
 }
 

@@ -122,24 +122,17 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Block all signals except those that a thread causes itself: faults, and a write to a closed
- * pipe. */
-static void block_signals(sigset_t *before)
+/* If the system refuses a thread, loops run with fewer. Workers inherit blocked signals, all except
+ * those that a thread causes itself: faults, and a write to a closed pipe. The others go to the
+ * thread that has the pool, which alone can block them for a while. */
+static void start_workers(struct pool *pool)
 {
     static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGPIPE};
-    sigset_t blocked;
+    sigset_t before, blocked;
     sigfillset(&blocked);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         sigdelset(&blocked, own[i]);
-    pthread_sigmask(SIG_BLOCK, &blocked, before);
-}
-
-/* If the system refuses a thread, loops run with fewer. Workers inherit blocked signals: these go
- * to the thread that has the pool, which alone can block them for a while. */
-static void start_workers(struct pool *pool)
-{
-    sigset_t before;
-    block_signals(&before);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
     while (pool->started + 1 < pool->threads) {
         struct worker *worker = &pool->workers[pool->started];
         *worker =

@@ -109,8 +109,7 @@ void rotary_fill(struct matrix cos_sin, const struct rotary *rotary, size_t firs
         double frequency = rotary_frequency(rotary, pair, length);
         for (size_t row = 0; row < cos_sin.rows; row++) {
             float *at = matrix_row(cos_sin, row) + pair;
-            double sine = 0;
-            double cosine = 0;
+            double sine = 0, cosine = 0;
             sine_cosine(&sine, &cosine, (double)(first + row) * frequency);
             at[0] = (float)(amplitude * cosine);
             at[pairs] = (float)(amplitude * sine);

@@ -149,8 +149,7 @@ void add_sinusoids(struct matrix x, size_t first, enum sines order)
         double rate = last > 0 ? exp_double(-LN_10000 * (double)sine_at / last) : 1;
         for (size_t row = 0; row < x.rows; row++) {
             float *at = matrix_row(x, row);
-            double sine = 0;
-            double cosine = 0;
+            double sine = 0, cosine = 0;
             sine_cosine(&sine, &cosine, (double)(first + row) * rate);
             at[sine_at] += (float)sine;
             if (cosine_at < x.columns)
@@ -225,8 +224,7 @@ static bool softmax_parts(float *x, size_t count, float *max, float *total)
 
 bool softmax_row(float *x, size_t count)
 {
-    float max = 0;
-    float total = 0;
+    float max = 0, total = 0;
     return softmax_parts(x, count, &max, &total);
 }
 
@@ -435,8 +433,7 @@ double entropy_of_row(const float *weights, size_t count)
 bool cross_entropy_row(float *x, size_t count, uint32_t target, float factor, double *loss)
 {
     double logit = (double)x[target];
-    float max = 0;
-    float total = 0;
+    float max = 0, total = 0;
     if (!softmax_parts(x, count, &max, &total))
         return false;
     *loss = (double)max + log((double)total) - logit;

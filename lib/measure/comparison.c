@@ -60,8 +60,7 @@ static size_t step(struct assignment *search, size_t column)
 static void keep_own(size_t *match, const double *costs, size_t count, bool *seen)
 {
     for (size_t first = 0; first < count; first++) {
-        double moved = 0;
-        double own = 0;
+        double moved = 0, own = 0;
         if (seen[first + 1])
             continue;
         for (size_t i = first; !seen[i + 1]; i = match[i]) {
@@ -186,20 +185,17 @@ static void add_heads(struct head_sums *sums, const struct kept *a, const struct
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-/* (1 + x) ln (1 + x) + (1 - x) ln (1 - x), accurate near 0, so that no divergence is negative. */
-static double unlike(double x)
-{
-    double square = x * x;
-    if (square < 1e-6)
-        return square * (1 + square / 6);
-    double less = 1 - fabs(x);
-    return (2 - less) * log_double(2 - less) + (less > 0 ? less * log_double(less) : 0);
-}
-
-/* A key's part of the divergence. */
+/* A key's part of the divergence: (a + b) / 4 · ((1 + x) ln (1 + x) + (1 - x) ln (1 - x)) for
+ * x = (a - b) / (a + b), accurate near 0, so that no divergence is negative. */
 static double divergence_of(double a, double b)
 {
-    return a == b ? 0 : (a + b) / 4 * unlike((a - b) / (a + b));
+    if (a == b)
+        return 0;
+    double x = (a - b) / (a + b), square = x * x, less = 1 - fabs(x);
+    double unlike = square < 1e-6 ? square * (1 + square / 6)
+                                  : (2 - less) * log_double(2 - less) +
+                                        (less > 0 ? less * log_double(less) : 0);
+    return (a + b) / 4 * unlike;
 }
 
 static double row_distance(const float *a, const float *b, size_t keys, bool has_sinks)
@@ -476,8 +472,7 @@ static void put_site(struct frame_rows *data, struct frame_rows *shown, const st
 {
     const char *name = site_name(site);
     bool in_layer = site_row(site)->in_layer;
-    double sum = 0;
-    double largest = -1;
+    double sum = 0, largest = -1;
     long long largest_layer = COLUMN_MISSING;
     size_t count = 0;
     struct layers layers = selection_layers_of(s->plan->selection, site);

@@ -314,12 +314,9 @@ void attention_store(struct pass *pass, size_t layer)
 {
     const struct config *c = pass->config;
     struct attention_layer job = {.pass = pass, .layer = layer};
-    struct loop loop = {
-        .rounds = pass->batch->count * c->n_kv_head,
-        .work = (double)pass->batch->key_tokens * (double)(c->n_kv_head * (c->d_k + c->d_v)),
-        .round = store_head,
-    };
-    pool_run(pass->machine->pool, loop, &job);
+    double work = (double)pass->batch->key_tokens * (double)(c->n_kv_head * (c->d_k + c->d_v));
+    pool_run(pass->machine->pool,
+             (struct loop){pass->batch->count * c->n_kv_head, work, store_head}, &job);
 }
 
 enum pass_state attention(struct pass *pass, const struct score_rule *rule, size_t layer)

@@ -19,8 +19,7 @@ struct buffer {
 
 static int take_matrix(struct pass *pass, const struct buffer *buffer, size_t stride)
 {
-    size_t padded = 0;
-    size_t count = 0;
+    size_t padded = 0, count = 0;
     if (!num_add(&padded, buffer->rows, buffer->spare_rows) ||
         !num_multiply(&count, padded, stride))
         return err_memory(pass->err, (size_t)-1);
@@ -322,15 +321,12 @@ enum pass_state pass_norm(struct pass *pass, struct slot slot, struct matrix y, 
 {
     enum { WORTH = 16 }; /* estimated multiply-adds per element */
     struct norm_job job = {.y = y, .x = x};
-    struct loop loop = {
-        .rounds = (x.rows + NORM_ROWS - 1) / NORM_ROWS,
-        .work = WORTH * (double)x.rows * (double)x.columns,
-        .round = norm_some,
-    };
+    size_t rounds = (x.rows + NORM_ROWS - 1) / NORM_ROWS;
+    double work = WORTH * (double)x.rows * (double)x.columns;
     if (weights_norm(pass->weights, slot, &job.norm, pass->err))
         return PASS_FAILED;
     if (!mechanism_lacks(&pass->config->mechanism, PART_NORM))
-        pool_run(pass->machine->pool, loop, &job);
+        pool_run(pass->machine->pool, (struct loop){rounds, work, norm_some}, &job);
     else if (y.data != x.data)
         copy_rows(y, x);
     return PASS_ON;

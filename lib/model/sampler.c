@@ -176,8 +176,7 @@ static void narrow(struct sampler *sampler, const float *logits)
 
 static uint32_t draw(struct sampler *sampler)
 {
-    double total = 0;
-    double passed = 0;
+    double total = 0, passed = 0;
     size_t last = 0;
     for (size_t i = 0; i < sampler->count; i++)
         total += (double)sampler->weights[i];

@@ -9,18 +9,6 @@ enum {
     BYTES_PER_ENTRY = 32,
 };
 
-static void piece_cache_init(struct piece_cache *cache, size_t text_size)
-{
-    size_t count = PIECE_CACHE_ENTRIES_MAX;
-    *cache = (struct piece_cache){0};
-    while (count > text_size / BYTES_PER_ENTRY && count >= ENTRIES_MIN)
-        count /= 2;
-    if (count < ENTRIES_MIN)
-        return;
-    cache->entries = heap_alloc(count, sizeof *cache->entries, NULL);
-    cache->mask = count - 1;
-}
-
 static bool entry_is(const struct piece_entry *entry, const char *bytes, size_t size)
 {
     return entry->size == size && entry->bytes[0] == bytes[0] && /* usually false */
@@ -154,7 +142,13 @@ int encoder_run(struct encoder *encoder, const struct token_text *text, struct e
     };
     encoder->plain = text->plain;
     encoder->limits = text_limits_of(text->size);
-    piece_cache_init(&encoder->cache, text->size);
+    encoder->cache = (struct piece_cache){0};
+    size_t count = PIECE_CACHE_ENTRIES_MAX;
+    while (count > text->size / BYTES_PER_ENTRY && count >= ENTRIES_MIN)
+        count /= 2;
+    if (count >= ENTRIES_MIN)
+        encoder->cache = (struct piece_cache){
+            .entries = heap_alloc(count, sizeof *encoder->cache.entries, NULL), .mask = count - 1};
     return added_tokens_walk(&encoder->tokenizer->set.added, &walk, err);
 }
 

@@ -242,8 +242,7 @@ static size_t contraction_end(const struct matcher_walk *walk, size_t at, bool a
 
 static size_t gpt2_end(const struct matcher_walk *walk, size_t at)
 {
-    size_t length = 0;
-    size_t last = 0;
+    size_t length = 0, last = 0;
     size_t end = contraction_end(walk, at, false);
     if (end > at)
         return end;
@@ -256,9 +255,7 @@ static size_t gpt2_end(const struct matcher_walk *walk, size_t at)
 
 static size_t llama3_end(const struct matcher_walk *walk, size_t at)
 {
-    size_t length = 0;
-    size_t next_length = 0;
-    size_t last = 0;
+    size_t length = 0, next_length = 0, last = 0;
     size_t end = contraction_end(walk, at, true);
     if (end > at)
         return end;
@@ -284,8 +281,7 @@ static size_t llama3_end(const struct matcher_walk *walk, size_t at)
 static size_t clip_end(const struct matcher_walk *walk, size_t at)
 {
     static const char *const tokens[] = {"<|startoftext|>", "<|endoftext|>"}; /* if they are text */
-    size_t length = 0;
-    size_t last = 0;
+    size_t length = 0, last = 0;
     size_t end = contraction_end(walk, at, false);
     if (end > at)
         return end;

@@ -464,8 +464,7 @@ static void map_each(const struct charsmap *map, struct text_rewriter *rewriter,
     const char *bytes = rewriter->in->bytes;
     for (size_t at = start, length; at < end; at += length) {
         uint32_t character = 0;
-        size_t size = 0;
-        size_t taken = 0;
+        size_t size = 0, taken = 0;
         length = utf8_decode(&character, bytes + at, end - at);
         size_t from = start_of(rewriter, at);
         const char *found = find(map, bytes + at, length, false, &taken, &size);
@@ -487,8 +486,7 @@ static int map_graphemes(const struct stage *step, struct text_rewriter *rewrite
     if (!map)
         text_rewriter_keep(rewriter, 0, in->size);
     for (size_t at = 0, end; map && at < in->size; at = end) {
-        size_t size = 0;
-        size_t taken = 0;
+        size_t size = 0, taken = 0;
         const char *found = NULL;
         end = start_of(rewriter, at) == at ? plain_end(step, in, at) : at;
         text_rewriter_keep(rewriter, at, end);
@@ -574,9 +572,7 @@ static int read_bert(struct stage_list *list, struct stage *step, const struct j
 {
     static const enum row_index steps[] = {ROW_CLEAN, ROW_CHINESE, ROW_NFD, ROW_ACCENTS, ROW_SMALL};
     enum { STEPS = sizeof steps / sizeof *steps };
-    bool cleans = true;
-    bool spaces = true;
-    bool lowers = true;
+    bool cleans = true, spaces = true, lowers = true;
     (void)step;
     if (json_bool(value, "clean_text", &cleans, err) ||
         json_bool(value, "handle_chinese_chars", &spaces, err) ||

@@ -247,8 +247,7 @@ static void set_space_before(struct stage *step)
 static int read_byte_level(struct stage_list *list, struct stage *step, const struct json *value,
                            struct err *err)
 {
-    bool prefix = true;
-    bool splits = true;
+    bool prefix = true, splits = true;
     if (json_bool(value, "add_prefix_space", &prefix, err) ||
         json_bool(value, "use_regex", &splits, err))
         return -1;

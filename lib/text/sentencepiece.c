@@ -347,23 +347,17 @@ static int add_tokens(struct tokenizer *tokenizer, const struct sentencepiece *m
     return token_set_add(&tokenizer->set, items, count, err);
 }
 
-/* True if the file begins with a word in base64 and a space, such as "IQ== 0". */
-static bool is_rank_file(const struct file *file)
-{
-    char word[64];
-    size_t size = file->size < sizeof word ? file->size : sizeof word;
-    const char *blank = memchr(file->bytes, ' ', size);
-    return blank && blank > file->bytes &&
-           base64_decode(word, &size, file->bytes, (size_t)(blank - file->bytes));
-}
-
 /* Read the pieces as words, and the stages. */
 static int read_model(struct sentencepiece *model, struct tokenizer *tokenizer,
                       struct word_table *words, const struct file *file, struct err *err)
 {
+    char word[64]; /* in base64 before a space, such as "IQ== 0": a file of ranks */
+    size_t size = num_min(file->size, sizeof word);
     if (file_refuse_format(file->bytes, file->size, "a SentencePiece model", err))
         return -1;
-    if (is_rank_file(file))
+    const char *blank = memchr(file->bytes, ' ', size);
+    if (blank && blank > file->bytes &&
+        base64_decode(word, &size, file->bytes, (size_t)(blank - file->bytes)))
         return err_unsupported(err, RANK_FILE_WHY);
     return err_if(sentencepiece_read(model, file, &tokenizer->arena, err) ||
                   add_words(words, model, err) || add_stages(tokenizer, words, model, err));

@@ -5,30 +5,24 @@
 #include "format/json.h"
 #include "text/label.h"
 
-static int read_content(struct stage *step, const struct json *value, struct arena *arena,
-                        struct err *err)
-{
-    const struct stage_row *row = step->row;
-    const char *text = row->fallback;
-    if (json_text(value, row->content, &text, err))
-        return -1;
-    if (!text)
-        return err_set(err, "expected a field '%s'", row->content);
-    step->content_size = strlen(text);
-    step->content = arena_text(arena, text, step->content_size, err);
-    step->matcher = (struct matcher){.literal = step->content, .literal_size = step->content_size};
-    return step->content ? 0 : -1;
-}
-
 static int add_stage(struct stage_list *list, const struct stage_row *row, const struct json *value,
                      struct err *err)
 {
     struct stage *step = NULL;
-    if (!row->adds_steps) {
-        if (!(step = stages_add(list, row, err)) ||
-            (row->content && read_content(step, value, list->arena, err)))
-            return -1;
+    const char *text = row->fallback;
+    if (!row->adds_steps && !(step = stages_add(list, row, err)))
+        return -1;
+    if (step)
         step->name = row->name;
+    if (step && row->content) {
+        if (json_text(value, row->content, &text, err))
+            return -1;
+        if (!text)
+            return err_set(err, "expected a field '%s'", row->content);
+        size_t size = step->content_size = strlen(text);
+        if (!(step->content = arena_text(list->arena, text, size, err)))
+            return -1;
+        step->matcher = (struct matcher){.literal = step->content, .literal_size = size};
     }
     if (row->read && row->read(list, step, value, err))
         return -1;

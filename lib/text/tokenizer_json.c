@@ -87,8 +87,7 @@ static int read_bpe_settings(struct reader *reader, struct bpe *bpe, struct err 
 {
     const struct json *fields = reader->model;
     const char *unknown = "";
-    bool found = true;
-    bool falls_back = false;
+    bool found = true, falls_back = false;
     if (read_affix(&bpe->suffix, reader, "end_of_word_suffix", err) ||
         json_text(fields, "unk_token", &unknown, err) ||
         (*unknown && token_set_find_word(&reader->tokenizer->set, unknown, strlen(unknown),
@@ -193,15 +192,6 @@ static int read_word_piece(struct reader *reader, struct subword *model, struct 
     return subword_find_rests(model, prefix, err);
 }
 
-/* Files of old versions do not name the model; other fields identify it. */
-static const char *guess_type(const struct reader *reader)
-{
-    return reader->merges.bytes && *reader->merges.bytes != 'n'    ? "BPE"
-           : json_given(reader->model, "unk_id")                   ? "Unigram"
-           : json_given(reader->model, "max_input_chars_per_word") ? "WordPiece"
-                                                                   : NULL;
-}
-
 static int read_model(struct reader *reader, struct err *err)
 {
     static int (*const read[SUBWORD_WORDS])(struct reader *, struct subword *, struct err *) = {
@@ -215,7 +205,11 @@ static int read_model(struct reader *reader, struct err *err)
     struct tokenizer *tokenizer = reader->tokenizer;
     if (json_unique_keys(reader->model, err) || json_text(reader->model, "type", &type, err))
         return -1;
-    type = type ? type : guess_type(reader);
+    if (!type) /* files of old versions do not name the model; other fields identify it */
+        type = reader->merges.bytes && *reader->merges.bytes != 'n'    ? "BPE"
+               : json_given(reader->model, "unk_id")                   ? "Unigram"
+               : json_given(reader->model, "max_input_chars_per_word") ? "WordPiece"
+                                                                       : NULL;
     if (!type)
         return err_set(err, "expected a field 'type'");
     if (!names_find(&row, NAMES(subword_rows, SUBWORD_WORDS), type, strlen(type)))

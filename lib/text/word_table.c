@@ -367,24 +367,17 @@ static int read_pair(struct word_reader *reader, size_t index)
                : 0;
 }
 
-/* Count all quotes, vectorised: an upper bound of the number of words. */
-static size_t count_quotes(struct json_cursor at)
-{
-    size_t count = 0;
-    for (const char *c = at.at; c < at.end; c++)
-        count += *c == '"';
-    return count;
-}
-
 static int read_words(struct word_reader *reader)
 {
     struct word_table *table = reader->table;
-    size_t text_bytes = (size_t)(reader->at.end - reader->at.at);
-    if (word_table_begin(table, count_quotes(reader->at) / 2, text_bytes, reader->err))
+    const char *text = reader->at.at;
+    size_t text_bytes = (size_t)(reader->at.end - text), quotes = 0, count = 0;
+    for (size_t i = 0; i < text_bytes; i++) /* vectorised: two per word, or more */
+        quotes += text[i] == '"';
+    if (word_table_begin(table, quotes / 2, text_bytes, reader->err))
         return -1;
     reader->limit = table->bytes + text_bytes;
     json_cursor_enter(&reader->at);
-    size_t count = 0;
     for (; json_cursor_next(&reader->at); count++) {
         bool pair = json_cursor_kind(&reader->at) == '[';
         if (count && pair != (table->scores != NULL))
@@ -526,8 +519,7 @@ const char *word_signs_read(char **out, const char *limit, const char *text, con
 size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_t size)
 {
     const unsigned char *bytes = (const unsigned char *)text;
-    size_t at = 0;
-    size_t used = 0;
+    size_t at = 0, used = 0;
     for (;; at += 2) {
         while (at < size && bytes[at] > ' ' && bytes[at] < HIGH_FIRST) /* the usual case */
             out[used++] = text[at++];

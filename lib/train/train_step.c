@@ -79,14 +79,10 @@ static void run_block(void *context, size_t round, size_t thread)
 /* Run an operation on all blocks of rows of a matrix. */
 static void run_rows(const struct train_step *step, struct matrix over, struct row_operation op)
 {
-    struct loop loop = {
-        .rounds = block_count(over.rows),
-        .work = (double)over.rows * (double)over.columns * COST,
-        .round = run_block,
-    };
+    double work = (double)over.rows * (double)over.columns * COST;
     op.step = step;
     op.rows = over.rows;
-    pool_run(step->plan.machine->pool, loop, &op);
+    pool_run(step->plan.machine->pool, (struct loop){block_count(over.rows), work, run_block}, &op);
 }
 
 static void transpose_block(const struct row_operation *block)

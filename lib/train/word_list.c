@@ -84,8 +84,7 @@ static int push_characters(struct word_list *list, const struct line *line, size
                            struct err *err)
 {
     size_t start = *at;
-    size_t count = 0;
-    size_t length = 0;
+    size_t count = 0, length = 0;
     for (; *at < line->size && part_at(line, *at, &length) == PART_UNSPACED; count++) {
         length = utf8_grapheme(line->text + *at, line->size - *at);
         if (push(list, line->text + *at, length, err))

@@ -787,8 +787,7 @@ static int add_file(struct folder *folder, struct folder_file *files, const char
 /* A model in several files is not read: this one has a part of its tensors. */
 static int check_split(const struct gguf *gguf, struct err *err)
 {
-    long long part = 0;
-    long long parts = 1;
+    long long part = 0, parts = 1;
     if (gguf_integer(gguf, "split.no", 0, UINT16_MAX, &part, err) ||
         gguf_integer(gguf, "split.count", 0, UINT16_MAX, &parts, err))
         return -1;

@@ -312,19 +312,6 @@ static int put_wordpiece(struct json_writer *json, const struct vocabulary *voca
     return err_if(failed);
 }
 
-static int write_json(struct buf *out, const struct vocabulary *vocabulary, struct gguf_text model,
-                      struct err *err)
-{
-    struct json_writer json = {.buf = out};
-    json_put_open(&json, NULL, '{');
-    if (gguf_is(model, "gpt2")   ? put_bpe(&json, vocabulary, err)
-        : gguf_is(model, "bert") ? put_wordpiece(&json, vocabulary, err)
-                                 : put_unknown(&json, "model", "", model, err))
-        return -1;
-    json_put_close(&json, '}');
-    return buf_check(out, err);
-}
-
 /* --- SentencePiece's models ------------------------------------------------------------------- */
 
 /* Fields of protobuf: a number and how it is written, then the value. */
@@ -391,9 +378,7 @@ static int write_sentencepiece(struct buf *out, const struct vocabulary *vocabul
     struct gguf_value rest = *vocabulary->tokens;
     struct gguf_text token;
     struct buf message = {0};
-    bool falls_back = false;
-    bool prefixes = true;
-    bool collapses = false;
+    bool falls_back = false, prefixes = true, collapses = false;
     if (map && (map->kind != GGUF_ARRAY || map->size != map->count))
         return err_set(err, "key '" CHARSMAP "': expected an array of bytes, found another kind");
     if (!vocabulary->scores)
@@ -524,10 +509,22 @@ int gguf_write_tokenizer(struct gguf_tokenizer *out, const struct gguf *gguf, st
     if (gguf_is(model, "none") || gguf_is(model, "no_vocab"))
         return 0;
     bool bpe = gguf_is(model, "llama"), unigram = gguf_is(model, "t5");
-    out->name = bpe || unigram ? "tokenizer.model" : "tokenizer.json";
-    if (read_vocabulary(&vocabulary, gguf, err) ||
-        (bpe || unigram ? write_sentencepiece(&out->file, &vocabulary, unigram, err)
-                        : write_json(&out->file, &vocabulary, model, err)))
+    struct json_writer json = {.buf = &out->file};
+    if (read_vocabulary(&vocabulary, gguf, err))
         return -1;
-    return write_roles(&out->config, &vocabulary, bpe, unigram, err);
+    if (bpe || unigram) {
+        out->name = "tokenizer.model";
+        if (write_sentencepiece(&out->file, &vocabulary, unigram, err))
+            return -1;
+    } else {
+        out->name = "tokenizer.json";
+        json_put_open(&json, NULL, '{');
+        if (gguf_is(model, "gpt2")   ? put_bpe(&json, &vocabulary, err)
+            : gguf_is(model, "bert") ? put_wordpiece(&json, &vocabulary, err)
+                                     : put_unknown(&json, "model", "", model, err))
+            return -1;
+        json_put_close(&json, '}');
+    }
+    return err_if(buf_check(&out->file, err) ||
+                  write_roles(&out->config, &vocabulary, bpe, unigram, err));
 }

@@ -195,8 +195,7 @@ static void begin_tokens(struct beginning *begin)
 {
     const struct bpe *bpe = begin->bpe;
     size_t counted = 0; /* the end of the last character that was dropped */
-    uint32_t id = 0;
-    uint32_t character = 0;
+    uint32_t id = 0, character = 0;
     for (size_t at = 0, end; at < begin->size; at = end) {
         end = at + 1;
         if (bpe->by_characters)

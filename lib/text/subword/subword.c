@@ -305,8 +305,7 @@ static size_t take_steps(const struct subword *model, struct best_ways *ways, co
                          size_t size, size_t at)
 {
     double score = ways->sums[at & ways->mask];
-    uint32_t node = 0;
-    uint32_t c = 0;
+    uint32_t node = 0, c = 0;
     size_t next = at + utf8_decode(&c, bytes + at, size - at);
     size_t reach = next;
     bool is_known = false;
