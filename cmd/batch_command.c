@@ -8,9 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+#include "base/names.h"
 #include "base/num.h"
+#include "base/sha256.h"
 #include "command.h"
 #include "driver.h"
+#include "model/model.h"
 
 static bool done_at(struct value *value, size_t index)
 {

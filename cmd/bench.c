@@ -2,9 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/num.h"
 #include "bench/benchmark.h"
 #include "command.h"
+#include "math/machine.h"
+#include "model/model.h"
 #include "model/new_model.h"
 #include "output.h"
 #include "session.h"

@@ -8,8 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/names.h"
 #include "base/num.h"
 #include "driver.h"
+#include "output.h"
+#include "progress.h"
+#include "text/label.h"
 
 const struct command *const commands[] = {
     &command_run,     &command_heads,    &command_explain, &command_page,      &command_tokenize,

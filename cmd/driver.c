@@ -7,8 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/num.h"
+#include "base/platform.h"
 #include "command.h"
+#include "format/json_writer.h"
 
 enum {
     GROUP_TOKENS = 1024, /* texts that share a pass have at most this many tokens */

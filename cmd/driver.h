@@ -50,7 +50,9 @@
 #include "lens/mean.h"
 #include "log.h"
 #include "output.h"
+#include "progress.h"
 #include "session.h"
+#include "sweep.h"
 
 struct driver;
 

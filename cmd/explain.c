@@ -4,6 +4,7 @@
 #include "command.h"
 #include "explain/explanation.h"
 #include "items.h"
+#include "lens/sheet.h"
 #include "output.h"
 #include "session.h"
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "base/platform.h"
 #include "command.h"
 #include "driver.h"
 #include "lens/continuation.h"

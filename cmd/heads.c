@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "command.h"
 #include "driver.h"
+#include "format/csv_read.h"
 #include "measure/head_circuits.h"
 
 static const char *about_score(const struct score_row *row)

@@ -6,6 +6,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "base/utf8.h"
 #include "command.h"
 #include "math/kernel.h"

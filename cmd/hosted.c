@@ -1,4 +1,5 @@
 /* hosted.c: attn_report: a command line of attn-cli, run for another program. */
+#include "base/stream.h"
 #include "command.h"
 #include "attn_host.h"
 

@@ -7,8 +7,12 @@
 #include "base/num.h"
 #include "command.h"
 #include "model/gguf/gguf_model.h"
+#include "model/model.h"
+#include "model/parameter_table.h"
 #include "model/pass.h"
+#include "model/site.h"
 #include "output.h"
+#include "text/label.h"
 #include "text/post_processor.h"
 #include "text/token_set.h"
 

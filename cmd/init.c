@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/replacement.h"
 #include "command.h"
+#include "format/json.h"
 #include "items.h"
 #include "model/model.h"
 #include "progress.h"

@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include "base/file.h"
+#include "model/config.h"
 #include "model/new_model.h"
 #include "options.h"
 #include "text/tokenizer.h"

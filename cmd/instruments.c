@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "command.h"
 #include "driver.h"
 #include "measure/attribution.h"

@@ -6,10 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "command.h"
 #include "format/json.h"
+#include "model/model.h"
+#include "session.h"
 #include "stimuli.h"
 #include "sweep.h"
 

@@ -18,8 +18,10 @@
  */
 #pragma once
 
+#include "base/file.h"
 #include "base/names.h"
 #include "format/csv_read.h"
+#include "lens/tokenized.h"
 #include "options.h"
 #include "write/format.h"
 

@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "draw/page.h"
+#include "math/rows.h"
 #include "train/weight_init.h"
 #include "write/text.h"
 #include "command.h"

@@ -10,9 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/names.h"
 #include "base/num.h"
+#include "base/replacement.h"
+#include "base/stream.h"
 #include "command.h"
 #include "format/json.h"
+#include "format/json_writer.h"
 #include "output.h"
 
 enum {

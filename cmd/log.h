@@ -27,6 +27,7 @@
  */
 #pragma once
 
+#include "base/memory.h"
 #include "base/stream.h"
 #include "sweep.h"
 

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "command.h"
 #include "draw/figure.h"
 #include "draw/page.h"

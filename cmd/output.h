@@ -10,6 +10,8 @@
 
 #include "base/names.h"
 #include "base/replacement.h"
+#include "base/stream.h"
+#include "lens/selection.h"
 #include "model/model.h"
 #include "options.h"
 #include "write/format.h"

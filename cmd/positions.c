@@ -3,6 +3,7 @@
  * the text. */
 #include <string.h>
 
+#include "base/names.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "items.h"

@@ -8,6 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/platform.h"
 #include "write/text.h"
 
 enum { LINE_COLUMNS = 80 };

@@ -6,6 +6,7 @@
 #include "driver.h"
 #include "lens/continuation.h"
 #include "base/num.h"
+#include "model/site.h"
 #include "write/text.h"
 
 static const struct task run_task;

@@ -2,11 +2,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/num.h"
 #include "command.h"
 #include "driver.h"
 #include "stimuli.h"
 #include "text/aligned_text.h"
+#include "text/chat.h"
 
 static const struct option_row own_options[] = {
     STRINGS("continue", 0, "TEXT", IN(score.continuations),

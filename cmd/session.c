@@ -4,9 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "base/names.h"
 #include "base/num.h"
 #include "command.h"
 #include "items.h"
+#include "model/mechanism.h"
 #include "output.h"
 #include "sweep.h"
 #include "text/token_set.h"

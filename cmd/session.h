@@ -8,10 +8,16 @@
  */
 #pragma once
 
+#include "base/file.h"
 #include "lens/edits.h"
+#include "lens/report.h"
+#include "lens/selection.h"
+#include "lens/tokenized.h"
+#include "lens/viewer.h"
 #include "options.h"
 #include "progress.h"
 #include "text/chat.h"
+#include "text/label.h"
 #include "write/format.h"
 
 struct item;

@@ -4,9 +4,15 @@
 #include <stdio.h>
 
 #include "command.h"
+#include "lens/selection.h"
 #include "math/machine.h"
+#include "model/config.h"
+#include "model/mechanism.h"
+#include "model/model.h"
 #include "model/new_model.h"
+#include "model/site.h"
 #include "output.h"
+#include "write/style.h"
 
 const struct option_row text_options[] = {
     STRINGS("sentence", 's', "TEXT", IN(input.sentences),

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "command.h"
+#include "format/npy.h"
+#include "format/safetensors.h"
 #include "items.h"
 #include "output.h"
 #include "session.h"

@@ -6,6 +6,7 @@
 
 #include "base/num.h"
 #include "format/json.h"
+#include "format/json_writer.h"
 
 /* --- regions ---------------------------------------------------------------------------------- */
 

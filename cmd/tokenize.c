@@ -5,11 +5,14 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/stream.h"
 #include "command.h"
 #include "items.h"
+#include "model/model.h"
 #include "output.h"
 #include "session.h"
 #include "text/decoder.h"
+#include "text/token_list.h"
 
 static const struct option_row own_options[] = {
     FLAG("only-ids", 0, IN(tokens.only_ids), "print only token ids, separated by spaces",

@@ -4,9 +4,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/platform.h"
 #include "base/replacement.h"
+#include "base/stream.h"
 #include "command.h"
 #include "items.h"
+#include "model/model.h"
 #include "train/weight_init.h"
 #include "session.h"
 #include "init.h"

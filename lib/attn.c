@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "attn_host.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "lens/continuation.h"
 #include "measure/token_scores.h"
+#include "model/cache.h"
 #include "text/post_processor.h"
 
 /* --- models, texts and errors ----------------------------------------------------------------- */

@@ -4,6 +4,9 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "text/label.h"
+
 /* --- calls ------------------------------------------------------------------------------------ */
 
 static struct {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/num.h"
 
 enum { FIRST_CAPACITY = 64 };

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/memory.h"
 #include "base/num.h"
 #include "base/platform.h"
 #include "base/progress_sink.h"

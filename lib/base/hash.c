@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/platform.h"
 
 enum { FIRST_SLOTS = 16 };

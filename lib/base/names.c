@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/memory.h"
 #include "base/num.h"
 #include "base/utf8.h"
 

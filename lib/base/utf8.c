@@ -6,6 +6,7 @@
 #include <utf8proc.h>
 
 #include "base/buf.h"
+#include "base/memory.h"
 
 /* --- kinds of characters ---------------------------------------------------------------------- */
 

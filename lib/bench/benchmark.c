@@ -7,8 +7,13 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/platform.h"
+#include "lens/report.h"
+#include "math/isa.h"
 #include "model/cache.h"
+#include "model/parameter_table.h"
 #include "model/pass.h"
+#include "model/score_rule.h"
 
 /* --- limits of the machine -------------------------------------------------------------------- */
 

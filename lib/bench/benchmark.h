@@ -10,6 +10,9 @@
  */
 #pragma once
 
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/progress_sink.h"
 #include "lens/viewer.h"
 
 enum task_kind { TASK_PREFILL, TASK_DECODE, TASK_KINDS, TASKS_ALL = (1 << TASK_KINDS) - 1 };

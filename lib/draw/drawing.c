@@ -1,5 +1,6 @@
 /* drawing.c: figures in each format, and the programs needed for PNG and PDF. The programs use
  * unnamed temporary files as standard streams: a pipe could fill up and block. */
+#include "base/buf.h"
 #include "draw/canvas.h"
 
 #include <errno.h>

@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "draw/page.h"
+#include "text/label.h"
 
 static const double PRINT_MARGIN = 1;
 static const double NARROWEST = 252; /* minimum width, for the title */

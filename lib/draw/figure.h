@@ -9,7 +9,10 @@
 #pragma once
 
 #include "draw/canvas.h"
+#include "lens/report.h"
+#include "lens/sheet.h"
 #include "write/format.h"
+#include "write/style.h"
 
 enum {
     SECTION_NOTES_MAX = 32, /* limit of lines */

@@ -5,6 +5,8 @@
  * an element. A live page also embeds the engine and the model's files in base64. */
 #include <string.h>
 
+#include "base/file.h"
+#include "base/memory.h"
 #include "base/names.h"
 #include "draw/figure.h"
 #include "draw/page.h"

@@ -12,7 +12,10 @@
  * after the query are left out; other exact ones are NaN. */
 #pragma once
 
+#include "base/file.h"
 #include "lens/continuation.h"
+#include "lens/report.h"
+#include "model/config.h"
 #include "write/format.h"
 
 /* Step after which a prediction is read from the residual stream. */

@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "draw/page.h"
 #include "explain/explain_page.h"
+#include "write/format.h"
 
 enum { PAGE_COLUMNS = 100 }; /* usual width of tables in a browser, in characters */
 

@@ -5,6 +5,7 @@
  * with the highest weights. A full document shows all, at any width. */
 #pragma once
 
+#include "base/buf.h"
 #include "explain/explanation.h"
 #include "write/text.h"
 

@@ -8,7 +8,10 @@
 
 #include "base/num.h"
 #include "explain/steps.h"
+#include "math/rotary.h"
+#include "math/rows.h"
 #include "model/features.h"
+#include "model/parameter_table.h"
 #include "model/sampler.h"
 
 /* --- captured tensors ------------------------------------------------------------------------- */

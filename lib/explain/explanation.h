@@ -8,8 +8,11 @@
  */
 #pragma once
 
+#include "base/memory.h"
 #include "base/stream.h"
 #include "lens/report.h"
+#include "lens/selection.h"
+#include "lens/sheet.h"
 
 /* A column of a table, or all columns of a vector. */
 struct block {

@@ -8,9 +8,11 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "explain/explanation.h"
 #include "lens/viewer.h"
 #include "model/layer.h"
+#include "model/weights.h"
 
 /* Queries or keys of a head before their norm, [rows, dk], projected or already rotated, and the
  * mean squares [rows] that the norm divides by (of this head, or of all heads together). */

@@ -7,6 +7,9 @@
 
 #include "explain/steps.h"
 #include "math/portable_math.h"
+#include "math/rotary.h"
+#include "math/rows.h"
+#include "model/mechanism.h"
 
 /* --- input ------------------------------------------------------------------------------------ */
 

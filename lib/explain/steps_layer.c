@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "explain/steps.h"
+#include "math/rows.h"
+#include "model/forward.h"
 #include "model/sampler.h"
 
 static struct named_vector row_of(const struct trace *trace, enum site site)

@@ -1,6 +1,7 @@
 #include "format/json_writer.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #include "format/safetensors.h"
 
 /* As safetensors_open. Tensors may share numbers. A tensor with other strides than those of rows,

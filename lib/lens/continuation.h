@@ -14,7 +14,9 @@
  * whole text. If rotations depend on the length of the text, each step runs the whole text. */
 #pragma once
 
+#include "base/buf.h"
 #include "lens/report.h"
+#include "lens/selection.h"
 #include "model/cache.h"
 #include "model/sampler.h"
 

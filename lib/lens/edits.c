@@ -8,7 +8,10 @@
 
 #include "base/names.h"
 #include "base/num.h"
+#include "base/platform.h"
 #include "format/gguf.h"
+#include "format/npy.h"
+#include "format/safetensors.h"
 #include "lens/mean.h"
 #include "model/score_rule.h"
 

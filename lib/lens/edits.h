@@ -24,6 +24,7 @@
 
 #include "format/npy.h"
 #include "lens/viewer.h"
+#include "model/edit.h"
 
 enum edit_form { EDIT_WORDS, EDIT_ABLATION, EDIT_KNOCKOUT };
 

@@ -5,7 +5,10 @@
 
 #include "base/num.h"
 #include "math/portable_math.h"
+#include "math/rows.h"
+#include "model/config.h"
 #include "model/pass.h"
+#include "model/score_rule.h"
 
 /* Inputs, captured in each layer. */
 enum ingredient { HELD_STREAM, HELD_VALUES, HELD_WEIGHTS, HELD_CONTEXT, INGREDIENTS };

@@ -9,8 +9,11 @@
 #pragma once
 
 #include "lens/selection.h"
+#include "lens/sheet.h"
 #include "lens/tokenized.h"
 #include "math/precision.h"
+#include "math/tensor.h"
+#include "model/site.h"
 
 /* A tensor that was kept: captured for the selected heads, contiguous, or computed. A captured one
  * that lacks the heads or the layer of its site is the mean over them. A computed one is a sheet

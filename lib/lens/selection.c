@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "lens/tokenized.h"
 #include "model/config.h"
+#include "model/model.h"
 
 /* Whether a site can be named: effective ones and sinks cannot be edited, only shown. */
 static bool is_named(enum site site, const struct site_word *word)

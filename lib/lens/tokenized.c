@@ -5,7 +5,9 @@
 
 #include "base/utf8.h"
 #include "lens/selection.h"
+#include "model/config.h"
 #include "model/forward.h"
+#include "text/token_list.h"
 #include "text/token_set.h"
 
 enum { NUMBER_BYTES = 24 };

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "lens/sheet.h"
 #include "text/label.h"
 #include "text/tokenizer.h"

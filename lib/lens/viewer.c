@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/num.h"
+#include "model/mechanism.h"
 #include "model/pass.h"
+#include "model/score_rule.h"
 
 enum {
     TOKENS_WORTH_PACKING = 8192,

@@ -11,8 +11,10 @@
 #pragma once
 
 #include "lens/report.h"
+#include "math/machine.h"
 #include "model/forward.h"
 #include "model/model.h"
+#include "text/tokenizer.h"
 
 struct viewer {
     struct model model;

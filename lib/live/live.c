@@ -2,8 +2,12 @@
 
 #include <string.h>
 
+#include "base/memory.h"
+#include "draw/page.h"
 #include "lens/edits.h"
+#include "lens/viewer.h"
 #include "measure/logit_lens.h"
+#include "model/mechanism.h"
 
 enum { CELLS_MAX = 250000 }; /* numbers that explain the cells of a text, at most: 1.3 MB */
 

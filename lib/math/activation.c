@@ -1,6 +1,7 @@
 #include "math/activation.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/names.h"

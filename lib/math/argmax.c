@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "math/isa.h"
 #include "math/machine.h"
 #include "math/rows.h"
 

@@ -15,6 +15,8 @@
  * where q·p is exact, a sum of integers in 32 bits. */
 #pragma once
 
+#include <stdint.h>
+
 #include "base/memory.h"
 #include "math/gemm.h"
 

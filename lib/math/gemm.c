@@ -1,10 +1,14 @@
 #include "math/gemm.h"
 
 #include <assert.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/num.h"
+#include "base/platform.h"
+#include "math/kernel.h"
 #include "math/machine.h"
+#include "math/precision.h"
 #include "math/rows.h"
 
 /* --- blocks ----------------------------------------------------------------------------------- */

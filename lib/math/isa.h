@@ -2,6 +2,8 @@
  * LANES fixed chains, and fused multiply-adds are written as fmaf. */
 #pragma once
 
+#include <stddef.h>
+
 #include "base/platform.h"
 
 enum { LANES = 16 }; /* floats of an AVX-512 register, on all processors */

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/hash.h"
+#include "base/memory.h"
 
 #ifdef GENERATES
 #include <libxsmm_generator.h>

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/isa.h"
 #include "math/kernel.h"
 #include "math/soft_fmaf.h"
 

@@ -4,7 +4,10 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+#include "base/memory.h"
 #include "base/num.h"
+#include "base/platform.h"
+#include "math/tensor.h"
 
 /* --- threads ---------------------------------------------------------------------------------- */
 

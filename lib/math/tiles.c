@@ -1,6 +1,7 @@
 /* tiles.c: products of pairs by AMX, in blocks of four tiles of 16 rows by 16 columns. */
 #include <string.h>
 
+#include "base/platform.h"
 #include "math/kernel.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)

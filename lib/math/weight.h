@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #include "format/dtype.h"
 #include "math/isa.h"
 #include "math/precision.h"

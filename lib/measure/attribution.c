@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "lens/sheet.h"
 #include "model/features.h"
+#include "model/forward.h"
+#include "model/layer.h"
 
 enum { ROWS_AT_ONCE = 32 }; /* rows of a matrix per product */
 

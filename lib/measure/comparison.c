@@ -3,8 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/num.h"
 #include "math/portable_math.h"
+#include "model/mechanism.h"
+#include "text/label.h"
 
 enum { CELLS_KEPT = 1 << 26 };
 

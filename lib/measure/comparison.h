@@ -16,6 +16,7 @@
  */
 #pragma once
 
+#include "base/progress_sink.h"
 #include "lens/viewer.h"
 
 struct comparison_run {

@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "math/rng.h"
 #include "model/features.h"
+#include "model/layer.h"
 
 enum { ROWS_AT_ONCE = 64 }; /* rows of logits at a time */
 

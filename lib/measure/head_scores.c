@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "math/portable_math.h"
 #include "math/rng.h"
+#include "math/rows.h"
 #include "measure/question.h"
 #include "text/post_processor.h"
 

@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "draw/page.h"
+#include "lens/report.h"
 #include "lens/viewer.h"
 
 /* Input of a score. Without texts, OF_TEXTS becomes OF_REPEATS. */

@@ -3,7 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/num.h"
+#include "draw/page.h"
+#include "lens/continuation.h"
+#include "math/isa.h"
 #include "math/portable_math.h"
 #include "measure/token_scores.h"
 #include "model/layer.h"

@@ -18,6 +18,7 @@
  */
 #pragma once
 
+#include "base/progress_sink.h"
 #include "measure/question.h"
 
 enum patch_over {

@@ -8,6 +8,7 @@
  * Reports live as long as their arena, the view and the texts. */
 #pragma once
 
+#include "base/hash.h"
 #include "base/names.h"
 #include "measure/question.h"
 #include "measure/token_scores.h"

@@ -6,6 +6,7 @@
 
 #include "base/num.h"
 #include "math/portable_math.h"
+#include "math/rows.h"
 #include "measure/question.h"
 #include "model/forward.h"
 #include "model/sampler.h"

@@ -3,6 +3,7 @@
 
 #include "base/num.h"
 #include "math/rng.h"
+#include "math/rows.h"
 #include "model/attention_strip.h"
 
 /* --- methods ---------------------------------------------------------------------------------- */

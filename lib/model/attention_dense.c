@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "math/rows.h"
 #include "model/attention_strip.h"
 
 /* --- all keys at once ------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "math/rows.h"
 #include "model/attention_strip.h"
 
 /* --- sparse ----------------------------------------------------------------------------------- */

@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "math/precision.h"
 #include "math/rng.h"
+#include "math/rows.h"
+#include "math/tensor.h"
 
 _Static_assert((int)KEY_PANEL == (int)PAIR_COLUMNS, "rows of keys and of values are as long");
 

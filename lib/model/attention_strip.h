@@ -18,8 +18,10 @@
 
 #include <stdatomic.h>
 
+#include "math/kernel.h"
 #include "model/cache.h"
 #include "model/pass.h"
+#include "model/score_rule.h"
 
 enum {
     STRIP = 32, /* most queries in a strip */

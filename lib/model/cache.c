@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "math/precision.h"
+#include "math/rows.h"
 #include "model/site.h"
 
 /* --- pages of pairs --------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "math/gemm.h"
+#include "math/precision.h"
 #include "model/config.h"
 
 enum {

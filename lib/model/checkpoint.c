@@ -1,6 +1,11 @@
+#include "base/file.h"
+#include "base/hash.h"
+#include "format/json.h"
+#include "model/parameter_table.h"
 #include "model/weights.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

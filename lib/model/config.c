@@ -2,11 +2,14 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/names.h"
 #include "base/num.h"
+#include "format/json.h"
 #include "format/json_writer.h"
 #include "model/family/family.h"
 

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "math/rng.h"
+#include "math/rows.h"
 #include "model/attention_strip.h"
 
 static const char *words_of(const struct edit *edit)

@@ -11,6 +11,11 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "math/tensor.h"
 #include "model/site.h"
 
 struct batch;

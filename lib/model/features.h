@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/err.h"
 #include "model/layer.h"
 
 /* What a model is used for. NO_PURPOSE supports no feature. */

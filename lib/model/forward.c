@@ -6,6 +6,9 @@
 
 #include "base/num.h"
 #include "math/argmax.h"
+#include "math/gemm.h"
+#include "math/rotary.h"
+#include "math/rows.h"
 #include "model/cache.h"
 #include "model/pass.h"
 

@@ -11,6 +11,7 @@
 
 #include "math/machine.h"
 #include "model/edit.h"
+#include "model/site.h"
 #include "model/weights.h"
 
 struct cache;

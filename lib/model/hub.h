@@ -7,6 +7,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
+#include "base/err.h"
 #include "base/memory.h"
 
 enum {

@@ -16,8 +16,10 @@
  */
 #pragma once
 
+#include "model/config.h"
 #include "model/parameter_table.h"
 #include "model/score_rule.h"
+#include "model/site.h"
 
 enum { SUBLAYERS_MAX = 3 };
 

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/gemm.h"
+#include "math/rows.h"
+#include "model/forward.h"
 #include "model/pass.h"
 #include "model/sampler.h"
 

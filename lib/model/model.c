@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/file.h"
 #include "base/names.h"
 #include "model/features.h"
 #include "model/gguf/gguf_model.h"
 #include "model/hub.h"
+#include "model/parameter_table.h"
 
 const struct folder *bundled_find(const char *name)
 {

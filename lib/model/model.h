@@ -6,6 +6,9 @@
  */
 #pragma once
 
+#include "base/file.h"
+#include "base/memory.h"
+#include "model/config.h"
 #include "model/weights.h"
 
 /* The models in the binary (models/embed.sh), the default first. A model's name is its `path`. */

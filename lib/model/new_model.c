@@ -1,7 +1,10 @@
 #include "model/new_model.h"
 
+#include <stdint.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/memory.h"
 #include "base/names.h"
 #include "base/num.h"
 #include "format/safetensors.h"

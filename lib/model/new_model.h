@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "model/config.h"
 #include "model/parameter_table.h"
 
 enum { NEW_MODEL_FILES_MAX = 10 };

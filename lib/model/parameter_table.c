@@ -1,5 +1,6 @@
 #include "model/parameter_table.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

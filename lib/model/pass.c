@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "math/rows.h"
 #include "model/cache.h"
 #include "model/family/family.h"
 

@@ -5,8 +5,14 @@
  * so there is one set of buffers for all layers. */
 #pragma once
 
+#include "math/machine.h"
+#include "model/config.h"
+#include "model/edit.h"
 #include "model/forward.h"
 #include "model/layer.h"
+#include "model/score_rule.h"
+#include "model/site.h"
+#include "model/weights.h"
 
 /* --- buffers --------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 #include "model/sampler.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "math/isa.h"
 #include "math/portable_math.h"

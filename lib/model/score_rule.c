@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "math/precision.h"
 #include "math/rng.h"
+#include "math/rows.h"
 
 /* --- biases ----------------------------------------------------------------------------------- */
 

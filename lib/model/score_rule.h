@@ -10,6 +10,9 @@
  * (mechanism.h): score_keys lists them. */
 #pragma once
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "model/config.h"
 #include "model/site.h"
 

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/num.h"
 #include "model/layer.h"
+#include "model/mechanism.h"
 
 /* --- the table -------------------------------------------------------------------------------- */
 

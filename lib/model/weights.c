@@ -1,9 +1,13 @@
 #include "model/weights.h"
 
+#include <stdbool.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/num.h"
+#include "base/sha256.h"
 #include "math/argmax.h"
+#include "math/rows.h"
 #include "model/family/family.h"
 #include "model/score_rule.h"
 

@@ -10,6 +10,8 @@
 #include "base/sha256.h"
 #include "format/safetensors.h"
 #include "math/gemm.h"
+#include "math/precision.h"
+#include "math/rows.h"
 #include "model/parameter_table.h"
 
 struct argmax;

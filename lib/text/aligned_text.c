@@ -1,5 +1,7 @@
 #include "text/aligned_text.h"
 
+#include "base/memory.h"
+
 enum { FIRST_ROOM = 32 };
 
 /* --- original positions ----------------------------------------------------------------------- */

@@ -10,6 +10,8 @@
  * Nothing is copied unless something changes. */
 #pragma once
 
+#include <stdint.h>
+
 #include "base/buf.h"
 
 /* Bytes from `at` on, in units of equal size, each made of `original` adjacent bytes of the

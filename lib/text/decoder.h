@@ -9,6 +9,7 @@
  * Bytes of the result that are not UTF-8 become U+FFFD, as in other programs. */
 #pragma once
 
+#include "base/buf.h"
 #include "text/stages.h"
 
 enum { DECODER_STEPS_MAX = 16 };

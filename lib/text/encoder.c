@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/memory.h"
+
 /* --- the cache of pieces ---------------------------------------------------------------------- */
 
 enum {

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "text/label.h"
 
 /* --- regular expressions ---------------------------------------------------------------------- */

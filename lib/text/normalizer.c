@@ -1,3 +1,5 @@
+#include "base/memory.h"
+#include "format/json.h"
 #include "text/stages.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format/json.h"
 #include "text/label.h"
 #include "text/stages.h"
 #include "text/word_table.h"

@@ -1,3 +1,4 @@
+#include "format/json.h"
 #include "text/stages.h"
 
 #include <string.h>

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/num.h"
 #include "format/dtype.h"
 #include "text/builder.h"

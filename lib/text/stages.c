@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "format/json.h"
 #include "text/label.h"
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "text/label.h"
 
 enum { FIRST_ROOM = 64 };

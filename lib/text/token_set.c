@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/utf8.h"
+#include "format/json.h"
 #include "text/label.h"
 
 /* --- from JSON -------------------------------------------------------------------------------- */

@@ -3,8 +3,13 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/memory.h"
+#include "base/names.h"
+#include "base/utf8.h"
+#include "format/json.h"
 #include "text/encoder.h"
 #include "text/label.h"
+#include "text/subword/subword.h"
 
 /* --- display tokens --------------------------------------------------------------------------- */
 

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/num.h"
+#include "format/json.h"
 #include "text/builder.h"
 #include "text/label.h"
 

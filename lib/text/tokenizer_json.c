@@ -2,7 +2,10 @@
 #include <float.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/file.h"
+#include "base/names.h"
+#include "format/json.h"
 #include "text/builder.h"
 #include "text/label.h"
 

@@ -3,7 +3,11 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/file.h"
+#include "base/names.h"
+#include "base/utf8.h"
+#include "format/json.h"
 #include "format/json_writer.h"
 #include "text/builder.h"
 #include "text/label.h"

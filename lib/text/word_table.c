@@ -7,7 +7,9 @@
 #include <emmintrin.h>
 #endif
 
+#include "base/memory.h"
 #include "base/num.h"
+#include "format/json.h"
 #include "text/label.h"
 
 /* Allocate entries for all ids up to `id`: first for `most_words`, which is enough if ids have no

@@ -1,5 +1,8 @@
 #include "train/bpe_learn.h"
 
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/utf8.h"
 #include "format/json_writer.h"
 #include "text/matcher.h"
 #include "text/word_table.h"

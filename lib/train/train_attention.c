@@ -1,6 +1,8 @@
 /* train_attention.c: causal attention of a training step, for each head of each text, in blocks of
  * 64 queries by 64 keys; masked blocks are skipped. */
 #include "base/num.h"
+#include "math/rows.h"
+#include "math/tensor.h"
 #include "train/train_step.h"
 
 #include <string.h>

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "math/gemm.h"
 #include "math/rng.h"
 #include "model/features.h"
 

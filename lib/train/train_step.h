@@ -9,7 +9,14 @@
  */
 #pragma once
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/memory.h"
 #include "math/machine.h"
+#include "math/rows.h"
+#include "math/tensor.h"
 #include "model/layer.h"
 #include "model/new_model.h"
 #include "model/weights.h"

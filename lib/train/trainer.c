@@ -2,13 +2,17 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "base/replacement.h"
+#include "base/sha256.h"
 #include "format/json.h"
 #include "format/json_writer.h"
+#include "format/safetensors.h"
+#include "math/isa.h"
 #include "math/rng.h"
 
 /* --- dataset ---------------------------------------------------------------------------------- */

@@ -12,7 +12,11 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/buf.h"
+#include "base/file.h"
 #include "text/tokenizer.h"
 #include "train/train_step.h"
 

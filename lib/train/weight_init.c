@@ -3,10 +3,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/progress_sink.h"
 #include "math/isa.h"
+#include "model/config.h"
 #include "model/family/family.h"
 #include "model/new_model.h"
+#include "model/parameter_table.h"
 
 enum {
     WORDS = TORCH_RANDOM_WORDS,

@@ -1,5 +1,6 @@
 #include "train/word_list.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

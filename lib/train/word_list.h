@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include "base/memory.h"
 #include "text/word_table.h"
 
 struct buf;

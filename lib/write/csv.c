@@ -21,7 +21,9 @@
 
 #include "base/names.h"
 #include "base/num.h"
+#include "base/stream.h"
 #include "base/utf8.h"
+#include "write/format.h"
 #include "write/text.h"
 
 /* Append a text as it is, but with controls as \xNN, except white space, and with U+FFFD for bytes

@@ -12,6 +12,7 @@
  * report_write writes a report in memory in any format. Write errors stick to the stream. */
 #pragma once
 
+#include "base/stream.h"
 #include "format/json_writer.h"
 #include "lens/report.h"
 #include "model/weights.h"

@@ -4,6 +4,7 @@
  * The metadata, a map of strings, has "format": "pt", which readers expect, and "result": the
  * object that json writes, without its tensors. */
 #include "format/npy.h"
+#include "format/safetensors.h"
 #include "write/format.h"
 
 static struct safetensors_tensor *name_tensors(const struct writer *writer, struct arena *arena,

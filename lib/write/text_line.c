@@ -1,3 +1,4 @@
+#include "base/stream.h"
 #include "write/text.h"
 
 #include <string.h>

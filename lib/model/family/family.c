@@ -1,5 +1,6 @@
 #include "model/family/family.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -8,9 +8,14 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "base/buf.h"
+#include "base/err.h"
 #include "format/json.h"
 #include "math/gemm.h"
+#include "model/config.h"
 #include "model/parameter_table.h"
 
 enum { FAMILY_MEMBERS_MAX = 3, FAMILY_ROWS_MAX = 24 };

@@ -1,6 +1,7 @@
 /* family_decoders.c: decoders without experts: names of tensors, keys that a row cannot express,
  * and a row for each family. */
 #include <math.h>
+#include <stdint.h>
 
 #include "model/family/family_rows.h"
 

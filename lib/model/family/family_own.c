@@ -1,6 +1,7 @@
 /* family_own.c: configs of the types of this program, "attention" and "transformer", and of "gpt2".
  * All of their keys are read here. */
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "model/family/family_rows.h"

@@ -1,6 +1,7 @@
 #include "model/gguf/gguf_model.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "format/gguf.h"
 #include "format/safetensors.h"
 

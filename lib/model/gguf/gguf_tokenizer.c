@@ -3,10 +3,12 @@
  * tokenizer.model, of any a tokenizer_config.json. What is not supported is written, too: whoever
  * reads it refuses it by its name, and ids do without. */
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
+#include "base/utf8.h"
 #include "format/json_writer.h"
 #include "model/gguf/gguf_model.h"
 #include "text/label.h"

@@ -1,5 +1,6 @@
 #include "text/subword/bpe.h"
 
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "text/label.h"
 

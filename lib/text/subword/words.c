@@ -22,8 +22,12 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "base/names.h"
+#include "base/utf8.h"
 #include "text/encoder.h"
 #include "text/label.h"
+#include "text/subword/subword.h"
 
 /* A single Ġ is not enough: Maltese has the letter. */
 bool words_are_byte_level(const struct word_table *words)
