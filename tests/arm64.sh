@@ -25,12 +25,6 @@ CLI=${CLI-run/[a-d]*}
 sysroot=$build/sysroot
 compiler="aarch64-linux-gnu-gcc --sysroot=$sysroot"
 
-do_without() { # WHY
-    leave_out "arm64: $1"
-    closing
-    exit
-}
-
 # apt-get with its own lists and state: those of the system do not change, and it needs no root.
 apt() {
     apt-get -q -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o APT::Sandbox::User= \
@@ -90,14 +84,14 @@ same_bits() { # MODEL OPTION...
     [ "$(uniq "$scratch/bits" | wc -l)" = 1 ]
 }
 
-command -v aarch64-linux-gnu-gcc >/dev/null || do_without 'its gcc is not installed'
+command -v aarch64-linux-gnu-gcc >/dev/null || do_without 'arm64: its gcc is not installed'
 emulator=$(command -v qemu-aarch64 || command -v qemu-aarch64-static) ||
-    do_without 'qemu is not installed'
+    do_without 'arm64: qemu is not installed'
 command -v apt-get >/dev/null ||
-    do_without 'its libraries come from Debian by apt-get, which is not here'
+    do_without 'arm64: its libraries come from Debian by apt-get, which is not here'
 if [ ! -d "$sysroot" ] && ! fill_sysroot >"$scratch/log" 2>&1; then
     tail -n 3 "$scratch/log"
-    do_without 'its libraries cannot be fetched'
+    do_without 'arm64: its libraries cannot be fetched'
 fi
 
 # shellcheck disable=SC2086 # it may have options

@@ -9,10 +9,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
-case ${1:-build} in
-/*) build=$1 ;;
-*) build=$(pwd)/${1:-build} ;;
-esac
+build=$(absolute "${1:-build}")
 attn=$build/attn-cli
 footprint=$build/footprint
 items=${BATCH_ITEMS:-4000}

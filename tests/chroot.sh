@@ -23,15 +23,10 @@ OF_ROOT='cli batch style install readme'
 USERS=${USERS-ada root}
 FEW=${FEW-$SWEPT BATCH_ITEMS=200 CLI_SHARE=1/5}
 
-do_without() { # WHY
-    leave_out "a bare Debian: $1"
-    closing
-    exit
-}
-
-[ "$(id -u)" = 0 ] || do_without 'only root can make one'
-unshare --mount --pid --fork true 2>/dev/null || do_without 'no namespaces can be made here'
-command -v debootstrap >/dev/null || do_without 'debootstrap is not installed'
+[ "$(id -u)" = 0 ] || do_without 'a bare Debian: only root can make one'
+unshare --mount --pid --fork true 2>/dev/null ||
+    do_without 'a bare Debian: no namespaces can be made here'
+command -v debootstrap >/dev/null || do_without 'a bare Debian: debootstrap is not installed'
 [ -z "$(git_here status --porcelain)" ] || echo 'note: uncommitted changes are not tested'
 
 chmod 755 "$scratch" # folders in it become /, which every user must be able to enter

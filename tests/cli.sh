@@ -54,10 +54,7 @@ cases=$(pwd)/tests/cli
 # A link with a blank in its path: a case that does not quote $ATTN fails.
 ATTN="$scratch/the program/attn-cli"
 mkdir -m 755 "${ATTN%/*}"
-case $build in
-/*) ln -s "$build/attn-cli" "$ATTN" ;;
-*) ln -s "$(pwd)/$build/attn-cli" "$ATTN" ;;
-esac
+ln -s "$(absolute "$build/attn-cli")" "$ATTN"
 # A link to the repository: its relative path is the same on every machine, so that messages escape
 # and wrap it in the same way.
 ln -s "$(pwd)" "$scratch/root"

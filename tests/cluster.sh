@@ -11,10 +11,7 @@ cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
 root=$(pwd)
-case ${1:-build} in
-/*) build=$1 ;;
-*) build=$root/${1:-build} ;;
-esac
+build=$(absolute "${1:-build}")
 PATH=$build:$PATH:/usr/sbin:/sbin
 LIMIT=180 # seconds for one experiment
 TASKS=4

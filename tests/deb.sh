@@ -16,12 +16,6 @@ packages=$build/deb
 base=${BASE:-$scratch/base}
 root=$scratch/root
 
-do_without() { # WHY
-    leave_out "packages: $1"
-    closing
-    exit
-}
-
 finish() {
     rm -rf --one-file-system "$scratch"
 }
@@ -103,15 +97,16 @@ is_removed() {
         listing | diff "$scratch/before" -
 }
 
-[ -n "$(ls "$packages"/*.deb 2>/dev/null)" ] || do_without 'there are none: make deb'
+[ -n "$(ls "$packages"/*.deb 2>/dev/null)" ] || do_without 'packages: there are none: make deb'
 if command -v lintian >/dev/null; then
     check 'lintian finds nothing' lintian_is_silent
 else
     leave_out 'lintian is not installed'
 fi
-[ "$(id -u)" = 0 ] || do_without 'only root can make a bare Debian'
-unshare --mount --pid --fork true 2>/dev/null || do_without 'no namespaces can be made here'
-command -v debootstrap >/dev/null || do_without 'debootstrap is not installed'
+[ "$(id -u)" = 0 ] || do_without 'packages: only root can make a bare Debian'
+unshare --mount --pid --fork true 2>/dev/null ||
+    do_without 'packages: no namespaces can be made here'
+command -v debootstrap >/dev/null || do_without 'packages: debootstrap is not installed'
 
 check 'a bare Debian' make_machine
 check 'attn-cli is installed' installs_program

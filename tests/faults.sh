@@ -13,10 +13,7 @@ cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
 kind=${1:-memory}
-case ${2:-build} in
-/*) build=$2 ;;
-*) build=$(pwd)/${2:-build} ;;
-esac
+build=$(absolute "${2:-build}")
 every=${3:-1}
 
 unset ATTN_MODEL
@@ -31,15 +28,11 @@ if [ "$(id -u)" = 0 ]; then
 fi
 
 if [ "$kind" = system ] && ! strace -o /dev/null true 2>/dev/null; then
-    leave_out 'system: strace is not installed, or may not trace'
-    closing
-    exit
+    do_without 'system: strace is not installed, or may not trace'
 fi
 
 if [ "$kind" = system ] && [ -n "${ASAN_OPTIONS-}" ]; then
-    leave_out 'system: a sanitizer that looks for leaks would trace, too'
-    closing
-    exit
+    do_without 'system: a sanitizer that looks for leaks would trace, too'
 fi
 
 # Files of another owner: some have names that attn-cli uses, some are links or read-only.

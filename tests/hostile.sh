@@ -17,9 +17,7 @@ STAGES='cli batch figures install readme system races'
 FEW='FAULT_EVERY=801 BATCH_ITEMS=400 CLI_SHARE=1/5 DOCUMENTS=README.md'
 
 case $scratch in *[[:space:]]*)
-    leave_out "the path of TMPDIR must have no blank, found '$scratch'"
-    closing
-    exit
+    do_without "the path of TMPDIR must have no blank, found '$scratch'"
     ;;
 esac
 source="$scratch/a -copy/attn-cli"

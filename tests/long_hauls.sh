@@ -11,10 +11,7 @@ cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
 ROOT=$(pwd)
-case ${1:-build} in
-/*) attn=$1/attn-cli ;;
-*) attn=$ROOT/${1:-build}/attn-cli ;;
-esac
+attn=$(absolute "${1:-build}/attn-cli")
 unset ATTN_MODEL
 
 if [ "${2:-short}" = long ]; then
@@ -27,9 +24,7 @@ else
 fi
 
 if ! command -v python3 >/dev/null 2>&1; then
-    leave_out 'long hauls: python3 is not installed'
-    closing
-    exit
+    do_without 'long hauls: python3 is not installed'
 fi
 
 cd "$scratch" || exit 1

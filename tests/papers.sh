@@ -7,26 +7,10 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
-build=${1:-build}
-
-case $build in
-/*) attn=$build/attn-cli ;;
-*) attn=$(pwd)/$build/attn-cli ;;
-esac
+attn=$(absolute "${1:-build}/attn-cli")
 cd "$scratch" || exit 1
 
 text='Life is short, eat dessert first'
-
-is() { # EXPECTED FOUND
-    [ "$1" = "$2" ] || {
-        printf 'expected: %s\nfound:    %s\n' "$1" "$2"
-        return 1
-    }
-}
-
-has() {
-    command -v "$1" >/dev/null 2>&1
-}
 
 figure() { # FILE OPTIONS...
     file=$1

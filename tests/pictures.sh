@@ -7,28 +7,12 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
-build=${1:-build}
-
 ROOT=$(pwd)
-case $build in
-/*) attn=$build/attn-cli ;;
-*) attn=$ROOT/$build/attn-cli ;;
-esac
+attn=$(absolute "${1:-build}/attn-cli")
 cd "$scratch" || exit 1
 
 # shellcheck source=tests/cli/recipes.sh
 . "$ROOT/tests/cli/recipes.sh"
-
-is() { # EXPECTED FOUND
-    [ "$1" = "$2" ] || {
-        printf 'expected: %s\nfound:    %s\n' "$1" "$2"
-        return 1
-    }
-}
-
-has() {
-    command -v "$1" >/dev/null 2>&1
-}
 
 forms='svg png pdf'
 has rsvg-convert || {

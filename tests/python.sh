@@ -6,22 +6,14 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
-build=${1:-build}
-case $build in
-/*) ;;
-*) build=$(pwd)/$build ;;
-esac
+build=$(absolute "${1:-build}")
 export LIBATTN="$build/libattn.so" PYTHONDONTWRITEBYTECODE=1
 
 if [ ! -e "$LIBATTN" ]; then
-    leave_out 'the shared library is not built for another system or with sanitizers'
-    closing
-    exit
+    do_without 'the shared library is not built for another system or with sanitizers'
 fi
 if ! python=$(python_with 'numpy, pandas' || python_with numpy); then
-    leave_out 'numpy is not installed'
-    closing
-    exit
+    do_without 'numpy is not installed'
 fi
 
 export PYTHONPATH="$repository/lib/bindings/python"

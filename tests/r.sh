@@ -11,17 +11,13 @@ build=$(cd "${1:-build}" && pwd)
 export ATTN="$build/attn-cli"
 # R cannot remove its temporary folder if the path has a blank.
 case $scratch in *' '*)
-    leave_out 'R needs a TMPDIR without blanks'
-    closing
-    exit
+    do_without 'R needs a TMPDIR without blanks'
     ;;
 esac
 export TMPDIR="$scratch"
 
 if ! command -v Rscript >/dev/null; then
-    leave_out 'R (r-base-core) is not installed'
-    closing
-    exit
+    do_without 'R (r-base-core) is not installed'
 fi
 
 in_r() { # LINE...

@@ -10,10 +10,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
-case ${1:-build} in
-/*) build=$1 ;;
-*) build=$PWD/${1:-build} ;;
-esac
+build=$(absolute "${1:-build}")
 rounds=${2:-21} first=${3:-1} total=${2:-21}
 attn=$build/attn-cli
 unset ATTN_MODEL

@@ -7,13 +7,8 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
-build=${1:-build}
-
 ROOT=$(pwd)
-case $build in
-/*) attn=$build/attn-cli ;;
-*) attn=$ROOT/$build/attn-cli ;;
-esac
+attn=$(absolute "${1:-build}/attn-cli")
 cd "$scratch" || exit 1
 
 # shellcheck source=tests/cli/recipes.sh

@@ -22,10 +22,7 @@ cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
 root=$(pwd)
-case ${1:-build} in
-/*) build=$1 ;;
-*) build=$root/${1:-build} ;;
-esac
+build=$(absolute "${1:-build}")
 [ $# -eq 0 ] || shift
 [ $# -gt 0 ] || set -- README.md CONTRIBUTING.md data/guides/[!R]*.md
 LINES_MAX=200 # of the README; more belongs in a guide

@@ -11,9 +11,7 @@ build=${1:-build}
 static=$build/attn-cli-static
 
 if [ ! -x "$static" ]; then
-    leave_out 'the static program is not built: make static'
-    closing
-    exit
+    do_without 'the static program is not built: make static'
 fi
 
 names_no_library() {

@@ -5,7 +5,9 @@
 #     check 'two are two' [ 2 = 2 ]       count a pass or a failure; print the output of a failure
 #     leave_out 'jq is not installed'     count a skipped check; run.sh lists the missing tools
 #     side_by_side "$scratch/lines"       run each line of a file, `STATUS COMMAND`, several at once
+#     build=$(absolute "${1:-build}")     the path of a folder, from anywhere
 #     python=$(python_with numpy)         a python3 that has this module, or status 1
+#     do_without 'R is not installed'     skip all checks, and end
 #     closing                             print `N passed, N failed`; status 1 if any failed
 #
 # $scratch is an empty folder, removed when the script ends. Failures are printed when they happen,
@@ -83,13 +85,26 @@ side_by_side() { # FILE
     done <"$1"
 }
 
+absolute() { # PATH: relative ones begin in the repository
+    case $1 in
+    /*) printf '%s\n' "$1" ;;
+    *) printf '%s\n' "$repository/$1" ;;
+    esac
+}
+
+has() { # PROGRAM
+    command -v "$1" >/dev/null 2>&1
+}
+
+is() { # EXPECTED FOUND: prints both if they differ, for `check`
+    [ "$1" = "$2" ] || {
+        printf 'expected: %s\nfound:    %s\n' "$1" "$2"
+        return 1
+    }
+}
+
 same() { # WHAT EXPECTED FOUND
-    if [ "$2" = "$3" ]; then
-        pass
-    else
-        printf 'expected: %s\nfound:    %s\n' "$2" "$3" >"$scratch/log"
-        fail "$1" "$scratch/log"
-    fi
+    check "$1" is "$2" "$3"
 }
 
 # Print a python3 that has these modules; also once on standard error.
@@ -110,4 +125,10 @@ closing() {
     [ "$skipped" = 0 ] || printf ', %d skipped' "$skipped"
     printf '\n'
     [ "$failed" = 0 ]
+}
+
+do_without() { # WHY: skips all other checks
+    leave_out "$1"
+    closing
+    exit
 }

@@ -10,9 +10,7 @@ build=${1:-build}
 every=${2:-1}
 
 if ! command -v valgrind >/dev/null; then
-    leave_out 'valgrind is not installed'
-    closing
-    exit
+    do_without 'valgrind is not installed'
 fi
 
 # --smc-check: kernels are generated at addresses of older ones.

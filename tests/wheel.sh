@@ -19,9 +19,7 @@ export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_A
 unset LIBATTN ATTN_MODEL PYTHONPATH
 
 if [ ! -e "$build/libattn.so" ]; then
-    leave_out 'the shared library is not built for another system or with sanitizers'
-    closing
-    exit
+    do_without 'the shared library is not built for another system or with sanitizers'
 fi
 
 # Print pythons that can make virtual environments: `MINOR PATH`, a line for each version.

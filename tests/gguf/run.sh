@@ -10,15 +10,9 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/tally.sh
 build=${1:-build}
 
-do_without() { # WHY
-    leave_out "llama.cpp: $1"
-    closing
-    exit
-}
-
-python=$(python_with numpy) || do_without 'numpy is not installed'
+python=$(python_with numpy) || do_without 'llama.cpp: numpy is not installed'
 why=$(sh tests/peers/fetch.sh "$build" | tail -n 1)
-[ -z "$why" ] || do_without "$why"
+[ -z "$why" ] || do_without "llama.cpp: $why"
 PEERS=$(cd "$build/peers" && pwd)
 export PEERS
 remove "$scratch"

@@ -8,12 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/tally.sh
 build=${1:-build}
 
-do_without() { # WHY
-    leave_out "the engine of live pages: $1"
-    closing
-    exit
-}
-
-[ -f "$build/wasm/live.wasm" ] || do_without 'it is not compiled (make wasm compiles it)'
-command -v node >/dev/null || do_without 'node is not installed'
+[ -f "$build/wasm/live.wasm" ] ||
+    do_without 'the engine of live pages: it is not compiled (make wasm compiles it)'
+command -v node >/dev/null || do_without 'the engine of live pages: node is not installed'
 node tests/live/engine.mjs "$build/attn-cli" "$build/wasm/live.wasm" "$scratch"

@@ -37,9 +37,7 @@ stage() { # WHAT COMMAND...: run a command that ends with `N passed, N failed`
 
 why=$(sh tests/real/environment.sh "$build" "$part" | tail -n 1)
 if [ -n "$why" ]; then
-    leave_out "real models: $why"
-    closing
-    exit
+    do_without "real models: $why"
 fi
 python=$real/venv/bin/python
 models=smollm2
