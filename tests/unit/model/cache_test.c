@@ -273,7 +273,6 @@ TEST(a_cache_that_is_too_large_is_refused)
 
 /* --- watched sites while a text grows -------------------------------------------------------- */
 
-/* The number of layers that have a site. */
 /* A pass that watches one site, then one that watches all and continues. */
 static void watch_one(struct growth *growth, enum site site, size_t layer)
 {
