@@ -101,36 +101,6 @@ TEST(pieces_of_normalized_text_have_original_positions)
     "{\"pre_tokenizer\": " value ", \"model\": {\"type\": \"BPE\", \"unk_token\": \"a\", " \
     "\"vocab\": {\"a\": 0, \"▁\": 1}, \"merges\": []}}"
 
-/* One match that backtracks, many that each scan the whole text, and many short ones. */
-TEST(a_pattern_with_too_many_steps_is_an_error)
-{
-    static const struct {
-        const char *json, *word;
-        size_t times;
-    } rows[] = {{PRE(SPLIT("Regex", "(a|aa)+$", "Isolated", "false")), "a", 60},
-                {PRE(SPLIT("Regex", "(?:a|b)*c(?=d)", "Isolated", "false")), "a", 30000},
-                {PRE(SPLIT("Regex", "(a|a)*b|a+", "Isolated", "false")), "aaaaaaaaaaaaaaaac", 300}};
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        struct tokenizer pipeline;
-        struct buf line = {0};
-        struct buf text = {0};
-        struct err err = {0};
-        buf_repeat(&text, rows[i].word, strlen(rows[i].word), rows[i].times);
-        buf_text(&text, "c");
-        ck_assert_int_eq(pipeline_rig_open(&pipeline, rows[i].json, NULL), 0);
-        struct token_text given = {text.bytes, text.size, false};
-        ck_assert_int_eq(pipeline_rig_encode(&pipeline, &line, &given, &err), -1);
-        ck_assert_ptr_nonnull(strstr(err.text,
-                                     "': expected at most 4194304 steps of search and 128 for each "
-                                     "byte of the text, found more at '"));
-        ck_assert_int_eq(err.kind, ERR_INPUT);
-        pipeline_rig_expect(&pipeline, "aaa", "0:0-1 0:1-2 0:2-3");
-        tokenizer_release(&pipeline);
-        buf_release(&line);
-        buf_release(&text);
-    }
-}
-
 /* A pattern without a splitter: millions of blanks are one piece. */
 TEST(a_long_run_is_one_match)
 {

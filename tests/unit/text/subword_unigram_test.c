@@ -40,21 +40,6 @@ TEST(ties_depend_on_how_rust_reads_numbers)
     pipeline_rig_expect_all(cases, COUNT(cases));
 }
 
-TEST(a_text_is_refused_without_an_unknown_token)
-{
-    struct tokenizer pipeline;
-    struct token_text text = {"a我x", 5, false};
-    struct buf line = {0};
-    struct err err = {0};
-    ck_assert_int_eq(pipeline_rig_open(&pipeline, UNIGRAM(", \"unk_id\": null"), NULL), 0);
-    ck_assert_int_eq(pipeline_rig_encode(&pipeline, &line, &text, &err), -1);
-    ck_assert_str_eq(err.text,
-                     "'我x' at byte 1 is not in the vocabulary, which has no unknown token");
-    ck_assert_int_eq(err.kind, ERR_INPUT);
-    tokenizer_release(&pipeline);
-    buf_release(&line);
-}
-
 /* --- compared with all segmentations --------------------------------------------------------- */
 
 enum { WORDS = 40, TEXT_MAX = 14 };

@@ -174,32 +174,6 @@ TEST(texts_begin_with_the_bos_token_on_request)
     }
 }
 
-TEST(a_missing_bos_token_is_refused)
-{
-    static const struct {
-        const char *config;
-        const char *text;
-    } cases[] = {
-        {"{}",
-         "'test': expected a beginning-of-text token (<|endoftext|>, <s>, …) in the vocabulary, "
-         "found none"},
-        {"{\"bos_token\": \"<x>\"}",
-         "'test/tokenizer_config.json': bos_token: '<x>' is not in the vocabulary"},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        const struct folder_file files[] = {
-            life, {"tokenizer_config.json", cases[i].config, strlen(cases[i].config)}};
-        const struct folder folder = {"test", files, 2};
-        struct tokenizer *tokenizer = open_files(files, 2);
-        struct err err = {0};
-        ck_assert_int_eq(tokenizer_begin_texts(tokenizer, &folder, &err), -1);
-        ck_assert_str_eq(err.text, cases[i].text);
-        ck_assert_int_eq(err.kind, ERR_INPUT);
-        expect_ids(tokenizer, "Life", "0");
-        tokenizer_free(tokenizer);
-    }
-}
-
 TEST(a_failed_allocation_is_an_error)
 {
     const struct folder folder = {"test", gpt2_files, 2};

@@ -10,8 +10,6 @@
 #define ZWNJ "\xE2\x80\x8C"
 #define VARIATION "\xEF\xB8\x8F"
 #define ACUTE "\xCC\x81"
-#define TWENTY_X "xxxxxxxxxxxxxxxxxxxx"
-#define EIGHTY_X TWENTY_X TWENTY_X TWENTY_X TWENTY_X
 
 /* Each token has the id of its text, or of the unknown word; tokens are in order. */
 static void expect_ids(const struct tokenizer *vocabulary, const struct tokens *tokens,
@@ -37,28 +35,6 @@ struct cutting {
     size_t dropped;
 };
 
-static void expect_cutting(const struct cutting *cutting)
-{
-    const char *text = cutting->text;
-    struct tokenizer vocabulary = {0};
-    struct arena arena = {0};
-    struct tokens tokens = {0};
-    struct err err = {0};
-    struct buf found = {0};
-    words_open(&vocabulary, cutting->words);
-    ck_assert_msg(!words_keep(&vocabulary, &tokens, text, strlen(text), &arena, &err), "'%s': %s",
-                  text, err.text);
-    words_describe(&found, &tokens, text);
-    ck_assert_msg(strcmp(found.bytes, cutting->tokens) == 0, "'%s' gives '%s'", text, found.bytes);
-    ck_assert_msg(tokens.dropped_count == cutting->dropped, "'%s': %zu dropped", text,
-                  tokens.dropped_count);
-    ck_assert_int_eq(tokens.dropped_first != NULL, cutting->dropped > 0);
-    expect_ids(&vocabulary, &tokens, text);
-    buf_release(&found);
-    arena_release(&arena);
-    tokenizer_release(&vocabulary);
-}
-
 TEST(tokens_have_ids_and_positions)
 {
     static const char text[] = "Life is short, eat dessert first";
@@ -83,7 +59,8 @@ TEST(tokens_have_ids_and_positions)
     tokenizer_release(&vocabulary);
 }
 
-static const struct cutting separations[] = {
+static const struct cutting cuttings[] = {
+    /* white space separates words; punctuation is a token */
     {"a", "", "", 0},
     {"a", " \t\r\n\xC2\xA0\xE3\x80\x80", "", 0},
     {"Life~is~short", "  Life\tis\nshort ", "Life~is~short", 0},
@@ -94,14 +71,7 @@ static const struct cutting separations[] = {
     {"爱~我", "我，爱。", "我~爱", 2},
     {"a", "...", "", 3},
     {"w1~w10", "w10 w1 w10", "w10~w1~w10", 0},
-};
-
-TEST_LOOP(white_space_separates_words_and_punctuation_is_a_token, COUNT(separations))
-{
-    expect_cutting(&separations[_i]);
-}
-
-static const struct cutting matches[] = {
+    /* the longest word that ends at a boundary matches */
     {"don't~don~t~'", "don't", "don't", 0},
     {"don~t~'", "don't", "don~'~t", 0},
     {"don~t", "don't", "don~t", 1},
@@ -118,14 +88,7 @@ static const struct cutting matches[] = {
     {"New York~New~Yorker", "New Yorker", "New~Yorker", 0},
     {" ~\n~a~b", "a b\n", "a~ ~b~\n", 0},
     {"3.14~3~.~1", "3.14 3.1", "3.14~3~.~1", 0},
-};
-
-TEST_LOOP(the_longest_word_that_ends_at_a_boundary_matches, COUNT(matches))
-{
-    expect_cutting(&matches[_i]);
-}
-
-static const struct cutting cuts[] = {
+    /* an unknown run is split completely or not at all */
     {"我~爱~自然~语言~处理", "我爱自然语言处理", "我~爱~自然~语言~处理", 0},
     {"我~爱~自然~自然语言~语言~处理", "我爱自然语言处理", "我~爱~自然语言~处理", 0},
     {"th~is~this", "this th", "this~th", 0},
@@ -139,14 +102,7 @@ static const struct cutting cuts[] = {
     {"<unk>~a~bc-d~def", "abc-def", "abc~def", 1},
     {"<unk>~cafe", "cafe" ACUTE, "cafe" ACUTE, 0},
     {"e~" ACUTE, "e" ACUTE "e", "e~" ACUTE "~e", 0},
-};
-
-TEST_LOOP(an_unknown_run_is_split_completely_or_not_at_all, COUNT(cuts))
-{
-    expect_cutting(&cuts[_i]);
-}
-
-static const struct cutting odd_characters[] = {
+    /* controls and emoji are punctuation */
     {"a", "a 🍰!", "a", 2},
     {"a", "👨" ZWJ "👩" ZWJ "👧 a", "a", 1},
     {"a", "👍🏽❤" VARIATION " 🇩🇪a", "a", 3},
@@ -170,9 +126,27 @@ static const struct cutting odd_characters[] = {
     {"<unk>~is", "IS is", "IS~is", 0},
 };
 
-TEST_LOOP(controls_and_emoji_are_punctuation, COUNT(odd_characters))
+TEST_LOOP(texts_are_cut_into_words, COUNT(cuttings))
 {
-    expect_cutting(&odd_characters[_i]);
+    const struct cutting *cutting = &cuttings[_i];
+    const char *text = cutting->text;
+    struct tokenizer vocabulary = {0};
+    struct arena arena = {0};
+    struct tokens tokens = {0};
+    struct err err = {0};
+    struct buf found = {0};
+    words_open(&vocabulary, cutting->words);
+    ck_assert_msg(!words_keep(&vocabulary, &tokens, text, strlen(text), &arena, &err), "'%s': %s",
+                  text, err.text);
+    words_describe(&found, &tokens, text);
+    ck_assert_msg(strcmp(found.bytes, cutting->tokens) == 0, "'%s' gives '%s'", text, found.bytes);
+    ck_assert_msg(tokens.dropped_count == cutting->dropped, "'%s': %zu dropped", text,
+                  tokens.dropped_count);
+    ck_assert_int_eq(tokens.dropped_first != NULL, cutting->dropped > 0);
+    expect_ids(&vocabulary, &tokens, text);
+    buf_release(&found);
+    arena_release(&arena);
+    tokenizer_release(&vocabulary);
 }
 
 TEST(a_byte_0_is_a_control)
@@ -225,35 +199,4 @@ TEST(an_unknown_word_becomes_the_unknown_token)
         arena_release(&arena);
         tokenizer_release(&vocabulary);
     }
-}
-
-TEST(an_unknown_word_is_named)
-{
-    static const struct {
-        const char *text;
-        const char *message;
-    } cases[] = {
-        {"Lfe is", "word 'Lfe' at byte 0 is not in the vocabulary: did you mean 'Life'?"},
-        {"Life, isn't", "word 'isn' at byte 6 is not in the vocabulary: did you mean 'is'?"},
-        {"Life is 短い。", "word '短い' at byte 8 is not in the vocabulary"},
-        {"life", "word 'life' at byte 0 is not in the vocabulary: did you mean 'Life'?"},
-        {"Lifeis1", "word 'Lifeis1' at byte 0 is not in the vocabulary: did you mean 'Life'?"},
-        {"Life " EIGHTY_X EIGHTY_X,
-         "word '" EIGHTY_X "xxxxxxxxxxxx…' at byte 5 is not in the vocabulary"},
-    };
-    struct tokenizer vocabulary = {0};
-    words_open(&vocabulary, "Life~is");
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        struct arena arena = {0};
-        struct tokens tokens = {.count = 77};
-        struct err err = {0};
-        ck_assert_int_eq(
-            words_keep(&vocabulary, &tokens, cases[i].text, strlen(cases[i].text), &arena, &err),
-            -1);
-        ck_assert_str_eq(err.text, cases[i].message);
-        ck_assert_int_eq(err.kind, ERR_INPUT);
-        ck_assert_uint_eq(tokens.count, 77);
-        arena_release(&arena);
-    }
-    tokenizer_release(&vocabulary);
 }
