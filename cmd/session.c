@@ -214,16 +214,15 @@ int session_check_source(const struct item *item, const struct items *items,
 {
     const struct input_options *options = &item->options.input;
     bool is_column = items->found >> ITEM_SOURCE & 1;
+    const char *subject = is_column ? "column 'source'" : "--source";
     if (options->source && options->pair)
         return err_usage(err, "--pair and --source cannot be combined");
     if (options->source && !model->config.cross)
-        return err_usage(err, "%s: expected none, since '%s' has no cross-attention%s",
-                         is_column ? "column 'source'" : "--source", model->name,
-                         is_column ? ": rename the column to copy it" : "");
+        return err_usage(err, "%s: expected none, since '%s' has no cross-attention%s", subject,
+                         model->name, is_column ? ": rename the column to copy it" : "");
     if (!options->source && model->config.cross)
-        return err_usage(err,
-                         "--source: expected a text for the cross-attention of '%s', found none",
-                         model->name);
+        return err_usage(err, "%s: expected a text for the cross-attention of '%s', found none",
+                         subject, model->name);
     return 0;
 }
 
