@@ -448,6 +448,33 @@ static void read_banned(struct reading *r, struct generation_rules *rules)
     }
 }
 
+/* Refuse rules that would choose other tokens. */
+static void refuse_rules(struct reading *r)
+{
+    static const struct {
+        const char *key;
+        double none; /* the number without an effect */
+    } rules[] = {
+        {"repetition_penalty", 1},
+        {"encoder_repetition_penalty", 1},
+        {"encoder_no_repeat_ngram_size", 0},
+        {"num_beam_groups", 1},
+        {"diversity_penalty", 0},
+        {"suppress_tokens", 0},
+        {"begin_suppress_tokens", 0},
+        {"exponential_decay_length_penalty", 0},
+        {"sequence_bias", 0},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules && !r->failed; i++) {
+        const struct json *member = json_given(r->root, rules[i].key);
+        double number = 0;
+        char found[64];
+        if (member && (!json_get_number(member, &number) || number != rules[i].none))
+            err_unsupported(family_fail(r), "field '%s': expected none, found %s", rules[i].key,
+                            json_describe(member, found, sizeof found));
+    }
+}
+
 int family_read_generation(void *config, const struct json *root, struct err *err)
 {
     struct config *c = config;
@@ -477,10 +504,7 @@ int family_read_generation(void *config, const struct json *root, struct err *er
         rules->early = EARLY_YES;
     read_banned(r, rules);
     c->bos_id = family_integer(r, "decoder_start_token_id", 0, INT32_MAX, c->bos_id);
-    if (family_number(r, "repetition_penalty", 0, 1e3, 1) != 1 ||
-        family_integer(r, "encoder_no_repeat_ngram_size", 0, DIMENSION_MAX, 0))
-        err_unsupported(family_fail(r), "expected no repetition_penalty or "
-                                        "encoder_no_repeat_ngram_size, found one");
+    refuse_rules(r);
     return err_if(r->failed);
 }
 
