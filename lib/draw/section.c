@@ -278,7 +278,8 @@ static int fit_bars(struct section *section, struct arena *arena, struct err *er
     for (size_t i = 0; i < count; i++) {
         struct buf text = {0};
         struct strong_cell cell = bars->strongest.cells[i];
-        if (section->what.layers == 1) /* the subtitle names the only layer, or the only head */
+        cell.sheet.tensor = ""; /* the subtitle names it, and the only layer, or the only head */
+        if (section->what.layers == 1)
             cell.sheet.layer = -1;
         if (section->what.heads == 1)
             cell.sheet.head = -1;
