@@ -518,11 +518,11 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
                       ? read_continuations(task, work, arena, err)
                       : regions_find(sentence, item,
                                      viewer->chat ? strlen(viewer->chat->before) : 0, arena, err);
-    if (bad && !err->kind) {
-        const struct input input = input_of(bad, item->options.input.pair);
-        if (viewer_read(viewer, &text->pairs[1], &input, NULL, arena, err))
+    if (bad && !err->kind) { /* with its own positions by name */
+        struct item other = *item;
+        other.input = input_of(bad, item->options.input.pair);
+        if (session_read_item(&driver->session, &other, &text->pairs[1], arena, err))
             return err_prefix(err, "column 'bad'");
-        text->pairs[1].source = work->pair.source;
     }
     for (size_t i = 0; i < own->count && !err->kind; i++)
         scoring_add_memory(&work->memory, &task->scoring, &text->pairs[i]);
@@ -635,8 +635,13 @@ static int run(void *state, const struct group *group, struct err *err)
     }
     look.pairs = pairs;
     scoring.viewer = group->viewer;
-    if (look.count && scoring_run(scored, &scoring, &look, group->arena, err))
-        return -1;
+    bool apart = own->kind == TOTALS_OF_PAIRS && own->driver->session.edits.by_text;
+    const size_t step = apart ? 1 : look.count, end = look.count;
+    for (look.count = step; look.pairs < pairs + end; look.pairs += step, look.first += step) {
+        group->viewer->edits = apart ? look.pairs->edits : group->viewer->edits;
+        if (scoring_run(&scored[look.pairs - pairs], &scoring, &look, group->arena, err))
+            return -1;
+    }
     for (size_t i = 0; i < group->count; i++)
         if (report_item(own, group->works[i], group->arena, err))
             return -1;
