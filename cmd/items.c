@@ -398,10 +398,12 @@ static bool take_separator(struct csv_reader *reader)
 }
 
 /* The ending of the name decides; without one, the beginning of the file: an object, or a header
- * with several columns, one of which the command reads. */
+ * with several columns, one of which the command reads. A .txt file with such a header, as Excel's
+ * "Text (tab delimited)", gets a note. */
 static int find_kind(struct items *items, struct err *err)
 {
     const char *path = items->path;
+    bool is_txt = name_has_ending(path, ".txt");
     if (items->fields & ITEMS_KEEP_BLANK && name_has_ending(path, ".json") &&
         suite_read(items, err))
         return err_prefix(err, "'%s'", path);
@@ -409,15 +411,21 @@ static int find_kind(struct items *items, struct err *err)
         items->kind = ITEMS_CSV;
     else if (items->formulas.count || name_has_ending(path, ".jsonl"))
         items->kind = ITEMS_JSONL;
-    else if (items->kind == ITEMS_DOCUMENT || name_has_ending(path, ".txt"))
+    else if (items->kind == ITEMS_DOCUMENT)
         return 0;
-    else if (begins(items, '{', "\"}"))
+    else if (!is_txt && begins(items, '{', "\"}"))
         items->kind = ITEMS_JSONL;
     if (items->kind == ITEMS_JSONL)
         return 0;
-    if (!take_separator(&items->reader))
-        return choose_separator(items, err);
-    items->kind = ITEMS_CSV;
+    if (!is_txt && take_separator(&items->reader))
+        items->kind = ITEMS_CSV;
+    else if (choose_separator(items, err))
+        return -1;
+    if (is_txt && items->kind == ITEMS_CSV) {
+        print_note("'%s' begins like a table, but is read as lines: rename it to .csv or .tsv",
+                   shown_path(path));
+        items->kind = ITEMS_LINES;
+    }
     return 0;
 }
 
