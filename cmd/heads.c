@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/utf8.h"
 #include "command.h"
 #include "driver.h"
 #include "format/csv_read.h"
@@ -349,7 +350,8 @@ static int open(void *state, struct driver *driver, struct err *err)
 static int read_pairs(struct circuit_words *words, const struct file *file, const char *path,
                       const struct viewer *viewer, struct arena *arena, struct err *err)
 {
-    struct csv_reader reader = {file->bytes, file->bytes + file->size, 1, ','};
+    struct csv_reader reader = {utf8_begin(file->bytes, file->size), file->bytes + file->size, 1,
+                                ','};
     struct csv_record record;
     size_t room = file->size / 3 + 1;
     uint32_t *from = arena_alloc(arena, room, sizeof *from, err);

@@ -450,9 +450,7 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
     bool is_document = items->options->input.document;
     const char *bytes = items->file.bytes;
     size_t size = items->file.size;
-    items->reader = (struct csv_reader){bytes, bytes + size, 1, ','};
-    if (size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) /* byte order mark */
-        items->reader.at += 3;
+    items->reader = (struct csv_reader){utf8_begin(bytes, size), bytes + size, 1, ','};
     if (size >= 2 && (memcmp(bytes, "\xff\xfe", 2) == 0 || memcmp(bytes, "\xfe\xff", 2) == 0))
         return err_set(err, "'%s': expected a text in UTF-8, found UTF-16: save it as UTF-8",
                        shown_path(items->path));

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct buf;
 
@@ -93,6 +94,12 @@ bool utf8_is_mark(uint32_t character);
 static inline bool utf8_continues(char byte)
 {
     return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
+/* The start of a text without a byte order mark. */
+static inline const char *utf8_begin(const char *text, size_t size)
+{
+    return size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text;
 }
 
 /* The start of the character that ends at `end`, which is not 0. */

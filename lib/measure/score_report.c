@@ -549,7 +549,7 @@ int unigrams_read(struct unigrams *unigrams, const char *bytes, size_t size, str
     unigrams->items = arena_alloc(arena, lines, sizeof *unigrams->items, err);
     if (!unigrams->items || hash_index_init(&unigrams->found, lines, arena, err))
         return -1;
-    const char *next = bytes, *end = bytes + size;
+    const char *next = utf8_begin(bytes, size), *end = bytes + size;
     for (size_t number = 1; next < end; number++) {
         struct word line = word_take_line(&next, end);
         const char *tab = memchr(line.bytes, '\t', line.size);
