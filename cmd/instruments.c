@@ -517,7 +517,8 @@ static int read_corrupt(struct inquiry *inquiry, struct arena *arena, struct err
         inquiry->viewer->tokenizer ? input_of(source, NULL) : (struct input){.ids = source};
     struct text_with_source *pair = &inquiry->work->pair, *corrupt = &inquiry->corrupt;
     if (!text)
-        return err_usage(err, "expected --corrupt TEXT or a column 'corrupt', found none");
+        return err_usage(err,
+                         "expected --corrupt TEXT or a text in the column 'corrupt', found none");
     if (source && !pair->source.count)
         return err_usage(err, "--corrupt-source: expected a model with an encoder, found '%s'",
                          inquiry->viewer->model.name);

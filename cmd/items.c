@@ -634,8 +634,12 @@ static int read_record(const struct items *items, struct item *item, const struc
     if (csv_read(&reader, &record, arena, err))
         return -1;
     if (record.count != items->place_count)
-        return err_set(err, "expected %zu fields as in the header, found %zu", items->place_count,
-                       record.count);
+        return err_set(err, "expected %zu fields as in the header, found %zu%s", items->place_count,
+                       record.count,
+                       record.count < items->place_count ? ""
+                       : items->reader.separator == ','  ? ": a text with commas needs quotes"
+                       : items->reader.separator == ';'  ? ": a text with semicolons needs quotes"
+                                                         : ": a text with tabs needs quotes");
     for (size_t i = 0; i < record.count; i++)
         if (*record.fields[i] && items->places[i] != NO_PLACE &&
             set_value(item, items->places[i], record.fields[i], arena, err))

@@ -150,7 +150,7 @@ static int read_side(struct job *job, const struct items *items, size_t side, st
         if (failed) /* the message names the item */
             break;
         if (is_table && !item.fields[ITEM_NEGATIVE])
-            failed = err_set(err, "expected the column 'negative', found none");
+            failed = err_set(err, "expected a text in the column 'negative', found none");
         if (side == 1 && is_table)
             item.input = input_of(item.fields[ITEM_NEGATIVE], NULL);
         failed = failed || session_read_item(&job->session, &item, &pairs[count], &arena, err);
