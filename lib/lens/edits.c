@@ -489,8 +489,24 @@ static int read_value(struct reader *reader, char sign, struct piece value)
 
 /* --- the three options ------------------------------------------------------------------------ */
 
+/* Refuse layers none of which has the site, such as those without experts. */
+static int check_layers(const struct reader *reader)
+{
+    const struct edit *edit = &reader->edit;
+    const struct edit_range *range = edit->layers.items;
+    bool found = !edit->layers.count;
+    for (size_t i = 0; i < edit->layers.count; i++)
+        for (ptrdiff_t layer = range[i].first; layer <= range[i].last; layer++)
+            found |= site_is_in_layer(reader->config, edit->site, (size_t)layer);
+    return found ? 0
+                 : err_usage(reader->err, "%s: layer %zu has no '%s'", reader->words,
+                             (size_t)range->first, site_name(edit->site));
+}
+
 static int append(struct reader *reader)
 {
+    if (check_layers(reader))
+        return -1;
     struct edit_list *list = reader->list;
     size_t count = list->edits.count;
     list->items = arena_grow(list->arena, list->items, count, sizeof *list->items, reader->err);
