@@ -244,9 +244,6 @@ static size_t contraction_end(const struct matcher_walk *walk, size_t at, bool a
 static size_t gpt2_end(const struct matcher_walk *walk, size_t at)
 {
     size_t length = 0, last = 0;
-    size_t end = contraction_end(walk, at, false);
-    if (end > at)
-        return end;
     size_t start = at + (walk->text[at] == ' '); /* " ?" */
     char class = start < walk->size ? class_at(walk, start, &length) : SPACE;
     if (class == SPACE)
@@ -257,11 +254,8 @@ static size_t gpt2_end(const struct matcher_walk *walk, size_t at)
 static size_t llama3_end(const struct matcher_walk *walk, size_t at)
 {
     size_t length = 0, next_length = 0, last = 0;
-    size_t end = contraction_end(walk, at, true);
-    if (end > at)
-        return end;
     char class = class_at(walk, at, &length);
-    end = at + length;
+    size_t end = at + length;
     char after = end < walk->size ? class_at(walk, end, &next_length) : SPACE;
     if (class == LETTER || (class != NUMBER && after == LETTER && !is_newline(walk->text[at])))
         return run_end(walk, end, LETTER, &last);
@@ -283,9 +277,6 @@ static size_t clip_end(const struct matcher_walk *walk, size_t at)
 {
     static const char *const tokens[] = {"<|startoftext|>", "<|endoftext|>"}; /* if they are text */
     size_t length = 0, last = 0;
-    size_t end = contraction_end(walk, at, false);
-    if (end > at)
-        return end;
     for (size_t i = 0; walk->matcher->splitter == SPLITTER_CLIP_SPECIAL && i < 2; i++) {
         size_t size = strlen(tokens[i]);
         if (walk->size - at >= size && memcmp(walk->text + at, tokens[i], size) == 0)
@@ -302,9 +293,12 @@ static int next_piece(struct matcher_walk *walk, struct text_range *match)
     size_t at = kind < SPLITTER_CLIP ? walk->at : run_end(walk, walk->at, SPACE, &last);
     if (at == walk->size)
         return 0;
-    walk->at = kind == SPLITTER_GPT2   ? gpt2_end(walk, at)
-               : kind >= SPLITTER_CLIP ? clip_end(walk, at)
-                                       : llama3_end(walk, at);
+    bool clips = kind >= SPLITTER_CLIP;
+    walk->at = contraction_end(walk, at, kind != SPLITTER_GPT2 && !clips);
+    if (walk->at == at)
+        walk->at = kind == SPLITTER_GPT2 ? gpt2_end(walk, at)
+                   : clips               ? clip_end(walk, at)
+                                         : llama3_end(walk, at);
     *match = (struct text_range){at, walk->at};
     return 1;
 }
