@@ -153,10 +153,7 @@ static void find_inputs_and_keys(struct trace *trace)
 
 static float mean_square(const float *values, size_t count)
 {
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += (double)values[i] * (double)values[i];
-    return (float)(sum / (double)count);
+    return (float)(dot_rows(values, values, count) / (double)count);
 }
 
 /* Project queries or keys of all tokens, before the norm of heads. */

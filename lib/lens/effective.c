@@ -69,14 +69,6 @@ static int show_square(const struct effective *e, const struct announcement *lik
     return values ? show(e, like, site, values, err) : -1;
 }
 
-static double length_of(const float *x, size_t count)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += (double)x[i] * (double)x[i];
-    return sqrt(sum);
-}
-
 /* The values [S, dv] of a query head. */
 static const float *values_of(const struct effective *e, const struct held_text *text, size_t head)
 {
@@ -115,7 +107,7 @@ static int make_weighted(const struct effective *e, const struct announcement *s
             linear(e->run->machine, y, v, &of_head, ACTIVATION_NONE);
         }
         for (size_t key = 0; key < keys; key++)
-            lengths[key] = length_of(y.data + key * width, width);
+            lengths[key] = sqrt(dot_rows(matrix_row(y, key), matrix_row(y, key), width));
         for (size_t i = 0; i < cells; i++) {
             double weight = (double)text->held[HELD_WEIGHTS][head * cells + i];
             values[head * cells + i] = (float)(fabs(weight) * lengths[i % keys]);
@@ -162,15 +154,11 @@ static int make_rollout(const struct effective *e, const struct announcement *se
 /* 1 - cosine; 1 if one row is zero. Equal rows, which edits may produce, give exactly 0. */
 static double cosine_distance(const float *a, const float *b, size_t count)
 {
-    double product = 0;
-    double length_a = length_of(a, count);
-    double length_b = length_of(b, count);
+    double length_a = sqrt(dot_rows(a, a, count)), length_b = sqrt(dot_rows(b, b, count));
     double lengths = length_a * length_b;
     if (memcmp(a, b, count * sizeof *a) == 0)
         return 0;
-    for (size_t i = 0; i < count; i++)
-        product += (double)a[i] * (double)b[i];
-    return lengths > 0 ? fmax(1 - product / lengths, 0) : length_a != length_b;
+    return lengths > 0 ? fmax(1 - dot_rows(a, b, count) / lengths, 0) : length_a != length_b;
 }
 
 /* The context [H · dv] of a query without the values of `key`; a key past the last removes none. */

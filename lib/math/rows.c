@@ -412,6 +412,14 @@ void softmax_row_backward(float *restrict dy, const float *restrict y, size_t co
         dy[i] = factor * (y[i] * (dy[i] - mean));
 }
 
+double dot_rows(const float *a, const float *b, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (double)a[i] * (double)b[i];
+    return sum;
+}
+
 double entropy_of_row(const float *weights, size_t count)
 {
     enum { BLOCK = 64 }; /* terms computed in parallel before they are added up */
