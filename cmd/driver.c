@@ -816,8 +816,7 @@ void driver_accumulate(struct driver *driver, size_t results)
 /* Set the jobs and settings of this process: at least one setting, as a task may have own texts. */
 static void find_jobs(struct driver *driver)
 {
-    size_t items = driver->items.count;
-    size_t settings = driver->sweep.settings;
+    size_t items = driver->items.count, settings = driver->sweep.settings;
     size_t jobs = driver->is_batch && driver->accumulates ? items : 1;
     shard_range(&driver->shard, driver->jobs / jobs, &driver->first, &driver->end);
     driver->jobs_of_result = jobs;
@@ -874,8 +873,9 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     if (output_check_count(&driver->output, driver->place.stacked ? 1 : driver->place.count, err))
         return -1;
     looks_note(&options->looks, &driver->output);
-    columns_note(&driver->output, driver->columns, driver->place.of_pairs,
-                 (struct names){driver->items.names, driver->items.name_count, sizeof(char *)});
+    columns_note(
+        &driver->output, driver->columns, driver->place.of_pairs,
+        (struct names){driver->items.names.items, driver->items.names.count, sizeof(char *)});
     return 0;
 }
 

@@ -116,12 +116,12 @@ static void put_columns(struct frame_rows *rows, const struct items *items, size
                         const struct place_column **known)
 {
     struct item item;
-    if (!items->name_count ||
+    if (!items->names.count ||
         (!known[index] && items_read(items, &item, index, rows->arena, rows->err)))
         return;
     if (!known[index])
         known[index] = item.columns;
-    for (size_t i = 0; i < items->name_count; i++)
+    for (size_t i = 0; i < items->names.count; i++)
         rows_text(rows, known[index][i].name, COLUMN_KEY | COLUMN_LEADS | COLUMN_DATA_ONLY,
                   known[index][i].value);
 }

@@ -119,8 +119,8 @@ static size_t place_of(const struct items *items, const char *name)
     if (names_find(&index, NAMES(known_columns, COLUMNS_KNOWN), name, size) &&
         items->fields >> known_columns[index].field & 1)
         return known_columns[index].field;
-    index = items->name_count;
-    names_find(&index, (struct names){items->names, index, sizeof name}, name, size);
+    index = items->names.count;
+    names_find(&index, (struct names){items->names.items, index, sizeof name}, name, size);
     return ITEM_FIELDS + index;
 }
 
@@ -173,11 +173,10 @@ static size_t add_column(struct items *items, const char *name, struct err *err)
 {
     enum { LETTERS = 5 };
     struct nearest nearest;
-    struct texts names = {items->names, items->name_count};
     size_t size = strlen(name), place = find_place(items, name);
     if (place == ITEM_TEXT && !items->text_name)
         items->text_name = arena_text(&items->arena, name, size, err);
-    if (place != ITEM_FIELDS + items->name_count)
+    if (place != ITEM_FIELDS + items->names.count)
         return place;
     nearest_begin(&nearest, name, size);
     for (size_t i = 0; i < COLUMNS_KNOWN; i++)
@@ -188,12 +187,10 @@ static size_t add_column(struct items *items, const char *name, struct err *err)
                 COLUMN_NAME_BYTES_MAX, size, num_plural(size), name);
     else if (nearest.name && nearest.steps <= (nearest.size >= LETTERS))
         err_set(err, "'%s': did you mean '%s'? If not, rename the column", name, nearest.name);
-    else if (items->name_count == COLUMNS_MAX)
+    else if (items->names.count == COLUMNS_MAX)
         err_set(err, "expected at most %d columns to copy, found '%s' as well", COLUMNS_MAX, name);
     else if ((name = arena_text(&items->arena, name, size, err)))
-        texts_add(&names, name, &items->arena, err);
-    items->names = names.items;
-    items->name_count = names.count;
+        texts_add(&items->names, name, &items->arena, err);
     return place;
 }
 
@@ -437,9 +434,9 @@ static void note_columns(struct items *items)
         if (items->found >> field & 1)
             buf_format(&text, "%s%s", text.size ? ", " : "", known_columns[field].name);
     buf_format(&text, "%s; copied to the output: %s", items->found ? "" : "none",
-               items->name_count ? "" : "none");
-    for (size_t i = 0; i < items->name_count; i++)
-        buf_format(&text, "%s%s", i ? ", " : "", items->names[i]);
+               items->names.count ? "" : "none");
+    for (size_t i = 0; i < items->names.count; i++)
+        buf_format(&text, "%s%s", i ? ", " : "", items->names.items[i]);
     const char *listed = buf_keep(&text, &items->arena, NULL);
     if (listed)
         print_note("'%s': columns read: %s", shown_path(items->path), listed);
@@ -721,7 +718,8 @@ static int read_fields(const struct items *items, struct item *item, const struc
     const char *ids = item->input.ids = item->fields[ITEM_IDS];
     const char *good = item->fields[ITEM_GOOD], *bad = item->fields[ITEM_BAD];
     if (!good != !bad) {
-        const struct names names = {items->names, items->name_count, sizeof *items->names};
+        const struct names names = {items->names.items, items->names.count,
+                                    sizeof *items->names.items};
         const char *missing = good ? "bad" : "good";
         const char *near = names_nearest(names, missing, strlen(missing));
         return err_set(err, "expected 'good', 'bad' and no other text, found %s'%s'%s",
@@ -755,13 +753,13 @@ int items_read(const struct items *items, struct item *item, size_t index, struc
 {
     const struct item_start *start = &items->starts[index];
     *item = (struct item){.number = start->number, .options = *items->options};
-    item->columns = arena_alloc(arena, items->name_count + 1, sizeof *item->columns, err);
+    item->columns = arena_alloc(arena, items->names.count + 1, sizeof *item->columns, err);
     if (!item->columns)
         return -1;
-    item->column_count = items->name_count;
+    item->column_count = items->names.count;
     item->text_count = items->text_name != NULL;
     for (size_t i = 0; i <= item->column_count; i++)
-        item->columns[i].name = i < item->column_count ? items->names[i] : items->text_name;
+        item->columns[i].name = i < item->column_count ? items->names.items[i] : items->text_name;
     if (!start->at)
         item->input.ids = items->options->input.ids;
     else if (!start->line && items->kind >= ITEMS_JSONL)

@@ -184,7 +184,7 @@ static int prepare_table(struct state *own, struct err *err)
 {
     const struct items *items = &own->driver->items;
     struct arena *arena = &own->driver->kept;
-    struct names columns = {items->names, items->name_count, sizeof *items->names};
+    struct names columns = {items->names.items, items->names.count, sizeof *items->names.items};
     struct texts keys = {0};
     const char *per = own->per, *other;
     bool single = !own->title && !per;
@@ -197,8 +197,8 @@ static int prepare_table(struct state *own, struct err *err)
         .texts = items->count};
     if (choose_group(own, columns, err))
         return -1;
-    for (size_t i = 0; !own->title && i < items->name_count; i++)
-        texts_add(&keys, items->names[i], arena, err);
+    for (size_t i = 0; !own->title && i < items->names.count; i++)
+        texts_add(&keys, items->names.items[i], arena, err);
     if (single && own->kind == TOTALS_OF_CONTINUATIONS && items->text_name)
         texts_add(&keys, items->text_name, arena, err);
     if (per)
@@ -283,7 +283,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
             target_folder_open(&output->folder, own->folder, output->replaces, err))
             return -1;
     }
-    if (!own->totals && driver->items.name_count && driver->place.count > 1 &&
+    if (!own->totals && driver->items.names.count && driver->place.count > 1 &&
         output->format->one_sentence && !output->to_folder)
         return err_usage(err,
                          "--format %s: one file holds one result, found %zu: add %s--per COLUMN "

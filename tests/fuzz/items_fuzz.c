@@ -36,7 +36,7 @@ static void check(const struct items *items, size_t index, struct score_totals *
     }
     fuzz_check(item.input.text || item.input.ids, "an item has a text");
     fuzz_check(!item.fields[ITEM_GOOD] == !item.fields[ITEM_BAD], "a pair has two texts");
-    fuzz_check(item.column_count <= items->name_count, "copied columns are in the file");
+    fuzz_check(item.column_count <= items->names.count, "copied columns are in the file");
     for (size_t i = 0; i < item.column_count; i++)
         fuzz_check(item.columns[i].name[0], "a column has a name");
     fuzz_check(item.region_count != 1 || item_column(&item, "regions"),
