@@ -99,8 +99,7 @@ static int crop(struct sheet *sheet, bool *cropped, const struct report *report,
                 const struct figure_form *form, struct arena *arena, struct err *err)
 {
     struct sheet whole = *sheet;
-    size_t row = 0;
-    size_t column = 0;
+    size_t row = 0, column = 0;
     bool has_rows = form->has_token_range && is_of_text(&sheet->rows, report);
     bool has_columns = form->has_token_range && is_of_text(&sheet->columns, report);
     *cropped = has_rows || has_columns;
@@ -213,7 +212,7 @@ static bool arrange_attentions(struct section *sections, size_t count, const str
         size_t panels = what->layers * what->heads;
         if (!name_ends_in(sheets->tensor, "weights") || strcmp(sheets->columns.name, "key") != 0)
             continue;
-        struct extent extent = norms_make(sheets, panels, style, false).whole.extent;
+        struct extent extent = norms_make(sheets, panels, style).whole.extent;
         first = found++ ? first : extent;
         shares = shares && extent.low == first.low && extent.high == first.high;
         single += panels == 1;

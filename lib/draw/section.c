@@ -404,8 +404,7 @@ static void put_ticks(struct tick_row *row)
 {
     const struct colour_norms *norms = &row->section->norms;
     struct extent ends = norm_ends(&norms->whole);
-    double low = (double)ends.low;
-    double high = (double)ends.high;
+    double low = (double)ends.low, high = (double)ends.high;
     double most = fmax(-low, high);
     if (most <= 0)
         return;
@@ -657,7 +656,7 @@ int section_plan(struct section *section, const struct style *style, double room
     section->style = style;
     section->room = room;
     section->panels = section->across = section->rows.step = section->columns.step = 1;
-    section->norms = norms_make(what->sheets, what->layers * what->heads, style, false);
+    section->norms = norms_make(what->sheets, what->layers * what->heads, style);
     ramp_make(&section->ramp, section->norms.palette);
     section->kind = choose_kind(section);
     name_axes(section);

@@ -32,9 +32,7 @@ static uint8_t byte_of(float light)
 /* Björn Ottosson's matrices, https://bottosson.github.io/posts/oklab/ (public domain). */
 struct oklab oklab_of(struct colour colour)
 {
-    float red = light_of(colour.red);
-    float green = light_of(colour.green);
-    float blue = light_of(colour.blue);
+    float red = light_of(colour.red), green = light_of(colour.green), blue = light_of(colour.blue);
     float l = cbrtf(0.4122214708f * red + 0.5363325363f * green + 0.0514459929f * blue);
     float m = cbrtf(0.2119034982f * red + 0.6806995451f * green + 0.1073969566f * blue);
     float s = cbrtf(0.0883024619f * red + 0.2817188376f * green + 0.6299787005f * blue);
@@ -65,8 +63,7 @@ struct colour colour_of_oklab(struct oklab lab)
 float oklab_distance(struct oklab a, struct oklab b)
 {
     float lightness = a.lightness - b.lightness;
-    float along_a = a.a - b.a;
-    float along_b = a.b - b.b;
+    float along_a = a.a - b.a, along_b = a.b - b.b;
     return sqrtf(lightness * lightness + along_a * along_a + along_b * along_b);
 }
 
@@ -75,8 +72,7 @@ struct colour colour_ink(struct colour ground)
 {
     float luminance = 0.2126f * light_of(ground.red) + 0.7152f * light_of(ground.green) +
                       0.0722f * light_of(ground.blue);
-    float to_black = (luminance + 0.05f) / 0.05f;
-    float to_white = 1.05f / (luminance + 0.05f);
+    float to_black = (luminance + 0.05f) / 0.05f, to_white = 1.05f / (luminance + 0.05f);
     return to_white > to_black ? colour_of_hex(0xffffff) : colour_of_hex(0x000000);
 }
 
@@ -258,13 +254,12 @@ struct colour_norms norms_of(struct extent extent, bool fraction, const struct s
     };
 }
 
-struct colour_norms norms_make(const struct sheet *sheets, size_t count, const struct style *style,
-                               bool dark)
+struct colour_norms norms_make(const struct sheet *sheets, size_t count, const struct style *style)
 {
     struct extent extent = nothing;
     for (size_t i = 0; i < count; i++)
         extent = extent_join(extent, extent_of_sheet(&sheets[i]));
-    return norms_of(extent, count && sheets->fraction, style, dark);
+    return norms_of(extent, count && sheets->fraction, style, false);
 }
 
 struct colour_norm norm_of_sheet(const struct colour_norms *norms, const struct sheet *sheet)

@@ -3,7 +3,7 @@
  *
  *     struct style style = {.title = "Figure 1"};
  *     if (style_read(&style, &(struct style_words){.scale = "sqrt", .width = "icml"}, err)) ...
- *     struct colour_norms norms = norms_make(sheets, count, &style, false);
+ *     struct colour_norms norms = norms_make(sheets, count, &style);
  *     struct colour_norm norm = norm_of_row(&norms, &sheet, row);
  *     ramp_make(&ramp, norms.palette);
  *     ramp.colours[norm_level(&norm, sheet_cell(&sheet, row, column))] ...
@@ -198,11 +198,11 @@ struct colour_norms {
     struct extent found;      /* range of the numbers, ignoring bounds */
 };
 
-/* Map numbers of a range. `fraction`: they are fractions (sheet.h); `dark`: dark background. */
+/* Map numbers of a range, or of sheets on a light background. `fraction`: they are fractions
+ * (sheet.h). */
 struct colour_norms norms_of(struct extent extent, bool fraction, const struct style *style,
                              bool dark);
-struct colour_norms norms_make(const struct sheet *sheets, size_t count, const struct style *style,
-                               bool dark);
+struct colour_norms norms_make(const struct sheet *sheets, size_t count, const struct style *style);
 
 /* The norm of a sheet, or of one of its rows. */
 struct colour_norm norm_of_sheet(const struct colour_norms *norms, const struct sheet *sheet);

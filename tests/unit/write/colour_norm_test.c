@@ -77,7 +77,7 @@ TEST(a_range_is_of_all_heads_one_head_or_one_row)
     static const float expected[] = {[RANGE_ALL] = 0.125f, [RANGE_HEAD] = 0.5f, [RANGE_ROW] = 1};
     for (int range = RANGE_ALL; range <= RANGE_ROW; range++) {
         struct style style = {.range = (enum style_range)range};
-        struct colour_norms norms = norms_make(sheets, 2, &style, false);
+        struct colour_norms norms = norms_make(sheets, 2, &style);
         struct colour_norm norm = norm_of_row(&norms, &sheets[0], 0);
         ck_assert_str_eq(norms.palette->name, "blues");
         ck_assert_float_eq(norm_share(&norm, 1), expected[range]);
@@ -89,7 +89,7 @@ TEST(pooled_cells_show_their_largest_number)
     static const float values[3][5] = {{0, 0, 0, 0, 5}, {0, 0, 10, 0, 0}, {0, 1, 0, 0, 0}};
     static const unsigned char expected[] = {1, 255, 128, 26, 1, 1};
     struct sheet sheet = sheet_of(values[0], 3, 5);
-    struct section section = {.norms = norms_make(&sheet, 1, &style_default, false),
+    struct section section = {.norms = norms_make(&sheet, 1, &style_default),
                               .rows = {.step = 2, .cells = 2},
                               .columns = {.step = 2, .cells = 3}};
     struct cells cells;
@@ -101,7 +101,7 @@ TEST(pooled_cells_show_the_number_farthest_from_zero)
 {
     static const float values[] = {1, -3, 2, 0.5f};
     struct sheet sheet = sheet_of(values, 1, 4);
-    struct section section = {.norms = norms_make(&sheet, 1, &style_default, false),
+    struct section section = {.norms = norms_make(&sheet, 1, &style_default),
                               .rows = {.step = 1, .cells = 1},
                               .columns = {.step = 2, .cells = 2}};
     struct cells cells;
