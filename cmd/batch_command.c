@@ -204,8 +204,7 @@ static int open_log(struct log *log, struct driver *driver, struct err *err)
     const struct options *options = driver->options;
     const struct output *output = &driver->output;
     struct arena *arena = &driver->kept;
-    struct buf input = {0};
-    struct buf models = {0};
+    struct buf input = {0}, models = {0};
     int failed = add_files(&models, &input, driver, err);
     *log =
         (struct log){.path = output->path,

@@ -162,8 +162,7 @@ static int compare_settings(struct job *job, const struct options *options, stru
 static int compare_models(struct job *job, const struct options *options, struct err *err)
 {
     const char *other = options_are_given(options, "attention edit ablate knockout seed");
-    const struct viewer *first = &job->sessions[0].viewer;
-    const struct viewer *second = &job->sessions[1].viewer;
+    const struct viewer *first = &job->sessions[0].viewer, *second = &job->sessions[1].viewer;
     char hashes[2][SHA256_DIGITS + 1];
     if (other)
         return err_usage(err, "--%s: expected one model, found two", other);

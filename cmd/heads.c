@@ -171,8 +171,7 @@ static int choose_listed(struct state *own, struct driver *driver, unsigned usua
 /* Refuse a score without its file or texts, and a file without its score. */
 static int check_materials(const struct state *own, const struct driver *driver, struct err *err)
 {
-    const char *pairs = driver->options->heads.pairs;
-    const char *needles = driver->options->heads.needles;
+    const char *pairs = driver->options->heads.pairs, *needles = driver->options->heads.needles;
     bool found[SCORE_MATERIALS] = {false};
     for (size_t i = 0; i < own->scores.count; i++) {
         const struct score *score = &own->scores.items[i];
@@ -196,9 +195,7 @@ static int choose_scores(struct state *own, struct driver *driver, struct err *e
 {
     unsigned usual = 0;
     const struct options *options = driver->options;
-    const char *list = own->options->score;
-    const char *map = own->options->map;
-    const char *sort = own->options->sort;
+    const char *list = own->options->score, *map = own->options->map, *sort = own->options->sort;
     return err_if(options_exclude(options, "map", "score", err) ||
                   find_usual(&usual, driver, err) ||
                   (map && !(own->map = score_choose(&own->scores, "--map", map, err))) ||

@@ -184,8 +184,7 @@ static int measure_scale(struct scale_row *row, const float *words, size_t width
 {
     enum { CELLS = RANDOM_WORDS * RANDOM_WORDS };
     float scores[CELLS];
-    double sum = 0;
-    double squares = 0;
+    double sum = 0, squares = 0;
     *row = (struct scale_row){0};
     for (size_t i = 0; i < CELLS; i++) {
         const float *q = words + i / RANDOM_WORDS * width;

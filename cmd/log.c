@@ -159,8 +159,7 @@ static int add_line(struct assembly *result, struct span line, struct span value
         value = next;
     result->begun = true;
     for (; value.end - value.at >= 2 && *value.at != '"'; value.at += 2) {
-        const char *high = strchr(digits, value.at[0]);
-        const char *low = strchr(digits, value.at[1]);
+        const char *high = strchr(digits, value.at[0]), *low = strchr(digits, value.at[1]);
         stream_char(&result->out,
                     high && low ? (char)((high - digits) * 16 + (low - digits)) : '?');
     }

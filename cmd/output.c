@@ -103,8 +103,7 @@ const void *format_choose(struct names formats, const struct output_options *opt
                           struct err *err)
 {
     size_t index = 0;
-    const char *path = options->path;
-    const char *name = options->format;
+    const char *path = options->path, *name = options->format;
     if (path && !*path) {
         err_usage(err, "--output: expected a path, found ''");
         return NULL;

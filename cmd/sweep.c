@@ -34,8 +34,7 @@ static int add_value(struct texts *values, const char *value, struct arena *aren
 /* Add a value, or each number of a range such as `3-7`. */
 static int add_values(struct texts *values, const char *value, struct arena *arena, struct err *err)
 {
-    long long first = 0;
-    long long last = 0;
+    long long first = 0, last = 0;
     size_t size = strspn(value, "0123456789");
     if (value[size] != '-' || !isdigit((unsigned char)value[size + 1]) ||
         !num_parse_part(value, size, 0, SETTINGS_MAX, &first) ||
@@ -220,8 +219,7 @@ static int compare_names(const void *a, const void *b)
     while (one[same] && one[same] == other[same])
         same++;
     bool inside = same && isdigit((unsigned char)one[same - 1]);
-    size_t size = strspn(one + same, digits);
-    size_t other_size = strspn(other + same, digits);
+    size_t size = strspn(one + same, digits), other_size = strspn(other + same, digits);
     return size != other_size && (inside || (size && other_size)) ? (size < other_size ? -1 : 1)
                                                                   : strcmp(one, other);
 }
@@ -292,8 +290,7 @@ static int find_shard(struct job_shard *shard, struct err *err)
     long long first = read_variable("SLURM_ARRAY_TASK_MIN", err);
     long long last = read_variable("SLURM_ARRAY_TASK_MAX", err);
     long long step = read_variable("SLURM_ARRAY_TASK_STEP", err);
-    long long count = -1;
-    long long rank = -1;
+    long long count = -1, rank = -1;
     size_t way = 0;
     for (; way < sizeof ranks / sizeof *ranks && count < 0; way++) {
         count = read_variable(ranks[way][0], err);
@@ -326,8 +323,7 @@ int shard_read(struct job_shard *shard, const char *text, struct err *err)
 {
     static const char *const words[] = {"auto"};
     char guess[NAMES_GUESS_BYTES];
-    long long index = 0;
-    long long count = 0;
+    long long index = 0, count = 0;
     *shard = (struct job_shard){0};
     if (!text)
         return 0;

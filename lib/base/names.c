@@ -154,15 +154,13 @@ const char *names_nearest(struct names names, const char *word, size_t size)
 
 bool name_ends_in(const char *name, const char *ending)
 {
-    size_t size = strlen(name);
-    size_t length = strlen(ending);
+    size_t size = strlen(name), length = strlen(ending);
     return size >= length && strcmp(name + size - length, ending) == 0;
 }
 
 bool name_has_ending(const char *name, const char *ending)
 {
-    size_t size = strlen(name);
-    size_t length = strlen(ending);
+    size_t size = strlen(name), length = strlen(ending);
     return size > length && strcasecmp(name + size - length, ending) == 0;
 }
 

@@ -101,8 +101,7 @@ static bool round_to(struct decimal *out, float value, int magnitude, int count)
  * nearest, and get 9. */
 static struct decimal round_slowly(float value)
 {
-    char text[32];
-    char shorter[32];
+    char text[32], shorter[32];
     snprintf(text, sizeof text, "%.*e", DIGITS_MAX - 1, (double)value);
     for (int count = DIGITS_MAX - 1; count >= 1; count--) {
         snprintf(shorter, sizeof shorter, "%.*e", count - 1, (double)value);
@@ -123,8 +122,7 @@ static struct decimal shorten(float value)
     int magnitude = (int)floor(log10((double)value));
     if (magnitude < -(EXACT_TEN - DIGITS_MAX) || magnitude > EXACT_TEN - 1)
         return round_slowly(value);
-    struct decimal best = {0};
-    struct decimal shorter = {0};
+    struct decimal best = {0}, shorter = {0};
     if (!round_to(&best, value, magnitude, DIGITS_MAX))
         return round_slowly(value);
     for (int count = DIGITS_MAX - 1; count >= 1; count--) {

@@ -391,8 +391,7 @@ static size_t plain_end(enum unicode_form form, const char *text, size_t size, s
 size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, size_t at,
                         bool *all_stay)
 {
-    uint32_t c = 0;
-    uint32_t next = 0;
+    uint32_t c = 0, next = 0;
     size_t end = at + utf8_decode(&c, text + at, size - at);
     bool run = plain_end(form, text, end, at) == end || (stays(form, c) && !attaches(form, c));
     for (size_t length; end < size; end += length) {
@@ -477,8 +476,7 @@ static size_t decompose(enum unicode_form form, utf8proc_int32_t *out, const cha
 static bool write_form(struct buf *out, const utf8proc_int32_t *characters, size_t count,
                        const char *text, size_t size)
 {
-    size_t at = 0;
-    size_t i = 0;
+    size_t at = 0, i = 0;
     for (size_t length; i < count && at < size; i++, at += length) {
         uint32_t c = 0;
         length = utf8_decode(&c, text + at, size - at);

@@ -518,8 +518,7 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
 static int measure_task(struct bench *bench, const struct task *task, size_t round, struct err *err)
 {
     double *best = &task->seconds[round];
-    double sum = 0;
-    double once = 0;
+    double sum = 0, once = 0;
     int (*run)(struct bench *, const struct task *, double *, struct err *) =
         task->size.logits ? decode : prefill;
     int uncounted = round == 0 ? 2 : task->way != NULL;
@@ -567,8 +566,7 @@ const char *amount_write(char text[AMOUNT_BYTES], double value, const char *unit
 
 static int compare_numbers(const void *a, const void *b)
 {
-    double x = *(const double *)a;
-    double y = *(const double *)b;
+    double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
@@ -586,8 +584,7 @@ double growth_exponent(const size_t *x, const double *y, size_t count)
     double n = (double)(count - first);
     double sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
     for (size_t i = first; i < count; i++) {
-        double log_x = log((double)x[i]);
-        double log_y = log(y[i]);
+        double log_x = log((double)x[i]), log_y = log(y[i]);
         sum_x += log_x;
         sum_y += log_y;
         sum_xx += log_x * log_x;
@@ -706,8 +703,7 @@ static int describe(struct report *result, struct frame *frame, const struct ben
     size_t parameters = 0;
     size_t threads = pool_threads(viewer->machine.pool);
     size_t rounds = bench->plan->rounds;
-    char operations[AMOUNT_BYTES];
-    char bytes[AMOUNT_BYTES];
+    char operations[AMOUNT_BYTES], bytes[AMOUNT_BYTES];
     struct facts *facts = facts_new(arena, err);
     if (!facts)
         return -1;

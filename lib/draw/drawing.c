@@ -141,8 +141,7 @@ static const char NO_FAMILY[] = "no family has this name";
 static int check_font(const char *name, struct err *err)
 {
     static const char *const generic[] = {"sans", "sans-serif", "serif", "monospace"};
-    char any[FAMILY_BYTES];
-    char its[FAMILY_BYTES];
+    char any[FAMILY_BYTES], its[FAMILY_BYTES];
     for (size_t i = 0; i < sizeof generic / sizeof *generic; i++)
         if (strcasecmp(name, generic[i]) == 0)
             return 0;

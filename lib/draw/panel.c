@@ -160,8 +160,7 @@ void axis_draw(struct canvas *canvas, const struct axis *axis, const struct axis
 int cells_make(struct cells *cells, const struct section *section, const struct sheet *sheet,
                struct arena *arena, struct err *err)
 {
-    const struct axis_fit *rows = &section->rows;
-    const struct axis_fit *columns = &section->columns;
+    const struct axis_fit *rows = &section->rows, *columns = &section->columns;
     *cells = (struct cells){.rows = rows->cells, .columns = columns->cells};
     cells->levels = arena_alloc(arena, cells->rows, cells->columns, err);
     cells->values = arena_alloc(arena, cells->rows * cells->columns, sizeof *cells->values, err);
@@ -198,8 +197,7 @@ void panel_fit_numbers(struct section *section)
     double most = type_size(&section->style->form, TYPE_NUMBER);
     double least = fmin(most, section_is_printed(section) ? NUMBER_LEAST : most);
     double size = fmin(most, section->rows.pitch - 3);
-    char low[NUMERAL_BYTES];
-    char high[NUMERAL_BYTES];
+    char low[NUMERAL_BYTES], high[NUMERAL_BYTES];
     section->numeral.digits = sheet->whole ? 0 : largest < 10 ? 2 : largest < 100 ? 1 : 0;
     numeral_write(low, section->numeral, extent.low);
     numeral_write(high, section->numeral, extent.high);

@@ -73,8 +73,7 @@ static void put_strokes(struct canvas *svg, const struct stroke *strokes, size_t
 {
     stream_text(svg->out, "<path d=\"");
     for (size_t i = 0; i < count; i++) {
-        struct point a = strokes[i].from;
-        struct point b = strokes[i].to;
+        struct point a = strokes[i].from, b = strokes[i].to;
         double middle = (a.x + b.x) / 2;
         if (straight || a.y == b.y || a.x == b.x)
             canvas_put(svg, "M# #L# #", (double[]){a.x, a.y, b.x, b.y});
@@ -188,8 +187,7 @@ static void close_part(struct canvas *svg)
 
 void svg_begin(struct canvas *svg, struct stream *stream, const struct drawing_page *page)
 {
-    double width = page->width;
-    double height = page->height;
+    double width = page->width, height = page->height;
     *svg = (struct canvas){stream,      open_part, close_part, put_rect, put_frame,
                            put_strokes, put_path,  put_line,   put_cells};
     stream_text(svg->out, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\"");

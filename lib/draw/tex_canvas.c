@@ -130,8 +130,7 @@ static void put_strokes(struct canvas *tex, const struct stroke *strokes, size_t
 {
     put_pen(tex, pen);
     for (size_t i = 0; i < count; i++) {
-        struct point a = strokes[i].from;
-        struct point b = strokes[i].to;
+        struct point a = strokes[i].from, b = strokes[i].to;
         double middle = (a.x + b.x) / 2;
         if (straight || a.y == b.y || a.x == b.x)
             canvas_put(tex, "\n  (#,#) -- (#,#)", (double[]){a.x, -a.y, b.x, -b.y});

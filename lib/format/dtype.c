@@ -275,9 +275,7 @@ static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks
                                       part_of_block *less, bool dots)
 {
     float *restrict to = use->to;
-    float scale[DTYPE_ROWS];
-    float min[DTYPE_ROWS];
-    float sums[DTYPE_ROWS];
+    float scale[DTYPE_ROWS], min[DTYPE_ROWS], sums[DTYPE_ROWS];
 #pragma omp simd
     for (int row = 0; row < DTYPE_ROWS; row++) {
         uint32_t power = some->scales[row] & 255; /* half of 2^(power - 127): subnormal below 2 */
@@ -288,8 +286,7 @@ static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks
         sums[row] = dots ? to[row] : 0;
     }
     for (int i = 0; i < count / SLICE; i++) {
-        float step[DTYPE_ROWS];
-        float low[DTYPE_ROWS];
+        float step[DTYPE_ROWS], low[DTYPE_ROWS];
 #pragma omp simd
         for (int row = 0; row < DTYPE_ROWS; row++) {
             step[row] = scale[row] * (float)times(some, row, i, 0);

@@ -128,8 +128,7 @@ static const char *scan_unit(const struct scanner *in, const char *at, int *unit
 /* U+10000 and beyond are escaped as two units, D800-DBFF and DC00-DFFF; one alone is no text. */
 static const char *scan_unicode(struct scanner *in, const char *backslash)
 {
-    int high = 0;
-    int low = 0;
+    int high = 0, low = 0;
     const char *at = scan_unit(in, backslash + 1, &high);
     if (!high && !in->zero)
         in->zero = backslash;

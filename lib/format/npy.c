@@ -83,8 +83,7 @@ static bool read_shape(struct npy *array, const struct parts *parts, const char 
     if (!begins(parts, at, "("))
         return false;
     for (at++; at < parts->data && *at != ')';) {
-        size_t digits = 0;
-        size_t number = 0;
+        size_t digits = 0, number = 0;
         for (; at < parts->data && *at >= '0' && *at <= '9' && digits < DIGITS_MAX; at++, digits++)
             number = number * 10 + (size_t)(*at - '0');
         if (!digits || array->rank == NPY_RANK_MAX)

@@ -109,14 +109,12 @@ static int read_shape(struct safetensors_entry *entry, const struct json *info, 
 static int read_range(struct safetensors_entry *entry, const struct json *info, struct err *err)
 {
     const struct json *field = json_member(info, "data_offsets");
-    long long begin = 0;
-    long long end = 0;
+    long long begin = 0, end = 0;
     if (!json_is_array(field))
         return refuse_field("data_offsets", field, "an array", err);
     if (json_count(field) != 2)
         return err_set(err, "data_offsets: expected 2 numbers, found %zu", json_count(field));
-    const struct json *first = json_first(field);
-    const struct json *second = json_next(first);
+    const struct json *first = json_first(field), *second = json_next(first);
     if (!json_get_integer(first, 0, LLONG_MAX, &begin))
         return refuse_field("data_offsets", first, NUMBERS, err);
     if (!json_get_integer(second, begin, LLONG_MAX, &end))
@@ -190,8 +188,7 @@ static int read_entries(struct safetensors *tensors, const struct json *header, 
 
 static int by_range(const void *left, const void *right)
 {
-    const struct safetensors_entry *a = left;
-    const struct safetensors_entry *b = right;
+    const struct safetensors_entry *a = left, *b = right;
     if (a->begin != b->begin)
         return a->begin < b->begin ? -1 : 1;
     if (a->end != b->end)

@@ -108,8 +108,7 @@ static int find_directory(struct directory *directory, const struct file *file, 
 static void read_large(uint64_t *numbers, size_t count, const char *extra, const char *end)
 {
     while (end - extra >= EXTRA_BYTES) {
-        uint64_t kind = num_of_bytes(extra, 2);
-        uint64_t size = num_of_bytes(extra + 2, 2);
+        uint64_t kind = num_of_bytes(extra, 2), size = num_of_bytes(extra + 2, 2);
         extra += EXTRA_BYTES;
         if (size > (size_t)(end - extra))
             return;
@@ -203,8 +202,7 @@ int zip_read(struct zip *zip, const struct file *file, struct arena *arena, stru
     zip->entries = arena_alloc(arena, directory.count, sizeof *zip->entries, err);
     if (!zip->entries)
         return -1;
-    const char *at = file->bytes + directory.at;
-    const char *end = at + directory.size;
+    const char *at = file->bytes + directory.at, *end = at + directory.size;
     for (; zip->count < directory.count; zip->count++) {
         struct zip_entry *entry = &zip->entries[zip->count];
         size_t size = read_entry(entry, at, end, file, err);

@@ -274,8 +274,7 @@ static int check_columns(const struct report *report, const struct place *place,
     struct sheet first = kept_sheet(report, &report->tensors[0], 0);
     for (size_t i = 1; i < report->tensor_count; i++) {
         struct sheet other = kept_sheet(report, &report->tensors[i], 0);
-        const struct axis *x = &first.columns;
-        const struct axis *y = &other.columns;
+        const struct axis *x = &first.columns, *y = &other.columns;
         bool same = x->size == y->size;
         for (size_t c = 0; same && x->labels != y->labels && c < x->size; c++)
             same = strcmp(x->labels[c].exact, y->labels[c].exact) == 0;

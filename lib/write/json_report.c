@@ -89,8 +89,7 @@ static void put_means(struct json_writer *json, const struct report *report)
 {
     const struct layers *layers = &report->layers;
     const struct layers *encoder_layers = &report->encoder_layers;
-    bool of_heads = false;
-    bool of_layers = false;
+    bool of_heads = false, of_layers = false;
     for (size_t i = 0; i < report->tensor_count; i++) {
         of_heads |= kept_is_mean_of_heads(&report->tensors[i]);
         of_layers |= kept_is_mean_of_layers(&report->tensors[i]);

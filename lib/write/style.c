@@ -54,8 +54,7 @@ static int read_bounds(struct extent *bounds, const char *text, struct err *err)
 {
     const char *colon = strchr(text, ':');
     char first[NUM_DOUBLE_BYTES] = "";
-    double low = 0;
-    double high = 0;
+    double low = 0, high = 0;
     if ((size_t)(colon - text) < sizeof first)
         memcpy(first, text, (size_t)(colon - text));
     if (!num_parse_double(first, -FLT_MAX, 0, &low) ||

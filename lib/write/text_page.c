@@ -358,8 +358,7 @@ static int write_running(struct stream *out, struct shown_table *shown, struct e
 {
     const struct axis *rows = &shown->frame->rows;
     size_t page = shown->place->columns;
-    size_t index = 0;
-    size_t used = 0;
+    size_t index = 0, used = 0;
     struct buf line = {0};
     int failed = 0;
     while (index < shown->count && !(shown->columns[index].column->flags & COLUMN_COLOURED))
@@ -610,8 +609,7 @@ static void fit_matrices(struct matrices *matrices, const struct place *place)
 static int write_heading(const struct matrices *matrices, size_t width, struct err *err)
 {
     const struct sheet *sheet = matrices->sheets;
-    const struct text_cut *rows = &matrices->rows;
-    const struct text_cut *columns = &matrices->columns;
+    const struct text_cut *rows = &matrices->rows, *columns = &matrices->columns;
     struct buf line = {0};
     buf_text(&line, sheet->tensor);
     if (sheet->layer >= 0)
