@@ -48,8 +48,7 @@ struct arena {
 };
 
 /* Allocate `count` elements of `size` bytes, valid until the arena is released; NULL with `err`.
- * arena_alloc zeroes them; arena_room does not, for large memory that is written before it is read.
- */
+ * arena_alloc zeroes them; arena_room does not, for large memory that is written first. */
 void *arena_alloc(struct arena *arena, size_t count, size_t size, struct err *err);
 void *arena_room(struct arena *arena, size_t count, size_t size, struct err *err);
 

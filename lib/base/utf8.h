@@ -60,8 +60,7 @@ bool unicode_is_in(const struct unicode_range *ranges, size_t count, uint32_t ch
 
 #define UNICODE_IS_IN(ranges, c) unicode_is_in(ranges, sizeof(ranges) / sizeof *(ranges), c)
 
-/* True for letters and marks of scripts without spaces between words (Han, Kana, Thai, …; not
- * Hangul), by blocks. */
+/* True for blocks of letters of scripts without spaces (Han, Kana, Thai, …; not Hangul). */
 bool unicode_is_unspaced(uint32_t character);
 
 /* A coarser classification. Marks count as letters: they belong to the letter before them. */

@@ -109,8 +109,7 @@ struct page_facts {
 /* Write reports as one page, with the facts that a place has in `page`. */
 extern report_writer html_report_write;
 
-/* The query that a page opens on, whose prediction it compares: the last mask, else the last token
- * that is not added. */
+/* The query that a page opens on and compares: the last mask, else the last token not added. */
 size_t page_opens(const struct tokenized *sentence, long long mask);
 
 /* Sites needed to explain attention cells, for each attention of the model. */

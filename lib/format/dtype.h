@@ -90,8 +90,7 @@ static inline float float_of_bits(uint32_t bits)
 }
 
 /* IEEE 754 binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits; float32: 1, 8 (bias 127), 23.
- * A subnormal is fraction · 2^-24, a normal float32. Compilers can vectorise it: it has no branch.
- */
+ * A subnormal is fraction · 2^-24, a normal float32. Without a branch, it can be vectorised. */
 static inline float float_of_half(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000) << 16;

@@ -126,8 +126,7 @@ const struct label *labels_of_numbers(const size_t *numbers, size_t count, struc
 const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t count,
                                     struct arena *arena, struct err *err);
 
-/* An axis with the labels of `count` numbers (NULL: 0, 1, …); of the heads of a layer, L0H3 in
- * data. */
+/* An axis with the labels of `count` numbers (NULL: 0, 1, …); of a layer's heads, L0H3 in data. */
 int axis_of_numbers(struct axis *axis, const char *name, const size_t *numbers, size_t count,
                     struct arena *arena, struct err *err);
 int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *arena,

@@ -110,8 +110,7 @@ int forward(const struct run *run, struct tap *tap, struct arena *arena, struct 
 
 /* Logits [T, V] of rows [T, C] of the residual stream of any layer: the final norm, unless they are
  * `normed`, then the unembedding, with the same bits as in a pass. The run needs no batch. Logits
- * may be NaN: the caller checks, and forward_logits_blame sets the error, which names the parameter
- * that caused it. */
+ * may be NaN: the caller checks, and forward_logits_blame sets the error, with the parameter. */
 int forward_logits(const struct run *run, struct matrix logits, struct matrix stream, bool normed,
                    struct arena *arena, struct err *err);
 int forward_logits_blame(const struct run *run, struct err *err);

@@ -68,8 +68,7 @@ struct sublayer {
     bool adds_to_normed; /* the output is added to the normed input (BLOOM) */
     bool replaces;       /* there is no residual connection */
     float factor;        /* of the output, before it is added */
-    /* The sites of a text; SITE_EMBEDDING: none. Those of PART_SOURCE and PART_CROSS have the same
-     * names there. */
+    /* The sites of a text; SITE_EMBEDDING: none. PART_SOURCE and PART_CROSS have the same ids. */
     enum site at_input, at_out, at_out_norm;
     enum site at_sum[3], at_after[3]; /* the stream, before and after norm_after */
     struct head_rule head;

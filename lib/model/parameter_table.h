@@ -101,8 +101,7 @@ static inline struct slot slot_bias(struct slot slot)
     return slot;
 }
 
-/* The shape of a slot's parameter, [out, in] or [out]; returns its rank, 0: a model of this config
- * has no such parameter. */
+/* The shape of a slot's parameter, [out, in] or [out]; returns its rank, 0: the model has none. */
 enum { SLOT_RANK_MAX = 2 };
 size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct config *config);
 bool slot_exists(struct slot slot, const struct config *config);

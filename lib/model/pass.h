@@ -122,8 +122,7 @@ static inline struct slot pass_slot(const struct pass *pass, int id, size_t laye
     return slot_of((int)pass->part, id, layer);
 }
 
-/* y = activation(x · W + b); y = norm of x, or y = x with --without norm; with the parameters of a
- * slot. */
+/* With a slot's parameters: y = activation(x · W + b); y = norm of x, or x with --without norm. */
 enum pass_state pass_product(struct pass *pass, struct slot slot, struct matrix y, struct matrix x,
                              enum activation activation);
 enum pass_state pass_norm(struct pass *pass, struct slot slot, struct matrix y, struct matrix x);
@@ -163,8 +162,7 @@ enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer,
 
 /* --- what must be computed -------------------------------------------------------------------- */
 
-/* Whether a site of a layer is watched; whether it or anything after it is watched or stored in a
- * cache. */
+/* Whether a site of a layer is watched; whether it or a later value is watched or cached. */
 bool pass_watches(const struct pass *pass, enum site id, size_t layer);
 bool pass_goes_to(const struct pass *pass, enum site id, size_t layer);
 

@@ -66,14 +66,12 @@ struct head_bias {
 size_t score_biases_count(const struct score_rule *rule);
 void score_biases_fill(float *biases, const struct score_rule *rule, const float *table);
 
-/* The biases of a head, given those of all distances or NULL; that of a key of a text of `keys`
- * keys. */
+/* A head's biases, given those of all distances or NULL; that of a key of a text of `keys` keys. */
 struct head_bias score_head_bias(const struct score_rule *rule, const float *biases, size_t head);
 float score_bias(const struct score_rule *rule, const struct head_bias *bias, size_t query,
                  size_t key, size_t keys);
 
-/* Scale a query's scores of some of a text's keys, cap them, add their biases, and divide by the
- * temperature. */
+/* Scale a query's scores of some keys, cap them, add biases, and divide by the temperature. */
 void score_apply(const struct score_rule *rule, const struct head_bias *bias, size_t query,
                  float *scores, struct key_range some, size_t keys);
 

@@ -160,8 +160,7 @@ static inline bool site_is_effective(enum site site)
 bool site_has_heads(enum site site);
 bool site_is_of_source(enum site site);
 
-/* The name of an axis: "head", "kv_head", "query", "key", "token", "channel", "expert", "dim" or
- * "word". */
+/* An axis: "head", "kv_head", "query", "key", "token", "channel", "expert", "dim" or "word". */
 const char *site_axis_name(enum site site, size_t axis);
 
 /* The site of a name, false if there is none. */
@@ -182,8 +181,7 @@ bool site_exists(const struct config *config, enum site site);
 bool site_is_in_layer(const struct config *config, enum site site, size_t layer);
 size_t site_layers(const struct config *config, enum site site);
 
-/* The output of a layer; the input of the unembedding: the output of the last layer, or its
- * norm. */
+/* The output of a layer; the input of the unembedding, which is the last one or its norm. */
 enum site site_of_output(const struct config *config);
 enum site site_of_logits(const struct config *config);
 

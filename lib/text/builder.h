@@ -87,8 +87,7 @@ tokenizer_filler tokenizer_fill_json, tokenizer_fill_sentencepiece, tokenizer_fi
 /* Read the words of a vocab.json: vocab_files.c. */
 int tokenizer_read_words(void *tokenizer, const struct file *file, struct err *err);
 
-/* Read the stages of a tokenizer.json without a model from `text`, and release it:
- * tokenizer_json.c. */
+/* tokenizer_json.c: read stages of a tokenizer.json without a model from `text`, and release it. */
 int tokenizer_parse_stages(struct tokenizer *tokenizer, struct buf *text, struct err *err);
 
 /* The types of pieces in SentencePiece's models, and of tokens in GGUF files. */
@@ -133,11 +132,9 @@ void tokenizer_name_usual(struct tokenizer *tokenizer, const char *const usual[N
 int tokenizer_find_named(uint32_t *id, const struct tokenizer *tokenizer, enum named_token token,
                          const struct folder *folder, const char *file, struct err *err);
 
-/* True for a class that puts BOS before texts by default; for a tokenizer.model nothing else says
- * so. */
+/* True for a class that puts BOS before texts, as nothing else says for a tokenizer.model. */
 bool tokenizer_config_begins(const struct tokenizer_config *config);
 
-/* Set the pattern of an added token that is searched for in normalized text:
- * tokenizer_json.c. */
+/* tokenizer_json.c: set the pattern of an added token that is searched for in normalized text. */
 int tokenizer_normalize_token(struct tokenizer *tokenizer, struct added_token *token,
                               struct err *err);

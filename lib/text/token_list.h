@@ -75,8 +75,7 @@ struct id_list {
     bool is_option; /* rules of --ids: at least one id, one comma between two, + and - allowed */
 };
 
-/* Read the next id. False at the end and, with `err` and `failed` set, at an item that is not an
- * id. */
+/* Read the next id. False at the end or, with `err` and `failed` set, at an item that is none. */
 bool id_list_next(struct id_list *list, uint32_t *id, struct err *err);
 
 /* Read the list of --ids, such as "3,1,4", into `arena`. The tokens have start = end = 0. */

@@ -95,8 +95,7 @@ void token_set_release(struct token_set *set);
 const char *token_set_word(const struct token_set *set, uint32_t id, size_t *size);
 
 /* token_set_find finds the id of a token as the list of added tokens or the vocabulary's file
- * writes it; token_set_find_word searches the vocabulary only. token_set_size returns the largest
- * id + 1. */
+ * writes it; token_set_find_word searches the vocabulary only. token_set_size: largest id + 1. */
 int token_set_find(const struct token_set *set, const char *text, size_t size, uint32_t *id,
                    bool *found, struct err *err);
 int token_set_find_word(const struct token_set *set, const char *text, size_t size, uint32_t *id,

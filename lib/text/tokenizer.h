@@ -88,8 +88,7 @@ bool tokenizer_joins(const struct tokenizer *tokenizer);
 
 /* Split two texts into tokens with segments, joined as the post_processor joins a pair. Offsets
  * count in a token's own text; added special tokens are at the end of the text before them. The id
- * of `dropped_first` is the index of its text. Refused if the tokenizer has no template for pairs.
- */
+ * of `dropped_first` is the index of its text. Refused without a template for pairs. */
 int tokenizer_encode_pair(const struct tokenizer *tokenizer, struct tokens *tokens,
                           const struct token_bytes *texts, struct arena *arena, struct err *err);
 
@@ -107,8 +106,7 @@ int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list,
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size);
 size_t tokenizer_size(const struct tokenizer *tokenizer);
 
-/* From ids to a text: begin, decode each id, and call token_decoder_end. tokenizer_decode returns
- * false for an unknown id. */
+/* From ids to a text: begin, decode each id, and call token_decoder_end. Unknown ids: false. */
 void tokenizer_decode_begin(const struct tokenizer *tokenizer, struct token_decoder *decoder,
                             struct buf *out);
 bool tokenizer_decode(const struct tokenizer *tokenizer, struct token_decoder *decoder,

@@ -65,8 +65,7 @@ struct word_table {
 
 /* Read a vocabulary, {"word": id}, ["word", …] or [["word", score], …], from a file of `file_bytes`
  * bytes; with WORD_TEXT its words are not in the alphabet. Errors are an id that is not an integer
- * or too large for the file, an empty word, and a word or id that occurs twice. On failure nothing
- * is held. */
+ * or too large for the file, an empty word, and a word or id that occurs twice: nothing is held. */
 int word_table_read(struct word_table *table, struct json_cursor words, enum word_form form,
                     size_t file_bytes, struct err *err);
 
@@ -117,8 +116,7 @@ const char *word_table_word(const struct word_table *table, uint32_t id, size_t 
 /* --- the byte alphabet ------------------------------------------------------------------------ */
 
 /* Decode a text in the alphabet to `out`, which may be the text itself, and set the number of bytes
- * written. Returns the number of bytes read, up to the first character that is not in the alphabet.
- */
+ * written. Returns the number of bytes read, up to the first character outside the alphabet. */
 size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_t size);
 
 /* Decode a text to `*out`, which advances and may reach `limit`, whose byte is also writable. Stops

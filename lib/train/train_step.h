@@ -110,8 +110,7 @@ struct train_step {
 /* Refuse, as not supported, models without a backward pass. */
 int train_step_check(const struct config *config, struct err *err);
 
-/* Allocate all memory, with gradients 0. Also refuses texts longer than the model's positions or
- * window. */
+/* Allocate all memory, with gradients 0. Refuses texts longer than positions or window. */
 int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err);
 void train_step_release(struct train_step *step);
 

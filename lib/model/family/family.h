@@ -87,12 +87,10 @@ int family_read(struct config *config, const struct family *family, const struct
 /* Set config->unread to the keys that were not read, except those known to have no effect. */
 void family_note_unread(struct config *config, const struct json *root);
 
-/* The row of a slot; for a bias or shift, that of its matrix. NULL if the family has no such slot.
- */
+/* The row of a slot; for a bias or shift, that of its matrix. NULL: the family has none. */
 const struct family_row *family_row(const struct family *family, struct slot slot);
 
-/* "model.layers.3.self_attn.q_proj.weight"; returns `name`. Of the config, the family and groups of
- * layers count. */
+/* "model.layers.3.self_attn.q_proj.weight" by the config's family and groups; returns `name`. */
 const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct config *config,
                                struct slot slot);
 

@@ -9,8 +9,7 @@
 #include "format/gguf.h"
 #include "model/parameter_table.h"
 
-/* A key of a file, after the architecture's name and a dot, a tensor, or JSON; and a key of
- * config.json. */
+/* A key of a file, after "ARCHITECTURE.", a tensor, or JSON; and a key of config.json. */
 struct gguf_key {
     const char *theirs, *ours;
     enum {
