@@ -13,9 +13,8 @@
 #include "items.h"
 #include "model/model.h"
 #include "progress.h"
-#include "train/bpe_learn.h"
 #include "train/weight_init.h"
-#include "train/word_list.h"
+#include "train/vocabulary.h"
 
 WORDS(draws, NULL, {"rand", "torch.rand, head by head"}, {"linear", "nn.Linear"})
 

@@ -1,4 +1,4 @@
-#include "train/bpe_learn.h"
+#include "train/vocabulary.h"
 
 #include <string.h>
 

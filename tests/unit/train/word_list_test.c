@@ -1,5 +1,5 @@
 #include "base/buf.h"
-#include "train/word_list.h"
+#include "train/vocabulary.h"
 
 #include <string.h>
 

@@ -1,8 +1,7 @@
-/* bpe_learn.h: learn a byte-level BPE vocabulary from texts, as for GPT-2: the most frequent pair
- * of adjacent tokens in pieces (bpe.h), the older one of equals, becomes a token, again and again.
+/* vocabulary.h: vocabularies learnt from texts, which must stay alive: byte-level BPE, and words.
  *
  *     struct bpe_learner learner = {0};
- *     if (bpe_learner_add(&learner, text, size, err)) ...      for each text, which must stay alive
+ *     if (bpe_learner_add(&learner, text, size, err)) ...      for each text
  *     if (bpe_learner_run(&learner, 1500, err)) ...
  *     bpe_learner_vocab(&learner, &json);                      vocab.json
  *     bpe_learner_merges(&learner, &lines);                    merges.txt
@@ -11,9 +10,14 @@
 #pragma once
 
 #include "base/hash.h"
+#include "base/memory.h"
 #include "base/progress_sink.h"
+#include "text/word_table.h"
 
 struct buf;
+
+/* --- byte-level BPE, as for GPT-2: the most frequent pair of adjacent tokens in pieces (bpe.h),
+ * the older one of equals, becomes a token, again and again. */
 
 enum { BPE_LEARN_BYTES = 256, BPE_LEARN_MAX = 65536 };
 
@@ -42,3 +46,27 @@ void bpe_learner_vocab(const struct bpe_learner *learner, struct buf *json);
 void bpe_learner_merges(const struct bpe_learner *learner, struct buf *lines);
 
 void bpe_learner_release(struct bpe_learner *learner);
+
+/* --- words: enumerate(sorted(set(words))), by bytes ----------------------------------------------
+ *
+ * A word is a run of letters, marks and digits; an apostrophe or a hyphen between two of them
+ * belongs to it: `don't`. In scripts without spaces, such as Han, each character is a word, unless
+ * the line has spaces between two of them: 我爱自然语言处理 has eight words, 我 爱 自然
+ * 语言 处理 five. Use word_list_add, word_list_sort and word_list_json in this order. */
+
+struct word_list {
+    struct word *words;
+    size_t count;
+    struct arena arena;
+    struct word unspaced; /* the first run that was split into characters; empty: none was */
+};
+
+/* Add the words of a text in order. Bytes that are not UTF-8 are an error with their offset. */
+int word_list_add(struct word_list *list, const char *text, size_t size, struct err *err);
+
+/* word_list_sort sorts the words and removes duplicates. word_list_json then appends a vocab.json
+ * in which the id of a word is its index. */
+void word_list_sort(struct word_list *list);
+void word_list_json(struct buf *out, const struct word_list *list);
+
+void word_list_release(struct word_list *list);
