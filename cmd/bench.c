@@ -156,7 +156,7 @@ static int read_options(struct job *job, struct err *err)
         return -1;
     if (options_own(options)->growth)
         return options_exclude(options, "growth", "only precision", err);
-    return precision ? precision_choose(&job->plan.precision, "--precision", precision, err) : 0;
+    return precision ? precision_choose(&job->plan.precision, precision, err) : 0;
 }
 
 /* Use the model of --shape or, for --growth without a model, a single attention head. */

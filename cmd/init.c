@@ -257,10 +257,10 @@ static int find_config(struct model_maker *maker, struct err *err)
     return maker->label ? folder_open(&maker->config, &maker->like, "config.json", err) : -1;
 }
 
-static bool sets_key(const struct config_edit *edit, const char *key)
+static bool sets_vocab_size(const struct config_edit *edit)
 {
     for (size_t i = 0; i < edit->count; i++)
-        if (strcmp(edit->changes[i].key->name, key) == 0)
+        if (strcmp(edit->changes[i].key->name, "vocab_size") == 0)
             return true;
     return false;
 }
@@ -274,7 +274,7 @@ static int change_config(struct model_maker *maker, struct err *err)
     if (maker->options->make.config &&
         json_parse(&root, maker->config.bytes, maker->config.size, &wrong) && wrong.out_of_memory)
         return err_adopt(err, &wrong);
-    bool is_set = (root && json_given(root, "vocab_size")) || sets_key(&maker->edit, "vocab_size");
+    bool is_set = (root && json_given(root, "vocab_size")) || sets_vocab_size(&maker->edit);
     json_free(root);
     if (words_are_given(maker->options) && !is_set) {
         const char *change = arena_format(&maker->arena, err, "vocab_size=%zu", maker->word_count);
@@ -297,7 +297,7 @@ static int check_rows(const struct model_maker *maker, struct err *err)
     size_t rows = maker->new_model.config.vocab_size;
     if (rows >= maker->word_count)
         return 0;
-    bool is_set = sets_key(&maker->edit, "vocab_size");
+    bool is_set = sets_vocab_size(&maker->edit);
     (is_set ? err_usage : err_set)(
         err, "field 'vocab_size': expected at least %zu, a row for each word, found %zu",
         maker->word_count, rows);

@@ -22,7 +22,7 @@ int session_read_options(struct session *session, struct err *err)
     const struct mechanism_options *options = &session->options->mechanism;
     struct mechanism *mechanism = &session->mechanism;
     session->precision = PRECISION_FP32;
-    if (precision && precision_choose(&session->precision, "--precision", precision, err))
+    if (precision && precision_choose(&session->precision, precision, err))
         return -1;
     *mechanism = (struct mechanism){
         .temperature = options->temperature == 1 ? 0 : (float)options->temperature,

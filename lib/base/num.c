@@ -263,13 +263,13 @@ bool base64_decode(char *out, size_t *size, const char *text, size_t text_size)
     return whole && i == text_size;
 }
 
-const char *bar_draw(char bar[BAR_BYTES], double share, int columns)
+const char *bar_draw(char bar[BAR_BYTES], double share)
 {
     enum { EIGHTHS = 8 };
     static const char *const parts[EIGHTHS] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    int eighths = (int)lround(fmax(fmin(share, 1), 0) * columns * EIGHTHS);
+    int eighths = (int)lround(fmax(fmin(share, 1), 0) * BAR_COLUMNS * EIGHTHS);
     char *at = bar;
-    for (int column = 0; column < columns; column++, eighths -= EIGHTHS) {
+    for (int column = 0; column < BAR_COLUMNS; column++, eighths -= EIGHTHS) {
         const char *part = eighths >= EIGHTHS ? "█" : parts[eighths > 0 ? eighths : 0];
         at += snprintf(at, (size_t)(bar + BAR_BYTES - at), "%s", part);
     }

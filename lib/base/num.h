@@ -68,6 +68,6 @@ enum { BAR_COLUMNS = 16, BAR_BYTES = 3 * BAR_COLUMNS + 1 };
 /* Write bytes with a binary unit: `1.5 KiB`. Returns `text`. */
 const char *num_size(char text[NUM_SIZE_BYTES], uint64_t bytes);
 
-/* Draw a share, clamped to 0 … 1, as a bar of eighths of a column (██████▊) and blanks, at most
- * BAR_COLUMNS wide. Returns `bar`. */
-const char *bar_draw(char bar[BAR_BYTES], double share, int columns);
+/* Draw a share, clamped to 0 … 1, as a bar of eighths of a column (██████▊) and blanks. Returns
+ * `bar`. */
+const char *bar_draw(char bar[BAR_BYTES], double share);

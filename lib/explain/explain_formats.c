@@ -81,7 +81,7 @@ static void plain_cell(struct document *document, const struct grid_slot *slot,
     else if (slot->kind != SLOT_BAR)
         text_cell(out, shown, slot->width, true);
     else if (line->kind == LINE_ROW && (!document->columns || bar_end <= document->columns))
-        buf_format(out, "  %s", bar_draw(bar, (double)slot->block->values[line->row], BAR_COLUMNS));
+        buf_format(out, "  %s", bar_draw(bar, (double)slot->block->values[line->row]));
     buf_fail_with(out, &text);
     buf_release(&text);
 }
@@ -261,7 +261,7 @@ static void markdown_cell(struct buf *out, const struct grid_slot *slot,
     } else if (slot->kind != SLOT_BAR) {
         grid_cell(out, line, slot, latex_math, "$-\\infty$");
     } else if (line->kind == LINE_ROW) {
-        bar_draw(bar, (double)slot->block->values[line->row], BAR_COLUMNS);
+        bar_draw(bar, (double)slot->block->values[line->row]);
         buf_bytes(out, bar, strcspn(bar, " "));
     }
     buf_text(out, " |");

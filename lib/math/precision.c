@@ -10,11 +10,10 @@ const char *precision_name(enum precision precision)
     return names[precision];
 }
 
-int precision_choose(enum precision *precision, const char *option, const char *name,
-                     struct err *err)
+int precision_choose(enum precision *precision, const char *name, struct err *err)
 {
     size_t index = 0;
-    if (names_choose(&index, NAMES_LIST(names), option, name, err))
+    if (names_choose(&index, NAMES_LIST(names), "--precision", name, err))
         return -1;
     *precision = (enum precision)index;
     return 0;

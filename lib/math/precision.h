@@ -14,10 +14,9 @@
 /* The precision of products (gemm.h). */
 enum precision { PRECISION_FP32, PRECISION_BF16, PRECISIONS };
 
-/* "f32" or "bf16"; the precision of a name, or an error for the option. */
+/* "f32" or "bf16"; the precision of a name, or an error for --precision. */
 const char *precision_name(enum precision precision);
-int precision_choose(enum precision *precision, const char *option, const char *name,
-                     struct err *err);
+int precision_choose(enum precision *precision, const char *name, struct err *err);
 
 /* Round to nearest, ties to even; NaN stays NaN. */
 static inline uint16_t bf16_round(float value)

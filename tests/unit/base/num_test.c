@@ -310,6 +310,6 @@ TEST(a_share_is_drawn_in_eighths_of_a_column)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         char bar[BAR_BYTES];
-        ck_assert_str_eq(bar_draw(bar, cases[i].share, BAR_COLUMNS), cases[i].bar);
+        ck_assert_str_eq(bar_draw(bar, cases[i].share), cases[i].bar);
     }
 }
