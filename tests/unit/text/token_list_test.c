@@ -35,11 +35,11 @@ static int add(struct token_list *list, size_t count, struct err *err)
     return 0;
 }
 
-TEST(all_tokens_are_kept)
+TEST(all_tokens_and_counts_of_dropped_characters_are_kept)
 {
     static const size_t counts[] = {0, 1, 64, 65, MANY};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        struct token_list list = {0};
+        struct token_list list = {.dropped_count = i % 3, .dropped_first = {.start = 4, .end = 5}};
         struct arena arena = {0};
         struct tokens tokens = {0};
         ck_assert_int_eq(add(&list, counts[i], NULL), 0);
@@ -48,22 +48,10 @@ TEST(all_tokens_are_kept)
         ck_assert_uint_eq(tokens.count, counts[i]);
         for (size_t n = 0; n < tokens.count; n++)
             ck_assert_uint_eq(tokens.items[n].id, n);
-        ck_assert_uint_eq(tokens.dropped_count, 0);
-        ck_assert_ptr_null(tokens.dropped_first);
+        ck_assert_uint_eq(tokens.dropped_count, i % 3);
+        ck_assert(i % 3 ? tokens.dropped_first->start == 4 : !tokens.dropped_first);
         arena_release(&arena);
     }
-}
-
-TEST(counts_of_dropped_characters_are_kept)
-{
-    struct token_list list = {.dropped_count = 2, .dropped_first = {.start = 4, .end = 5}};
-    struct arena arena = {0};
-    struct tokens tokens = {0};
-    ck_assert_int_eq(token_list_keep(&list, &tokens, &arena, NULL), 0);
-    ck_assert_uint_eq(tokens.dropped_count, 2);
-    ck_assert_uint_eq(tokens.dropped_first->start, 4);
-    token_list_release(&list);
-    arena_release(&arena);
 }
 
 TEST(a_sink_gets_portions_in_order)
