@@ -22,7 +22,7 @@ static const struct option_row own_options[] = {
     STRING("group", 0, "COLUMN", IN(score.group),
            "the total of each text or continuation (with --at: of these tokens), and its "
            "difference in log-probability to the first one with the same value in this column; "
-           "--total of a table with a column 'item' has it without this option",
+           "outside a batch, --total of a table with a column 'item' has it without this option",
            .flags = OPTION_FIXED),
     STRING("unigrams", 0, "FILE", IN(score.unigrams),
            "with --total, add SLOR: logprob minus that of the words by themselves, per word; FILE "
@@ -291,7 +291,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
                          output->format->name, driver->items.count, words ? "" : "--words ");
     driver->place.sentences = is_mean || (own->totals && !own->folder) ? 1 : driver->items.count;
     driver->place.count = driver->place.sentences * models;
-    driver->accumulates = driver->is_batch;
+    driver->accumulates |= driver->is_batch;
     const char *long_formats =
         own->totals && driver->items.count > 1 ? "text csv json jsonl tidy" : "csv json jsonl tidy";
     if (models > 1 && !driver->is_batch && !own->per && !is_mean &&
@@ -638,7 +638,8 @@ static int run(void *state, const struct group *group, struct err *err)
     bool apart = own->kind == TOTALS_OF_PAIRS && own->driver->session.edits.by_text;
     const size_t step = apart ? 1 : look.count, end = look.count;
     for (look.count = step; look.pairs < pairs + end; look.pairs += step, look.first += step) {
-        group->viewer->edits = apart ? look.pairs->edits : group->viewer->edits;
+        if (apart) /* each text has its own positions by name */
+            group->viewer->edits = look.pairs->edits;
         if (scoring_run(&scored[look.pairs - pairs], &scoring, &look, group->arena, err))
             return -1;
     }
