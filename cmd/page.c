@@ -343,13 +343,14 @@ static int find_words(struct page_run *run, struct err *err)
 {
     const struct options *options = run->options;
     struct texts words = {0};
-    const struct viewer *viewer = run->viewer;
-    if (viewer->starts && !config_has_start(&viewer->model.config) && /* for --words */
-        (texts_add(&words, "--special", run->arena, err) ||
-         texts_add(&words, "bos", run->arena, err)))
+    bool adds_beginning = run->own->driver->session.adds_beginning; /* for --words */
+    if (adds_beginning && (texts_add(&words, "--special", run->arena, err) ||
+                           texts_add(&words, "bos", run->arena, err)))
         return -1;
     for (size_t i = 0; i < (run->viewer->edits ? COPIED : COPIED - COPIED_EDITS); i++) {
         const struct option_row *row = option_find(options->set, copied[i], strlen(copied[i]));
+        if (adds_beginning && strcmp(copied[i], "special") == 0)
+            continue;
         if (row && (row->kind == OPTION_TEXT || options_are_given(options, copied[i])) &&
             add_option(&words, row, run, err))
             return -1;

@@ -166,21 +166,15 @@ static int add_edits(struct edit_list *list, const struct edit_options *options,
     return edits_check(&list->edits, list->config, err);
 }
 
-/* True if set_beginning found a token to put before texts. */
-static bool adds_beginning(const struct viewer *viewer)
-{
-    return viewer->starts && !config_has_start(&viewer->model.config);
-}
-
 /* Get the values of edits from --from and --reference by runs with the mechanism of the viewer. */
 static int read_edits(struct session *session, struct err *err)
 {
     const struct edit_options *options = &session->options->edit;
     struct edit_list *list = &session->edits;
-    *list = (struct edit_list){.config = &session->viewer.model.config,
-                               .arena = &session->arena,
-                               .of_rows = session->options->select.words ||
-                                          adds_beginning(&session->viewer)};
+    *list =
+        (struct edit_list){.config = &session->viewer.model.config,
+                           .arena = &session->arena,
+                           .of_rows = session->options->select.words || session->adds_beginning};
     if (options->values)
         list->values = *options->values;
     if (add_edits(list, options, NULL, err) || fill_edits(session, err))
@@ -372,11 +366,13 @@ int session_begin(struct session *session, struct err *err)
                    viewer->model.folder.path, viewer->model.context);
     const char *special = options->input.special;
     bool is_auto = !special || strcmp(special, "auto") == 0;
-    viewer->starts = is_auto && config_has_start(&viewer->model.config);
+    bool has_start = is_auto && config_has_start(&viewer->model.config);
+    viewer->starts = has_start;
     if (tokenizer_options_set(&viewer->chat, viewer->tokenizer, &viewer->model.folder, options,
                               &session->arena, err) ||
         (is_auto && set_beginning(viewer, &options->input, err)))
         return -1;
+    session->adds_beginning = viewer->starts && !has_start;
     viewer->model.weights.precision = session->precision;
     print_note_of_tokenizer(viewer->tokenizer);
     if (options->input.ids && *viewer->why)
@@ -399,7 +395,7 @@ int session_read_item(struct session *session, struct item *item, struct text_wi
                                item->options.edit.from ? "from" : "reference");
     if (read_texts(pair, viewer, item->input, item->options.input.source, arena, err))
         return -1;
-    if (adds_beginning(viewer))
+    if (session->adds_beginning)
         pair->sentence.words_before = pair->sentence.added_before;
     if (positions_resolve(&own, item, pair, viewer->tokenizer, arena, err))
         return -1;

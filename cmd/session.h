@@ -64,7 +64,8 @@ struct session {
     struct mechanism mechanism; /* from the options */
     struct viewer viewer;
     struct edit_list edits;
-    const char *token; /* --token in the last text that session_read_items read */
+    bool adds_beginning; /* --special auto found a token to put before texts */
+    const char *token;   /* --token in the last text that session_read_items read */
     struct arena arena;
 };
 
