@@ -115,7 +115,7 @@ struct state {
 /* --- scores ----------------------------------------------------------------------------------- */
 
 /* Find the usual scores of all models, so that shards of a sweep have the same. */
-static int find_usual(unsigned *usual, struct driver *driver, struct err *err)
+static int find_usual(unsigned *usual, const struct driver *driver, struct err *err)
 {
     const struct sweep *sweep = &driver->sweep;
     const struct texts *models = &sweep->models;
@@ -126,7 +126,10 @@ static int find_usual(unsigned *usual, struct driver *driver, struct err *err)
         struct folder folder;
         struct config config;
         const char *name = chosen_model(models->count ? models->items[i] : NULL);
-        if (model_find(&folder, name, &driver->kept, err) || config_open(&config, &folder, err))
+        struct arena arena = {0};
+        int failed = model_find(&folder, name, &arena, err) || config_open(&config, &folder, err);
+        arena_release(&arena);
+        if (failed)
             return models->count > 1 ? model_blame(name, err) : -1;
         *usual |= config.causal ? USUAL_CAUSAL : USUAL_TWO_WAY;
     }
