@@ -214,6 +214,12 @@ static void settle_gpt_oss(struct reading *r)
     family_windows(r, 0, 2);
 }
 
+/* deepseek_v2 may choose among all experts, whatever groups it states. */
+static bool chooses_greedily(struct reading *r)
+{
+    return strcmp(family_text(r, "topk_method", "greedy"), "greedy") == 0;
+}
+
 /* What DeepSeek and its relatives have: groups of experts, a shared one, first layers without. */
 static void read_grouped(struct reading *r, long long plain)
 {
@@ -225,8 +231,10 @@ static void read_grouped(struct reading *r, long long plain)
     plain = family_integer(r, "first_k_dense_replace", 0, LAYERS_MAX, plain);
     for (long long i = 0; i < plain && i < (long long)c->n_layer; i++)
         m->chosen[i] = 0;
-    m->groups = family_size(r, "n_group", m->groups);
-    m->chosen_groups = family_size(r, "topk_group", m->chosen_groups);
+    if (m->two_best || !chooses_greedily(r)) {
+        m->groups = family_size(r, "n_group", m->groups);
+        m->chosen_groups = family_size(r, "topk_group", m->chosen_groups);
+    }
     m->shared_inner =
         m->inner * (family_is_null(r, "n_shared_experts")
                         ? 0
@@ -296,14 +304,11 @@ static void settle_deepseek_v3(struct reading *r)
 
 static void settle_deepseek_v2(struct reading *r)
 {
-    struct mixture *m = &r->config->mixture;
     read_grouped(r, 0);
     read_latent(r);
     expect_text(r, "scoring_func", "softmax");
     family_expect(r, "norm_topk_prob", false, false);
-    if (strcmp(family_text(r, "topk_method", "greedy"), "greedy") == 0)
-        m->groups = m->chosen_groups = 1;
-    else
+    if (!chooses_greedily(r))
         expect_text(r, "topk_method", "group_limited_greedy");
 }
 
