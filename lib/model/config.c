@@ -144,8 +144,7 @@ int config_read_generation(struct config *config, const struct folder *folder, s
 
 bool config_has_start(const struct config *config)
 {
-    bool is_token = (unsigned long long)config->bos_id < config->vocab_size; /* not -1 */
-    return config->n_encoder_layer && is_token;
+    return config->n_encoder_layer && config->bos_id >= 0;
 }
 
 const char *config_kind_name(const struct config *config)
