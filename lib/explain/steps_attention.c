@@ -170,7 +170,8 @@ static void show_product(struct builder *builder, struct named_vector q)
     builder->table->total = q.name;
     builder_column(builder, "x", "x", x);
     builder_vectors(builder, "W_q", "W_q", values, width)->total = q.values;
-    if (fabsf(*q.values) != trace->rule->head.clip) /* else the sum may be a larger one */
+    float clip = trace->rule->head.clip;
+    if (clip == 0 || fabsf(*q.values) != clip) /* else the sum may be a larger one */
         builder_dot(builder, q.name, trace->x, w, trace->head * width, *q.values);
 }
 
