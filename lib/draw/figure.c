@@ -245,13 +245,17 @@ static int plan(struct figure *figure, const struct style *style, struct arena *
     const double bar_room = (printed ? style->form.width : FIGURE_WIDEST) - 2 * figure->margin;
     bool row = arrange_attentions(figure->sections, count, style, bar_room);
     double room = row ? (bar_room - SECTION_GAP * (double)(count - 1)) / (double)count : bar_room;
-    for (size_t i = 0; i < count; i++)
+    size_t bar = 0; /* the section with the colour bar of several */
+    for (size_t i = 0; i < count; i++) {
+        const struct section_sheets *what = &figure->sections[i].what;
         if (section_plan(&figure->sections[i], style, room, arena, err))
             return -1;
+        bar = what->shares_bar && !what->barless ? i : bar;
+    }
     for (size_t i = 0; i < count; i++) {
         struct section *section = &figure->sections[i];
         if (section->what.barless)
-            section_drop_notes(section, &figure->sections[row ? 0 : count - 1]);
+            section_drop_notes(section, &figure->sections[bar]);
         section->at = at;
         section->bar_room = bar_room;
         section->first_label = labels;
