@@ -198,6 +198,9 @@ near(pairs["correct"], rows("/good.csv", "accuracy"))
 of_program = model.score(pairs=list(zip(pairs["good"], pairs["bad"])), bits=True)
 assert [of_program["good"], of_program["bad"]] == [pairs["good"], pairs["bad"]]
 near(of_program["difference_bits"], pairs["difference"] / numpy.log(2))
+with open(sys.argv[1] + "/pairs_of_file.csv", "w") as table:
+    csv.writer(table).writerows(zip(["good", *pairs["good"]], ["bad", *pairs["bad"]]))
+near(model.score(file=table.name, bits=True)["difference_bits"], of_program["difference_bits"])
 edited = model.score("Life is short", edits="attn_out = 0")["logprob"]
 assert not numpy.allclose(edited[1:], model.score("Life is short")["logprob"][1:])
 for call in (lambda: model.score("Life i", continuations=["s"]), lambda: model.score(),

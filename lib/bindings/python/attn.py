@@ -730,7 +730,7 @@ class Model(_Closing):
 
         With `options` of the program, such as at="-1", next=10, window=64, stride=32 or bits=True,
         the result is one table, that of attn-cli score --format csv. The model is opened again."""
-        if (text is None) == (pairs is None):
+        if (text is None) == (pairs is None) and (text is not None or not options):
             raise ValueError("score: expected a text or pairs, found %s"
                              % ("neither" if pairs is None else "both"))
         for both in [pairs] if isinstance(pairs, str) else () if pairs is None else pairs:
