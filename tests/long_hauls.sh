@@ -51,7 +51,7 @@ haul() { # WHAT STATUS SECONDS MIB ARGUMENT...: from the file `input`, to `out` 
         "$haul_status" "$haul_seconds" "$haul_mib" "$attn" "$@"
 }
 
-is() { # WHAT COMMAND...: checks the output
+holds() { # WHAT COMMAND...: checks the output
     check "$1" sh -c "$2"
 }
 
@@ -76,11 +76,11 @@ head -c $million /dev/urandom | base64 -w 0 | head -c $million >noise
 bpe=$ROOT/tests/bpe
 
 haul "$million bytes of words: tokenize" 0 5 200 tokenize --only-ids -f words
-is 'its words are all there' '[ "$(wc -w <out)" -ge "$(wc -w <words)" ]'
+holds 'its words are all there' '[ "$(wc -w <out)" -ge "$(wc -w <words)" ]'
 haul "$million bytes of one letter: tokenize" 0 5 200 tokenize --only-ids -m "$bpe" -f letters
 haul "$million bytes of noise: tokenize" 0 5 200 tokenize --only-ids -m "$bpe" -f noise
 cp out ids
-is 'nothing is lost' "'$attn' tokenize -m '$bpe' --decode <ids | head -c $million | cmp - noise"
+holds 'nothing is lost' "'$attn' tokenize -m '$bpe' --decode <ids | head -c $million | cmp - noise"
 for command in 'run' 'explain' 'generate' 'compare --attention window:2'; do
     # shellcheck disable=SC2086 # words
     haul "$million bytes: $command" 3 5 200 $command -f words
@@ -115,7 +115,7 @@ repeat $line_bytes 'the cat sat on the mat' >line
 slow=$((5 + mib / 4))
 
 haul "a line of $mib MiB: tokenize" 0 $slow $((64 + 24 * mib)) tokenize --only-ids -f line
-is 'its words are all there' '[ "$(wc -w <out)" -ge "$(wc -w <line)" ]'
+holds 'its words are all there' '[ "$(wc -w <out)" -ge "$(wc -w <line)" ]'
 for character in a ' ' .; do
     zeros $line_bytes | tr '\0' "$character" >run
     for name in llama-2-like llama-3-like gpt-neox-like; do
@@ -129,9 +129,9 @@ for command in 'run' 'explain' 'generate' 'compare --attention window:2'; do
 done
 haul "a line of $mib MiB: heads" 3 $slow $((64 + 24 * mib)) heads -f line
 haul "a line of $mib MiB among others: batch" 1 $slow $((64 + 24 * mib)) batch three -q --head 0
-is 'the others are there' '[ "$(grep -c weights out)" = 2 ] && [ "$(wc -l <out)" = 3 ]'
+holds 'the others are there' '[ "$(grep -c weights out)" = 2 ] && [ "$(wc -l <out)" = 3 ]'
 haul "a line of $mib MiB of JSON: batch" 1 $slow $((64 + 24 * mib)) batch three.jsonl -q --head 0
-is 'the others are there' '[ "$(grep -c weights out)" = 2 ] && [ "$(wc -l <out)" = 3 ]'
+holds 'the others are there' '[ "$(grep -c weights out)" = 2 ] && [ "$(wc -l <out)" = 3 ]'
 haul "a line of $mib MiB: words of a vocabulary" 0 $slow $((64 + 24 * mib)) \
     init -q --vocab-from line -o v4
 twice line >line_twice
@@ -189,16 +189,16 @@ for head in 0.0 0.7 1.5; do
     first=$(((${head%.*} * 8 + ${head#*.}) * map_bytes))
     "$attn" run -q -m maps -f map_text --layer "${head%.*}" --head "${head#*.}" -o one.npy
     tail -c $map_bytes one.npy >one
-    is "head $head has the bits of a run of its own" \
+    holds "head $head has the bits of a run of its own" \
         "tail -c +$((first + 1)) all_maps | head -c $map_bytes | cmp - one"
 done
 rm -f maps.safetensors all_maps
 haul "$map_tokens tokens, all maps: csv" 0 120 100 run -q -m maps -f map_text -o maps.csv
-is 'every query has a row for each head' "[ \$(wc -l <maps.csv) = $((16 * map_tokens + 1)) ]"
+holds 'every query has a row for each head' "[ \$(wc -l <maps.csv) = $((16 * map_tokens + 1)) ]"
 rm -f maps.csv
 haul "$map_tokens tokens, all maps: a folder of csv" 0 120 100 \
     run -q -m maps -f map_text --format csv -o maps.folder/
-is 'every head has a file' '[ $(ls maps.folder | wc -l) = 17 ]'
+holds 'every head has a file' '[ $(ls maps.folder | wc -l) = 17 ]'
 rm -rf maps.folder
 
 # --- the memory that commands say they need -------------------------------------------------------
@@ -269,7 +269,7 @@ if [ -z "${LONG_HAULS_FREE-}" ]; then # sanitizers have memory of their own
     "$attn" batch w500 -m maps1 -t 2 --dry-run >preview
     mib=$(sed -n 's/^\([0-9]*\).* MiB of memory.*/\1/p' preview)
     haul "two threads: $mib MiB" 0 60 $((mib * 6 / 5)) batch w500 -m maps1 -q -t 2
-    is 'they take what they say' '[ "$(cat peak)" -gt '$((mib * 4 / 5))' ]'
+    holds 'they take what they say' '[ "$(cat peak)" -gt '$((mib * 4 / 5))' ]'
     haul "one thread: a tenth of that" 0 60 $((mib / 5)) batch w500 -m maps1 -q -t 1
 fi
 

@@ -280,7 +280,7 @@ static const struct {
     const char *magic;
     int (*refuse)(struct err *err, const char *format, ...) ERR_PRINTF;
     const char *what;
-} others[] = {
+} other_formats[] = {
     {"version https://git-lfs", err_set, "a Git LFS pointer ('git lfs pull' fetches the file)"},
     {"<", err_set, "an HTML page"},
     {"GGUF", err_unsupported, "a GGUF file"},
@@ -293,10 +293,11 @@ static const struct {
 
 int file_refuse_format(const char *bytes, size_t size, const char *expected, struct err *err)
 {
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        size_t length = strlen(others[i].magic);
-        if (size >= length && memcmp(bytes, others[i].magic, length) == 0)
-            return others[i].refuse(err, "expected %s, found %s", expected, others[i].what);
+    for (size_t i = 0; i < sizeof other_formats / sizeof *other_formats; i++) {
+        size_t length = strlen(other_formats[i].magic);
+        if (size >= length && memcmp(bytes, other_formats[i].magic, length) == 0)
+            return other_formats[i].refuse(err, "expected %s, found %s", expected,
+                                           other_formats[i].what);
     }
     return 0;
 }

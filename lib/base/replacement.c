@@ -175,8 +175,6 @@ int target_folder_check(const char *path, bool replaces, struct err *err)
         path, name);
 }
 
-/* Some network file systems cannot lock directories: then two processes can replace files of each
- * other, but each file is complete. */
 static int lock(struct target_folder *target, struct err *err)
 {
     target->descriptor = open(target->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -184,7 +182,7 @@ static int lock(struct target_folder *target, struct err *err)
         return cannot_write(target->path, err);
     if (flock(target->descriptor, LOCK_EX | LOCK_NB) == 0 || errno == EBADF || errno == ENOLCK ||
         errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS)
-        return 0;
+        return 0; /* a network file system without locks: files stay complete, of either process */
     if (errno == EWOULDBLOCK)
         return err_output(err, "cannot write '%s': another process is writing to it", target->path);
     return err_output(err, "cannot lock '%s': %s", target->path, strerror(errno));

@@ -48,7 +48,7 @@ struct report {
     size_t tensor_count;
     const struct frame *frames; /* tables */
     size_t frame_count;
-    const char *strongest;     /* sheet name of report_add_strongest; NULL: none */
+    const char *strongest;     /* ending of sheet names for report_add_strongest, or NULL */
     float origin;              /* reference value for `strongest` */
     bool shows_tensors;        /* text: tensors precede tables for people */
     bool untitled;             /* text: omit the lines with model and text */

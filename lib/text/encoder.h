@@ -1,7 +1,7 @@
 /* encoder.h: encodes a text. Added tokens are split off (token_set.h), and the text between them is
- * normalized (normalizer.h); added tokens of normalized text are split off, and the rest is split
- * into pieces (pre_tokenizer.h), which the model encodes (subword/subword.h). Each stage calls the
- * next for each of its results, so no list of pieces is stored.
+ * normalized; added tokens of normalized text are split off, and the rest is split into pieces
+ * (stages.h), which the model encodes (subword/subword.h). Each stage calls the next for each of
+ * its results, so no list of pieces is stored.
  *
  *     struct encoder encoder = {.tokenizer = tokenizer, .list = list};
  *     if (encoder_run(&encoder, &text, err)) ...

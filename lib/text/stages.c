@@ -77,24 +77,19 @@ struct stage *stages_add(struct stage_list *list, const struct stage_row *row, s
     return step;
 }
 
-/* Read `{"String": " "}` or `{"Regex": "\\s"}`; literals live as long as the arena. */
-static int read_matcher(struct matcher *matcher, const struct json *pattern, struct arena *arena,
-                        struct err *err)
+int stage_read_pattern(struct stage_list *list, struct stage *step, const struct json *value,
+                       struct err *err)
 {
+    const struct json *pattern = json_member(value, "pattern");
+    struct matcher *matcher = &step->matcher;
     const char *text = NULL;
     *matcher = (struct matcher){0};
     if (json_get_text(json_member(pattern, "String"), &text)) {
         matcher->literal_size = strlen(text);
-        matcher->literal = arena_text(arena, text, matcher->literal_size, err);
+        matcher->literal = arena_text(list->arena, text, matcher->literal_size, err);
         return matcher->literal ? 0 : -1;
     }
     if (!json_get_text(json_member(pattern, "Regex"), &text))
         return err_set(err, "field 'pattern': expected {\"String\": …} or {\"Regex\": …}");
     return matcher_set_pattern(matcher, text, err);
-}
-
-int stage_read_pattern(struct stage_list *list, struct stage *step, const struct json *value,
-                       struct err *err)
-{
-    return read_matcher(&step->matcher, json_member(value, "pattern"), list->arena, err);
 }

@@ -50,13 +50,19 @@ static int count_piece(struct bpe_learner *l, const char *bytes, size_t size, st
     return map_put(&l->numbers, bytes, size, (uint32_t)l->piece_count++, err);
 }
 
+static int check_utf8(const char *text, size_t size, struct err *err)
+{
+    size_t at = utf8_invalid_at(text, size);
+    return at == size ? 0
+                      : err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
+                                (unsigned char)text[at], at);
+}
+
 int bpe_learner_add(struct bpe_learner *learner, const char *text, size_t size, struct err *err)
 {
     static const struct matcher gpt2 = {.splitter = SPLITTER_GPT2};
-    size_t invalid = utf8_invalid_at(text, size);
-    if (invalid < size)
-        return err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
-                       (unsigned char)text[invalid], invalid);
+    if (check_utf8(text, size, err))
+        return -1;
     struct matcher_walk walk = matcher_walk(&gpt2, text, size, NULL);
     struct text_range match;
     int found = 1;
@@ -376,10 +382,8 @@ static int add_line(struct word_list *list, const struct line *line, struct err 
 
 int word_list_add(struct word_list *list, const char *text, size_t size, struct err *err)
 {
-    size_t invalid = utf8_invalid_at(text, size);
-    if (invalid < size)
-        return err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
-                       (unsigned char)text[invalid], invalid);
+    if (check_utf8(text, size, err))
+        return -1;
     for (size_t at = 0; at < size;) {
         const char *newline = memchr(text + at, '\n', size - at);
         size_t end = newline ? (size_t)(newline - text) : size;

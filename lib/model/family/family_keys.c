@@ -546,7 +546,8 @@ static void read_decoder(struct reading *r)
 int family_read(struct config *config, const struct family *family, const struct json *root,
                 struct err *err)
 {
-    static const char *const quantisations[] = {"quantization_config", "quantization"}; /* MLX's */
+    static const char *const quantisations[] = {"quantization_config", /* of transformers */
+                                                "quantization"};       /* of MLX */
     struct reading reading = {.config = config, .root = root, .err = err};
     *config = *family->defaults;
     config->family = family;
