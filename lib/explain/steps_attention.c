@@ -129,8 +129,8 @@ void step_input(struct builder *builder, const struct trace *trace)
 
 /* --- query ------------------------------------------------------------------------------------ */
 
-/* The query, or all keys, as they are projected; before and after their norm, which may come after
- * the rotary embedding; and before and after that. Values are NULL if there is no such step. */
+/* The query, or all keys: as projected, before and after their norm, before and after the rotary
+ * embedding (which comes first in some models). Values are NULL if there is no such step. */
 struct stages {
     struct named_vector projected, raw, normed, pre, turned;
 };
