@@ -108,8 +108,13 @@ float weight_element(const struct weight *w, size_t row, size_t column)
 {
     enum dtype dtype = w->halves ? DTYPE_BF16 : w->rows.dtype;
     size_t first = dtype_is_quantised(dtype) ? row - row % DTYPE_BLOCK_MAX : row;
-    size_t within = column % PANEL_COLUMNS;
+    size_t within = column % PANEL_COLUMNS, of_pairs = column % PAIR_COLUMNS;
     float numbers[DTYPE_BLOCK_MAX];
+    if (w->pairs) {
+        const uint32_t *panel = w->pairs + (column - of_pairs) * bf16_pairs(w->in);
+        uint32_t pair = panel[row / 2 * PAIR_COLUMNS + of_pairs];
+        return bf16_value((uint16_t)(row % 2 ? pair >> 16 : pair));
+    }
     if (w->data)
         return w->data[row * w->stride + column];
     if (!w->halves && !w->rows.data)
@@ -209,6 +214,12 @@ void weight_copy(float *to, size_t columns, const struct weight *w, struct weigh
         return;
     }
     size_t count = num_min(columns, w->out - piece.column);
+    if (!w->data && !w->halves) { /* there are only panels, of floats or of pairs */
+        for (size_t at = 0; at < piece.rows * count; at++)
+            to[at / count * columns + at % count] =
+                weight_element(w, piece.row + at / count, piece.column + at % count);
+        return;
+    }
     size_t bytes = w->halves ? BF16_BYTES : FLOAT_BYTES;
     const char *from = w->halves ? w->halves : (const char *)w->data;
     from += (piece.row * w->stride + piece.column) * bytes;

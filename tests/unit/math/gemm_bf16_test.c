@@ -154,3 +154,32 @@ TEST(memory_for_rounded_numbers_is_reused_and_grows)
     machine_release(&machine);
     ck_assert_ptr_null(machine.rounded);
 }
+
+/* A run in bf16 keeps nothing else of a matrix than panels of pairs, and some matrices are panels
+ * of floats. */
+TEST(a_matrix_that_is_only_packed_is_copied)
+{
+    enum { IN = 33, FIRST = 62, WIDTH = OUT - FIRST + 3 };
+    static float panels[IN * (OUT + PANEL_COLUMNS)], copy[3 * WIDTH];
+    const struct weight_piece piece = {5, 3, FIRST};
+    struct weight floats = {.in = IN, .out = OUT, .stride = OUT, .data = w};
+    uint32_t dice = 7;
+    dice_fill(w, COUNT(w), &dice);
+    panels_fill(panels, &floats);
+    for (size_t row = 0; row < IN; row += 2)
+        pairs_fill_rows(pairs, &floats, row, w + row * OUT,
+                        row + 1 < IN ? w + (row + 1) * OUT : NULL);
+    for (int in_pairs = 0; in_pairs < 2; in_pairs++) {
+        struct weight packed = {.in = IN, .out = OUT};
+        packed.pairs = in_pairs ? pairs : NULL;
+        packed.panels = in_pairs ? NULL : panels;
+        for (size_t at = 0; at < COUNT(copy); at++)
+            copy[at] = 9;
+        weight_copy(copy, WIDTH, &packed, piece);
+        for (size_t at = 0; at < COUNT(copy); at++) {
+            size_t column = FIRST + at % WIDTH;
+            float number = column < OUT ? w[(piece.row + at / WIDTH) * OUT + column] : 9;
+            ck_assert_float_eq(copy[at], in_pairs ? bf16_rounded(number) : number);
+        }
+    }
+}
