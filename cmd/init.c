@@ -257,10 +257,10 @@ static int find_config(struct model_maker *maker, struct err *err)
     return maker->label ? folder_open(&maker->config, &maker->like, "config.json", err) : -1;
 }
 
-static bool sets_vocab_size(const struct config_edit *edit)
+static bool sets_key(const struct config_edit *edit, const char *name)
 {
     for (size_t i = 0; i < edit->count; i++)
-        if (strcmp(edit->changes[i].key->name, "vocab_size") == 0)
+        if (strcmp(edit->changes[i].key->name, name) == 0)
             return true;
     return false;
 }
@@ -274,7 +274,7 @@ static int change_config(struct model_maker *maker, struct err *err)
     if (maker->options->make.config &&
         json_parse(&root, maker->config.bytes, maker->config.size, &wrong) && wrong.out_of_memory)
         return err_adopt(err, &wrong);
-    bool is_set = (root && json_given(root, "vocab_size")) || sets_vocab_size(&maker->edit);
+    bool is_set = (root && json_given(root, "vocab_size")) || sets_key(&maker->edit, "vocab_size");
     json_free(root);
     if (words_are_given(maker->options) && !is_set) {
         const char *change = arena_format(&maker->arena, err, "vocab_size=%zu", maker->word_count);
@@ -292,12 +292,22 @@ static int change_config(struct model_maker *maker, struct err *err)
     return 0;
 }
 
+/* Without projections scores are those of the embeddings; with them a scale is expected. */
+static void note_scale(const struct model_maker *maker)
+{
+    const struct config *config = &maker->new_model.config;
+    if (sets_key(&maker->edit, "projections") && !sets_key(&maker->edit, "scale") &&
+        config->projections && config->scale == 1)
+        print_note("scores are not scaled, as in '%s': add scale=sqrt to --set for 1/√d_k",
+                   maker->label);
+}
+
 static int check_rows(const struct model_maker *maker, struct err *err)
 {
     size_t rows = maker->new_model.config.vocab_size;
     if (rows >= maker->word_count)
         return 0;
-    bool is_set = sets_vocab_size(&maker->edit);
+    bool is_set = sets_key(&maker->edit, "vocab_size");
     (is_set ? err_usage : err_set)(
         err, "field 'vocab_size': expected at least %zu, a row for each word, found %zu",
         maker->word_count, rows);
@@ -352,8 +362,11 @@ int model_maker_open(struct model_maker *maker, const char *path, struct err *er
     for (size_t i = 0; i < maker->words.file_count; i++)
         add_model_file(new_model, maker->files[i].name, maker->files[i].bytes,
                        maker->files[i].size);
-    return err_if(config_edit_check(&maker->edit, &new_model->config, err) ||
-                  check_rows(maker, err) || check_target(maker, err));
+    if (config_edit_check(&maker->edit, &new_model->config, err) || check_rows(maker, err) ||
+        check_target(maker, err))
+        return -1;
+    note_scale(maker);
+    return 0;
 }
 
 void model_maker_release(struct model_maker *maker)

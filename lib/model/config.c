@@ -197,7 +197,7 @@ const struct config_key config_keys[] = {
     {"out_proj", ATTENTION, "true: output projection after the heads"},
     {"d_out", ATTENTION, "with out_proj: columns of the output projection (default: n_embd)"},
     {"bias", ATTENTION, "true: projections have biases; out: only the output projection"},
-    {"scale", ATTENTION, "factor of the scores (default: 1/√d_k)"},
+    {"scale", ATTENTION, "factor of the scores: none, sqrt (1/√d_k, default) or a number"},
     {"attention", ATTENTION, "self, or cross: keys and values come from a second text"},
 };
 

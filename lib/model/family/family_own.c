@@ -183,6 +183,22 @@ static void settle_output(struct reading *r)
                 c->n_embd, width, c->n_layer);
 }
 
+/* A number or, as --scale has them, "none" (1) or "sqrt" (1/√d_k). */
+static void read_scale(struct reading *r)
+{
+    struct config *c = r->config;
+    const struct json *member = json_given(r->root, "scale");
+    const char *word = NULL;
+    double root = 1.0 / sqrt((double)c->d_k);
+    c->scale = (float)root;
+    if (!member || !json_get_text(member, &word))
+        c->scale = (float)family_number(r, "scale", -1e6, 1e6, root);
+    else if (strcmp(word, "none") == 0)
+        c->scale = 1;
+    else if (strcmp(word, "sqrt") != 0)
+        json_refuse(json_key(member), member, "\"none\", \"sqrt\" or a number", family_fail(r));
+}
+
 static void settle_attention(struct reading *r)
 {
     struct config *c = r->config;
@@ -197,7 +213,7 @@ static void settle_attention(struct reading *r)
         err_set(family_fail(r),
                 "field 'causal': expected false where attention is \"cross\", found true");
     settle_output(r);
-    c->scale = (float)family_number(r, "scale", -1e6, 1e6, 1.0 / sqrt((double)c->d_k));
+    read_scale(r);
 }
 
 /* --- "transformer", with the choices of torch.nn.Transformer ---------------------------------- */
