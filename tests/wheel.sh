@@ -146,8 +146,15 @@ if [ -z "$wheel" ]; then
     closing
     exit
 fi
+newest=$(sed -n 's/.*`manylinux_2_\([0-9]*\)`.*/\1/p' data/guides/library.md)
+needs_no_newer_libc() {
+    needed=${wheel##*manylinux_2_}
+    echo "$wheel" && [ "${needed%%_*}" -le "$newest" ]
+}
 case $wheel in
-*manylinux*) ;;
+*manylinux*) # with a newer C library, old functions have newer names
+    [ "$(getconf GNU_LIBC_VERSION | sed 's/.*[.]//')" -gt 37 ] ||
+        check "the wheel needs no newer C library than 2.$newest" needs_no_newer_libc ;;
 *) leave_out 'a portable wheel: the sources of its libraries cannot be fetched' ;;
 esac
 check 'the same files give the same wheel' packs_the_same

@@ -149,6 +149,13 @@ static struct box place_name(const struct scene *scene, size_t own, double width
     return box;
 }
 
+/* hypot of glibc 2.35 would make programs need that version. */
+static double distance(struct point a, struct point b)
+{
+    double x = a.x - b.x, y = a.y - b.y;
+    return sqrt(x * x + y * y);
+}
+
 /* Draw an arrow from the origin, and the name of its token, with a line to it if it is far away. */
 static void draw_token(const struct section *section, struct canvas *canvas, struct scene *scene,
                        size_t row, const char *name)
@@ -162,7 +169,7 @@ static void draw_token(const struct section *section, struct canvas *canvas, str
     struct point from = scene->origin, tip = scene->tips[row];
     struct point middle = {box.x + width / 2, box.y + height / 2};
     double back = atan2(from.y - tip.y, from.x - tip.x);
-    double barb = fmin(BARB, hypot(tip.x - from.x, tip.y - from.y) / 2);
+    double barb = fmin(BARB, distance(tip, from) / 2);
     const struct point head[] = {
         {tip.x + barb * cos(back - BARB_TURN), tip.y + barb * sin(back - BARB_TURN)},
         tip,
@@ -173,7 +180,7 @@ static void draw_token(const struct section *section, struct canvas *canvas, str
     canvas->path(canvas, (struct point[]){from, tip}, 2, &pen);
     canvas->path(canvas, head, 3, &pen);
     pen.width = grid.width;
-    if (hypot(middle.x - tip.x, middle.y - tip.y) > NEAR + width / 2 + height)
+    if (distance(middle, tip) > NEAR + width / 2 + height)
         canvas->path(canvas, (struct point[]){tip, middle}, 2, &pen);
     canvas_text_fit(canvas, (struct point){box.x + GAP / 2, box.y + font.size - GAP / 2}, name,
                     width, &font);
