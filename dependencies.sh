@@ -13,6 +13,7 @@
 #                                            wasm       clang and libraries for WebAssembly
 #                                            arm64      a cross compiler and qemu
 #                                            format     clang-format
+#                                            pip        pip and venv, for Python's environments
 #                                            everything all packages that `make test` can use
 #     ./dependencies.sh install [SET]    the same, and install missing packages
 #     ./dependencies.sh packages SET     print the Debian packages of the libraries in a set
@@ -85,6 +86,8 @@ pandoc|program pandoc||pandoc|pandoc|pandoc
 xmllint|program xmllint||libxml2-utils|libxml2|libxml2
 pdftotext|program pdftotext||poppler-utils|poppler-utils|poppler
 $clang_format"
+needed_by_pip='pip|python pip||python3-pip|python3-pip|python
+venv|python ensurepip||python3-venv|python3|python'
 needed_by_arm64='qemu|program qemu-aarch64 qemu-aarch64-static||qemu-user|qemu-user|-
 gcc for arm64|program aarch64-linux-gnu-gcc||gcc-aarch64-linux-gnu libc6-dev-arm64-cross|-|-'
 needed_by_static='dpkg-source|program dpkg-source||dpkg-dev|-|-'
@@ -108,7 +111,8 @@ trap 'exit 130' HUP INT TERM
 
 compiles() { # [LIBRARY...]: whether the probe compiles and links
     # shellcheck disable=SC2086 # each may have several words, or none
-    ${CC:-cc} ${CPPFLAGS-} "$scratch/probe.c" ${LDFLAGS-} "$@" -o "$scratch/probe" 2>"$scratch/log"
+    ${CC:-cc} ${CPPFLAGS-} "$scratch/probe.c" ${LDFLAGS-} "$@" -o "$scratch/probe" \
+        2>"$scratch/log" || { cp "$scratch/log" "$scratch/why" && false; }
 }
 
 links() { # HEADER LIBRARY
@@ -170,6 +174,11 @@ explain() {
             printf 'sudo did not start apt-get, as it says above: run that line as root.\n'
         elif grep -qE "$no_network" "$scratch/apt"; then
             printf 'apt-get could not reach its servers: try again with a network.\n'
+        elif [ -n "$installed" ]; then
+            printf "The packages are installed, but '%s' does not find them%s.\n" "${CC:-cc}" \
+                "$(sed -n 's/.*error: /: /p' "$scratch/why" 2>/dev/null | head -n 1)"
+            printf 'Use another compiler (make CC=gcc), or name their folders: CPPFLAGS=-I… %s\n' \
+                'LDFLAGS=-L…'
         else
             printf 'apt-get could not install it: what it said is above.\n'
         fi
@@ -193,7 +202,7 @@ install() { # PACKAGE...
     tried=1
     printf 'installing with apt-get: %s\n' "$*"
     $sudo env DEBIAN_FRONTEND=noninteractive sh -c "$steps" sh "$@" \
-        >"$scratch/apt" 2>&1 </dev/null || tail -n 20 "$scratch/apt" >&2
+        >"$scratch/apt" 2>&1 </dev/null && installed=1 || tail -n 20 "$scratch/apt" >&2
 }
 
 rows=$needed wants=$wanted
@@ -242,6 +251,10 @@ format)
     rows=$clang_format wants=''
     verdict='The format cannot be checked.'
     ;;
+pip)
+    rows=$needed_by_pip wants=''
+    verdict='Python packages cannot be installed yet.'
+    ;;
 wasm)
     rows=$needed_by_wasm wants=''
     verdict='No engine can be compiled for browsers.'
@@ -256,7 +269,19 @@ if [ "${1-}" = packages ]; then
     exit
 fi
 
-without_root='' tried='' sudo='' lacking=''
+# The packages of gcc and clang are known; another compiler must be there.
+chosen=${CC:-cc} chosen=${chosen%% *}
+case $chosen:$rows in
+cc:* | gcc:* | clang:*) ;;
+*stdio.h*)
+    command -v "$chosen" >/dev/null || {
+        printf "CC: expected a compiler, found '%s', which is not on the path\n" "$chosen" >&2
+        exit 1
+    }
+    ;;
+esac
+
+without_root='' tried='' installed='' sudo='' lacking=''
 missing=$(look "$rows")
 if [ "${1-}" = install ] && [ "${DEPS-}" != 0 ] && command -v apt-get >/dev/null; then
     [ "$(id -u)" = 0 ] || sudo=sudo

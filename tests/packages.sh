@@ -40,6 +40,15 @@ drawing_is_recommended() {
     [ -n "$package" ] && grep -qx "Recommends: $package" $here/debian/control
 }
 
+# The names that a program or library takes from newer C libraries than the guide promises.
+newest=$(sed -n 's/.*`manylinux_2_\([0-9]*\)`.*/\1/p' data/guides/library.md)
+no_newer_names() { # FILE...
+    nm -D --undefined-only "$@" | sed -n 's/.* \([^ @]*\)@*GLIBC_2\.\([0-9]*\).*/\2 \1/p' \
+        >"$scratch/taken"
+    awk -v newest="$newest" '$1 > newest { print "needs glibc 2." $1 ": " $2; found = 1 }
+        END { exit found || NR < 50 || newest == "" }' "$scratch/taken"
+}
+
 # The targets that the recipe of continuous integration names are in the Makefile.
 recipe_names_targets() {
     sed -nE 's/.*make: ([a-z0-9-]+).*/\1/p; s/.* make ([a-z0-9-]+).*/\1/p' \
@@ -54,12 +63,19 @@ check 'continuous integration runs targets of the Makefile' recipe_names_targets
 check 'packages, CITATION.cff and CHANGELOG.md have the version of the program' names_version
 check 'symbols agree with the library' symbols_are_those_of_the_library
 check 'Build-Depends are the packages of dependencies.sh' debian_needs_what_the_build_needs
+libc=$(getconf GNU_LIBC_VERSION 2>/dev/null | sed -n 's/^glibc 2[.]//p')
+if [ "${libc:-99}" -gt 37 ]; then
+    leave_out "names of the C library: glibc 2.${libc:-?} has newer names for old functions"
+else
+    check "wheels need no newer C library than library.md says" \
+        no_newer_names "$build/attn-cli" "$build"/libattn.so
+fi
 check 'rsvg-convert is a recommended package' drawing_is_recommended
 
 # A machine without libraries where sudo fails: count the calls of sudo and check the message.
 unset DEPS
 mkdir "$scratch/bin"
-for tool in sh mktemp rm env awk grep tail printf; do
+for tool in sh mktemp rm env awk grep tail printf cp head sed; do
     for file in /bin/$tool /usr/bin/$tool; do
         [ ! -x "$file" ] || ln -sf "$file" "$scratch/bin"
     done
@@ -103,6 +119,13 @@ rm "$scratch/bin/uname"
 check 'without sudo, the message asks for root' says 'there is no sudo: run that line as root' env
 fake id 'echo 0'
 check 'apt-get fails' says 'apt-get could not install it: what it said is above' env
+fake apt-get 'exit 0'
+fake cc "echo \"probe.c:2:10: fatal error: 'onig.h' file not found\" >&2; exit 1"
+check 'installed packages that the compiler does not find' \
+    says "are installed, but 'cc' does not find them: 'onig.h' file not found" env
+check 'a compiler that does not exist' says \
+    "CC: expected a compiler, found 'nocc', which is not on the path" env CC=nocc
+same 'no library is named' '' "$(grep -i 'cjson' "$scratch/missing")"
 fake apt-get "echo \"W: Temporary failure resolving 'deb.debian.org'\" >&2; exit 100"
 check 'without a network' says 'apt-get could not reach its servers: try again with a network' env
 fake id 'echo 1000'
