@@ -12,7 +12,10 @@
 # is not 0 or attn-cli prints `error`. These comments skip a command:
 #
 #     # takes …           takes too long, or downloads something
-#     # needs THING …     skipped if that program or Python module is missing
+#     # needs THING …     skipped if that program or Python module is missing; with `writes NAME`
+#                         so are the commands that read that file or folder
+#
+# A command that runs a program of $guests must have one of them.
 #
 # ./gpt2 is a small GPT-2 with random weights. Commands that name smollm2.gguf are skipped unless
 # `make test-real` has downloaded it; so are commands that read a file that a skipped command would
@@ -26,6 +29,7 @@ build=$(absolute "${1:-build}")
 [ $# -eq 0 ] || shift
 [ $# -gt 0 ] || set -- README.md CONTRIBUTING.md data/guides/[!R]*.md
 LINES_MAX=200 # of the README; more belongs in a guide
+guests='python3|R|Rscript|gnuplot|jq|node|npm|pip|parallel|mpirun|sbatch|rsvg-convert'
 smollm2=$build/real/SmolLM2-135M-Instruct.Q4_1.gguf
 [ -e "$smollm2" ] || smollm2= # looked for once: `make test-real` may fetch it meanwhile
 
@@ -87,10 +91,11 @@ is_there() { # THING
     python3() { "$python" "$@"; } # for the command
 }
 
-# Whether a command names a file that a skipped command would have written.
+# Whether a command names a file that a skipped command would have written; sets thing to what that
+# command needs.
 names_unwritten() { # LINE
     for file in $unwritten; do
-        case $1 in *"$file"*) return ;; esac
+        case $1 in *"${file%%:*}"*) thing=${file#*:} && return ;; esac
     done
     return 1
 }
@@ -101,18 +106,21 @@ left_out() { # LINE
     *'# takes '*) thing= ;;
     *'# needs '*)
         thing=${1##*'# needs '}
-        thing=${thing%%[ ,:]*}
+        thing=${thing%%[!A-Za-z0-9_-]*}
         is_there "$thing" && ! names_unwritten "$1" && return 1
         ;;
     *'smollm2.gguf'*)
         [ -e "$smollm2" ] && return 1
         thing=smollm2.gguf
-        case $1 in *' -o '*) unwritten="$unwritten $(expr "$1" : '.* -o \([^ ]*\)')" ;; esac
         ;;
     *)
         names_unwritten "$1" || return 1
-        thing=smollm2.gguf
         ;;
+    esac
+    case $1 in
+    *'# takes '*) ;;
+    *' writes '*) unwritten="$unwritten ${1##* writes }:$thing" ;;
+    *' -o '*) unwritten="$unwritten $(expr "$1" : '.* -o \([^ ]*\)'):$thing" ;;
     esac
     [ -z "$together" ] || return 0
     skipped=$((skipped + 1))
@@ -120,8 +128,15 @@ left_out() { # LINE
     [ -z "$thing" ] || printf 'skipped: %s is not installed\n' "$thing"
 }
 
+# Whether a command runs a program that a bare machine lacks, without a comment that says so.
+forgets_needs() { # LINE
+    case $1 in *'# takes '* | *'# needs '*) return 1 ;; esac
+    printf '%s\n' "$1" | grep -qE "(^|[;|&(] *)($guests) "
+}
+
 # Run a command in the copy, in this shell.
 try() { # PLACE LINE EXPECTED
+    ! forgets_needs "$2" || fail "$1: expected '# needs PROGRAM' at the end of: $2"
     left_out "$2" && return
     eval "$2" >"$scratch/log" 2>&1 </dev/null
     status=$?
