@@ -350,6 +350,18 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+static int listing_add(struct listing *listing, const char *name, struct arena *arena,
+                       struct err *err)
+{
+    const char **names = arena_grow(arena, listing->names, listing->count, sizeof *names, err);
+    name = names ? arena_text(arena, name, strlen(name), err) : NULL;
+    if (!name)
+        return -1;
+    names[listing->count++] = name;
+    listing->names = names;
+    return 0;
+}
+
 int listing_read(struct listing *listing, const char *path, struct arena *arena, struct err *err)
 {
     int failed = 0;
@@ -362,13 +374,7 @@ int listing_read(struct listing *listing, const char *path, struct arena *arena,
         const char *name = entry->d_name;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
             continue;
-        const char **names = arena_grow(arena, listing->names, listing->count, sizeof *names, err);
-        name = names ? arena_text(arena, name, strlen(name), err) : NULL;
-        failed = name ? 0 : -1;
-        if (name) {
-            names[listing->count++] = name;
-            listing->names = names;
-        }
+        failed = listing_add(listing, name, arena, err);
     }
     if (!failed && errno)
         failed = err_set(err, "cannot read '%s': %s", path, strerror(errno));
@@ -400,7 +406,8 @@ bool folder_has(const struct folder *folder, const char *name)
     return file_kind(&kind, path, NULL) || kind;
 }
 
-int folder_open(struct file *file, const struct folder *folder, const char *name, struct err *err)
+static int open_named(struct file *file, const struct folder *folder, const char *name,
+                      struct err *err)
 {
     if (folder->files) {
         const struct folder_file *held = held_file(folder, name);
@@ -416,6 +423,24 @@ int folder_open(struct file *file, const struct folder *folder, const char *name
     int failed = buf_check(&path, err) || file_map_regular(file, path.bytes, err);
     buf_release(&path);
     return failed ? -1 : 0;
+}
+
+static int add_opened(struct opened_files *opened, const char *name, struct err *err)
+{
+    for (size_t i = 0; i < opened->list.count; i++)
+        if (strcmp(opened->list.names[i], name) == 0)
+            return 0;
+    return listing_add(&opened->list, name, opened->arena, err);
+}
+
+int folder_open(struct file *file, const struct folder *folder, const char *name, struct err *err)
+{
+    if (open_named(file, folder, name, err))
+        return -1;
+    if (!folder->opened || !add_opened(folder->opened, name, err))
+        return 0;
+    file_release(file);
+    return -1;
 }
 
 int folder_read(const struct folder *folder, const char *name,

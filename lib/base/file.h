@@ -114,6 +114,12 @@ struct folder {
     const char *path;                /* the directory, or the name of a model in memory */
     const struct folder_file *files; /* NULL: on disk */
     size_t file_count;
+    struct opened_files *opened; /* not NULL: folder_open adds the names of files here */
+};
+
+struct opened_files {
+    struct listing list; /* each name once, in the order of opening */
+    struct arena *arena;
 };
 
 /* True also for an inaccessible file: opening it reports the error. */

@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/memory.h"
-#include "base/names.h"
 #include "draw/figure.h"
 #include "draw/page.h"
 
@@ -47,25 +45,15 @@ static int put_file(struct stream *out, const struct folder *folder, const char 
     return 0;
 }
 
+/* Only those that were opened for the model: its folder may hold checkpoints and credentials. */
 static int put_files(struct stream *out, const struct folder *folder, size_t *bytes,
                      struct err *err)
 {
-    /* config, weights and tokenizer */
-    static const char *const endings[] = {".json", ".safetensors", "merges.txt", ".model", ".gguf"};
-    struct arena arena = {0};
-    struct listing listing = {0};
-    int failed = folder->files ? 0 : listing_read(&listing, folder->path, &arena, err);
-    size_t count = folder->files ? folder->file_count : listing.count;
+    const struct listing *list = &folder->opened->list;
+    int failed = 0;
     *bytes = 0;
-    for (size_t i = 0; !failed && i < count; i++) {
-        const char *name = folder->files ? folder->files[i].name : listing.names[i];
-        bool is_of_model = false;
-        for (size_t k = 0; k < sizeof endings / sizeof *endings; k++)
-            is_of_model |= name_ends_in(name, endings[k]);
-        if (is_of_model && !strpbrk(name, "\"<>")) /* these could close the attribute */
-            failed = put_file(out, folder, name, bytes, err);
-    }
-    arena_release(&arena);
+    for (size_t i = 0; i < list->count && !failed; i++)
+        failed = put_file(out, folder, list->names[i], bytes, err);
     return failed;
 }
 

@@ -127,7 +127,7 @@ size_t page_count_numbers(const struct report *report);
 
 void page_put_base64(struct stream *out, const char *bytes, size_t size);
 
-/* Write text, escaped for HTML. */
+/* Write text, escaped for HTML, also for an attribute in ". */
 void page_put_text(struct stream *out, const char *text);
 
 /* Refuse --live if this attn-cli was built without the engine. */

@@ -78,6 +78,8 @@ void page_put_text(struct stream *out, const char *text)
             stream_text(out, "&lt;");
         else if (*text == '&')
             stream_text(out, "&amp;");
+        else if (*text == '"')
+            stream_text(out, "&quot;");
         else
             stream_char(out, *text);
     }

@@ -171,6 +171,8 @@ int model_find(struct folder *folder, const char *name, struct arena *arena, str
 
 static int open_files(struct model *model, struct err *err)
 {
+    model->opened.arena = &model->arena;
+    model->folder.opened = &model->opened;
     if (config_open(&model->config, &model->folder, err) ||
         features_expect(TO_RUN, &model->config, NULL, err) ||
         weights_open(&model->weights, &model->config, &model->folder, err)) {

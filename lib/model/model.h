@@ -20,9 +20,10 @@ extern const char bundled_default[];
 const struct folder *bundled_find(const char *name);
 
 struct model {
-    const char *name; /* as it was given; borrowed */
-    struct folder folder;
-    struct arena arena; /* owns the folder's path if it was searched for */
+    const char *name;           /* as it was given; borrowed */
+    struct folder folder;       /* its `opened` are the next field's */
+    struct opened_files opened; /* files of the model: config, weights, tokenizer */
+    struct arena arena;         /* owns the folder's path if it was searched for */
     struct config config;
     struct weights weights;
     size_t context; /* context before it was lifted; 0: it was not */

@@ -3,7 +3,7 @@
 //
 //     node tests/live/engine.mjs ATTN_CLI MODULE SCRATCH
 import { execFileSync } from 'node:child_process';
-import { readFileSync, readdirSync } from 'node:fs';
+import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -162,6 +162,24 @@ for (const [like, vocab] of [
                 found(engine, text, { show: 'weights,mlp_out' }),
             );
     });
+
+await test('a page holds the files that were read for the model, and no others', async () => {
+    const folder = join(scratch, 'bert');
+    cpSync(join(root, 'models/cloze'), folder, { recursive: true });
+    const words = JSON.parse(readFileSync(join(folder, 'tokenizer.json'), 'utf8')).model.vocab;
+    rmSync(join(folder, 'tokenizer.json'));
+    writeFileSync(join(folder, 'vocab.txt'), `${Object.keys(words).join('\n')}\n`);
+    for (const name of ['credentials.json', 'training.safetensors', 'notes.model'])
+        writeFileSync(join(folder, name), '{"key": "secret"}');
+    const page = join(scratch, 'bert.html');
+    execFileSync(attn, ['page', '-q', '--live', '-m', folder, 'The cat sat.', '-o', page]);
+    const parts = readFileSync(page, 'utf8').matchAll(/class="file" data-name="(.*?)">(.*?)</g);
+    const files = [...parts].map(([, name, text]) => [name, [Buffer.from(text, 'base64')]]);
+    const names = files.map(([name]) => name).sort();
+    same('config.json,model.safetensors,vocab.txt', names.join());
+    const engine = await Engine.open(bytes, folder, files);
+    same(written(folder, 'The cat sat.', 'weights'), found(engine, 'The cat sat.'));
+});
 
 await test('make site writes the page, within its limit of bytes', () => {
     const command = ['lib/draw/page/site.sh', attn, join(scratch, 'site')];

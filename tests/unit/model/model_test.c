@@ -4,6 +4,7 @@
 
 #include "../unit.h"
 #include "../rigs/scratch.h"
+#include "base/replacement.h"
 
 static struct folder folder;
 static struct arena arena;
@@ -38,6 +39,25 @@ TEST(a_bundled_name_has_precedence_over_a_directory)
     find("./life");
     ck_assert_ptr_null(folder.files);
     ck_assert_str_eq(folder.path, "./life");
+}
+
+/* A page with the model in it takes these files, and no other of the folder. */
+TEST(a_model_lists_the_files_that_it_opened)
+{
+    static const char *const expected[] = {"config.json", "model.safetensors"};
+    struct model model;
+    struct target_folder target = {0};
+    ck_assert_msg(!target_folder_open(&target, "m", false, &err) &&
+                      !folder_save(bundled_find("life"), &target, NULL, &err),
+                  "%s", err.text);
+    target_folder_close(&target);
+    scratch_write("m/credentials.json", "{\"key\": \"secret\"}");
+    scratch_write("m/optimizer.safetensors", "");
+    ck_assert_msg(!model_open(&model, "./m", &err), "%s", err.text);
+    ck_assert_uint_eq(model.opened.list.count, COUNT(expected));
+    for (size_t i = 0; i < COUNT(expected); i++)
+        ck_assert_str_eq(model.opened.list.names[i], expected[i]);
+    model_release(&model);
 }
 
 TEST(every_bundled_model_opens)
