@@ -1,6 +1,6 @@
 /* positions.c: positions by name. @verb is the column `verb` of the item: indices, or words that
  * occur once in its text (are/2: the second `are`); without such a column, it is the word `verb` of
- * the text. */
+ * the text. In lists `verb` is a token or a word of the text that occurs once. */
 #include <string.h>
 
 #include "base/names.h"
@@ -16,6 +16,7 @@ struct scope {
     const struct tokenized *text;
     const char *option; /* in messages */
     bool one;           /* of several tokens, the last */
+    bool plain;         /* the name is without @ */
     struct arena *arena;
     struct err *err;
 };
@@ -76,6 +77,10 @@ static int refuse_word(const struct scope *scope, const char *column, const char
                            ? arena_text(scope->arena, nearest.name, nearest.name_bytes, scope->err)
                            : NULL;
     names_guess(guess, name);
+    if (scope->plain)
+        return err_set(scope->err,
+                       "%s: expected positions, all, or a token of the text, found '%.*s'%s",
+                       scope->option, (int)size, word, guess);
     return column
                ? err_set(scope->err, "%s: column '%s': expected a word of the text, found '%.*s'%s",
                          scope->option, column, (int)size, word, guess)
@@ -86,7 +91,7 @@ static int refuse_word(const struct scope *scope, const char *column, const char
 }
 
 /* Find a word that occurs once, or its occurrence number `nth` from 1 (0: the only one). It is from
- * a column, or (NULL) after @. */
+ * a column, or (NULL) of the option. Returns 1 if the text lacks it. */
 static int find_word(struct word_span *found, const struct scope *scope, const char *column,
                      const char *word, size_t size, size_t nth)
 {
@@ -110,7 +115,7 @@ static int find_word(struct word_span *found, const struct scope *scope, const c
     }
     int failed = buf_check(&places, scope->err);
     if (!failed && count == 0)
-        failed = refuse_word(scope, column, word, size);
+        failed = 1;
     else if (!failed && nth > count)
         failed = err_set(scope->err, "%s: expected occurrence 1 to %zu of '%.*s', found %zu",
                          scope->option, count, (int)size, word, nth);
@@ -122,6 +127,15 @@ static int find_word(struct word_span *found, const struct scope *scope, const c
                          word);
     buf_release(&places);
     return failed;
+}
+
+static void put_span(struct buf *out, const struct scope *scope, struct word_span span)
+{
+    size_t last = span.first + span.count - 1;
+    if (scope->one || span.count == 1)
+        buf_format(out, "%zu", last);
+    else
+        buf_format(out, "%zu-%zu", span.first, last);
 }
 
 /* Append the positions of a name, "4" or "4-5". */
@@ -157,14 +171,50 @@ static int put_name(struct buf *out, const struct scope *scope, const char *name
             return 0;
         }
     }
-    if (find_word(&span, scope, found, word, size, nth))
-        return -1;
-    size_t last = span.first + span.count - 1;
-    if (scope->one || span.count == 1)
-        buf_format(out, "%zu", last);
-    else
-        buf_format(out, "%zu-%zu", span.first, last);
+    int failed = find_word(&span, scope, found, word, size, nth);
+    if (failed)
+        return failed < 0 ? -1 : refuse_word(scope, found, word, size);
+    put_span(out, scope, span);
     return 0;
+}
+
+/* Replace words and tokens in a list by positions: `it`, or `8:it`, the token 8 if it has this text.
+ * Positions, all and @NAME are left. */
+static int resolve_words(const char **value, const struct scope *scope)
+{
+    struct buf out = {0};
+    int failed = 0;
+    for (const char *at = *value; at && *at && !failed; at += *at == ',') {
+        size_t size = strcspn(at, ",");
+        const char *word = arena_text(scope->arena, at, size, scope->err);
+        struct word_span span = {.count = 1};
+        struct token_match match;
+        buf_text(&out, at > *value ? "," : "");
+        at += size;
+        if (!word || (strspn(word, "0123456789-@") && !strchr(word, ':')) || !size ||
+            strcmp(word, "all") == 0) {
+            failed = err_if(!word);
+            buf_text(&out, word ? word : "");
+            continue;
+        }
+        failed = find_word(&span, scope, NULL, word, size, 0);
+        if (failed > 0 && !scope->text->words && tokenized_find_token(&match, scope->text, word) &&
+            !match.alike) {
+            span = (struct word_span){match.index - scope->text->words_before, 1};
+            failed = 0;
+        }
+        if (failed > 0)
+            refuse_word(scope, NULL, word, size);
+        if (failed)
+            err_about(scope->err, ERR_ABOUT_POSITION);
+        else
+            put_span(&out, scope, span);
+    }
+    const char *found = failed || !*value ? NULL : buf_keep(&out, scope->arena, scope->err);
+    buf_release(&out);
+    if (found)
+        *value = found;
+    return err_if(failed || (*value && !found));
 }
 
 /* Replace the names in the value of an option by positions. */
@@ -250,8 +300,8 @@ static const char *tokens_of_rows(const char *range, const struct scope *scope)
 const char *positions_tokens(void *context, bool of_source, const char *position, size_t size)
 {
     const struct item_positions *own = context;
-    const struct scope scope = {own->item, &own->texts[of_source], own->option, false, own->arena,
-                                own->err};
+    const struct scope scope = {
+        own->item, &own->texts[of_source], own->option, false, false, own->arena, own->err};
     const char *value = arena_text(own->arena, position, size, own->err);
     if (!value || resolve(&value, &scope) || !(scope.text->words || scope.text->words_before))
         return value;
@@ -282,12 +332,21 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
                             arena, err))
             return -1;
     const char *query = options_are_given(options, "at") ? "--at" : "--query";
-    if (resolve(&select->query, &(struct scope){item, own->texts, query, false, arena, err}) ||
-        resolve(&select->key, &(struct scope){item, &own->texts[1], "--key", false, arena, err}) ||
-        resolve(&options->attribute.position,
-                &(struct scope){item, sentence, "--position", true, arena, err}) ||
-        resolve(&options->explain.token,
-                &(struct scope){item, sentence, "--token", true, arena, err}) ||
+    struct scope scopes[] = {
+        {item, own->texts, query, false, true, arena, err},
+        {item, &own->texts[1], "--key", false, true, arena, err},
+        {item, sentence, "--position", true, true, arena, err},
+    };
+    const char **values[] = {&select->query, &select->key, &options->attribute.position};
+    for (size_t i = 0; i < 3; i++) {
+        if (resolve_words(values[i], &scopes[i]))
+            return -1;
+        scopes[i].plain = false;
+        if (resolve(values[i], &scopes[i]))
+            return -1;
+    }
+    if (resolve(&options->explain.token,
+                &(struct scope){item, sentence, "--token", true, false, arena, err}) ||
         (options->score.continuations.count && name_continuations(item, arena, err)))
         return -1;
     sentence->queries = select->query;

@@ -116,9 +116,9 @@ const struct option_row select_options[] = {
         "query heads: 0,3-5, -1 for the last, or all (default); keys and values are those of the "
         "selected heads"),
     STRING("query", 0, "LIST", IN(select.query),
-           "query positions: 0,3-5, 1-, -1 (last), or @NAME, a column of the texts' table (indices "
-           "or words) or a word of the text (@the/2 is the second); with --words positions count "
-           "words; default: all"),
+           "query positions: 0,3-5, 1-, -1 (last), a token or word (it), or @NAME, a column of the "
+           "texts' table (indices or words) or a word (@the/2 is the second); with --words "
+           "positions count words; default: all"),
     STRING("key", 0, "LIST", IN(select.key),
            "output only these key positions, likewise; the numbers do not change"),
     STRING("mean", 0, "AXES", IN(select.mean),
