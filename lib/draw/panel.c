@@ -211,16 +211,26 @@ void panel_fit_numbers(struct section *section)
         section->number_size = size;
 }
 
+static bool looks_zero(const struct section *section, float value)
+{
+    char number[NUMERAL_BYTES];
+    numeral_write(number, section->numeral, value);
+    return isfinite(value) && !number[strspn(number, "-0.")];
+}
+
 bool panel_blanks(const struct section *section)
 {
-    static const float halves[] = {0.5f, 0.05f, 0.005f}; /* of the last digit */
-    const struct sheet *sheet = section->what.sheets;
-    struct extent extent = section->norms.found;
-    float half = halves[section->numeral.digits];
+    const struct sheet *sheet = section->what.sheets, *end = sheet + section->panels;
     bool tells = section->style->form.mask == MASK_HATCH || !sheet->visible;
-    return section->kind == KIND_MATRIX && section->style->cells != CELLS_NUMBERS && tells &&
-           sheet->columns.size > 1 && section->number_size > 0 && !sheet->whole && !sheet->texts &&
-           extent.low < half && extent.high > -half && extent.low < extent.high;
+    bool may = section->kind == KIND_MATRIX && section->style->cells != CELLS_NUMBERS && tells &&
+               sheet->columns.size > 1 && section->number_size > 0 && !sheet->whole &&
+               !sheet->texts && section->norms.found.low < section->norms.found.high;
+    for (; may && sheet < end; sheet++)
+        for (size_t r = 0; r < sheet->rows.size; r++)
+            for (size_t c = 0; c < sheet->columns.size; c++)
+                if (!sheet_hides(sheet, r, c) && looks_zero(section, sheet_cell(sheet, r, c)))
+                    return true;
+    return false;
 }
 
 static void draw_numbers(const struct section *section, const struct sheet *sheet,
@@ -239,7 +249,7 @@ static void draw_numbers(const struct section *section, const struct sheet *shee
             font.colour = colour_ink(heat ? section->ramp.colours[level] : colour_of_hex(0xffffff));
             numeral_write(number, section->numeral, sheet_cell(sheet, r, c));
             const char *text = sheet_text(sheet, r, c);
-            if (blanks && !number[strspn(number, "-0.")])
+            if (blanks && looks_zero(section, sheet_cell(sheet, r, c)))
                 continue;
             canvas_text_fit(canvas, at, text ? text : number, section->columns.pitch, &font);
         }
