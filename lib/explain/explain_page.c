@@ -568,6 +568,11 @@ static void add_html(struct buf *out, struct rest rest)
             buf_text(out, "<sup>");
             add_html(out, take_group(&rest, run_of(&rest, 0, isalnum)));
             buf_text(out, "</sup>");
+        } else if (begins(&rest, "√")) { /* with a bar above all of its operand */
+            rest.at += strlen("√");
+            buf_text(out, "<math><msqrt><mtext><span>");
+            add_html(out, take_group(&rest, strcspn(rest.at, " /)]")));
+            buf_text(out, "</span></mtext></msqrt></math>");
         } else if (begins(&rest, " - ")) {
             buf_text(out, " − ");
             rest.at += strlen(" - ");
