@@ -178,7 +178,7 @@ static int put_name(struct buf *out, const struct scope *scope, const char *name
     return 0;
 }
 
-/* Replace words and tokens in a list by positions: `it`, or `8:it`, the token 8 if it has this text.
+/* Replace words and tokens in a list by positions: `it`; `8:it`, token 8 if it has this text.
  * Positions, all and @NAME are left. */
 static int resolve_words(const char **value, const struct scope *scope)
 {
