@@ -1,5 +1,5 @@
-/* lesson.c: `attn-cli lesson`: attention in twelve steps. Each step runs a command and says where
- * to look in its output. The page of all steps ends with a diagram of a whole model. */
+/* lesson.c: `attn-cli lesson`: attention in fourteen steps. Each step runs a command and says where
+ * to look in its output. The page also has the scale of scores and a diagram of a whole model. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,13 +22,13 @@ static const char *name_step(size_t index)
 {
     static char number[NUM_COUNT_BYTES + 1];
     snprintf(number, sizeof number, "%zu", index + 1);
-    return index + 1 < lesson_steps ? number : index + 1 == lesson_steps ? "all" : "scale";
+    return index < lesson_steps ? number : index == lesson_steps ? "all" : "scale";
 }
 
-VALUES(steps, "Steps", lesson_steps + 1, name_step(index),
-       index + 1 < lesson_steps    ? lessons->steps[index].title
-       : index + 1 == lesson_steps ? "all steps"
-                                   : "why scores are scaled, measured")
+VALUES(steps, "Steps", lesson_steps + 2, name_step(index),
+       index < lesson_steps    ? lessons->steps[index].title
+       : index == lesson_steps ? "all steps"
+                               : "why scores are scaled, measured")
 VALUES(languages, "Languages", LESSONS, lessons[index].language, lessons[index].name)
 
 struct own_options {
@@ -53,7 +53,7 @@ static const struct option_row own_options[] = {
 const struct command command_lesson = {
     .name = "lesson",
     .group = "Learn",
-    .about = "attention in twelve steps",
+    .about = "attention in fourteen steps",
     .operands = "[STEP|all|scale]",
     .examples = "attn-cli lesson\n"
                 "attn-cli lesson 2\n"
@@ -73,13 +73,13 @@ enum {
     TABLE_COLUMNS = 60, /* on the page */
 };
 
+static const char scale_line[] = "attn-cli lesson scale";
+
 struct tour {
     const struct options *options;
     const struct lesson *lesson;
-    size_t steps; /* in text output */
     size_t columns;
     size_t first, end;    /* range of steps to show */
-    bool scale;           /* show why scores are scaled instead */
     struct output output; /* of the HTML page */
     struct style style;
     struct place place;
@@ -113,7 +113,7 @@ static void write_end(struct stream *out, const struct tour *tour, size_t step)
         for (size_t i = 0; i < tour->columns; i++)
             stream_char(out, '-');
         stream_text(out, "\n\n");
-    } else if (step + 1 < tour->steps) {
+    } else if (step + 1 < lesson_steps) {
         stream_format(out, "%sattn-cli lesson %zu", tour->lesson->next, step + 2);
         if (tour->lesson != lessons)
             stream_format(out, " --lang %s", tour->lesson->language);
@@ -134,7 +134,7 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     if (!command || stream_to(&out, STDOUT_FILENO, err))
         return -1;
     options.looks.width = tour->options->looks.width;
-    stream_format(&out, "%zu/%zu  ", step + 1, tour->steps);
+    stream_format(&out, "%zu/%zu  ", step + 1, lesson_steps);
     text_wrap(&out, row->title, TITLE_COLUMN, TITLE_COLUMN, tour->columns);
     stream_char(&out, '\n');
     text_wrap(&out, row->before, 0, 0, tour->columns);
@@ -150,20 +150,31 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     return stream_end(&out, failed, err);
 }
 
+/* True if the whole lesson is shown, whose list and page have more steps than its text. */
+static bool is_whole(const struct tour *tour)
+{
+    return tour->end - tour->first == lesson_steps;
+}
+
 static int write_list(const struct tour *tour, struct err *err)
 {
     struct stream out;
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    for (size_t i = tour->first; i < tour->end; i++)
-        stream_format(&out, "%s%2zu  %s\n    %s\n", i > tour->first ? "\n" : "", i + 1,
-                      tour->lesson->steps[i].title, tour->lesson->steps[i].line);
+    for (size_t i = tour->first; i < tour->end + is_whole(tour); i++) {
+        const struct page_lesson *step = &tour->lesson->steps[i];
+        stream_text(&out, i > tour->first ? "\n" : "");
+        if (step->scale)
+            stream_format(&out, "%s\n    %s\n", step->title, scale_line);
+        else
+            stream_format(&out, "%2zu  %s\n    %s\n", i + 1, step->title, step->line);
+    }
     return stream_commit(&out, err);
 }
 
 /* --- why scores are scaled -------------------------------------------------------------------- */
 
-enum { RANDOM_WORDS = 64, WIDEST = 1024 };
+enum { RANDOM_WORDS = 64, NARROWEST = 4, WIDEST = 1024, WIDTHS = 5 };
 
 static const char scale_commands[] =
     "\n$ for d in 4 16 64 256 1024; do\n"
@@ -180,7 +191,12 @@ struct scale_row {
     double largest, slope; /* means over queries, and over weights */
 };
 
-static int measure_scale(struct scale_row *row, const float *words, size_t width, double scale)
+struct scale_rows {
+    size_t width;
+    struct scale_row plain, scaled; /* q·k and q·k/√d */
+};
+
+static int measure_row(struct scale_row *row, const float *words, size_t width, double scale)
 {
     enum { CELLS = RANDOM_WORDS * RANDOM_WORDS };
     float scores[CELLS];
@@ -211,28 +227,70 @@ static int measure_scale(struct scale_row *row, const float *words, size_t width
     return 0;
 }
 
+static int measure_scale(struct scale_rows rows[WIDTHS], struct arena *arena, struct err *err)
+{
+    struct torch_random random;
+    float *words = arena_alloc(arena, 2 * RANDOM_WORDS * WIDEST, sizeof *words, err);
+    if (!words)
+        return -1;
+    for (size_t d = NARROWEST; d <= WIDEST; d *= 4, rows++) {
+        torch_random_seed(&random, ORIGIN_SEED);
+        torch_random_normal(&random, words, 2 * RANDOM_WORDS * d, 0, 1);
+        rows->width = d;
+        if (measure_row(&rows->plain, words, d, 1) ||
+            measure_row(&rows->scaled, words, d, 1 / sqrt((double)d)))
+            return err_set(err, "softmax: expected finite scores");
+    }
+    return 0;
+}
+
 static int show_scale(struct tour *tour, struct err *err)
 {
     struct stream out;
-    struct torch_random random;
-    float *words = arena_alloc(&tour->arena, 2 * RANDOM_WORDS * WIDEST, sizeof *words, err);
-    if (!words || stream_to(&out, STDOUT_FILENO, err))
+    struct scale_rows rows[WIDTHS];
+    const struct lesson *lesson = tour->lesson;
+    const struct page_lesson *step = &lesson->steps[tour->first];
+    if (measure_scale(rows, &tour->arena, err) || stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    text_wrap(&out, tour->lesson->scale, 0, 0, tour->columns);
-    stream_text(&out, "\n         variance          largest weight    w(1-w)\n"
-                      "    d    q·k      q·k/√d   q·k     q·k/√d    q·k     q·k/√d\n");
-    for (size_t d = 4; d <= WIDEST; d *= 4) {
-        struct scale_row plain, scaled;
-        torch_random_seed(&random, ORIGIN_SEED);
-        torch_random_normal(&random, words, 2 * RANDOM_WORDS * d, 0, 1);
-        if (measure_scale(&plain, words, d, 1) ||
-            measure_scale(&scaled, words, d, 1 / sqrt((double)d)))
-            return err_set(err, "softmax: expected finite scores");
-        stream_format(&out, "%5zu  %8.2f  %6.2f   %.4f  %.4f    %.4f  %.4f\n", d, plain.variance,
-                      scaled.variance, plain.largest, scaled.largest, plain.slope, scaled.slope);
-    }
-    stream_text(&out, scale_commands);
+    int variance = 18 - (int)utf8_width(lesson->variance, strlen(lesson->variance));
+    int largest = 18 - (int)utf8_width(lesson->largest, strlen(lesson->largest));
+    text_wrap(&out, step->before, 0, 0, tour->columns);
+    stream_format(&out, "\n         %s%*s%s%*sw(1-w)\n", lesson->variance, variance, "",
+                  lesson->largest, largest, "");
+    stream_text(&out, "    d    q·k      q·k/√d   q·k     q·k/√d    q·k     q·k/√d\n");
+    for (const struct scale_rows *row = rows; row < rows + WIDTHS; row++)
+        stream_format(&out, "%5zu  %8.2f  %6.2f   %.4f  %.4f    %.4f  %.4f\n", row->width,
+                      row->plain.variance, row->scaled.variance, row->plain.largest,
+                      row->scaled.largest, row->plain.slope, row->scaled.slope);
+    stream_format(&out, "%s\n%s", scale_commands, lesson->look);
+    text_wrap(&out, step->look, utf8_width(lesson->look, strlen(lesson->look)), 0, tour->columns);
     return stream_commit(&out, err);
+}
+
+/* The table as a section of the page, which translates its headings. */
+static int scale_html(const char **html, struct arena *arena, struct err *err)
+{
+    struct scale_rows rows[WIDTHS];
+    struct buf out = {0};
+    if (measure_scale(rows, arena, err))
+        return -1;
+    buf_text(&out, "<div class=\"walk\"><h2>1. Scale</h2><div class=\"scroll\"><table><thead><tr>"
+                   "<td></td><th class=\"group\" colspan=\"2\">variance</th><th class=\"group\" "
+                   "colspan=\"2\">largest weight</th><th class=\"group\" colspan=\"2\">w(1-w)</th>"
+                   "</tr><tr><th scope=\"col\">d</th>");
+    for (int i = 0; i < 3; i++)
+        buf_text(&out, "<th>q·k</th><th>q·k/√d</th>");
+    buf_text(&out, "</tr></thead><tbody>");
+    for (const struct scale_rows *row = rows; row < rows + WIDTHS; row++)
+        buf_format(&out,
+                   "<tr><th scope=\"row\">%zu</th><td>%.2f</td><td>%.2f</td><td>%.4f</td>"
+                   "<td>%.4f</td><td>%.4f</td><td>%.4f</td></tr>",
+                   row->width, row->plain.variance, row->scaled.variance, row->plain.largest,
+                   row->scaled.largest, row->plain.slope, row->scaled.slope);
+    buf_text(&out, "</tbody></table></div></div>");
+    *html = buf_keep(&out, arena, err);
+    buf_release(&out);
+    return err_if(!*html);
 }
 
 /* --- the HTML page ---------------------------------------------------------------------------- */
@@ -264,7 +322,8 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
     if (!command)
         return -1;
     const char *tables = command == &command_explain ? lesson.line : lesson.tables;
-    if (tables && read_tables(&lesson.arithmetic, tables, &tour->arena, err))
+    if ((tables && read_tables(&lesson.arithmetic, tables, &tour->arena, err)) ||
+        (lesson.scale && scale_html(&lesson.arithmetic, &tour->arena, err)))
         return err_prefix(err, "step %zu", step + 1);
     if (lesson.show)
         options.select.show = lesson.show;
@@ -272,8 +331,8 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
         options.model.name = tour->options->model.name;
     if (lesson.walk && options_own(tour->options)->sentence)
         options.input.sentences.items[0] = options_own(tour->options)->sentence;
-    if (lesson.walk)
-        lesson.line = "";
+    if (step >= lesson_steps)
+        lesson.line = lesson.scale ? scale_line : "";
     else if (!(lesson.title = arena_format(&tour->arena, err, "%zu  %s", step + 1, lesson.title)))
         return -1;
     return page_add_lesson(&tour->output, &tour->place, &options, &lesson, err)
@@ -283,7 +342,7 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
 
 static int write_page(struct tour *tour, struct err *err)
 {
-    bool all = tour->end - tour->first == tour->steps;
+    size_t more = is_whole(tour) ? 2 : 0;
     struct output_options output = tour->options->output;
     output.format = "html";
     if (looks_read(&tour->style, tour->options, err) || output_choose(&tour->output, &output, err))
@@ -294,8 +353,8 @@ static int write_page(struct tour *tour, struct err *err)
     tour->style.title = lessons->page; /* translated by the page, as are the steps */
     tour->style.language = tour->lesson->language;
     tour->place = page_place(tour->options, &tour->style);
-    tour->place.count = tour->end - tour->first + all;
-    for (size_t step = tour->first; step < tour->end + all; step++)
+    tour->place.count = tour->end - tour->first + more;
+    for (size_t step = tour->first; step < tour->end + more; step++)
         if (add_step(tour, step, err))
             return -1;
     return output_commit(&tour->output, err);
@@ -313,7 +372,7 @@ static int check_options(const struct tour *tour, struct err *err)
         return -1;
     if (path && !name_ends_in(path, ".html"))
         return err_usage(err, "--output: expected a name that ends in .html, found '%s'", path);
-    if (own_walk && (!path || tour->end - tour->first < tour->steps))
+    if (own_walk && (!path || !is_whole(tour)))
         return err_usage(err, "--%s applies only to the page of all steps: expected -o FILE.html",
                          own_walk);
     return 0;
@@ -337,16 +396,15 @@ static int choose_steps(struct tour *tour, struct err *err)
     long long step = 0;
     if (operands->count > 1)
         return err_usage(err, "expected one step, found '%s' as well", operands->items[1]);
-    tour->end = tour->steps;
-    tour->scale = operands->count && strcmp(*operands->items, "scale") == 0;
-    if (tour->scale && usually_all)
-        return err_usage(err, "lesson scale is text only: --list and --output do not apply");
-    if (tour->scale || strcmp(name, "all") == 0)
+    tour->end = lesson_steps;
+    if (strcmp(name, "scale") == 0)
+        tour->first = tour->end++;
+    if (tour->first || strcmp(name, "all") == 0)
         return 0;
-    if (!num_parse_integer(name, 1, (long long)tour->steps, &step))
+    if (!num_parse_integer(name, 1, (long long)lesson_steps, &step))
         return err_usage(
             err, "expected a step from 1 to %zu, all or scale, found '%s': --list shows them",
-            tour->steps, name);
+            lesson_steps, name);
     tour->first = (size_t)step - 1;
     tour->end = (size_t)step;
     return 0;
@@ -355,10 +413,10 @@ static int choose_steps(struct tour *tour, struct err *err)
 static int show(struct tour *tour, struct err *err)
 {
     int failed = 0;
-    if (tour->scale)
-        return show_scale(tour, err);
     if (options_own(tour->options)->list)
         return write_list(tour, err);
+    if (tour->lesson->steps[tour->first].scale)
+        return show_scale(tour, err);
     for (size_t step = tour->first; !failed && step < tour->end; step++)
         failed = show_step(tour, step, err);
     return failed;
@@ -430,7 +488,7 @@ static int show_screens(struct tour *tour, struct err *err)
 
 int lesson_command(const struct options *options, struct err *err)
 {
-    struct tour tour = {.options = options, .steps = lesson_steps - 1};
+    struct tour tour = {.options = options};
     int failed =
         choose_language(&tour, err) || choose_steps(&tour, err) || check_options(&tour, err);
     tour.columns = page_place(options, NULL).columns;

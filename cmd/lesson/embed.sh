@@ -50,9 +50,9 @@ LC_ALL=C awk '
         next
     }
     $1 == "step" { step++; next }
-    $1 == "walk" || $1 == "line" || $1 == "marks" || $1 == "show" || $1 == "tables" {
-        put("en", $1, $1 == "walk" ? "true" : quoted(text))
-        put("zh", $1, $1 == "walk" ? "true" : quoted(text))
+    $1 ~ /^(walk|scale|line|marks|show|tables|parts)$/ {
+        put("en", $1, NF == 1 && $1 != "marks" ? "true" : quoted(text))
+        put("zh", $1, NF == 1 && $1 != "marks" ? "true" : quoted(text))
         next
     }
     { put("en", $1, quoted(text)); awaited = $1 }
@@ -70,5 +70,5 @@ LC_ALL=C awk '
         print "const struct lesson lessons[] = {"
         print "    {.language = \"en\", .name = \"English\", .steps = en,\n" words["en"] "    },"
         print "    {.language = \"zh\", .name = \"Chinese\", .steps = zh,\n" words["zh"] "    },"
-        print "};\n\nconst size_t lesson_steps = sizeof en / sizeof *en;"
+        print "};\n\nconst size_t lesson_steps = sizeof en / sizeof *en - 2;"
     }' steps.txt steps.txt

@@ -49,8 +49,9 @@ struct page_lesson {
     const char *question, *answer;
     const char *show;   /* tensors for a command other than `run`; NULL: the command's own */
     const char *tables; /* explain command whose weight matrices the page shows as well, or NULL */
+    const char *parts;  /* sections of explain that the page shows, "9-12"; NULL: all */
     const char *arithmetic;            /* output of explain as HTML, or NULL */
-    bool walk;                         /* diagram of the whole model; not a step */
+    bool walk, scale;                  /* of the diagram of a model; of `lesson scale` */
     const struct page_lesson *chinese; /* the same texts in Chinese; NULL: none */
 };
 
@@ -58,19 +59,19 @@ struct page_lesson {
 struct lesson {
     const char *language; /* as in HTML: "zh" */
     const char *name;
-    const char *page;  /* title of the HTML page */
-    const char *look;  /* before the text `look` of a step */
-    const char *next;  /* before the command of the next step */
-    const char *more;  /* on a terminal, below a screen that is not the last */
-    const char *scale; /* before the table of `lesson scale` */
-    const char *last;  /* after the last step */
+    const char *page;               /* title of the HTML page */
+    const char *look;               /* before the text `look` of a step */
+    const char *next;               /* before the command of the next step */
+    const char *more;               /* on a terminal, below a screen that is not the last */
+    const char *last;               /* after the last step */
+    const char *variance, *largest; /* columns of `lesson scale` */
     const struct page_lesson *steps;
 };
 
 enum { LESSONS = 2 };
 
 extern const struct lesson lessons[LESSONS]; /* the first one is the default */
-extern const size_t lesson_steps;            /* the last one is only in the page */
+extern const size_t lesson_steps; /* with a number; `lesson scale` and the diagram follow */
 
 /* Roles of heads. A head has the role with the highest mean weight on its keys that reaches `least`
  * and `times` the mean of uniform attention. */

@@ -429,6 +429,8 @@ static void put_lesson(struct json_writer *json, const char *name, const struct 
         put_lesson(json, "\nchinese", lesson->chinese);
     if (lesson->arithmetic)
         json_put_text(json, "arithmetic", lesson->arithmetic);
+    if (lesson->parts)
+        json_put_text(json, "parts", lesson->parts);
     json_put_bool(json, "walk", lesson->walk);
     json_put_close(json, '}');
 }

@@ -19,7 +19,10 @@ import {
 const said = (...args) => execFileSync(attn, ['lesson', ...args, '--width', '1000']).toString();
 const path = join(scratch, 'lesson.html');
 execFileSync(attn, ['lesson', '-o', path]);
-const lines = [...said('--list').matchAll(/\n {4}(attn-cli .*)/g)].map((found) => found[1]);
+// The commands of the steps with a number; `lesson scale` and the walk follow.
+const all = [...said('--list').matchAll(/\n {4}(attn-cli .*)/g)].map((found) => found[1]);
+const lines = all.filter((line) => line !== 'attn-cli lesson scale');
+const [SCALE, WALK] = [lines.length, lines.length + 1];
 
 // The numbers of a text that have decimals.
 const decimals = (text) => text.match(/-?\d+\.\d+/g) || [];
@@ -44,12 +47,13 @@ function numbersOf(tensors, name) {
 
 await test('every step has the text of the command `lesson`', () =>
     withPage(path, async (page) => {
-        same(lines.length + 1, await page.locator('#sentence option').count()); // the last is the walk
-        for (let step = 1; step <= lines.length; step++) {
+        same(all.length, lines.length + 1, 'lesson scale is not listed');
+        same(WALK + 1, await page.locator('#sentence option').count());
+        for (let step = 1; step <= all.length; step++) {
             await page.selectOption('#sentence', String(step - 1));
-            const text = said(String(step));
+            const text = said(step > lines.length ? 'scale' : String(step));
             const parts = await page.$$eval('.told > p', (all) => all.map((p) => p.innerText));
-            same(lines[step - 1], await page.locator('.lesson code').innerText());
+            same(all[step - 1], await page.locator('.lesson code').innerText());
             for (const part of parts.filter((one) => !one.includes('attn-cli ')))
                 yes(text.replace(/\s+/g, ' ').includes(part.replace(/\s+/g, ' ')), part);
         }
@@ -94,7 +98,7 @@ await test('a marked cell opens in its matrix', () =>
 
 await test('every step has a question, and its answer uses numbers of the step', () =>
     withPage(path, async (page) => {
-        for (let step = 0; step <= lines.length; step++) {
+        for (let step = 0; step <= WALK; step++) {
             await page.selectOption('#sentence', String(step));
             const question = page.locator('.question');
             yes((await question.locator('summary').innerText()).endsWith('?'), `step ${step + 1}`);
@@ -102,8 +106,8 @@ await test('every step has a question, and its answer uses numbers of the step',
             await question.locator('summary').focus();
             await page.keyboard.press('Enter');
             yes(await question.locator('p').isVisible(), 'Enter opens no answer');
-            if (step === lines.length) continue;
-            const output = said(String(step + 1));
+            if (step === WALK) continue;
+            const output = said(step === SCALE ? 'scale' : String(step + 1));
             for (const number of decimals(await question.innerText()))
                 yes(output.includes(number), `step ${step + 1}: there is no ${number}`);
         }
@@ -133,7 +137,7 @@ async function walk(page) {
 
 await test('the walk visits every tensor that a forward pass announces, in order', () =>
     withPage(path, async (page) => {
-        await page.selectOption('#sentence', String(lines.length));
+        await page.selectOption('#sentence', String(WALK));
         const { tensors } = json('-s', LIFE, '--show', 'all');
         const expected = Object.keys(tensors).map((name) =>
             name.replace(/^h\.(\d+)\.(.*)$/, '$2 · layer $1'),
@@ -157,7 +161,7 @@ await test('the walk of a lesson accepts any model and text', async () => {
     const other = join(scratch, 'other.html');
     execFileSync(attn, ['lesson', '-m', 'life-4-heads', '-s', 'Life is short', '-o', other]);
     await withPage(other, async (page) => {
-        await page.selectOption('#sentence', String(lines.length));
+        await page.selectOption('#sentence', String(WALK));
         same('“Life is short”', await page.locator('.told > .quiet').innerText());
         yes((await walk(page)).includes('attn_out · layer 0'), 'no attention');
     });
@@ -228,7 +232,7 @@ await test('each step shows every number of its text, with its decimals', () =>
                 own.call(this, text, ...rest);
             };
         });
-        for (let step = lines.length - 1; step >= 0; step--) {
+        for (let step = SCALE; step >= 0; step--) {
             await page.evaluate(() => (window.drawn = []));
             await page.selectOption('#sentence', String(step));
             const shown = await numbersShown(page);
@@ -269,22 +273,91 @@ await test('tables are beside their text where the window is wide, and fit it', 
         );
 });
 
-await test('a part that a text names is in its tables', () =>
+await test('the output projection has what each head adds, and W_O', () =>
     withPage(path, async (page) => {
-        await page.selectOption('#sentence', '6');
-        const [, name] = /And '(\w+)' shows/.exec(await page.locator('.told').innerText());
-        const title = page.getByText(name, { exact: true });
-        const part = page.locator('.arithmetic section', { has: title });
+        await page.selectOption('#sentence', String(lines.findIndex((line) => line.endsWith('context,attn_out'))));
+        const part = page.locator('.arithmetic section', { has: page.getByText('Output', { exact: true }) });
         for (const row of ['head 0', 'head 3', 'b_O', 'attn_out'])
             same(1, await part.locator('th', { hasText: row }).count(), row);
+        const matrix = part.locator('table', { has: page.locator('.group', { hasText: 'WO,h' }) });
+        same(24, await matrix.locator('tbody tr').count());
+        same(24 * 96, await matrix.locator('tbody td').count());
     }));
+
+await test('no step has more than nine sections', () =>
+    withPage(path, async (page) => {
+        for (let step = 0; step < WALK; step++) {
+            await page.selectOption('#sentence', String(step));
+            const count = await page.locator('.shows h3').count();
+            yes(count > 0 && count <= 9, `step ${step + 1}: ${count}`);
+        }
+    }));
+
+await test('p presents a step in letters of at least 20 pixels, and Esc ends it', () =>
+    withPage(path, async (page) => {
+        await page.keyboard.press('p');
+        for (let step = 0; step <= WALK; step++) {
+            await page.selectOption('#sentence', String(step));
+            await page.locator('#sentence').blur();
+            const small = await page.evaluate(() => {
+                const own = (one) => [...one.childNodes].some((part) => part.data?.trim());
+                const isLarge = (one) =>
+                    one.closest('sub, sup, svg') || parseFloat(getComputedStyle(one).fontSize) >= 20;
+                const visible = (one) => one.getClientRects().length > 0;
+                return [...document.querySelectorAll('#lesson *')]
+                    .filter((one) => own(one) && visible(one) && !isLarge(one))
+                    .map((one) => one.outerHTML.slice(0, 60));
+            });
+            same([], small, `step ${step + 1}`);
+        }
+        await page.keyboard.press('[');
+        yes(await page.locator('body.projects').count(), 'the next step is not presented');
+        await page.keyboard.press('Escape');
+        same(0, await page.locator('body.projects').count());
+    }));
+
+await test('the buttons of the next and the previous step are in a low window', () =>
+    withPage(
+        path,
+        async (page) => {
+            for (let step = 0; step < WALK; step++) {
+                await page.selectOption('#sentence', String(step));
+                const box = await boxOf(page.locator('.steps'));
+                yes(box.y + box.height <= 720, `step ${step + 1}: ${box.y + box.height}`);
+            }
+        },
+        { viewport: { width: 1280, height: 720 } },
+    ));
+
+await test('on paper the lesson has all steps, without buttons that lead elsewhere', () =>
+    withPage(path, async (page) => {
+        await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+        await page.emulateMedia({ media: 'print' });
+        same(WALK + 1, await page.locator('.lesson').count());
+        same(WALK + 1, await page.locator('.question[open]').count());
+        for (const one of ['.steps', '.command button', '#sentence', '.choices'])
+            same(0, await page.locator(one).locator('visible=true').count(), one);
+        await page.evaluate(() => dispatchEvent(new Event('afterprint')));
+        same(1, await page.locator('.lesson').count());
+    }));
+
+await test('formulas and tables have the same symbols in Chinese', async () => {
+    const chinese = join(scratch, 'symbols.html');
+    execFileSync(attn, ['lesson', '5', '--lang', 'zh', '-o', chinese]);
+    await withPage(chinese, async (page) => {
+        const symbols = page.locator('.arithmetic :is(.formula, .worked, th:has(sub))');
+        const texts = await symbols.allTextContents();
+        yes(texts.includes('scorej'), texts.join('; '));
+        same([], texts.filter((text) => /[\u4e00-\u9fff]/.test(text)));
+    });
+});
 
 await test('a lesson in Chinese is in Chinese', async () => {
     const chinese = join(scratch, 'chinese.html');
     execFileSync(attn, ['lesson', '--lang', 'zh', '-o', chinese]);
     await withPage(chinese, async (page) => {
         same('zh', await page.getAttribute('html', 'lang'));
-        for (let step = 0; step <= lines.length; step++) {
+        for (let step = 0; step <= WALK; step++) {
             await page.selectOption('#sentence', String(step));
             for (const node of await page.locator('.node').all()) {
                 await node.click();

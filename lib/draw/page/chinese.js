@@ -3,7 +3,7 @@
 
 const CHINESE = {
     // the lesson (lesson.js, commands.js); its steps are in the data of the page
-    'Attention in twelve steps': '十二步学会注意力机制',
+    'Attention in fourteen steps': '十四步学会注意力机制',
     '← ~': '← ~',
     '~ →': '~ →',
     'Look: ': '看点：',
@@ -27,6 +27,8 @@ const CHINESE = {
 
     // its tables, as explain titles them
     '# of #': '# / #',
+    variance: '方差',
+    'largest weight': '最大权重',
     sum: '和',
     Input: '输入',
     Embedding: '嵌入',
@@ -371,10 +373,10 @@ const CHINESE = {
         '占这个查询注意力的 #1，在 #3 个可见的键中排第 #2',
     'Its scaled score, #, is # above #, the next key: # times the weight.':
         '它的缩放后分数 #1 比下一个键 #3 高 #2：权重是其 #4 倍。',
-    'Its scaled score, #, is # below #, the first key, which has # times the weight.':
-        '它的缩放后分数 #1 比第一个键 #3 低 #2，后者的权重是它的 #4 倍。',
-    'Its scaled score, #, is # above #, the first key, which has # times the weight.':
-        '它的缩放后分数 #1 比第一个键 #3 高 #2，后者的权重是它的 #4 倍。',
+    'Its scaled score, #, is # below #, the highest key, which has # times the weight.':
+        '它的缩放后分数 #1 比权重最高的键 #3 低 #2，后者的权重是它的 #4 倍。',
+    'Its scaled score, #, is # above #, the highest key, which has # times the weight.':
+        '它的缩放后分数 #1 比权重最高的键 #3 高 #2，后者的权重是它的 #4 倍。',
     '# → key': '# → 键',
     '# other key': '其他 # 个键',
     '# other keys': '其他 # 个键',

@@ -17,9 +17,9 @@ function stepTheme() {
 }
 
 function togglePresent() {
-    if (state.lesson || phone.matches) return;
+    if (phone.matches) return;
     set({ present: !state.present });
-    KEYS.m();
+    if (!state.lesson) KEYS.m();
 }
 
 // Esc leaves a field, closes an open panel, ends the presentation, then releases the kept cell.
@@ -27,7 +27,7 @@ function letGo() {
     if (document.activeElement.matches('input, select')) return KEYS.m();
     if (document.querySelector('#sheet.open')) return closeSheet();
     if (state.why) return closeWhy();
-    if (isPresenting()) return togglePresent();
+    if (isPresenting() || isProjecting()) return togglePresent();
     return keepCell(null);
 }
 

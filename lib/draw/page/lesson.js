@@ -1,6 +1,7 @@
 // A step of the tour: text, tensors with the cells it discusses, and a question.
 
 const LESSON_PLACES = 4; // decimals, as in the texts
+const PROJECTED = 20; // pixels of letters for a projector
 
 // "scores:1:2 weights:0.3:1:0": tensor, layer and head unless these are the first, row, column.
 function marksOf(sentence) {
@@ -32,12 +33,13 @@ class LessonView {
         this.drawHead(told);
         if (!this.lesson.walk) this.drawCells(told);
         this.drawQuestion(told);
-        this.drawSteps(told);
+        if (!state.printing) this.drawSteps(told);
         const room = state.printing ? PAPER : shows.clientWidth;
         const isExplained = this.lesson.line.startsWith('attn-cli explain');
-        if (this.lesson.arithmetic) this.drawArithmetic(shows, isExplained);
+        const isWhole = isExplained || Boolean(this.lesson.parts);
+        if (this.lesson.arithmetic) this.drawArithmetic(shows, isWhole);
         if (this.lesson.walk) new WalkView(shows, sentence, room);
-        else if (!isExplained) this.drawMatrices(shows, room);
+        else if (!isWhole) this.drawMatrices(shows, room);
     }
 
     drawHead(page) {
@@ -99,9 +101,10 @@ class LessonView {
         if (drawing.children.length > 1) grid.append(drawing);
     }
 
-    // The steps of `explain`, or its weight matrices alone. Numbers of the text are marked.
-    drawArithmetic(page, isExplained) {
-        const box = element('div', '', isExplained ? 'arithmetic' : 'arithmetic compare');
+    // Steps of `explain`, or its weight matrices alone. Numbers of the text are marked.
+    drawArithmetic(page, isWhole) {
+        const [from, to] = (this.lesson.parts || '1-99').split('-').map(Number);
+        const box = element('div', '', isWhole ? 'arithmetic' : 'arithmetic compare');
         const made = new DOMParser().parseFromString(this.lesson.arithmetic, 'text/html');
         const said = new Set(this.lesson.look.match(/-?\d+\.\d+/g));
         for (const cell of made.querySelectorAll('td'))
@@ -113,11 +116,16 @@ class LessonView {
             const words = one.textContent.replace(/^\d+\. /, '');
             if (one.matches('h2') || say(words) !== words) one.textContent = say(words);
         }
+        for (const one of made.querySelectorAll('.formula, .worked, th:has(sub, i)'))
+            one.translate = false; // symbols have one name in formulas and tables
         let section;
+        let part = 0;
         for (const one of made.querySelectorAll('.walk > :not(dl)')) {
             const group = one.querySelector('.group:not(:empty)');
-            if (!isExplained && !group?.textContent.startsWith('W')) continue;
-            if (!isExplained || one.matches('h2')) box.append((section = element('section')));
+            part += one.matches('h2');
+            if (part < from || part > to) continue;
+            if (!isWhole && !group?.textContent.startsWith('W')) continue;
+            if (!isWhole || one.matches('h2')) box.append((section = element('section')));
             if (one.matches('.scroll')) one.tabIndex = 0;
             section.append(one.matches('h2') ? element('h3', one.textContent) : one);
         }
@@ -173,6 +181,7 @@ function lessonMatrix(parent, tensor, index, room, marks = []) {
     };
     const wide = element('div', '', 'scroll');
     parent.append(wide, words);
-    const options = { marks, places: LESSON_PLACES, most: 34, point: show, keep: show };
+    const large = isProjecting() && { most: 64, size: PROJECTED, letters: PROJECTED };
+    const options = { marks, places: LESSON_PLACES, most: 34, ...large, point: show, keep: show };
     const view = new MatrixView(wide, tensor, index, room, options);
 }

@@ -53,6 +53,11 @@ function isPresenting() {
     return state.present && !phone.matches && !state.printing && !state.lesson;
 }
 
+// A step of the lesson in large letters, for a projector.
+function isProjecting() {
+    return state.present && !phone.matches && !state.printing && state.lesson;
+}
+
 // Are there predictions: after each row, or of a masked model at its masks?
 function predicts() {
     return shownTensor().row_labels === 'sentence' && Boolean(current().nextTokens);
@@ -321,7 +326,8 @@ function settle() {
     settleLanguage();
     document.body.classList.toggle('is-lesson', state.lesson);
     document.body.classList.toggle('is-present', isPresenting());
-    byId('present').setAttribute('aria-pressed', isPresenting());
+    document.body.classList.toggle('projects', isProjecting());
+    byId('present').setAttribute('aria-pressed', isPresenting() || isProjecting());
     for (const id of ['right', 'layers']) byId(id).hidden = !predicts();
     byId('workbench').classList.toggle('without-right', !predicts());
 }
@@ -339,7 +345,8 @@ function draw(remember = true) {
     byId('workbench').hidden = state.lesson;
     if (state.lesson) {
         byId('lesson').replaceChildren();
-        new LessonView(byId('lesson'), current());
+        for (const step of state.printing ? sentences : [current()])
+            new LessonView(byId('lesson'), step);
     } else {
         drawMiddle(); // first: reading its width after other changes forces a layout
         drawChips();

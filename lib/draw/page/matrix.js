@@ -4,6 +4,7 @@ const CELL_MOST = 64;
 const CELL_USUAL = 40; // cells that fit the width have this size even in a low window
 const CELL_NUMBER = 24; // smaller cells show no numbers
 const NUMBER_LEAST = 0.005;
+const NUMBER_SIZE = 11; // size of numbers
 const LABEL_LEAST = 10; // smaller cells have every nth label
 const CANVAS_MOST = 4000;
 const PLACES_COLUMNS = 10; // more columns are too narrow for all decimals
@@ -19,11 +20,12 @@ function cellSize(room, count, most) {
 class MatrixView {
     // `room`: the width to fill. `options`: marks (cells with a frame), compact (for a phone),
     // high (the height to fill), least and most (sizes of a cell), grows (letters grow with the
-    // cells), places (decimals of all numbers, for which few columns are wide enough), and
-    // callbacks point(cell), keep(cell) and enter(cell).
+    // cells), places (decimals of all numbers, for which few columns are wide enough), size and
+    // letters (of labels, and of numbers at least), and callbacks point(cell), keep(cell) and
+    // enter(cell).
     constructor(parent, tensor, index, room, options = {}) {
         const usual = { marks: [], high: Infinity, least: 0, most: CELL_MOST, size: TEXT_SIZE };
-        Object.assign(this, usual, { tensor, index }, options);
+        Object.assign(this, usual, { letters: NUMBER_SIZE, tensor, index }, options);
         this.first = firstShown(tensor);
         this.leftmost = firstColumn(tensor);
         this.measure(room);
@@ -67,9 +69,9 @@ class MatrixView {
     fitNumbers() {
         const numbers = [...this.tensor.matrix(this.index)].filter(Number.isFinite);
         if (numbers.every(Number.isInteger)) this.places = 0;
-        const width = (value) => textWidth(this.textOf(value), 11);
+        const width = (value) => textWidth(this.textOf(value), this.letters);
         this.width = 2 * Math.ceil(Math.max(22, ...numbers.map(width)) / 2) + 6;
-        this.height = 24;
+        this.height = Math.max(24, 1.5 * this.letters);
     }
 
     textOf(value) {
@@ -95,7 +97,8 @@ class MatrixView {
             ...(this.enter && { 'aria-describedby': 'readout' }),
         });
         const sheet = element('div', '', 'sheet');
-        const beyond = this.grows ? this.reach : this.across + 24; // lines begin there
+        const isLarge = this.grows || this.letters > NUMBER_SIZE;
+        const beyond = isLarge ? this.reach : this.across + 24; // lines begin there
         const width = Math.min(this.reach, beyond);
         Object.assign(sheet.style, { width: `${width}px`, height: `${height}px` });
         sheet.dataset.cells = [this.left, this.top, this.width, this.height];
@@ -173,14 +176,15 @@ class MatrixView {
 
     // Cells without a number are below NUMBER_LEAST, as the legend says; masked cells are hatched.
     drawNumbers() {
-        const { tensor, cells, context } = this;
-        if (Math.min(this.width, this.height) < CELL_NUMBER) return;
+        const { tensor, cells, context, letters } = this;
+        const least = this.places === undefined ? (CELL_NUMBER * letters) / NUMBER_SIZE : 0;
+        if (Math.min(this.width, this.height) < least) return;
         if (cells.rowStep > 1 || cells.columnStep > 1) return;
         context.textAlign = 'center';
         context.textBaseline = 'middle';
         const isPlain = tensor.isAttention && !tensor.isDifference;
         const share = this.grows && isPlain ? 0.4 : 0.28;
-        const size = Math.max(11, share * Math.min(this.width, this.height));
+        const size = Math.max(letters, share * Math.min(this.width, this.height));
         context.font = font(isPlain || this.places !== undefined ? size : 0.95 * size);
         for (let row = 0; row < cells.rows; row++)
             for (let column = 0; column < cells.columns; column++) {
@@ -264,7 +268,7 @@ class MatrixView {
             const text = shortened(this.tensor.label('row', row), this.left - 8, size);
             context.fillText(text, this.left - 7, this.top + this.height * (i + 0.5));
         }
-        const columnSize = this.named ? clamp(this.width, 11, this.size) : 11;
+        const columnSize = this.named ? clamp(this.width, 11, this.size) : this.letters;
         const slant = this.compact ? 1 : Math.SQRT1_2;
         const columnEvery = this.named
             ? every(this.width * slant, columnSize)
@@ -284,7 +288,7 @@ class MatrixView {
     columnLabel(context, column, x, size) {
         const text = this.tensor.label('column', column);
         context.save();
-        context.translate(x, this.top - 6);
+        context.translate(x, this.top - (this.named ? 6 : Math.max(6, size / 2)));
         context.textAlign = this.named ? 'left' : 'center';
         if (this.named) context.rotate(this.compact ? -Math.PI / 2 : -Math.PI / 4);
         const slanted = Math.min(this.top - 12, this.reach - 5 - x) * Math.SQRT2;
@@ -294,7 +298,7 @@ class MatrixView {
     }
 
     drawAxes(context) {
-        const size = Math.max(11, 0.7 * this.size);
+        const size = Math.max(this.letters, 0.7 * this.size);
         context.font = font(size);
         context.fillStyle = variable('--quiet');
         context.textAlign = 'right';

@@ -139,7 +139,7 @@ class WhyPanel {
         const name = `${quoted(this.label('column', rival.key))} ${rival.key}`;
         const times = rank === 1 ? why.weight / rival.weight : rival.weight / why.weight;
         const factor = times < 1000 ? times.toFixed(1) : '> 1000';
-        const key = rank === 1 ? 'the next key:' : 'the first key, which has';
+        const key = rank === 1 ? 'the next key:' : 'the highest key, which has';
         const size = Math.abs(by).toFixed(2);
         const side = by < 0 ? 'below' : 'above';
         const score = `Its scaled score, ${brief(why.masked)}, is ${size} ${side} ${name}`;
