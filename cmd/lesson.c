@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -295,12 +296,28 @@ static int scale_html(const char **html, struct arena *arena, struct err *err)
 
 /* --- the HTML page ---------------------------------------------------------------------------- */
 
+/* Append the sections of a page of explain that `parts` names: "9-12". */
+static void add_parts(struct buf *out, const char *html, const char *parts)
+{
+    char *end;
+    char heading[NUM_COUNT_BYTES + sizeof "<h2>. "];
+    snprintf(heading, sizeof heading, "<h2>%ld. ", strtol(parts, &end, 10));
+    const char *first = strstr(html, heading);
+    snprintf(heading, sizeof heading, "<h2>%ld. ", strtol(end + 1, NULL, 10) + 1);
+    const char *last = strstr(html, heading);
+    last = last ? last : strstr(html, "</section>");
+    assert(first && last); /* steps are constant */
+    buf_text(out, "<div class=\"walk\">");
+    buf_bytes(out, first, (size_t)(last - first));
+    buf_text(out, "</div>");
+}
+
 /* The output of an explain command as HTML, from which the page takes its tables. */
-static int read_tables(const char **arithmetic, const char *line, struct arena *arena,
+static int read_tables(struct page_lesson *lesson, const char *line, struct arena *arena,
                        struct err *err)
 {
     struct options options;
-    struct buf html = {0};
+    struct buf html = {0}, parts = {0};
     if (!read_line(&options, line, arena, err))
         return -1;
     options.output.format = "html";
@@ -308,9 +325,12 @@ static int read_tables(const char **arithmetic, const char *line, struct arena *
     stream_capture(&html);
     int failed = explain_command(&options, err);
     stream_capture(NULL);
-    *arithmetic = failed ? NULL : buf_keep(&html, arena, err);
+    if (!failed && lesson->parts)
+        add_parts(&parts, html.bytes, lesson->parts);
+    lesson->arithmetic = failed ? NULL : buf_keep(lesson->parts ? &parts : &html, arena, err);
+    buf_release(&parts);
     buf_release(&html);
-    return err_if(!*arithmetic);
+    return err_if(!lesson->arithmetic);
 }
 
 static int add_step(struct tour *tour, size_t step, struct err *err)
@@ -322,7 +342,7 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
     if (!command)
         return -1;
     const char *tables = command == &command_explain ? lesson.line : lesson.tables;
-    if ((tables && read_tables(&lesson.arithmetic, tables, &tour->arena, err)) ||
+    if ((tables && read_tables(&lesson, tables, &tour->arena, err)) ||
         (lesson.scale && scale_html(&lesson.arithmetic, &tour->arena, err)))
         return err_prefix(err, "step %zu", step + 1);
     if (lesson.show)

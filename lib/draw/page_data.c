@@ -429,8 +429,7 @@ static void put_lesson(struct json_writer *json, const char *name, const struct 
         put_lesson(json, "\nchinese", lesson->chinese);
     if (lesson->arithmetic)
         json_put_text(json, "arithmetic", lesson->arithmetic);
-    if (lesson->parts)
-        json_put_text(json, "parts", lesson->parts);
+    json_put_bool(json, "parts", lesson->parts != NULL);
     json_put_bool(json, "walk", lesson->walk);
     json_put_close(json, '}');
 }

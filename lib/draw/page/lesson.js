@@ -36,7 +36,7 @@ class LessonView {
         if (!state.printing) this.drawSteps(told);
         const room = state.printing ? PAPER : shows.clientWidth;
         const isExplained = this.lesson.line.startsWith('attn-cli explain');
-        const isWhole = isExplained || Boolean(this.lesson.parts);
+        const isWhole = isExplained || this.lesson.parts;
         if (this.lesson.arithmetic) this.drawArithmetic(shows, isWhole);
         if (this.lesson.walk) new WalkView(shows, sentence, room);
         else if (!isWhole) this.drawMatrices(shows, room);
@@ -103,7 +103,6 @@ class LessonView {
 
     // Steps of `explain`, or its weight matrices alone. Numbers of the text are marked.
     drawArithmetic(page, isWhole) {
-        const [from, to] = (this.lesson.parts || '1-99').split('-').map(Number);
         const box = element('div', '', isWhole ? 'arithmetic' : 'arithmetic compare');
         const made = new DOMParser().parseFromString(this.lesson.arithmetic, 'text/html');
         const said = new Set(this.lesson.look.match(/-?\d+\.\d+/g));
@@ -119,11 +118,8 @@ class LessonView {
         for (const one of made.querySelectorAll('.formula, .worked, th:has(sub, i)'))
             one.translate = false; // symbols have one name in formulas and tables
         let section;
-        let part = 0;
         for (const one of made.querySelectorAll('.walk > :not(dl)')) {
             const group = one.querySelector('.group:not(:empty)');
-            part += one.matches('h2');
-            if (part < from || part > to) continue;
             if (!isWhole && !group?.textContent.startsWith('W')) continue;
             if (!isWhole || one.matches('h2')) box.append((section = element('section')));
             if (one.matches('.scroll')) one.tabIndex = 0;
