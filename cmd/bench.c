@@ -184,6 +184,21 @@ static int find_folder(struct job *job, struct err *err)
     return 0;
 }
 
+/* Note the least certain exponent of times if it may be off by a quarter or more. */
+static void note_fit(const struct report *result)
+{
+    const struct frame *frame = result->frames;
+    const struct column *spread = frame_column(frame, "time_exponent_spread");
+    size_t worst = 0;
+    for (size_t i = 1; spread && i < frame->rows.size; i++)
+        if (column_number(spread, i) > column_number(spread, worst))
+            worst = i;
+    if (spread && column_number(spread, worst) >= 0.25)
+        print_note("the times of '%s' are no clear power: its exponent may be off by %.2f (close "
+                   "other programs, or measure longer texts or more rounds: --tokens, --repeat)",
+                   frame->rows.labels[worst].text, column_number(spread, worst));
+}
+
 static int measure(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
@@ -197,6 +212,8 @@ static int measure(struct job *job, struct err *err)
     job->plan.ways = ways;
     failed = failed || benchmark(&result, &job->plan, &job->arena, err);
     progress_end(&job->progress);
+    if (!failed)
+        note_fit(&result);
     return err_if(failed || output_write_table(&job->output, &result, options, NULL, err));
 }
 

@@ -218,9 +218,10 @@ enum value {
     RATE, /* tokens per second */
     OPERATIONS,
     BYTES,
-    OF_COMPUTE, /* fraction of the rate of products alone */
-    OF_MEMORY,  /* fraction of the memory bandwidth; NAN: weights fit the caches */
-    WIDTH,      /* of a head */
+    OF_COMPUTE,  /* fraction of the rate of products alone */
+    OF_MEMORY,   /* fraction of the memory bandwidth; NAN: weights fit the caches */
+    WIDTH,       /* of a head */
+    TIME_SPREAD, /* how far the exponent of the time may be off */
 
     /* Each with the fitted power of the length or width that it is; NAN: only one. */
     SECONDS, /* median over rounds */
@@ -578,9 +579,15 @@ double median(const double *first, size_t step_bytes, size_t count, double *sort
     return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
+/* The first of the points that are fitted. */
+static size_t first_fitted(size_t count)
+{
+    return count / 2 - (count > 1 && count % 2 == 0);
+}
+
 double growth_exponent(const size_t *x, const double *y, size_t count)
 {
-    size_t first = count / 2 - (count > 1 && count % 2 == 0);
+    size_t first = first_fitted(count);
     double n = (double)(count - first);
     double sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
     for (size_t i = first; i < count; i++) {
@@ -594,6 +601,26 @@ double growth_exponent(const size_t *x, const double *y, size_t count)
     return n >= 2 && spread > 0 ? (n * sum_xy - sum_x * sum_y) / spread : NAN;
 }
 
+double growth_spread(const size_t *x, const double *y, size_t count)
+{
+    double exponent = growth_exponent(x, y, count), spread = 0;
+    for (size_t i = first_fitted(count) + 1; i < count; i++)
+        spread = fmax(spread, fabs(growth_exponent(x + i - 1, y + i - 1, 2) - exponent));
+    return isnan(exponent) ? NAN : spread;
+}
+
+/* The times of the fastest rounds have the same exponent if nothing disturbs the measurement. */
+static double time_spread(const struct bench *bench, const struct task *tasks, double *y)
+{
+    size_t count = bench->point_count;
+    double spread = growth_spread(bench->points, y, count);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < bench->plan->rounds; k++)
+            y[i] = fmin(y[i], tasks[i].seconds[k]);
+    return fmax(spread,
+                fabs(growth_exponent(bench->points, y, count) - tasks->values[TIME_EXPONENT]));
+}
+
 /* Fit the exponents of each kind of attention; all of its rows show them. */
 static int fit(struct bench *bench, struct err *err)
 {
@@ -604,8 +631,12 @@ static int fit(struct bench *bench, struct err *err)
             struct task *tasks = bench->tasks + row;
             for (size_t i = 0; i < count; i++)
                 y[i] = tasks[i].values[value];
+            double exponent = growth_exponent(bench->points, y, count);
             for (size_t i = 0; i < count; i++)
-                tasks[i].values[value + 1] = growth_exponent(bench->points, y, count);
+                tasks[i].values[value + 1] = exponent;
+            double spread = value == SECONDS ? time_spread(bench, tasks, y) : 0;
+            for (size_t i = 0; value == SECONDS && i < count; i++)
+                tasks[i].values[TIME_SPREAD] = spread;
         }
     return y ? 0 : -1;
 }
@@ -658,6 +689,7 @@ static const struct value_row {
     {OF_TASKS, OF_MEMORY, 1, {"of_memory", "of memory", .digits = 2}},
     {OF_LENGTHS, TIME_EXPONENT, 1, {"time_exponent", "time ~ n^", .digits = 2}},
     {OF_WIDTHS, TIME_EXPONENT, 1, {"width_exponent", "time ~ d^", .digits = 2}},
+    {OF_GROWTH, TIME_SPREAD, 1, {"time_exponent_spread", "±", .digits = 2}},
     {OF_LENGTHS, PAIRS, 1, {"pairs"}},
     {OF_LENGTHS, PAIRS_EXPONENT, 1, {"pairs_exponent", "pairs ~ n^", .digits = 2}},
     {OF_LENGTHS, MEMORY, 1, {"memory_bytes", .flags = COLUMN_DATA_ONLY}},
@@ -668,6 +700,59 @@ static const struct value_row {
 };
 
 enum { VALUE_ROWS = sizeof value_rows / sizeof *value_rows };
+
+/* --- figures: a line for each kind of attention, on logarithmic axes ------------------------ */
+
+/* Add the cells of a row, "dense ~ n^2.00" and so on. */
+static void add_lines(struct frame_rows *rows, const struct bench *bench, size_t point,
+                      const struct column *column, enum value value, double scale)
+{
+    for (const struct task *task = bench->tasks; task < bench->tasks + bench->task_count;
+         task += bench->point_count) {
+        double exponent = task->values[value + 1];
+        struct column line = *column;
+        line.name = isnan(exponent)
+                        ? arena_format(rows->arena, rows->err, "%s%s", task->name, column->title)
+                        : arena_format(rows->arena, rows->err, "%s%s ~ %s^%.2f", task->name,
+                                       column->title, bench->plan->widths ? "d" : "n", exponent);
+        line.title = line.name;
+        rows_float(rows, line, scale * task[point].values[value]);
+    }
+}
+
+static int make_pictures(struct frame *frame, const struct bench *bench, struct arena *arena,
+                         struct err *err)
+{
+    size_t count = bench->point_count;
+    const char *thing = bench->plan->widths ? "width" : "tokens";
+    struct frame *pictures = arena_alloc(arena, 2, sizeof *pictures, err);
+    size_t *numbers = arena_alloc(arena, count, sizeof *numbers, err);
+    if (!pictures || !numbers)
+        return -1;
+    frame->pictures = pictures;
+    frame->picture_count = bench->plan->widths ? 1 : 2;
+    for (size_t k = 0; k < frame->picture_count; k++) {
+        struct frame_rows rows = {.most = count, .arena = arena, .err = err};
+        for (size_t i = 0; i < count; i++, rows_next(&rows)) {
+            const char *number = arena_format(arena, err, "%zu", numbers[i] = bench->points[i]);
+            rows_label(&rows, thing, COLUMN_KEY, (struct label){number, number, number});
+            if (k == 0)
+                add_lines(&rows, bench, i, &(struct column){.title = ""}, SECONDS, 1e3);
+            if (k == 1)
+                add_lines(&rows, bench, i, &(struct column){.title = ""}, MEMORY, 1e-6);
+            if (k == 1)
+                add_lines(&rows, bench, i, &(struct column){.title = " with maps"}, MAP_MEMORY,
+                          1e-6);
+        }
+        if (rows_finish(&pictures[k], &rows, k ? "memory" : "time", thing))
+            return -1;
+        pictures[k].rows.numbers = numbers;
+        pictures[k].curves = pictures[k].logarithmic = true;
+        pictures[k].note = arena_format(arena, err, "%s of attention against %s",
+                                        k ? "memory in MB" : "time in ms", thing);
+    }
+    return err_if(err->kind);
+}
 
 static int make_frame(struct frame *frame, const struct bench *bench, struct arena *arena,
                       struct err *err)
@@ -689,7 +774,8 @@ static int make_frame(struct frame *frame, const struct bench *bench, struct are
             rows_float(&rows, column, row->scale * bench->tasks[i].values[row->value]);
         }
     }
-    return rows_finish(frame, &rows, "bench", thing);
+    return err_if(rows_finish(frame, &rows, "bench", thing) ||
+                  (growth && make_pictures(frame, bench, arena, err)));
 }
 
 /* Add facts about the run, and two lines for people: above the table "124439808 parameters, f32,

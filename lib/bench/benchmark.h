@@ -55,3 +55,6 @@ double median(const double *first, size_t step_bytes, size_t count, double *sort
 
 /* The exponent b of y = a * x^b, fitted to the second half of the points; NAN: fewer than two. */
 double growth_exponent(const size_t *x, const double *y, size_t count);
+
+/* The largest difference between this exponent and the slope of two neighbours among its points. */
+double growth_spread(const size_t *x, const double *y, size_t count);

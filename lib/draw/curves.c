@@ -1,8 +1,10 @@
 /* curves.c: a line chart with a line for each column of a sheet, such as surprisal by word and
- * condition. Rows of one region share a background, with the region's name above it. */
+ * condition. Rows of one region share a background, with the region's name above it. On logarithmic
+ * axes rows are at their numbers. */
 #include "draw/figure.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const double PITCH = 30, HEIGHT = 150, HEIGHT_SHARE = 0.45; /* share of the print width */
@@ -17,9 +19,14 @@ struct scale scale_around(double low, double high, double step)
     return (struct scale){low, high, step, numeral_between((float)low, (float)high, digits)};
 }
 
-/* Of the vertical axis. */
+/* Of the vertical axis; a logarithmic one has powers of ten. */
 static struct scale scale_of(const struct section *section)
 {
+    if (section->what.sheets->logarithmic) {
+        double first = floor(log10((double)section->norms.found.low));
+        double last = ceil(log10((double)section->norms.found.high));
+        return scale_around(first, fmax(last, first + 1), 1);
+    }
     double low = fmin(0, (double)section->norms.found.low);
     double high = fmax((double)section->norms.found.high, low + 1e-3);
     return scale_around(low, high, nice_step(high - low));
@@ -31,12 +38,15 @@ void curves_fit(struct section *section)
     const struct axis *rows = &sheet->rows;
     struct axis_fit *fit = &section->columns;
     double line = section_line(section, TYPE_NAME);
-    double left = line + letters_width("00.0", type_size(&section->style->form, TYPE_NAME)) + GAP;
+    const char *widest = sheet->logarithmic ? "0.0001" : "00.0";
+    double left = line + letters_width(widest, type_size(&section->style->form, TYPE_NAME)) + GAP;
     bool printed = section_is_printed(section);
-    for (int tries = 0; tries < 2; tries++) { /* pass 2 leaves room for the first label */
+    double least = sheet->logarithmic ? 12 : 4; /* rows */
+    for (int tries = 0; tries < 2; tries++) {   /* pass 2 leaves room for the first label */
         section->left = left;
-        section->width = printed ? section->room
-                                 : fmin(section->room, left + fmax(4, (double)rows->size) * PITCH);
+        section->width = printed
+                             ? section->room
+                             : fmin(section->room, left + fmax(least, (double)rows->size) * PITCH);
         *fit = (struct axis_fit){
             .step = 1, .cells = rows->size, .pitch = (section->width - left) / (double)rows->size};
         axis_fit_labels(fit, rows, true, LABELS, &section->style->form);
@@ -66,6 +76,38 @@ static double height_of(double value, struct scale scale, struct box area)
     return area.y + area.height * ((scale.high - value) / (scale.high - scale.low));
 }
 
+/* The middle of a row. */
+static double middle_of(const struct section *section, struct box area, size_t row)
+{
+    const struct axis *rows = &section->what.sheets->rows;
+    double pitch = section->columns.pitch, share = (double)row;
+    if (section->what.sheets->logarithmic && rows->size > 1) {
+        double first = log((double)axis_number(rows, 0));
+        share = log((double)axis_number(rows, row)) - first;
+        share *=
+            (double)(rows->size - 1) / (log((double)axis_number(rows, rows->size - 1)) - first);
+    }
+    return area.x + pitch * (share + 0.5);
+}
+
+static void draw_numbers(const struct section *section, struct canvas *canvas, struct box area)
+{
+    struct font letters = section_font(section, TYPE_NAME, 0x111111);
+    const struct axis *rows = &section->what.sheets->rows;
+    double below = area.y + area.height, end = -INFINITY;
+    letters.anchor = ANCHOR_MIDDLE;
+    for (size_t i = 0; i < rows->size; i++) {
+        double x = middle_of(section, area, i);
+        double width = letters_width(rows->labels[i].text, letters.size);
+        canvas->path(canvas, (struct point[]){{x, below}, {x, below + GAP / 2}}, 2, &thin);
+        if (x - width / 2 < end)
+            continue;
+        end = x + width / 2 + GAP;
+        canvas->text(canvas, (struct point){x, below + GAP + letters.size}, rows->labels[i].text,
+                     &letters);
+    }
+}
+
 static void draw_axes(const struct section *section, struct canvas *canvas, struct box area)
 {
     struct font letters = section_font(section, TYPE_NAME, 0x111111);
@@ -76,11 +118,16 @@ static void draw_axes(const struct section *section, struct canvas *canvas, stru
         char text[NUMERAL_BYTES];
         double y = height_of(i * scale.step, scale, area);
         numeral_write(text, scale.numeral, (float)(i * scale.step));
+        if (section->what.sheets->logarithmic)
+            snprintf(text, sizeof text, "%g", pow(10, i));
         canvas->path(canvas, (struct point[]){{area.x - GAP / 2, y}, {area.x, y}}, 2, &thin);
         canvas->text(canvas, (struct point){area.x - GAP, y + letters.size * 0.35}, text, &letters);
     }
     struct point below = {area.x, area.y + area.height};
-    axis_draw(canvas, &section->what.sheets->rows, &section->columns, below, AXIS_BELOW);
+    if (section->what.sheets->logarithmic)
+        draw_numbers(section, canvas, area);
+    else
+        axis_draw(canvas, &section->what.sheets->rows, &section->columns, below, AXIS_BELOW);
 }
 
 /* A line is broken only where a condition has no value in a whole region, not where its region is
@@ -99,8 +146,9 @@ static void draw_line(const struct section *section, struct canvas *canvas, stru
         size_t before = count;
         region_of(sheet, first, &end);
         for (size_t i = first; i < end; i++) {
-            double y = height_of((double)sheet_cell(sheet, i, line), scale, area);
-            double x = area.x + section->columns.pitch * ((double)i + 0.5);
+            double value = (double)sheet_cell(sheet, i, line);
+            double y = height_of(sheet->logarithmic ? log10(value) : value, scale, area);
+            double x = middle_of(section, area, i);
             if (!isfinite(y))
                 continue;
             points[count++] = (struct point){x, y};

@@ -342,6 +342,7 @@ int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture
         .fraction = fraction,
         .running = frame->running && for_picture && count == 1,
         .curves = frame->curves,
+        .logarithmic = frame->logarithmic,
     };
     const struct column *region = frame->curves ? frame_column(frame, "region") : NULL;
     sheet->regions = region ? region->values : NULL;

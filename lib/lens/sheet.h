@@ -65,6 +65,7 @@ struct sheet {
     bool whole;                 /* numbers are integers */
     bool running;               /* rows are tokens of a text, with one value each */
     bool curves;                /* figures: draw columns as lines over the rows */
+    bool logarithmic;           /* curves: both axes */
     const char *const *regions; /* [rows] for curves: region of each row; NULL: none */
     bool fraction;              /* values and colours are from 0 to 1 */
     bool parts;                 /* values are parts of a sum: large magnitudes matter */
@@ -193,7 +194,10 @@ struct frame {
     const char *heading; /* text: lines above the table, which is indented; NULL: none */
     const char *note;    /* text: lines below; NULL: none */
     bool curves;         /* figures: draw columns as lines over the rows, named by their titles */
-    bool running;        /* figures: rows are running text, coloured by the number */
+    bool logarithmic;    /* curves: both axes; the rows are at their numbers */
+    const struct frame *pictures; /* figures: tables to draw instead; NULL: this one */
+    size_t picture_count;
+    bool running; /* figures: rows are running text, coloured by the number */
 };
 
 static inline double column_float(const struct column *column, size_t row)

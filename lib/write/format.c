@@ -249,11 +249,16 @@ static int copy_as_sheets(struct report *copy, const struct report *report, bool
     struct sheet sheet;
     *copy = *report;
     copy->frame_count = 0;
-    for (size_t i = 0; i < report->frame_count && !report->tensor_count; i++)
-        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY) &&
-            (frame_sheet(&sheet, &report->frames[i], for_picture, arena, err) ||
-             report_add_sheet(copy, &sheet, arena, err)))
-            return -1;
+    for (size_t i = 0; i < report->frame_count && !report->tensor_count; i++) {
+        const struct frame *frame = &report->frames[i];
+        size_t pictures = for_picture ? frame->picture_count : 0;
+        const struct frame *end = pictures ? frame->pictures + pictures : frame + 1;
+        for (frame = pictures ? frame->pictures : frame; frame < end; frame++)
+            if (!(frame->flags & COLUMN_TEXT_ONLY) &&
+                (frame_sheet(&sheet, frame, for_picture, arena, err) ||
+                 report_add_sheet(copy, &sheet, arena, err)))
+                return -1;
+    }
     return 0;
 }
 

@@ -145,6 +145,10 @@ TEST(an_exponent_is_fitted_over_the_second_half)
     ck_assert_double_eq_tol(growth_exponent(x + 1, y + 1, 4), 2, 1e-12); /* uses three of four */
     ck_assert_double_eq_tol(growth_exponent(x + 3, y + 3, 2), 2, 1e-12);
     ck_assert(isnan(growth_exponent(x, y, 1)));
+    ck_assert_double_eq_tol(growth_spread(x + 1, y + 1, 4), 0, 1e-12);
+    ck_assert_double_eq_tol(growth_spread((size_t[]){1, 2, 4, 8}, (double[]){9, 1, 4, 64}, 4), 1,
+                            1e-12); /* slopes 2 and 4, of which 3 is fitted */
+    ck_assert(isnan(growth_spread(x, y, 1)));
     ck_assert(isnan(growth_exponent((size_t[]){5, 5}, y, 2)));
 }
 
