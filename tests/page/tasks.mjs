@@ -219,6 +219,60 @@ await test('task 6: two sentences or runs are compared from the largest change',
     });
 });
 
+await test('models whose heads have other roles are compared in both orders', async () => {
+    const words = 'Life is short';
+    const models = ['life', 'life-causal'];
+    for (const [b, a] of [models, [...models].reverse()])
+        await withPage(writePage('-m', b, '-m', a, '-s', words), async (page) => {
+            await page.selectOption('#compare', '1');
+            const [now, then] = [b, a].map((m) => json('-m', m, '-s', words).tensors['h.0.weights']);
+            const cells = now[0].flatMap((row, r) =>
+                row.map((value, c) => ({ by: value - (then[0][r][c] ?? 0), r, c })),
+            );
+            const isSeen = ({ r, c }) => c <= r; // by both
+            const most = cells.filter(isSeen).sort((x, y) => Math.abs(y.by) - Math.abs(x.by))[0];
+            const text = await readout(page);
+            const by = `${most.by < 0 ? '−' : '+'}${Math.abs(most.by).toFixed(2)}`;
+            yes(text.startsWith(by), `${text} is not ${by}`);
+            same('L0·H0 change since A', await page.innerText('#head-title'));
+            const rows = await page.$$eval('#profile-rows .bar', (all) =>
+                all.map((one) => [...one.children].map((part) => part.textContent)),
+            );
+            const ahead = rows.find(([name]) => name === 'next token').at(-1);
+            const next = (b === 'life' ? now : then)[0][1][2].toFixed(2); // the first token counts not
+            same(b === 'life' ? `– → ${next}` : `${next} → –`, ahead);
+        });
+});
+
+await test('a comparison opens on the largest change of all tokens, unless one is selected', async () => {
+    const [one, other] = ['The keys to it are on the table', 'The key to it is on the table'];
+    const tokens = [one, other].map((text) => json('-s', text).tokens.length);
+    same(tokens[0], tokens[1]);
+    await withPage(
+        writePage('-s', one, '-s', other),
+        async (page) => {
+            await page.selectOption('#compare', '1');
+            const [now, then] = [one, other].map((text) => json('-s', text).tensors);
+            let most = [0];
+            for (const layer of [0, 1])
+                now[`h.${layer}.weights`].forEach((head, h) =>
+                    head.forEach((row, r) =>
+                        row.forEach((value, c) => {
+                            const by = value - then[`h.${layer}.weights`][h][r][c];
+                            if (Math.abs(by) > Math.abs(most[0])) most = [by, layer, h, r, c];
+                        }),
+                    ),
+                );
+            const [by, layer, head, row, column] = most;
+            same(`L${layer}·H${head} change since A`, await page.innerText('#head-title'));
+            const text = await readout(page);
+            yes(text.startsWith(`${by < 0 ? '−' : '+'}${Math.abs(by).toFixed(2)}`), text);
+            yes(text.includes(`query ${row}, key ${column}`), text);
+        },
+        WIDE,
+    );
+});
+
 await test('labels are cut at their end, and the legend defines the change', () =>
     withPage(
         writePage('-s', 'The keys to the cabinet', '-s', 'The key to the cabinets'),

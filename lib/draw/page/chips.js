@@ -202,10 +202,10 @@ function putChanges(box) {
         const was = roleOf(before, one.head);
         const is = roleOf(one.tensor, one.head);
         if (state.off.has(one.name) || was?.score === is?.score) continue;
-        const valueOf = (tensor, { score }) =>
-            profileOf(tensor, one.head).find((role) => role.score === score).value;
         if (was) {
-            const values = [before, one.tensor].map((tensor) => valueOf(tensor, was).toFixed(2));
+            const values = [before, one.tensor].map((tensor) =>
+                meanText(roleValue(tensor, one.head, was)),
+            );
             add(lost, was.score, { ...one, values: values.join(' → ') });
         } else add(gained, is.score, { ...one, values: is.value.toFixed(2) });
     }

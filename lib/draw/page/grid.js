@@ -133,29 +133,36 @@ function drawProfile() {
     const tensor = shownTensor();
     box.hidden = !hasRoles(tensor);
     if (box.hidden) return;
-    const before = sameShape(tensor, pinnedTensor()) ? profileOf(pinnedTensor(), state.head) : null;
+    const before = sameShape(tensor, pinnedTensor()) ? pinnedTensor() : null;
+    const now = profileOf(tensor, state.head);
+    const other = before ? profileOf(before, state.head) : [];
+    const isLost = ({ score }) => !now.some((role) => role.score === score);
+    const lost = other.filter(isLost).map((role) => ({ ...role, value: NaN, even: NaN }));
     byId('profile-title').textContent = `${tensor.shownHead(state.head)} on this text`;
     byId('profile-note').textContent = before
         ? `mean weight, ${comparesTexts() ? 'A → B; outline: A' : 'pinned → now; outline: pinned'}`
         : 'mean weight; mark: uniform attention';
     byId('profile-rows').replaceChildren(
-        ...profileOf(tensor, state.head).map((role, at) => {
+        ...[...now, ...lost].map((role) => {
             const { name, value, even } = role;
             const strong = isStrong(role);
             const row = element('div', '', strong ? 'bar strong' : 'bar');
-            const was = before ? before[at].value : NaN;
-            const number = Number.isNaN(value) ? '–' : value.toFixed(2);
+            const was = before ? roleValue(before, state.head, role) : NaN;
             const ghost = Number.isNaN(was) ? null : was;
-            const tick = ghost === null && !Number.isNaN(even) ? even : null;
+            const tick = before || Number.isNaN(even) ? null : even;
             row.append(
                 element('span', name),
                 meter(value, { ghost, tick, quiet: !strong }),
-                element('b', ghost === null ? number : `${was.toFixed(2)} → ${number}`),
+                element('b', `${before ? `${meanText(was)} → ` : ''}${meanText(value)}`),
             );
             return row;
         }),
     );
     drawScores(box, tensor);
+}
+
+function meanText(value) {
+    return Number.isNaN(value) ? '–' : value.toFixed(2);
 }
 
 // Scores of the command `heads`, where the page has them.
@@ -229,7 +236,8 @@ function comparesTexts() {
     return state.pin?.sentence !== undefined;
 }
 
-// Compare with another text of the page, and open the head that differs most at the same token.
+// Compare with another text of the page, and open the weight that differs most: of the token that
+// was selected, if any.
 function compareWith(at) {
     if (at === '') return unpin();
     state.pin = { sentence: Number(at) };
@@ -241,15 +249,19 @@ function compareWith(at) {
 }
 
 function openLargestChange() {
-    const row = selectedRow();
+    const { rowCount, columnCount: across } = shownTensor();
+    const row = state.kept?.row ?? state.row;
+    const [from, to] = row === null ? [0, rowCount] : [row, row + 1];
     let most = 0;
     for (const { tensor, layer, head } of headsOf(current(), state.kind)) {
         const before = pinnedTensor(tensor);
-        for (let i = 0; sameShape(tensor, before) && i < tensor.columnCount; i++) {
-            const size = Math.abs(tensor.at(head, row, i) - before.at(head, row, i));
+        if (!sameShape(tensor, before)) continue;
+        const [a, b] = [before.matrix(head), tensor.matrix(head)];
+        for (let i = from * across; i < to * across; i++) {
+            const size = Math.abs(b[i] - a[i]);
             if (!(size > most)) continue;
             most = size;
-            Object.assign(state, { layer, head, row, kept: null });
+            Object.assign(state, { layer, head, row: Math.floor(i / across), kept: null });
         }
     }
 }

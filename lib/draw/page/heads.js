@@ -63,6 +63,11 @@ function profileOf(tensor, index) {
     return profile;
 }
 
+// The mean weight on a role's keys; NaN where the mask or the text leaves none.
+function roleValue(tensor, index, { score }) {
+    return profileOf(tensor, index).find((role) => role.score === score)?.value ?? NaN;
+}
+
 // Only heads with self-attention have roles.
 function hasRoles(tensor) {
     const { rowCount, keyCount, row_labels: rows, column_labels: columns } = tensor;
