@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import {
     LIFE,
     attn,
@@ -443,6 +444,24 @@ await test('a link restores head, cell, Why and scale, and ignores bad values', 
         await go(page, hash);
         same(said, await readout(page));
     });
+});
+
+await test('a malformed address shows the page', async () => {
+    const tour = join(scratch, 'address.html');
+    execFileSync(attn, ['lesson', '-o', tour]);
+    const numbers = ['0.5', '-1', 'x', '', '1e400', '9,9', '0.5,0.5', '0.0.0', '__proto__'];
+    for (const path of [writePage('Life is short'), tour])
+        await withPage(path, async (page) => {
+            const said = async () => (await page.innerText('main')).length > 300;
+            for (const name of ['step', 'sentence', 'cell', 'token', 'head', 'station', 'pin', 'show'])
+                for (const value of numbers) {
+                    await page.evaluate((hash) => (location.hash = hash), `${name}=${value}`);
+                    yes(await said(), `nothing is shown at ${name}=${value}`);
+                }
+            await page.goto(`${pathToFileURL(path).href}#step=x`);
+            await page.reload();
+            yes(await said(), 'nothing is shown at #step=x');
+        });
 });
 
 await test('head scores of the page equal those of the command `heads`', () =>

@@ -1,5 +1,8 @@
 // The page's address holds the experiment: text, ablated heads, temperature, pin and view.
 
+// A number of the address: an index from 0.
+const toIndex = (text) => Math.max(0, Math.floor(Number(text)) || 0);
+
 // Each entry: a function that writes it ('' leaves it out) and one that reads it.
 const REMEMBERED = {
     text: [() => (live.engine && state.text !== usual.text ? state.text : ''), String],
@@ -9,19 +12,19 @@ const REMEMBERED = {
     ],
     t: [() => (state.t === 1 ? '' : String(state.t)), (text) => clamp(Number(text) || 1, 0.1, 4)],
     pin: [pinText, readPin],
-    sentence: [() => String(state.sentence || ''), (text) => Number(text) || 0],
+    sentence: [() => String(state.sentence || ''), toIndex],
     show: [() => (state.kind === usual.kind ? '' : state.kind), String],
     head: [headText, String],
     cell: [
         () => (state.kept ? `${state.kept.row},${state.kept.column}` : ''),
         (text) => {
             const [row, column] = text.split(',').map(Number);
-            return row >= 0 && column >= 0 ? { row, column } : null;
+            return row >= 0 && column >= 0 ? { row: toIndex(row), column: toIndex(column) } : null;
         },
     ],
     token: [
         () => (state.kept || state.row === null ? '' : String(state.row)),
-        (text) => Math.max(0, Number(text) || 0),
+        toIndex,
     ],
     why: [() => (state.why ? '1' : ''), Boolean],
     view: [() => (state.mode === 'auto' ? '' : state.mode), String],
@@ -35,9 +38,9 @@ const REMEMBERED = {
     ],
     step: [
         () => (sentences[0].lesson && !state.lesson ? 'workbench' : ''),
-        (text) => text !== 'workbench',
+        (text) => Boolean(sentences[0].lesson) && text !== 'workbench',
     ],
-    station: [() => String(state.station ?? ''), (text) => Number(text) || 0],
+    station: [() => String(state.station ?? ''), toIndex],
 };
 // Names in the address that differ from those in the state.
 const STATE_NAMES = {
@@ -91,7 +94,7 @@ function recalledState() {
         found[key] = words.has(name) && !waits(name) ? read(words.get(name)) : usual[key];
     }
     const head = words.get('head') || `${usual.layer}.${usual.head}`;
-    [found.layer, found.head] = head.split('.').map((part) => Number(part) || 0);
+    [found.layer, found.head] = [0, 1].map((at) => toIndex(head.split('.')[at]));
     if (found.pin && found.pin.sentence === undefined) found.pin.text ||= found.text;
     return found;
 }
