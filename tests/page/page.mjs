@@ -447,6 +447,13 @@ await test('a printed lesson includes its answers', () =>
         yes(await page.isVisible('.question p'), 'the answer is not printed');
     }));
 
+await test('Esc changes nothing in a lesson', () =>
+    withPage(lesson, async (page) => {
+        const words = await page.innerText('main');
+        await page.keyboard.press('Escape');
+        same(words, await page.innerText('main'));
+    }));
+
 // Chromium can print a canvas empty or black although the screen shows it correctly.
 async function darkPixels(page) {
     const pdf = join(scratch, 'page.pdf');

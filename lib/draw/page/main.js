@@ -135,6 +135,7 @@ function highlight() {
 }
 
 function keepCell(cell, byKey = false) {
+    if (state.lesson) return; // its matrices keep none
     hovered = null;
     state.kept = cell && { row: cell.row, column: cell.column };
     state.row = cell ? cell.row : state.row;
