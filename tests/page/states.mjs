@@ -80,6 +80,9 @@ async function typeAtRandom([known, texts, wrong, seconds]) {
             if (words !== whole && !begins && !(later.has(name) && !words))
                 fault(`${name} of another text than “${now.chips}”: ${words}`);
         }
+        const { value } = document.getElementById('text');
+        if (value !== document.getElementById('live-note').dataset.text)
+            if (!document.body.classList.contains('stale')) fault(`“${value}” above “${now.chips}”`);
         const words = now.chips.split(' ');
         for (const one of window.why())
             if (words[one.split(' ')[1]] !== one.split(' ')[0]) fault(`Why: ${one}`);

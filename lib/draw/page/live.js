@@ -43,7 +43,7 @@ function ask({ text, off, t }, steps = false) {
 function runSentence(run) {
     const began = performance.now();
     const sentence = new Sentence(ask(run, live.whole));
-    Object.assign(sentence, { request: run, whole: live.whole });
+    Object.assign(sentence, { request: run, whole: live.whole, untrained: live.untrained });
     live.ran = performance.now() - began;
     live.whole = live.ran < LIVE_SLOW;
     sentence.command = run.off.length ? ['--ablate', run.off.join(',')] : [];
@@ -120,23 +120,32 @@ function runLive(changes = {}) {
     return Boolean(sentence);
 }
 
-// The message below the field; the results of the text before it turn grey.
-function complain(message) {
-    const stale = Boolean(message && live.engine);
-    if (message) announce(message);
-    byId('text-error').textContent = message;
+// Grey the results of another text than that of the field.
+function markStale(stale) {
     document.body.classList.toggle('stale', stale);
     byId('workbench').setAttribute('aria-busy', stale);
-    if (stale) byId('text').setAttribute('aria-invalid', 'true');
+}
+
+// The message below the field, and the results of the text before it in grey.
+function complain(message) {
+    const isWrong = Boolean(message && live.engine);
+    if (message) announce(message);
+    byId('text-error').textContent = message;
+    markStale(isWrong);
+    if (isWrong) byId('text').setAttribute('aria-invalid', 'true');
     else byId('text').removeAttribute('aria-invalid');
 }
 
-// Run at once, unless runs are slow, or so frequent that browsers would refuse to write addresses.
+// Run before the next frame. If runs are slow, or so frequent that browsers would refuse to write
+// addresses, run later; until then the results are grey.
 function typed() {
     clearTimeout(live.waiting);
     const rest = live.drawn + LIVE_LEAST - performance.now();
-    live.waiting = setTimeout(runLive, live.took < LIVE_LONG ? Math.max(0, rest) : LIVE_PAUSE);
-    complete(current());
+    const isQuick = live.took < LIVE_LONG;
+    if (isQuick && rest <= 0) return void runLive();
+    markStale(true);
+    live.waiting = setTimeout(runLive, isQuick ? rest : LIVE_PAUSE);
+    return complete(current());
 }
 
 // --- heads and the pin -------------------------------------------------------------------------
@@ -179,8 +188,8 @@ function togglePin() {
 async function startLive() {
     const field = byId('text');
     field.hidden = false;
-    const { scores, effects } = current();
-    live.known = { scores, effects };
+    const { scores, effects, untrained } = current();
+    Object.assign(live, { known: { scores, effects }, untrained });
     usual.text = current().text;
     live.show = current().kinds.join(',');
     live.next = current().next ? current().next.layers.at(-1).count : 0;
