@@ -171,7 +171,7 @@ if (write()) {
                 const text = await page.innerText('#roles');
                 yes(text.startsWith('Without L0·H1 ✕, '), text);
                 yes(text.includes('are no longer induction heads: 0.74 → '), text);
-                yes((await page.innerText('#pinned')).includes('all heads on, temperature 1'));
+                yes((await page.innerText('#pinned')).includes('all heads on, attention temperature 1'));
                 const [off] = [json('-s', REPEAT, '--ablate', '0.1')].flat();
                 await page.click('[data-mode="now"]');
                 same(causal(off.tensors['h.1.weights'][1]), await weights(page, 1, 1));

@@ -168,7 +168,7 @@ const CHINESE = {
         'duplicate 和 induction 在重复的随机词元上测量，其他在这个文本上测量；最后一列是得分最高的头',
     Run: '运行',
     'Compare with': '比较',
-    Temperature: '温度',
+    'Attention temperature': '注意力温度',
     'Switch all on': '全部打开',
     'Previous head': '上一个头',
     'Next head': '下一个头',
@@ -211,8 +211,8 @@ const CHINESE = {
     Close: '关闭',
     'Export this view': '导出这个视图',
     'CSV of the head': '这个头的 CSV',
-    '“Copy link” stores the text, the heads that are off, the temperature, the pin and the view.':
-        '“复制链接”保存文本、被关闭的头、温度、固定的运行和视图。',
+    ['“Copy link” stores the text, the heads that are off, the attention temperature, the pin ' +
+    'and the view.']: '“复制链接”保存文本、被关闭的头、注意力温度、固定的运行和视图。',
 
     // the head's name and the readout (main.js)
     '# induction head': '# 归纳头',
@@ -340,7 +340,7 @@ const CHINESE = {
     'outline: A': '虚线框：A',
     'all heads on': '所有头都打开',
     'off: #': '已关闭：#',
-    'temperature #': '温度 #',
+    'attention temperature #': '注意力温度 #',
     'Pin this run': '固定这次运行',
     'Pin as baseline': '固定为基准',
     Unpin: '取消固定',

@@ -197,7 +197,7 @@ function canSwitch(tensor) {
 
 function runWords({ off, t }) {
     const heads = off.length ? `off: ${listed(off.map(shownHead))}` : 'all heads on';
-    return `${heads}, temperature ${t}`;
+    return `${heads}, attention temperature ${t}`;
 }
 
 function drawRun() {
