@@ -451,6 +451,7 @@ static int look_once(struct page_run *run, const struct state *own, const struct
                                        .by_ids = translations && translations[work->job],
                                        .mask = viewer->mask,
                                        .lesson = own->lesson,
+                                       .untrained = model_is_untrained(&viewer->model),
                                        .roles = &head_roles,
                                        .run = name}};
     if (viewer_look(viewer, &look, group->arena, err) || find_words(run, err) ||

@@ -154,14 +154,9 @@ static bool is_streamed(const struct driver *driver, const struct look *look)
            viewer_goes_by_map(&driver->session.viewer, look);
 }
 
-/* True if a token begins inside a character, as in Chinese and emoji. */
 static bool has_parts(const struct tokenized *tokenized)
 {
-    for (size_t i = 0; tokenized->bytes && i < tokenized->count; i++)
-        if (tokenized->bytes[i].bytes &&
-            label_is_rest(tokenized->bytes[i].bytes, tokenized->bytes[i].size))
-            return true;
-    return false;
+    return tokenized_first_part(tokenized) < tokenized->count;
 }
 
 int driver_translate(struct driver *driver, struct work *work, struct arena *arena, struct err *err)

@@ -101,6 +101,7 @@ struct page_facts {
     size_t command_count;
     const char *run; /* "edited" or "unedited" if the page compares both */
 
+    bool untrained; /* the model: see model_is_untrained */
     const struct page_roles *roles;
     const struct sheet *scores;       /* a row for each head; NaN: no data */
     const struct page_lesson *lesson; /* NULL: not a lesson, and numbers may be short */

@@ -469,6 +469,11 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     const size_t added[] = {facts->sentence->added_after,
                             facts->source ? facts->source->added_after : 0};
     json_put_integers(json, "added_after", added, 2);
+    size_t part = tokenized_first_part(facts->sentence);
+    if (part < facts->sentence->count && !facts->sentence->words)
+        json_put_integer(json, "splits", (long long)part);
+    if (facts->untrained)
+        json_put_bool(json, "untrained", true);
     put_sites(json, facts->config);
     if (facts->scores)
         put_scores(json, facts->scores, facts->config->n_head);

@@ -64,6 +64,16 @@ static struct label label_of_id(size_t index, const struct tokenizer *tokenizer,
     return label_bytes(index, (struct token_row){&own, 1, 0}, arena, err);
 }
 
+size_t tokenized_first_part(const struct tokenized *tokenized)
+{
+    size_t at = 0;
+    while (at < tokenized->count &&
+           !(tokenized->bytes && tokenized->bytes[at].bytes &&
+             label_is_rest(tokenized->bytes[at].bytes, tokenized->bytes[at].size)))
+        at++;
+    return at;
+}
+
 int tokenized_check(const struct tokenized *tokenized, struct err *err)
 {
     if (tokenized->count)

@@ -76,6 +76,9 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
 /* True for special tokens that the tokenizer added. */
 bool tokenized_is_added(const struct tokenized *tokenized, size_t index);
 
+/* The first token that begins inside a character, as in Chinese and emoji; `count`: none. */
+size_t tokenized_first_part(const struct tokenized *tokenized);
+
 /* Refuse a text without tokens. */
 int tokenized_check(const struct tokenized *tokenized, struct err *err);
 

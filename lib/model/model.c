@@ -206,6 +206,12 @@ bool model_is_of_fables(const struct model *model)
     return model->folder.files && strcmp(model->folder.path, bundled_default) == 0;
 }
 
+bool model_is_untrained(const struct model *model)
+{
+    const struct folder *bundled = bundled_find(model->folder.path);
+    return bundled && bundled->files == model->folder.files && model->config.style == STYLE_BARE;
+}
+
 void model_release(struct model *model)
 {
     weights_release(&model->weights);

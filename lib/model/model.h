@@ -45,3 +45,6 @@ void model_release(struct model *model);
 
 /* True for the bundled default, which was trained on short fables and knows no other text. */
 bool model_is_of_fables(const struct model *model);
+
+/* True for the bundled models of attention alone: their weights are random, or chosen by hand. */
+bool model_is_untrained(const struct model *model);

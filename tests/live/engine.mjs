@@ -57,7 +57,7 @@ function open(folder, name = folder) {
 function plain(json) {
     const sentence = JSON.parse(json);
     delete sentence.explained_bytes;
-    for (const name of ['command', 'roles', 'effects']) delete sentence[name];
+    for (const name of ['command', 'roles', 'effects', 'untrained']) delete sentence[name];
     return JSON.stringify(sentence);
 }
 

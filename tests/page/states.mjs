@@ -232,6 +232,42 @@ await test('the command heads, a page and a live page give heads the same roles'
     });
 });
 
+await test('a page says that its model is not trained, and that characters are split into bytes', async () => {
+    const UNTRAINED = 'This model is not trained: its numbers show the computation, not language.';
+    const BYTES = 'Some characters are not in the vocabulary and are split into bytes, such as “我₂”.';
+    const wide = { viewport: { width: 1440, height: 900 } };
+    for (const model of ['life', 'life-causal', 'life-4-heads', 'life-grouped', 'nlp'])
+        await withPage(
+            writePage('-m', model, model === 'nlp' ? '我爱自然语言处理' : 'Life is short'),
+            async (page) => {
+                yes((await page.innerText('#roles')).startsWith(UNTRAINED), model);
+                await page.keyboard.press('p');
+                const title = await page.innerText('#head-title');
+                yes(title.endsWith('· not trained'), `${model}, presented: ${title}`);
+            },
+            wide,
+        );
+    await withPage(writePage('Life is short'), async (page) => {
+        const roles = await page.innerText('#roles');
+        yes(!/trained|bytes/.test(roles), roles);
+    });
+    if (!existsSync(live)) return;
+    const own = writePage('--live', '-m', 'life', 'Life is short');
+    await withPage(own, async (page) => {
+        await page.locator('#live-note[data-took]').waitFor({ state: 'attached' });
+        await page.fill('#text', 'Life is');
+        await page.locator('.chip', { hasText: 'short' }).waitFor({ state: 'detached' });
+        yes((await page.innerText('#roles')).startsWith(UNTRAINED), 'a live page of life');
+    });
+    await withPage(live, async (page) => {
+        await page.locator('#live-note[data-took]').waitFor({ state: 'attached' });
+        await page.fill('#text', '我爱 dog');
+        await page.locator('.chip', { hasText: '我' }).first().waitFor();
+        const roles = await page.innerText('#roles');
+        yes(roles.startsWith(BYTES), roles);
+    });
+});
+
 // The head without which the likeliest next token changes most, by the command `score`.
 function mostNeeded(text) {
     const shares = (...options) => {

@@ -159,6 +159,13 @@ const CHINESE = {
     '#: layer #, head #': '#：第 # 层，第 # 个头',
     'Without ': '去掉 ',
     ', #, the most of all heads. ': ' 后，#，在所有头中变化最大。',
+    'This model is not trained: its numbers show the computation, not language':
+        '这个模型没有训练过：它的数字只展示计算过程，不反映语言',
+    'This model is not trained: its numbers show the computation, not language.':
+        '这个模型没有训练过：它的数字只展示计算过程，不反映语言。',
+    'Some characters are not in the vocabulary and are split into bytes, such as #.':
+        '有些字符不在词表中，被拆成字节，例如 #。',
+    '~ · not trained': '~ · 未经训练',
     '# falls by # points': '#下降 # 个百分点',
     '# rises by # points': '#上升 # 个百分点',
     'All heads by layer': '各层的所有注意力头',

@@ -2,6 +2,7 @@
 
 const ROLES_LISTED = 6; // heads named for each role, at most
 const EFFECT_LEAST = 0.01; // of a head on the prediction
+const NOT_TRAINED = 'This model is not trained: its numbers show the computation, not language';
 
 const CHIPS = { source: 'source', chips: 'sentence' }; // boxes, and the labels that they show
 
@@ -119,10 +120,21 @@ function waitsAtFirst(heads) {
 function drawRoles() {
     const box = byId('roles');
     box.replaceChildren();
+    putNotes(box);
     if (!pinned || !putChanges(box)) putRoles(box);
     putNaming(box);
     drawPinned();
     announce(box);
+}
+
+// Notes on the model and the text, before all other sentences.
+function putNotes(box) {
+    const { untrained, splits, labels } = current();
+    if (untrained) box.append(element('b', `${NOT_TRAINED}.`), ' ');
+    if (splits === undefined) return;
+    const words = 'Some characters are not in the vocabulary and are split into bytes, such as #.';
+    const label = labels.sentence[splits - Number(look.hide_first)];
+    box.append(element('b', say(words, quoted(label))), ' ');
 }
 
 function putRoles(box) {

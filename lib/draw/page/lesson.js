@@ -49,6 +49,8 @@ class LessonView {
             element('div', quoted(this.sentence.title), 'quiet'),
             element('p', lesson.before),
         );
+        if (this.sentence.untrained)
+            page.children[1].after(element('div', `${say(NOT_TRAINED)}.`, 'note caption'));
         if (lesson.line) page.append(commandLine(lesson.line));
         page.append(element('p'));
         page.lastChild.append(element('b', say('Look: ')), lesson.look);

@@ -166,6 +166,11 @@ function marksOfRole(tensor, head) {
 }
 
 function headTitle() {
+    const { untrained } = current(); // a presentation shows it nowhere else
+    return `${headWords()}${untrained && isPresenting() ? ' · not trained' : ''}`;
+}
+
+function headWords() {
     const tensor = shownTensor();
     const name = tensor.shownHead(state.head) || tensor.tensor;
     if (mode() === 'pinned') return `${name} ${comparesTexts() ? 'of A' : 'pinned'}`;

@@ -62,12 +62,17 @@ TEST(a_model_lists_the_files_that_it_opened)
 
 TEST(every_bundled_model_opens)
 {
+    static const char untrained[] = "life life-causal life-4-heads life-grouped life-cross journey "
+                                    "journey-causal journey-seven nlp ";
     for (size_t i = 0; i < bundled_count; i++) {
         struct model model;
         err = (struct err){0};
         ck_assert_msg(!model_open(&model, bundled_models[i].path, &err), "%s", err.text);
         ck_assert_str_eq(model.name, bundled_models[i].path);
         ck_assert_uint_ge(model.config.vocab_size, 1);
+        char name[32];
+        snprintf(name, sizeof name, "%s ", model.name);
+        ck_assert_int_eq(model_is_untrained(&model), strstr(untrained, name) != NULL);
         model_release(&model);
     }
 }
