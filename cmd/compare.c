@@ -28,6 +28,7 @@ const struct command command_compare = {
     .group = "Analyse",
     .about = "compare models or settings",
     .operands = "[MODEL MODEL] [TEXT]...",
+    .operand_values = &values_models,
     .examples =
         "attn-cli compare -s \"Life is short, eat dessert first\" --attention window:2,linear\n"
         "attn-cli compare -m life -s \"Life is short\" --attention "

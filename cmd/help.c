@@ -29,47 +29,7 @@ WORDS(
 WORDS(shells, NULL, {"bash", NULL}, {"zsh", NULL}, {"fish", NULL})
 VALUES(commands, NULL, command_count, commands[index]->name, commands[index]->about)
 
-struct own_options {
-    const char *completion;
-    bool man;
-};
-
-static const struct option_row own_options[] = {
-    FLAG("man", 0, OWN(man), "print a manual page (roff)"),
-    STRING("completion", 0, "SHELL", OWN(completion),
-           "print a completion script for bash, zsh or fish", .values = &values_shells),
-    {0},
-};
-
-const struct command command_help = {
-    .name = "help",
-    .about = "list commands, options and values",
-    .operands = "[COMMAND|TOPIC]",
-    .examples = "attn-cli help run\n"
-                "attn-cli help options\n"
-                "attn-cli help --man run | man -l -\n"
-                "eval \"$(attn-cli help --completion bash)\"\n",
-    .run = help_command,
-    .options = own_options,
-    .without = "threads quiet verbose",
-    .operand_values = &values_commands,
-};
-
-#ifdef __clang__
-#define COMPILER __VERSION__ /* names clang itself */
-#else
-#define COMPILER "gcc " __VERSION__
-#endif
-
-enum {
-    NAME_COLUMNS = 22, /* width of names in lists */
-    ABOUT_COLUMN = 2 + NAME_COLUMNS + 2,
-    PAGE_COLUMNS = 80,
-    MANUAL_COLUMNS = 72, /* man indents by 7 */
-    FORM_BYTES = 80,
-    COMMAND_COLUMN = 21, /* of the descriptions in the overview */
-    TOPIC_PARTS = 7,
-};
+enum { TOPIC_PARTS = 7 };
 
 /* Pages about several commands: tables of options, and lists of values. */
 static const struct help_topic {
@@ -109,6 +69,59 @@ static const struct help_topic {
 };
 
 enum { TOPICS = sizeof topics / sizeof *topics };
+
+static const char *page_name(size_t index)
+{
+    return index < command_count ? commands[index]->name : topics[index - command_count].name;
+}
+
+static const char *page_about(size_t index)
+{
+    return index < command_count ? commands[index]->about : topics[index - command_count].about;
+}
+
+VALUES(pages, NULL, command_count + TOPICS, page_name(index), page_about(index))
+
+struct own_options {
+    const char *completion;
+    bool man;
+};
+
+static const struct option_row own_options[] = {
+    FLAG("man", 0, OWN(man), "print a manual page (roff)"),
+    STRING("completion", 0, "SHELL", OWN(completion),
+           "print a completion script for bash, zsh or fish", .values = &values_shells),
+    {0},
+};
+
+const struct command command_help = {
+    .name = "help",
+    .about = "list commands, options and values",
+    .operands = "[COMMAND|TOPIC]",
+    .examples = "attn-cli help run\n"
+                "attn-cli help options\n"
+                "attn-cli help --man run | man -l -\n"
+                "eval \"$(attn-cli help --completion bash)\"\n",
+    .run = help_command,
+    .options = own_options,
+    .without = "threads quiet verbose",
+    .operand_values = &values_pages,
+};
+
+#ifdef __clang__
+#define COMPILER __VERSION__ /* names clang itself */
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+enum {
+    NAME_COLUMNS = 22, /* width of names in lists */
+    ABOUT_COLUMN = 2 + NAME_COLUMNS + 2,
+    PAGE_COLUMNS = 80,
+    MANUAL_COLUMNS = 72, /* man indents by 7 */
+    FORM_BYTES = 80,
+    COMMAND_COLUMN = 21, /* of the descriptions in the overview */
+};
 
 /* --- parts of a page -------------------------------------------------------------------------- */
 
@@ -295,6 +308,15 @@ static void write_roff(struct stream *out, const char *line, size_t size)
     stream_text(out, is_heading ? "\n.nf\n" : "\n");
 }
 
+static void write_synopsis(struct stream *out, const struct command *command)
+{
+    stream_text(out, ".SH SYNOPSIS\n.B attn\\-cli ");
+    if (command)
+        stream_format(out, "%s\n[options] %s\n", command->name, command->operands);
+    else
+        stream_text(out, "\\fICOMMAND\\fP\n[options] [TEXT]...\n.SH DESCRIPTION\n.nf\n");
+}
+
 /* Write the manual page of a command, or of the program (NULL): the overview and all topics. */
 static void write_manual(struct stream *out, const struct command *command, struct err *err)
 {
@@ -315,13 +337,17 @@ static void write_manual(struct stream *out, const struct command *command, stru
         return;
     }
     const char *line = strchr(text.bytes, ':') + 2; /* after "attn-cli run: " */
+    const char *about_end = strchr(line, '\n') + 1;
     stream_format(out, ".TH \"attn\\-cli%s%s\" 1 \"\" \"attn\\-cli %s\" \"attn\\-cli\"\n",
                   command ? "\\-" : "", command ? command->name : "", ATTN_VERSION);
     stream_format(out, ".SH NAME\nattn\\-cli%s%s \\- ", command ? "\\-" : "",
                   command ? command->name : "");
     for (size_t size = 0; *line; line += size + 1) {
         size = strcspn(line, "\n");
-        write_roff(out, line, size);
+        if (strncmp(line, "Usage: ", 7) != 0)
+            write_roff(out, line, size);
+        if (line + size + 1 == about_end)
+            write_synopsis(out, command);
     }
     stream_text(out, ".fi\n.SH SEE ALSO\n");
     for (size_t i = 0; i < command_count && !command; i++)
@@ -337,7 +363,7 @@ static void write_manual(struct stream *out, const struct command *command, stru
 static const char *path_kind(const char *argument)
 {
     static const char *const words[][2] = {
-        {"DIR", "directory"}, {"MODEL", "directory"}, {"FILE", "file"}, {"PATH", "file"}};
+        {"DIR", "directory"}, {"MODEL", "model"}, {"FILE", "file"}, {"PATH", "file"}};
     for (size_t i = 0; argument && i < sizeof words / sizeof *words; i++)
         if (strstr(argument, words[i][0]))
             return words[i][1];
@@ -403,6 +429,7 @@ static int write_completion(const char *shell, struct err *err)
     const char *rest = strstr(script, mark);
     buf_bytes(&rows, script, (size_t)(rest - script));
     size_t begin = rows.size;
+    add_values(&rows, &values_commands);
     for (size_t i = 0; i < command_count; i++)
         add_command(&rows, commands[i]);
     for (size_t i = begin; i < rows.size; i++)

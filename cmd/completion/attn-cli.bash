@@ -45,14 +45,15 @@ _attn_cli_offer()
     done
     if [[ $paths == file ]]; then
         compopt -o default 2>/dev/null && return
-    elif [[ $paths == directory ]]; then
+    elif [[ $paths ]]; then
         compopt -o filenames 2>/dev/null
     else
         return 0
     fi
     while read -r word; do
         COMPREPLY+=("$word")
-    done < <(compgen -A $paths -- "$typed")
+    done < <(compgen -A ${paths/model/directory} -- "$typed"
+        [[ $paths != model ]] || compgen -A file -X '!*.gguf' -- "$typed")
 }
 
 _attn_cli()

@@ -30,6 +30,13 @@ function __attn_cli_joined -d 'JOINTS LIST: what may come after those so far'
     end
 end
 
+function __attn_cli_gguf -d 'files of models'
+    set -l typed (__attn_cli_typed)
+    for file in (string unescape -- $typed)*.gguf
+        echo -- $file\t"a GGUF file"
+    end
+end
+
 function __attn_cli_sweep -d 'options of a batch, or the values of the one that is named'
     set -l name (string match -r '^[^=]*(?==)' -- (__attn_cli_typed))
     if test -z "$name"
@@ -60,7 +67,9 @@ for row in $__attn_cli_rows
     test $field[7] = -; or set values "(__attn_cli_list $field[7])"
     test $field[8] = -; or set values "(__attn_cli_joined $field[8] $field[7])"
     test $field[7] = settings; and set values '(__attn_cli_sweep)'
-    test $field[6] = directory; and set -a values '(__fish_complete_directories (__attn_cli_typed))'
+    string match -qr 'directory|model' $field[6]
+    and set -a values '(__fish_complete_directories (__attn_cli_typed))'
+    test $field[6] = model; and set -a values '(__attn_cli_gguf)'
     string match -q 'option*' -- $field[1]; and set -a is -r
     if test $field[6] = file
         set -a is -F

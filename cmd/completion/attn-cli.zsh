@@ -37,11 +37,16 @@ _attn_cli_sweep() {
   done
 }
 
+_attn_cli_models() {
+  _files -g '*.gguf(-.)'
+}
+
 # FIELD...: set REPLY to the action of _arguments for the fields of a row.
 _attn_cli_action() {
   local files=' ' list=$7 joints=${8#-}
   [[ $6 == file ]] && files=_files
   [[ $6 == directory ]] && files='_files -/'
+  [[ $6 == model ]] && files=_attn_cli_models
   case $list in
   (-) REPLY=$files ;;
   (settings) REPLY=' _attn_cli_sweep' ;;
