@@ -476,6 +476,8 @@ ZSH  = $(ROOT)/share/zsh/site-functions
 FISH = $(ROOT)/share/fish/vendor_completions.d
 PKGS = $(ROOT)/$(LIBDIR)/pkgconfig
 DATA = $(ROOT)/share/attn-cli
+FOLDERS = '$(ROOT)/bin' '$(ROOT)/include' '$(DOCS)' '$(MANS)' '$(MAN3)' '$(BASH)' '$(ZSH)' \
+	'$(FISH)' '$(PKGS)' '$(DATA)/schemas'
 LIBRARIES = $(if $(GENERATES),-lxsmmgen) -lutf8proc -lcjson -lonig -lpthread -ldl -lm
 COMMANDS = $(shell sed -n '/const commands/,/^};/s/ *&command_\([a-z]*\),/\1 /gp' cmd/command.c)
 # Sets an rpath if the loader does not search PREFIX.
@@ -486,8 +488,9 @@ install: all ## install to DESTDIR/PREFIX (PREFIX: /usr/local, for which it need
 	@at='$(ROOT)/bin'; until [ -e "$$at" ]; do at=$$(dirname "$$at"); done; [ -w "$$at" ] || { \
 		printf "install: cannot write to '%s': use 'sudo make install', or %s\n" "$$at" \
 		"'make install PREFIX=\"\$$HOME/.local\"'" >&2; exit 1; }
-	install -d '$(ROOT)/bin' '$(ROOT)/include' '$(DOCS)' '$(MANS)' '$(MAN3)' '$(BASH)' \
-		'$(ZSH)' '$(FISH)' '$(PKGS)' '$(DATA)/schemas'
+	@new=$$(for at in $(FOLDERS); do until [ -e "$$at" ]; do echo "$$at"; \
+		at=$$(dirname "$$at"); done; done); install -d $(FOLDERS) && \
+		{ [ -z "$(if $(DESTDIR),,$$new)" ] || printf '%s\n' "$$new" >>'$(DATA)/folders'; }
 	install -m 755 $(BUILD)/attn-cli '$(ROOT)/bin'
 	install -m 644 $(BUILD)/libattn.a '$(ROOT)/$(LIBDIR)'
 	$(if $(SHARED),install -m 644 $(BUILD)/$(SONAME) '$(ROOT)/$(LIBDIR)' && \
@@ -512,14 +515,15 @@ install: all ## install to DESTDIR/PREFIX (PREFIX: /usr/local, for which it need
 		>'$(PKGS)/attn.pc'
 	@$(if $(DESTDIR),:,ldconfig 2>/dev/null; sh data/after_install.sh '$(PREFIX)')
 
-uninstall: ## remove the installed files
+uninstall: ## remove the installed files, and the folders that install made if they are empty
 	rm -f '$(ROOT)/bin/attn-cli' '$(ROOT)/include/attn.h'
 	rm -f '$(ROOT)/$(LIBDIR)/libattn.a' '$(ROOT)/$(LIBDIR)/libattn.so' \
 		'$(ROOT)/$(LIBDIR)/$(SONAME)'
 	rm -f '$(MAN3)/libattn.3' '$(MANS)/attn-cli.1' $(COMMANDS:%='$(MANS)/attn-cli-%.1')
 	rm -f '$(BASH)/attn-cli' '$(ZSH)/_attn-cli' '$(FISH)/attn-cli.fish'
 	rm -f '$(PKGS)/attn.pc'
-	rm -rf '$(DOCS)' '$(DATA)'
+	@folders=$$(sort -ru '$(DATA)/folders' 2>/dev/null); rm -rf '$(DOCS)' '$(DATA)'; \
+		printf '%s\n' "$$folders" | while read -r at; do rmdir "$$at" 2>/dev/null; done; :
 
 # TAR names a GNU tar. Packs the files that git tracks, or all files of an unpacked archive.
 dist: ## pack the sources as BUILD/attn-cli-VERSION.tar.gz

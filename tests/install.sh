@@ -130,13 +130,13 @@ pages_are_ascii() {
 # attn-cli(1) refers to a page for each command of the completions.
 every_command_has_a_page() {
     pages=$prefix/share/man/man1
-    sed -n 's/^\.BR attn..cli..\([a-z]*\) .*/\1/p' "$pages/attn-cli.1" | sort >"$prefix/named"
+    sed -n 's/^\.BR attn..cli..\([a-z]*\) .*/\1/p' "$pages/attn-cli.1" | sort >"$scratch/named"
     "$build/attn-cli" help --completion bash | sed -n 's/^value.commands.\([a-z]*\).*/\1/p' |
-        sort | diff "$prefix/named" - || return
-    [ -s "$prefix/named" ] || return
+        sort | diff "$scratch/named" - || return
+    [ -s "$scratch/named" ] || return
     while read -r command; do
-        grep -q "^Usage: attn..cli $command" "$pages/attn-cli-$command.1" || return
-    done <"$prefix/named"
+        grep -q "^.B attn..cli $command$" "$pages/attn-cli-$command.1" || return
+    done <"$scratch/named"
 }
 
 # The synopsis of libattn(3) lists the functions of attn.h.
@@ -171,18 +171,19 @@ looks_of_last_token() {
 }
 
 leaves_nothing() {
-    make --no-print-directory uninstall BUILD="$build" PREFIX="$prefix" &&
-        [ -z "$(find "$prefix" -mindepth 2 ! -type d)" ]
+    make --no-print-directory uninstall BUILD="$build" PREFIX="$prefix" && [ ! -e "$prefix" ]
 }
 
 # With LIBDIR, as for Debian, which has a folder of libraries for each architecture.
 # shellcheck disable=SC2016 # expanded by pkg-config
 installs_elsewhere() {
+    mkdir -p "$home/other/share/man" && touch "$home/other/share/file"
     make --no-print-directory install BUILD="$build" PREFIX="$home/other" LIBDIR=lib/some &&
         [ -e "$home/other/lib/some/libattn.a" ] &&
         grep -F 'Libs: -L${prefix}/lib/some ' "$home/other/lib/some/pkgconfig/attn.pc" &&
         make --no-print-directory uninstall BUILD="$build" PREFIX="$home/other" LIBDIR=lib/some &&
-        [ -z "$(find "$home/other" -mindepth 2 ! -type d)" ]
+        (cd "$home/other" && find . | sort | tr '\n' ' ') >"$scratch/rest" &&
+        is '. ./share ./share/file ./share/man ' "$(cat "$scratch/rest")"
 }
 
 # The output of after_install.sh for an installation in a home folder.
