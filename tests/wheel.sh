@@ -137,8 +137,18 @@ source_files() {
 compiles() {
     source_files >"$scratch/sources"
     BUILD=$build "$venv/bin/pip" install --quiet --no-index --no-deps . &&
-        "$venv/bin/attn-cli" --version | cmp - "$scratch/version" &&
+        "$venv/bin/attn-cli" --version | cmp - "$scratch/version" && uninstalls "$venv" &&
         source_files | diff "$scratch/sources" -
+}
+
+# pip install -e: the module is that of the sources, the program that of $build.
+follows_sources() {
+    files "$venv" >"$venv.before"
+    BUILD=$build "$venv/bin/pip" install --quiet --no-index --no-deps -e . &&
+        "$venv/bin/attn-cli" --version | cmp - "$scratch/version" &&
+        is "$(pwd)/lib/bindings/python/attn.py" "$("$venv/bin/python" -IB -c \
+            'import attn; attn.Model("tiny").close(); print(attn.__file__)')" &&
+        uninstalls "$venv"
 }
 
 check 'make wheel' packs
@@ -169,6 +179,7 @@ for nth in $(printf '%s\n' 1 $(((count + 1) / 2)) "$count" | sort -n -u); do
     [ "$count" = 0 ] || environment $(sed -n "${nth}p" "$scratch/found")
 done
 [ "$count" = 0 ] || check 'pip compiles the sources' compiles
+[ -z "$numpy" ] || check 'pip installs what follows the sources' follows_sources
 if command -v uvx >/dev/null; then
     check 'uvx runs the program' uvx --from "$wheel" attn-cli --version
 else

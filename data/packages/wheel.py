@@ -14,6 +14,7 @@ import hashlib
 import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -96,8 +97,8 @@ def libraries(build):
     return text.encode()
 
 
-def contents(build):
-    """The platform, and the bytes of each file."""
+def contents(build, editable):
+    """The platform, and the bytes of each file. Editable: what leads to the sources and to BUILD."""
     program, library = "attn-cli", "libattn.so." + version().rpartition(".")[0]
     platform = platform_of([os.path.join(build, "wheel", name) for name in (program, library)])
     name = "attn_cli-" + version()
@@ -113,6 +114,11 @@ def contents(build):
     for path in sorted(glob.glob(os.path.join(MODULE, "**", "*.py"), recursive=True)):
         inside = os.path.relpath(path, MODULE)
         files["attn/__init__.py" if inside == "attn.py" else inside] = read(path)
+    if editable:
+        files = {file: data for file, data in files.items() if file.startswith(about)}
+        start = "#!/bin/sh\nexec %s \"$@\"\n" % shlex.quote(os.path.join(build, "attn-cli"))
+        files[name + ".data/scripts/attn-cli"] = start.encode()
+        files["attn_cli.pth"] = (MODULE + "\n").encode()
     record = ""
     for inside, data in files.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
@@ -121,8 +127,8 @@ def contents(build):
     return platform, files
 
 
-def pack(build, folder):
-    platform, files = contents(build)
+def pack(build, folder, editable=False):
+    platform, files = contents(build, editable)
     name = "attn_cli-%s-py3-none-%s.whl" % (version(), platform)
     with zipfile.ZipFile(os.path.join(folder, name), "w", zipfile.ZIP_DEFLATED) as archive:
         for inside, data in files.items():
@@ -136,12 +142,17 @@ def pack(build, folder):
 # --- called by pip (PEP 517) --------------------------------------------------------------------
 
 
-def build_wheel(folder, config_settings=None, metadata_directory=None):
+def build_wheel(folder, config_settings=None, metadata_directory=None, editable=False):
     build = os.path.join(ROOT, os.environ.get("BUILD", "build"))
     within = os.path.relpath(build, ROOT)  # make takes no blank, which the folder may have
     subprocess.check_call(["make", "-C", ROOT, "--no-print-directory", "DEPS=0", "BUILD=" + within,
-                           "wheel-files"])
-    return pack(build, folder)
+                           "wheel-files"] + ["all"] * editable)
+    return pack(build, folder, editable)
+
+
+def build_editable(folder, config_settings=None, metadata_directory=None):
+    """PEP 660: the program in build and the module in the sources, which `make` renews."""
+    return build_wheel(folder, editable=True)
 
 
 def build_sdist(folder, config_settings=None):

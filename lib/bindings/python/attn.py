@@ -20,11 +20,11 @@
 Text arguments are str or lists of ids; a list of texts, or an array or Series of str, gives a list
 of results.
 
-The library is the file that $LIBATTN names, else libattn.so beside this file (as in the wheel), on
-the loader's path, or in lib of Python's prefix, ~/.local or /usr/local. Tensors are copied once,
-during the forward pass. A model serves one thread at a time; other threads wait, also in close().
-Using a closed object, or in a forked process one that was opened before, raises ValueError. Models
-and caches cannot be copied or pickled; results can.
+The library is the file that $LIBATTN names, else libattn.so beside this file (as in the wheel), in
+build of the sources, on the loader's path, or in lib of Python's prefix, ~/.local or /usr/local.
+Tensors are copied once, during the forward pass. A model serves one thread at a time; other threads
+wait, also in close(). Using a closed object, or in a forked process one that was opened before,
+raises ValueError. Models and caches cannot be copied or pickled; results can.
 """
 import csv
 import ctypes
@@ -142,10 +142,12 @@ _FUNCTIONS = {
 
 def _load():
     soname, given = "libattn.so." + VERSION, os.environ.get("LIBATTN")
-    folders = [os.path.dirname(os.path.abspath(__file__)), os.path.join(sys.prefix, "lib"),
-               os.path.expanduser("~/.local/lib"), "/usr/local/lib"]
-    beside, *others = [os.path.join(folder, soname) for folder in folders]
-    for path in [given] if given else [beside, soname, *others]:
+    here = os.path.dirname(os.path.abspath(__file__))
+    folders = [here, os.path.join(here.rpartition("/lib/bindings/")[0] or here, "build"),
+               os.path.join(sys.prefix, "lib"), os.path.expanduser("~/.local/lib"),
+               "/usr/local/lib"]
+    beside, built, *others = [os.path.join(folder, soname) for folder in folders]
+    for path in [given] if given else [beside, built, soname, *others]:
         try:
             library = ctypes.CDLL(path)
             break
