@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -105,8 +106,13 @@ const char *shown_path(const char *path)
 
 int input_file_open(struct file *file, const char *path, struct err *err)
 {
-    return strcmp(path, "-") == 0 ? file_read(file, STDIN_FILENO, shown_path(path), err)
-                                  : file_map(file, path, err);
+    enum { PATIENCE_MS = 2000 };
+    struct pollfd standard = {STDIN_FILENO, POLLIN, 0};
+    if (strcmp(path, "-") != 0)
+        return file_map(file, path, err);
+    if (poll(&standard, 1, PATIENCE_MS) == 0)
+        print_note("waiting for standard input: Ctrl-D ends it, '</dev/null' is an empty one");
+    return file_read(file, STDIN_FILENO, shown_path(path), err);
 }
 
 /* --- names of columns ------------------------------------------------------------------------- */

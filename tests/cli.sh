@@ -21,6 +21,8 @@
 # In the output the repository's path is replaced by $ROOT, the version in JSON by $VERSION.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/pipes.sh
+. tests/pipes.sh
 build=${1:-build}
 [ $# = 0 ] || shift
 [ $# != 0 ] || set -- '*'

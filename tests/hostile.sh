@@ -1,6 +1,7 @@
 #!/bin/sh
-# Run tests in an unusual environment: an ordinary user without HOME, umask 077, the repository,
-# BUILD and TMPDIR in folders with a blank and a dash in their names, and a read-only source tree.
+# Run tests in an unusual environment: an ordinary user without HOME, umask 077, SIGPIPE ignored as
+# in a service, the repository, BUILD and TMPDIR in folders with a blank and a dash in their names,
+# and a read-only source tree.
 #
 #     sh tests/hostile.sh [BUILD]        uses a part of what `make test` has built there
 #
@@ -53,7 +54,7 @@ make_copies() {
 
 make_test() {
     # shellcheck disable=SC2086 # a word a variable
-    (umask 077 && cd "$source" && as_nobody timeout "$LIMIT" env -u HOME DEPS=0 \
+    (trap '' PIPE && umask 077 && cd "$source" && as_nobody timeout "$LIMIT" env -u HOME DEPS=0 \
         TMPDIR="$temporary" STAGES="$STAGES" $FEW \
         make --no-print-directory -j8 test </dev/null 2>&1)
 }

@@ -13,6 +13,8 @@
 # $scratch is an empty folder, removed when the script ends. Failures are printed when they happen,
 # as `failed: WHAT`. Progress is written as `DONE TOTAL` (TOTAL 0: unknown) to the file that run.sh
 # names.
+# shellcheck source=tests/pipes.sh
+. tests/pipes.sh
 export LC_ALL=C.UTF-8 # in many locales awk reads and writes 0,5
 repository=$(pwd)
 passed=0 failed=0 skipped=0 total=0
