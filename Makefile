@@ -307,7 +307,7 @@ test-faults: $(BUILD)/attn-cli $(BUILD)/faults ## fail each allocation and syste
 test-hostile: $(TEST_PROGRAMS) ## run tests without HOME, in odd folders, with read-only sources
 	@sh tests/hostile.sh $(BUILD)
 
-test-bare: ## make run, README and make test in a new Debian; needs root, debootstrap
+test-bare: ## make run, make test and README in a new Debian; needs root, debootstrap
 	@sh tests/chroot.sh
 
 test-frozen: $(BUILD)/attn-cli ## compare the values of 519 command lines with recorded ones

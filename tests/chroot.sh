@@ -121,12 +121,12 @@ ends_with_a_screen() {
     grep 'dessert .*0[.][0-9]' "$scratch/screen"
 }
 
-# Run commands of the README in their order in one shell, except `make test`.
+# Run commands of the README in their order in one shell, except `git clone` and `make test`.
 readme_runs() { # FROM-LINE TO-LINE, as patterns of awk
     awk -v from="$1" -v to="$2" 'BEGIN { if (from != "^# ") print "PATH=$PWD/build:$PATH" }
         $0 ~ from { on = 1 } $0 ~ to { on = 0 }
         /^```/ { inside = $0 == "```sh" && !inside; next }
-        on && inside && !/^make test|# needs /' README.md >"$root/tmp/readme"
+        on && inside && !/^make test|^git clone|# needs /' README.md >"$root/tmp/readme"
     [ -s "$root/tmp/readme" ] && shown inside bash -exo pipefail /tmp/readme
     ran=$?
     rm "$root/tmp/readme"

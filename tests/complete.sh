@@ -63,7 +63,6 @@ done
     each format '`(\.|--format )?NAME`' README.md
     each format '[.`]NAME([^a-z]|$)' "$guides"
     each format '`(\.|.*--format )?NAME`' CHANGELOG.md
-    each family '`NAME`' README.md
     each family '`NAME`' data/guides/models.md
     each family '"model_type": *"NAME"' 'tests/golden*/*/config.json models/*/config.json'
     each family '(^|[^a-z0-9_])NAME([^a-z0-9_]|$)' 'tests/break/[cf]*.cases'
@@ -72,8 +71,10 @@ done
     each score '`NAME[`:]' CHANGELOG.md
     each model '`NAME`' README.md
 }
-types=$(sed -n '/^| `model_type` | example/,/^$/p' README.md | cut -d '|' -f 2 |
+types=$(sed -n '/^| `model_type` | example/,/^$/p' data/guides/models.md | cut -d '|' -f 2 |
     grep -oE '`[a-z0-9_-]+`' | grep -cvE 'model_type|attention|transformer')
-check "README.md: another number of values of model_type than $types" \
-    grep -q "These $types values of" README.md
+for page in README.md data/guides/models.md; do
+    check "$page: another number of values of model_type than $types" \
+        grep -q "$types values of .model_type" $page
+done
 closing

@@ -196,6 +196,11 @@ if [ "$(wc -l <README.md)" -le $LINES_MAX ]; then
 else
     fail "README.md: expected at most $LINES_MAX lines, found $(wc -l <README.md)"
 fi
+# Blocks of the README fit beside the list of files on a page of a repository.
+LC_ALL=C awk '/^```/ { inside = !inside; next }
+    { line = $0; gsub(/[\200-\277]/, "", line) }
+    inside && length(line) > 100 { print FILENAME ":" FNR ": " $0 }' README.md >"$scratch/wide"
+check 'README.md: lines of code of at most 100 columns' diff /dev/null "$scratch/wide"
 follow data/guides/README.md
 for name in "$@"; do
     document "$name"

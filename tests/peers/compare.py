@@ -173,7 +173,8 @@ def compare_processes():
 def compare_readme():
     """The README's own commands on the quantised file."""
     with open(f"{HERE}/../../README.md", encoding="utf-8") as file:
-        commands = re.findall(r"^(?:\$ )?(attn-cli .*-m smollm2.gguf[^#|\n]*)", file.read(), re.M)
+        text = file.read().replace("\\\n", "")
+    commands = re.findall(r"^(?:\$ )?(attn-cli .*-m smollm2.gguf[^#|\n]*)", text, re.M)
     print_head(f"README's commands, Q4_1, {ALL} threads", [])
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         os.symlink(glob.glob(f"{MODELS}/*Q4_1.gguf")[0], f"{folder}/smollm2.gguf")
