@@ -234,7 +234,59 @@ static struct found_tensor find_tensor(const struct checkpoint *checkpoint, cons
     return find_in_wrapper(checkpoint, old, names);
 }
 
-void checkpoint_find_end(const struct checkpoint *checkpoint, struct config *config)
+static struct found_tensor find_slot(const struct checkpoint *checkpoint,
+                                     const struct config *config, struct slot slot)
+{
+    char name[PARAMETER_NAME_BYTES];
+    family_tensor_name(name, config, slot);
+    return find_tensor(checkpoint, name, config->family->names);
+}
+
+/* Whether both are there, with different numbers. */
+static bool tensors_differ(const struct safetensors_entry *a, const struct safetensors_entry *b)
+{
+    float numbers[DTYPE_BLOCK_MAX], others[DTYPE_BLOCK_MAX];
+    if (!a || !b || a->data == b->data)
+        return false;
+    if (a->count != b->count || !dtype_is_weight(a->dtype) || !dtype_is_weight(b->dtype))
+        return true;
+    if (a->dtype == b->dtype)
+        return memcmp(a->data, b->data, dtype_bytes(a->dtype, a->count)) != 0;
+    for (size_t first = 0; first < a->count; first += DTYPE_BLOCK_MAX) {
+        size_t count = num_min(a->count - first, DTYPE_BLOCK_MAX);
+        dtype_to_float(numbers, (const char *)a->data + dtype_bytes(a->dtype, first), a->dtype,
+                       count);
+        dtype_to_float(others, (const char *)b->data + dtype_bytes(b->dtype, first), b->dtype,
+                       count);
+        if (memcmp(numbers, others, count * sizeof *numbers) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* The stacks of an encoder-decoder may have tables of tokens of their own, which a variant of the
+ * family names; most files have copies of one table. */
+static void find_tables(const struct checkpoint *checkpoint, struct config *config)
+{
+    const struct slot text = slot_of_text(SLOT_TOKENS),
+                      source = slot_of_end(PART_SOURCE, SLOT_TOKENS);
+    const struct family *family = config->family, *next = family + 1;
+    const struct family_row *row =
+        config->n_encoder_layer && next->name && strcmp(next->name, family->name) == 0
+            ? family_row(next, source)
+            : NULL;
+    if (!row || row->part != PART_SOURCE)
+        return;
+    const struct safetensors_entry *shared = find_slot(checkpoint, config, text).entry;
+    config->family = next;
+    if (tensors_differ(shared, find_slot(checkpoint, config, text).entry) ||
+        tensors_differ(shared, find_slot(checkpoint, config, source).entry))
+        config->n_encoder_vocab = config->vocab_size;
+    else
+        config->family = family;
+}
+
+static void find_end(const struct checkpoint *checkpoint, struct config *config)
 {
     static const struct {
         enum model_end end;
@@ -245,15 +297,38 @@ void checkpoint_find_end(const struct checkpoint *checkpoint, struct config *con
                 {END_DISCRIMINATOR, SLOT_DISCRIMINATOR},
                 {END_DISCRIMINATOR, SLOT_DISCRIMINATOR_HEAD},
                 {END_POOLED, SLOT_POOLER}};
-    char name[PARAMETER_NAME_BYTES];
     if (config->end == END_LOGITS)
         return;
     config->end = END_STREAM;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends && config->end == END_STREAM; i++) {
-        family_tensor_name(name, config, slot_of_text((int)ends[i].slot));
-        if (find_tensor(checkpoint, name, config->family->names).entry)
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && config->end == END_STREAM; i++)
+        if (find_slot(checkpoint, config, slot_of_text((int)ends[i].slot)).entry)
             config->end = ends[i].end;
-    }
+}
+
+void checkpoint_settle(const struct checkpoint *checkpoint, struct config *config)
+{
+    find_end(checkpoint, config);
+    find_tables(checkpoint, config);
+    if (config->tied && config->end <= END_MASKED)
+        config->tied =
+            !tensors_differ(find_slot(checkpoint, config, slot_of_text(SLOT_TOKENS)).entry,
+                            find_slot(checkpoint, config, slot_of_text(SLOT_HEAD)).entry);
+}
+
+int checkpoint_find_sines(const struct safetensors_entry **table,
+                          const struct checkpoint *checkpoint, const struct config *config,
+                          int part, struct err *err)
+{
+    const struct slot slot = slot_of_end(part, SLOT_POSITIONS);
+    bool may_have = config->sinusoids && config->sines == SINES_HALVES;
+    struct found_tensor found = {0};
+    if (may_have && family_row(config->family, slot))
+        found = find_slot(checkpoint, config, slot);
+    *table = found.entry;
+    const struct family_place place = {.rank = 2, .shape = {config->n_positions, config->n_embd}};
+    return !found.entry || !check_entry(found.entry, &place, err)
+               ? 0
+               : blame(checkpoint, found.file, found.entry->name, err);
 }
 
 int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpoint,
@@ -317,9 +392,10 @@ static bool is_no_parameter(const char *name, const struct config *config)
     static const char *const of_images[] = {"vision_tower.", "multi_modal_projector."};
     static const char *const of_encoders[] = {"pooler.", "cls.seq_relationship.",
                                               "sop_classifier."};
-    static const char *const of_translators[] = {
-        "embed_tokens.weight", "embed_positions.weight", /* copies */
-        "EncDecAttention.relative_attention_bias.weight", "cross_attn_rel_b.weight"};
+    static const char *const of_translators[] = {"embed_tokens.weight",
+                                                 "embed_positions.weight", /* copies */
+                                                 "EncDecAttention.relative_attention_bias.weight",
+                                                 "cross_attn_rel_b.weight", "shared.weight"};
     char head[PARAMETER_NAME_BYTES];
     if (layer_of(name, config, false) >= (long)config->n_layer)
         return true;
@@ -366,11 +442,19 @@ static int check_name(const char *name, const struct config *config, const struc
 int checkpoint_check_names(const struct checkpoint *checkpoint, const struct config *config,
                            const struct map *wanted, struct err *err)
 {
+    struct slot text = slot_of_text(SLOT_TOKENS);
+    const struct safetensors_entry *tokens =
+        wanted && config->n_encoder_layer ? find_slot(checkpoint, config, text).entry : NULL;
     for (size_t s = 0; s < checkpoint->count; s++) {
         const struct shard *shard = &checkpoint->shards[s];
         for (size_t i = 0; i < shard->tensors.count; i++) {
-            const char *name = shard->tensors.entries[i].name;
-            if (check_name(name, config, wanted, err))
+            const struct safetensors_entry *entry = &shard->tensors.entries[i];
+            const char *name = entry->name;
+            bool is_copy = tokens && name_ends_in(name, "embed_tokens.weight") &&
+                           !map_get(wanted, name, strlen(name), NULL);
+            if (check_name(name, config, wanted, err) ||
+                (is_copy && tensors_differ(entry, tokens) &&
+                 err_unsupported(err, "expected the numbers of '%s', found others", tokens->name)))
                 return blame(checkpoint, shard->name, name, err);
         }
     }

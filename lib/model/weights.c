@@ -101,9 +101,12 @@ int weights_open(struct weights *weights, struct config *config, const struct fo
     *weights = (struct weights){.config = config, .packing_bytes = SIZE_MAX};
     if (checkpoint_open(&weights->checkpoint, folder, err))
         return -1;
-    checkpoint_find_end(&weights->checkpoint, config);
+    checkpoint_settle(&weights->checkpoint, config);
     int failed = checkpoint_check_names(&weights->checkpoint, config, NULL, err) ||
                  find_tensors(weights, &wanted, err);
+    for (int part = PART_SENTENCE; part <= PART_SOURCE && !failed; part++)
+        failed =
+            checkpoint_find_sines(&weights->sines[part], &weights->checkpoint, config, part, err);
     map_release(&wanted);
     for (size_t i = 0; i < weights->parameter_count && !failed; i++)
         advise(weights, &weights->parameters[i], false);
@@ -526,15 +529,10 @@ void weights_embed_token(const struct weights *weights, int part, float *y, uint
     dtype_to_float(y, safetensors_row(wte, id), wte->dtype, wte->shape[1]);
 }
 
-/* Add a row of the table of a slot, if there is one. */
-static void add_row(const struct weights *weights, float *y, struct slot slot, size_t index)
+static void add_row(float *y, const struct safetensors_entry *table, size_t index)
 {
     enum { PART = 256 };
     float part[PART];
-    const struct parameter *p = parameter_at(weights, slot);
-    if (!p)
-        return;
-    const struct safetensors_entry *table = p->found.entry;
     const char *row = safetensors_row(table, index);
     size_t step = dtype_bytes(table->dtype, PART);
     for (size_t done = 0; done < table->shape[1]; done += PART, row += step) {
@@ -550,15 +548,21 @@ void weights_add_position(const struct weights *weights, int part, float *y, siz
     const struct config *c = weights->config;
     bool own = part == PART_SOURCE && c->own_tables;
     size_t row = position + c->position_offset;
-    if (!c->sinusoids)
-        add_row(weights, y, slot_of_end(own ? PART_SOURCE : PART_SENTENCE, SLOT_POSITIONS), row);
-    else if (position != SIZE_MAX)
+    const struct safetensors_entry *table = weights->sines[part];
+    const struct parameter *p =
+        parameter_at(weights, slot_of_end(own ? PART_SOURCE : PART_SENTENCE, SLOT_POSITIONS));
+    table = p ? p->found.entry : table;
+    if (table && row < table->shape[0])
+        add_row(y, table, row);
+    else if (c->sinusoids && position != SIZE_MAX)
         add_sinusoids((struct matrix){y, 1, c->n_embd, c->n_embd}, row, c->sines);
 }
 
 void weights_add_segment(const struct weights *weights, float *y, size_t segment)
 {
-    add_row(weights, y, slot_of_text(SLOT_SEGMENTS), segment);
+    const struct parameter *p = parameter_at(weights, slot_of_text(SLOT_SEGMENTS));
+    if (p)
+        add_row(y, p->found.entry, segment);
 }
 
 /* --- facts ------------------------------------------------------------------------------------ */

@@ -46,8 +46,15 @@ bool checkpoint_is_there(const struct folder *folder);
 int checkpoint_open(struct checkpoint *checkpoint, const struct folder *folder, struct err *err);
 void checkpoint_release(struct checkpoint *checkpoint);
 
-/* Set the end of an encoder's config by the tensors that are there. */
-void checkpoint_find_end(const struct checkpoint *checkpoint, struct config *config);
+/* Settle in a config what its file decides: the end of an encoder; whether the stacks of an
+ * encoder-decoder have tables of tokens of their own; a head with other numbers than the token
+ * embedding is not tied to it, whatever config.json says. */
+void checkpoint_settle(const struct checkpoint *checkpoint, struct config *config);
+
+/* Find the table of positions that a file may have though they are sinusoids; NULL: none. */
+int checkpoint_find_sines(const struct safetensors_entry **table,
+                          const struct checkpoint *checkpoint, const struct config *config,
+                          int part, struct err *err);
 
 /* Find the tensor of a slot, with a supported type and the shape of its place (family.h). An
  * unembedding that is absent is not found; this is not an error. */
@@ -95,6 +102,7 @@ struct weights {
     struct checkpoint checkpoint;
     struct parameter *parameters; /* of each slot, in the order of slot_list */
     size_t parameter_count;
+    const struct safetensors_entry *sines[PART_SOURCE + 1]; /* tables of sinusoids; NULL: none */
     const float *ones;        /* scales of norms without any; NULL until its first use */
     struct argmax *argmax;    /* of the unembedding; NULL until its first use */
     struct arena arena;       /* tensors that were converted, packed or rounded */

@@ -89,7 +89,10 @@ static void settle_t5(struct reading *r)
                 c->bias_buckets, c->bias_reach);
     c->epsilon = (float)family_number(r, "layer_norm_epsilon", 0, 1, (double)c->epsilon);
     c->n_positions = 0; /* distances have no limit */
-    c->logit_divisor = c->tied ? sqrtf((float)c->n_embd) : 0;
+    if (c->logit_divisor >
+        0) /* a key of transformers 5, which ties all; before, tied ones had it */
+        c->logit_divisor =
+            family_flag(r, "scale_decoder_outputs", c->tied) ? sqrtf((float)c->n_embd) : 0;
     c->bos_id = family_integer(r, "decoder_start_token_id", 0, DIMENSION_MAX, 0);
 }
 
@@ -149,9 +152,9 @@ static void settle_bart(struct reading *r)
                __VA_ARGS__)
 
 const struct family family_translators[] = {
-    OF_T5("t5", .tied = true),
-    OF_T5("mt5", .gated = true),
-    OF_T5("umt5", .gated = true, .tied = true, .bias_by_layer = true),
+    OF_T5("t5", .tied = true, .logit_divisor = 1),
+    OF_T5("mt5", .gated = true, .tied = true),
+    OF_T5("umt5", .gated = true, .tied = true, .logit_divisor = 1, .bias_by_layer = true),
     OF_BART("bart", "gelu", .style = STYLE_POST_STREAM, .position_offset = 2,
             .embedding_norm = true),
     OF_BART("mbart", "gelu", .style = STYLE_PRE, .position_offset = 2, .embedding_norm = true),
