@@ -81,7 +81,8 @@ double rotary_frequency(const struct rotary *rotary, size_t pair, size_t length)
 
 double rotary_amplitude(const struct rotary *rotary, size_t length)
 {
-    double growth = rotary->positions / rotary->trained_positions;
+    double growth =
+        rotary->factor > 0 ? rotary->factor : rotary->positions / rotary->trained_positions;
     if (rotary->scaling != ROTARY_YARN && rotary->scaling != ROTARY_LONGROPE)
         return 1;
     if (rotary->long_amplitude > 0 && (double)length > rotary->trained_positions)

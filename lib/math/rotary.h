@@ -33,7 +33,7 @@ struct rotary {
     bool neighbours;   /* pairs are 2i and 2i + 1; else i and i + components / 2 */
     double theta;
     enum rotary_scaling scaling;
-    double factor;
+    double factor; /* of longrope: for its amplitude; 0: positions / trained_positions */
     double low_frequency, high_frequency; /* llama3 */
     double fast, slow;                    /* yarn's beta */
     bool exact;                           /* yarn: its ramp begins and ends between pairs */

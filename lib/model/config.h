@@ -29,6 +29,7 @@ enum config_bias {
     BIAS_MLP = 4,
     BIAS_LOGITS = 8,
     BIAS_TRANSFORM = 16, /* the dense layer before the logits */
+    BIAS_EXPERTS = 32,   /* those of a mixture, but for the shared one */
     BIAS_ALL = 7
 };
 
@@ -98,10 +99,11 @@ struct mixture {
     enum router router;
     float factor;      /* of the weights; 0: none */
     float near;        /* ROUTER_ONE_BY_ONE: the largest distance, relative to the best */
-    bool renormalised; /* weights are divided by their sum */
-    bool corrected;    /* a vector is added before experts are chosen, but not to their weights */
-    bool two_best;     /* the score of a group is the sum of its two best, else its best */
-    bool shared_gate;  /* a number for each token multiplies the output of the shared expert */
+    bool renormalised; /* weights are divided by their sum, or by `least` if that is more */
+    float least;
+    bool corrected;   /* a vector is added before experts are chosen, but not to their weights */
+    bool two_best;    /* the score of a group is the sum of its two best, else its best */
+    bool shared_gate; /* a number for each token multiplies the output of the shared expert */
     bool router_bias;
 };
 
@@ -167,6 +169,7 @@ struct config {
     bool norm_plain;  /* norms have neither scales nor a shift */
     bool gated;       /* the MLP is act(gate(x)) · up(x) */
     float clamp, up_offset; /* of gate and up, before their product; 0: none */
+    float gate_slope; /* s of x · logistic(s · x), with `clamp`, for quick_gelu; 0: its own */
     struct mixture mixture;
     struct head_norm head_norm;
     size_t latent_q, latent_kv; /* channels of a vector that queries, keys and values are products

@@ -23,7 +23,7 @@ enum {
 static bool config_has_other(const struct config *c)
 {
     return c->kind > MODEL_DECODER || c->rotary.scaling > ROTARY_LONGROPE ||
-           c->biases > (BIAS_ALL | BIAS_LOGITS | BIAS_TRANSFORM) ||
+           c->biases > (BIAS_ALL | BIAS_LOGITS | BIAS_TRANSFORM | BIAS_EXPERTS) ||
            config_flags(c) >= 2 * LAYER_FIRST_PLAIN;
 }
 
@@ -42,7 +42,9 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(kind, FEATURE(c->kind == MODEL_ATTENTION, "attention layers alone", RUN | EXPLAIN) \
           FEATURE(config_has_other(c), "another kind of attention, norm or rotation", NOTHING)) \
     FIELD(vocab_size, NONE) FIELD(n_positions, NONE) FIELD(n_embd, NONE) FIELD(n_layer, NONE) \
-    FIELD(n_encoder_layer, FEATURE(c->n_encoder_layer > 0, "an encoder", ANALYSIS)) \
+    FIELD(n_encoder_layer, FEATURE(c->n_encoder_layer > 0, "an encoder", ANALYSIS) \
+          FEATURE(c->n_encoder_layer > 0 && !c->causal, "a decoder that attends to later tokens", \
+                  NOTHING)) \
     FIELD(n_head, NONE) FIELD(n_kv_head, NONE) FIELD(d_k, NONE) FIELD(d_v, NONE) \
     FIELD(d_out, NONE) FIELD(n_inner, NONE) FIELD(activation, NONE) FIELD(n_encoder_inner, NONE) \
     FIELD(n_encoder_head, FEATURE(c->n_encoder_head, "an encoder with other heads", ANALYSIS)) \
@@ -65,7 +67,8 @@ static bool sublayer_has_other(const struct sublayer *s)
           FEATURE(c->style != STYLE_BARE && !c->rms && !c->norm_shift, \
                   "layer norms without a shift", ANALYSIS)) \
     FIELD(norm_plain, FEATURE(c->norm_plain, "norms without scales", ANALYSIS)) \
-    FIELD(gated, NONE) FIELD(clamp, NONE) FIELD(up_offset, NONE) FIELD(mixture, NONE) \
+    FIELD(gated, NONE) FIELD(clamp, NONE) FIELD(up_offset, NONE) FIELD(gate_slope, NONE) \
+    FIELD(mixture, NONE) \
     FIELD(head_norm, NONE) FIELD(latent_q, NONE) FIELD(latent_kv, NONE) FIELD(clip, NONE) \
     FIELD(score_bias, NONE) FIELD(bias_buckets, NONE) FIELD(bias_reach, NONE) \
     FIELD(bias_by_layer, NONE) FIELD(rotary, NONE) FIELD(rotary_local, NONE) FIELD(window, NONE) \
@@ -184,7 +187,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(clamp, \
           FEATURE((s->mlp.clamp != 0 || s->mlp.up_offset != 0) && !s->mlp.mixture, "clamped MLPs", \
                   RUN)) \
-    FIELD(up_offset, NONE) FIELD(inner, NONE) \
+    FIELD(up_offset, NONE) FIELD(gate_slope, NONE) FIELD(inner, NONE) \
     FIELD(mixture, FEATURE(s->mlp.mixture, "experts", ANALYSIS)) \
     FIELD(chosen, NONE)
 

@@ -146,6 +146,7 @@ size_t layer_read(struct sublayer list[SUBLAYERS_MAX], const struct config *conf
                                         .xielu = config->xielu,
                                         .clamp = config->clamp,
                                         .up_offset = config->up_offset,
+                                        .gate_slope = config->gate_slope,
                                         .inner = chosen ? config->mixture.inner : config->n_inner,
                                         .mixture = chosen ? &config->mixture : NULL,
                                         .chosen = chosen};

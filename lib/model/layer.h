@@ -43,6 +43,7 @@ struct mlp_rule {
     enum activation activation;
     bool gated, xielu;
     float clamp, up_offset; /* act(min(gate, clamp)) · (up within ±clamp + up_offset); 0: none */
+    float gate_slope;       /* of act, with clamp; 0: its own */
     size_t inner;
     const struct mixture *mixture; /* NULL: one MLP */
     size_t chosen;                 /* experts of each token */

@@ -68,6 +68,17 @@ static void choose_one_by_one(const struct mixture *m, float *weights, const flo
     }
 }
 
+static void normalise(const struct mixture *m, float *weights)
+{
+    float sum = 0;
+    for (size_t i = 0; i < m->experts; i++)
+        sum += weights[i];
+    if (sum < m->least)
+        scale_row(weights, weights, m->experts, 1 / m->least);
+    else
+        normalise_row(weights, m->experts);
+}
+
 /* From logits [E] to the weights [E] of `count` experts; the others have 0. */
 static void choose(const struct mixture *m, float *weights, const float *logits,
                    const float *correction, size_t count)
@@ -93,7 +104,7 @@ static void choose(const struct mixture *m, float *weights, const float *logits,
     if (m->router == ROUTER_OF_CHOSEN)
         softmax_row(weights, m->experts);
     if (m->renormalised)
-        normalise_row(weights, m->experts);
+        normalise(m, weights);
     if (m->factor > 0)
         scale_row(weights, weights, m->experts, m->factor);
 }
@@ -119,15 +130,18 @@ static enum pass_state route(struct pass *pass, const struct mlp_rule *rule, siz
 
 /* --- experts ---------------------------------------------------------------------------------- */
 
-/* gate = min(gate, clamp), up = up within ±clamp, + offset. */
+/* gate = min(gate, clamp), up = up within ±clamp, + offset. With another slope s than quick_gelu's
+ * the gate is multiplied by s / 1.702, and up divided by it. */
 static void limit(const struct mlp_rule *rule, struct matrix gate, struct matrix up)
 {
+    float steeper = rule->gate_slope > 0 ? rule->gate_slope / 1.702f : 1;
     for (size_t row = 0; row < up.rows; row++) {
         float *g = matrix_row(gate, row), *u = matrix_row(up, row);
         for (size_t i = 0; i < up.columns; i++) {
             g[i] = g[i] > rule->clamp ? rule->clamp : g[i];
             u[i] = u[i] > rule->clamp ? rule->clamp : u[i] < -rule->clamp ? -rule->clamp : u[i];
-            u[i] += rule->up_offset;
+            u[i] = (u[i] + rule->up_offset) / steeper;
+            g[i] *= steeper;
         }
     }
 }

@@ -178,10 +178,7 @@ static void settle_olmo3(struct reading *r)
     struct config *c = r->config;
     family_settle_llama(r);
     settle_pattern(r, 4);
-    if (c->rotary.scaling == ROTARY_PLAIN)
-        return;
-    c->rotary_local = (struct rotary){.components = c->rotary.components, .theta = c->rotary.theta};
-    family_flag_layers(c, true, LAYER_ROTARY_LOCAL);
+    family_local_rotary(r, "rope_theta", c->family->theta);
 }
 
 /* With a window, layers without one have no rotary embedding. */
@@ -332,7 +329,7 @@ static void settle_gemma3(struct reading *r)
     settle_gemma_scores(r);
     settle_pattern(r, 6);
     r->config->score_cap = 0;
-    family_local_rotary(r, "rope_local_base_freq");
+    family_local_rotary(r, "rope_local_base_freq", 10000);
 }
 
 /* The head is tied in files that have none; "tie_word_embeddings" does not say it. */
@@ -558,7 +555,7 @@ const struct family family_decoders[] = {
     {"cohere2", &family_llama_names, settle_cohere2, WITH(COHERE, .window = 4096), SILU},
     {"granite", &family_llama_names, family_settle_granite, WITH(LLAMA), SILU},
     {"smollm3", &family_llama_names, settle_smollm3, WITH(LLAMA, .tied = true), SILU_OF(2e6)},
-    {"phi3", &phi3_names, family_settle_window, WITH(LLAMA_5), SILU},
+    {"phi3", &phi3_names, family_settle_window, WITH(LLAMA_5), SILU, .trained_positions = 4096},
     {"olmo", &family_llama_names, settle_olmo,
      WITH(DECODER, .style = STYLE_PRE, .norm_plain = true, .gated = true), SILU,
      .reads = " clip_qkv "},
@@ -569,7 +566,7 @@ const struct family family_decoders[] = {
     {"olmo3", &olmo2_names, settle_olmo3,
      WITH(RMS, .style = STYLE_AFTER, .epsilon = 1e-5f, .window = 4096,
           .head_norm = {.q = true, .k = true, .whole = true}),
-     SILU},
+     SILU_OF(5e5)},
     {"exaone4", &olmo2_names, settle_exaone4,
      WITH(RMS, .style = STYLE_AFTER, .epsilon = 1e-5f, .window = 4096, NORMED_HEADS), SILU},
     {"gemma", &family_llama_names, settle_gemma1, WITH(GEMMA, .style = STYLE_PRE),
@@ -600,7 +597,7 @@ const struct family family_decoders[] = {
      "rotary_emb_base", "rotary_pct"},
     {"gpt_neo", &gpt_neo_names, settle_gpt_neo,
      WITH(TIED, .biases = BIAS_OUT | BIAS_MLP, .n_positions = 2048, .window = 256, .scale = 1),
-     "activation_function", "gelu_new", 0, 0},
+     "activation_function", "gelu_new", 0, 0, .own_mask = true},
     {"gptj", &gptj_names, NULL, GPTJ},
     {"codegen", &codegen_names, settle_codegen, GPTJ},
     {"gpt_bigcode", &bigcode_names, settle_bigcode,
@@ -620,7 +617,7 @@ const struct family family_decoders[] = {
     {"openai-gpt", &openai_names, settle_openai,
      WITH(SHIFTED, .style = STYLE_POST_STREAM, .tied = true, .biases = BIAS_ALL,
           .n_positions = 512),
-     "afn", "gelu", 0, 0},
+     "afn", "gelu", 0, 0, .own_mask = true},
     {"opt", &opt_names, settle_opt,
      WITH(TIED, .biases = BIAS_ALL, .n_positions = 2048, .position_offset = 2),
      "activation_function", "relu", 0, 0},

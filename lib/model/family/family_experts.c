@@ -134,7 +134,11 @@ static void settle_qwen2_moe(struct reading *r)
 static void settle_qwen3_moe(struct reading *r)
 {
     read_qwen(r, 8);
-    family_settle_qwen3(r);
+    family_settle_llama(r);
+    if (family_flag(r, "use_sliding_window", false))
+        family_settle_window(r);
+    else
+        json_given(r->root, "sliding_window"); /* a number without effect */
 }
 
 static void settle_olmoe(struct reading *r)
@@ -201,6 +205,7 @@ static void settle_ernie_moe(struct reading *r)
     for (size_t i = 0; i < c->n_layer; i++)
         if ((long long)i < first || (last >= 0 && (long long)i > last) || (i + 1) % interval)
             m->chosen[i] = 0;
+    m->least = (float)family_number(r, "moe_norm_min", 0, 1e6, 1e-12);
     family_settle_ernie(r);
 }
 
@@ -211,6 +216,7 @@ static void settle_gpt_oss(struct reading *r)
     json_given(r->root, "hidden_act"); /* "silu" is not what the experts have */
     family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
     c->clamp = (float)family_positive(r, "swiglu_limit", (double)c->clamp);
+    c->gate_slope = (float)family_positive(r, "swiglu_alpha", 1.702);
     family_windows(r, 0, 2);
 }
 
@@ -334,8 +340,8 @@ static void settle_glm4_moe(struct reading *r)
     EXPERTS(128, .router = ROUTER_SIGMOID, .corrected = true, .two_best = true, .factor = 1, \
             .groups = 1, .chosen_groups = 1, .inner = 1408, __VA_ARGS__)
 #define GPT_OSS                                                                                \
-    WITH(LLAMA_5, .d_k = 64, .n_kv_head = 8, .window = 128, .biases = BIAS_ALL, .sinks = true, \
-         .clamp = 7, .up_offset = 1,                                                           \
+    WITH(LLAMA_5, .d_k = 64, .n_kv_head = 8, .window = 128, .biases = BIAS_ALL | BIAS_EXPERTS, \
+         .sinks = true, .clamp = 7, .up_offset = 1,                                            \
          EXPERTS(128, .router = ROUTER_OF_CHOSEN, .router_bias = true))
 
 const struct family family_experts[] = {

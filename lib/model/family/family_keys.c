@@ -240,19 +240,22 @@ static void check_scaling(struct reading *r, const struct rotary *rotary)
         err_set(family_fail(r), "field 'high_freq_factor': expected more than low_freq_factor");
 }
 
+/* What "rope_scaling" has by default. */
+static void begin_scaling(struct reading *r, struct rotary *rotary)
+{
+    rotary->positions = rotary->trained_positions = (double)r->config->n_positions;
+    rotary->fast = 32;
+    rotary->slow = rotary->low_frequency = 1;
+    rotary->high_frequency = 4;
+}
+
 /* Read an object of scaling, or none. */
 static void read_scaling(struct reading *r, const struct json *scaling, struct rotary *rotary)
 {
     const struct json *root = r->root;
     size_t pairs = rotary->components / 2;
-    rotary->positions = rotary->trained_positions = (double)r->config->n_positions;
-    rotary->fast = 32;
-    rotary->slow = rotary->low_frequency = 1;
-    rotary->high_frequency = 4;
     if (!scaling || json_is_null(scaling))
         return;
-    if (!json_is_object(scaling))
-        err_set(family_fail(r), "field 'rope_scaling': expected an object or null");
     r->root = scaling;
     find_scaling(r, rotary);
     check_undone(r, scaling);
@@ -264,10 +267,10 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
         rotary->scaling = ROTARY_PLAIN;
     }
     rotary->factor = family_number(r, "factor", 0, 1e6, rotary->factor);
-    rotary->low_frequency = family_number(r, "low_freq_factor", 0, 1e6, 1);
-    rotary->high_frequency = family_number(r, "high_freq_factor", 0, 1e6, 4);
-    rotary->fast = family_number(r, "beta_fast", 0, 1e6, 32);
-    rotary->slow = family_number(r, "beta_slow", 0, 1e6, 1);
+    rotary->low_frequency = family_number(r, "low_freq_factor", 0, 1e6, rotary->low_frequency);
+    rotary->high_frequency = family_number(r, "high_freq_factor", 0, 1e6, rotary->high_frequency);
+    rotary->fast = family_number(r, "beta_fast", 0, 1e6, rotary->fast);
+    rotary->slow = family_number(r, "beta_slow", 0, 1e6, rotary->slow);
     rotary->amplitude = family_number(r, "attention_factor", 0, 1e6, rotary->amplitude);
     if (rotary->scaling == ROTARY_LONGROPE) {
         rotary->amplitude = family_number(r, "short_mscale", 0, 1e6, rotary->amplitude);
@@ -280,10 +283,10 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
             (0.1 * mscale * log(rotary->factor) + 1) / (0.1 * of_all * log(rotary->factor) + 1);
     rotary->exact = !family_flag(r, "truncate", true);
     long long trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX, 0);
-    r->root = root;
-    if (rotary->scaling == ROTARY_LONGROPE)
+    r->root = root; /* a key outside the object wins */
+    if (rotary->scaling >= ROTARY_LLAMA3)
         trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX,
-                                 trained ? trained : 4096);
+                                 trained ? trained : r->config->family->trained_positions);
     r->root = scaling;
     if (trained)
         rotary->trained_positions = (double)trained;
@@ -301,23 +304,32 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
     r->root = root;
 }
 
+/* An object of keys of the rotary embedding; NULL: none. */
+static const struct json *rotary_object(struct reading *r, const char *key)
+{
+    const struct json *object = json_given(r->root, key);
+    if (object && !json_is_object(object))
+        err_set(family_fail(r), "field '%s': expected an object or null", key);
+    return json_first(object) ? object : NULL;
+}
+
 void family_read_rotary(struct reading *r, double turning, double theta)
 {
     struct config *c = r->config;
     const struct family *family = c->family;
     const char *const thetas[FAMILY_NAMES_MAX] = {"rope_theta", family->theta_key};
     const char *const shares[FAMILY_NAMES_MAX] = {"partial_rotary_factor", family->share_key};
-    const struct json *scaling = json_member(r->root, "rope_scaling");
-    const struct json *parameters = json_given(r->root, "rope_parameters");
-    if (parameters && !json_is_object(parameters))
-        err_set(family_fail(r), "field 'rope_parameters': expected an object or null");
+    const struct json *scaling = rotary_object(r, "rope_scaling");
+    const struct json *parameters = rotary_object(r, "rope_parameters");
+    const struct json *full = json_member(parameters, "full_attention");
     c->rotary.theta = family_named(r, thetas, 1, 1e12, theta);
     turning = family_named(r, shares, 0, 1, turning);
-    if (parameters && !r->failed) {
-        const struct json *full = json_member(parameters, "full_attention");
-        scaling = full ? full : parameters;
-        r->failed = json_double(scaling, "partial_rotary_factor", 0, 1, &turning, r->err);
-    }
+    /* as in transformers 5: "rope_scaling" replaces "rope_parameters", but is added to those of
+     * layers without a window */
+    const struct json *own = full ? full : scaling ? NULL : parameters;
+    if (!r->failed)
+        r->failed = json_double(own, "partial_rotary_factor", 0, 1, &turning, r->err) ||
+                    json_double(scaling, "partial_rotary_factor", 0, 1, &turning, r->err);
     size_t *components = &c->rotary.components;
     /* A width of null: all channels are rotated. */
     bool by_width = family->width_key && !family_is_null(r, family->width_key);
@@ -327,6 +339,8 @@ void family_read_rotary(struct reading *r, double turning, double theta)
         err_set(family_fail(r),
                 "field '%s': expected an even number of rotary channels, at most %zu, found %zu",
                 by_width ? family->width_key : "head_dim", c->d_k, *components);
+    begin_scaling(r, &c->rotary);
+    read_scaling(r, own, &c->rotary);
     read_scaling(r, scaling, &c->rotary);
 }
 
@@ -337,13 +351,18 @@ void family_flag_layers(struct config *c, bool with_window, unsigned char flag)
             c->layer_flags[i] |= flag;
 }
 
-void family_local_rotary(struct reading *r, const char *theta_key)
+void family_local_rotary(struct reading *r, const char *theta_key, double otherwise)
 {
     struct config *c = r->config;
     const struct json *parameters = json_given(r->root, "rope_parameters");
-    c->rotary_local = (struct rotary){.components = c->rotary.components,
-                                      .theta = family_positive(r, theta_key, 10000)};
-    read_scaling(r, json_member(parameters, "sliding_attention"), &c->rotary_local);
+    struct rotary local = {.components = c->rotary.components,
+                           .theta = family_positive(r, theta_key, otherwise)};
+    begin_scaling(r, &local);
+    read_scaling(r, json_member(parameters, "sliding_attention"), &local);
+    if (c->rotary.scaling == ROTARY_PLAIN && local.scaling == ROTARY_PLAIN &&
+        local.theta == c->rotary.theta)
+        return;
+    c->rotary_local = local;
     family_flag_layers(c, true, LAYER_ROTARY_LOCAL);
 }
 
@@ -508,6 +527,14 @@ int family_read_generation(void *config, const struct json *root, struct err *er
     return err_if(r->failed);
 }
 
+void family_read_causal(struct reading *r)
+{
+    struct config *c = r->config;
+    c->causal = family_flag(r, "is_causal", true);
+    if (!c->causal && c->window)
+        c->window++; /* the last distance, which counts in both directions */
+}
+
 /* The keys of decoders, in all their names. */
 static void read_decoder(struct reading *r)
 {
@@ -541,6 +568,8 @@ static void read_decoder(struct reading *r)
         family->settle(r);
     if (c->rotary.components && c->rotary.scaling == ROTARY_DYNAMIC)
         c->n_positions = 0; /* dynamic scaling has no limit */
+    if (c->causal && !family->own_mask)
+        family_read_causal(r);
 }
 
 int family_read(struct config *config, const struct family *family, const struct json *root,

@@ -111,6 +111,7 @@ static void settle_gpt2(struct reading *r)
         c->scale = 1;
     c->scale_by_layer = family_flag(r, "scale_attn_by_inverse_layer_idx", false);
     family_expect(r, "add_cross_attention", false, false);
+    family_read_causal(r);
 }
 
 /* --- "attention" ------------------------------------------------------------------------------ */

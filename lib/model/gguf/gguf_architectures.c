@@ -22,7 +22,7 @@
         {"leading_dense_block_count", "first_k_dense_replace", KEY_COUNT},         \
         {"expert_shared_count", "n_shared_experts", KEY_COUNT},                    \
         {"expert_weights_scale", "routed_scaling_factor", KEY_REAL},               \
-        {"expert_weights_norm", "norm_topk_prob", KEY_FLAG},                       \
+        {"expert_weights_norm", "norm_topk_prob", KEY_SWITCH},                     \
         {"expert_group_count", "n_group", KEY_SIZE, needed},                       \
     {                                                                              \
         "expert_group_used_count", "topk_group", KEY_SIZE, needed                  \
@@ -136,7 +136,8 @@ static const struct gguf_architecture architectures[] = {
     {"gptneox", "gpt_neox", .keys = {{"use_parallel_residual", "use_parallel_residual", KEY_FLAG}}},
     {"bloom", "bloom"},
     {"mpt", "mpt", .keys = {{"context_length", "max_seq_len", KEY_SIZE}, {CLIP}}},
-    {"bert", "bert"},
+    {"bert", "bert", .marker = "token_types.weight"},
+    {"bert", "distilbert"},
     {"t5", "umt5", .marker = "dec.blk.1.attn_rel_b.weight", .variant = true,
      .keys = {KEYS_OF_T5, {GATED}}},
     {"t5", "t5", .marker = "dec.blk.0.ffn_gate.weight", .variant = true,

@@ -19,6 +19,7 @@ struct gguf_key {
         KEY_REAL,  /* 0: as if absent */
         KEY_TENTH, /* the same, of ten times as much */
         KEY_FLAG,
+        KEY_SWITCH, /* the same; absent: false */
         KEY_WINDOW, /* 0, or absent: null */
         KEY_LAYERS, /* every how many layers have no window; or whether each has one */
         KEY_HAS,    /* true with the tensor */

@@ -26,6 +26,7 @@ static const struct gguf_key common_keys[] = {
     {"attention.head_count", "num_attention_heads", KEY_SIZE, true},
     {"attention.head_count_kv", "num_key_value_heads", KEY_SIZE},
     {"feed_forward_length", "n_inner", KEY_SIZE, true},
+    {"attention.causal", "is_causal", KEY_FLAG},
 };
 
 /* "llama.block_count": the key of that architecture. */
@@ -138,8 +139,8 @@ static void put_key(struct writer *w, const struct gguf_key *row)
     } else if (!has_key(w, row->theirs)) {
         if (row->needed)
             err_set(fail(w), "key '%s': expected a number, found nothing", key);
-        else if (row->kind == KEY_WINDOW)
-            json_put_raw(&w->json, row->ours, "null");
+        else if (row->kind == KEY_WINDOW || row->kind == KEY_SWITCH)
+            json_put_raw(&w->json, row->ours, row->kind == KEY_WINDOW ? "null" : "false");
     } else if (row->kind == KEY_DEPTH) {
         long long extra = (long long)read_number(w, "nextn_predict_layers", 0, LAYERS_MAX);
         json_put_integer(&w->json, row->ours, read_size(w, row->theirs, 0) - extra);
@@ -152,7 +153,7 @@ static void put_key(struct writer *w, const struct gguf_key *row)
         json_put_integer(&w->json, row->ours, read_size(w, row->theirs, 0));
     } else if (row->kind == KEY_LAYERS) {
         put_layers(w, row->ours, key);
-    } else if (row->kind == KEY_FLAG) {
+    } else if (row->kind == KEY_FLAG || row->kind == KEY_SWITCH) {
         w->failed = w->failed || gguf_bool(w->gguf, key, &flag, w->err);
         json_put_bool(&w->json, row->ours, flag);
     } else {
