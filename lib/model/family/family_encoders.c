@@ -186,8 +186,9 @@ const struct family family_encoders[] = {
     {"albert", &albert_names, settle_albert, WITH(ENCODER, .n_segments = 2, .projects_last = true),
      "hidden_act", "gelu_new", 0, 0},
     {"modernbert", &modernbert_names, settle_modernbert,
-     WITH(STACK, .style = STYLE_PRE, .tied = true, .epsilon = 1e-5f, .biases = BIAS_LOGITS,
-          .gated = true, .final_norm = true, .embedding_norm = true, .end = END_MASKED),
+     WITH(STACK, .n_positions = 8192, .style = STYLE_PRE, .tied = true, .epsilon = 1e-5f,
+          .biases = BIAS_LOGITS, .gated = true, .final_norm = true, .embedding_norm = true,
+          .end = END_MASKED),
      "hidden_activation", "gelu", 1, 160000, "global_rope_theta"},
     {NULL},
 };

@@ -227,9 +227,6 @@ static void check_scaling(struct reading *r, const struct rotary *rotary)
                 "field 'factor': expected a number of at least 1 in 'rope_scaling', "
                 "found %s",
                 rotary->factor > 0 ? "less" : "nothing");
-    if (!(rotary->trained_positions > 0))
-        err_set(family_fail(r), "field 'max_position_embeddings': expected a number with "
-                                "'rope_scaling', found nothing");
     if (rotary->scaling == ROTARY_YARN && !(rotary->fast > 0 && rotary->slow > 0))
         err_set(family_fail(r),
                 "field 'beta_%s': expected a number above 0 in 'rope_scaling', found 0",

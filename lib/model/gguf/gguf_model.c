@@ -469,6 +469,12 @@ struct tensor_reading {
     struct err *err;
 };
 
+/* Queries, keys and values in a tensor, which llama.cpp's converter may join in any model. */
+static bool is_joined(const char *stem)
+{
+    return strncmp(stem, "attn_qkv.", strlen("attn_qkv.")) == 0;
+}
+
 /* The slot of "blk.3.attn_q.weight", and its row; NULL: the family has no such slot. An encoder and
  * its decoder have "enc." and "dec." before, and the decoder "cross_attn" for "attn". */
 static const struct family_row *find_slot(struct slot *slot, const char *name,
@@ -500,7 +506,7 @@ static const struct family_row *find_slot(struct slot *slot, const char *name,
                             at->id + is_bias);
         slot->layer = (short)layer;
         const struct family_row *row = family_row(reading->family, *slot);
-        if (row && (row->members[1] != 0) == at->fused)
+        if (row && ((row->members[1] != 0) == at->fused || is_joined(stem)))
             return row;
     }
     return NULL;
@@ -664,6 +670,37 @@ static int split_experts(struct slot slot, const struct config *config,
     return 0;
 }
 
+/* Make a tensor of queries, keys and values, which is the last entry, an entry for each. */
+static int split_heads(struct slot slot, const struct config *config,
+                       struct tensor_reading *reading)
+{
+    struct safetensors *tensors = reading->tensors;
+    const struct safetensors_entry all = tensors->entries[--tensors->count];
+    const size_t heads[3] = {(size_t)reading->heads[0], (size_t)reading->heads[1],
+                             (size_t)reading->heads[1]};
+    char name[PARAMETER_NAME_BYTES];
+    size_t count = heads[0] + heads[1] + heads[2], first = 0, row = all.count / all.shape[0];
+    if (all.shape[0] % count)
+        return err_set(reading->err, "expected a multiple of %zu rows, for each head, found %zu",
+                       count, all.shape[0]);
+    for (size_t i = 0; i < 3; i++, slot.id = (unsigned char)(slot.id + 2)) {
+        struct safetensors_entry *entry = &tensors->entries[tensors->count++];
+        size_t rows = all.shape[0] / count * heads[i];
+        *entry = all;
+        entry->shape[0] = rows;
+        entry->count = rows * row;
+        entry->begin += dtype_bytes(all.dtype, first * row);
+        entry->end = entry->begin + dtype_bytes(all.dtype, entry->count);
+        entry->data = (const char *)all.data + dtype_bytes(all.dtype, first * row);
+        first += rows;
+        family_tensor_name(name, config, slot);
+        entry->name = arena_text(&tensors->arena, name, strlen(name), reading->err);
+        if (!entry->name || lay_out(entry, slot, family_row(reading->family, slot), reading))
+            return -1;
+    }
+    return 0;
+}
+
 /* Join keys and values of latent attention, which are apart: for each head, its rows of keys, which
  * the file has as columns, then those of values. As float32, in memory. */
 static int join_heads(struct safetensors_entry *entry, const char *name,
@@ -706,6 +743,8 @@ static int read_tensors(struct tensor_reading *reading)
     for (size_t i = 0; i < gguf->tensor_count; i++)
         if (gguf->tensors[i].rank == 3 || name_has_ending(gguf->tensors[i].name, "_exps.bias"))
             count += gguf->tensors[i].sizes[gguf->tensors[i].rank - 1];
+        else if (strstr(gguf->tensors[i].name, ".attn_qkv."))
+            count += 2;
     tensors->entries = arena_alloc(&tensors->arena, count, sizeof *tensors->entries, reading->err);
     if (!tensors->entries || read_heads(reading))
         return -1;
@@ -732,6 +771,9 @@ static int read_tensors(struct tensor_reading *reading)
         tensors->count++;
         if (read_numbers(entry, tensor, reading) ||
             (of_experts ? split_experts(slot, &config, reading)
+             : row && row->members[0] == SLOT_Q && !row->members[1] &&
+                     strstr(tensor->name, ".attn_qkv.")
+                 ? split_heads(slot, &config, reading)
              : row && tensor->rank == 3 && reading->architecture->latent
                  ? join_heads(entry, tensor->name, reading)
              : row ? lay_out(entry, slot, row, reading)

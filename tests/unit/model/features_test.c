@@ -186,7 +186,7 @@ static const struct planted {
     {SET("another kind of sublayer", score_bias, (enum score_bias)(BIAS_BUCKETS + 1))},
     {SET("another kind of attention, norm or rotation", rotary,
          {.scaling = (enum rotary_scaling)(ROTARY_LONGROPE + 1)})},
-    {SET("another kind of attention, norm or rotation", biases, 32)},
+    {SET("another kind of attention, norm or rotation", biases, 64)},
     {SET("another kind of attention, norm or rotation", layer_flags, {16})},
 };
 
@@ -213,7 +213,8 @@ static const struct ruled {
 
 /* Features of the ends of a stack that no field alone makes. */
 static const char *const ends[] = {"sines before cosines", "another kind of positions",
-                                   "a projection of positions", "windows with later tokens"};
+                                   "a projection of positions", "windows with later tokens",
+                                   "a decoder that attends to later tokens"};
 
 static bool has(const struct feature_list *list, const char *words)
 {
