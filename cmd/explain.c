@@ -32,6 +32,8 @@ static const struct option_row own_options[] = {
     STRING("format", 0, "FORMAT", IN(output.format),
            "format (default: by the extension of -o, else text)",
            .values = &values_explain_formats),
+    STRING("lang", 0, "LANGUAGE", IN(looks.language), "language: en (default) or zh (Chinese)",
+           .values = &values_languages),
     INTEGER("digits", 0, "N", IN(explain.digits), 1, NUMERAL_DIGITS_MAX,
             "number of decimals (default: 4)"),
     FLAG("full", 0, IN(looks.full),
@@ -144,7 +146,7 @@ static int explain(struct job *job, struct err *err)
                                               job->format->write == explain_html_write
                                                   ? (size_t)job->options->looks.width
                                                   : place.columns};
-    if (!items)
+    if (!items || language_read(&job->request.language, job->options, err))
         return -1;
     job->request.digits =
         job->options->explain.digits ? (int)job->options->explain.digits : NUMERAL_DIGITS;

@@ -30,16 +30,15 @@ VALUES(steps, "Steps", lesson_steps + 2, name_step(index),
        index < lesson_steps    ? lessons->steps[index].title
        : index == lesson_steps ? "all steps"
                                : "why scores are scaled, measured")
-VALUES(languages, "Languages", LESSONS, lessons[index].language, lessons[index].name)
 
 struct own_options {
-    const char *sentence, *language;
+    const char *sentence;
     bool list;
 };
 
 static const struct option_row own_options[] = {
     FLAG("list", 0, OWN(list), "list the steps with their command lines"),
-    STRING("lang", 0, "LANGUAGE", OWN(language), "language: en (default) or zh (Chinese)",
+    STRING("lang", 0, "LANGUAGE", IN(looks.language), "language: en (default) or zh (Chinese)",
            .values = &values_languages),
     STRING("output", 'o', "FILE", IN(output.path),
            "HTML page to write (default: text on standard output)", .flags = OPTION_PROCESS),
@@ -400,11 +399,13 @@ static int check_options(const struct tour *tour, struct err *err)
 
 static int choose_language(struct tour *tour, struct err *err)
 {
-    const char *language = options_own(tour->options)->language;
-    for (size_t i = 0; i < LESSONS; i++)
-        if (strcmp(language ? language : lessons->language, lessons[i].language) == 0)
-            tour->lesson = &lessons[i];
-    return tour->lesson ? 0 : err_usage(err, "--lang: expected en or zh, found '%s'", language);
+    const char *language;
+    if (language_read(&language, tour->options, err))
+        return -1;
+    tour->lesson = lessons;
+    while (strcmp(tour->lesson->language, language) != 0)
+        tour->lesson++;
+    return 0;
 }
 
 /* Choose the step of the operand, or all. The default is step 1 for text, else all. */

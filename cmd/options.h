@@ -79,7 +79,7 @@ struct output_options {
 /* Options of pages and figures. */
 struct looks_options {
     struct style_words style;
-    const char *color, *title;
+    const char *color, *title, *language;
     struct texts marks;
     long long width, dpi;
     double font_size;
@@ -285,10 +285,10 @@ struct value_list {
 
 /* Lists that several commands use. */
 extern const struct value_list values_formats, values_models, values_attention, values_precisions,
-    values_tensors, values_shapes, values_keys, values_specials, values_palettes, values_venues,
-    values_edits, values_defaults, values_scales, values_block_parts, values_means, values_views,
-    values_cells, values_colour_scales, values_ranges, values_masks, values_presets, values_colors,
-    values_settings;
+    values_tensors, values_shapes, values_languages, values_keys, values_specials, values_palettes,
+    values_venues, values_edits, values_defaults, values_scales, values_block_parts, values_means,
+    values_views, values_cells, values_colour_scales, values_ranges, values_masks, values_presets,
+    values_colors, values_settings;
 
 /* --- the command line ------------------------------------------------------------------------- */
 

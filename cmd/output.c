@@ -325,6 +325,14 @@ static int read_colour(struct style *style, const struct options *options, struc
     return 0;
 }
 
+int language_read(const char **language, const struct options *options, struct err *err)
+{
+    *language = options->looks.language ? options->looks.language : "en";
+    if (strcmp(*language, "en") == 0 || strcmp(*language, "zh") == 0)
+        return 0;
+    return err_usage(err, "--lang: expected en or zh, found '%s'", *language);
+}
+
 int looks_read(struct style *style, const struct options *options, struct err *err)
 {
     const char *colours = getenv("COLORFGBG"); /* ends with the background: 7 and 15 are white */
@@ -339,7 +347,8 @@ int looks_read(struct style *style, const struct options *options, struct err *e
         .dark = ground && strcmp(ground, ";7") != 0 && strcmp(ground, ";15") != 0,
         .form = {.font_size = looks->font_size, .dpi = looks->dpi},
     };
-    return err_if(style_read(style, &words, err) || read_colour(style, options, err));
+    return err_if(style_read(style, &words, err) || read_colour(style, options, err) ||
+                  language_read(&style->language, options, err));
 }
 
 /* If a page contains pictures, html has the LOOKS_… of svg. */

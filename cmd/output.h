@@ -98,6 +98,9 @@ struct place page_place(const struct options *options, const struct style *style
 /* Read --palette, --range, --view and the like. --color auto depends on standard output. */
 int looks_read(struct style *style, const struct options *options, struct err *err);
 
+/* The language of --lang: "en" (default) or "zh". */
+int language_read(const char **language, const struct options *options, struct err *err);
+
 /* Print a note that lists given options without effect on the format. If output->folder is open,
  * figures are written, too. */
 void looks_note(const struct looks_options *options, const struct output *output);

@@ -169,6 +169,8 @@ const struct option_row figure_options[] = {
             .looks = LOOKS_PIXELS),
     STRING("title", 0, "TEXT", IN(looks.title),
            "title ('' for none; default: the model and the text)", .looks = LOOKS_TITLE),
+    STRING("lang", 0, "LANGUAGE", IN(looks.language), "language: en (default) or zh (Chinese)",
+           .looks = LOOKS_TITLE, .values = &values_languages),
     STRING("view", 0, "VIEW", IN(looks.style.view),
            "matrix, lines, overlay (lines of all heads), bars (largest absolute values) or arrows "
            "(vectors of three numbers in space)",
@@ -282,6 +284,7 @@ const struct value_list values_settings = {"settings", NULL, settings_at};
 
 WORDS_(, specials, NULL, {"auto", "as the tokenizer does in Hugging Face (default)"},
        {"none", "no special tokens"}, {"bos", "only a beginning-of-text token"})
+WORDS_(, languages, "Languages", {"en", "English"}, {"zh", "Chinese"})
 WORDS_(, scales, NULL, {"none", "no scale"}, {"sqrt", "divide scores by √d_k"})
 WORDS_(, means, NULL, {"heads", "average over heads"}, {"layers", "average over layers"},
        {"texts", "average over texts, position by position"})

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/language.h"
 #include "base/names.h"
 #include "draw/page.h"
 #include "text/label.h"
@@ -33,10 +34,10 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
         buf_format(out, " · %s", report->mechanism);
     if (!report->sentence.count)
         return;
-    buf_text(out, report->corrupt ? " · clean: " : " · ");
+    buf_text(out, say(style->language, report->corrupt ? " · clean: " : " · "));
     tokenized_visible(out, &report->sentence);
     if (report->corrupt || report->source.count) {
-        buf_text(out, report->corrupt ? " · corrupt: " : " · source: ");
+        buf_text(out, say(style->language, report->corrupt ? " · corrupt: " : " · source: "));
         tokenized_visible(out, report->corrupt ? report->corrupt : &report->source);
     }
 }
@@ -291,7 +292,8 @@ static int list_tokens(struct figure *figure, const struct axis *axis, const str
     if (skips)
         return 0;
     figure->lists[figure->list_count++] = list;
-    figure->listed[figure->listed_count++] = text == &report->source ? "source:" : "tokens:";
+    figure->listed[figure->listed_count++] =
+        say(figure->sections->style->language, text == &report->source ? "source:" : "tokens:");
     for (size_t i = 0; i < axis->size; i++) {
         const char *token =
             arena_format(arena, err, "%td %s", axis_number(axis, i), axis->labels[i].text);

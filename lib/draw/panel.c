@@ -1,5 +1,6 @@
 /* panel.c: draws a panel: cells or lines, with labels, names, borders and marks; fits axes to a
  * length. */
+#include "base/language.h"
 #include "draw/figure.h"
 
 #include <math.h>
@@ -377,14 +378,15 @@ static void draw_name(const struct section *section, const struct spot *spot, si
         return;
     bool heads = section->what.layers == 1 && section->tracks == 1;
     int number = heads ? spot->sheet->head : spot->sheet->layer;
-    const char *word = heads ? head_word(spot->sheet->shared_by) : "layer";
+    const char *language = section->style->language;
+    const char *word = say(language, heads ? head_word(spot->sheet->shared_by) : "layer");
     double room = section->panel_width - NAME_GAP;
     int size = snprintf(name, NAME_BYTES, "%s %d", word, number);
     if (letters_width(name, font.size) > room)
         size = snprintf(name, NAME_BYTES, "%d", number);
     struct extent extent = extent_of_sheet(spot->sheet);
     if (section->style->range == RANGE_HEAD && section->tracks == 1 && size > 0)
-        snprintf(name + size, (size_t)(NAME_BYTES - size), " · up to %.2g",
+        snprintf(name + size, (size_t)(NAME_BYTES - size), say(language, " · up to %.2g"),
                  (double)fmaxf(-extent.low, extent.high));
     room -= at.x - spot->area.x;
     canvas_text_fit(canvas, at, name, printed ? room : 1e9, &font);
@@ -402,7 +404,8 @@ static void draw_names_of_grid(const struct section *section, const struct spot 
     if (spot->row == 0) {
         double labels = section->kind == KIND_MATRIX ? section->columns.room : 0;
         int head = spot->sheet->head;
-        snprintf(name, sizeof name, "%s %d", head_word(spot->sheet->shared_by), head);
+        snprintf(name, sizeof name, "%s %d",
+                 say(section->style->language, head_word(spot->sheet->shared_by)), head);
         if (spot->column || (printed && letters_width(name, font.size) > area.width))
             snprintf(name, sizeof name, "%d", head);
         canvas->text(canvas, (struct point){area.x + area.width / 2, area.y - labels - NAME_GAP},
@@ -412,7 +415,8 @@ static void draw_names_of_grid(const struct section *section, const struct spot 
         bool whole = !spot->row && (!printed || letters_width("layer 0", font.size) <= area.height);
         struct point at = {area.x - section->rows.room - NAME_GAP, area.y + area.height / 2};
         font.turn = -90;
-        snprintf(name, sizeof name, whole ? "layer %d" : "%d", spot->sheet->layer);
+        snprintf(name, sizeof name, whole ? say(section->style->language, "layer %d") : "%d",
+                 spot->sheet->layer);
         canvas->text(canvas, at, name, &font);
     }
 }

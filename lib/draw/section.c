@@ -1,5 +1,6 @@
 /* section.c: lays out and draws a section: subtitle, panels (panel.c), axis titles, the colour bar
  * or legend below, and notes. Bar charts and running text have no panels. */
+#include "base/language.h"
 #include "draw/figure.h"
 
 #include <math.h>
@@ -441,11 +442,13 @@ static void draw_bar(const struct section *section, struct canvas *canvas, struc
         put_ticks(&row);
         return;
     }
-    const char *high = range == RANGE_ROW ? "highest of the row" : "highest of the head";
+    const char *language = section->style->language;
+    const char *high =
+        say(language, range == RANGE_ROW ? "highest of the row" : "highest of the head");
     if (two_sided)
         draw_tick(&row, 0.5, "0");
-    draw_tick(&row, two_sided ? 1 : 0, two_sided ? "largest" : "0");
-    draw_tick(&row, two_sided ? 0 : 1, two_sided ? "-largest" : high);
+    draw_tick(&row, two_sided ? 1 : 0, two_sided ? say(language, "largest") : "0");
+    draw_tick(&row, two_sided ? 0 : 1, two_sided ? say(language, "-largest") : high);
 }
 
 /* Return the number of legend entries per line, for curves or for the heads of an overlay; 0: no
@@ -476,7 +479,8 @@ static void draw_legend(const struct section *section, struct canvas *canvas, st
         double y = corner.y + section_line(section, TYPE_NUMBER) * (double)(i / across);
         const char *name = curves ? section->what.sheets->columns.labels[i].text : head;
         if (!curves)
-            snprintf(head, sizeof head, "head %d", section->what.sheets[i].head);
+            snprintf(head, sizeof head, say(section->style->language, "head %d"),
+                     section->what.sheets[i].head);
         canvas->rect(canvas, (struct box){x, y, mark, mark}, palette_line(i, count));
         canvas->text(canvas, (struct point){x + mark + 3, y + mark - 0.5}, name, &font);
     }
@@ -533,29 +537,33 @@ static int make_notes(struct section *section, struct arena *arena, struct err *
     bool wanted = style->cells == CELLS_NUMBERS || style->cells == CELLS_BOTH;
     bool numbers = section->number_size > 0;
     if (style->range == RANGE_HEAD && section->panels > 1)
-        notes[count++] = "each head has its own range";
+        notes[count++] = say(style->language, "each head has its own range");
     if (style->range == RANGE_ROW)
-        notes[count++] = "each row has its own range";
+        notes[count++] = say(style->language, "each row has its own range");
     if (section->rows.step > 1 || section->columns.step > 1)
-        notes[count++] =
-            arena_format(arena, err, "each %s shows the largest of %zu × %zu numbers",
-                         lines ? "line" : "cell", section->rows.step, section->columns.step);
+        notes[count++] = arena_format(
+            arena, err,
+            say(style->language, lines ? "each line shows the largest of %zu × %zu numbers"
+                                       : "each cell shows the largest of %zu × %zu numbers"),
+            section->rows.step, section->columns.step);
     if (section->kind == KIND_MATRIX && section->what.sheets->beside_texts &&
         style->cells != CELLS_HEAT && !numbers)
         notes[count++] =
-            "the cells are too small for token labels: --token-range A-B shows fewer tokens";
+            say(style->language,
+                "the cells are too small for token labels: --token-range A-B shows fewer tokens");
     else if (wanted && !numbers && (section->kind == KIND_MATRIX || section->kind == KIND_TEXT))
-        notes[count++] = "the cells are too small for numbers";
+        notes[count++] = say(style->language, "the cells are too small for numbers");
     if (panel_blanks(section))
-        notes[count++] = "numbers that round to 0 are left blank";
+        notes[count++] = say(style->language, "numbers that round to 0 are left blank");
     if (lines)
-        notes[count++] = arena_format(arena, err, "lines below %.0f %% of the scale are not drawn",
-                                      100 * LINES_LEAST);
+        notes[count++] = arena_format(
+            arena, err, say(style->language, "lines below %.0f %% of the scale are not drawn"),
+            100 * LINES_LEAST);
     if (section->what.cropped)
-        notes[count++] =
-            arena_format(arena, err, "tokens %zu to %zu", form->first_token, form->last_token);
+        notes[count++] = arena_format(arena, err, say(style->language, "tokens %zu to %zu"),
+                                      form->first_token, form->last_token);
     if (section->what.first_hidden)
-        notes[count++] = "the first token is hidden";
+        notes[count++] = say(style->language, "the first token is hidden");
     /* one line on screen, where it widens the figure; wrapped in print */
     double room = section_is_printed(section) ? section->room : INFINITY;
     for (size_t i = 0; i < count; i++) {
@@ -593,36 +601,40 @@ static void describe(struct buf *text, const struct section *section)
 {
     const struct sheet *sheet = section->what.sheets;
     bool matrix = section->kind == KIND_MATRIX;
-    buf_text(text, section->what.attention ? section->what.attention
-                   : sheet->title          ? sheet->title
+    const char *language = section->style->language;
+    buf_text(text, section->what.attention ? say(language, section->what.attention)
+                   : sheet->title          ? say(language, sheet->title)
                                            : sheet->tensor);
     if (style_is_untitled(section->style) || section->kind == KIND_CURVES)
         return;
     if (section->what.layers == 1 && sheet->layer >= 0)
-        buf_format(text, " · layer %d", sheet->layer);
+        buf_format(text, say(language, " · layer %d"), sheet->layer);
     if (section->what.heads == 1 && sheet->head >= 0)
-        buf_format(text, " · %s %d", head_word(sheet->shared_by), sheet->head);
+        buf_format(text, " · %s %d", say(language, head_word(sheet->shared_by)), sheet->head);
     sheet_add_sharing(text, sheet, section->what.layers * section->what.heads);
     if (sheet->mean_of_layers)
-        buf_text(text, " · mean of layers");
+        buf_text(text, say(language, " · mean of layers"));
     if (sheet->mean_of_heads)
-        buf_format(text, " · mean of %ss", head_word(sheet->shared_by));
+        buf_format(text, say(language, " · mean of %ss"),
+                   say(language, head_word(sheet->shared_by)));
     if (section->kind == KIND_BARS) {
-        buf_format(text, " · the %zu farthest from 0%s", section->bars->strongest.count,
-                   section->what.first_hidden ? ", without the first token" : "");
+        buf_format(text, say(language, " · the %zu farthest from 0%s"),
+                   section->bars->strongest.count,
+                   section->what.first_hidden ? say(language, ", without the first token") : "");
         return;
     }
     if (section->kind == KIND_TEXT) {
-        buf_format(text, " · %s of every %s", sheet->columns.labels[0].text, sheet->rows.name);
+        buf_format(text, say(language, " · %s of every %s"), sheet->columns.labels[0].text,
+                   say(language, sheet->rows.name));
         return;
     }
     buf_format(text,
-               matrix                         ? " · rows: %s, columns: %s"
-               : section->kind == KIND_ARROWS ? " · arrows: %s, axes: %s"
-                                              : " · left: %s, right: %s",
-               sheet->rows.name, sheet->columns.name);
+               say(language, matrix                         ? " · rows: %s, columns: %s"
+                             : section->kind == KIND_ARROWS ? " · arrows: %s, axes: %s"
+                                                            : " · left: %s, right: %s"),
+               say(language, sheet->rows.name), say(language, sheet->columns.name));
     if (sheet->beside_texts)
-        buf_format(text, ", colours: %s", sheet->beside_texts);
+        buf_format(text, say(language, ", colours: %s"), sheet->beside_texts);
 }
 
 static bool has_subtitle(const struct section *section)
@@ -635,16 +647,16 @@ static void name_axes(struct section *section)
     const struct sheet *sheet = section->what.sheets;
     bool has_axes = section->kind < KIND_ARROWS;
     if (has_axes && style_is_untitled(section->style)) { /* otherwise the subtitle names them */
-        section->row_title = sheet->rows.name;
-        section->column_title = sheet->columns.name;
+        section->row_title = say(section->style->language, sheet->rows.name);
+        section->column_title = say(section->style->language, sheet->columns.name);
     }
     if (section->kind == KIND_CURVES)
-        section->row_title = sheet->tensor;
+        section->row_title = say(section->style->language, sheet->tensor);
     section->bar_title = sheet->beside_texts ? sheet->beside_texts : sheet->tensor;
     if (section->kind == KIND_TEXT)
         section->bar_title = sheet->columns.labels[0].text;
     if (section->what.shares_bar) /* several attentions share the bar */
-        section->bar_title = "attention weights, all panels";
+        section->bar_title = say(section->style->language, "attention weights, all panels");
 }
 
 int section_plan(struct section *section, const struct style *style, double room,

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/language.h"
 #include "explain/steps.h"
 
 /* --- texts ------------------------------------------------------------------------------------ */
@@ -49,7 +50,7 @@ void builder_note(struct builder *builder, const char *form, ...)
     va_list values;
     va_start(values, form);
     buf_text(&builder->note, builder->note.size ? " " : "");
-    write_list(builder, &builder->note, form, values);
+    write_list(builder, &builder->note, say(builder->language, form), values);
     va_end(values);
 }
 

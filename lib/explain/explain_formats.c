@@ -1,6 +1,7 @@
 /* explain_formats.c: explanations as text for a terminal, Markdown, an HTML page and JSON. */
 #include <string.h>
 
+#include "base/language.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "draw/page.h"
@@ -138,14 +139,15 @@ static void plain_query(struct document *document, const struct explanation *exp
 {
     struct buf *line = &document->text;
     stream_text(document->out, explanation > document->all->items ? "\n" : "");
-    buf_format(line, "query · %s", explain_token(explanation));
+    buf_format(line, say(explanation->language, "query · %s"), explain_token(explanation));
     explain_query_words(line, explanation, " · ");
     text_shorten(line, document->all->columns);
     text_end(document->out, line, document->err);
     if (explanation->shown_count == explanation->key_count)
         return;
     buf_format(line,
-               "(%zu of %zu keys shown: the largest weights, %.2f in total; --full shows all)",
+               say(explanation->language,
+                   "(%zu of %zu keys shown: the largest weights, %.2f in total; --full shows all)"),
                explanation->shown_count, explanation->key_count, (double)explanation->shown_weight);
     text_wrap(document->out, line->size ? line->bytes : "", 0, 1, document->all->columns);
     buf_clear(line);
@@ -165,8 +167,9 @@ static void plain_end(struct document *document)
     if (document->all->full)
         return;
     buf_format(line,
-               "(shows 1 layer of %zu and 1 head of %zu: --layer, --head and --token choose "
-               "others; --full shows whole vectors, all keys and the matrices)",
+               say(explanation->language,
+                   "(shows 1 layer of %zu and 1 head of %zu: --layer, --head and --token choose "
+                   "others; --full shows whole vectors, all keys and the matrices)"),
                explanation->layer_count, explanation->head_count);
     stream_char(document->out, '\n');
     text_wrap(document->out, line->size ? line->bytes : "", 0, 1, document->all->columns);
@@ -228,7 +231,8 @@ static void markdown_word(struct buf *out, const char *word, size_t size)
 
 static void markdown_fact(struct buf *out, const char *name, const char *quoted, const char *words)
 {
-    const char *bold = strcmp(name, "query") == 0 ? "**" : "";
+    bool is_query = strcmp(name, "query") == 0 || strcmp(name, say("zh", "query")) == 0;
+    const char *bold = is_query ? "**" : "";
     buf_format(out, "- %s: %s", name, bold);
     markdown_text(out, quoted, strlen(quoted));
     buf_format(out, "%s%s\n", bold, words);
@@ -296,15 +300,21 @@ static void markdown_table(struct document *document, const struct grid *grid)
     for (size_t i = 0; i < grid->slot_count; i++) {
         const struct text_cut *cut = &grid->slots[i].cut;
         if (grid->slots[i].block_slots && text_is_cut(cut))
-            buf_format(out, "\n(%zu of %zu elements)\n", cut->front + cut->back, cut->size);
+            buf_format(out, say(grid->explanation->language, "\n(%zu of %zu elements)\n"),
+                       cut->front + cut->back, cut->size);
     }
+}
+
+static const char *title_of(const struct explanations *all)
+{
+    return say(all->items->language,
+               all->several ? "Every query, step by step" : "One query, step by step");
 }
 
 static int markdown_beginning(struct document *document)
 {
-    buf_format(&document->text, "# %s, step by step\n\n",
-               document->all->several ? "Every query" : "One query");
-    explain_report_facts(&document->text, document->all->items->report, markdown_fact);
+    buf_format(&document->text, "# %s\n\n", title_of(document->all));
+    explain_report_facts(&document->text, document->all->items, markdown_fact);
     return 0;
 }
 
@@ -460,7 +470,9 @@ static int html_beginning(struct document *document)
     struct buf *out = &document->text;
     struct buf title = {0};
     tokenized_visible(&title, &all->items->report->sentence);
-    buf_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    const char *language = all->items->language ? all->items->language : "en";
+    buf_format(out, "<!DOCTYPE html>\n<html lang=\"%s\">\n", language);
+    buf_text(out, "<head>\n<meta charset=\"utf-8\">\n"
                   "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
     html_text(out, title.bytes, title.size);
     buf_fail_with(out, &title);
@@ -469,9 +481,9 @@ static int html_beginning(struct document *document)
     buf_bytes(out, page_explanation_style.bytes, page_explanation_style.size);
     buf_format(out,
                "</style>\n</head>\n<body>\n<main>\n"
-               "<h1>%s, step by step</h1>\n<dl>\n",
-               all->several ? "Every query" : "One query");
-    explain_report_facts(out, all->items->report, html_fact);
+               "<h1>%s</h1>\n<dl>\n",
+               title_of(all));
+    explain_report_facts(out, all->items, html_fact);
     buf_text(out, all->several ? "</dl>\n<nav>\n" : "</dl>\n");
     for (size_t i = 0; i < all->count && all->several; i++) {
         buf_format(out, "<a href=\"#token-%zu\">", all->items[i].query);

@@ -1,3 +1,4 @@
+#include "base/language.h"
 #include "explain/explain_page.h"
 
 #include <ctype.h>
@@ -43,7 +44,8 @@ static int make_lines(struct grid *grid, struct arena *arena, struct err *err)
         has_headings |= slot->block->is_vector && (*slot->block->symbol || text_is_cut(&slot->cut));
     if (has_headings)
         *line++ = (struct grid_line){LINE_HEADINGS, .label = ""};
-    *line++ = (struct grid_line){LINE_TITLES, .label = data->corner};
+    *line++ =
+        (struct grid_line){LINE_TITLES, .label = say(grid->explanation->language, data->corner)};
     for (size_t i = 0; i < count; i++) {
         size_t row = row_at(grid, i);
         if (row > next)
@@ -54,7 +56,8 @@ static int make_lines(struct grid *grid, struct arena *arena, struct err *err)
     if (next < data->row_count)
         *line++ = (struct grid_line){LINE_GAP, .label = "…"};
     if (data->total)
-        *line++ = (struct grid_line){LINE_TOTAL, .label = data->total};
+        *line++ =
+            (struct grid_line){LINE_TOTAL, .label = say(grid->explanation->language, data->total)};
     grid->line_count = (size_t)(line - grid->lines);
     return 0;
 }
@@ -98,7 +101,8 @@ static void fit_labels(struct grid *grid)
 {
     const struct step_table *data = grid->data;
     char number[NUM_COUNT_BYTES];
-    size_t widest = data->total ? width_of(data->total) : 0;
+    const char *language = grid->explanation->language;
+    size_t widest = data->total ? width_of(say(language, data->total)) : 0;
     size_t count = row_count(grid);
     for (size_t i = 0; i < count; i++)
         widest = num_max(widest, width_of(data->rows[row_at(grid, i)].text));
@@ -108,7 +112,7 @@ static void fit_labels(struct grid *grid)
         grid->number_width = (int)num_count(number, last);
         grid->label_width += (size_t)grid->number_width + 1;
     }
-    grid->label_width = num_max(grid->label_width, width_of(data->corner));
+    grid->label_width = num_max(grid->label_width, width_of(say(language, data->corner)));
 }
 
 static void write_heading(struct buf *out, const struct grid_slot *slot, explain_notation *notation)
@@ -116,7 +120,7 @@ static void write_heading(struct buf *out, const struct grid_slot *slot, explain
     const struct text_cut *cut = &slot->cut;
     notation(out, slot->block->symbol);
     if (text_is_cut(cut))
-        buf_format(out, *slot->block->symbol ? " (%zu of %zu)" : "%zu of %zu",
+        buf_format(out, say(slot->language, *slot->block->symbol ? " (%zu of %zu)" : "%zu of %zu"),
                    cut->front + cut->back, cut->size);
 }
 
@@ -130,7 +134,8 @@ static void add_block(struct grid *grid, const struct block *block, size_t shown
     size_t count = text_cut_slots(&cut);
     size_t rest = (count - 1) * EXPLAIN_GAP + text_is_cut(&cut);
     size_t numbers = cut.front + cut.back;
-    *first = (struct grid_slot){.block = block, .cut = cut};
+    *first =
+        (struct grid_slot){.block = block, .cut = cut, .language = grid->explanation->language};
     struct buf heading = {0};
     write_heading(&heading, first, buf_text);
     while (heading.size && numbers * cell + rest < width_of(heading.bytes))
@@ -303,36 +308,39 @@ static void add_text_fact(struct buf *out, const char *name, const struct tokeni
     buf_release(&visible);
 }
 
-void explain_report_facts(struct buf *out, const struct report *report, explain_fact *fact)
+void explain_report_facts(struct buf *out, const struct explanation *first, explain_fact *fact)
 {
+    const struct report *report = first->report;
+    const char *language = first->language;
     const struct tokenized model = {.text = report->model, .size = strlen(report->model)};
-    add_text_fact(out, "model", &model, fact);
+    add_text_fact(out, say(language, "model"), &model, fact);
     if (report->mechanism)
-        fact(out, "mechanism", "", report->mechanism);
-    add_text_fact(out, "sentence", &report->sentence, fact);
+        fact(out, say(language, "mechanism"), "", report->mechanism);
+    add_text_fact(out, say(language, "sentence"), &report->sentence, fact);
     if (report->source.count)
-        add_text_fact(out, "source", &report->source, fact);
+        add_text_fact(out, say(language, "source"), &report->source, fact);
 }
 
 void explain_query_words(struct buf *out, const struct explanation *explanation,
                          const char *separator)
 {
     if (explanation->part)
-        buf_format(out, "%s%s", separator, explanation->part->words);
-    buf_format(out, "%slayer %zu%shead %zu", separator, explanation->layer, separator,
-               explanation->head);
+        buf_format(out, "%s%s", separator, say(explanation->language, explanation->part->words));
+    buf_format(out, say(explanation->language, "%slayer %zu%shead %zu"), separator,
+               explanation->layer, separator, explanation->head);
 }
 
 void explain_query_facts(struct buf *out, const struct explanation *explanation, explain_fact *fact)
 {
     struct buf words = {0};
+    const char *language = explanation->language;
     explain_query_words(&words, explanation, ", ");
-    fact(out, "query", explain_token(explanation), words.size ? words.bytes : "");
+    fact(out, say(language, "query"), explain_token(explanation), words.size ? words.bytes : "");
     buf_clear(&words);
-    buf_format(&words, "%zu of %zu, with %.2f of the weight", explanation->shown_count,
-               explanation->key_count, (double)explanation->shown_weight);
+    buf_format(&words, say(language, "%zu of %zu, with %.2f of the weight"),
+               explanation->shown_count, explanation->key_count, (double)explanation->shown_weight);
     if (explanation->shown_count < explanation->key_count)
-        fact(out, "keys shown", "", words.size ? words.bytes : "");
+        fact(out, say(language, "keys shown"), "", words.size ? words.bytes : "");
     buf_fail_with(out, &words);
     buf_release(&words);
 }

@@ -38,6 +38,7 @@ struct grid_slot {
     size_t block_slots;  /* in the first slot of a block: its number of slots; else 0 */
     size_t block_width;  /* in the first slot of a block: its width */
     struct text_cut cut; /* displayed elements */
+    const char *language;
 };
 
 struct grid {
@@ -95,7 +96,7 @@ void explain_query_words(struct buf *out, const struct explanation *explanation,
 /* Pass facts to `fact`: about the model and its texts, or about a query and its number of displayed
  * keys. A fact has a name, text quoted from the input (or ""), and words. */
 typedef void explain_fact(struct buf *out, const char *name, const char *quoted, const char *words);
-void explain_report_facts(struct buf *out, const struct report *report, explain_fact *fact);
+void explain_report_facts(struct buf *out, const struct explanation *first, explain_fact *fact);
 void explain_query_facts(struct buf *out, const struct explanation *explanation,
                          explain_fact *fact);
 

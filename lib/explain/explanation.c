@@ -1,5 +1,6 @@
 /* explanation.c: runs the pass, collects the tensors of one head (the trace), and makes the steps
  * that a table lists. A step that edits change also shows values before and after. */
+#include "base/language.h"
 #include "explain/explanation.h"
 
 #include <assert.h>
@@ -528,7 +529,8 @@ static bool touches(const struct edit *edit, const struct trace *trace, enum sit
 }
 
 /* Append the edits that change a step to a note, unless it is NULL; false: no edit does. */
-static bool write_changes(struct buf *note, const struct trace *trace, struct site_set sites)
+static bool write_changes(struct buf *note, const struct trace *trace, struct site_set sites,
+                          const char *language)
 {
     const struct edits *edits = trace->viewer->edits;
     bool any = false;
@@ -537,7 +539,8 @@ static bool write_changes(struct buf *note, const struct trace *trace, struct si
         for (enum site site = 0; site < SITE_PASS_END && !changes; site++)
             changes = site_set_has(sites, site) && touches(&edits->items[i], trace, site);
         if (changes && note)
-            buf_format(note, "%s%s", any ? ", " : "Changed by ", edits->items[i].words);
+            buf_format(note, "%s%s", any ? ", " : say(language, "Changed by "),
+                       edits->items[i].words);
         any |= changes;
     }
     return any;
@@ -592,9 +595,10 @@ static void show_edited(struct builder *builder, const struct trace *before,
     while (!site_set_has(sites, site))
         site++;
     buf_text(&builder->note, builder->note.size ? " " : "");
-    write_changes(&builder->note, builder->trace, sites);
-    buf_text(&builder->note, site == SITE_LOGITS ? ": 'run --show logits' prints the result."
-                                                 : ": later steps use these values.");
+    write_changes(&builder->note, builder->trace, sites, builder->language);
+    buf_text(&builder->note,
+             say(builder->language, site == SITE_LOGITS ? ": 'run --show logits' prints the result."
+                                                        : ": later steps use these values."));
     if (site == SITE_LOGITS)
         return;
     if (site_row(site)->axes == AXES_HEAD_QUERY_KEY) {
@@ -626,7 +630,7 @@ static int make_step(struct step *step, const struct step_row *row, const struct
     *step = (struct step){
         .name =
             before ? arena_format(builder.arena, builder.err, "%s_edited", row->name) : row->name,
-        .title = before ? "Edit" : row->title,
+        .title = say(builder.language, before ? "Edit" : row->title),
         .table = {.corner = "", .own_row = NO_ROW},
     };
     builder.step = step;
@@ -653,7 +657,7 @@ static int add_step(struct explanation *explanation, struct step *steps, const s
     struct trace *before = &passes->before[row - step_rows];
     struct site_set sites = sites_of(trace, row);
     bool dropped_later = row->make == step_softmax && trace->config->mechanism.dropout > 0;
-    bool is_edited = !dropped_later && write_changes(NULL, trace, sites);
+    bool is_edited = !dropped_later && write_changes(NULL, trace, sites, NULL);
     struct step *step = &steps[explanation->step_count++];
     if (is_edited && !before->viewer && run_without(before, passes, sites, &builder))
         return -1;
@@ -683,6 +687,7 @@ static int explain(struct explanation *explanation, const struct trace *trace,
         .trace = trace,
         .key = seen,
         .digits = request->digits,
+        .language = request->language,
         .gives = trace->query == request->query,
         .arena = arena,
         .err = err,
@@ -690,6 +695,7 @@ static int explain(struct explanation *explanation, const struct trace *trace,
     struct step *steps = arena_alloc(arena, 2 * STEP_ROWS, sizeof *steps, err);
     *explanation = (struct explanation){
         .report = trace->report,
+        .language = request->language,
         .part = trace->config->n_encoder_layer ? &attention_parts[trace->part] : NULL,
         .text = report_queries(trace->report, trace->part),
         .layer = trace->layer,
@@ -726,7 +732,7 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
         features_expect(TO_EXPLAIN, &viewer->model.config, viewer->model.name, err) ||
         run(&trace, &passes, arena, err))
         return -1;
-    trace.keys_edited = write_changes(NULL, &trace, SITE_SET(SITE_K));
+    trace.keys_edited = write_changes(NULL, &trace, SITE_SET(SITE_K), NULL);
     for (size_t i = 0; i < request->query_count; i++) {
         set_query(&trace, request->query + i);
         if (explain(&explanations[i], &trace, &passes, arena, err))

@@ -72,6 +72,7 @@ struct explanation {
     const size_t *shown; /* [shown_count] keys shown on pages, ascending */
     size_t shown_count;
     float shown_weight; /* sum of their weights */
+    const char *language;
     const struct step *steps;
     size_t step_count;
 };
@@ -91,6 +92,7 @@ struct explain_request {
     size_t query, query_count; /* consecutive tokens */
     int digits;                /* decimals of numbers */
     size_t keys;               /* limit of keys on a page, chosen by weight; 0: all */
+    const char *language;      /* of titles and notes, "zh"; NULL: English */
 };
 
 /* Run the pair and write an explanation of each query into `explanations` [query_count]. They are

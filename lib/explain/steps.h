@@ -87,6 +87,7 @@ struct builder {
     enum site site;           /* of the step's row */
     size_t key;               /* key used for the worked example */
     int digits;               /* decimals of numbers */
+    const char *language;     /* of titles and notes */
     struct buf out;           /* formula being written */
     struct buf note;          /* sentences of the step */
     struct arena *arena;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/language.h"
 #include "explain/steps.h"
 #include "math/portable_math.h"
 #include "math/rotary.h"
@@ -49,10 +50,12 @@ static void note_origin(struct builder *builder, const char *name)
     if (trace->embedding_norm.scale)
         builder_note(builder, "%s is the embedding after its norm.", name);
     else
-        builder_note(builder, "%s is the %s %s%s%s", name,
-                     adds_up ? "residual stream after" : "output of", origin,
-                     normed ? " and its norm" : "",
-                     adds_up || bare ? "." : ", without a residual connection.");
+        builder_note(builder,
+                     adds_up ? "%s is the residual stream after %s%s."
+                     : bare  ? "%s is the output of %s%s."
+                             : "%s is the output of %s%s, without a residual connection.",
+                     name, say(builder->language, origin),
+                     normed ? say(builder->language, " and its norm") : "");
 }
 
 /* The norm of the embedding; its output, which may be projected, is the residual stream of the
@@ -117,7 +120,7 @@ void step_input(struct builder *builder, const struct trace *trace)
     if (norm || trace_row(trace, SITE_RESID_POST))
         give_number(builder, "epsilon", config->epsilon);
     if (embeds && !trace->stream)
-        builder->step->title = "Embedding";
+        builder->step->title = say(builder->language, "Embedding");
     (embeds ? draw_embedding : note_origin)(builder, trace->stream ? "h" : "x");
     if (trace->stream)
         builder_norm(builder, x, h, norm, terms, width);
@@ -629,8 +632,10 @@ void step_masked(struct builder *builder, const struct trace *trace)
         builder_add(builder, " for %z ≤ j ≤ %z, %s for others", range.first, range.end - 1, hidden);
     } else {
         builder_add(builder, " for j ≤ %z, %s for j > %z", query, hidden, query);
-        builder_note(builder, "A query attends to itself and to earlier tokens%s",
-                     hides ? ", not to later ones." : ": the last one to all.");
+        builder_note(builder,
+                     hides
+                         ? "A query attends to itself and to earlier tokens, not to later ones."
+                         : "A query attends to itself and to earlier tokens: the last one to all.");
     }
     if (rule->back < SIZE_MAX)
         builder_note(builder,

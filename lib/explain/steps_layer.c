@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/language.h"
 #include "explain/steps.h"
 #include "math/rows.h"
 #include "model/forward.h"
@@ -294,7 +295,7 @@ static void write_choice(struct builder *builder, const struct mlp_rule *rule)
                  : m->router == ROUTER_OF_CHOSEN  ? "logits"
                  : m->router == ROUTER_ONE_BY_ONE ? "logits, one after the other,"
                                                   : "p",
-                 m->groups > 1 ? ", from the best groups" : "");
+                 m->groups > 1 ? say(builder->language, ", from the best groups") : "");
 }
 
 /* List the query's experts with a weight, ascending; returns their number. */
@@ -547,7 +548,7 @@ void step_logits(struct builder *builder, const struct trace *trace)
         cap_row(logits, c->vocab_size, rule.cap);
     draw_logits(builder, &rule, y.name, bias, finished);
     builder_note(builder, "The tokens with the largest of %z logits; w_v is %s.", c->vocab_size,
-                 config_ties(c) ? "the token's embedding (tied weights)"
-                                : "the token's row of the unembedding");
+                 say(builder->language, config_ties(c) ? "the token's embedding (tied weights)"
+                                                       : "the token's row of the unembedding"));
     show_tokens(builder, y.values, &words, (const float *[]){finished ? dots : NULL, bias, logits});
 }
