@@ -279,8 +279,10 @@ static void find_tables(const struct checkpoint *checkpoint, struct config *conf
         return;
     const struct safetensors_entry *shared = find_slot(checkpoint, config, text).entry;
     config->family = next;
-    if (tensors_differ(shared, find_slot(checkpoint, config, text).entry) ||
-        tensors_differ(shared, find_slot(checkpoint, config, source).entry))
+    const struct safetensors_entry *own = find_slot(checkpoint, config, text).entry;
+    const struct safetensors_entry *of_source = find_slot(checkpoint, config, source).entry;
+    if (tensors_differ(shared, own) || tensors_differ(shared, of_source) ||
+        (!shared && own && of_source))
         config->n_encoder_vocab = config->vocab_size;
     else
         config->family = family;

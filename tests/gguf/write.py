@@ -101,6 +101,14 @@ BERT = {
     "attention.output.LayerNorm": "attn_output_norm", "intermediate.dense": "ffn_up",
     "output.dense": "ffn_down", "output.LayerNorm": "layer_output_norm",
 }
+DISTILBERT = {
+    "distilbert.embeddings.word_embeddings": "token_embd",
+    "distilbert.embeddings.position_embeddings": "position_embd",
+    "distilbert.embeddings.LayerNorm": "token_embd_norm", "attention.q_lin": "attn_q",
+    "attention.k_lin": "attn_k", "attention.v_lin": "attn_v", "attention.out_lin": "attn_output",
+    "sa_layer_norm": "attn_output_norm", "ffn.lin1": "ffn_up", "ffn.lin2": "ffn_down",
+    "output_layer_norm": "layer_output_norm",
+}
 T5 = {
     "shared": "token_embd", "lm_head": "output",
     "encoder.final_layer_norm": "enc.output_norm", "decoder.final_layer_norm": "dec.output_norm",
@@ -119,7 +127,8 @@ T5 = {
 FAMILIES = {  # architecture, names, prefix of layers
     "gpt2": ("gpt2", GPT2, "h."), "gpt_bigcode": ("starcoder", GPT2, "h."),
     "gpt_neox": ("gptneox", NEOX, "gpt_neox.layers."),
-    "bert": ("bert", BERT, "encoder.layer."), "mpt": ("mpt", MPT, "blocks."), "bloom": ("bloom", BLOOM, "h."), "falcon": ("falcon", BLOOM, "h."),
+    "bert": ("bert", BERT, "encoder.layer."),
+    "distilbert": ("bert", DISTILBERT, "distilbert.transformer.layer."), "mpt": ("mpt", MPT, "blocks."), "bloom": ("bloom", BLOOM, "h."), "falcon": ("falcon", BLOOM, "h."),
 } | {kind: (name, names, "model.layers.") for kind, name, names in (
     ("llama", "llama", LLAMA), ("qwen2", "qwen2", LLAMA), ("qwen3", "qwen3", LLAMA),
     ("granite", "granite", LLAMA), ("smollm3", "smollm3", LLAMA), ("olmo2", "olmo2", AFTER),
@@ -220,7 +229,7 @@ def read_tensors(path):
     for name, entry in header.items():
         if name == "__metadata__" or entry["dtype"] not in ("F32", "F16", "BF16"):
             continue
-        if name.startswith("pooler."):
+        if name.startswith(("pooler.", "vocab_")):
             continue
         if name.endswith((".masked_bias", ".inv_freq", ".attn.bias")):
             continue
@@ -274,6 +283,10 @@ def read_config(folder):
         config = json.load(file)
     if config["model_type"] == "glm4_moe":
         config.setdefault("partial_rotary_factor", 0.5)
+    if config["model_type"] == "distilbert":
+        config |= {"hidden_size": config["dim"], "n_head": config["n_heads"],
+                   "n_layer": config["n_layers"], "n_inner": config["hidden_dim"],
+                   "layer_norm_eps": 1e-12}
     if config["model_type"] == "mpt":
         config |= {"n_embd": config["d_model"], "n_head": config["n_heads"],
                    "n_layer": config["n_layers"], "n_positions": config["max_seq_len"],
@@ -469,11 +482,12 @@ def sizes_of(config):
              "feed_forward_length": next(filter(None, map(config.get, inner)), 4 * hidden)}
     if kind not in ("gpt2", "gpt_neox"):
         sizes["attention.head_count_kv"] = key_heads(config)
-    if kind not in ("gpt2", "gpt_neox", "gpt_bigcode", "bert", "bloom", "mpt", "falcon", "phi", "phi3",
-                    "stablelm"):
+    if kind not in ("gpt2", "gpt_neox", "gpt_bigcode", "bert", "distilbert", "bloom", "mpt", "falcon", "phi",
+                    "phi3", "stablelm"):
         sizes |= {"attention.key_length": config.get("key_length", width),
                   "attention.value_length": config.get("value_length", width)}
-    if kind not in ("gpt2", "gpt_bigcode", "bert", "bloom", "mpt", "falcon", "t5", "mt5", "umt5"):
+    if kind not in ("gpt2", "gpt_bigcode", "bert", "distilbert", "bloom", "mpt", "falcon", "t5", "mt5",
+                    "umt5"):
         sizes["rope.dimension_count"] = config.get("qk_rope_head_dim") or int(width * share)
     if kind in WINDOWED:
         sizes["attention.sliding_window"] = config["sliding_window"] or 0
@@ -491,6 +505,8 @@ def config_values(config):
     if kind in ("olmo3", "exaone4") and config.get("sliding_window"):
         yield array_of(f"{name}.attention.sliding_window_pattern", BOOL,
                        [layer == "sliding_attention" for layer in config["layer_types"]])
+    if config.get("is_causal") is False:
+        yield value(f"{name}.attention.causal", BOOL, False)
     yield from rotary_values(name, config)
     for key, size in sizes_of(config).items():
         yield value(f"{name}.{key}", U32, size)
@@ -615,6 +631,15 @@ def write(path, values, tensors, dtype):
             file.write(encode(array, type_of(name, array, dtype)))
 
 
+def fuse(tensors):
+    """Queries, keys and values in one tensor, as convert_hf_to_gguf.py --fuse-qkv writes them."""
+    named = dict(tensors)
+    return [(name.replace("attn_q.", "attn_qkv."),
+             numpy.concatenate([named[name.replace("attn_q.", f"attn_{part}.")] for part in "qkv"])
+             if "attn_q." in name else array)
+            for name, array in tensors if "attn_k." not in name and "attn_v." not in name]
+
+
 def count_words(folder):
     """The vocabulary size of a tokenizer."""
     if os.path.exists(f"{folder}/tokenizer.model"):
@@ -655,6 +680,8 @@ def main():
         tensors += [(name.replace("blk.1.", "blk.2."), array) for name, array in tensors
                     if name.startswith("blk.1.")]
         tensors.append(("blk.2.nextn.enorm.weight", tensors[-1][1]))
+    if "fused" in path:
+        tensors = fuse(tensors)
     tensors += extra_tensors(config)
     values = [*config_values(config), *tokenizer_values(folder, pre, config["vocab_size"])]
     write(path, values, tensors, dtype)

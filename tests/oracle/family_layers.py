@@ -870,7 +870,7 @@ def bart(c, style=POST, place=Place.TABLE, embed_norm=True, act="gelu", scaled=F
     rows = table(TEXT, "", HEAD=Row("lm_head.weight", "final_logits_bias"))
     for part, name in names.items():
         rows |= moved(BART, part, name + ".")
-        rows |= table(part, "", TOKENS=f"shared|{name}.embed_tokens")
+        rows |= table(part, "", TOKENS=f"{name}.embed_tokens|shared")
         rows |= table(part, name + ".", POSITIONS="embed_positions",
                       EMBED_NORM="layernorm_embedding", FINAL_NORM="layer_norm")
     rows |= moved(BART, CROSS, "decoder.", "self_attn", "encoder_attn")
@@ -880,7 +880,7 @@ def bart(c, style=POST, place=Place.TABLE, embed_norm=True, act="gelu", scaled=F
         name = names[part]
         H = c[name + "_attention_heads"]
         V = part == TEXT and c.get("decoder_vocab_size") or c["vocab_size"]
-        e = Embed(C, V, scale, place, 2 if place == Place.TABLE else 0, counted,
+        e = Embed(C, V, scale, place, 2 if embed_norm else 0, counted,
                   c.get("pad_token_id", 1),
                   norm=replace(norm, id=Id.EMBED_NORM) if embed_norm else NO_NORM)
         mlp = Mlp(c.get("activation_function", act), False, inner=c[name + "_ffn_dim"])
@@ -974,13 +974,34 @@ FAMILIES = {
     "t5": t5, "mt5": lambda c: t5(c, tied=False, proj="gated-gelu"),
     "umt5": lambda c: t5(c, True, proj="gated-gelu"),
     "bart": bart, "mbart": lambda c: bart(c, PRE),
-    "pegasus": lambda c: bart(c, PRE, Place.SINES_HALVES, False),
-    "marian": lambda c: bart(c, POST, Place.SINES_HALVES, False),
     "m2m_100": lambda c: bart(c, PRE, Place.SINES_OFFSET, False, "relu", True, True),
     # the program's own
     "attention": attention, "transformer": transformer,
 }
+
+
+def attend_to_later_tokens(model):
+    """In layers with a window, so far in both directions."""
+    read = model.stacks[TEXT].read
+
+    def wider(layer):
+        sublayers = read(layer)
+        for s in sublayers:
+            if s.score:
+                back = min(s.score.back + 1, UNLIMITED)
+                s.score = replace(s.score, back=back, ahead=back)
+        return sublayers
+    model.stacks[TEXT].read = wider
+
+
+def sines(has):
+    """Sinusoids, unless the file has a table of them, which may be rounded."""
+    return Place.TABLE if has("decoder.embed_positions") else Place.SINES_HALVES
+
+
 BY_NAMES = {  # the names of the tensors decide, too
+    "pegasus": lambda c, has: bart(c, PRE, sines(has), False),
+    "marian": lambda c, has: bart(c, POST, sines(has), False),
     "bert": bert, "roberta": roberta, "xlm-roberta": roberta, "camembert": roberta, "mpnet": mpnet,
     "electra": electra, "distilbert": distilbert, "albert": albert, "modernbert": modernbert,
     "mistral3": mistral3,
@@ -989,9 +1010,10 @@ BY_NAMES = {  # the names of the tensors decide, too
 
 def describe(config, names):
     family = config["model_type"]
-    if family in FAMILIES:
-        return FAMILIES[family](config)
 
     def has(name):
         return any(full.endswith(name + ".weight") for full in names)
-    return BY_NAMES[family](config, has)
+    model = FAMILIES[family](config) if family in FAMILIES else BY_NAMES[family](config, has)
+    if config.get("is_causal") is False:
+        attend_to_later_tokens(model)
+    return model

@@ -309,6 +309,10 @@ def shrink(source, target, changes):
     segments = segments and segments[:TOKENS]
     Pass(model, weights, segments).run(ids, short("source_ids"))
     made = weights.made
+    if "model.shared.weight" in entries and "model.shared.weight" not in made:
+        dice = random.Random("shared")  # beside tables of the stacks
+        made["model.shared.weight"] = ("F32", [WORDS, 8], to_bytes(
+            [dice.gauss(0, 0.4) for _ in range(WORDS * 8)], "F32"))
     for name, entry in entries.items():  # masks, frequencies and vision, which nothing reads
         if name not in made and re.search(SKIP, name):
             shape = [min(size, 2) for size in entry["shape"]]

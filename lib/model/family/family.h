@@ -63,7 +63,8 @@ struct family {
     const char *theta_key, *share_key; /* other names of rope_theta and the share, or NULL */
     const char *width_key;             /* key with the number of rotated channels, or NULL */
     bool wrapped;                      /* the keys are in "text_config" */
-    bool own_mask; /* it is causal, whatever "is_causal" says (as in transformers) */
+    bool fixed_rotary; /* its rotary embedding has no key but the width (as in transformers) */
+    bool own_mask;     /* it is causal, whatever "is_causal" says (as in transformers) */
     unsigned short trained_positions; /* default of original_max_position_embeddings, or 0 */
     const char *reads; /* " key key ": keys that a model of another family may not have, or NULL */
 };
@@ -169,9 +170,11 @@ bool family_layer_types(struct reading *reading);
 void family_read_rotary(struct reading *reading, double turning, double theta);
 
 /* Give layers with a window, or those without, a flag. Read a rotary embedding of layers with a
- * window, whose base is under this key, unless it is that of the others. */
+ * window, whose base is under this key, unless it is that of the others; `scaled`: "rope_scaling"
+ * is of these layers, too. */
 /* Read "is_causal", after the window. */
 void family_read_causal(struct reading *reading);
 
 void family_flag_layers(struct config *config, bool with_window, unsigned char flag);
-void family_local_rotary(struct reading *reading, const char *theta_key, double otherwise);
+void family_local_rotary(struct reading *reading, const char *theta_key, double otherwise,
+                         bool scaled);

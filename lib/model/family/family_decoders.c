@@ -136,15 +136,25 @@ void family_settle_qkv_bias(struct reading *r)
     family_bias(r, "mlp_bias", BIAS_MLP);
 }
 
-static void settle_apertus(struct reading *r)
+/* Set the scaling of a family that has one unless config.json has another object; false: it has. */
+bool family_default_scaling(struct reading *r, enum rotary_scaling scaling, double factor,
+                            double positions)
 {
     struct rotary *rotary = &r->config->rotary;
-    family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
     if (json_given(r->root, "rope_scaling") || json_given(r->root, "rope_parameters"))
-        return;
-    rotary->scaling = ROTARY_LLAMA3;
-    rotary->factor = 8;
-    rotary->trained_positions = 8192;
+        return false;
+    rotary->scaling = scaling;
+    rotary->factor = factor;
+    rotary->trained_positions = positions;
+    rotary->exact = scaling == ROTARY_YARN;
+    return true;
+}
+
+static void settle_apertus(struct reading *r)
+{
+    family_bias(r, "attention_bias", BIAS_QKV | BIAS_OUT);
+    if (family_default_scaling(r, ROTARY_LLAMA3, 8, 8192))
+        r->config->rotary.theta = r->config->family->theta; /* a part of that object */
 }
 
 static void settle_seed(struct reading *r)
@@ -178,7 +188,7 @@ static void settle_olmo3(struct reading *r)
     struct config *c = r->config;
     family_settle_llama(r);
     settle_pattern(r, 4);
-    family_local_rotary(r, "rope_theta", c->family->theta);
+    family_local_rotary(r, "rope_theta", c->family->theta, false);
 }
 
 /* With a window, layers without one have no rotary embedding. */
@@ -329,7 +339,7 @@ static void settle_gemma3(struct reading *r)
     settle_gemma_scores(r);
     settle_pattern(r, 6);
     r->config->score_cap = 0;
-    family_local_rotary(r, "rope_local_base_freq", 10000);
+    family_local_rotary(r, "rope_local_base_freq", 10000, false);
 }
 
 /* The head is tied in files that have none; "tie_word_embeddings" does not say it. */
@@ -521,7 +531,7 @@ static void settle_opt(struct reading *r)
 #define GPTJ                                                                                      \
     WITH(SHIFTED, .style = STYLE_ONE_NORM, .biases = BIAS_MLP | BIAS_LOGITS, .n_positions = 2048, \
          .rotary = {.neighbours = true, .components = 64}),                                       \
-        "activation_function", "gelu_new", 1, 1e4, .width_key = "rotary_dim"
+        "activation_function", "gelu_new", 1, 1e4, .width_key = "rotary_dim", .fixed_rotary = true
 
 const struct family family_decoders[] = {
     {"llama", &family_llama_names, family_settle_llama, WITH(LLAMA, .n_positions = 2048), SILU},

@@ -160,7 +160,7 @@ static void settle_modernbert(struct reading *r)
     for (size_t i = 0; i < c->n_layer && !given; i++)
         if (i % every)
             c->layer_flags[i] |= LAYER_WINDOW;
-    family_local_rotary(r, "local_rope_theta", 10000);
+    family_local_rotary(r, "local_rope_theta", 10000, true);
     c->layer_flags[0] |= LAYER_FIRST_PLAIN;
 }
 

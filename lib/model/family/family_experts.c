@@ -124,11 +124,16 @@ static void read_qwen(struct reading *r, size_t usual)
 
 static void settle_qwen2_moe(struct reading *r)
 {
-    struct mixture *m = &r->config->mixture;
+    struct config *c = r->config;
+    struct mixture *m = &c->mixture;
     read_qwen(r, 4);
     family_bias(r, "qkv_bias", BIAS_QKV);
     m->shared_inner = family_size(r, "shared_expert_intermediate_size", m->shared_inner);
     family_settle_switched_window(r);
+    size_t end = (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 28);
+    bool given = json_given(r->root, "layer_types");
+    for (size_t i = 0; c->window && i < c->n_layer && !given; i++) /* every second one before it */
+        c->layer_flags[i] = i % 2 == 0 && i < end ? LAYER_WINDOW : 0;
 }
 
 static void settle_qwen3_moe(struct reading *r)
@@ -218,6 +223,7 @@ static void settle_gpt_oss(struct reading *r)
     c->clamp = (float)family_positive(r, "swiglu_limit", (double)c->clamp);
     c->gate_slope = (float)family_positive(r, "swiglu_alpha", 1.702);
     family_windows(r, 0, 2);
+    family_default_scaling(r, ROTARY_YARN, 32, 4096);
 }
 
 /* deepseek_v2 may choose among all experts, whatever groups it states. */
@@ -264,8 +270,8 @@ static void read_grouped(struct reading *r, long long plain)
 /* The factor of scores by yarn: (0.1 · mscale_all_dim · ln(factor) + 1)². */
 static double yarn_scale(struct reading *r)
 {
-    const struct json *root = r->root, *scaling = json_given(root, "rope_parameters");
-    scaling = scaling ? scaling : json_given(root, "rope_scaling");
+    const struct json *root = r->root, *scaling = json_given(root, "rope_scaling");
+    scaling = scaling ? scaling : json_given(root, "rope_parameters");
     if (!scaling || r->config->rotary.scaling != ROTARY_YARN)
         return 1;
     r->root = scaling;

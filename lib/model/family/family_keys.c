@@ -304,7 +304,7 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
 /* An object of keys of the rotary embedding; NULL: none. */
 static const struct json *rotary_object(struct reading *r, const char *key)
 {
-    const struct json *object = json_given(r->root, key);
+    const struct json *object = r->config->family->fixed_rotary ? NULL : json_given(r->root, key);
     if (object && !json_is_object(object))
         err_set(family_fail(r), "field '%s': expected an object or null", key);
     return json_first(object) ? object : NULL;
@@ -314,7 +314,8 @@ void family_read_rotary(struct reading *r, double turning, double theta)
 {
     struct config *c = r->config;
     const struct family *family = c->family;
-    const char *const thetas[FAMILY_NAMES_MAX] = {"rope_theta", family->theta_key};
+    const char *const thetas[FAMILY_NAMES_MAX] = {family->fixed_rotary ? NULL : "rope_theta",
+                                                  family->theta_key};
     const char *const shares[FAMILY_NAMES_MAX] = {"partial_rotary_factor", family->share_key};
     const struct json *scaling = rotary_object(r, "rope_scaling");
     const struct json *parameters = rotary_object(r, "rope_parameters");
@@ -348,7 +349,7 @@ void family_flag_layers(struct config *c, bool with_window, unsigned char flag)
             c->layer_flags[i] |= flag;
 }
 
-void family_local_rotary(struct reading *r, const char *theta_key, double otherwise)
+void family_local_rotary(struct reading *r, const char *theta_key, double otherwise, bool scaled)
 {
     struct config *c = r->config;
     const struct json *parameters = json_given(r->root, "rope_parameters");
@@ -356,6 +357,7 @@ void family_local_rotary(struct reading *r, const char *theta_key, double otherw
                            .theta = family_positive(r, theta_key, otherwise)};
     begin_scaling(r, &local);
     read_scaling(r, json_member(parameters, "sliding_attention"), &local);
+    read_scaling(r, scaled ? json_given(r->root, "rope_scaling") : NULL, &local);
     if (c->rotary.scaling == ROTARY_PLAIN && local.scaling == ROTARY_PLAIN &&
         local.theta == c->rotary.theta)
         return;

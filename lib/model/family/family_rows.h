@@ -52,3 +52,5 @@ void family_windows(struct reading *reading, size_t first, size_t step);
 void family_settle_switched_window(struct reading *reading);
 void family_settle_qwen3(struct reading *reading);
 void family_settle_granite(struct reading *reading);
+bool family_default_scaling(struct reading *reading, enum rotary_scaling scaling, double factor,
+                            double positions);

@@ -67,13 +67,16 @@ static void settle_t5(struct reading *r)
     struct config *c = r->config;
     const char *kind = family_text(r, key, c->gated ? "gated-gelu" : "relu");
     c->gated = strncmp(kind, "gated-", 6) == 0;
-    if (strcmp(kind, "gated-gelu") == 0)
+    const char *function = family_text(r, "dense_act_fn", NULL); /* it wins, as is_gated_act does */
+    if (function)
+        family_activation(r, "dense_act_fn", function);
+    else if (strcmp(kind, "gated-gelu") == 0)
         c->activation = ACTIVATION_GELU_NEW;
     else
         family_activation(r, key, kind + (c->gated ? 6 : 0));
+    c->gated = family_flag(r, "is_gated_act", c->gated);
     if (c->gated)
         c->family++;
-    family_text(r, "dense_act_fn", ""); /* it follows from the kind, as is_gated_act does */
     c->n_encoder_layer = c->n_layer;
     c->n_layer = family_size(r, "num_decoder_layers", c->n_layer);
     c->n_inner = family_size(r, "d_ff", c->n_inner);

@@ -325,10 +325,13 @@ static void put_scaling(struct writer *w)
                         : same   ? FACTORS
                                  : FACTORS_LONG,
                         factors ? "'" : "", (int)num_min(type.size, 64), type.bytes);
-    if (w->failed || (factor == 0 && !factors && !yarn))
+    bool none = factor == 0 && !factors && !yarn;
+    if (w->failed || (none && !w->architecture->scaling[0].theirs))
         return;
     json_put_open(&w->json, "rope_scaling", '{');
-    if (factors) {
+    if (none) { /* the family may have one by default */
+        json_put_text(&w->json, "rope_type", "default");
+    } else if (factors) {
         put_longrope(w, same);
     } else if (yarn) {
         put_yarn(w);
