@@ -59,6 +59,8 @@ static int open_setting(struct driver *driver, size_t setting, struct err *err)
     close_setting(driver);
     if (sweep_set(&driver->sweep, setting, &driver->current, &session->arena, err))
         return -1;
+    if (looks_read(&driver->style, &driver->current, err))
+        return blame_setting(driver, err);
     driver->current.input.begins_texts = driver->begins_texts;
     driver->items.options = &driver->current;
     driver->setting = setting;

@@ -591,7 +591,6 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     if (format_is(driver->output.format, "html") && driver->output.to_folder)
         return err_usage(err, "--format html: expected a file, found the folder '%s'",
                          driver->output.path);
-    driver->style.two_sided = instrument_of(driver) == &patch_instrument;
     driver->output.draws_pages = true;
     driver->columns = instrument_of(driver)->columns;
     if (answer && !strchr(answer, ':') && *last == ' ') /* --answer ' are' ' is' */
@@ -613,6 +612,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     struct session *session = &driver->session;
     struct inquiry inquiry = {driver, session->options, &session->viewer, NULL};
     (void)state;
+    driver->style.two_sided = instrument_of(driver) == &patch_instrument;
     return ask(&inquiry, &session->arena, err);
 }
 

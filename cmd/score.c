@@ -26,7 +26,8 @@ static const struct option_row own_options[] = {
            .flags = OPTION_FIXED),
     STRING("unigrams", 0, "FILE", IN(score.unigrams),
            "with --total, add SLOR: logprob minus that of the words by themselves, per word; FILE "
-           "has lines of a word, a tab and its count"),
+           "has lines of a word, a tab and its count",
+           .flags = OPTION_FIXED),
     STRING("per", 0, "COLUMN", IN(score.per),
            "print sums and means per token for each value of a column or several: condition,region "
            "(| separates regions in a text, a column 'regions' names them); with --words: the mean "

@@ -140,8 +140,9 @@ const struct option_row output_options[] = {
 
 const struct option_row terminal_options[] = {
     INTEGER("width", 0, "N", IN(looks.width), 20, 100000,
-            "columns of text output (default: terminal, else 80)", .looks = LOOKS_TERMINAL),
-    FLAG("full", 0, IN(looks.full), "text output: abbreviate nothing"),
+            "columns of text output (default: terminal, else 80)", .looks = LOOKS_TERMINAL,
+            .flags = OPTION_FIXED),
+    FLAG("full", 0, IN(looks.full), "text output: abbreviate nothing", .flags = OPTION_FIXED),
     STRING("color", 0, "WHEN", IN(looks.color), "colours in text: auto (default), always or never",
            .looks = LOOKS_TERMINAL, .values = &values_colors, .flags = OPTION_FIXED),
     FLAG("force", 0, IN(output.force), "overwrite existing files in a folder",

@@ -113,7 +113,7 @@ static int check_name(const struct sweep *sweep, const char *name, struct err *e
     if (!in_edits && !row)
         return option_refuse(sweep->options->set, name, strlen(name), err);
     if (!in_edits && row->flags & OPTION_UNSWEPT)
-        return err_usage(err, "expected an option that changes results, found '%s'", name);
+        return err_usage(err, "expected an option that may differ between settings, found '%s'", name);
     return sweep_has(sweep, name) ? err_usage(err, "expected each %s once, found '%s' twice",
                                               in_edits ? "name" : "option", name)
                                   : 0;
