@@ -206,20 +206,21 @@ static int open_log(struct log *log, struct driver *driver, struct err *err)
     struct arena *arena = &driver->kept;
     struct buf input = {0}, models = {0};
     int failed = add_files(&models, &input, driver, err);
-    *log =
-        (struct log){.path = output->path,
-                     .arena = arena,
-                     .is_folder = output->to_folder,
-                     .resumes = options->batch.resume,
-                     .forces = options->output.force,
-                     .shard = driver->shard,
-                     .jobs = driver->jobs / driver->jobs_of_result,
-                     .facts = {[LOG_COMMAND] = arena_format(arena, err, "batch%s", options->line),
-                               [LOG_INPUT] = buf_keep(&input, arena, err),
-                               [LOG_MODELS] = buf_keep(&models, arena, err),
-                               [LOG_RESULTS] = arena_format(arena, err, "%s%s",
-                                                            output->to_folder ? "folder of " : "",
-                                                            output->format->name)}};
+    *log = (struct log){
+        .path = output->path,
+        .rows_path = driver->place.stacked ? output_rows_path(output->path, arena, err) : NULL,
+        .arena = arena,
+        .is_folder = output->to_folder,
+        .resumes = options->batch.resume,
+        .forces = options->output.force,
+        .shard = driver->shard,
+        .jobs = driver->jobs / driver->jobs_of_result,
+        .facts = {[LOG_COMMAND] = arena_format(arena, err, "batch%s", options->line),
+                  [LOG_INPUT] = buf_keep(&input, arena, err),
+                  [LOG_MODELS] = buf_keep(&models, arena, err),
+                  [LOG_RESULTS] =
+                      arena_format(arena, err, "%s%s", output->to_folder ? "folder of " : "",
+                                   output->format->name)}};
     if (failed || log_open(log, err) || (log->is_folder && file_make_directory(log->path, err)))
         return -1;
     if (log->resumes && log->done)

@@ -794,6 +794,8 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
     done *= driver->jobs_of_result;
     progress->before = done;
     driver->next = driver->first + done;
+    if (!driver->log && !driver->output.to_folder)
+        failed = output_open(&driver->output, err);
     for (size_t i = driver->first_setting; i < driver->end_setting && !failed; i++)
         if (!done || end_of_setting(driver, i) > driver->next)
             failed = run_setting(driver, i, err);

@@ -166,7 +166,8 @@ static int add_line(struct assembly *result, struct span line, struct span value
     const char *row = memmem(value.at, (size_t)(value.end - value.at), about, sizeof about - 1);
     if (!row || !result->rows_path)
         return 0;
-    if (!result->rows.buffer && stream_open(&result->rows, result->rows_path, err))
+    if (!result->rows.buffer && (output_check_rows(result->rows_path, err) ||
+                                 stream_open(&result->rows, result->rows_path, err)))
         return -1;
     row += sizeof about - 2;
     stream_bytes(&result->rows, row, (size_t)(value.end - row) - 1);
@@ -331,6 +332,8 @@ static int check_place(const struct log *log, bool has_begun, struct err *err)
     if (!log->is_folder &&
         (file_kind(&kind, log->name, err) || replacement_check_name(log->name, err)))
         return -1;
+    if (log->rows_path && output_check_rows(log->rows_path, err))
+        return -1;
     if (kind && !S_ISREG(kind))
         return err_output(err, "'%s': expected a file, found a link or a special file", log->name);
     if (has_begun)
@@ -341,8 +344,10 @@ static int check_place(const struct log *log, bool has_begun, struct err *err)
     if (log->is_folder)
         return log->shard.count ? check_shared_folder(log->path, err)
                                 : target_folder_check(log->path, log->forces, err);
-    return kind && !log->forces ? err_output(err, "'%s' exists: --force overwrites it", log->name)
-                                : 0;
+    const char *found = kind ? log->name : NULL;
+    if (!found && log->rows_path && file_exists(log->rows_path))
+        found = log->rows_path;
+    return found && !log->forces ? err_output(err, "'%s' exists: --force overwrites it", found) : 0;
 }
 
 /* Open the log at its end. A new log is emptied; from an interrupted one, an incomplete last line
@@ -442,6 +447,7 @@ int log_write_results(struct log *const *logs, size_t count, const char *path, s
         failed = read_lines(logs[i], &result, err);
     if (!failed && result.is_array)
         stream_text(&result.out, result.begun ? "]\n" : "[]\n");
+    failed = failed || (result.rows.buffer && stream_finish(&result.rows, err));
     failed = stream_end(&result.out, failed, err);
     return result.rows.buffer ? stream_end(&result.rows, failed, err) : err_if(failed);
 }

@@ -47,8 +47,9 @@ enum log_fact {
 
 struct log {
     /* Set by the caller. */
-    const char *path;    /* -o; log_open removes a final slash */
-    struct arena *arena; /* must outlive the log */
+    const char *path;      /* -o; log_open removes a final slash */
+    struct arena *arena;   /* must outlive the log */
+    const char *rows_path; /* a second file of the result (output_rows_path), or NULL */
     bool is_folder;
     bool resumes, forces; /* --resume, --force */
     struct job_shard shard;

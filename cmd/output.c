@@ -1,5 +1,6 @@
 #include "output.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,11 @@
 #include "command.h"
 #include "draw/figure.h"
 #include "draw/page.h"
+#include "format/json_writer.h"
+
+enum { ROW_FORMAT_WITHIN = 128 }; /* bytes at the beginning of a file of rows */
+
+static const char row_format[] = "\"format\": \"" JSON_FORMAT("row") "\"";
 
 const struct format format_rows[] = {
     {"text", ".txt", "tables with four decimals, fitted to the terminal", UNIT_SENTENCE,
@@ -181,6 +187,24 @@ const char *output_rows_path(const char *path, struct arena *arena, struct err *
                         has_ending ? (int)(strrchr(path, '.') - path) : INT_MAX, path);
 }
 
+int output_check_rows(const char *path, struct err *err)
+{
+    char begin[ROW_FORMAT_WITHIN];
+    mode_t kind = 0;
+    if (replacement_check_name(path, err) || file_kind(&kind, path, err))
+        return -1;
+    int file = kind ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    ssize_t size = file < 0 ? 0 : transfer_read(file, begin, sizeof begin);
+    if (file >= 0)
+        close(file);
+    if (size <= 0 || memmem(begin, (size_t)size, row_format, sizeof row_format - 1))
+        return 0;
+    return err_output(err,
+                      "cannot write '%s': expected no file, or one of rows as --stack writes it, "
+                      "found another: choose another name for the array",
+                      path);
+}
+
 int output_open(struct output *output, struct err *err)
 {
     if (output->stream.buffer || (output->to_folder && output->folder.path))
@@ -188,7 +212,8 @@ int output_open(struct output *output, struct err *err)
     if (output->to_folder)
         return target_folder_open(&output->folder, output->path, output->replaces, err);
     return err_if(output_to(&output->stream, output->path, err) ||
-                  (output->rows_path && stream_open(&output->rows, output->rows_path, err)));
+                  (output->rows_path && (output_check_rows(output->rows_path, err) ||
+                                         stream_open(&output->rows, output->rows_path, err))));
 }
 
 struct target output_target(struct output *output)
@@ -217,9 +242,11 @@ int output_write(struct output *output, const struct report *report, const struc
 
 int output_commit(struct output *output, struct err *err)
 {
+    bool has_rows = output->rows_path;
     return output->to_folder ? 0
-                             : err_if(stream_commit(&output->stream, err) ||
-                                      (output->rows_path && stream_commit(&output->rows, err)));
+                             : err_if((has_rows && stream_finish(&output->rows, err)) ||
+                                      stream_commit(&output->stream, err) ||
+                                      (has_rows && stream_commit(&output->rows, err)));
 }
 
 void output_discard(struct output *output)

@@ -69,6 +69,9 @@ int output_check_count(const struct output *output, size_t texts, struct err *er
  * standard output, or a failure. */
 const char *output_rows_path(const char *path, struct arena *arena, struct err *err);
 
+/* Refuse to replace a file of this name that is not one of rows, or that may not be replaced. */
+int output_check_rows(const char *path, struct err *err);
+
 /* Open the output if it is not open; write reports; commit, or discard what was not committed. */
 int output_open(struct output *output, struct err *err);
 struct target output_target(struct output *output);

@@ -487,8 +487,7 @@ static int write_file(struct stream *out, const struct folder_file *held,
         written->done += size;
         progress_tell(written->progress, written->done, written->count);
     }
-    stream_flush(out);
-    return out->failure ? stream_commit(out, err) : 0; /* which sets the message */
+    return stream_finish(out, err);
 }
 
 /* All files are written before the first gets its name, in case the disk is full. */

@@ -553,8 +553,6 @@ static int commit_file(struct stream *stream)
 {
     bool regular = stream->temporary != NULL;
     int lock = regular ? fcntl(stream->descriptor, F_DUPFD_CLOEXEC, 0) : -1; /* until the rename */
-    if (!stream->failure && regular && !sync_later && fsync(stream->descriptor))
-        stream->failure = errno;
     if (close(stream->descriptor) && !stream->failure)
         stream->failure = errno;
     stream->descriptor = -1;
@@ -566,19 +564,32 @@ static int commit_file(struct stream *stream)
     return stream->failure;
 }
 
-int stream_commit(struct stream *stream, struct err *err)
+/* Discard a stream that failed. Returns -1. */
+static int refuse_commit(struct stream *stream, struct err *err)
+{
+    err_output(err, "cannot write '%s': %s", stream->target ? stream->target : "standard output",
+               strerror(stream->failure));
+    stream_discard(stream);
+    return -1;
+}
+
+int stream_finish(struct stream *stream, struct err *err)
 {
     char sign[TERMINAL_SIGN_BYTES];
     terminal_rest(&stream->terminal, sign);
     put(stream, sign, strlen(sign));
     stream_flush(stream);
-    int failure = stream->target ? commit_file(stream) : stream->failure;
-    if (failure) {
-        err_output(err, "cannot write '%s': %s",
-                   stream->target ? stream->target : "standard output", strerror(failure));
-        stream_discard(stream);
+    if (!stream->failure && stream->temporary && !sync_later && fsync(stream->descriptor))
+        stream->failure = errno;
+    return stream->failure ? refuse_commit(stream, err) : 0;
+}
+
+int stream_commit(struct stream *stream, struct err *err)
+{
+    if (stream_finish(stream, err))
         return -1;
-    }
+    if (stream->target && commit_file(stream))
+        return refuse_commit(stream, err);
     if (stream->temporary)
         replace_temporary(stream->temporary, NULL);
     release(stream);
