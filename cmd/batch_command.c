@@ -14,6 +14,7 @@
 #include "base/sha256.h"
 #include "command.h"
 #include "driver.h"
+#include "lens/edits.h"
 #include "model/model.h"
 
 static bool done_at(struct value *value, size_t index)
@@ -35,7 +36,8 @@ static const struct option_row own_options[] = {
            "generate or examples",
            .heading = "Batch", .values = &values_done, .flags = OPTION_FIXED),
     STRINGS("sweep", 0, "NAME=LIST", IN(batch.sweeps),
-            "run each text with each value of an option (repeatable): head=0-3, model=life,journey",
+            "run each text with each value of an option (repeatable): head=0-3, model=life,journey, "
+            "ablate=9.0-8,9.6+10.0, dropout=0:0.4:0.1",
             .values = &values_settings, .flags = OPTION_FIXED),
     INTEGER("repeat", 0, "N", IN(batch.repeat), 1, 1000000,
             "run each text N times with different seeds", .flags = OPTION_FIXED),
@@ -112,16 +114,6 @@ static int add_file(struct buf *text, const char *path, const struct file *read,
     return 0;
 }
 
-/* Append the .npy file at the end of an edit: 'v + steer.npy'. Other edits have none. */
-static int add_file_of_edit(struct buf *text, const char *edit, struct err *err)
-{
-    const char *name = strrchr(edit, '+');
-    name = name ? name : strrchr(edit, '=');
-    if (!name || !name_ends_in(edit, ".npy"))
-        return 0;
-    return add_file(text, name + 1 + strspn(name + 1, " "), NULL, err);
-}
-
 /* Append a model with the hash of a sample of its weights, as they are large, and of its files. */
 static int add_model(struct buf *text, const char *name, struct err *err)
 {
@@ -152,38 +144,67 @@ static int add_model(struct buf *text, const char *name, struct err *err)
     return err_if(failed);
 }
 
-/* Append all models and all other files that results depend on. Results in bf16 also depend on the
- * machine's bf16 instructions. */
-static int add_files(struct buf *models, struct buf *input, const struct driver *driver,
-                     struct err *err)
+/* Files that results depend on, each once. */
+struct inputs {
+    struct buf text;
+    struct texts seen;
+    struct arena *arena;
+};
+
+static int add_input(void *context, const char *path, struct err *err)
 {
-    const struct options *options = driver->options;
-    const struct sweep *sweep = &driver->sweep;
+    struct inputs *inputs = context;
+    for (size_t i = 0; i < inputs->seen.count; i++)
+        if (strcmp(inputs->seen.items[i], path) == 0)
+            return 0;
+    return err_if(texts_add(&inputs->seen, path, inputs->arena, err) ||
+                  add_file(&inputs->text, path, NULL, err));
+}
+
+/* Append the files of the options of a setting. */
+static int add_files_of_setting(struct inputs *inputs, const struct options *options,
+                                struct err *err)
+{
     const char *reference = options->edit.reference;
     const char *const files[] = {reference && strcmp(reference, "-") == 0 ? NULL : reference,
                                  options->heads.pairs, options->heads.needles,
                                  options->score.unigrams};
-    const char *path = driver->items.path;
-    if (path && add_file(input, shown_path(path), &driver->items.file, err))
-        return -1;
+    const struct texts *const edits[] = {&options->edit.edits, &options->edit.ablations};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (files[i] && add_file(input, files[i], NULL, err))
+        if (files[i] && add_input(inputs, files[i], err))
             return -1;
-    for (size_t i = 0; i < options->edit.edits.count; i++)
-        if (add_file_of_edit(input, options->edit.edits.items[i], err))
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++)
+        for (size_t k = 0; k < edits[i]->count; k++)
+            if (edit_files(edits[i]->items[k], add_input, inputs, inputs->arena, err))
+                return -1;
+    return 0;
+}
+
+/* Append all models, and the files of all settings, also of those of other shards. Results in bf16
+ * also depend on the machine's bf16 instructions. */
+static int add_files(struct buf *models, struct inputs *inputs, const struct driver *driver,
+                     struct err *err)
+{
+    struct sweep sweep; /* the driver's has the values of the open setting */
+    const char *path = driver->items.path;
+    if ((path && add_file(&inputs->text, shown_path(path), &driver->items.file, err)) ||
+        sweep_read(&sweep, driver->options, inputs->arena, err))
+        return -1;
+    for (size_t i = 0; i < sweep.settings; i++) {
+        struct options options;
+        if (sweep_set(&sweep, i, &options, inputs->arena, err) ||
+            add_files_of_setting(inputs, &options, err))
             return -1;
-    for (size_t i = 0; i < sweep->count; i++) {
-        const struct swept_option *swept = &sweep->items[i];
-        bool is_model = strcmp(swept->name, "model") == 0;
-        for (size_t k = 0;
-             k < swept->values.count && (is_model || strcmp(swept->name, "edit") == 0); k++)
-            if (is_model ? add_model(models, swept->values.items[k], err)
-                         : add_file_of_edit(input, swept->values.items[k], err))
+    }
+    for (size_t i = 0; i < sweep.count; i++) {
+        const struct swept_option *swept = &sweep.items[i];
+        for (size_t k = 0; strcmp(swept->name, "model") == 0 && k < swept->values.count; k++)
+            if (add_model(models, swept->values.items[k], err))
                 return -1;
     }
     if (!models->size && add_model(models, chosen_model(driver->current.model.name), err))
         return -1;
-    if (driver->session.precision == PRECISION_BF16 || sweep_has(sweep, "precision"))
+    if (driver->session.precision == PRECISION_BF16 || sweep_has(&sweep, "precision"))
         buf_format(models, ", bf16 by %s",
                    pair_way_name(kernels_pair_way(driver->session.viewer.machine.kernels)));
     return 0;
@@ -204,8 +225,9 @@ static int open_log(struct log *log, struct driver *driver, struct err *err)
     const struct options *options = driver->options;
     const struct output *output = &driver->output;
     struct arena *arena = &driver->kept;
-    struct buf input = {0}, models = {0};
-    int failed = add_files(&models, &input, driver, err);
+    struct inputs inputs = {.arena = arena};
+    struct buf models = {0};
+    int failed = add_files(&models, &inputs, driver, err);
     *log = (struct log){
         .path = output->path,
         .rows_path = driver->place.stacked ? output_rows_path(output->path, arena, err) : NULL,
@@ -216,7 +238,7 @@ static int open_log(struct log *log, struct driver *driver, struct err *err)
         .shard = driver->shard,
         .jobs = driver->jobs / driver->jobs_of_result,
         .facts = {[LOG_COMMAND] = arena_format(arena, err, "batch%s", options->line),
-                  [LOG_INPUT] = buf_keep(&input, arena, err),
+                  [LOG_INPUT] = buf_keep(&inputs.text, arena, err),
                   [LOG_MODELS] = buf_keep(&models, arena, err),
                   [LOG_RESULTS] =
                       arena_format(arena, err, "%s%s", output->to_folder ? "folder of " : "",

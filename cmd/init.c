@@ -455,6 +455,10 @@ int init_command(const struct options *options, struct err *err)
                  check_options(options, err);
     if (!failed && !make->shape && !make->config) /* sizes of --like, or of life */
         failed = model_find(&maker.like, make->like ? make->like : "life", &maker.arena, err);
+    if (!failed && maker.like.path && !maker.like.files &&
+        file_is_same(maker.like.path, options->output.path))
+        failed = err_output(err, "cannot write '%s': --like reads it: choose another folder",
+                            options->output.path);
     failed = failed || model_maker_open(&maker, options->output.path, err) ||
              draw_weights(&maker, way, err) || save(&maker, err);
     model_maker_release(&maker);

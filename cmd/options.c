@@ -373,5 +373,10 @@ int options_set(struct options *options, const char *name, const char *value, st
         return option_refuse(options->set, name, strlen(name), err);
     if (row->kind == OPTION_TEXTS) /* replace the values of the command line */
         *(struct texts *)(void *)((char *)options + row->offset) = (struct texts){0};
-    return set_option(&reader, row, value);
+    if (set_option(&reader, row, value))
+        return -1;
+    bool is_off = row->kind == OPTION_FLAG && !*((bool *)(void *)((char *)options + row->offset));
+    return is_off || options_are_given(options, row->name)
+               ? 0
+               : texts_add(&options->given, row->name, arena, err);
 }

@@ -119,16 +119,17 @@ static int fill_edits(struct session *session, struct err *err)
     const char *text = session->options->edit.from;
     bool has_reference = session->options->edit.reference != NULL;
     bool asks_reference = list->origins & (1u << EDIT_MEAN | 1u << EDIT_RESAMPLE);
-    if ((list->origins >> EDIT_FROM & 1) != (text != NULL))
+    bool asks_from = list->origins >> EDIT_FROM & 1, may_spare = session->options->edit.are_swept;
+    if (asks_from != (text != NULL) && !(may_spare && text))
         return err_usage(err, "--edit '= from' and --from TEXT: expected both, found one (patch: "
                               "use --over)");
-    if (asks_reference != has_reference)
+    if (asks_reference != has_reference && !(may_spare && has_reference))
         return err_usage(err, "--edit '= mean' or '= resample' and --reference FILE: expected "
                               "both, found one");
     if (!(list->origins & ~(1u << EDIT_NUMBER)))
         return 0;
-    int failed = has_reference && read_reference(session, &texts, &items, err);
-    if (!failed && text) {
+    int failed = asks_reference && read_reference(session, &texts, &items, err);
+    if (!failed && asks_from) {
         texts.from = &from;
         if (read_edit_text(session, &from, input_of(text, session->options->input.pair), err))
             failed = err_prefix(err, "--from");

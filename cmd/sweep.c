@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,18 +32,65 @@ static int add_value(struct texts *values, const char *value, struct arena *aren
     return texts_add(values, value, arena, err);
 }
 
-/* Add a value, or each number of a range such as `3-7`. */
-static int add_values(struct texts *values, const char *value, struct arena *arena, struct err *err)
+/* Add a value, or each number of a range such as `3-7`; of heads `23.0-8`, also before `=mean`. */
+static int add_values(struct texts *values, const char *value, bool of_heads, struct arena *arena,
+                      struct err *err)
 {
+    static const char digits[] = "0123456789";
+    const char *dot = of_heads ? strchr(value, '.') : NULL;
+    const char *from = dot ? dot + 1 : value;
+    size_t size = strspn(from, digits);
+    const char *to = from + size + (from[size] == '-');
+    size_t to_size = strspn(to, digits);
+    const char *rest = to + to_size;
     long long first = 0, last = 0;
-    size_t size = strspn(value, "0123456789");
-    if (value[size] != '-' || !isdigit((unsigned char)value[size + 1]) ||
-        !num_parse_part(value, size, 0, SETTINGS_MAX, &first) ||
-        !num_parse_integer(value + size + 1, first, SETTINGS_MAX, &last))
+    if (from[size] != '-' || (*rest && !(of_heads && *rest == '=')) ||
+        !num_parse_part(from, size, 0, SETTINGS_MAX, &first) ||
+        !num_parse_part(to, to_size, first, SETTINGS_MAX, &last))
         return add_value(values, value, arena, err);
     for (long long i = first; i <= last; i++)
-        if (add_value(values, arena_format(arena, err, "%lld", i), arena, err))
+        if (add_value(values,
+                      arena_format(arena, err, "%.*s%lld%s", (int)(from - value), value, i, rest),
+                      arena, err))
             return -1;
+    return 0;
+}
+
+/* The number of digits after the point. */
+static size_t decimals_of(const char *number, size_t size)
+{
+    const char *point = memchr(number, '.', size);
+    return point ? (size_t)(number + size - point) - 1 : 0;
+}
+
+/* Add the numbers of FIRST:LAST:STEP, such as `-3:3:0.5`. Returns 1 if the value is none. */
+static int add_steps(struct texts *values, const char *value, struct arena *arena, struct err *err)
+{
+    const char *part = value;
+    double numbers[3];
+    size_t decimals = 0;
+    for (size_t i = 0; i < 3; i++) {
+        size_t size = strcspn(part, ":");
+        const char *text = arena_text(arena, part, size, err);
+        if (!text || (i == 2) != !part[size] || !num_parse_double(text, -1e9, 1e9, &numbers[i]))
+            return text ? 1 : -1;
+        decimals = num_max(decimals, decimals_of(part, size));
+        part += size + 1;
+    }
+    double steps = numbers[2] > 0 ? floor((numbers[1] - numbers[0]) / numbers[2] + 1e-9) : -1;
+    if (steps < 0 || steps >= VALUES_MAX)
+        return err_usage(
+            err,
+            "expected FIRST:LAST:STEP with a step above 0 and at most %d values, found "
+            "'%s'",
+            VALUES_MAX, value);
+    for (size_t i = 0; i <= (size_t)steps; i++) {
+        double number = numbers[0] + (double)i * numbers[2];
+        if (fabs(number) < 1e-9 * numbers[2])
+            number = 0; /* not -0.0 */
+        if (add_value(values, arena_format(arena, err, "%.*f", (int)decimals, number), arena, err))
+            return -1;
+    }
     return 0;
 }
 
@@ -113,13 +161,14 @@ static int check_name(const struct sweep *sweep, const char *name, struct err *e
     if (!in_edits && !row)
         return option_refuse(sweep->options->set, name, strlen(name), err);
     if (!in_edits && row->flags & OPTION_UNSWEPT)
-        return err_usage(err, "expected an option that may differ between settings, found '%s'", name);
+        return err_usage(err, "expected an option that may differ between settings, found '%s'",
+                         name);
     return sweep_has(sweep, name) ? err_usage(err, "expected each %s once, found '%s' twice",
                                               in_edits ? "name" : "option", name)
                                   : 0;
 }
 
-/* Read NAME=LIST, such as head=0-3,7. */
+/* Read NAME=LIST, such as head=0-3,7, or for a number s=-3:3:0.5. */
 static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena, struct err *err)
 {
     struct swept_option *swept = &sweep->items[sweep->count];
@@ -129,13 +178,18 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
     swept->name = arena_text(arena, text, name_size, err);
     if (!swept->name || check_name(sweep, swept->name, err))
         return err_prefix(err, "--sweep");
+    const struct option_row *row = option_find(sweep->options->set, text, name_size);
+    bool of_heads = strcmp(swept->name, "ablate") == 0;
+    bool is_number = !row || row->kind == OPTION_NUMBER || row->kind == OPTION_REAL;
     for (const char *at = text + name_size; *at;) {
         size_t size = 0; /* up to a comma outside brackets: 'v[head=1,token=2] = 0' */
         at++;
         for (bool inside = false; at[size] && (inside || at[size] != ','); size++)
             inside = at[size] == '[' || (inside && at[size] != ']');
         const char *value = arena_text(arena, at, size, err);
-        if (!value || add_values(&swept->values, value, arena, err))
+        int added = value && is_number ? add_steps(&swept->values, value, arena, err) : 1;
+        if (!value || added < 0 ||
+            (added && add_values(&swept->values, value, of_heads, arena, err)))
             return err_prefix(err, "--sweep %s", swept->name);
         at += size;
     }
@@ -171,6 +225,31 @@ int sweep_read(struct sweep *sweep, const struct options *options, struct arena 
     return 0;
 }
 
+/* The label of ablated heads, L0H10 or L0H1+L0H2: data frames would read 0.10 as the number 0.1. */
+static const char *label_heads(const char *value, struct arena *arena, struct err *err)
+{
+    struct buf label = {0};
+    for (const char *at = value; *at; at += *at == '+') {
+        size_t size = strcspn(at, "+");
+        const char *dot = memchr(at, '.', size);
+        int before = (int)(dot ? dot - at : 0), after = (int)size - before - (dot != NULL);
+        buf_format(&label, dot ? "%sL%.*sH%.*s" : "%s%.*s%.*s", at == value ? "" : "+", before, at,
+                   after, dot ? dot + 1 : at);
+        at += size;
+    }
+    return buf_keep(&label, arena, err);
+}
+
+/* Give an option its value in the setting; heads that are ablated together are joined by `+`. */
+static int set_value(struct options *options, const struct swept_option *swept, struct arena *arena,
+                     struct err *err)
+{
+    char *value = arena_text(arena, swept->value, strlen(swept->value), err);
+    for (char *at = value; at && (at = strchr(at, '+')) && strcmp(swept->name, "ablate") == 0;)
+        *at = ',';
+    return err_if(!value || options_set(options, swept->name, value, arena, err));
+}
+
 /* --- one setting ------------------------------------------------------------------------------ */
 
 int sweep_set(struct sweep *sweep, size_t setting, struct options *options, struct arena *arena,
@@ -186,22 +265,21 @@ int sweep_set(struct sweep *sweep, size_t setting, struct options *options, stru
                                            : arena_format(arena, err, "%zu", index);
         if (!swept->value)
             return -1;
-        /* data frames would read head 0.10 as the number 0.1 */
-        const char *dot = strcmp(swept->name, "ablate") == 0 ? strchr(swept->value, '.') : NULL;
-        swept->label = dot ? arena_format(arena, err, "L%.*sH%s", (int)(dot - swept->value),
-                                          swept->value, dot + 1)
-                           : swept->value;
+        bool of_heads = strcmp(swept->name, "ablate") == 0;
+        swept->label = of_heads ? label_heads(swept->value, arena, err) : swept->value;
         if (!swept->label)
             return -1;
     }
     for (size_t i = 0; i < sweep->count; i++) {
         const struct swept_option *swept = &sweep->items[i];
+        bool in_edits = is_in_edits(sweep, swept->name);
+        options->edit.are_swept |= in_edits || name_is_among("edit ablate", swept->name);
         if (!swept->values.items)
             options->mechanism.seed += strtoll(swept->value, NULL, 10);
-        else if (is_in_edits(sweep, swept->name)) {
+        else if (in_edits) {
             if (set_in_edits(&options->edit.edits, swept->name, swept->value, arena, err))
                 return -1;
-        } else if (options_set(options, swept->name, swept->value, arena, err))
+        } else if (set_value(options, swept, arena, err))
             return err_prefix(err, "--sweep %s", swept->name);
     }
     return 0;

@@ -139,7 +139,6 @@ static int check_sources(const struct options *options, struct err *err)
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    struct stat from, to;
     const char *resume = options_own(options)->resume;
     const char *output = options->output.path ? options->output.path : resume;
     if (options->input.operands.count)
@@ -152,9 +151,7 @@ static int check_options(struct job *job, struct err *err)
     if (!output || !*output)
         return err_usage(err, "expected an output folder: --output DIR");
     job->output = output;
-    bool in_place = resume && stat(resume, &from) == 0 && stat(output, &to) == 0 &&
-                    from.st_dev == to.st_dev && from.st_ino == to.st_ino;
-    job->replaces = options->output.force || in_place;
+    job->replaces = options->output.force || (resume && file_is_same(resume, output));
     return target_folder_check(output, job->replaces, err);
 }
 

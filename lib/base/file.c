@@ -329,6 +329,13 @@ bool file_exists(const char *path)
     return lstat(path, &status) == 0 || !file_is_absent();
 }
 
+bool file_is_same(const char *path, const char *other)
+{
+    struct stat one, two;
+    return stat(path, &one) == 0 && stat(other, &two) == 0 && one.st_dev == two.st_dev &&
+           one.st_ino == two.st_ino;
+}
+
 int file_remove(const char *path, struct err *err)
 {
     if (unlink(path) && errno != ENOENT)

@@ -89,6 +89,9 @@ bool file_is_absent(void);
  * the error. */
 bool file_exists(const char *path);
 
+/* True if both paths lead to the same file or directory. */
+bool file_is_same(const char *path, const char *other);
+
 /* Remove a file, if it exists. Make a directory in an existing one, unless it exists. */
 int file_remove(const char *path, struct err *err);
 int file_make_directory(const char *path, struct err *err);

@@ -413,27 +413,45 @@ static int open_file(struct reader *reader, const char *path, const char *named)
     return 0;
 }
 
+/* A value [NUMBER *] FILE[:TENSOR]. */
+struct file_value {
+    const char *star; /* NULL: no number */
+    const char *path; /* [path_size], the rest of the text without the tensor */
+    size_t path_size;
+    const char *named; /* the tensor; NULL: not named */
+    bool is_file;      /* the path ends as that of a file */
+};
+
+static struct file_value split_file(char sign, const char *text)
+{
+    static const char *const endings[] = {".npy", ".gguf", ".safetensors"};
+    struct file_value value = {.star = sign == '+' ? strchr(text, '*') : NULL};
+    value.path = value.star ? value.star + 1 + strspn(value.star + 1, " ") : text;
+    const char *name = strstr(value.path, ".safetensors:");
+    value.path_size =
+        name ? (size_t)(name - value.path) + strlen(".safetensors") : strlen(value.path);
+    value.named = name ? value.path + value.path_size + 1 : NULL;
+    value.is_file = name;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        value.is_file |= name_ends_in(text, endings[i]);
+    value.is_file &= sign != '*';
+    return value;
+}
+
 /* Read [NUMBER *] FILE, or a value of the caller. Returns 1 if the value is neither. */
 static int read_file(struct reader *reader, char sign, const char *text)
 {
-    static const char *const endings[] = {".npy", ".gguf", ".safetensors"};
     struct edit *edit = &reader->edit;
-    const char *star = sign == '+' ? strchr(text, '*') : NULL;
-    const char *name = strstr(text, ".safetensors:");
-    const char *rest = star ? star + 1 + strspn(star + 1, " ") : text;
+    const struct file_value value = split_file(sign, text);
     double number = 1;
-    bool is_file = name || find_value(&reader->list->values, rest);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        is_file |= name_ends_in(text, endings[i]);
-    if (!is_file || sign == '*')
+    if (sign == '*' || !(value.is_file || find_value(&reader->list->values, value.path)))
         return 1;
-    if (star) {
-        struct piece before = trim(text, star);
+    if (value.star) {
+        struct piece before = trim(text, value.star);
         const char *factor = arena_text(reader->list->arena, before.at, before.size, reader->err);
         if (!factor || !num_parse_double(factor, -(double)FLT_MAX, (double)FLT_MAX, &number))
             return err_usage(reader->err, "%s: expected NUMBER * FILE, found '%s'", reader->words,
                              text);
-        text = rest;
     }
     edit->op = sign == '+' ? EDIT_ADD : EDIT_TAKE;
     edit->number = (float)number;
@@ -444,9 +462,8 @@ static int read_file(struct reader *reader, char sign, const char *text)
         edit->context = like->context;
         return 0;
     }
-    size_t size = name ? (size_t)(name - text) + strlen(".safetensors") : strlen(text);
-    const char *path = arena_text(reader->list->arena, text, size, reader->err);
-    if (!path || open_file(reader, path, name ? text + size + 1 : NULL))
+    const char *path = arena_text(reader->list->arena, value.path, value.path_size, reader->err);
+    if (!path || open_file(reader, path, value.named))
         return err_prefix(reader->err, "%s", reader->words);
     return 0;
 }
@@ -552,13 +569,19 @@ static int read_site(struct reader *reader, struct piece name)
     return 0;
 }
 
+/* Find the sign after SITE[POSITIONS], and where the brackets are, if any. */
+static const char *find_sign(const char *text, const char **open, const char **close)
+{
+    *open = strchr(text, '[');
+    *close = *open ? strchr(*open, ']') : NULL;
+    const char *sign = *close ? *close + 1 : text;
+    return sign + (*close ? strspn(sign, " ") : strcspn(sign, "=*+"));
+}
+
 static int read_words(struct reader *reader, const char *text)
 {
-    const char *end = text + strlen(text);
-    const char *open = strchr(text, '[');
-    const char *close = open ? strchr(open, ']') : NULL;
-    const char *sign = close ? close + 1 : text;
-    sign += close ? strspn(sign, " ") : strcspn(sign, "=*+");
+    const char *end = text + strlen(text), *open = NULL, *close = NULL;
+    const char *sign = find_sign(text, &open, &close);
     if ((open && !close) || sign >= end || !strchr("=*+", *sign))
         return err_usage(reader->err,
                          "%s: expected SITE[POSITIONS] = VALUE, * NUMBER or + VALUE, such as "
@@ -630,6 +653,25 @@ static int read_knockout(struct reader *reader, const char *text)
                              reader->words, (int)piece.size, piece.at);
         if (append(reader))
             return -1;
+    }
+    return 0;
+}
+
+int edit_files(const char *edit, int (*use)(void *context, const char *path, struct err *err),
+               void *context, struct arena *arena, struct err *err)
+{
+    for (const char *at = edit; *at; at += at[0] == ';') {
+        const char *open = NULL, *close = NULL;
+        size_t size = strcspn(at, ";");
+        const char *part = arena_text(arena, at, size, err);
+        const char *sign = part ? find_sign(part, &open, &close) : "";
+        struct piece words = trim(*sign ? sign + 1 : sign, sign + strlen(sign));
+        const char *text = part ? arena_text(arena, words.at, words.size, err) : NULL;
+        struct file_value value = text ? split_file(*sign, text) : (struct file_value){0};
+        const char *path = text ? arena_text(arena, value.path, value.path_size, err) : NULL;
+        if (!path || (value.is_file && use(context, path, err)))
+            return -1;
+        at += size;
     }
     return 0;
 }

@@ -69,6 +69,10 @@ struct edit_list {
  * axes [channels], [tokens, channels] or [heads, tokens, channels]. */
 int edit_list_add(struct edit_list *list, enum edit_form form, const char *text, struct err *err);
 
+/* Call `use` with the path of each file that a value of --edit or --ablate names. */
+int edit_files(const char *edit, int (*use)(void *context, const char *path, struct err *err),
+               void *context, struct arena *arena, struct err *err);
+
 /* Texts for `= mean` and `= resample`, and for `= from` (NULL: none). */
 struct edit_texts {
     const struct text_with_source *reference;
