@@ -35,10 +35,11 @@ static const struct option_row own_options[] = {
            "run this command on each text: run (default), heads, score, lens, attribute, patch, "
            "generate or examples",
            .heading = "Batch", .values = &values_done, .flags = OPTION_FIXED),
-    STRINGS("sweep", 0, "NAME=LIST", IN(batch.sweeps),
-            "run each text with each value of an option (repeatable): head=0-3, model=life,journey, "
-            "ablate=9.0-8,9.6+10.0, dropout=0:0.4:0.1",
-            .values = &values_settings, .flags = OPTION_FIXED),
+    STRINGS(
+        "sweep", 0, "NAME=LIST", IN(batch.sweeps),
+        "run each text with each value of an option (repeatable): head=0-3, model=life,journey, "
+        "ablate=9.0-8,9.6+10.0, dropout=0:0.4:0.1",
+        .values = &values_settings, .flags = OPTION_FIXED),
     INTEGER("repeat", 0, "N", IN(batch.repeat), 1, 1000000,
             "run each text N times with different seeds", .flags = OPTION_FIXED),
     INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX / 2,

@@ -63,7 +63,7 @@ struct edit_values;
 struct edit_options {
     struct texts edits, ablations, knockouts;
     const char *from, *reference;
-    bool are_swept; /* another setting may need --from and --reference */
+    bool are_swept;                   /* another setting may need --from and --reference */
     const struct edit_values *values; /* of attn_report; NULL: none */
 };
 

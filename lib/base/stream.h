@@ -70,8 +70,8 @@ void stream_float(struct stream *stream, float value); /* as num_float */
 /* Write out the buffer now: a reader of the pipe is waiting. */
 void stream_flush(struct stream *stream);
 
-/* Write the rest and check that it is on disk. Files that belong together are all finished before the
- * first is committed. On failure the stream is discarded. */
+/* Write the rest and check that it is on disk: files that belong together are all finished
+ * before the first is committed. On failure the stream is discarded. */
 int stream_finish(struct stream *stream, struct err *err);
 
 /* Finish, and give the file its name; or remove it, as after a failure. */
