@@ -1,4 +1,6 @@
 /* hosted.c: attn_report: a command line of attn-cli, run for another program. */
+#include <unistd.h>
+
 #include "base/stream.h"
 #include "command.h"
 #include "attn_host.h"
@@ -25,14 +27,16 @@ int attn_report(const char *const *words, const struct attn_value *values, size_
                 int (*sink)(void *context, const char *bytes, size_t size), void *context,
                 struct attn_error *error)
 {
-    static atomic_bool busy; /* standard output and provenance are those of the process */
+    static _Atomic pid_t busy; /* standard output and provenance are those of the process: its id,
+                                * since a fork during a report of another thread makes none */
+    pid_t own = getpid(), owner = busy;
     struct host_object object;
     struct host_call call = {0};
     struct edit_values made;
     struct buf out = {0};
     if (check_given(words, "words", &call.err) || check_given(*words, "a command", &call.err))
         return host_call_end(&call, -1, error);
-    if (atomic_exchange(&busy, true)) {
+    if (owner == own || !atomic_compare_exchange_strong(&busy, &owner, own)) {
         err_usage(&call.err,
                   "expected one report at a time, found another from a function or thread");
         return host_call_end(&call, -1, error);
@@ -50,6 +54,6 @@ int attn_report(const char *const *words, const struct attn_value *values, size_
     buf_release(&out);
     failed = host_call_end(&call, failed, error);
     host_object_close(&object);
-    busy = false;
+    busy = 0;
     return failed;
 }

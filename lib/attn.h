@@ -216,8 +216,10 @@ int attn_generate(struct attn_model *model, const struct attn_ids *ids,
 
 /* A cache holds the keys and values of earlier tokens, so that a step runs only the new ids: its
  * queries are the new tokens, its keys are all tokens, and its values those of one run of the whole
- * text, bit for bit. After its model is closed, a cache can only be closed. Unsupported (4): models
- * that are not causal or have a source, and texts so long that the rotary embedding changes.
+ * text, bit for bit. Only MPT, whose biases count keys from the last one, has "masked" scores that
+ * differ by a constant for each query, so that weights differ by rounding. After its model is
+ * closed, a cache can only be closed. Unsupported (4): models that are not causal or have a source,
+ * and texts so long that the rotary embedding changes.
  *
  *     struct attn_cache *cache = attn_cache_open(model, &error);
  *     if (!cache || attn_step(cache, &prompt, &request, &error) ||

@@ -149,6 +149,16 @@ whole = model.run("Life is short", show="logits")["logits"]
 cache = model.cache()
 parts = [cache.step([number])["logits"] for number in model.encode("Life is short")]
 assert numpy.array_equal(numpy.concatenate(parts), whole)
+model, ids = attn.Model("tests/golden-families/mpt"), list(range(3, 11))
+whole, cache = model.run(ids, show="masked,weights,logits"), model.cache()
+for at in range(0, 8, 2):  # biases count from the last key: constants, which the softmax cancels
+    step, end = cache.step(ids[at:at + 2], show="masked,weights,logits"), at + 2
+    seen = numpy.tri(2, end, at, dtype=bool)
+    more = step["h.0.masked"][:, seen] - whole["h.0.masked"][:, at:end, :end][:, seen]
+    assert numpy.ptp(more, axis=1).max() < 1e-5 and (more > 0.001).all() == (end < 8), more
+    for got, all_of in ((step["h.0.weights"], whole["h.0.weights"][:, at:end, :end]),
+                        (step["logits"], whole["logits"][at:end])):
+        numpy.testing.assert_allclose(got, all_of, atol=2e-6)
 END
 printf '%s\n' 'Life is short' 'eat the dessert, it is sweet' 'A cat' >"$scratch/texts"
 printf 'good,bad\nLife is short,Life is eat\nA cat sees,A cat see\n' >"$scratch/pairs.csv"
@@ -546,6 +556,12 @@ for call, expected, text in (
         (lambda: model.generate("Life", 0), ValueError, "expected a number from 1 to 1000000, f"),
         (lambda: model.generate(""), attn.Error, "'tiny': expected a text, since field"),
         (lambda: model.heads([]), ValueError, "heads: expected a text or ids, found []"),
+        (lambda: model.score(pairs=[]), ValueError, "expected at least one of pairs, found []"),
+        (lambda: model.score("a", continuations=[]), ValueError, "at least one of continuations"),
+        (lambda: model.generate(None), TypeError, "expected a text or ids, found None"),
+        (lambda: model.lens("Life", output="a.csv"), ValueError, "expected no output, found 'a.c"),
+        (lambda: model.lens("Life", format="json"), ValueError, "expected no format, found 'js"),
+        (lambda: model.page("Life", output="a.html"), ValueError, "'attn-cli page' writes files"),
         (lambda: model.lens("Life", target=[" is", " a"]), ValueError, "target: expected one text"),
         (lambda: model.score(pairs=["ab", "cd"]), TypeError, "a good and a bad text, found 'ab'"),
         (lambda: model.patch(["a", "b"], ["c"]), ValueError, "expected as many corrupt as clean"),
@@ -672,6 +688,58 @@ try:
         model.run(list(range(60)), show="all")
 except ValueError as error:
     assert str(error) == "the model is closed", error
+END
+check 'an exception of a signal handler comes from the call that it ends' "$python" - <<'END'
+import random, signal, sys
+import attn
+model, missed = attn.Model("tiny"), []
+sys.unraisablehook = missed.append
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+for i in range(300):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0003 + random.Random(i).random() * 0.002)
+        for _ in range(50):
+            model.run("Life is short, eat", show="all", edits={"h.0.resid_post": lambda x: x})
+        assert signal.setitimer(signal.ITIMER_REAL, 0)[0] > 0, "a signal was lost"
+    except KeyboardInterrupt:
+        pass
+assert not missed and sys.unraisablehook == missed.append, missed
+END
+check 'a child forked during a report of another thread makes its own' "$python" - <<'END'
+import os, signal, threading, time
+import attn
+model, wanted = attn.Model("tiny"), attn.Model("tiny").lens("Life")
+def report():
+    while not ended:
+        model.heads(["Life is short, eat dessert first"] * 3, score="all")
+ended = []
+thread = threading.Thread(target=report)
+thread.start()
+time.sleep(0.3)
+child = os.fork()
+if not child:
+    signal.alarm(20)
+    os._exit(0 if attn.Model("tiny").lens("Life")["kl"].tolist() == wanted["kl"].tolist() else 1)
+status = os.waitpid(child, 0)[1]
+ended.append(True)
+thread.join()
+assert status == 0, status
+END
+check 'segments are numbers, one for each id' "$python" - <<'END'
+import attn, numpy
+model = attn.Model("cloze")
+ids = model.encode("the cat", pair="the cat")
+given, run = ids.segments, lambda: model.run(ids, "logits")
+wanted = run()
+for ids.segments in given.astype(int), given.tolist(), given[::-1][::-1], given.astype(bool):
+    assert numpy.array_equal(run()["logits"], wanted["logits"])
+assert wanted.ids.segments.tolist() == given.tolist()
+for ids.segments in given[:1], given + 0.5, -given.astype(int), given[None]:
+    try:
+        run()
+        raise AssertionError(ids.segments)
+    except ValueError as error:
+        assert "segments: expected 7 numbers from 0 to 255" in str(error), error
 END
 blocks() { # LANGUAGE DOCUMENT...
     language=$1

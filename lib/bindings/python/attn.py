@@ -134,6 +134,7 @@ _FUNCTIONS = {
                       POINTER(_Error)),
     "attn_cache_open": (c_void_p, c_void_p, POINTER(_Error)),
     "attn_step": (c_int, c_void_p, POINTER(_Ids), POINTER(_Request), POINTER(_Error)),
+    "attn_cache_count": (c_size_t, c_void_p),
     "attn_cache_close": (None, c_void_p),
     "attn_report": (c_int, POINTER(c_char_p), POINTER(_Value), c_size_t, _Printed, c_void_p,
                     POINTER(_Error)),
@@ -227,10 +228,18 @@ def _ids(numbers):
         _whole("an id", given.min(), 2**32)
         _whole("an id", given.max(), 2**32)
     numbers = numpy.array(given, dtype=numpy.uint32, order="C")  # a copy: labels are read later
-    segments, joins = (None if marks is None else marks.ctypes.data_as(POINTER(ctypes.c_ubyte))
-                       for marks in (getattr(given, name, None) for name in ("segments", "joins")))
-    return numbers, _Ids(numbers.ctypes.data_as(POINTER(c_uint32)), None, None, numbers.size, None,
-                         segments, joins)
+    ids = _Ids(numbers.ctypes.data_as(POINTER(c_uint32)), None, None, numbers.size)
+    for name in "segments", "joins":
+        marks = getattr(given, name, None)
+        if marks is not None:
+            marks = numpy.asarray(marks)
+            if marks.shape != numbers.shape or not numpy.isin(marks, range(256)).all():
+                raise ValueError("%s: expected %d numbers from 0 to 255, as many as ids, found %s"
+                                 % (name, numbers.size, marks))
+            numbers = numbers.view(Ids)  # keeps the memory of the marks
+            setattr(numbers, name, numpy.ascontiguousarray(marks, numpy.uint8))
+            setattr(ids, name, getattr(numbers, name).ctypes.data_as(POINTER(ctypes.c_ubyte)))
+    return numbers, ids
 
 
 def _several(texts):
@@ -322,7 +331,26 @@ class _Edits:
         except BaseException as problem:  # ctypes would ignore it
             self.raised.append(problem)
 
-    def check(self, failed, error):
+    def call(self, function, *arguments):
+        """Call the library, which calls functions of Python. A signal's exception, such as
+        KeyboardInterrupt, may begin before the `try` of such a function: ctypes only reports it."""
+        error, before = _Error(), sys.unraisablehook
+        is_main = threading.current_thread() is threading.main_thread()
+
+        def keep(report):
+            if "ctypes callback" in (report.err_msg or "") and \
+                    threading.current_thread() is threading.main_thread():
+                self.raised.append(report.exc_value)
+            else:
+                before(report)
+
+        try:
+            if is_main:  # handlers of signals run in no other thread
+                sys.unraisablehook = keep
+            failed = function(*arguments, byref(error))
+        finally:
+            if is_main:
+                sys.unraisablehook = before
         if self.raised:
             raise self.raised[0]
         _check(failed, error)
@@ -339,7 +367,7 @@ def _report(command, **options):
     """What a command of the program prints, with an option for each name: source="…", lens=True,
     edit=["…", "…"], layer=[0, 1]."""
     edits = _Edits(options.pop("edits", None))
-    words, printed, error = [command], [], _Error()
+    words, printed = [command], []
     for name, value in {**options, "edit": edits.words or options.get("edit")}.items():
         if name in _ONE_TEXT and numpy.ndim(value):
             raise ValueError("%s: expected one text, found %r" % (name, value))
@@ -350,10 +378,16 @@ def _report(command, **options):
     sink = _Printed(lambda _, at, size: printed.append(ctypes.string_at(at, size)) or 0)
     lines = (c_char_p * (len(words) + 1))(*[_words("an option", word) for word in words])
     with _reports:
-        failed = _library.attn_report(lines, edits.values, len(edits.values), sink, None,
-                                      byref(error))
-    edits.check(failed, error)
+        edits.call(_library.attn_report, lines, edits.values, len(edits.values), sink, None)
     return b"".join(printed).decode("utf-8", "replace")
+
+
+def _check_returned(command, options):
+    """Refuse options that would write the result of a command elsewhere, or otherwise."""
+    for name in "output", "format":
+        if options.get(name) is not None:
+            raise ValueError("%s: the result is returned, expected no %s, found %r: 'attn-cli %s' "
+                             "writes files" % (command, name, options[name], command))
 
 
 def _view(tensor):
@@ -505,7 +539,9 @@ class _Closing:
         return self._handle
 
     @staticmethod
-    def _after_fork():  # threads of the library exist only in the first process
+    def _after_fork():  # threads of the library, and of locks, exist only in the first process
+        global _reports
+        _reports = threading.RLock()
         for one in list(_Closing._all):
             one._handle, one._lock = None, threading.RLock()
             one._why = "was opened in another process: open another one after the fork"
@@ -548,7 +584,7 @@ class Model(_Closing):
         self._free = _library.attn_close
         self._words = None  # vocabulary, read when first used
         self._texts = {}    # of the ids that were asked for; close() asks for those of all runs
-        self._runs = weakref.WeakValueDictionary()
+        self._runs, self._runs_end = [], 64  # without functions of Python that a signal may enter
         self._handle = _library.attn_open(_words("a model", name),
                                           _whole("threads", threads, 257), byref(error))
         _check(not self._handle, error)
@@ -561,8 +597,8 @@ class Model(_Closing):
     def close(self):
         """Free the memory, after calls of other threads have ended. Closing twice does nothing."""
         with self._lock:
-            for run in list(self._runs.values()) if self._handle else ():
-                run._labels  # read once
+            for run in [ref() for ref in self._runs] if self._handle else ():
+                run is None or run._labels  # read once
             super().close()
 
     def encode(self, text: str, special: bool = False, pair: "str | None" = None,
@@ -654,7 +690,6 @@ class Model(_Closing):
         request, edits, of_sources = self._request(sources, **fields)
         runs = Results(Run(self, ids, of_sources[i] if of_sources else numpy.empty(0, int), before,
                            query) for i, ids in enumerate(numbers))
-        error = _Error()
 
         def take(_, tensor):
             try:
@@ -665,9 +700,11 @@ class Model(_Closing):
 
         request.sink = _Sink(take)
         with self._lock:
-            self._runs.update((id(run), run) for run in runs)
-            failed = call(opened._opened(), lists, request, error)
-        edits.check(failed, error)
+            if len(self._runs) > self._runs_end:
+                self._runs = [ref for ref in self._runs if ref() is not None]
+                self._runs_end = 64 + 2 * len(self._runs)
+            self._runs += map(weakref.ref, runs)
+            edits.call(call, opened._opened(), lists, request)
         return runs
 
     def _sources(self, texts, source):
@@ -696,7 +733,7 @@ class Model(_Closing):
         numbers = [self._numbers(self._translated(one, sources, i)) for i, one in enumerate(texts)]
         runs = self._look(
             lambda model, lists, request, error: _library.attn_run_all(
-                model, lists, len(lists), byref(request), byref(error)),
+                model, lists, len(lists), byref(request), error),
             self, numbers, sources, show=show, layers=layers, heads=heads, edits=edits,
             attention=attention, temperature=temperature, query=query)
         return runs if many else runs[0]
@@ -706,11 +743,10 @@ class Model(_Closing):
         lists, numbers = _structs(texts)
         request, edits, _kept = self._request(sources, **fields)
         ends = numpy.cumsum([0] + [ids.size for ids in numbers])
-        error, scores = _Error(), numpy.empty(ends[-1], _SCORE)
+        scores = numpy.empty(ends[-1], _SCORE)
         with self._lock:
-            failed = _library.attn_score_all(self._opened(), lists, len(lists), byref(request),
-                                             scores.ctypes.data, byref(error))
-        edits.check(failed, error)
+            edits.call(_library.attn_score_all, self._opened(), lists, len(lists), byref(request),
+                       scores.ctypes.data)
         return numpy.split(scores, ends[1:-1])
 
     def score(self, text=None, words: bool = False, continuations=None, pairs=None,
@@ -735,10 +771,16 @@ class Model(_Closing):
         if (text is None) == (pairs is None) and (text is not None or not options):
             raise ValueError("score: expected a text or pairs, found %s"
                              % ("neither" if pairs is None else "both"))
-        for both in [pairs] if isinstance(pairs, str) else () if pairs is None else pairs:
+        pairs = [pairs] if isinstance(pairs, str) else None if pairs is None else list(pairs)
+        continuations = [continuations] if isinstance(continuations, str) else \
+            None if continuations is None else list(continuations)
+        for both in pairs or ():
             if isinstance(both, str) or not hasattr(both, "__len__") or len(both) != 2:
                 raise TypeError("pairs: expected pairs of a good and a bad text, found %r"
                                 % (both,))
+        for name, given in ("pairs", pairs), ("continuations", continuations):
+            if given is not None and not given:
+                raise ValueError("score: expected at least one of %s, found %r" % (name, given))
         if options:
             special = None if begin is None else "bos" if begin else "none"
             options = {
@@ -771,8 +813,7 @@ class Model(_Closing):
                                lambda one: begun(encode(one)[0] if isinstance(one, str) else one),
                                fields)
         if continuations is not None:
-            more = [continuations] if isinstance(continuations, str) else list(continuations)
-            return self._continued(text, more, source,
+            return self._continued(text, continuations, source,
                                    lambda one: begun(encode(one)[0]), fields)
         several = _several(text)
         asked = several or [text]
@@ -835,6 +876,8 @@ class Model(_Closing):
         tokens, and its `.text`. `then(text)` is called for each new token; if it returns True, the
         text ends. Text N of a list uses the random numbers of the seed `seed` + N * 2**32. Without
         `tokens` and `beams` a model with an encoder chooses both, others 32 and 1."""
+        if text is None:
+            raise TypeError("generate: expected a text or ids, found None: \"\" begins a text")
         many = _several(source if isinstance(text, str) and text == "" else text)
         texts = _several(text) or [text] * len(many or "1")
         sources = self._sources(texts, source)
@@ -846,7 +889,7 @@ class Model(_Closing):
                                  self._prompt(prompt))
             request, changes, _kept = self._request(sources and sources[i:i + 1], edits=edits,
                                                     attention=attention)
-            error, new = _Error(), []
+            new = []
 
             def take(_, number, at, size, logprob):
                 try:
@@ -862,9 +905,8 @@ class Model(_Closing):
                 seed=_whole("seed", seed, 2**63) + (i << 32), past_end=ignore_eos,
                 logprobs=logprobs)
             with self._lock:
-                failed = _library.attn_generate(self._opened(), byref(ids), byref(request),
-                                                byref(how), byref(error))
-            changes.check(failed, error)
+                changes.call(_library.attn_generate, self._opened(), byref(ids), byref(request),
+                             byref(how))
             table = Table(step=numpy.arange(len(new)),
                           id=numpy.array([one[0] for one in new], numpy.uint32),
                           text=[one[1].decode("utf-8", "replace") for one in new])
@@ -877,9 +919,11 @@ class Model(_Closing):
     def page(self, text: str, **options) -> Page:
         """The interactive page of attn-cli page. `options` are the program's, with _ for -:
         source="…", lens=True, edit=["…", "…"]. A notebook shows the page."""
+        _check_returned("page", options)
         return Page(_report("page", model=self.name, sentence=text, **options))
 
     def _table(self, command, text, form, options):
+        _check_returned(command, options)
         texts = _several(text) or [text]
         if all(isinstance(one, str) for one in texts):
             options["sentence"] = texts
@@ -962,7 +1006,7 @@ class Model(_Closing):
 
 class Cache(_Closing):
     """Keys and values of earlier tokens: each step runs only the new ids, with the same bits as one
-    run of all ids."""
+    run of all ids (MPT: up to rounding)."""
 
     def __init__(self, model):
         error = _Error()
@@ -979,10 +1023,11 @@ class Cache(_Closing):
         """Add a text or ids, and run them. The arguments are those of Model.run."""
         with self._lock:
             self._model._opened()
+            ids, _ = _ids(self._model._numbers(text))
+            before = self._read[:_library.attn_cache_count(self._opened())]
+            self._read = numpy.concatenate((before, ids))  # now: a signal may end the step later
             run, = self._model._look(
                 lambda cache, lists, request, error: _library.attn_step(
-                    cache, lists, byref(request), byref(error)),
-                self, [self._model._numbers(text)], None, before=self._read, show=show,
-                layers=layers, heads=heads)
-            self._read = numpy.concatenate((self._read, run.ids))
+                    cache, lists, byref(request), error),
+                self, [ids], None, before=before, show=show, layers=layers, heads=heads)
         return run
