@@ -405,6 +405,27 @@ both = model.patch(["The keys", "The boats"], ["The key", "The boat"])
 for i, text in enumerate(("The key", "The boat")):
     alone = model.patch(text + "s", text)
     assert numpy.array_equal(both["value"][both["sentence"] == i], alone["value"])
+texts, answers = ["The keys", "The cat"], [" are: is", " is: are"]
+many = [(model.attribute(texts, answer=answers), model.attribute),
+        (model.patch(texts, ["The key", "The dog"], answer=answers, position=[1, -1]),
+         lambda text, **how: model.patch(text, "The dog" if "cat" in text else "The key", **how))]
+for table, alone in many:
+    for i, text in enumerate(texts):
+        assert numpy.array_equal(table["value"][table["sentence"] == i],
+                                 alone(text, answer=answers[i])["value"])
+lists = [[" short", " eat"], [" is"]]
+both = model.score(["Life is", "The cat"], continuations=lists)
+of_program = model.score(["Life is", "The cat"], continuations=lists, bits=True)
+numpy.testing.assert_allclose(numpy.concatenate([one["logprob"] for one in both]),
+                              of_program["logprob_nats"], rtol=2e-7)
+for table, text, more in zip(both, ("Life is", "The cat"), lists):
+    numpy.testing.assert_equal(dict(model.score(text, continuations=more)), dict(table))
+assert [len(one["tokens"]) for one in model.score(texts, continuations=[" a", " is"])] == [2, 2]
+assert model.lens([[1, 2], "Life is"])["position"].tolist() == [0, 1] * 4
+cloze, pair = attn.Model("cloze"), ["a dog", "the cat"]
+for table, one, second in zip(cloze.score(pair[::-1], pair=pair), pair[::-1], pair):
+    numpy.testing.assert_equal(dict(cloze.score(one, pair=second)), dict(table))
+assert set(attn.Model("translate").align(source=["the cat", "a dog"])["sentence"]) == {0, 1}
 same(model.compare("the dog", attention="linear"), "compare", "the dog", "--attention", "linear",
      "--format", "csv")
 found = model.steer(["the dog", "a dog"], "the cat\nran", layers=[1])
@@ -563,6 +584,8 @@ for call, expected, text in (
         (lambda: model.lens("Life", format="json"), ValueError, "expected no format, found 'js"),
         (lambda: model.page("Life", output="a.html"), ValueError, "'attn-cli page' writes files"),
         (lambda: model.lens("Life", target=[" is", " a"]), ValueError, "target: expected one text"),
+        (lambda: model.attribute(["a", "b"], answer=[" a"]), ValueError, "or a list of 2, found 1"),
+        (lambda: model.score(["a", "b"], continuations=[[" a"]]), ValueError, "or a list of 2"),
         (lambda: model.score(pairs=["ab", "cd"]), TypeError, "a good and a bad text, found 'ab'"),
         (lambda: model.patch(["a", "b"], ["c"]), ValueError, "expected as many corrupt as clean"),
         (lambda: model.run("Life", query="1"), ValueError, "query: expected numbers from 0 to 0"),

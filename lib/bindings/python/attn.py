@@ -253,6 +253,20 @@ def _several(texts):
         for text in texts) else None
 
 
+def _is_list(value):
+    return hasattr(value, "__len__") and not isinstance(value, str)
+
+
+def _for_each(name, values, count):
+    """The values of an option, one for each text; what is no list is for all."""
+    values = list(values) if _is_list(values) else [values] * count
+    if len(values) != count:
+        raise ValueError("%s: expected one text%s, found %d: %r"
+                         % (name, " or a list of %d" % count if count > 1 else "", len(values),
+                            values))
+    return values
+
+
 def _structs(lists):
     """Arrays of ids, as `struct attn_ids[]`, and the memory that they need."""
     pairs = [_ids(numbers) for numbers in lists]
@@ -360,7 +374,8 @@ _reports = threading.RLock()  # the library makes one at a time
 
 
 _REPEATED = ("sentence", "model", "edit", "continue")  # options with a word for each value
-_ONE_TEXT = ("source", "pair", "answer", "position", "corrupt_source", "target")
+# Options with one value, or a list with one for each text: columns of a table of texts.
+_OF_TEXTS = ("source", "pair", "answer", "position", "corrupt_source", "target", "continue")
 
 
 def _report(command, **options):
@@ -369,8 +384,6 @@ def _report(command, **options):
     edits = _Edits(options.pop("edits", None))
     words, printed = [command], []
     for name, value in {**options, "edit": edits.words or options.get("edit")}.items():
-        if name in _ONE_TEXT and numpy.ndim(value):
-            raise ValueError("%s: expected one text, found %r" % (name, value))
         for one in value if name in _REPEATED and numpy.ndim(value) else [_joined(value)]:
             if one is not None and one is not False:
                 option = "--" + name.replace("_", "-")
@@ -414,10 +427,11 @@ def _read_table(printed):
 
 
 def _write_table(path, **columns):
-    """Write columns as a file of JSON lines for the program."""
+    """Write columns as a file of JSON lines for the program; a row lacks what is None."""
     with open(path, "w", encoding="utf-8") as file:
         for row in zip(*columns.values()):
-            file.write(json.dumps(dict(zip(columns, row))) + "\n")
+            cells = {name: cell for name, cell in zip(columns, row) if cell is not None}
+            file.write(json.dumps(cells, default=lambda one: one.tolist()) + "\n")
     return path
 
 
@@ -712,10 +726,7 @@ class Model(_Closing):
         if source is None:
             return None
         sources = _several(source) or [source] * len(texts)
-        if len(sources) != len(texts):
-            raise ValueError("source: expected one, or %d as texts, found %d"
-                             % (len(texts), len(sources)))
-        return [self._numbers(text, True) for text in sources]
+        return [self._numbers(text, True) for text in _for_each("source", sources, len(texts))]
 
     def run(self, text=None, show="weights", layers=None, heads=None, source=None,
             edits: "str | dict | None" = None, attention: "str | None" = None,
@@ -787,8 +798,8 @@ class Model(_Closing):
                 **options, "words": words, "continue": continuations, "special": special,
                 "source": source, "edits": edits, "attention": attention, "pair": pair,
                 "attention_temperature": temperature or None, "within_word": within_word}
-            return self._table("score", text, "csv", options) if pairs is None else \
-                self._table_of("score", "csv", options, **dict(zip(("good", "bad"), zip(*pairs))))
+            good, bad = zip(*pairs) if pairs else (None, None)
+            return self._table("score", "csv", options, text=text, good=good, bad=bad)
         fields = dict(edits=edits, attention=attention, temperature=temperature,
                       within_word=within_word)
         masked = self.counts.mask < self.counts.vocabulary
@@ -799,8 +810,8 @@ class Model(_Closing):
 
         starts = begin and self.counts.encoder_layers > 0
 
-        def encode(one):  # without the start token, which begun() puts before all texts
-            read = self._encode(one, masked or starts, pair, within_word)
+        def encode(one, second):  # without the start token, which begun() puts before all texts
+            read = self._encode(one, masked or starts, second, within_word)
             has_start = starts and read[0][:1].tolist() == first
             return tuple(each[1:] for each in read) if has_start else read
 
@@ -809,18 +820,24 @@ class Model(_Closing):
 
         if pairs is not None:
             pairs = [tuple(both) for both in pairs]
-            return self._pairs(pairs, self._sources(pairs, source),
-                               lambda one: begun(encode(one)[0] if isinstance(one, str) else one),
-                               fields)
-        if continuations is not None:
-            return self._continued(text, continuations, source,
-                                   lambda one: begun(encode(one)[0]), fields)
+            second, = _for_each("pair", pair, 1)
+            return self._pairs(
+                pairs, self._sources(pairs, source),
+                lambda one: begun(encode(one, second)[0] if isinstance(one, str) else one), fields)
         several = _several(text)
         asked = several or [text]
-        read = [encode(one) if words or isinstance(one, str) else
-                (one if isinstance(one, Ids) else _ids(one)[0], None, None) for one in asked]
-        scores = self._scores([begun(each[0]) for each in read],
-                              self._sources(asked, source), **fields)
+        seconds, sources = _for_each("pair", pair, len(asked)), self._sources(asked, source)
+        if continuations is not None:
+            if not any(map(_is_list, continuations)):
+                continuations = [continuations] * len(asked)
+            tables = self._continued(
+                asked, _for_each("continuations", continuations, len(asked)), sources,
+                lambda one, i: begun(encode(one, seconds[i])[0]), fields)
+            return tables if several else tables[0]
+        read = [encode(one, second) if words or isinstance(one, str) else
+                (one if isinstance(one, Ids) else _ids(one)[0], None, None)
+                for one, second in zip(asked, seconds)]
+        scores = self._scores([begun(each[0]) for each in read], sources, **fields)
         tables = Results()
         for (ids, word, spelt), score in zip(read, scores):
             score, texts = score[len(first):], self._names(ids.tolist())
@@ -839,23 +856,32 @@ class Model(_Closing):
             tables.append(Table(position=numpy.arange(len(texts)), text=texts, **columns))
         return tables if several else tables[0]
 
-    def _continued(self, text, continuations, source, encode, fields):
-        alone = self.encode(text)
-        whole = [self.encode(text + more) for more in continuations]
-        for ids, more in zip(whole, continuations):
-            if ids[:alone.size].tolist() != alone.tolist() or ids.size == alone.size:
-                raise ValueError("continuation %r: expected the text's %d tokens unchanged, and "
-                                 "more: begin it at a token boundary, for example with a space"
-                                 % (more, alone.size))
-        texts = [encode(text + more) for more in continuations]
-        first = [next(i for i in range(read.size) if read[i:i + ids.size].tolist() == ids.tolist())
-                 for ids, read in zip(whole, texts)]
-        scores = [score["logprob"][at + alone.size:at + ids.size].sum(dtype=float)
-                  for at, ids, score in
-                  zip(first, whole, self._scores(texts, self._sources(texts, source), **fields))]
-        return Table(continuation=continuations, logprob=numpy.array(scores),
-                     tokens=numpy.array([ids.size - alone.size for ids in whole]),
-                     difference=numpy.array(scores) - scores[0])
+    def _continued(self, texts, continuations, sources, encode, fields):
+        read, places = [], []  # ids of all; for each: index of its text, and of its first token
+        of_text = [[more] if isinstance(more, str) else list(more) for more in continuations]
+        for i, (text, more_of) in enumerate(zip(texts, of_text)):
+            alone = self.encode(text)
+            for more in more_of:
+                ids = self.encode(text + more)
+                if ids[:alone.size].tolist() != alone.tolist() or ids.size == alone.size:
+                    raise ValueError("continuation %r: expected the text's %d tokens unchanged, "
+                                     "and more: begin it at a token boundary, for example with a "
+                                     "space" % (more, alone.size))
+                whole = encode(text + more, i)
+                first = next(k for k in range(whole.size)
+                             if whole[k:k + ids.size].tolist() == ids.tolist())
+                read.append(whole)
+                places.append((i, first + alone.size, first + ids.size))
+        scores = self._scores(read, sources and [sources[i] for i, *_ in places], **fields)
+        tables = Results()
+        for i, more_of in enumerate(of_text):
+            own = [(score["logprob"][first:end].sum(dtype=float), end - first)
+                   for score, (text, first, end) in zip(scores, places) if text == i]
+            sums = numpy.array([total for total, _ in own])
+            tables.append(Table(continuation=more_of, logprob=sums,
+                                tokens=numpy.array([tokens for _, tokens in own]),
+                                difference=sums - sums[:1]))
+        return tables
 
     def _pairs(self, pairs, sources, encode, fields):
         texts = [encode(text) for pair in pairs for text in pair]
@@ -920,67 +946,85 @@ class Model(_Closing):
         """The interactive page of attn-cli page. `options` are the program's, with _ for -:
         source="…", lens=True, edit=["…", "…"]. A notebook shows the page."""
         _check_returned("page", options)
-        return Page(_report("page", model=self.name, sentence=text, **options))
+        return Page(self._printed("page", options, text=text))
 
-    def _table(self, command, text, form, options):
-        _check_returned(command, options)
-        texts = _several(text) or [text]
-        if all(isinstance(one, str) for one in texts):
-            options["sentence"] = texts
-        elif text is not None:
-            options["ids"] = _ids(text)[0]
-            if not options["ids"].size:
-                raise ValueError("%s: expected a text or ids, found %r" % (command, text))
-        return _read_table(_report(command, **{"model": self.name, **options, "format": form}))
-
-    def _table_of(self, command, form, options, **columns):
-        """The same of the rows of a table of texts."""
+    def _printed(self, command, options, **columns):
+        """What a command prints of texts. With lists of options as long, or of clean and corrupt
+        texts, these are the columns of a table."""
+        options = {"model": self.name, **options}
+        columns = {name: given for name, given in columns.items() if given is not None}
+        lists = {name: _several(given) for name, given in columns.items()}
+        more = {name: list(options.pop(name)) for name in _OF_TEXTS
+                if _is_list(options.get(name)) and
+                (name != "continue" or any(map(_is_list, options[name])))}
+        if not more and not any(lists.values()):
+            for name, given in columns.items():
+                if isinstance(given, str) or name != "text":
+                    options["sentence" if name == "text" else name] = given
+                else:
+                    options["ids"] = _ids(given)[0]
+                    if not options["ids"].size:
+                        raise ValueError("%s: expected a text or ids, found %r" % (command, given))
+            return _report(command, **options)
+        if not more and list(lists) == ["text"] and all(isinstance(t, str) for t in lists["text"]):
+            return _report(command, **options, sentence=lists["text"])
+        if options.get("file") is not None:
+            raise ValueError("file: expected its columns, found the lists of %s" % ", ".join(more))
+        texts = {name: lists[name] or [given] for name, given in columns.items()}
+        count = len(next(iter((texts or more).values())))
+        rows = {name: _for_each(name, given, count) for name, given in {**texts, **more}.items()}
+        if "text" in rows:
+            given = rows.pop("text")
+            rows["text"] = [one if isinstance(one, str) else None for one in given]
+            rows["ids"] = [None if isinstance(one, str) else _ids(one)[0] for one in given]
         with tempfile.TemporaryDirectory() as folder:
-            path = _write_table(os.path.join(folder, "texts.jsonl"), **columns)
-            return self._table(command, None, form, dict(options, file=path))
+            path = _write_table(os.path.join(folder, "texts.jsonl"), **rows)
+            return _report(command, **dict(options, file=path))
+
+    def _table(self, command, form, options, **columns):
+        _check_returned(command, options)
+        return _read_table(self._printed(command, dict(options, format=form), **columns))
 
     def lens(self, text, **options) -> Table:
         """The logit lens of a text or ids, or of a list of texts, as attn-cli lens computes it: a
         row for each layer and token. `options`, here and below, are those of the program, with _
         for -: target=" are: is", layer="10-20"; `edits` are those of run. The model is opened
         again."""
-        return self._table("lens", text, "csv", options)
+        return self._table("lens", "csv", options, text=text)
 
     def attribute(self, text, **options) -> Table:
         """The parts of a logit or a logit difference, as attn-cli attribute finds them: a row for
-        each part. answer=" Mary: John", position="@gave", by="source"."""
-        return self._table("attribute", text, "tidy", options)
+        each part. answer=" Mary: John", position="@gave", by="source"; of a list of texts, also
+        lists, answer=[" Mary: John", " Anna: Tom"]."""
+        return self._table("attribute", "tidy", options, text=text)
 
     def align(self, text=None, **options) -> Table:
         """For each token of a text those of its source, as attn-cli run --align: source="…";
         without a text, of the model's own translation. layer=1, head="0,3" choose heads."""
-        return self._table("run", text, "csv", dict(options, align=True))
+        return self._table("run", "csv", dict(options, align=True), text=text)
 
     def patch(self, clean, corrupt, **options) -> Table:
         """Activation patching, as attn-cli patch: a row for each patch. answer=" are: is". Of lists
         of texts, the column `sentence` is the index of the pair."""
-        pairs = {"clean": _several(clean), "corrupt": _several(corrupt)}
-        if not any(pairs.values()):
-            return self._table("patch", None, "tidy", dict(options, clean=clean, corrupt=corrupt))
-        if None in pairs.values() or len(pairs["clean"]) != len(pairs["corrupt"]):
+        if len(_several(clean) or "1") != len(_several(corrupt) or "1"):
             raise ValueError("patch: expected as many corrupt as clean texts, found %r and %r"
                              % (clean, corrupt))
-        return self._table_of("patch", "tidy", options, **pairs)
+        return self._table("patch", "tidy", options, clean=clean, corrupt=corrupt)
 
     def heads(self, text=None, **options) -> Table:
         """The scores of every head, as attn-cli heads: on random tokens, or on texts."""
-        return self._table("heads", text, "csv", options)
+        return self._table("heads", "csv", options, text=text)
 
     def examples(self, text, **options) -> Table:
         """The tokens of a list of texts with the largest activations of each channel, as attn-cli
         examples: site="resid_post", layer=0, channel="3,5", smallest=True."""
-        return self._table("examples", text, "csv", options)
+        return self._table("examples", "csv", options, text=text)
 
     def compare(self, text, other=None, **options) -> Table:
         """What attn-cli compare finds between this model and another (`other`, a name), or between
         two settings: attention="linear"."""
         options["model"] = [self.name, other] if other else self.name
-        return self._table("compare", text, "csv", options)
+        return self._table("compare", "csv", options, text=text)
 
     def steer(self, positive, negative, site: str = "resid_post", layers=None, query="-1") -> dict:
         """The mean difference of a tensor between two lists of texts, as attn-cli steer finds it:
