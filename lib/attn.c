@@ -7,6 +7,8 @@
 #include "attn_host.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/names.h"
+#include "base/num.h"
 #include "lens/continuation.h"
 #include "measure/token_scores.h"
 #include "model/cache.h"
@@ -300,6 +302,9 @@ static int read_request(struct host_call *call, struct attn_model *model,
          (host_values(&list->values, request->values, request->value_count, list->arena, err) ||
           edit_list_add(list, EDIT_WORDS, request->edits, err))))
         return -1;
+    if (list->by_text)
+        return err_usage(err, "edits: expected numbers of tokens, found a name: '%s'",
+                         request->edits);
     if (list->origins & ~(1u << EDIT_NUMBER))
         return err_usage(err, "edits: expected numbers or files, found values of other texts");
     viewer->edits = list->edits.count ? &list->edits : NULL;
@@ -592,6 +597,157 @@ int attn_generate(struct attn_model *model, const struct attn_ids *ids,
     int failed = begin_call(&call, model) || check_generation(generation, &call.err) ||
                  read_request(&call, model, ids, 1, request) ||
                  generate(&call, model, ids, request, generation);
+    return end_call(&call, failed, error);
+}
+
+/* --- weights ---------------------------------------------------------------------------------- */
+
+/* How the numbers [in, out] of a matrix, or [out] of a vector, become axes. */
+enum weight_form {
+    FORM_MATRIX,   /* [in, out] */
+    FORM_TURNED,   /* [out, in] */
+    FORM_TO_HEADS, /* [head, in, dim] */
+    FORM_OF_HEADS, /* [head, dim, out] */
+    FORM_SCALES,   /* [out], of a norm */
+    FORM_SHIFTS,   /* of a norm */
+    FORM_BIAS,     /* [out] */
+    FORM_HEAD_BIAS /* [head, dim] */
+};
+
+static const struct weight_row {
+    const char *name;
+    unsigned char slot, form;
+    const char *axes[ATTN_AXES_MAX];
+} weight_rows[] = {
+    {"W_E", SLOT_TOKENS, FORM_TURNED, {"word", "channel"}},
+    {"W_pos", SLOT_POSITIONS, FORM_TURNED, {"token", "channel"}},
+    {"W_U", SLOT_HEAD, FORM_MATRIX, {"channel", "word"}},
+    {"b_U", SLOT_HEAD, FORM_BIAS, {"word"}},
+    {"ln_f.w", SLOT_FINAL_NORM, FORM_SCALES, {"channel"}},
+    {"ln_f.b", SLOT_FINAL_NORM, FORM_SHIFTS, {"channel"}},
+    {"W_Q", SLOT_Q, FORM_TO_HEADS, {"head", "channel", "dim"}},
+    {"W_K", SLOT_K, FORM_TO_HEADS, {"kv_head", "channel", "dim"}},
+    {"W_V", SLOT_V, FORM_TO_HEADS, {"kv_head", "channel", "dim"}},
+    {"W_O", SLOT_O, FORM_OF_HEADS, {"head", "dim", "channel"}},
+    {"b_Q", SLOT_Q, FORM_HEAD_BIAS, {"head", "dim"}},
+    {"b_K", SLOT_K, FORM_HEAD_BIAS, {"kv_head", "dim"}},
+    {"b_V", SLOT_V, FORM_HEAD_BIAS, {"kv_head", "dim"}},
+    {"b_O", SLOT_O, FORM_BIAS, {"channel"}},
+    {"W_gate", SLOT_GATE, FORM_MATRIX, {"channel", "dim"}},
+    {"W_in", SLOT_UP, FORM_MATRIX, {"channel", "dim"}},
+    {"W_out", SLOT_DOWN, FORM_MATRIX, {"dim", "channel"}},
+    {"b_in", SLOT_UP, FORM_BIAS, {"dim"}},
+    {"b_out", SLOT_DOWN, FORM_BIAS, {"channel"}},
+    {"ln_1.w", SLOT_NORM_1, FORM_SCALES, {"channel"}},
+    {"ln_1.b", SLOT_NORM_1, FORM_SHIFTS, {"channel"}},
+    {"ln_2.w", SLOT_NORM_2, FORM_SCALES, {"channel"}},
+    {"ln_2.b", SLOT_NORM_2, FORM_SHIFTS, {"channel"}},
+};
+
+/* Find the slot of "W_E", "h.3.W_Q", "h.3.cross_W_Q" or "enc.0.W_Q", which the model must have. */
+static int find_weight(const struct weight_row **row, struct slot *slot,
+                       const struct config *config, const char *name, struct err *err)
+{
+    bool of_source = strncmp(name, "enc.", 4) == 0, in_layer = of_source || name[0] == 'h';
+    const char *rest = name, *number = name + (of_source ? 4 : 2);
+    long long layer = -1;
+    size_t layers = of_source ? config->n_encoder_layer : config->n_layer, index = 0;
+    if (in_layer && num_parse_part(number, strspn(number, "0123456789"), 0, 1 << 20, &layer))
+        rest = number + strspn(number, "0123456789") + 1;
+    if (strncmp(name, "blocks.", 7) == 0)
+        return err_usage(err, "'%s': expected a name such as 'h.%.*s.%s', not TransformerLens'",
+                         name, (int)strspn(name + 7, "0123456789"), name + 7,
+                         strrchr(name, '.') + 1);
+    bool is_cross = in_layer && strncmp(rest, "cross_", 6) == 0;
+    rest += is_cross ? 6 : 0;
+    size_t count = sizeof weight_rows / sizeof *weight_rows;
+    if (names_choose_item(&index, (struct names){&weight_rows->name, count, sizeof *weight_rows},
+                          "a weight", rest, strlen(rest), err))
+        return -1;
+    *row = &weight_rows[index];
+    bool is_end = (*row)->slot < SLOTS_OF_ENDS;
+    if (is_end && layer >= 0 && !of_source)
+        return err_usage(err, "'%s': expected '%s', since no layer has it", name, rest);
+    if (!is_end && layers && (layer < 0 || layer >= (long long)layers))
+        return err_usage(err, "'%s': expected '%s.LAYER.%s' with a layer below %zu", name,
+                         of_source ? "enc" : "h", rest, layers);
+    *slot = (struct slot){of_source  ? PART_SOURCE
+                          : is_cross ? PART_CROSS
+                                     : PART_SENTENCE,
+                          (*row)->slot, (short)layer, -1};
+    return 0;
+}
+
+/* A matrix as floats, or a vector, with the axes of its form. */
+static int read_weight(struct attn_tensor *tensor, struct weights *weights, struct slot slot,
+                       const struct weight_row *row, struct arena *arena, struct err *err)
+{
+    struct weight matrix = {0};
+    struct norm norm = {0};
+    struct config own;
+    const struct config *c = config_of_stack(weights->config, slot.part == PART_SOURCE, &own);
+    bool of_norm = row->form == FORM_SCALES || row->form == FORM_SHIFTS;
+    bool is_end = row->slot == SLOT_HEAD;
+    size_t heads = row->slot == SLOT_K || row->slot == SLOT_V ? c->n_kv_head : c->n_head;
+    if (of_norm  ? slot_exists(slot, weights->config) && weights_norm(weights, slot, &norm, err)
+        : is_end ? weights_unembedding(weights, &matrix, err) ||
+                       weights_vector(weights, slot_bias(slot), &matrix.bias, err)
+                 : weights_matrix(weights, slot, &matrix, err))
+        return -1;
+    const float *vector = row->form == FORM_SCALES ? norm.scale
+                          : of_norm                ? norm.shift
+                                                   : matrix.bias;
+    size_t in = matrix.in, out = of_norm ? c->n_embd : matrix.out;
+    if (row->form < FORM_SCALES && weight_exists(&matrix)) {
+        float *copy = arena_room(arena, in * out, sizeof *copy, err);
+        if (!copy)
+            return -1;
+        weight_copy(copy, out, &matrix, (struct weight_piece){0, in, 0});
+        tensor->data = copy;
+    } else if (row->form >= FORM_SCALES) {
+        tensor->data = vector;
+    }
+    size_t to = out / heads, of = in / heads;
+    const struct attn_tensor forms[] = {
+        [FORM_MATRIX] = {.rank = 2, .shape = {in, out}, .stride = {out, 1}},
+        [FORM_TURNED] = {.rank = 2, .shape = {out, in}, .stride = {1, out}},
+        [FORM_TO_HEADS] = {.rank = 3, .shape = {heads, in, to}, .stride = {to, out, 1}},
+        [FORM_OF_HEADS] = {.rank = 3, .shape = {heads, of, out}, .stride = {of * out, out, 1}},
+        [FORM_SCALES] = {.rank = 1, .shape = {out}, .stride = {1}},
+        [FORM_SHIFTS] = {.rank = 1, .shape = {out}, .stride = {1}},
+        [FORM_BIAS] = {.rank = 1, .shape = {out}, .stride = {1}},
+        [FORM_HEAD_BIAS] = {.rank = 2, .shape = {heads, to}, .stride = {to, 1}},
+    };
+    const float *data = tensor->data;
+    *tensor = forms[row->form];
+    tensor->data = data;
+    memcpy(tensor->axes, row->axes, sizeof row->axes);
+    return 0;
+}
+
+int attn_weight(struct attn_model *model, const char *name,
+                int (*sink)(void *context, const struct attn_tensor *weight), void *context,
+                struct attn_error *error)
+{
+    struct host_call call = {0};
+    const struct weight_row *row = NULL;
+    struct slot slot = {0};
+    struct attn_tensor tensor = {0};
+    if (check_given(name, "a name", &call.err) || begin_call(&call, model))
+        return end_call(&call, -1, error);
+    struct weights *weights = &model->viewer.model.weights;
+    bool packing = weights->packing, packing_words = weights->packing_words;
+    weights->packing = weights->packing_words = false; /* for products alone */
+    int failed = find_weight(&row, &slot, weights->config, name, &call.err) ||
+                 read_weight(&tensor, weights, slot, row, &call.arena, &call.err);
+    weights->packing = packing;
+    weights->packing_words = packing_words;
+    tensor.name = name;
+    tensor.layer = failed ? -1 : slot.layer;
+    if (!failed && !tensor.data)
+        failed = err_usage(&call.err, "'%s': the model has no such weight", name);
+    if (!failed && sink && sink(context, &tensor))
+        failed = err_set(&call.err, "'%s': the sink ended the call", name);
     return end_call(&call, failed, error);
 }
 

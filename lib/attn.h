@@ -130,15 +130,27 @@ struct attn_tensor {
     const char *axes[ATTN_AXES_MAX]; /* "head", "kv_head", "query", "key", "token", "channel",
                                       * "expert", "dim" or "word" */
     const size_t *heads; /* [shape[0]] indices in the model on the axis head or kv_head; NULL: the
-                          * tensor has none, or is that of an attn_value, with all heads */
+                          * tensor has none, or is that of an attn_value, with several */
     size_t text;         /* index of its text in attn_run_all */
+    size_t first[ATTN_AXES_MAX]; /* of an attn_value: the index of the first element on each axis */
 };
+
+/* Give a weight of the model as float32 to the sink: "W_E" [word, channel], "W_pos", "W_U"
+ * [channel, word], "b_U", "ln_f.w", "ln_f.b"; of a layer "h.3.W_Q", W_K, W_V [head, channel, dim],
+ * W_O [head, dim, channel], W_gate, W_in [channel, dim], W_out [dim, channel], b_Q, b_K, b_V, b_O,
+ * b_in, b_out, "h.3.ln_1.w" and .b, ln_2; of cross-attention "h.3.cross_W_Q"; of an encoder
+ * "enc.3.W_Q". They are as in the files: no norm is folded into them. */
+int attn_weight(struct attn_model *model, const char *name,
+                int (*sink)(void *context, const struct attn_tensor *weight), void *context,
+                struct attn_error *error);
 
 /* A value that edits have by its name, "h.1.resid_post + 2*mood": an array of finite numbers with
  * the axes [channels], [tokens, channels] or [heads, tokens, channels]; or, in "h.1.resid_post =
  * steer", a function, which changes `values`, the data of the tensor, and is called once for each
- * text and layer of a pass. A step of attn_generate gives it the new tokens. attn_report also calls
- * it from other threads. */
+ * text and layer of a pass; with positions ("h.1.context[head=3] = steer"), once for each range of
+ * them; of scores, masked scores, weights and the like, once for each head and query, with the
+ * visible keys, from several threads at once. A step of attn_generate gives it the new tokens.
+ * attn_report also calls it from other threads. */
 struct attn_value {
     const char *name;
     const float *data; /* NULL: a function */

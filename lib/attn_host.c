@@ -144,11 +144,15 @@ static void change(void *context, const struct edit_block *block)
                                  .layer = layer,
                                  .data = block->data,
                                  .rank = 2 + has_heads,
+                                 .heads =
+                                     has_heads && block->heads == 1 ? &block->first_head : NULL,
                                  .text = block->number};
     const size_t shape[] = {block->heads, block->rows, block->columns};
+    const size_t first[] = {block->first_head, block->first_row, block->first_column};
     const size_t stride[] = {block->head_stride, block->row_stride, 1};
     for (size_t axis = 0; axis < tensor.rank; axis++) {
         tensor.shape[axis] = shape[axis + !has_heads];
+        tensor.first[axis] = first[axis + !has_heads];
         tensor.stride[axis] = stride[axis + !has_heads];
         tensor.axes[axis] = site_axis_name(block->site, axis);
     }

@@ -460,8 +460,10 @@ for edits, kind, said in (
         ({"h.0.resid_post": lambda x: x[-1]}, ValueError, "found (96,)"),
         ({"h.0.resid_post": lambda x: model.lens("a")}, attn.Error, "one report at a time"),
         ({"h.0.resid_post": lambda x: model.run("a")}, attn.Error, "in use"),
-        ({"h.0.resid_post[token=0]": add}, attn.Error, "expected SITE = v0"),
-        ({"h.0.weights": add}, attn.Error, "only to tensors with channels"),
+        ({"h.0.resid_post +": add}, attn.Error, "expected SITE = v0"),
+        ({"h.0.weights": numpy.ones((2, 2))}, ValueError, "expected an array of shape (1, 1), f"),
+        ({"h.0.resid_post": [numpy.ones((1, 96))] * 2}, ValueError, "expected one "),
+        ({"blocks.0.hook_resid_post": add}, attn.Error, "expected 'h.0.resid_post', found its"),
         ({"h.0.resid_post": numpy.full(96, numpy.nan)}, attn.Error, "expected finite numbers"),
         ({"h.0.resid_post": numpy.ones(5)}, attn.Error, "expected a shape of [96]")):
     for read in [model.lens] * ("use" not in said) + [model.run] * ("report" not in said):
@@ -471,6 +473,108 @@ for edits, kind, said in (
             assert said in str(error), error
         else:
             raise AssertionError(said)
+END
+check 'functions and arrays edit positions, maps and each text, and know where' "$python" - <<'END'
+import attn, numpy
+model, texts, places = attn.Model("tiny"), ["Life is short", "is"], []
+run = lambda edits, text=texts[0]: model.run(text, "resid_post,weights", edits=edits)
+def same(edits, words):
+    one, other = run(edits), run(words)
+    assert all(numpy.array_equal(one[name], other[name]) for name in other), (edits, words)
+def note(x, place):
+    places.append((*place, x.shape))
+    return x
+def called(edits, text=texts[0]):
+    places.clear()
+    run({name: note for name in edits}, text)
+    return sorted(places)
+for site in "scores", "masked", "weights":
+    for at in "", "[head=1,key=0]", "[query=-1]":
+        same({f"h.0.{site}{at}": lambda x: x * 2}, f"h.0.{site}{at} * 2")
+    assert called([f"h.1.{site}"]) == [
+        (f"h.1.{site}", 1, 0, (head, query, 0), ("head", "query", "key"), (1, 1, query + 1))
+        for head in range(4) for query in range(3)], places
+same({"h.0.context[head=1]": lambda x: 0 * x}, "h.0.context[head=1] = 0")
+same({"context[token=0,2]": lambda x: x + 1}, "context[token=0,2] + 1")
+assert [one[3:] for one in called(["h.1.context[head=0,2-3]"])] == [
+    ((head, 0, 0), ("head", "token", "dim"), (size, 3, 24)) for head, size in ((0, 1), (2, 2))]
+assert [one[3] + one[5] for one in called(["h.0.mlp_out[token=0,2,channel=3-5]"])] == [
+    (0, 3, 1, 3), (2, 3, 1, 3)]
+assert [one[:3] for one in called(["resid_post"], texts)] == [
+    (f"h.{layer}.resid_post", layer, text) for layer in (0, 1) for text in (0, 1)]
+more = numpy.random.default_rng(7).random((4, 3, 3), numpy.float32)
+whole = run(None)["h.0.weights"]
+assert numpy.array_equal(run({"h.0.weights": more})["h.0.weights"], numpy.tril(more))
+assert numpy.allclose(run({"h.0.weights + 2*": more})["h.0.weights"], numpy.tril(whole + 2 * more))
+own = [numpy.full((len(model.encode(text)), 96), i + 1, numpy.float32)
+       for i, text in enumerate(texts)]
+for edits in {"h.0.resid_post": own}, {"h.0.resid_post": lambda x, at: own[at.text]}:
+    for i, found in enumerate(run(edits, texts)):
+        assert (found["h.0.resid_post"] == i + 1).all()
+model.generate(texts, 2, edits={"h.0.resid_post": note})
+assert [(one[2], one[3]) for one in places[-4:]] == [(0, (0, 0)), (0, (3, 0)), (1, (0, 0)),
+                                                     (1, (1, 0))], places
+END
+check 'weights are those that make the tensors' "$python" - <<'END'
+import attn, numpy
+model, ends = attn.Model("tiny"), attn.Model("translate")
+run, weight = model.run("Life is short", "all"), model.weight
+near = lambda ours, theirs: numpy.testing.assert_allclose(ours, theirs, atol=2e-5)
+near(run["ln_f"] @ weight("W_U"), run["logits"])
+near(weight("W_E")[run.ids] + weight("W_pos")[:3], run["embedding"])
+for name in "qkv":
+    near(numpy.einsum("tc,hcd->htd", run["h.1.ln_1"], weight("h.1.W_" + name.upper()))
+         + weight("h.1.b_" + name.upper())[:, None], run["h.1." + name])
+near(numpy.einsum("htd,hdc->tc", run["h.1.context"], weight("h.1.W_O")) + weight("h.1.b_O"),
+     run["h.1.attn_out"])
+hidden = run["h.1.ln_2"] @ weight("h.1.W_in") + weight("h.1.b_in")
+assert hidden.shape == run["h.1.mlp_act"].shape and ((hidden > 3) == (run["h.1.mlp_act"] > 3)).all()
+near(run["h.1.mlp_act"] @ weight("h.1.W_out") + weight("h.1.b_out"), run["h.1.mlp_out"])
+stream = run["h.1.resid_post"]
+stream = stream - stream.mean(-1, keepdims=True)
+stream = stream / numpy.sqrt(stream.var(-1, keepdims=True) + 1e-5)
+near(stream * weight("ln_f.w") + weight("ln_f.b"), run["ln_f"])
+run = ends.run("<s> le petit", "all", source="the cat")
+near(numpy.einsum("tc,hcd->htd", run["enc.0.resid_pre"], ends.weight("enc.0.W_Q"))
+     + ends.weight("enc.0.b_Q")[:, None], run["enc.0.q"])
+near(numpy.einsum("htd,hdc->tc", run["h.0.cross_context"], ends.weight("h.0.cross_W_O"))
+     + ends.weight("h.0.cross_b_O"), run["h.0.cross_out"])
+for name, said in (("W_X", "expected one of W_E, W_pos, W_U"), ("h.9.W_Q", "a layer below 2"),
+                   ("W_Q", "expected 'h.LAYER.W_Q'"), ("h.0.W_E", "expected 'W_E', since no layer"),
+                   ("h.0.W_gate", "the model has no such weight"),
+                   ("enc.0.W_Q", "the model has no such weight"),
+                   ("blocks.0.attn.W_Q", "expected a name such as 'h.0.W_Q'")):
+    try:
+        weight(name)
+        raise AssertionError(name)
+    except attn.Error as error:
+        assert error.status == 2 and said in str(error), error
+END
+"$build/attn-cli" run '的中文, is it is' --query '@中,@is/2' --format json --show q -q \
+    -o "$scratch/named.json"
+check 'positions have names' "$python" - "$scratch" <<'END'
+import json, sys
+import attn, numpy
+model, texts = attn.Model("tiny"), ["Life is short", "short Life"]
+at = lambda text, name: model.run(text, "q", query=name).queries.tolist()
+assert [at(text, "@Life") for text in texts] == [[0], [3]] and at(texts[0], "0,@short") == [0, 2]
+rows = numpy.array(json.load(open(sys.argv[1] + "/named.json"))["tensors"]["h.0.q"], numpy.float32)
+assert numpy.array_equal(model.run("的中文, is it is", "q", query="@中,@is/2")["h.0.q"], rows)
+named = model.run(texts, "resid_post", edits={"h.0.context[token=@Life]": 0}, query="@Life")
+for text, place, found in zip(texts, (0, 3), named):
+    wanted = model.run(text, "resid_post", edits="h.0.context[token=%d] = 0" % place, query=place)
+    assert numpy.array_equal(found["h.1.resid_post"], wanted["h.1.resid_post"])
+for call, kind, said in (
+        (lambda: at("is is", "@is"), ValueError, "once, or @is/2 for its second, found 2"),
+        (lambda: at("Life is", "@li"), ValueError, "found 0 of 'li'"),
+        (lambda: at([1, 2], "@is"), ValueError, "expected a text, since names are words"),
+        (lambda: model.score("Life is", edits="attn_out[token=@is] = 0"), attn.Error,
+         "edits: expected numbers of tokens, found a name")):
+    try:
+        call()
+        raise AssertionError(said)
+    except kind as error:
+        assert said in str(error), error
 END
 check 'results can be copied and pickled; a model is refused after a fork' "$python" - <<'END'
 import copy, os, pickle
@@ -583,7 +687,7 @@ for call, expected, text in (
         (lambda: model.lens("Life", output="a.csv"), ValueError, "expected no output, found 'a.c"),
         (lambda: model.lens("Life", format="json"), ValueError, "expected no format, found 'js"),
         (lambda: model.page("Life", output="a.html"), ValueError, "'attn-cli page' writes files"),
-        (lambda: model.lens("Life", target=[" is", " a"]), ValueError, "target: expected one text"),
+        (lambda: model.lens("Life", target=[" is", " a"]), ValueError, "target: expected one v"),
         (lambda: model.attribute(["a", "b"], answer=[" a"]), ValueError, "or a list of 2, found 1"),
         (lambda: model.score(["a", "b"], continuations=[[" a"]]), ValueError, "or a list of 2"),
         (lambda: model.score(pairs=["ab", "cd"]), TypeError, "a good and a bad text, found 'ab'"),

@@ -374,17 +374,14 @@ static int open_file(struct reader *reader, const char *path, const char *named)
     struct tensor *values = arena_alloc(arena, layers, sizeof *values, err);
     struct npy *arrays = arena_alloc(arena, layers, sizeof *arrays, err);
     const struct edit_value *value = find_value(&reader->list->values, path);
-    if (site_row(edit->site)->axes == AXES_HEAD_QUERY_KEY)
-        return err_usage(err, "'%s' applies only to tensors with channels, not to '%s'", path,
-                         site_name(edit->site));
     if (value && value->function) {
         edit->function = value->function;
         edit->context = value->context;
-        return edit->op == EDIT_ADD || edit->heads.count || edit->tokens.count ||
-                       edit->columns.count
-                   ? err_usage(err, "expected SITE = %s, since it changes whole tensors", path)
-                   : 0;
+        return edit->op == EDIT_ADD ? err_usage(err, "expected SITE = %s, a function", path) : 0;
     }
+    if (site_row(edit->site)->axes == AXES_HEAD_QUERY_KEY)
+        return err_usage(err, "'%s' applies only to tensors with channels, not to '%s'", path,
+                         site_name(edit->site));
     site_size(&sizes[2], reader->config, edit->site, 1, 1, 1);
     if (!source || !values || !arrays)
         return -1;

@@ -22,6 +22,13 @@ int selection_site(enum site *site, const struct site_word *word, const struct c
     struct config whole = *config;
     whole.mechanism.without = 0;
     if (!site_find(word->name, word->size, site) || !is_named(*site, word)) {
+        char own[SITE_NAME_BYTES];
+        int layer = -1;
+        if (site_find_alias(word->name, word->size, config, site, &layer))
+            return err_usage(err, "%s: expected '%s', found its name in TransformerLens, '%.*s'",
+                             word->option,
+                             word->of_list ? site_name(*site) : site_tensor_name(own, *site, layer),
+                             (int)word->size, word->name);
         for (enum site other = 0; other != SITE_END; other = site_next(other))
             if (is_named(other, word) && site_exists(config, other))
                 known[names.count++] = site_name(other);

@@ -131,6 +131,52 @@ static void apply(const struct edit *edit, const struct edit_block *block, size_
     }
 }
 
+/* An axis of a block, and the places on it. */
+struct block_axis {
+    const struct edit_places *places;
+    size_t first, count, end;
+    bool grows, still; /* still: all have the index `first` */
+};
+
+static bool axis_has(const struct block_axis *axis, size_t at)
+{
+    return at < axis->count &&
+           places_have(axis->places, axis->first + (axis->still ? 0 : at), axis->end, axis->grows);
+}
+
+/* Move `at` to the next index of an axis that is a place; returns how many follow one another. */
+static size_t next_run(const struct block_axis *axis, size_t *at)
+{
+    size_t size = 0;
+    while (*at < axis->count && !axis_has(axis, *at))
+        ++*at;
+    while (axis_has(axis, *at + size))
+        size++;
+    return size;
+}
+
+static void call_function(const struct edit *edit, const struct edit_block *block)
+{
+    const struct block_axis heads = {&edit->heads, block->first_head, block->heads},
+                            rows = {&edit->tokens,     block->first_row, block->rows,
+                                    block->row_places, block->grows,     block->one_row},
+                            columns = {&edit->columns, block->first_column, block->columns,
+                                       block->column_places};
+    for (size_t head = 0, h; (h = next_run(&heads, &head)) > 0; head += h)
+        for (size_t row = 0, r; (r = next_run(&rows, &row)) > 0; row += r)
+            for (size_t column = 0, c; (c = next_run(&columns, &column)) > 0; column += c) {
+                struct edit_block part = *block;
+                part.data += head * block->head_stride + row * block->row_stride + column;
+                part.heads = h;
+                part.rows = r;
+                part.columns = c;
+                part.first_head += head;
+                part.first_row += block->one_row ? 0 : row;
+                part.first_column += column;
+                edit->function(edit->context, &part);
+            }
+}
+
 void edits_apply(const struct edits *edits, const struct edit_block *block)
 {
     for (size_t i = 0; i < edits->count; i++) {
@@ -140,7 +186,7 @@ void edits_apply(const struct edits *edits, const struct edit_block *block)
             (edit->one_text && edit->text != block->text))
             continue;
         if (edit->function)
-            edit->function(edit->context, block);
+            call_function(edit, block);
         for (size_t head = 0; head < block->heads && !edit->function; head++)
             if (places_have(&edit->heads, block->first_head + head, 0, false))
                 apply(edit, block, head);

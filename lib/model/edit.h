@@ -54,7 +54,9 @@ struct edit_source {
     bool exact;     /* a text must have `longest` tokens */
 };
 
-/* Changes a block: all rows of a text in a layer, or those that a cache lacks. */
+/* Changes a block: all rows of a text in a layer, or those that a cache lacks; with positions, once
+ * for each range of them. Of an attention map, one row of a head; several threads call it at once.
+ */
 typedef void edit_function(void *context, const struct edit_block *block);
 
 struct edit {
@@ -67,7 +69,7 @@ struct edit {
     struct edit_places columns;       /* keys, channels, dimensions of a head, or words */
     float number;
     const struct edit_source *source;
-    edit_function *function; /* in place of `op`, at all places of a layer; NULL: none */
+    edit_function *function; /* in place of `op`; NULL: none */
     void *context;
     const char *words; /* its name in messages: "--ablate 9.6"; NULL: "edit" */
 };

@@ -166,6 +166,11 @@ const char *site_axis_name(enum site site, size_t axis);
 /* The site of a name, false if there is none. */
 bool site_find(const char *name, size_t size, enum site *site);
 
+/* The site and layer (-1: none) of TransformerLens' name, such as blocks.3.attn.hook_z; false if
+ * the model has none. */
+bool site_find_alias(const char *name, size_t size, const struct config *config, enum site *site,
+                     int *layer);
+
 enum { SITE_NAME_BYTES = 32 };
 
 /* Write the tensor's name, `h.3.weights`, `enc.3.weights` or `ln_f`; returns `name`. The parts

@@ -26,10 +26,12 @@ Tensors are copied once, during the forward pass. A model serves one thread at a
 wait, also in close(). Using a closed object, or in a forked process one that was opened before,
 raises ValueError. Models and caches cannot be copied or pickled; results can.
 """
+import collections
 import csv
 import ctypes
 import functools
 import html
+import inspect
 import io
 import itertools
 import json
@@ -39,6 +41,7 @@ import re
 import sys
 import tempfile
 import threading
+import unicodedata
 import weakref
 from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_int
 from ctypes import c_size_t, c_uint32, c_uint64, c_void_p
@@ -73,7 +76,7 @@ class _Tensor(Structure):
     _fields_ = [("name", c_char_p), ("layer", c_int), ("data", POINTER(c_float)),
                 ("rank", c_size_t), ("shape", c_size_t * 3), ("stride", c_size_t * 3),
                 ("axes", c_char_p * 3), ("heads", POINTER(c_size_t)),
-                ("text", c_size_t)]
+                ("text", c_size_t), ("first", c_size_t * 3)]
 
 
 class Counts(Structure):
@@ -127,6 +130,7 @@ _FUNCTIONS = {
     "attn_ids_free": (None, POINTER(_Ids)),
     "attn_token_text": (c_void_p, c_void_p, c_uint32, POINTER(c_size_t)),
     "attn_count": (Counts, c_void_p),
+    "attn_weight": (c_int, c_void_p, c_char_p, _Sink, c_void_p, POINTER(_Error)),
     "attn_run_all": (c_int, c_void_p, POINTER(_Ids), c_size_t, POINTER(_Request), POINTER(_Error)),
     "attn_score_all": (c_int, c_void_p, POINTER(_Ids), c_size_t, POINTER(_Request),
                        c_void_p, POINTER(_Error)),
@@ -210,6 +214,17 @@ def _positions(query, count):
     return numpy.array(sorted(found))
 
 
+_UNSPACED = re.compile(  # scripts without spaces between words, as in lib/base/utf8.c
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\u1b00-\u1b7f"
+    "\u3000-\u312f\u3190-\u31ff\u3400-\u4dbf\u4e00-\ua4cf\ua980-\ua9ff\uaa60-\uaadf"
+    "\uf900-\ufaff\uff66-\uff9f\U00016fe0-\U00018dff\U0001aff0-\U0001b2ff"
+    "\U00020000-\U0003ffff]")
+
+
+def _is_of_word(character):
+    return character.isalnum() or unicodedata.category(character)[0] == "M" or character == "_"
+
+
 class Ids(numpy.ndarray):
     """The ids of a pair of texts, as Model.encode returns them: `segments` are those of the
     tokens. Run them as they are: a part of them has no segments."""
@@ -261,7 +276,7 @@ def _for_each(name, values, count):
     """The values of an option, one for each text; what is no list is for all."""
     values = list(values) if _is_list(values) else [values] * count
     if len(values) != count:
-        raise ValueError("%s: expected one text%s, found %d: %r"
+        raise ValueError("%s: expected one value%s, found %d: %.200r"
                          % (name, " or a list of %d" % count if count > 1 else "", len(values),
                             values))
     return values
@@ -305,13 +320,31 @@ class Page(str):
                 % html.escape(self))
 
 
-class _Edits:
-    """Edits by name as a request has them: `words`, 'h.1.resid_post = v0', and the `values`."""
+Place = collections.namedtuple("Place", "name layer text first axes")
+Place.__doc__ = """Where a function of `edits` is called: the tensor, its layer (-1: none), the
+index of the text (None: in a report of the program), and that of the first element on each of the
+`axes`."""
 
-    def __init__(self, edits):
+
+class _Edits:
+    """Edits by name as a request has them: `words`, 'h.1.resid_post = v0', and the `values`.
+    `first` is the index of the first text; None: unknown."""
+
+    _NAME = re.compile(r"\s*([^\[=+*]*(?:\[[^\]]*\])?)\s*([=+*]?)\s*(?:(\S+)\s*\*)?\s*")
+    _MAP = re.compile(r"(.*[._])?(scores|softmax|masked|weights)\s*(\[.*)?")
+
+    def __init__(self, edits, first=0):
         words, made = [], []
-        self._kept, self.raised = [], []
+        self._kept, self.raised, self._first, self._parts = [], [], first, []
         for name, value in edits.items() if isinstance(edits, dict) else ():
+            of_texts = self._are_of_texts(value)
+            known = self._NAME.fullmatch(name)
+            if not callable(value) and known and numpy.ndim(value[0] if of_texts else value) and \
+                    (of_texts or self._MAP.fullmatch(known[1])):
+                value = functools.partial(self._combine, known[2], float(known[3] or 1),
+                                          value if of_texts else numpy.asarray(value), of_texts,
+                                          "[" not in known[1])
+                name = known[1]
             name = name if name.rstrip().endswith(("+", "=", "*")) else name + " ="
             if callable(value) or numpy.ndim(value) > 0:
                 made.append(self._value("v%d" % len(made), value))
@@ -320,9 +353,26 @@ class _Edits:
         self.words = ("; ".join(words) or None) if isinstance(edits, dict) else edits
         self.values = (_Value * len(made))(*made)
 
+    @staticmethod
+    def _are_of_texts(value):
+        return isinstance(value, (list, tuple)) and len(value) > 0 and all(
+            isinstance(one, numpy.ndarray) and one.ndim > 1 for one in value)
+
+    @staticmethod
+    def check_count(edits, count):
+        """Check that there are as many arrays as texts."""
+        for value in edits.values() if isinstance(edits, dict) else ():
+            if _Edits._are_of_texts(value):
+                _for_each("edits", value, count)
+
     def _value(self, name, value):
         if callable(value):
-            self._kept.append(_Change(functools.partial(self._change, value)))
+            try:
+                needed = [one for one in inspect.signature(value).parameters.values()
+                          if one.default is one.empty and one.kind <= one.POSITIONAL_OR_KEYWORD]
+            except ValueError:  # of a function in C
+                needed = ()
+            self._kept.append(_Change(functools.partial(self._change, value, len(needed) > 1)))
             return _Value(name.encode(), function=self._kept[-1])
         self._kept.append(numpy.array(value, numpy.float32, order="C"))
         shape = self._kept[-1].shape
@@ -331,12 +381,36 @@ class _Edits:
         return _Value(name.encode(), self._kept[-1].ctypes.data_as(POINTER(c_float)), len(shape),
                       (c_size_t * 3)(*shape))
 
-    def _change(self, function, _context, _at, tensor):
+    def _combine(self, sign, factor, array, of_texts, whole_array, values, place):
+        """Set, add or multiply the elements of an array, or of that of the text."""
+        if of_texts and place.text is None:
+            raise ValueError("edits: expected one array, found %d: only run, score and generate "
+                             "take one for each text" % len(array))
+        array = array[place.text] if of_texts else array
+        more = max(values.ndim - array.ndim, 0)
+        ends = tuple(map(operator.add, place.first[more:], values.shape[more:]))
+        if whole_array:
+            self._parts.append((id(array), place.text, array.shape, ends))
+        if any(1 < size < end for size, end in zip(array.shape, ends)):
+            raise ValueError("edits: '%s': expected an array of the text's tensor, found shape %s"
+                             % (place.name, array.shape))
+        part = factor * array[tuple(
+            slice(first, first + size) if whole > 1 else slice(None) for first, size, whole in
+            zip(place.first[more:], values.shape[more:], array.shape))]
+        return numpy.broadcast_to(part if sign in ("", "=") else values + part if sign == "+" else
+                                  values * part, values.shape)
+
+    def _change(self, function, takes_place, _context, _at, tensor):
         try:
             if not self.raised:
-                values = _view(tensor.contents)
+                tensor = tensor.contents
+                values = _view(tensor)
                 given = values.copy()
-                result = function(given)
+                axes = tuple(axis.decode() for axis in tensor.axes[:tensor.rank])
+                text = None if self._first is None else self._first + tensor.text
+                place = Place(tensor.name.decode(), tensor.layer, text,
+                              tuple(tensor.first[:tensor.rank]), axes)
+                result = function(given, place) if takes_place else function(given)
                 result = given if result is None else result
                 if numpy.shape(result) != values.shape:
                     raise ValueError("edits: expected a result of shape %s, as the argument of the "
@@ -368,6 +442,13 @@ class _Edits:
         if self.raised:
             raise self.raised[0]
         _check(failed, error)
+        ends = {}  # of what was edited: arrays for longer texts have more
+        for *key, end in self._parts:
+            before = ends.setdefault(tuple(key), end)
+            ends[tuple(key)] = tuple(map(max, before, end))
+        for (_, _, shape), end in ends.items():
+            if any(size not in (1, last) for size, last in zip(shape, end)):
+                raise ValueError("edits: expected an array of shape %s, found %s" % (end, shape))
 
 
 _reports = threading.RLock()  # the library makes one at a time
@@ -381,7 +462,7 @@ _OF_TEXTS = ("source", "pair", "answer", "position", "corrupt_source", "target",
 def _report(command, **options):
     """What a command of the program prints, with an option for each name: source="…", lens=True,
     edit=["…", "…"], layer=[0, 1]."""
-    edits = _Edits(options.pop("edits", None))
+    edits = _Edits(options.pop("edits", None), None)
     words, printed = [command], []
     for name, value in {**options, "edit": edits.words or options.get("edit")}.items():
         for one in value if name in _REPEATED and numpy.ndim(value) else [_joined(value)]:
@@ -640,10 +721,46 @@ class Model(_Closing):
                 setattr(numbers, name, numpy.array(getattr(ids, name)[:ids.count], numpy.uint8))
         words = numpy.array(ids.words[:ids.count], dtype=numpy.uint64).astype(int)
         of_pair = ids.segments[:ids.count] if ids.segments else [0] * ids.count
-        spelt = [(pair if second and pair else text)[start:end] for start, end, second in
-                 zip(ids.starts[:ids.count], ids.ends[:ids.count], of_pair)]
+        spans = list(zip(ids.starts[:ids.count], ids.ends[:ids.count], of_pair))
+        spelt = [(pair if second and pair else text)[start:end] for start, end, second in spans]
         _library.attn_ids_free(byref(ids))
-        return numbers, words, spelt
+        return numbers, words, spelt, spans
+
+    def _resolve(self, words, text):
+        """Replace @NAME, a word of the text (@NAME/2: the second such word), by the indices of its
+        tokens, as attn-cli does; "4" or "4-5"."""
+        if not isinstance(words, str) or "@" not in words:
+            return words
+        if not isinstance(text, str):
+            raise ValueError("%r: expected a text, since names are words, found ids" % words)
+        ids, of_words, _, spans = self._encode(text, self.counts.encoder_layers > 0)
+
+        def edge(at):
+            around = text[max(at - 1, 0):at + 1]
+            return at in (0, len(text)) or not all(map(_is_of_word, around)) or \
+                _UNSPACED.search(around)
+
+        def place(match):
+            size, found = len(match[2]), []
+            for at in range(len(text) - size + 1):
+                if text[at:at + size] == match[2] and edge(at) and edge(at + size):
+                    start, end = (len(text[:i].encode()) for i in (at, at + size))
+                    found.append([i for i, (first, last, _) in enumerate(spans)
+                                  if first < end and last > start and of_words[i] >= 0])
+            nth = int(match[3] or 1)
+            if not 0 < nth <= len(found) or not match[3] and len(found) > 1:
+                raise ValueError("%r: expected a word that the text has once, or @%s/2 for its "
+                                 "second, found %d of %r in %r"
+                                 % (words, match[2], len(found), match[2], text))
+            tokens = found[nth - 1]
+            return match[1] + ("%d-%d" % (tokens[0], tokens[-1]) if tokens[1:] else
+                               str(tokens[0]))
+
+        return re.sub(r"(^|[,:=\[])@([^:,\]/; ]+)(?:/(\d+))?", place, words)
+
+    def _resolve_edits(self, edits, text):
+        return {self._resolve(name, text): value for name, value in edits.items()} \
+            if isinstance(edits, dict) else self._resolve(edits, text)
 
     def token(self, number: int) -> "str | None":
         """The text of an id, or None if there is none. Bytes that are not UTF-8 become U+FFFD."""
@@ -687,9 +804,10 @@ class Model(_Closing):
             return text
         return [self.counts.begin, *self.generate(source=sources[i])["id"]]
 
-    def _request(self, sources=None, temperature=0, within_word=False, edits=None, **fields):
-        """A request, its edits, and the memory that it needs."""
-        edits, kept = _Edits(edits), None
+    def _request(self, sources=None, temperature=0, within_word=False, edits=None, first=0,
+                 **fields):
+        """A request, its edits, and the memory that it needs; `first`: index of the first text."""
+        edits, kept = _Edits(edits, first), None
         request = _Request(temperature=temperature, within_word=bool(within_word),
                            values=edits.values, value_count=len(edits.values))
         for name, value in dict(fields, edits=edits.words).items():
@@ -699,11 +817,11 @@ class Model(_Closing):
             request.source = ids
         return request, edits, kept
 
-    def _look(self, call, opened, texts, sources, before=(), query=None, **fields):
+    def _look(self, call, opened, texts, sources, before=(), query=(None,), **fields):
         lists, numbers = _structs(texts)
         request, edits, of_sources = self._request(sources, **fields)
         runs = Results(Run(self, ids, of_sources[i] if of_sources else numpy.empty(0, int), before,
-                           query) for i, ids in enumerate(numbers))
+                           query[i]) for i, ids in enumerate(numbers))
 
         def take(_, tensor):
             try:
@@ -721,6 +839,18 @@ class Model(_Closing):
             edits.call(call, opened._opened(), lists, request)
         return runs
 
+    def weight(self, name: str) -> numpy.ndarray:
+        """A weight as float32, as in the files, with the names and axes of TransformerLens: W_E,
+        W_pos, W_U [channel, word], b_U, ln_f.w, ln_f.b; of a layer h.3.W_Q, W_K, W_V [head,
+        channel, dim], W_O [head, dim, channel], W_gate, W_in, W_out, b_Q, b_K, b_V, b_O, b_in,
+        b_out, ln_1.w, ln_1.b, ln_2.w, ln_2.b; h.3.cross_W_Q; of an encoder enc.3.W_Q. No norm is
+        folded into them."""
+        found, edits = [], _Edits(None)
+        sink = _Sink(lambda _, tensor: found.append(_view(tensor.contents).copy()) or 0)
+        with self._lock:
+            edits.call(_library.attn_weight, self._opened(), _words("a weight", name), sink, None)
+        return found[0]
+
     def _sources(self, texts, source):
         """The ids of a source for each text: the same for all, or one for each."""
         if source is None:
@@ -733,25 +863,37 @@ class Model(_Closing):
             temperature: float = 0, query=None) -> "Run | Results":
         """Run a text or ids, or a list of these; without a text, the model's own translation of the
         source. The other arguments have the values of attn-cli run --show, --layer, --head,
-        --source, --edit, --attention, --attention-temperature and --query (without names), or are
-        lists: show=["weights", "resid_post"], layers=[0, 1], query=-1.
-        `edits` may be a dict: a name with a number, an array, or a function of the tensor, which
-        is called once for each text and layer with an array [tokens, channels] and changes or
-        returns it; "h.1.resid_post +" adds."""
+        --source, --edit, --attention, --attention-temperature and --query, or are lists:
+        show=["weights", "resid_post"], layers=[0, 1], query=-1, query="@gave" (a word of the text).
+        `edits` may be a dict: a name with a number, an array, a list of an array [tokens, channels]
+        for each text, or a function of the tensor, which is called once for each text and layer
+        with an array [tokens, channels] and changes or returns it; "h.1.resid_post +" adds. A
+        function of two arguments also gets a Place. With positions, "h.1.context[head=3]", it gets
+        these; of scores, masked, weights and softmax, each row [1, 1, keys] alone, with the
+        visible keys."""
         many = _several(source if text is None else text)
         texts = _several(text) or [text] * len(many or "1")
         sources = self._sources(texts, source)
         numbers = [self._numbers(self._translated(one, sources, i)) for i, one in enumerate(texts)]
-        runs = self._look(
-            lambda model, lists, request, error: _library.attn_run_all(
-                model, lists, len(lists), byref(request), error),
-            self, numbers, sources, show=show, layers=layers, heads=heads, edits=edits,
-            attention=attention, temperature=temperature, query=query)
+        query = [self._resolve(_joined(query), one) for one in texts]
+        _Edits.check_count(edits, len(texts))
+        named = "@" in "".join(edits) if isinstance(edits, (dict, str)) else False
+        size = 1 if named else len(texts)  # names are other tokens in each text
+        runs = Results()
+        for i in range(0, len(texts), size):
+            runs += self._look(
+                lambda model, lists, request, error: _library.attn_run_all(
+                    model, lists, len(lists), byref(request), error),
+                self, numbers[i:i + size], sources and sources[i:i + size], show=show,
+                layers=layers, heads=heads, first=i, query=query[i:i + size],
+                edits=self._resolve_edits(edits, texts[i]), attention=attention,
+                temperature=temperature)
         return runs if many else runs[0]
 
     def _scores(self, texts, sources=None, **fields):
         """The scores of lists of ids, each as an array of `logprob`, `entropy` and `rank`."""
         lists, numbers = _structs(texts)
+        _Edits.check_count(fields.get("edits"), len(lists))
         request, edits, _kept = self._request(sources, **fields)
         ends = numpy.cumsum([0] + [ids.size for ids in numbers])
         scores = numpy.empty(ends[-1], _SCORE)
@@ -839,7 +981,7 @@ class Model(_Closing):
                 for one, second in zip(asked, seconds)]
         scores = self._scores([begun(each[0]) for each in read], sources, **fields)
         tables = Results()
-        for (ids, word, spelt), score in zip(read, scores):
+        for (ids, word, spelt, *_), score in zip(read, scores):
             score, texts = score[len(first):], self._names(ids.tolist())
             columns = dict(logprob=score["logprob"].copy(), entropy=score["entropy"].copy())
             if words:  # a word with a token that has no score has none
@@ -907,14 +1049,16 @@ class Model(_Closing):
         many = _several(source if isinstance(text, str) and text == "" else text)
         texts = _several(text) or [text] * len(many or "1")
         sources = self._sources(texts, source)
+        _Edits.check_count(edits, len(texts))
         tokens = 0 if tokens is None else _whole("tokens", tokens, 10**6 + 1, 1)
         beams = _whole("beams", beams or 0, 101)
         tables = Results()
         for i, prompt in enumerate(texts):
             _numbers, ids = _ids([] if isinstance(prompt, str) and prompt == "" else
                                  self._prompt(prompt))
-            request, changes, _kept = self._request(sources and sources[i:i + 1], edits=edits,
-                                                    attention=attention)
+            request, changes, _kept = self._request(
+                sources and sources[i:i + 1], attention=attention, first=i,
+                edits=self._resolve_edits(edits, prompt))
             new = []
 
             def take(_, number, at, size, logprob):
