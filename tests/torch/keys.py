@@ -115,6 +115,14 @@ def changes_of(config, known):
             add({key: 3})
         elif other(key, value) is not None:
             add({key: other(key, value)})
+    scaling = config.get("rope_scaling") or {}
+    if scaling.get("type") == "longrope":
+        add({"rope_scaling": scaling | {"factor": 3.0}})
+    if config["model_type"].startswith("gemma3"):  # as in published files
+        add({"-max_position_embeddings": 0, "rope_scaling": LINEAR})
+    if config["model_type"] == "t5":
+        add({"tie_word_embeddings": True, "scale_decoder_outputs": False})
+        add({"tie_word_embeddings": True, "scale_decoder_outputs": True})
     for change in EXTRA:
         nested = "full_attention" in change.get("rope_parameters", {})
         if not nested or config["model_type"] in NESTED:
