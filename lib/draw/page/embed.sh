@@ -13,6 +13,10 @@ scripts='elements.js chinese.js language.js next_tokens.js data.js heads.js tone
     matrix.js lines.js table.js commands.js explain.js main.js chips.js grid.js prediction.js
     why.js export.js stations.js walk.js lesson.js phone.js address.js keys.js'
 
+without_comments() { # FILE...
+    sed '/^ *\/\/ /d' "$@"
+}
+
 before() {
     printf '<style>\n'
     cat page.css
@@ -23,11 +27,11 @@ before() {
 behind() {
     printf "<script>\n(() => {\n'use strict';\n"
     # shellcheck disable=SC2086 # a word a file
-    cat $scripts
+    without_comments $scripts
 }
 
 live() {
-    cat engine.js live.js
+    without_comments engine.js live.js
 }
 
 end() {
