@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/num.h"
+#include "base/platform.h"
 #include "command.h"
 #include "driver.h"
 #include "measure/attribution.h"
@@ -356,11 +358,15 @@ static const struct option_row patch_options[] = {
     STRING("layer", 0, "LIST", IN(select.layer),
            "patch only these layers: 0,3-5, -1 for the last, all (default)"),
     STRING("path", 0, "FROM:TO", IN(patch.path),
-           "patch the direct path from one head to another's q, k or v, 9.6:10.0.q, or to the "
-           "logits, 9.6:logits; without FROM: from every head. Heads in layers between the two are "
-           "frozen; MLPs, and everything after the receiver, are recomputed"),
-    STRING("joint", 0, "HEADS", IN(patch.joint),
-           "patch only these heads, 26.0,27.8 (without --layer): each alone, then all at once"),
+           "patch the direct paths from a head to q, k or v of later heads, 9.6:10.0.q or "
+           "9.6:10.0,10.7.q, or to the logits, 9.6:logits. Without FROM: from every head; from "
+           "several, 9.6,9.9:10.0.q: each alone, then all at once. All receivers get their inputs "
+           "together; all other heads before them are frozen; MLPs, and everything after them, are "
+           "recomputed"),
+    STRING(
+        "joint", 0, "HEADS", IN(patch.joint),
+        "patch only these heads, 26.0,27.8 (without --layer): each alone, then all at once; with "
+        "--over paths, or --path without FROM, they are the senders"),
     FLAG("noise", 0, IN(patch.noise),
          "patch values of the corrupt run into the clean run (default: the other way round)"),
     STRING("show", 0, "NUMBER", IN(select.show),
@@ -403,12 +409,14 @@ static int read_over(struct patching_plan *plan, const struct options *options, 
         return err_usage(err, "--path: expected --over paths, found '%s'", name);
     if (options->patch.path)
         plan->over = PATCH_PATHS;
+    const char *paths = options->patch.path ? "--path" : "--over paths";
     if (plan->over == PATCH_PATHS && options->select.layer)
-        return err_usage(err, "--layer and --over paths cannot be combined: --path names layers");
+        return err_usage(err, "--layer and %s cannot be combined: --path names layers", paths);
     if (plan->over == PATCH_PATHS && edit_options_are_given(&options->edit))
-        return err_usage(err, "--over paths cannot be combined with --edit, --ablate or "
-                              "--knockout: heads before the receiver keep their values; use "
-                              "--over heads");
+        return err_usage(err,
+                         "%s cannot be combined with --edit, --ablate or --knockout: heads before "
+                         "the receiver keep their values; use --over heads",
+                         paths);
     return 0;
 }
 
@@ -427,82 +435,117 @@ static int read_head(struct patch_head *head, const char *option, const char *te
                      option, config->n_layer - 1, config->n_head - 1, (int)size, text);
 }
 
-/* Read `26.0,27.8`. */
-static int read_joint(struct patching_plan *plan, const struct options *options,
+/* Read `26.0,27.8`, the heads that are patched. */
+static int read_heads(struct patching_plan *plan, const char *option, const char *list, size_t size,
                       struct arena *arena, struct err *err)
 {
-    const char *at = options->patch.joint;
-    enum site site = patch_overs[plan->over].site;
-    if (!at)
-        return 0;
-    if (plan->over == PATCH_PATHS || plan->over == PATCH_HEADS_BY_TOKEN || !site_has_heads(site) ||
-        site_row(site)->axes == AXES_GROUP_TOKEN_DIM)
-        return err_usage(err,
-                         "--joint: expected --over heads, q, weights or cross_heads, found '%s'",
-                         patch_overs[plan->over].name);
-    if (options->select.layer)
-        return err_usage(err, "--layer and --joint cannot be combined: --joint names layers");
-    struct patch_head *heads = arena_alloc(arena, strlen(at) + 1, sizeof *heads, err);
-    for (; heads && at; at = list_next(at)) {
+    struct patch_head *heads = arena_alloc(arena, size + 1, sizeof *heads, err);
+    for (const char *at = list, *end = list + size; heads && at <= end; at++) {
         struct patch_head *head = &heads[plan->head_count++];
-        size_t size = strcspn(at, ",");
-        if (read_head(head, "--joint", at, size, &plan->viewer->model.config, err))
+        size_t item = num_min(strcspn(at, ","), (size_t)(end - at));
+        if (read_head(head, option, at, item, &plan->viewer->model.config, err))
             return -1;
         for (const struct patch_head *one = heads; one < head; one++)
             if (one->layer == head->layer && one->head == head->head)
-                return err_usage(err, "--joint: expected different heads, found '%.*s' twice",
-                                 (int)size, at);
+                return err_usage(err, "%s: expected different heads, found '%.*s' twice", option,
+                                 (int)item, at);
+        at += item;
     }
     plan->heads = heads;
-    plan->joint = true;
     return heads ? 0 : -1;
 }
 
-/* Read `9.6:10.0.q`, `9.6:logits` or `:10.0.q`. Keys and values are received by the key/value head;
- * note which other heads use it. */
-static int read_path(struct patching_plan *plan, const struct options *options, bool notes,
-                     struct arena *arena, struct err *err)
+static int read_joint(struct patching_plan *plan, const struct options *options,
+                      struct arena *arena, struct err *err)
+{
+    const char *list = options->patch.joint;
+    enum site site = patch_overs[plan->over].site;
+    if (!list)
+        return 0;
+    if (plan->over == PATCH_HEADS_BY_TOKEN || !site_has_heads(site) ||
+        site_row(site)->axes == AXES_GROUP_TOKEN_DIM)
+        return err_usage(
+            err, "--joint: expected --over heads, q, weights, cross_heads or paths, found '%s'",
+            patch_overs[plan->over].name);
+    if (options->select.layer)
+        return err_usage(err, "--layer and --joint cannot be combined: --joint names layers");
+    plan->joint = true;
+    return read_heads(plan, "--joint", list, strlen(list), arena, err);
+}
+
+/* Read `10.0,10.7.q`: heads without a part have the next one's. Keys and values are received by the
+ * key/value head; note which other heads use it. */
+static int read_receivers(struct patching_plan *plan, const char *list, bool notes,
+                          struct arena *arena, struct err *err)
 {
     static const char *const parts[] = {"q", "k", "v"};
     const struct config *config = &plan->viewer->model.config;
-    struct patch_head *receiver = &plan->receiver;
+    struct patch_receiver *receivers = arena_alloc(arena, strlen(list), sizeof *receivers, err);
+    size_t named = 0, shared_by = config_shared_by(config);
     char heads[SHEET_NAME_BYTES];
+    for (const char *at = list; receivers && at; at = list_next(at)) {
+        struct patch_receiver *receiver = &receivers[plan->receiver_count++];
+        size_t size = strcspn(at, ","), part = 0;
+        const char *dot = platform_last_byte(at, '.', size);
+        bool has_part =
+            dot && names_find(&part, NAMES_LIST(parts), dot + 1, (size_t)(at + size - dot) - 1);
+        if (read_head(&receiver->at, "--path", at, has_part ? (size_t)(dot - at) : size, config,
+                      err))
+            return -1;
+        for (; has_part && named < plan->receiver_count; named++)
+            receivers[named].site = (enum site)(SITE_Q + part);
+    }
+    plan->receivers = receivers;
+    for (size_t i = 0; receivers && i < plan->receiver_count && shared_by > 1; i++) {
+        struct patch_head *at = &receivers[i].at;
+        size_t head = at->head;
+        if (receivers[i].site == SITE_Q)
+            continue;
+        at->head = config_kv_head(config, head);
+        if (notes)
+            print_note(
+                "--path: %s of head %zu.%zu is kv_head %zu, shared by %s: all of them receive",
+                site_name(receivers[i].site), at->layer, head, at->head,
+                heads_sharing(heads, (int)at->layer, at->head, shared_by));
+    }
+    return receivers ? 0 : -1;
+}
+
+/* Read `9.6:10.0.q`, `9.6,9.9:logits` or `:10.0,10.7.q`; --joint may have named the senders. */
+static int read_path(struct patching_plan *plan, const struct options *options, bool notes,
+                     struct arena *arena, struct err *err)
+{
+    static const char *const endings[] = {".q", ".k", ".v"};
     const char *from = options->patch.path;
-    plan->to = SITE_LOGITS;
     if (!from)
         return 0;
-    struct patch_head *sender = arena_alloc(arena, 1, sizeof *sender, err);
-    size_t size = strcspn(from, ":");
+    size_t size = strcspn(from, ":"), latest = 0, last = 0;
     const char *to = from[size] ? from + size + 1 : from;
-    const char *dot = strrchr(to, '.');
-    size_t part = 0;
-    bool to_logits = !*to || strcmp(to, "logits") == 0;
-    if (!from[size] ||
-        (!to_logits && (!dot || !names_find(&part, NAMES_LIST(parts), dot + 1, strlen(dot + 1)))))
+    bool to_logits = !*to || strcmp(to, "logits") == 0, ends = false;
+    for (size_t i = 0; i < 3; i++)
+        ends |= name_ends_in(to, endings[i]);
+    if (!from[size] || (!to_logits && !ends))
         return err_usage(err,
                          "--path: expected FROM:TO, where TO is logits or ends with .q, .k or .v, "
                          "such as 9.6:logits or 9.6:10.0.q, found '%s'",
                          from);
-    plan->to = to_logits ? SITE_LOGITS : (enum site)(SITE_Q + part);
-    if (!sender ||
-        (!to_logits && read_head(receiver, "--path", to, (size_t)(dot - to), config, err)) ||
-        (size && read_head(sender, "--path", from, size, config, err)))
+    if (size && plan->joint)
+        return err_usage(err, "--joint and --path FROM:TO cannot be combined: both name senders; "
+                              "use --path :TO");
+    if ((!to_logits && read_receivers(plan, to, notes, arena, err)) ||
+        (size && read_heads(plan, "--path", from, size, arena, err)))
         return -1;
-    if (!to_logits && sender->layer >= receiver->layer)
-        return err_usage(
-            err, "--path: expected a receiver in a layer after the sender's, %zu, found %zu",
-            sender->layer, receiver->layer);
-    plan->heads = size ? sender : NULL;
-    plan->head_count = size > 0;
-    if (plan->to != SITE_K && plan->to != SITE_V)
-        return 0;
-    size_t shared_by = config_shared_by(config), head = receiver->head;
-    receiver->head = config_kv_head(config, head);
-    if (notes && shared_by > 1)
-        print_note("--path: %s of head %zu.%zu is kv_head %zu, shared by %s: all of them receive",
-                   site_name(plan->to), receiver->layer, head, receiver->head,
-                   heads_sharing(heads, (int)receiver->layer, receiver->head, shared_by));
-    return 0;
+    plan->joint |= plan->head_count > 1;
+    for (size_t i = 0; i < plan->receiver_count; i++)
+        last = num_max(last, plan->receivers[i].at.layer);
+    for (size_t i = 0; i < plan->head_count; i++)
+        latest = num_max(latest, plan->heads[i].layer);
+    return to_logits || latest < last
+               ? 0
+               : err_usage(err,
+                           "--path: expected a receiver in a layer after the sender's, %zu, found "
+                           "%zu",
+                           latest, last);
 }
 
 /* Read the corrupt text, and its source. */

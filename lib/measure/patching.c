@@ -29,7 +29,7 @@ const struct patch_over_row patch_overs[PATCH_OVERS] = {
     [PATCH_CROSS_OUT] = {"cross_out", SITE_OF(PART_CROSS, SITE_ATTN_OUT),
                          "output of the cross-attention layer, at each token"},
     [PATCH_PATHS] = {"paths", SITE_CONTEXT,
-                     "direct path from each head to the logits, or to the receiver of --path"},
+                     "direct path from each head to the logits, or to the receivers of --path"},
 };
 
 /* The unpatched run of one text. */
@@ -61,7 +61,7 @@ struct sweep {
     size_t layer;
     size_t count, *columns, *firsts; /* [most] a cell's column and the first token that changes */
     struct cache *copies;            /* [most] */
-    struct edit_source *received;    /* [most] inputs of a path's receiver */
+    struct edit_source *received;    /* [most, receivers] inputs of the receivers of paths */
     double *logits;                  /* [most] results */
     struct err *err;
 };
@@ -186,59 +186,96 @@ static struct edit_source source_of(const struct sweep *s, const struct tensor *
     return (struct edit_source){.values = values, .count = 1, .longest = s->tokens, .exact = true};
 }
 
-/* Store the receiver's query, key or value in a copy. */
+/* The layer after all senders whose outputs can reach the end of the paths: that of the last
+ * receiver, or of the logits. */
+static size_t end_of_paths(const struct patching_plan *plan, const struct config *config)
+{
+    size_t end = plan->receiver_count ? 0 : config->n_layer;
+    for (size_t i = 0; i < plan->receiver_count; i++)
+        end = num_max(end, plan->receivers[i].at.layer);
+    return end;
+}
+
+/* Store the queries, keys or values of a copy's receivers. */
 static int keep_received(void *context, const struct announcement *seen, struct err *err)
 {
     struct sweep *s = context;
-    const struct patch_head *receiver = &s->plan->receiver;
-    struct tensor head = tensor_slice(&seen->values, receiver->head);
-    struct tensor *values = arena_alloc(&s->chunk, receiver->layer + 1, sizeof *values, err);
-    float *data = arena_room(&s->chunk, tensor_count(&head), sizeof *data, err);
-    if (!values || !data)
-        return -1;
-    tensor_copy(data, &head);
-    values[receiver->layer] =
-        (struct tensor){data, 3, {1, head.shape[0], head.shape[1]}, {0, head.shape[1], 1}};
-    s->received[seen->text] = source_of(s, values);
+    size_t count = s->plan->receiver_count, layer = (size_t)seen->layer;
+    for (size_t i = 0; i < count; i++) {
+        const struct patch_receiver *receiver = &s->plan->receivers[i];
+        if (receiver->site != seen->site || receiver->at.layer != layer)
+            continue;
+        struct tensor head = tensor_slice(&seen->values, receiver->at.head);
+        struct tensor *values = arena_alloc(&s->chunk, layer + 1, sizeof *values, err);
+        float *data = arena_room(&s->chunk, tensor_count(&head), sizeof *data, err);
+        if (!values || !data)
+            return -1;
+        tensor_copy(data, &head);
+        values[layer] =
+            (struct tensor){data, 3, {1, head.shape[0], head.shape[1]}, {0, head.shape[1], 1}};
+        s->received[seen->text * count + i] = source_of(s, values);
+    }
     return 0;
 }
 
-/* Run two passes: with the patches up to the receiver; then the base text, in which only the
- * receiver gets the stored input. */
+/* Run two passes: with the patches up to the last receiver; then the base text, in which only the
+ * receivers after the senders get the stored inputs. */
 static int run_received(struct sweep *s, const struct edits *patches)
 {
-    const struct patch_head *receiver = &s->plan->receiver;
-    struct selection selection = {.sites = SITE_SET(s->plan->to), .layers = {&receiver->layer, 1}};
-    struct edit_range layer = only(receiver->layer);
-    struct edit_range head = only(receiver->head);
-    struct edit *items = arena_alloc(&s->chunk, s->count, sizeof *items, s->err);
+    const struct patching_plan *plan = s->plan;
+    size_t count = plan->receiver_count;
+    struct selection selection = {0};
+    struct edits taken = {0};
+    size_t *layers = arena_alloc(&s->chunk, s->config->n_layer, sizeof *layers, s->err);
+    struct edit_range *places = arena_alloc(&s->chunk, 2 * count, sizeof *places, s->err);
+    struct edit *items = arena_alloc(&s->chunk, s->count * count, sizeof *items, s->err);
     size_t *zeros = arena_alloc(&s->chunk, s->count, sizeof *zeros, s->err);
-    s->received = arena_alloc(&s->chunk, s->count, sizeof *s->received, s->err);
-    if (!items || !zeros || !s->received ||
-        run_from(s, zeros, s->layer, patches, &selection, keep_received))
+    s->received = arena_alloc(&s->chunk, s->count * count, sizeof *s->received, s->err);
+    if (!layers || !places || !items || !zeros || !s->received)
         return -1;
-    for (size_t i = 0; i < s->count; i++) {
-        items[i] = take(s->plan->to, &layer, &s->received[i], i);
-        items[i].heads = (struct edit_places){&head, 1};
+    selection.layers.items = layers;
+    for (size_t layer = s->layer + 1; layer < s->config->n_layer; layer++) {
+        size_t before = taken.count;
+        for (size_t i = 0; i < count; i++) {
+            const struct patch_receiver *receiver = &plan->receivers[i];
+            if (receiver->at.layer != layer)
+                continue;
+            site_set_add(&selection.sites, receiver->site);
+            places[2 * i] = only(layer);
+            places[2 * i + 1] = only(receiver->at.head);
+            for (size_t text = 0; text < s->count; text++) {
+                struct edit *item = &items[taken.count++];
+                *item = take(receiver->site, &places[2 * i], &s->received[text * count + i], text);
+                item->heads = (struct edit_places){&places[2 * i + 1], 1};
+            }
+        }
+        if (taken.count > before)
+            layers[selection.layers.count++] = layer;
     }
-    return run_to_logits(s, receiver->layer, &(struct edits){items, s->count});
+    taken.items = items;
+    return err_if(run_from(s, zeros, s->layer, patches, &selection, keep_received) ||
+                  run_to_logits(s, layers[0], &taken));
 }
 
-/* Patch each copy with the other run's value of its column. For a path, heads in the layers between
- * sender and receiver keep the base's values. */
+/* Patch each copy with the other run's value of its column. For paths, all other heads from the
+ * first sender to the last receiver keep the base's values. */
 static int run_copies(struct sweep *s)
 {
-    bool by_paths = s->plan->over == PATCH_PATHS, to_logits = s->plan->to == SITE_LOGITS;
-    size_t end = to_logits ? s->config->n_layer : s->plan->receiver.layer;
+    bool by_paths = s->plan->over == PATCH_PATHS;
     struct edit_source base = source_of(s, s->base.values);
     struct edit_source other = source_of(s, s->other.values);
-    struct edit_range between = {(ptrdiff_t)s->layer + 1, (ptrdiff_t)end - 1};
+    struct edit_range frozen = {(ptrdiff_t)s->layer,
+                                (ptrdiff_t)end_of_paths(s->plan, s->config) - 1};
     size_t most = s->count + s->plan->head_count + 1;
     struct edit_range *places = arena_alloc(&s->chunk, 3 * most, sizeof *places, s->err);
     struct edit *items = arena_alloc(&s->chunk, most, sizeof *items, s->err);
     struct edits patches = {items, 0};
     if (!places || !items)
         return -1;
+    if (by_paths) {
+        items[patches.count] = take(SITE_CONTEXT, &frozen, &base, 0);
+        items[patches.count++].one_text = false;
+    }
     for (size_t i = 0; i < s->count; i++) {
         const struct cells cells = cells_of(s, s->columns[i]);
         for (size_t k = cells.first; k < cells.end; k++) {
@@ -252,12 +289,8 @@ static int run_copies(struct sweep *s)
             item->tokens = (struct edit_places){place + 2, s->by_token};
         }
     }
-    if (by_paths && between.first <= between.last) {
-        items[patches.count] = take(SITE_CONTEXT, &between, &base, 0);
-        items[patches.count++].one_text = false;
-    }
-    return by_paths && !to_logits ? run_received(s, &patches)
-                                  : run_to_logits(s, s->layer, &patches);
+    return by_paths && s->plan->receiver_count ? run_received(s, &patches)
+                                               : run_to_logits(s, s->layer, &patches);
 }
 
 /* --- unpatched runs of the two texts ---------------------------------------------------------- */
@@ -342,7 +375,7 @@ static size_t first_change(const struct sweep *s, size_t column)
     size_t first = s->by_token ? token_of(s, column) : 0;
     size_t end = s->by_token ? first + 1 : s->tokens;
     if ((layer + 1 == s->config->n_layer && s->site >= SITE_CONTEXT) ||
-        (s->plan->over == PATCH_PATHS && s->plan->to == SITE_LOGITS)) {
+        (s->plan->over == PATCH_PATHS && !s->plan->receiver_count)) {
         first = num_max(first, s->plan->question->position);
         end = num_min(end, s->plan->question->position + 1);
     }
@@ -441,9 +474,7 @@ static int lay_out(struct sweep *s, struct arena *arena)
     s->by_head = site_has_heads(s->site);
     s->by_token = !s->by_head || plan->over == PATCH_HEADS_BY_TOKEN;
     size_t *numbers = arena_alloc(arena, c->n_layer, sizeof *numbers, s->err);
-    found->layers = listed                                ? plan->layers.count
-                    : by_paths && plan->to != SITE_LOGITS ? plan->receiver.layer
-                                                          : c->n_layer;
+    found->layers = listed ? plan->layers.count : by_paths ? end_of_paths(plan, c) : c->n_layer;
     found->columns = !s->by_head ? 1 : of_keys ? c->n_kv_head : c->n_head;
     found->columns *= s->by_token ? s->tokens : 1;
     if (plan->head_count) {
@@ -639,4 +670,6 @@ void patching_add_memory(struct memory *memory, const struct patching_plan *plan
     viewer_add_memory(&look, viewer, &selection, pair, LOOK_AT_ALL);
     memory->held += 2 * look.held + (double)cache * (double)(1 + copies);
     memory->during = fmax(memory->during, look.during * (double)num_max(copies, 2));
+    memory->held += (double)(copies * plan->receiver_count * tokens) *
+                    (double)num_max(config->d_k, config->d_v) * sizeof(float);
 }

@@ -48,24 +48,29 @@ struct patch_head {
     size_t layer, head;
 };
 
-/* PATCH_PATHS are paths from a head (the sender) to the query, key or value of a later head, or to
- * the logits (path patching; Wang et al., 2022). The sender's output comes from the other text.
- * Heads in later layers before the receiver's (for the logits: in all later layers) keep their
- * outputs; MLPs and norms are recomputed. Only the receiver uses the result; all that follows it is
- * recomputed. */
+struct patch_receiver {
+    enum site site;       /* SITE_Q, SITE_K or SITE_V */
+    struct patch_head at; /* of keys and values, the key/value head */
+};
+
+/* PATCH_PATHS are paths from a head (the sender) to queries, keys or values of later heads (the
+ * receivers), or to the logits (path patching; Wang et al., 2022). The sender's output comes from
+ * the other text. All other heads before the last receiver (for the logits: all heads) keep their
+ * outputs; MLPs and norms are recomputed. Only the receivers use the result, all at once; all that
+ * follows them is recomputed. */
 struct patching_plan {
     struct viewer *viewer;
     const struct text_with_source *clean, *corrupt;
     struct question *question; /* answer -1 becomes the clean text's */
     enum patch_over over;
-    bool noise;                     /* replace clean values by corrupt ones */
-    enum site to;                   /* paths: SITE_Q, SITE_K or SITE_V of a head, or SITE_LOGITS */
-    struct patch_head receiver;     /* that head; of keys and values, the key/value head */
-    struct layers layers;           /* patched layers, but all senders of paths; none: all */
-    const struct patch_head *heads; /* [head_count] only these heads, or the sender */
-    size_t head_count;              /* 0: layer by layer */
-    bool joint;                     /* the heads one by one, then all at once */
-    size_t batch_tokens;            /* per pass; 0: default */
+    bool noise;                             /* replace clean values by corrupt ones */
+    const struct patch_receiver *receivers; /* [receiver_count] of paths; none: the logits */
+    size_t receiver_count;
+    struct layers layers;                 /* patched layers, but all senders of paths; none: all */
+    const struct patch_head *heads;       /* [head_count] only these heads, or senders */
+    size_t head_count;                    /* 0: layer by layer */
+    bool joint;                           /* the heads one by one, then all at once */
+    size_t batch_tokens;                  /* per pass; 0: default */
     const struct progress_sink *progress; /* counts patches; NULL: none */
 };
 

@@ -3,10 +3,10 @@
 
 usage: patches.py [write]     prints a line for each model, or writes patches.safetensors beside it
 
-The three decoders of instruments.py, written independently. Each part is an identity module; a patch
-is a forward hook on it that returns the value of another run. Path patching (Wang et al., 2022,
-Appendix B) takes two runs: in the first, hooks keep the contexts of all heads except the sender; in
-the second, only the receiver is patched, with its value of the first.
+Four decoders, written independently. Each part is an identity module; a patch is a forward hook on it
+that returns the value of another run. Path patching (Wang et al., 2022, Appendix B) takes two runs: in
+the first, hooks keep the contexts of all heads except the senders; in the second, only the receivers are
+patched, all at once, with their values of the first.
 """
 import json, math, pathlib, sys
 
@@ -29,6 +29,7 @@ NAMES = {  # prefix, layer, n1, n2, o, down, up, gate, words, final
               "mlp.down_proj", "mlp.up_proj", "mlp.gate_proj", "embed_tokens", "norm"),
     "gpt_neox": ("gpt_neox.", "layers.{}.", "input_layernorm", "post_attention_layernorm", "attention.dense",
                  "mlp.dense_4h_to_h", "mlp.dense_h_to_4h", None, "embed_in", "final_layer_norm")}
+NAMES["smollm3"] = NAMES["llama"]  # three layers
 
 
 class Decoder(nn.Module):
@@ -58,8 +59,9 @@ class Decoder(nn.Module):
             return x / (x.pow(2).mean(-1, keepdim=True) + eps).sqrt() * weight
         return functional.layer_norm(x, x.shape[-1:], weight, bias, eps)
 
-    def rotate(self, x):
-        r = 0 if self.family == "opt" else int(self.d * self.c.get("rotary_pct", 1))
+    def rotate(self, x, layer):
+        plain = self.family == "opt" or not self.c.get("no_rope_layers", [1] * self.L)[layer]
+        r = 0 if plain else int(self.d * self.c.get("rotary_pct", 1))
         if not r:
             return x
         angles = torch.outer(torch.arange(x.shape[-2]).double(),
@@ -80,7 +82,7 @@ class Decoder(nn.Module):
         part = lambda name, x: self.parts[f"{name} {layer}"](x)
         T = y.shape[0]
         q, k, v = self.project(y, at)
-        q, k, v = part("q", self.rotate(q)), part("k", self.rotate(k)), part("v", v)
+        q, k, v = part("q", self.rotate(q, layer)), part("k", self.rotate(k, layer)), part("v", v)
         k, v = (x.repeat_interleave(self.H // self.K, 0) for x in (k, v))
         scores = (q @ k.transpose(1, 2) / math.sqrt(self.d)).masked_fill(
             torch.ones(T, T).triu(1).bool(), -math.inf)
@@ -146,26 +148,43 @@ def patches(model):
         found[name] = [[model.run(CORRUPT, [(part, put(given[part], i))])[0] for i in range(count)]
                        for part in (f"{name} {layer}" for layer in range(model.L))]
 
-    def send(layer, head, end):
-        """A run in which the heads of the layers before `end` keep their contexts, except the sender."""
+    def send(senders, end):
+        """A run in which the heads of the layers before `end` keep their contexts, except the senders."""
         changes = [(part, lambda x, y=own[part]: y) for part in (f"context {i}" for i in range(end))]
-        part = f"context {layer}"
-        return model.run(CORRUPT, changes + [(part, put(given[part], head))])
+        changes += [(f"context {layer}", put(given[f"context {layer}"], head)) for layer, head in senders]
+        return model.run(CORRUPT, changes)
 
-    found["paths"] = [[send(layer, head, model.L)[0] for head in range(model.H)] for layer in range(model.L)]
+    def receive(senders, receivers):
+        """The answer if only the receivers, (part, head), get what they have with the senders patched."""
+        seen = send(senders, max(int(part.split()[1]) for part, _ in receivers))[1]
+        return model.run(CORRUPT, [(part, put(seen[part], head)) for part, head in receivers])[0]
+
+    def senders_before(end):
+        return [[[(layer, head)] for head in range(model.H)] for layer in range(end)]
+
+    found["paths"] = [[send(one, model.L)[0] for one in row] for row in senders_before(model.L)]
     last = model.L - 1
     for name in "qkv":
-        part, rows = f"{name} {last}", []
-        for receiver in range(own[f"{name} {last}"].shape[0]):
-            rows.append([[model.run(CORRUPT, [(part, put(send(layer, head, last)[1][part], receiver))])[0]
-                          for head in range(model.H)] for layer in range(last)])
-        found["to_" + name] = rows
+        part = f"{name} {last}"
+        found["to_" + name] = [[[receive(one, [(part, head)]) for one in row] for row in senders_before(last)]
+                               for head in range(own[part].shape[0])]
+
+    # sets: the queries of two heads and a key in the last layer, and a query one layer earlier
+    sets = [("q", last, 0), ("q", last, model.H - 1), ("k", last, 0)] + [("q", last - 1, 1)] * (last > 1)
+    receivers = [(f"{name} {layer}", head) for name, layer, head in sets]
+    senders = [(0, 0), (last - 1, 1)]
+    alone_and_all = [[one] for one in senders] + [senders]
+    found["receivers"] = [["qkv".index(name), layer, head] for name, layer, head in sets]
+    found["senders"] = senders
+    found["to_set"] = [[receive(one, receivers) for one in row] for row in senders_before(last)]
+    found["joint_to_set"] = [receive(some, receivers) for some in alone_and_all]
+    found["joint_to_logits"] = [send(some, model.L)[0] for some in alone_and_all]
     return found
 
 
 def check(folder, write):
     model = Decoder(folder)
-    found = {name: torch.tensor(x) for name, x in patches(model).items()}
+    found = {name: torch.tensor(x).double() for name, x in patches(model).items()}
     assert abs(found["answer"][0] - found["answer"][1]) > 1e-3, found["answer"]
     path = folder / "patches.safetensors"
     if write:

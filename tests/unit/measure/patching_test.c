@@ -236,10 +236,40 @@ static void expect_map(const struct instruments_golden *golden, const char *name
                       (double)expected[i], found.logits[i]);
 }
 
-TEST_LOOP(patches_agree_with_pytorch, 3)
+/* Senders and receivers that tests/torch/patches.py chose. */
+static void expect_sets(const struct instruments_golden *golden)
 {
-    static const char *const families[] = {"opt", "llama", "gpt_neox"};
+    static struct patch_head senders[2];
+    static struct patch_receiver receivers[8];
+    const float *number = instruments_find(golden, "receivers", 0);
+    size_t count = safetensors_find(&golden->tensors, "receivers")->count / 3;
+    ck_assert_uint_le(count, 8);
+    for (size_t i = 0; i < count; i++, number += 3)
+        receivers[i] = (struct patch_receiver){(enum site)(SITE_Q + (int)number[0]),
+                                               {(size_t)number[1], (size_t)number[2]}};
+    number = instruments_find(golden, "senders", 4);
+    for (size_t i = 0; i < 2; i++)
+        senders[i] = (struct patch_head){(size_t)number[2 * i], (size_t)number[2 * i + 1]};
+    plan.receivers = receivers;
+    plan.receiver_count = count;
+    patch(PATCH_PATHS);
+    expect_map(golden, "to_set", 0);
+    plan.heads = senders;
+    plan.head_count = 2;
+    plan.joint = true;
+    patch(PATCH_PATHS);
+    ck_assert_uint_eq(found.layers * found.columns, 3);
+    expect_map(golden, "joint_to_set", 0);
+    plan.receiver_count = 0;
+    patch(PATCH_PATHS);
+    expect_map(golden, "joint_to_logits", 0);
+}
+
+TEST_LOOP(patches_agree_with_pytorch, 4)
+{
+    static const char *const families[] = {"opt", "llama", "gpt_neox", "smollm3"};
     static const char *const to[] = {"to_q", "to_k", "to_v"};
+    struct patch_receiver receiver;
     struct instruments_golden golden = {0};
     snprintf(golden.path, sizeof golden.path, "tests/golden-families/%s", families[_i]);
     golden.folder.path = golden.path;
@@ -247,7 +277,6 @@ TEST_LOOP(patches_agree_with_pytorch, 3)
     ck_assert_msg(!failed, "%s", err.text);
     open(golden.path, 1, "1,5,9,3,7,2", "1,6,9,8,7,2");
     const struct config *c = &viewer.model.config;
-    plan.to = SITE_LOGITS;
     for (int over = PATCH_HEADS; over < PATCH_OVERS; over++) {
         const char *name = over == PATCH_HEADS ? "context" : patch_overs[over].name;
         if (over == PATCH_HEADS_BY_TOKEN || !site_exists(c, patch_overs[over].site))
@@ -258,24 +287,27 @@ TEST_LOOP(patches_agree_with_pytorch, 3)
     const float *answer = instruments_find(&golden, "answer", 2);
     ck_assert(fabs(found.clean - (double)answer[0]) < 1e-5);
     ck_assert(fabs(found.corrupt - (double)answer[1]) < 1e-5);
+    plan.receivers = &receiver;
+    plan.receiver_count = 1;
     for (int i = 0; i < 3; i++)
         for (size_t head = 0; head < (i == 0 ? c->n_head : c->n_kv_head); head++) {
-            plan.to = (enum site)(SITE_Q + i);
-            plan.receiver = (struct patch_head){c->n_layer - 1, head};
+            receiver = (struct patch_receiver){(enum site)(SITE_Q + i), {c->n_layer - 1, head}};
             patch(PATCH_PATHS);
             expect_map(&golden, to[i], head * found.layers * found.columns);
         }
+    expect_sets(&golden);
     instruments_release(&golden);
 }
 
 TEST(threads_and_batches_do_not_change_a_bit)
 {
     static const size_t batches[] = {1, 7, 20, 100000};
+    static const struct patch_receiver receiver = {SITE_K, {1, 0}};
     double first[PATCH_OVERS][64];
     for (size_t threads = 1; threads <= 3; threads += 2) {
         open("tiny", threads, clean_ids, corrupt_ids);
-        plan.to = SITE_K;
-        plan.receiver = (struct patch_head){1, 0};
+        plan.receivers = &receiver;
+        plan.receiver_count = 1;
         for (int i = 0; i < 4; i++)
             for (int over = 0; over < PATCH_OVERS; over++) {
                 if (!site_exists(&viewer.model.config, patch_overs[over].site))
