@@ -211,7 +211,8 @@ static int read_positions(struct reader *reader, struct piece text)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* View an array as [heads, tokens, columns]; axes missing in the file get stride 0. */
+/* View an array as [heads, tokens, columns]. Axes that the file lacks, and those of size 1 of heads
+ * and tokens, get stride 0: they apply to all. */
 static int view_file(struct tensor *values, const struct edit *edit, const struct npy *array,
                      const size_t sizes[3], struct err *err)
 {
@@ -231,10 +232,10 @@ static int view_file(struct tensor *values, const struct edit *edit, const struc
         size_t wanted = sizes[2 - i];
         bool given = i < array->rank;
         size_t size = given ? array->shape[array->rank - 1 - i] : SIZE_MAX;
-        bool one_head = i == 2 && size == 1; /* applies to all heads */
-        fits = fits && (!given || !wanted || one_head || size == wanted);
-        values->shape[axis] = size;
-        values->stride[axis] = given && !one_head ? stride : 0;
+        bool single = i > 0 && size == 1;
+        fits = fits && (!given || !wanted || single || size == wanted);
+        values->shape[axis] = single ? SIZE_MAX : size;
+        values->stride[axis] = given && !single ? stride : 0;
         stride *= given ? size : 1;
     }
     for (size_t i = 0; i < array->rank; i++)
