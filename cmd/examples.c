@@ -160,7 +160,7 @@ static int end(void *state, struct driver *driver, struct err *err)
         rows_integer(&rows, "layer", COLUMN_KEY, example->layer);
         rows_integer(&rows, "channel", KEY, (long long)k);
         rows_integer(&rows, "rank", KEY, (long long)rank + 1);
-        rows_integer(&rows, "text", KEY, (long long)example->text);
+        rows_integer(&rows, "sentence", KEY, (long long)example->text);
         rows_integer(&rows, "position", COLUMN_KEY, (long long)example->position);
         rows_label(&rows, "token", COLUMN_KEY, token);
         rows_float(&rows, (struct column){"activation", .digits = 4},

@@ -298,7 +298,7 @@ class Results(list):
         """One table of all; the first column is the number of the text."""
         import pandas
         return pandas.concat([result.frame() for result in self], keys=range(len(self)),
-                             names=["text_index"]).reset_index("text_index").reset_index(drop=True)
+                             names=["sentence"]).reset_index("sentence").reset_index(drop=True)
 
 
 class Table(dict):
