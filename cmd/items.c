@@ -653,13 +653,19 @@ static int read_record(const struct items *items, struct item *item, const struc
 }
 
 /* Store the value of a member as text: a list of ids with commas between them, each text of a list
- * under `continue`. An empty list stores nothing. */
+ * under `continue`, another list or object that is only copied as it is written. An empty list
+ * stores nothing. */
 static int read_member(const struct items *items, struct item *item, const struct json *member,
-                       struct arena *arena, struct err *err)
+                       struct json_span written, struct arena *arena, struct err *err)
 {
     char digits[NUM_DOUBLE_BYTES];
     struct buf text = {0};
     size_t place = place_of(items, json_key(member));
+    if (place >= ITEM_FIELDS && (json_is_array(member) || json_is_object(member))) {
+        const char *value = arena_text(arena, written.bytes, written.size, err);
+        item->columns[place - ITEM_FIELDS].literal = true;
+        return err_if(!value || set_value(item, place, value, arena, err));
+    }
     bool is_list = json_is_array(member) && (place == ITEM_IDS || place == ITEM_CONTINUE);
     if (place < ITEM_FIELDS && item->fields[place])
         return err_set(err, "field '%s': expected one '%s', found another", json_key(member),
@@ -708,8 +714,16 @@ static int read_object(const struct items *items, struct item *item, const struc
                      ? json_unique_keys(root, err)
                      : err_set(err, "expected an object such as {\"text\": \"…\"}, found %s",
                                json_describe(root, found, sizeof found));
-    for (const struct json *next = json_first(root); next && !failed; next = json_next(next))
-        failed = !json_is_null(next) && read_member(items, item, next, arena, err);
+    struct json_cursor cursor = json_cursor_at((struct json_span){start->at, start->size});
+    json_cursor_skip_blanks(&cursor);
+    if (!failed)
+        json_cursor_enter(&cursor);
+    for (const struct json *next = json_first(root); next && !failed; next = json_next(next)) {
+        json_cursor_next(&cursor);
+        json_cursor_name(&cursor);
+        struct json_span written = json_cursor_value(&cursor);
+        failed = !json_is_null(next) && read_member(items, item, next, written, arena, err);
+    }
     json_free(root);
     return err_if(failed);
 }
