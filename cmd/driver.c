@@ -31,7 +31,10 @@ static const double group_seconds = 1.5;
 static void close_setting(struct driver *driver)
 {
     session_release(&driver->session);
-    driver->session = (struct session){.options = &driver->current};
+    driver->session = (struct session){
+        .options = &driver->current,
+        .store = driver->sweep.settings > 1 ? &driver->store : NULL,
+    };
     driver->setting = SIZE_MAX;
 }
 
@@ -888,6 +891,7 @@ void driver_release(struct driver *driver)
     output_discard(&driver->output);
     text_mean_release(&driver->mean);
     close_setting(driver);
+    edit_store_release(&driver->store);
     items_release(&driver->items);
     arena_release(&driver->kept);
 }

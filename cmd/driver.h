@@ -143,8 +143,9 @@ struct driver {
     size_t setting;
     struct options current; /* options of the command line with the values of the setting */
     struct session session;
-    size_t group_texts; /* the most texts of a group */
-    void *state;        /* of the task */
+    struct edit_store store; /* values of --reference and --from that settings share */
+    size_t group_texts;      /* the most texts of a group */
+    void *state;             /* of the task */
 
     /* Totals over all jobs, from driver_check. */
     struct survey {

@@ -128,6 +128,8 @@ static int fill_edits(struct session *session, struct err *err)
                               "both, found one");
     if (!(list->origins & ~(1u << EDIT_NUMBER)))
         return 0;
+    if (edit_list_is_stored(list))
+        return edit_list_fill(list, &session->viewer, &texts, err);
     int failed = asks_reference && read_reference(session, &texts, &items, err);
     if (!failed && asks_from) {
         texts.from = &from;
@@ -167,6 +169,31 @@ static int add_edits(struct edit_list *list, const struct edit_options *options,
     return edits_check(&list->edits, list->config, err);
 }
 
+/* All that the values of --from and --reference depend on, which settings of a sweep may change. */
+static const char *name_values(const struct session *session, struct arena *arena, struct err *err)
+{
+    const struct input_options *input = &session->options->input;
+    const struct mechanism_options *how = &session->options->mechanism;
+    const struct edit_options *edit = &session->options->edit;
+    const char *const texts[] = {session->model ? session->model : session->options->model.name,
+                                 input->special,
+                                 input->source,
+                                 input->pair,
+                                 how->attention,
+                                 how->scale,
+                                 how->without,
+                                 edit->from,
+                                 edit->reference};
+    struct buf key = {0};
+    buf_format(&key, "%d %d%d%d%d%d%d %.17g %.17g %lld", session->precision, input->chat,
+               input->literal_special, input->any_length, input->begins_texts, input->ids != NULL,
+               how->mask_after, how->temperature, how->dropout, how->seed);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        buf_format(&key, " %zu:%s", texts[i] ? strlen(texts[i]) : SIZE_MAX,
+                   texts[i] ? texts[i] : "");
+    return buf_keep(&key, arena, err);
+}
+
 /* Get the values of edits from --from and --reference by runs with the mechanism of the viewer. */
 static int read_edits(struct session *session, struct err *err)
 {
@@ -175,7 +202,11 @@ static int read_edits(struct session *session, struct err *err)
     *list =
         (struct edit_list){.config = &session->viewer.model.config,
                            .arena = &session->arena,
+                           .store = session->store,
+                           .key = name_values(session, &session->arena, err),
                            .of_rows = session->options->select.words || session->adds_beginning};
+    if (!list->key)
+        return -1;
     if (options->values)
         list->values = *options->values;
     if (add_edits(list, options, NULL, err) || fill_edits(session, err))

@@ -64,8 +64,9 @@ struct session {
     struct mechanism mechanism; /* from the options */
     struct viewer viewer;
     struct edit_list edits;
-    bool adds_beginning; /* --special auto found a token to put before texts */
-    const char *token;   /* --token in the last text that session_read_items read */
+    struct edit_store *store; /* of the settings of a sweep; NULL: none */
+    bool adds_beginning;      /* --special auto found a token to put before texts */
+    const char *token;        /* --token in the last text that session_read_items read */
     struct arena arena;
 };
 

@@ -700,17 +700,87 @@ int edit_list_add(struct edit_list *list, enum edit_form form, const char *text,
 
 /* --- values of other texts -------------------------------------------------------------------- */
 
+enum { STORE_BYTES = 256 << 20 };
+
+struct edit_stored {
+    const char *key;
+    enum site site;
+    enum edit_origin origin;
+    struct edit_source source;
+};
+
 struct gathering {
     struct edit_list *list;
     struct viewer *viewer;
     struct selection selection;
     struct text_mean mean;
-    struct arena pass; /* memory of one pass */
+    bool stores;         /* the values of all layers */
+    struct arena *arena; /* of the values */
+    struct arena pass;   /* memory of one pass */
     struct err *err;
 };
 
-/* Create a source for each edit that uses values of other texts; keep() fills it. Select their
- * sites, and the layers in which these are edited; with an encoder, all layers. */
+/* The values of an edit in the store; NULL: none. */
+static const struct edit_stored *find_stored(const struct edit_list *list, size_t edit)
+{
+    const struct edit_store *store = list->store;
+    for (size_t i = 0; store && i < store->count; i++) {
+        const struct edit_stored *stored = &store->items[i];
+        if (stored->site == list->items[edit].site &&
+            stored->origin == list->sources[edit].origin && strcmp(stored->key, list->key) == 0)
+            return stored;
+    }
+    return NULL;
+}
+
+bool edit_list_is_stored(const struct edit_list *list)
+{
+    for (size_t i = 0; i < list->edits.count; i++)
+        if (list->sources[i].origin != EDIT_NUMBER && !find_stored(list, i))
+            return false;
+    return true;
+}
+
+void edit_store_release(struct edit_store *store)
+{
+    arena_release(&store->arena);
+    *store = (struct edit_store){0};
+}
+
+/* The number of texts of which an edit has values. */
+static size_t count_texts(const struct edit_list *list, size_t edit, const struct edit_texts *texts)
+{
+    return list->sources[edit].origin == EDIT_RESAMPLE ? texts->reference_count : 1;
+}
+
+/* Whether the values of all layers go to the store: if they fit in. */
+static void choose_store(struct gathering *gathering, const struct edit_texts *texts,
+                         size_t longest)
+{
+    const struct config *c = &gathering->viewer->model.config;
+    struct edit_list *list = gathering->list;
+    const struct text_with_source *first = texts->from ? texts->from : texts->reference;
+    size_t source = first ? first->source.count : 0;
+    double bytes = 0;
+    for (size_t i = 0; list->store && i < list->edits.count; i++) {
+        enum site site = list->items[i].site;
+        size_t cells = 0;
+        if (list->sources[i].origin == EDIT_NUMBER || find_stored(list, i))
+            continue;
+        bytes += site_size(&cells, c, site, c->n_head, longest, source)
+                     ? (double)cells * sizeof(float) * (double)site_layers(c, site) *
+                           (double)count_texts(list, i, texts)
+                     : INFINITY;
+    }
+    gathering->stores = list->store && list->store->bytes + bytes <= STORE_BYTES;
+    gathering->arena = gathering->stores ? &list->store->arena : list->arena;
+    if (gathering->stores)
+        list->store->bytes += bytes;
+}
+
+/* Create a source for each edit that uses values of other texts; keep() fills those that are not
+ * stored. Select their sites, and the layers in which these are edited; with an encoder, or for the
+ * store, all layers. */
 static int make_sources(struct gathering *gathering, const struct edit_texts *texts)
 {
     const struct config *c = &gathering->viewer->model.config;
@@ -722,39 +792,66 @@ static int make_sources(struct gathering *gathering, const struct edit_texts *te
     bool *edited = arena_alloc(list->arena, c->n_layer, sizeof *edited, err);
     for (size_t i = 0; i < texts->reference_count; i++)
         longest = num_max(longest, texts->reference[i].sentence.count);
+    choose_store(gathering, texts,
+                 texts->from ? num_max(longest, texts->from->sentence.count) : longest);
     for (size_t i = 0; i < list->edits.count; i++) {
         enum site site = list->items[i].site;
         enum edit_origin origin = list->sources[i].origin;
-        size_t count = origin == EDIT_RESAMPLE ? texts->reference_count : 1;
+        const struct edit_stored *stored = find_stored(list, i);
+        size_t count = count_texts(list, i, texts);
         const struct edits one = {&list->items[i], 1};
         if (origin == EDIT_NUMBER)
             continue;
         struct edit_source *source = arena_alloc(list->arena, 1, sizeof *source, err);
-        struct tensor *values =
-            arena_alloc(list->arena, site_layers(c, site) * count, sizeof *values, err);
+        struct tensor *values = stored ? NULL
+                                       : arena_alloc(gathering->arena, site_layers(c, site) * count,
+                                                     sizeof *values, err);
         if (err->kind)
             return -1;
-        *source = (struct edit_source){
-            .values = values,
-            .count = count,
-            .seed = list->sources[i].seed,
-            .longest = site_is_of_source(site) ? SIZE_MAX
-                       : origin == EDIT_FROM   ? texts->from->sentence.count
-                                               : longest,
-            .exact = origin == EDIT_FROM,
-        };
+        *source = stored ? stored->source
+                         : (struct edit_source){
+                               .values = values,
+                               .count = count,
+                               .longest = site_is_of_source(site) ? SIZE_MAX
+                                          : origin == EDIT_FROM   ? texts->from->sentence.count
+                                                                  : longest,
+                               .exact = origin == EDIT_FROM,
+                           };
+        source->seed = list->sources[i].seed;
         list->items[i].source = source;
+        if (stored)
+            continue;
         site_set_add(&selection->sites, site);
         for (size_t layer = 0; layer < c->n_layer; layer++)
             edited[layer] |= edits_have(&one, site, layer);
     }
-    if (c->n_encoder_layer)
+    if (c->n_encoder_layer || gathering->stores)
         return selection_layers(selection, NULL, c, list->arena, err);
     selection->layers.items = layers;
     for (size_t layer = 0; layer < c->n_layer && edited && layers; layer++)
         if (edited[layer])
             layers[selection->layers.count++] = layer;
     return err_if(err->kind);
+}
+
+/* Add the gathered values to the store. */
+static int store_values(const struct gathering *gathering)
+{
+    const struct edit_list *list = gathering->list;
+    struct edit_store *store = list->store;
+    const char *key = arena_text(&store->arena, list->key, strlen(list->key), gathering->err);
+    for (size_t i = 0; key && i < list->edits.count; i++) {
+        if (list->sources[i].origin == EDIT_NUMBER || find_stored(list, i))
+            continue;
+        struct edit_stored *items =
+            arena_grow(&store->arena, store->items, store->count, sizeof *items, gathering->err);
+        if (!items)
+            return -1;
+        store->items = items;
+        items[store->count++] = (struct edit_stored){
+            key, list->items[i].site, list->sources[i].origin, *list->items[i].source};
+    }
+    return key ? 0 : -1;
 }
 
 /* Copy the tensors of text `number` of an origin to the sources that use it. */
@@ -772,7 +869,7 @@ static int keep(struct gathering *gathering, const struct report *report, enum e
                 continue;
             size_t cells = kept_cells(kept);
             if (!data) {
-                data = arena_room(list->arena, cells, sizeof *data, gathering->err);
+                data = arena_room(gathering->arena, cells, sizeof *data, gathering->err);
                 if (!data)
                     return -1;
                 memcpy(data, kept->data, cells * sizeof *data);
@@ -818,7 +915,8 @@ int edit_list_fill(struct edit_list *list, struct viewer *viewer, const struct e
     const struct edits *before = viewer->edits;
     viewer->edits = NULL;
     int failed = make_sources(&gathering, texts) ||
-                 (!site_set_is_empty(gathering.selection.sites) && gather(&gathering, texts));
+                 (!site_set_is_empty(gathering.selection.sites) &&
+                  (gather(&gathering, texts) || (gathering.stores && store_values(&gathering))));
     viewer->edits = before;
     text_mean_release(&gathering.mean);
     arena_release(&gathering.pass);

@@ -49,6 +49,15 @@ struct edit_values {
     size_t count;
 };
 
+/* Values of other texts that several lists share: those of the settings of a sweep. Zeroed first;
+ * edit_store_release frees it after the lists. */
+struct edit_store {
+    struct edit_stored *items; /* [count] */
+    size_t count;
+    double bytes;
+    struct arena arena;
+};
+
 struct edit_list {
     const struct config *config; /* with the attention mechanism; only edit_list_add reads it */
     struct arena *arena;
@@ -57,6 +66,8 @@ struct edit_list {
     struct edit *items;
     struct value_source *sources;
     unsigned origins;             /* one bit per origin used by edits */
+    struct edit_store *store;     /* NULL: none */
+    const char *key;              /* in the store: lists with the same key have the same values */
     const struct edit_list *like; /* has the same edits, with values; NULL: read the values */
     bool of_rows; /* positions are those of rows: of words, or after a beginning token */
     bool by_text; /* set if positions, by name or of rows, differ from text to text */
@@ -80,6 +91,12 @@ struct edit_texts {
     const struct text_with_source *from;
 };
 
-/* Run the texts without edits, and copy the values. Each origin used must have a text. */
+/* Run the texts without edits, and copy the values; of a list with a store, those of all layers to
+ * the store, unless they are large. Each origin used must have a text, unless the values are
+ * stored. */
 int edit_list_fill(struct edit_list *list, struct viewer *viewer, const struct edit_texts *texts,
                    struct err *err);
+
+/* True if the store has all values of other texts that the list needs. */
+bool edit_list_is_stored(const struct edit_list *list);
+void edit_store_release(struct edit_store *store);
