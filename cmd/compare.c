@@ -38,7 +38,7 @@ const struct command command_compare = {
     .run = compare_command,
     .options = own_options,
     .shared = {text_options, model_options, edit_options, select_options, output_options},
-    .without = "words precision show query key mean hide-first verbose",
+    .without = "words precision show query key mean verbose",
 };
 
 struct job {
@@ -106,8 +106,16 @@ static int compare(struct job *job, const struct comparison_run *runs, size_t co
     struct report report;
     struct progress progress;
     const struct comparison_plan plan = {
-        runs,           count,         job->pairs, job->items.count, &job->selection,
-        &progress.sink, equal_weights, 0};
+        .runs = runs,
+        .run_count = count,
+        .pairs = job->pairs,
+        .pair_count = job->items.count,
+        .selection = &job->selection,
+        .progress = &progress.sink,
+        .equal_weights = equal_weights,
+        .hide_first = job->options.select.hide_first,
+        .draws = job->output.format->is_picture,
+    };
     double bytes = 0;
     size_t longest = 0;
     for (size_t i = 0; i < job->items.count; i++) {
@@ -145,6 +153,8 @@ static int compare_settings(struct job *job, const struct options *options, stru
         !(job->pairs = session_read_items(session, &job->items, err)))
         return -1;
     bool edited = session->viewer.edits != NULL;
+    if (options->select.hide_first)
+        return err_usage(err, "--hide-first: expected two models, found one");
     struct comparison_run *runs = arena_alloc(arena, count + 1, sizeof *runs, err);
     if (!runs)
         return -1;

@@ -1,6 +1,7 @@
 #include "measure/comparison.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -127,7 +128,10 @@ struct head_sums {
 struct site_sums {
     double off, size;     /* sum of squares: of differences; of the first model's values */
     size_t masked_in_one; /* values that are infinite in one of the models only */
+    size_t finite;        /* other values */
     bool compared;        /* both models have the site with the same size */
+    float *tokens;        /* [token_count] the relative difference of each token */
+    size_t token_count;
 };
 
 /* The selected heads of a layer of an attention. */
@@ -148,6 +152,7 @@ struct comparison {
     size_t queries[SITE_PARTS], longest;
     struct head_sums *of_heads; /* [runs after the first][head_count] */
     struct site_sums *of_sites; /* [SITE_COUNT, layers]; layer 0 also for sites outside of layers */
+    struct arena *arena;        /* of the report */
     struct arena first, other;  /* tensors of the passes */
 };
 
@@ -201,11 +206,24 @@ static double divergence_of(double a, double b)
     return (a + b) / 4 * unlike;
 }
 
-static double row_distance(const float *a, const float *b, size_t keys, bool has_sinks)
+/* The weights of a row, without the first key if it is hidden. */
+static double whole_of(const float *row, size_t keys, bool has_sinks, size_t hidden)
 {
-    double divergence = has_sinks ? divergence_of(sink_of(a, keys), sink_of(b, keys)) : 0;
-    for (size_t i = 0; i < keys; i++)
-        divergence += divergence_of((double)a[i], (double)b[i]);
+    double sum = has_sinks && hidden ? sink_of(row, keys) : 0;
+    for (size_t i = hidden; i < keys && hidden; i++)
+        sum += (double)row[i];
+    return sum > 0 ? sum : 1;
+}
+
+static double row_distance(const float *a, const float *b, size_t keys, bool has_sinks,
+                           size_t hidden)
+{
+    double of_a = whole_of(a, keys, has_sinks, hidden);
+    double of_b = whole_of(b, keys, has_sinks, hidden);
+    double divergence =
+        has_sinks ? divergence_of(sink_of(a, keys) / of_a, sink_of(b, keys) / of_b) : 0;
+    for (size_t i = hidden; i < keys; i++)
+        divergence += divergence_of((double)a[i] / of_a, (double)b[i] / of_b);
     return sqrt(divergence / LN_2);
 }
 
@@ -213,6 +231,7 @@ struct pair_loop {
     const struct kept *a, *b;
     double *sums; /* [heads, heads] */
     bool has_sinks;
+    size_t hidden; /* first queries and keys to leave out */
 };
 
 /* Compare a head of the first model with every head of the other. */
@@ -224,45 +243,88 @@ static void add_pairs(void *context, size_t head, size_t thread)
     size_t keys = loop->a->shape[2];
     (void)thread;
     for (size_t other = 0; other < heads; other++)
-        for (size_t query = 0; query < queries; query++)
-            loop->sums[head * heads + other] += row_distance(
-                loop->a->data + (head * queries + query) * keys,
-                loop->b->data + (other * queries + query) * keys, keys, loop->has_sinks);
+        for (size_t query = loop->hidden; query < queries; query++)
+            loop->sums[head * heads + other] +=
+                row_distance(loop->a->data + (head * queries + query) * keys,
+                             loop->b->data + (other * queries + query) * keys, keys,
+                             loop->has_sinks, loop->hidden);
+}
+
+/* Add the differences of some tokens, without the first columns; values that a model masks are
+ * infinite. */
+static void add_values(struct site_sums *sums, const struct kept *a, const struct kept *b,
+                       size_t first, size_t end, size_t first_column)
+{
+    size_t columns = a->shape[a->rank - 1], rows = a->shape[a->rank - 2];
+    for (size_t head = 0; head < kept_cells(a) / (rows * columns); head++)
+        for (size_t i = (head * rows + first) * columns; i < (head * rows + end) * columns; i++) {
+            double x = (double)a->data[i];
+            double y = (double)b->data[i];
+            if (i % columns < first_column)
+                continue;
+            sums->masked_in_one += !isinf(x) != !isinf(y);
+            sums->off += isinf(x) || isinf(y) ? 0 : (x - y) * (x - y);
+            sums->size += isinf(x) || isinf(y) ? 0 : x * x;
+            sums->finite += !isinf(x) && !isinf(y);
+        }
+}
+
+static double relative(const struct site_sums *sums)
+{
+    return sums->off > 0 ? sqrt(sums->off / sums->size) : 0 * sums->off;
+}
+
+/* Compare a site of two models: all tokens together, and each. */
+static int add_site(struct comparison *s, struct site_sums *sums, const struct kept *a,
+                    const struct kept *b, struct err *err)
+{
+    enum site_axes axes = site_row(a->site)->axes;
+    bool is_map = axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY;
+    size_t tokens = a->shape[a->rank - 2];
+    size_t hidden = s->plan->hide_first && axes != AXES_FIRST_CHANNEL;
+    sums->compared = true;
+    add_values(sums, a, b, hidden, tokens, is_map ? hidden : 0);
+    for (size_t token = hidden; token < tokens; token++) {
+        struct site_sums one = {0};
+        add_values(&one, a, b, token, token + 1, is_map ? hidden : 0);
+        if (!one.finite)
+            continue;
+        float *values = arena_grow(s->arena, sums->tokens, sums->token_count, sizeof *values, err);
+        if (!values)
+            return -1;
+        sums->tokens = values;
+        values[sums->token_count++] = (float)relative(&one);
+    }
+    return 0;
 }
 
 /* Compare a tensor of the first run with another run's, if both have equally many channels. */
-static void add_tensor(struct comparison *s, size_t run, const struct kept *a,
-                       const struct report *other)
+static int add_tensor(struct comparison *s, size_t run, const struct kept *a,
+                      const struct report *other, struct err *err)
 {
     const struct kept *b = report_find(other, a->site, (size_t)a->layer);
     const struct group *group = s->groups;
     size_t layer = a->layer < 0 ? 0 : (size_t)a->layer;
     if (!b || kept_cells(a) != kept_cells(b))
-        return;
+        return 0;
     bool of_weights = site_id(a->site) == SITE_WEIGHTS;
     while ((of_weights || !s->of_models) &&
            (group->part != site_part(a->site) || group->layer != layer))
         group++;
     if (!s->of_models) {
         add_heads(s->of_heads + (run - 1) * s->head_count + group->first, a, b, s->config->sinks);
-        return;
+        return 0;
     }
-    struct site_sums *sums = &s->of_sites[(size_t)a->site * s->layers + layer];
-    sums->compared = true;
-    for (size_t i = 0; i < kept_cells(a); i++) { /* skips masked (infinite) values */
-        double x = (double)a->data[i];
-        double y = (double)b->data[i];
-        sums->masked_in_one += !isinf(x) != !isinf(y);
-        sums->off += isinf(x) || isinf(y) ? 0 : (x - y) * (x - y);
-        sums->size += isinf(x) || isinf(y) ? 0 : x * x;
-    }
+    if (add_site(s, &s->of_sites[(size_t)a->site * s->layers + layer], a, b, err))
+        return -1;
     if (!of_weights)
-        return;
+        return 0;
     bool has_sinks = s->config->sinks || s->plan->runs[run].viewer->model.config.sinks;
-    struct pair_loop loop = {a, b, group->pairs, has_sinks};
+    struct pair_loop loop = {a, b, group->pairs, has_sinks, s->plan->hide_first};
     double work = 16 * (double)group->count * (double)kept_cells(a); /* logarithm: 16 products */
     pool_run(s->plan->runs->viewer->machine.pool,
              (struct loop){.rounds = group->count, .work = work, .round = add_pairs}, &loop);
+    return 0;
 }
 
 int comparison_check_models(const struct model *a, const struct model *b, struct err *err)
@@ -345,6 +407,9 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
     const struct selection *all = plan->selection;
     struct report base, other;
     size_t step = layers_at_once(s, pair);
+    bool is_short = pair->sentence.count == 1 || pair->source.count == 1;
+    if (plan->hide_first && is_short)
+        return err_usage(err, "--hide-first: expected texts of two tokens or more, found one");
     for (size_t first = 0; first < num_max(all->layers.count, all->encoder_layers.count);
          first += step) {
         struct selection selection = *all;
@@ -358,11 +423,13 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
             if (look(&other, &plan->runs[run], at, &s->other, err))
                 return s->of_models ? -1 : err_prefix(err, "%s", plan->runs[run].name);
             for (size_t i = 0; i < base.tensor_count; i++)
-                add_tensor(s, run, &base.tensors[i], &other);
+                if (add_tensor(s, run, &base.tensors[i], &other, err))
+                    return -1;
         }
     }
     for (int part = 0; part < SITE_PARTS; part++)
-        s->queries[part] += (part == PART_SOURCE ? &pair->source : &pair->sentence)->count;
+        s->queries[part] += (part == PART_SOURCE ? &pair->source : &pair->sentence)->count -
+                            (plan->hide_first && (part != PART_SOURCE || pair->source.count));
     s->longest = num_max(s->longest, pair->sentence.count);
     progress_tell(plan->progress, text + 1, plan->pair_count);
     return 0;
@@ -448,13 +515,29 @@ static int report_settings(struct report *report, const struct comparison *s, st
 
 /* --- report of models ----------------------------------------------------------------------------
  *
- *     site,layer,head,distance,match,matched_distance,masked_in_one
- *     weights,0,0,0.123,2,0.001,                 heads
- *     resid_pre,0,,0.054,,,0                     sites
+ *     site,layer,head,distance,match,matched_distance,masked_in_one,median
+ *     weights,0,0,0.123,2,0.001,,                heads
+ *     resid_pre,0,,0.054,,,0,0.071               sites
  */
 
+static int compare_floats(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_of(struct site_sums *sums)
+{
+    size_t count = sums->token_count;
+    if (!count)
+        return (double)NAN;
+    qsort(sums->tokens, count, sizeof *sums->tokens, compare_floats);
+    return ((double)sums->tokens[(count - 1) / 2] + (double)sums->tokens[count / 2]) / 2;
+}
+
 static void put_distance(struct frame_rows *rows, const char *site, long long layer, long long head,
-                         double distance, long long match, double matched, long long masked)
+                         double distance, long long match, double matched, long long masked,
+                         double median)
 {
     rows_label(rows, "site", COLUMN_KEY, (struct label){site, site, site});
     rows_integer(rows, "layer", COLUMN_KEY, layer);
@@ -465,29 +548,31 @@ static void put_distance(struct frame_rows *rows, const char *site, long long la
     rows_integer(rows, "match", COLUMN_KEY, match);
     rows_float(rows, (struct column){"matched_distance", "distance", .digits = 4}, matched);
     rows_integer(rows, "masked_in_one", 0, masked);
+    rows_float(rows, (struct column){"median", .digits = 4}, median);
     rows_next(rows);
 }
 
-/* Add a row for each layer of a site to the data; for people, one row with the mean over layers,
+/* Add a row for each layer of a site to the data; for people, one row with the means over layers,
  * and the maximum with its layer. */
 static void put_site(struct frame_rows *data, struct frame_rows *shown, const struct comparison *s,
                      enum site site)
 {
     const char *name = site_name(site);
     bool in_layer = site_row(site)->in_layer;
-    double sum = 0, largest = -1;
+    double sum = 0, sum_of_medians = 0, largest = -1;
     long long largest_layer = COLUMN_MISSING;
     size_t count = 0;
     struct layers layers = selection_layers_of(s->plan->selection, site);
     for (size_t i = 0; i < layers.count; i++) {
-        const struct site_sums *sums = &s->of_sites[site * s->layers + layers.items[i]];
-        double distance = sums->off > 0 ? sqrt(sums->off / sums->size) : 0 * sums->off;
+        struct site_sums *sums = &s->of_sites[site * s->layers + layers.items[i]];
+        double distance = relative(sums), median = median_of(sums);
         long long layer = in_layer ? (long long)layers.items[i] : COLUMN_MISSING;
         if (!sums->compared)
             continue;
         put_distance(data, name, layer, COLUMN_MISSING, distance, COLUMN_MISSING, (double)NAN,
-                     (long long)sums->masked_in_one);
+                     (long long)sums->masked_in_one, median);
         sum += distance;
+        sum_of_medians += median;
         count++;
         if (distance > largest)
             largest_layer = layer;
@@ -497,6 +582,7 @@ static void put_site(struct frame_rows *data, struct frame_rows *shown, const st
         return;
     rows_label(shown, "site", COLUMN_KEY, (struct label){name, name, name});
     rows_float(shown, (struct column){"mean", .digits = 4}, sum / (double)count);
+    rows_float(shown, (struct column){"median", .digits = 4}, sum_of_medians / (double)count);
     rows_float(shown, (struct column){"largest", .digits = 4}, in_layer ? largest : (double)NAN);
     rows_integer(shown, "in layer", 0, largest_layer);
     rows_next(shown);
@@ -521,7 +607,7 @@ static int make_distances(struct frame frames[3], const struct comparison *s, st
             put_distance(&data, site_name(SITE_OF(g->part, SITE_WEIGHTS)), (long long)g->layer,
                          (long long)(heads ? heads[head] : head), sums[head] / queries,
                          (long long)(heads ? heads[match[head]] : match[head]),
-                         sums[match[head]] / queries, COLUMN_MISSING);
+                         sums[match[head]] / queries, COLUMN_MISSING, (double)NAN);
         }
     }
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
@@ -531,12 +617,95 @@ static int make_distances(struct frame frames[3], const struct comparison *s, st
         return -1;
     frames[1] = (struct frame){"heads",
                                {"head", s->head_count, frames->rows.labels, 0},
-                               frames->columns + !named, /* omits "site" and "masked_in_one" */
-                               frames->count - 1 - !named,
+                               frames->columns + !named, /* omits "site" and the last two */
+                               frames->count - 2 - !named,
                                .flags = COLUMN_TEXT_ONLY};
     frames[0].flags = COLUMN_DATA_ONLY;
     frames[2].flags = COLUMN_TEXT_ONLY;
     return 0;
+}
+
+/* Add a matrix for figures. */
+static int add_map(struct report *report, const char *name, struct axis rows, struct axis columns,
+                   const float *values, struct arena *arena, struct err *err)
+{
+    struct sheet sheet = {.tensor = name,
+                          .layer = -1,
+                          .head = -1,
+                          .rows = rows,
+                          .columns = columns,
+                          .values = values};
+    return report_add_sheet(report, &sheet, arena, err);
+}
+
+/* Add layers × heads of an attention. */
+static int draw_heads(struct report *report, const struct comparison *s, enum site_part part,
+                      const struct column *distances, struct arena *arena, struct err *err)
+{
+    struct axis rows, columns;
+    const struct selection *selection = s->plan->selection;
+    enum site site = SITE_OF(part, SITE_WEIGHTS);
+    struct layers layers = selection_layers_of(selection, site);
+    const struct group *first = s->groups;
+    while (first < s->groups + s->group_count && first->part != part)
+        first++;
+    if (first == s->groups + s->group_count)
+        return 0;
+    float *values = arena_alloc(arena, layers.count * first->count, sizeof *values, err);
+    for (size_t i = 0; values && i < layers.count * first->count; i++)
+        values[i] = (float)column_float(distances, first->first + i);
+    return err_if(!values ||
+                  axis_of_numbers(&rows, "layer", layers.items, layers.count, arena, err) ||
+                  axis_of_numbers(&columns, "head", selection->heads, first->count, arena, err) ||
+                  add_map(report, arena_format(arena, err, "distance of %s", site_name(site)), rows,
+                          columns, values, arena, err));
+}
+
+/* The sums of a site in a layer, or for SIZE_MAX outside of layers; NULL: not compared. */
+static struct site_sums *sums_of(const struct comparison *s, enum site site, size_t layer)
+{
+    struct site_sums *sums = &s->of_sites[site * s->layers + (layer == SIZE_MAX ? 0 : layer)];
+    return site_row(site)->in_layer == (layer != SIZE_MAX) && sums->compared ? sums : NULL;
+}
+
+/* Add sites × layers: the distance and the median; a last column is for sites outside of layers. */
+static int draw_sites(struct report *report, const struct comparison *s, struct arena *arena,
+                      struct err *err)
+{
+    struct axis rows = {"site", 0, NULL, 0}, columns = {"layer", 0, NULL, 0};
+    struct label *sites = arena_alloc(arena, SITE_COUNT, sizeof *sites, err);
+    struct label *layers = arena_alloc(arena, s->layers + 1, sizeof *layers, err);
+    size_t *numbers = arena_alloc(arena, s->layers + 1, sizeof *numbers, err);
+    for (size_t i = 0; i <= s->layers && !err->kind; i++) {
+        size_t layer = numbers[columns.size] = i < s->layers ? i : SIZE_MAX;
+        const char *name = i < s->layers ? arena_format(arena, err, "%zu", i) : "–";
+        bool any = false;
+        for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+            any |= sums_of(s, site, layer) != NULL;
+        layers[columns.size] = (struct label){name, name, name};
+        columns.size += any;
+    }
+    float *maps[2];
+    for (size_t i = 0; i < 2; i++)
+        maps[i] = arena_alloc(arena, SITE_COUNT * columns.size, sizeof *maps[i], err);
+    if (err->kind)
+        return -1;
+    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
+        bool any = false;
+        for (size_t i = 0; i < columns.size; i++) {
+            struct site_sums *sums = sums_of(s, site, numbers[i]);
+            size_t cell = rows.size * columns.size + i;
+            maps[0][cell] = sums ? (float)relative(sums) : NAN;
+            maps[1][cell] = sums ? (float)median_of(sums) : NAN;
+            any |= sums != NULL;
+        }
+        sites[rows.size] = (struct label){site_name(site), site_name(site), site_name(site)};
+        rows.size += any;
+    }
+    rows.labels = sites;
+    columns.labels = layers;
+    return err_if(add_map(report, "distance", rows, columns, maps[0], arena, err) ||
+                  add_map(report, "median", rows, columns, maps[1], arena, err));
 }
 
 static int report_models(struct report *report, struct facts *facts, const struct comparison *s,
@@ -547,10 +716,11 @@ static int report_models(struct report *report, struct facts *facts, const struc
     struct buf about = {0};
     if (!frames || make_distances(frames, s, arena, err))
         return -1;
-    frames[2].note =
-        "heads: Jensen-Shannon distance of attention, 0 to 1, mean over queries\n"
-        "match: the other model's head, one to one, and the distance to it\n"
-        "sites: norm of the difference, divided by the norm of the first model's values";
+    frames[2].note = "heads: Jensen-Shannon distance of attention, 0 to 1, mean over queries\n"
+                     "match: the other model's head, one to one, and the distance to it\n"
+                     "sites: norm of the difference, divided by the norm of the first model's "
+                     "values; median: over "
+                     "single tokens";
     buf_text(&about, "compared with ");
     label_line(&about, second, strlen(second));
     buf_format(&about, " · %zu text%s%s", s->plan->pair_count, num_plural(s->plan->pair_count),
@@ -560,7 +730,10 @@ static int report_models(struct report *report, struct facts *facts, const struc
     report->about = buf_keep(&about, arena, err);
     report->frames = frames;
     report->frame_count = 3;
-    return report->about ? 0 : -1;
+    for (enum site_part part = 0; part < SITE_PARTS && s->plan->draws; part++)
+        if (draw_heads(report, s, part, frame_column(frames, "distance"), arena, err))
+            return -1;
+    return err_if(!report->about || (s->plan->draws && draw_sites(report, s, arena, err)));
 }
 
 /* --- comparison ------------------------------------------------------------------------------- */
@@ -601,8 +774,10 @@ int comparison_make(struct report *report, const struct comparison_plan *plan, s
 {
     struct viewer *viewer = plan->runs->viewer;
     struct facts *facts = facts_new(arena, err);
-    struct comparison s = {
-        .plan = plan, .config = &viewer->model.config, .of_models = !plan->runs[1].mechanism};
+    struct comparison s = {.plan = plan,
+                           .config = &viewer->model.config,
+                           .of_models = !plan->runs[1].mechanism,
+                           .arena = arena};
     int failed = !facts || take_room(&s, arena, err);
     for (size_t text = 0; !failed && text < plan->pair_count; text++)
         failed = compare_text(&s, text, err);
@@ -648,6 +823,11 @@ void comparison_add_memory(struct memory *memory, const struct comparison_plan *
         most.held = fmax(most.held, other.held);
         most.during = fmax(most.during, other.during);
     }
+    for (size_t i = 0; i < plan->pair_count && s.of_models; i++) /* a number of each token */
+        for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
+            if (site_set_has(selection.sites, site))
+                memory->held += 2 * sizeof(float) * (double)plan->pairs[i].sentence.count *
+                                (double)site_layers(config, site);
     memory->held += most.held;
     memory->during = s.of_models ? memory->during + most.during : fmax(memory->during, most.during);
 }

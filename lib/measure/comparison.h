@@ -8,7 +8,9 @@
  *
  * Models: the Jensen-Shannon distance of each head's attention (root of the divergence in bits, 0
  * to 1, mean over queries); the one-to-one match of heads in each layer with the smallest sum of
- * distances; and for each site ‖a - b‖ / ‖a‖ over all tokens, without values that a model masks.
+ * distances; and for each site ‖a - b‖ / ‖a‖ over all tokens, without values that a model masks, and
+ * the median of this ratio over single tokens, since a first token may have a much larger norm than
+ * all others.
  *
  *     struct comparison_run runs[] = {{&viewer, "dense", &dense}, {&viewer, "linear", &linear}};
  *     struct comparison_plan plan = {runs, 2, pairs, 1, &selection};
@@ -34,6 +36,8 @@ struct comparison_plan {
     const struct selection *selection;    /* compared layers and heads */
     const struct progress_sink *progress; /* counts texts; NULL: none */
     bool equal_weights;                   /* models: reported as a fact */
+    bool hide_first;   /* models: without the first token and the attention to it, renormalised */
+    bool draws;        /* models: add matrices for figures, which data do not have */
     size_t most_cells; /* limit of values in memory; fewer layers per pass; 0: 64 million */
 };
 
