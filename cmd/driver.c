@@ -31,10 +31,8 @@ static const double group_seconds = 1.5;
 static void close_setting(struct driver *driver)
 {
     session_release(&driver->session);
-    driver->session = (struct session){
-        .options = &driver->current,
-        .store = driver->sweep.settings > 1 ? &driver->store : NULL,
-    };
+    struct edit_store *store = driver->sweep.settings > 1 ? &driver->store : NULL;
+    driver->session = (struct session){.options = &driver->current, .store = store};
     driver->setting = SIZE_MAX;
 }
 

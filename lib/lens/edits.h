@@ -77,7 +77,7 @@ struct edit_list {
 };
 
 /* Parse the value of an option. EDIT_WORDS accepts several edits separated by `;`. Arrays have the
- * axes [channels], [tokens, channels] or [heads, tokens, channels]; one head or token serves all. */
+ * axes [channels], [tokens, channels] or [heads, tokens, channels]; of size 1, they serve all. */
 int edit_list_add(struct edit_list *list, enum edit_form form, const char *text, struct err *err);
 
 /* Call `use` with the path of each file that a value of --edit or --ablate names. */

@@ -8,9 +8,9 @@
  *
  * Models: the Jensen-Shannon distance of each head's attention (root of the divergence in bits, 0
  * to 1, mean over queries); the one-to-one match of heads in each layer with the smallest sum of
- * distances; and for each site ‖a - b‖ / ‖a‖ over all tokens, without values that a model masks, and
- * the median of this ratio over single tokens, since a first token may have a much larger norm than
- * all others.
+ * distances; and for each site ‖a - b‖ / ‖a‖ over all tokens, without values that a model masks,
+ * and the median of this ratio over single tokens, since a first token may have a much larger norm
+ * than all others.
  *
  *     struct comparison_run runs[] = {{&viewer, "dense", &dense}, {&viewer, "linear", &linear}};
  *     struct comparison_plan plan = {runs, 2, pairs, 1, &selection};
