@@ -99,27 +99,6 @@ static const char *name_folder(const struct driver *driver, const struct work *w
     return buf_keep(&name, arena, err);
 }
 
-/* Write "columns": {"region": "NP"} with the columns that have a value, or nothing. */
-static void put_columns(struct json_writer *json, const char *name,
-                        const struct place_column *extras, size_t count)
-{
-    bool any = false;
-    for (size_t i = 0; i < count; i++) {
-        if (!extras[i].value)
-            continue;
-        if (!any)
-            json_put_open(json, name, '{');
-        any = true;
-        json_put_name(json, extras[i].name, strlen(extras[i].name));
-        if (extras[i].literal)
-            json_put_raw(json, NULL, extras[i].value);
-        else
-            json_put_text(json, NULL, extras[i].value);
-    }
-    if (any)
-        json_put_close(json, '}');
-}
-
 /* Set the index of a result. The number of its item, which counts blank texts, is `blank` more. */
 static void set_index(struct place *place, const struct work *work, size_t index)
 {
@@ -164,8 +143,8 @@ int driver_place(struct driver *driver, const struct work *work, struct place *p
         json_put_integer(&json, "row", (long long)work->job);
     if (driver->is_batch && !driver->accumulates)
         json_put_integer(&json, "item", (long long)work->item.number);
-    put_columns(&json, "settings", extras, settings);
-    put_columns(&json, "columns", extras + settings, count - settings);
+    columns_put(&json, "settings", extras, settings);
+    columns_put(&json, "columns", extras + settings, count - settings);
     if (identity.size || identity.out_of_memory)
         place->item = buf_keep(&identity, arena, err);
     for (size_t i = 0; i < settings; i++)

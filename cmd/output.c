@@ -446,3 +446,23 @@ int output_write_table(struct output *output, const struct report *report,
     return err_if(output_open(output, err) || output_write(output, report, &place, err) ||
                   output_commit(output, err));
 }
+
+void columns_put(struct json_writer *json, const char *name, const struct place_column *extras,
+                 size_t count)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!extras[i].value)
+            continue;
+        if (!any)
+            json_put_open(json, name, '{');
+        any = true;
+        json_put_name(json, extras[i].name, strlen(extras[i].name));
+        if (extras[i].literal)
+            json_put_raw(json, NULL, extras[i].value);
+        else
+            json_put_text(json, NULL, extras[i].value);
+    }
+    if (any)
+        json_put_close(json, '}');
+}

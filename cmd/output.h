@@ -113,6 +113,10 @@ void looks_note(const struct looks_options *options, const struct output *output
 void columns_note(const struct output *output, const char *own, bool of_pairs,
                   struct names columns);
 
+/* Write "columns": {"region": "NP"} with the columns that have a value, or nothing. */
+void columns_put(struct json_writer *json, const char *name, const struct place_column *extras,
+                 size_t count);
+
 /* Add a page of a lesson, with `options`, to a page that is being written (page.c). */
 struct page_lesson;
 int page_add_lesson(struct output *output, struct place *place, const struct options *options,
