@@ -24,6 +24,8 @@ enum {
     OF_ALL = (2 << ITEM_PAIR) - 1,        /* fields of all commands */
     OF_TEXTS = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_CLEAN | 1 << ITEM_GOOD | 1 << ITEM_BAD |
                1 << ITEM_POSITIVE,
+    ARE_TEXTS = (OF_TEXTS & ~(1 << ITEM_IDS)) | 1 << ITEM_SOURCE | 1 << ITEM_PAIR |
+                1 << ITEM_CORRUPT | 1 << ITEM_CORRUPT_SOURCE | 1 << ITEM_BAD | 1 << ITEM_NEGATIVE,
 };
 
 /* Names of the fields in the order of the enum, then other names of them. */
@@ -214,10 +216,13 @@ static int add_start(struct items *items, const char *at, size_t size, size_t li
     return 0;
 }
 
-static void count_marks(struct items *items, size_t place, const char *text)
+/* Count marks and stray blanks of a cell that has a text. */
+static int survey_cell(struct items *items, size_t place, const char *text, size_t line,
+                       struct err *err)
 {
-    for (; place == ITEM_TEXT && *text; text++)
-        items->marks += *text == '|';
+    return place < ITEM_FIELDS && ARE_TEXTS >> place & 1
+               ? text_survey_add(&items->survey, text, place == ITEM_TEXT, line, &items->arena, err)
+               : 0;
 }
 
 /* Add the columns of an object. Errors in it are reported when it is read. */
@@ -231,7 +236,8 @@ static int note_keys(struct items *items, const struct item_start *start, struct
          member && !err->kind; member = json_next(member)) {
         const char *text = "";
         json_get_text(member, &text);
-        count_marks(items, add_column(items, json_key(member), err), text);
+        size_t place = add_column(items, json_key(member), err);
+        survey_cell(items, place, text, start->line, err);
     }
     json_free(root);
     return err->kind ? err_prefix(err, "'%s' line %zu", shown_path(items->path), start->line) : 0;
@@ -284,7 +290,7 @@ static int find_records(struct items *items, struct err *err)
         if (!err->out_of_memory)
             err_clear(err);
         for (size_t i = 0; i < num_min(count, items->place_count); i++)
-            count_marks(items, items->places[i], record.fields[i]);
+            survey_cell(items, items->places[i], record.fields[i], record.line, err);
         size_t filled = 0;
         while (filled < count && !*record.fields[filled])
             filled++;
@@ -432,6 +438,25 @@ static int find_kind(struct items *items, struct err *err)
     return 0;
 }
 
+/* What neither spreadsheets nor the command show of the texts of a table. */
+static void note_texts(const struct items *items, enum items_many many)
+{
+    const struct text_survey *survey = &items->survey;
+    const char *path = items->path ? shown_path(items->path) : "";
+    if (survey->marks && !(items->fields & ITEMS_KEEP_BLANK))
+        print_note("'%s': %zu mark%s | between regions %s left out of the texts", path,
+                   survey->marks, num_plural(survey->marks), survey->marks == 1 ? "is" : "are");
+    if (survey->glued)
+        print_note("'%s': %zu mark%s | without blanks join%s two words, as in '%s': write ' | '",
+                   path, survey->glued, num_plural(survey->glued), survey->glued == 1 ? "s" : "",
+                   survey->glued_words);
+    if (survey->stray && !items->options->input.trim && many != ITEMS_WHOLE) /* shown as tokens */
+        print_note("'%s': %zu text%s with blanks at an end or double blanks, which are tokens, "
+                   "%s line %zu: --trim removes them",
+                   path, survey->stray, num_plural(survey->stray),
+                   survey->stray == 1 ? "in" : "the first in", survey->stray_line);
+}
+
 /* -v: list the columns that the command reads, and those to copy. */
 static void note_columns(struct items *items)
 {
@@ -537,6 +562,7 @@ int items_open(struct items *items, const struct options *options, unsigned fiel
         items_release(items);
         return -1;
     }
+    note_texts(items, many);
     if (options->verbose && items->kind >= ITEMS_JSONL)
         note_columns(items);
     return 0;
@@ -601,6 +627,13 @@ int items_check_failed(size_t failed, size_t items, const char *how, const char 
                   : 0;
 }
 
+struct input input_of(const char *text, const char *pair)
+{
+    return (struct input){.text = text,
+                          .size = text ? strlen(text) : 0,
+                          .pair = {.bytes = pair, .size = pair ? strlen(pair) : 0}};
+}
+
 /* Store the value of a column. A field replaces the option of the same name; `continue` may have
  * several values. */
 static int set_value(struct item *item, size_t place, const char *value, struct arena *arena,
@@ -617,12 +650,15 @@ static int set_value(struct item *item, size_t place, const char *value, struct 
         column->value = value;
         return 0;
     }
+    if (place == ITEM_TEXT)
+        item->columns[item->column_count].value = value;
+    if (item->options.input.trim && ARE_TEXTS >> place & 1 &&
+        !(value = text_trim(value, arena, err)))
+        return -1;
     if (place == ITEM_CONTINUE && !item->fields[place])
         *continuations = (struct texts){0};
     if (place == ITEM_TEXT || place == ITEM_CLEAN || place == ITEM_GOOD || place == ITEM_POSITIVE)
-        item->input = (struct input){.text = value, .size = size};
-    if (place == ITEM_TEXT)
-        item->columns[item->column_count].value = value;
+        item->input = input_of(value, NULL);
     if (known_columns[place].option)
         *(const char **)((char *)&item->options + known_columns[place].option) = value;
     item->fields[place] = value;
@@ -756,16 +792,19 @@ static int read_fields(const struct items *items, struct item *item, const struc
                                                          : "text",
                        ids ? "both" : "neither");
     const char *numbers = items->numbers.count ? items->numbers.items[start->line - 1] : NULL;
-    if (items->fields & ITEMS_KEEP_BLANK && items->marks && regions_read(item, numbers, arena, err))
+    if (items->survey.marks && regions_read(item, numbers, arena, err))
         return -1;
     return check_ids(&item->options.input, err);
 }
 
-struct input input_of(const char *text, const char *pair)
+/* A text that is no cell of a table. */
+static struct input text_input(const struct items *items, const struct item_start *start,
+                               struct arena *arena, struct err *err)
 {
-    return (struct input){.text = text,
-                          .size = text ? strlen(text) : 0,
-                          .pair = {.bytes = pair, .size = pair ? strlen(pair) : 0}};
+    if (!items->options->input.trim)
+        return (struct input){.text = start->at, .size = start->size};
+    const char *text = arena_text(arena, start->at, start->size, err);
+    return input_of(text ? text_trim(text, arena, err) : NULL, NULL);
 }
 
 int items_read(const struct items *items, struct item *item, size_t index, struct arena *arena,
@@ -785,7 +824,7 @@ int items_read(const struct items *items, struct item *item, size_t index, struc
     else if (!start->line && items->kind >= ITEMS_JSONL)
         set_value(item, ITEM_TEXT, start->at, arena, err);
     else if (!start->line || items->kind == ITEMS_LINES)
-        item->input = (struct input){.text = start->at, .size = start->size};
+        item->input = text_input(items, start, arena, err);
     else if (read_fields(items, item, start, arena, err))
         return items_blame(items, index, err);
     const char *text = item->input.text;
@@ -793,5 +832,5 @@ int items_read(const struct items *items, struct item *item, size_t index, struc
         item->input.pair = input_of(NULL, item->options.input.pair).pair;
     item->is_blank = start->line && items->fields & ITEMS_KEEP_BLANK && text &&
                      json_blanks_end(text, text + item->input.size) == text + item->input.size;
-    return 0;
+    return err_if(err->kind);
 }

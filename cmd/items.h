@@ -77,8 +77,14 @@ struct items {
     struct csv_reader reader; /* reads the file, or the lines that replace a suite */
     size_t *places; /* [place_count] CSV: an item_field, or ITEM_FIELDS + an index of names */
     size_t place_count;
-    unsigned found;        /* 1 << ITEM_…: in the header, or in an object of JSONL */
-    size_t marks;          /* number of `|` in the texts of a table; each ends a region */
+    unsigned found; /* 1 << ITEM_…: in the header, or in an object of JSONL */
+    struct text_survey {
+        size_t marks;            /* number of `|` in the texts of a table; each ends a region */
+        size_t glued;            /* of those, marks without blanks between two words */
+        size_t stray;            /* texts with blanks that --trim removes */
+        const char *glued_words; /* the first: "horse|raced" */
+        size_t stray_line;       /* of the first */
+    } survey;
     struct texts names;    /* columns to copy, in order of appearance */
     const char *text_name; /* of the column of texts: text or sentence; NULL: none */
     struct file file;      /* the items point into it */

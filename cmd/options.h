@@ -38,7 +38,7 @@ struct input_options {
     struct texts operands; /* texts, or a model, a file, a step */
     struct texts sentences;
     const char *file, *ids, *source, *pair, *special;
-    bool literal_special, any_length, document, chat;
+    bool literal_special, any_length, document, chat, trim;
     bool is_hosted;    /* attn_report: standard input is not read */
     bool begins_texts; /* without --special: prepend the model's beginning-of-text token */
 };

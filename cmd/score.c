@@ -189,7 +189,7 @@ static int prepare_table(struct state *own, struct err *err)
     struct texts keys = {0};
     const char *per = own->per, *other;
     bool single = !own->title && !per;
-    size_t index = 0, most = items->marks + items->count + own->driver->sweep.models.count;
+    size_t index = 0, most = items->survey.marks + items->count + own->driver->sweep.models.count;
     own->table = (struct score_totals){
         .kind = per && own->kind == TOTALS_OF_TEXTS ? TOTALS_OF_GROUPS : own->kind,
         .are_single = single,
@@ -203,8 +203,9 @@ static int prepare_table(struct state *own, struct err *err)
     if (single && own->kind == TOTALS_OF_CONTINUATIONS && items->text_name)
         texts_add(&keys, items->text_name, arena, err);
     if (per)
-        other = items->marks && !names_find(&index, columns, "region", strlen("region")) ? "region"
-                                                                                         : NULL;
+        other = items->survey.marks && !names_find(&index, columns, "region", strlen("region"))
+                    ? "region"
+                    : NULL;
     else
         other = own->title                                         ? "model"
                 : own->kind == TOTALS_OF_TEXTS && items->text_name ? items->text_name
@@ -260,7 +261,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     bool sums = own->totals || (continues && !words);
     driver->columns = options->score.next ? "sentence rank id text probability logprob"
                       : sums ? "sentence text logprob_nats tokens perplexity bad pairs accuracy"
-                      : driver->items.marks
+                      : driver->items.survey.marks
                           ? "sentence position id text region logprob_nats rank subwords start end"
                           : "sentence position id text logprob_nats rank subwords start end";
     if (is_mean && own->totals)
@@ -331,7 +332,7 @@ static int open(void *state, struct driver *driver, struct err *err)
                                     .for_people = for_people,
                                     .next = score->next > 0,
                                     .fills = own->view.fills, /* as the first text says */
-                                    .has_regions = driver->items.marks > 0,
+                                    .has_regions = driver->items.survey.marks > 0,
                                     .of_pairs = driver->place.of_pairs};
     own->scoring =
         (struct scoring){.viewer = viewer,

@@ -24,6 +24,10 @@ const struct option_row text_options[] = {
            .flags = OPTION_FIXED),
     FLAG("document", 0, IN(input.document), "treat the whole file as one text",
          .flags = OPTION_FIXED),
+    FLAG("trim", 0, IN(input.trim),
+         "remove blanks at both ends of each text, and double blanks in it: they are "
+         "tokens, and spreadsheets do not show them",
+         .flags = OPTION_FIXED),
     STRING("ids", 0, "LIST", IN(input.ids), "token ids instead of text: 0,4,5",
            .flags = OPTION_FIXED),
     STRING("source", 0, "TEXT", IN(input.source),

@@ -3,8 +3,10 @@
  *     text,regions
  *     The horse | raced | fell,noun|verb|end
  *
- * A region is the part of a text between marks, `|`, which the model does not read. A column
- * `regions` names them; the default is their number, from 1.
+ * A region is the part of a text of a table between marks, `|`, which no command gives to a model.
+ * A column `regions` names them; the default is their number, from 1. The bars of a special token,
+ * <|endoftext|>, are no marks. Marks and the blanks beside them become one blank; a mark without
+ * blanks joins two regions, as in Chinese.
  *
  * A suite is a JSON document: items with conditions, whose regions make a sentence, and predictions
  * such as `(3;%mismatch%) > (3;%match%)`: the surprisal of region 3 in two conditions. */
@@ -12,6 +14,14 @@
 
 #include "items.h"
 #include "measure/score_report.h"
+
+/* Add a text of a table to the survey: its marks if it may have some, and whether it has stray
+ * blanks: white space at an end, or several blanks within a line, but not beside a mark. */
+int text_survey_add(struct text_survey *survey, const char *text, bool has_marks, size_t line,
+                    struct arena *arena, struct err *err);
+
+/* A text without its stray blanks: those within a line become one. NULL with `err`. */
+const char *text_trim(const char *text, struct arena *arena, struct err *err);
 
 /* Divide the text of an item at its marks. A text without marks is a region if the column names it.
  * `numbers` are those of the regions, " 1 2"; NULL: from 1. Refused: another number of names. */

@@ -41,7 +41,8 @@ static void check(const struct items *items, size_t index, struct score_totals *
         fuzz_check(item.columns[i].name[0], "a column has a name");
     fuzz_check(item.region_count != 1 || item_column(&item, "regions"),
                "a text without marks is a region if it has a name");
-    fuzz_check(item.region_count <= items->marks + 1, "marks are counted before items are read");
+    fuzz_check(item.region_count <= items->survey.marks + 1,
+               "marks are counted before items are read");
     for (size_t i = 0, end = 0; i < item.region_count; end += item.regions[i++].count)
         fuzz_check(item.regions[i].name[0] && item.regions[i].first == end, "regions are in order");
     const char **keys = arena_alloc(&arena, 2, sizeof *keys, &fuzz_err);
