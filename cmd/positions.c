@@ -217,6 +217,22 @@ static int resolve_words(const char **value, const struct scope *scope)
     return err_if(failed || (*value && !found));
 }
 
+/* The size of a name after @: the longest column, or up to a sign. It may contain blanks. */
+static size_t name_size(const char *name, const struct item *item)
+{
+    static const char signs[] = ":,]/;";
+    size_t size = strcspn(name, signs);
+    while (size && name[size - 1] == ' ')
+        size--;
+    for (size_t i = 0; i < item->column_count + item->text_count; i++) {
+        size_t own = strlen(item->columns[i].name);
+        if (own > size && strncmp(name, item->columns[i].name, own) == 0 &&
+            strchr(signs, name[own]))
+            size = own;
+    }
+    return size;
+}
+
 /* Replace the names in the value of an option by positions. */
 static int resolve(const char **value, const struct scope *scope)
 {
@@ -226,7 +242,7 @@ static int resolve(const char **value, const struct scope *scope)
         return 0;
     for (const char *at = *value; *at && !failed;) {
         const char *name = at + 1;
-        size_t size = strcspn(name, ":,]/; ");
+        size_t size = name_size(name, scope->item);
         long long nth = 0;
         if (!begins_name(*value, at)) {
             buf_char(&out, *at++);
