@@ -276,7 +276,7 @@ static int write_work(struct driver *driver, struct work *work, struct arena *ar
     if (is_array)
         stream_text(out, work->job * driver->jobs_of_result == driver->first ? "[" : ",");
     if (work->fault && !is_lines(driver))
-        print_failure(work->message);
+        items_print_failure(&driver->items, work->index, work->message);
     if (is_made)
         stream_bytes(out, work->bytes.bytes, work->bytes.size);
     else if (work->fault ? is_lines(driver) || driver->log : !work->is_written)
@@ -408,7 +408,7 @@ static int survey_work(struct driver *driver, struct work *work, struct err *err
     size_t tokens = work->pair.sentence.count, source_tokens = work->pair.source.count;
     if (work->fault) {
         if (driver->options->batch.dry_run)
-            print_failure(work->message);
+            items_print_failure(&driver->items, work->index, work->message);
         return count_failure(driver, work, err);
     }
     survey->tokens += tokens + source_tokens;

@@ -17,6 +17,8 @@
 #include "stimuli.h"
 #include "sweep.h"
 
+#define EXCEL_UTF8 "save it as UTF-8 (in Excel: 'CSV UTF-8')"
+
 enum {
     COLUMNS_MAX = 256,                    /* columns to copy */
     NO_PLACE = ITEM_FIELDS + COLUMNS_MAX, /* of a column that is ignored */
@@ -191,8 +193,9 @@ static size_t add_column(struct items *items, const char *name, struct err *err)
         if (items->fields >> known_columns[i].field & ~items->found >> known_columns[i].field & 1)
             nearest_offer(&nearest, known_columns[i].name);
     if (!size || size > COLUMN_NAME_BYTES_MAX || utf8_invalid_at(name, size) < size)
-        err_set(err, "expected a name of 1 to %d bytes in UTF-8, found %zu byte%s: '%.40s'",
-                COLUMN_NAME_BYTES_MAX, size, num_plural(size), name);
+        err_set(err, "expected a name of 1 to %d bytes in UTF-8, found %zu byte%s: '%.40s'%s",
+                COLUMN_NAME_BYTES_MAX, size, num_plural(size), name,
+                utf8_invalid_at(name, size) < size ? ": " EXCEL_UTF8 : "");
     else if (nearest.name && nearest.steps <= (nearest.size >= LETTERS))
         err_set(err, "'%s': did you mean '%s'? If not, rename the column", name, nearest.name);
     else if (items->names.count == COLUMNS_MAX)
@@ -619,6 +622,24 @@ int items_blame(const struct items *items, size_t index, struct err *err)
     return -1;
 }
 
+void items_print_failure(struct items *items, size_t index, const char *message)
+{
+    static const char guess[] = ": did you mean"; /* of a name: it differs between texts */
+    struct buf place = {0};
+    items_place(&place, items, index);
+    const char *reason = message, *last = items->reason;
+    if (place.size && strncmp(message, place.bytes, place.size) == 0)
+        reason += place.size;
+    buf_release(&place);
+    const char *end = strstr(reason, guess);
+    size_t size = end ? (size_t)(end - reason) : strlen(reason);
+    if (last && strncmp(last, reason, size) == 0 &&
+        (!last[size] || strncmp(last + size, guess, strlen(guess)) == 0))
+        return;
+    print_failure(message);
+    items->reason = arena_text(&items->arena, reason, strlen(reason), NULL);
+}
+
 int items_check_failed(size_t failed, size_t items, const char *how, const char *first,
                        struct err *err)
 {
@@ -640,14 +661,15 @@ static int set_value(struct item *item, size_t place, const char *value, struct 
                      struct err *err)
 {
     struct texts *continuations = &item->options.score.continuations;
-    size_t size = strlen(value);
+    size_t size = strlen(value), invalid = utf8_invalid_at(value, size);
+    if (invalid < size)
+        return err_set(
+            err, "column '%s': expected UTF-8, found the byte 0x%02x at byte %zu: " EXCEL_UTF8,
+            place < ITEM_FIELDS ? known_columns[place].name
+                                : item->columns[place - ITEM_FIELDS].name,
+            (unsigned char)value[invalid], invalid);
     if (place >= ITEM_FIELDS) {
-        struct place_column *column = &item->columns[place - ITEM_FIELDS];
-        size_t invalid = utf8_invalid_at(value, size);
-        if (invalid < size)
-            return err_set(err, "column '%s': expected UTF-8, found the byte 0x%02x at byte %zu",
-                           column->name, (unsigned char)value[invalid], invalid);
-        column->value = value;
+        item->columns[place - ITEM_FIELDS].value = value;
         return 0;
     }
     if (place == ITEM_TEXT)

@@ -87,6 +87,7 @@ struct items {
     } survey;
     struct texts names;    /* columns to copy, in order of appearance */
     const char *text_name; /* of the column of texts: text or sentence; NULL: none */
+    const char *reason;    /* of the last failure that was printed, without its place */
     struct file file;      /* the items point into it */
     struct arena arena;
 };
@@ -131,6 +132,9 @@ int column_choose(size_t *index, struct names columns, const char *option, const
  * sentence. items_blame puts the origin before an error and returns -1. */
 void items_place(struct buf *place, const struct items *items, size_t index);
 int items_blame(const struct items *items, size_t index, struct err *err);
+
+/* Print why an item failed, unless the last one that was printed failed for the same reason. */
+void items_print_failure(struct items *items, size_t index, const char *message);
 
 /* Fail with a summary if items failed, though the command continued without them. */
 int items_check_failed(size_t failed, size_t items, const char *how, const char *first,
