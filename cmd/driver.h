@@ -163,7 +163,7 @@ struct driver {
 
     struct derivation derivation; /* for every report: from --mean, or set by `open` */
     struct text_mean mean;        /* with --mean texts: sums of the open setting */
-    bool begins_texts;            /* as in input_options; set by a `prepare` hook */
+    enum beginning begins_texts;  /* as in input_options; set by a `prepare` hook */
     const char *columns;          /* names of a table's columns, set by it; NULL: matrices */
     bool accumulates;             /* see driver_accumulate */
     struct output output;

@@ -34,13 +34,17 @@ struct texts {
 /* Append a text, which is not copied; the list is in the arena. */
 int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err);
 
+/* Whether the model's beginning token comes before texts, if its tokenizer adds none; or a note
+ * says that it does not. */
+enum beginning { BEGINNING_OF_TOKENIZER, BEGINNING_ADDED, BEGINNING_NOTED };
+
 struct input_options {
     struct texts operands; /* texts, or a model, a file, a step */
     struct texts sentences;
     const char *file, *ids, *source, *pair, *special;
     bool literal_special, any_length, document, chat, trim;
-    bool is_hosted;    /* attn_report: standard input is not read */
-    bool begins_texts; /* without --special: prepend the model's beginning-of-text token */
+    bool is_hosted;              /* attn_report: standard input is not read */
+    enum beginning begins_texts; /* without --special */
 };
 
 struct model_options {

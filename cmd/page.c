@@ -272,7 +272,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     if (options->page.unedited && !edit_options_are_given(&options->edit))
         return err_usage(err, "--unedited: expected --edit, --ablate or --knockout, found none");
     driver->accumulates = true;
-    driver->begins_texts = select->words; /* as in run */
+    driver->begins_texts = select->words ? BEGINNING_ADDED : BEGINNING_OF_TOKENIZER; /* as in run */
     own->driver = driver;
     own->place = driver->place;
     own->place.count = driver->jobs * runs_of(own);

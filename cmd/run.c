@@ -65,7 +65,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     const struct select_options *select = &driver->options->select;
     struct output *output = &driver->output;
     (void)state;
-    driver->begins_texts = select->words;
+    driver->begins_texts = select->words ? BEGINNING_ADDED : BEGINNING_OF_TOKENIZER;
     if (options_exclude(driver->options, "align", "show mean stats query key hide-first pool", err))
         return -1;
     if (select->pool && format_is(output->format, "html"))

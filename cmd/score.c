@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "base/num.h"
 #include "command.h"
+#include "continuations.h"
 #include "driver.h"
 #include "stimuli.h"
 #include "text/aligned_text.h"
@@ -15,7 +16,7 @@ static const struct option_row own_options[] = {
             "score a continuation of the text, such as ' are', or the column @NAME of a table "
             "(repeatable; the others are compared with the first; a table's column 'continue' "
             "replaces the option); no beginning token comes before the text (--special bos adds "
-            "it)",
+            "it); in masked models, it takes the place of [MASK]",
             .heading = "Scoring"),
     FLAG("total", 0, IN(score.total),
          "print only the total of each text; text output adds that of all"),
@@ -52,10 +53,11 @@ static const struct option_row own_options[] = {
     INTEGER("window", 0, "N", IN(score.window), 2, 100000000,
             "tokens of a window (default: the model's context); without --stride, windows advance "
             "by half of it"),
-    INTEGER("top", 0, "N", IN(score.best), 0, 1000,
-            "likeliest tokens shown at each position (text, JSON, CSV with -o DIR/), or for each "
-            "[MASK] (default: 3)",
-            .preset = 3),
+    INTEGER(
+        "top", 0, "N", IN(score.best), 0, 1000,
+        "likeliest tokens shown at each position (text, JSON, CSV with -o DIR/; with --words, at "
+        "the first token of each word), or for each [MASK] (default: 3)",
+        .preset = 3),
     INTEGER("next", 0, "N", IN(score.next), 1, 1000,
             "instead of scores, the N likeliest tokens after each text; no beginning token comes "
             "before it (--special bos adds it)"),
@@ -109,6 +111,8 @@ struct state {
     size_t unscored;       /* texts whose first token has no score */
     size_t blank;          /* texts without tokens */
     size_t first_blank;    /* index of the first blank text */
+    size_t unknown;        /* texts with words that are not in the vocabulary */
+    size_t ties;           /* pairs whose texts have the same log-probability */
 
     bool by_text;               /* a batch with a result for each text; the rest is unused */
     struct score_total all;     /* sum over the texts of the open model */
@@ -257,7 +261,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return -1;
     choose_totals(own, options);
     bool continues = own->kind == TOTALS_OF_CONTINUATIONS;
-    driver->begins_texts = !continues && (words || own->totals);
+    driver->begins_texts = !continues && (words || own->totals) ? BEGINNING_ADDED : BEGINNING_NOTED;
     bool sums = own->totals || (continues && !words);
     driver->columns = options->score.next ? "sentence rank id text probability logprob"
                       : sums ? "sentence text logprob_nats tokens perplexity bad pairs accuracy"
@@ -276,8 +280,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     own->by_text = driver->is_batch && !options->score.per && !options->score.group;
     if (own->by_text)
         return 0;
-    if (words && own->totals && output->to_folder && !options->output.format && !driver->is_batch &&
-        models == 1) {
+    if (words && own->totals && output->to_folder && !options->output.format && !driver->is_batch) {
         own->folder = arena_path(&driver->kept, output->path, err);
         output->path = arena_format(&driver->kept, err, "%s/words.csv", own->folder);
         output->to_folder = false;
@@ -304,15 +307,20 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     return prepare_table(own, err);
 }
 
-/* What was asked for instead of a row for each token; NULL: nothing. */
-static const char *other_rows(const struct state *own)
+/* What was asked for instead of a row for each token or word of one text; NULL: nothing. */
+static const char *other_table(const struct state *own)
 {
     return own->totals                             ? own->totals
-           : own->view.words                       ? "--words"
            : own->kind == TOTALS_OF_CONTINUATIONS  ? "--continue"
            : own->driver->derivation.mean_of_texts ? "--mean"
            : own->title                            ? "several models"
                                                    : NULL;
+}
+
+/* The same, instead of a row for each token. */
+static const char *other_rows(const struct state *own)
+{
+    return own->view.words && !own->totals ? "--words" : other_table(own);
 }
 
 static int open(void *state, struct driver *driver, struct err *err)
@@ -360,8 +368,7 @@ static int open(void *state, struct driver *driver, struct err *err)
                          of_words);
     if (viewer_report(&own->view.origin, viewer, &driver->session.arena, err))
         return -1;
-    if (!own->totals && own->kind == TOTALS_OF_TEXTS && !words && !own->title &&
-        !driver->derivation.mean_of_texts &&
+    if (!other_table(own) && (!words || options_are_given(options, "top")) &&
         (for_people || format_is(format, "json jsonl") ||
          (driver->output.to_folder && format->has_tables && options_are_given(options, "top"))))
         own->scoring.best_count = (size_t)score->best;
@@ -402,47 +409,6 @@ static int find_words(struct tokenized *sentence, const struct viewer *viewer, s
     return 0;
 }
 
-/* Read the text joined with each continuation, which must not change the tokens of the text. */
-static const struct score_region *read_continuations(const struct state *task, struct work *work,
-                                                     struct arena *arena, struct err *err)
-{
-    const struct viewer *viewer = task->scoring.viewer;
-    const struct tokenized *sentence = &work->pair.sentence;
-    const struct texts *continuations = &work->item.options.score.continuations;
-    struct scored_item *own = work->own;
-    struct score_region *parts = arena_alloc(arena, own->count, sizeof *parts, err);
-    size_t kept = sentence->count - sentence->added_after;
-    for (size_t i = 0; parts && i < own->count && !err->kind; i++) {
-        struct text_with_source *pair = &own->text.pairs[i];
-        struct tokenized *read = &pair->sentence;
-        const char *more = continuations->items[i];
-        struct buf joined = {0};
-        size_t same = 0;
-        buf_bytes(&joined, sentence->text, sentence->size);
-        buf_text(&joined, more);
-        struct input whole = {.size = joined.size};
-        whole.text = buf_keep(&joined, arena, err);
-        if (!whole.text || viewer_read(viewer, pair, &whole, NULL, arena, err))
-            break;
-        while (same < kept && same < read->count && sentence->ids[same] == read->ids[same])
-            same++;
-        if (same < kept)
-            err_usage(err,
-                      "--continue '%s': expected the text's %zu tokens unchanged, found another "
-                      "one at %zu: begin the continuation at a token boundary, for example with a "
-                      "space",
-                      more, kept, same);
-        else if (read->count - read->added_after == kept)
-            err_usage(err, "--continue '%s': expected at least one token, found none", more);
-        else if (!task->view.words || !find_words(read, viewer, arena, err))
-            note_missing_space(viewer, sentence, "--continue", more, arena);
-        pair->source = work->pair.source;
-        pair->prompt_count = kept;
-        parts[i] = (struct score_region){more, COLUMN_MISSING, kept, read->count - kept};
-    }
-    return parts;
-}
-
 /* A text with mask tokens has no scores, and its rows are likely tokens: in one table, all texts
  * have masks, or none has. --at selects some. */
 static int check_masks(struct state *own, const struct tokenized *sentence,
@@ -450,7 +416,7 @@ static int check_masks(struct state *own, const struct tokenized *sentence,
 {
     const struct viewer *viewer = own->scoring.viewer;
     bool first = !own->asks;
-    bool fills = own->view.next || text_has_mask(sentence, viewer);
+    bool fills = own->view.next || (!text->continues && text_has_mask(sentence, viewer));
     const char *other = other_rows(own);
     bool shows = !fills || other || !text->at;
     for (size_t i = 0; i < text->at_count && !shows; i++)
@@ -516,10 +482,13 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
         return -1;
     text->pairs[0] = work->pair;
     text->part_count = text->continues ? continuations->count : item->region_count;
-    text->parts = text->continues
-                      ? read_continuations(task, work, arena, err)
-                      : regions_find(sentence, item,
-                                     viewer->chat ? strlen(viewer->chat->before) : 0, arena, err);
+    text->parts =
+        text->continues
+            ? continuations_read(text->pairs, &work->pair, continuations, viewer, arena, err)
+            : regions_find(sentence, item, viewer->chat ? strlen(viewer->chat->before) : 0, arena,
+                           err);
+    for (size_t i = 0; i < own->count && text->continues && task->view.words && !err->kind; i++)
+        find_words(&text->pairs[i].sentence, viewer, arena, err);
     if (bad && !err->kind) { /* with its own positions by name */
         struct item other = *item;
         other.input = input_of(bad, item->options.input.pair);
@@ -572,7 +541,8 @@ static void find_total(const struct state *task, struct work *work, struct arena
     if (own->count && task->kind == TOTALS_OF_PAIRS) {
         total->count = 1;
         total->bad_logprob = score_total_of(&scored[1], 0, scored[1].count).logprob;
-        total->correct = total->logprob > total->bad_logprob;
+        bool ties = !(total->logprob < total->bad_logprob || total->logprob > total->bad_logprob);
+        total->correct = ties ? 0.5 : total->logprob > total->bad_logprob;
         total->bad = whole_text(&text->pairs[1].sentence, arena, err);
     }
 }
@@ -715,7 +685,7 @@ static int begin(void *state, struct driver *driver, struct err *err)
     static const char *const names[] = {"token", "word", "continuation"};
     struct state *own = state;
     size_t count = own->title ? driver->items.count : 1;
-    own->blank = own->unscored = 0;
+    own->blank = own->unscored = own->unknown = own->ties = 0;
     if (own->by_text)
         return 0;
     own->all = (struct score_total){.number = COLUMN_MISSING};
@@ -742,6 +712,20 @@ static int begin(void *state, struct driver *driver, struct err *err)
     return err_if(err->kind);
 }
 
+static bool has_unknown(const struct scored_item *item, const struct viewer *viewer)
+{
+    uint32_t unknown = 0;
+    bool found = false;
+    if (!viewer->tokenizer || !tokenizer_unknown(viewer->tokenizer, &unknown))
+        return false;
+    for (size_t i = 0; i < item->count; i++) {
+        const struct tokenized *text = &item->text.pairs[i].sentence;
+        for (size_t k = text->added_before; k < text->count - text->added_after; k++)
+            found |= text->ids[k] == unknown;
+    }
+    return found;
+}
+
 static int add(void *state, struct work *work, struct err *err)
 {
     struct state *own = state;
@@ -752,6 +736,8 @@ static int add(void *state, struct work *work, struct err *err)
         own->first_blank = work->index;
     own->unscored +=
         item->count && !work->pair.sentence.added_before && driver->session.viewer.mask < 0;
+    own->unknown += has_unknown(item, &driver->session.viewer);
+    own->ties += item->total.count && item->total.correct > 0 && item->total.correct < 1;
     if (driver->derivation.mean_of_texts)
         report->facts = NULL; /* the perplexity of all texts is not the mean of theirs */
     if (own->by_text)
@@ -769,10 +755,11 @@ static int add(void *state, struct work *work, struct err *err)
     return 0;
 }
 
-/* A row without numbers always has a note that says why. */
+/* Rows without numbers, and numbers that mean little, have a note that says why. */
 static int note_missing(struct state *own, struct err *err)
 {
     struct driver *driver = own->driver;
+    const char *model = driver->session.viewer.model.name, *other = other_table(own);
     struct buf place = {0};
     items_place(&place, &driver->items, own->first_blank);
     const char *first = buf_keep(&place, &driver->kept, err);
@@ -781,16 +768,22 @@ static int note_missing(struct state *own, struct err *err)
                    own->blank == 1 ? " has" : "s have", first, own->blank == 1 ? "" : " and later");
     if (options_are_given(driver->options, "top") && driver->options->score.best &&
         !own->scoring.best_count && !own->view.fills && driver->setting == 0)
-        print_note("--top does not apply to this output: text, JSON and -o DIR/ have the likeliest "
-                   "tokens");
+        print_note("--top does not apply to %s",
+                   other ? other : "this output: text, JSON and -o DIR/ have the likeliest tokens");
     if (own->all.unknown)
         print_note("--unigrams: %zu of %zu words are not in '%s' and count as 1", own->all.unknown,
                    own->all.words, driver->options->score.unigrams);
-    if (own->unscored && driver->begins_texts && !driver->options->score.total &&
+    if (own->unscored && driver->begins_texts == BEGINNING_ADDED && !driver->options->score.total &&
         own->kind != TOTALS_OF_CONTINUATIONS)
-        print_note("'%s': the first %s of %zu text%s has no score without a beginning token",
-                   driver->session.viewer.model.name, own->view.words ? "word" : "token",
-                   own->unscored, num_plural(own->unscored));
+        print_note("'%s': the first %s of %zu text%s has no score without a beginning token", model,
+                   own->view.words ? "word" : "token", own->unscored, num_plural(own->unscored));
+    if (own->unknown)
+        print_note("'%s': %zu text%s with words that are not in the vocabulary, which the model "
+                   "cannot tell apart",
+                   model, own->unknown, num_plural(own->unknown));
+    if (own->ties)
+        print_note("%zu pair%s with two texts of the same log-probability: each counts as half",
+                   own->ties, num_plural(own->ties));
     return first ? 0 : -1;
 }
 
@@ -801,7 +794,10 @@ static int write_as(struct driver *driver, const char *folder, const char *name,
     struct output output = {0};
     if (!folder)
         return driver_write(driver, report, err);
-    const char *path = arena_format(&driver->kept, err, "%s/%s", folder, name);
+    const char *path =
+        driver->sweep.settings > 1 /* of several models */
+            ? arena_format(&driver->kept, err, "%s/%zu-%s", folder, driver->setting, name)
+            : arena_format(&driver->kept, err, "%s/%s", folder, name);
     int failed = !path || output_choose(&output, &(struct output_options){.path = path}, err) ||
                  output_write_table(&output, report, driver->options, &driver->style, err);
     output_discard(&output);

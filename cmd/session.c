@@ -339,7 +339,7 @@ int input_wrap(struct input *input, const struct chat *chat, struct arena *arena
 /* --- a model and its texts -------------------------------------------------------------------- */
 
 /* With --special auto, put the beginning token before texts that lack it, where the command asks
- * for it and neither the tokenizer nor the model puts one. */
+ * for it and neither the tokenizer nor the model puts one; or note that they lack it. */
 static int set_beginning(struct viewer *viewer, const struct input_options *input, struct err *err)
 {
     size_t before = 0, after = 0, size = 0;
@@ -356,6 +356,12 @@ static int set_beginning(struct viewer *viewer, const struct input_options *inpu
         return 0;
     const char *bytes = tokenizer_token(viewer->tokenizer, begin, &size);
     const char *shown = label_excerpt(bytes, size);
+    if (input->begins_texts == BEGINNING_NOTED) {
+        print_note("texts have no beginning token here, unlike with --words and --total: --special "
+                   "bos adds '%s', none omits this note",
+                   shown);
+        return 0;
+    }
     print_note("each text begins with the token '%s': --special none omits it", shown);
     viewer->model.config.bos_id = begin;
     viewer->starts = true;

@@ -122,8 +122,8 @@ static size_t rows_of(const struct score_view *view, const struct tokenized *sen
     return view->words ? sentence->word_count : sentence->count;
 }
 
-/* Put the row of a token or word, unless it is before a continuation; a word has the entropy of its
- * first token. Integers of a blank text are 0 here; add_scores makes them missing. */
+/* Put the row of a token or word, unless it is outside a continuation; a word has the entropy of
+ * its first token. Integers of a blank text are 0 here; add_scores makes them missing. */
 static void put_score(struct frame_rows *rows, const struct score_view *view,
                       const struct score_text *text, size_t part, size_t row)
 {
@@ -138,10 +138,11 @@ static void put_score(struct frame_rows *rows, const struct score_view *view,
     const char *region = NULL;
     const struct label *labels = words ? sentence->word_labels : sentence->labels;
     struct word_span span = words && !is_blank ? sentence->words[row] : (struct word_span){row, 1};
-    size_t first = num_max(own->first, span.first);
-    if (span.first + span.count <= first)
+    size_t first = num_max(own->first, span.first), end = span.first + span.count;
+    end = own->count ? num_min(end, own->first + own->count) : end;
+    if (end <= first)
         return;
-    span.count -= first - span.first;
+    span.count = end - first;
     const struct token_score *score = is_blank ? &no_score : &scored->tokens[first];
     struct score_total total = score_total_of(scored, first, is_blank ? 0 : span.count);
     double logprob = total.tokens == span.count ? total.logprob : (double)NAN;
@@ -221,6 +222,7 @@ int score_report(struct report *report, const struct score_view *view,
     size_t places = !scored->count ? 0 : view->next ? 1 : frames->rows.size;
     for (size_t i = 0; with_best && i < places; i++) {
         size_t at = view->next ? scored->count : (size_t)column_integer(frames->columns, i);
+        at = view->words && !view->next ? pair->sentence.words[at].first : at;
         lists[i] = scored->tokens[at].best;
     }
     const struct likely_table best = {
@@ -445,7 +447,7 @@ static void put_total(struct frame_rows *rows, const struct score_view *view,
     if (judged) {
         rows_integer(rows, pairs ? "pairs" : "items", in_data, (long long)total->count);
         put_float(rows, "accuracy", single ? 0 : COLUMN_COLOURED,
-                  mean_of((double)total->correct, total->count));
+                  mean_of(total->correct, total->count));
     }
 }
 
@@ -460,7 +462,7 @@ static void put_sums(struct facts *facts, const struct score_view *view,
         const char *name =
             predicted ? arena_format(arena, err, "accuracy: %s", sum->keys[1]) : "accuracy";
         if (pairs || predicted)
-            facts_float(facts, name, mean_of((double)sum->correct, sum->count));
+            facts_float(facts, name, mean_of(sum->correct, sum->count));
         else
             put_facts(facts, view, sum);
     }

@@ -69,7 +69,8 @@ struct score_total {
     double logprob, bad_logprob; /* with `grouped`, the latter is that of the group's first text */
     double unigrams;             /* log-probability of the words by themselves */
     size_t words, unknown;       /* of these; that the list of words lacks */
-    size_t count, correct;       /* pairs, predictions or words */
+    size_t count;                /* pairs, predictions or words */
+    double correct;              /* of these; a tie is half */
     struct score_total *lines;   /* [line_count] parts by model or condition */
     size_t line_count;
     size_t next; /* number, from 1, of the next row */

@@ -227,10 +227,12 @@ static int add_copy(struct reading *reading, struct err *err)
     const struct tokenized *sentence = &pair->sentence;
     uint32_t mask = (uint32_t)reading->scoring->viewer->mask;
     bool fills = reading->scored[reading->text].fills;
-    size_t token = num_max(reading->next, pair->prompt_count);
-    while (token < sentence->count && !fills && is_special(&reading->special, sentence->ids[token]))
+    const struct word_span scored = pair->scored;
+    size_t token = num_max(reading->next, scored.count ? scored.first : pair->prompt_count);
+    size_t end = scored.count ? scored.first + scored.count : sentence->count;
+    while (token < end && !fills && is_special(&reading->special, sentence->ids[token]))
         token++;
-    if (token < sentence->count) {
+    if (token < end) {
         uint32_t *ids = arena_alloc(&reading->pass, sentence->count, sizeof *ids, err);
         reading->windows =
             arena_grow(&reading->pass, reading->windows, reading->count, sizeof(struct text), err);
@@ -249,7 +251,7 @@ static int add_copy(struct reading *reading, struct err *err)
         reading->windows[reading->count++].ids = ids;
         reading->tokens += sentence->count;
     }
-    bool is_last = fills || token + 1 >= sentence->count;
+    bool is_last = fills || token + 1 >= end;
     reading->next = is_last ? 0 : token + 1;
     reading->text += is_last;
     return 0;

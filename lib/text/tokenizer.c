@@ -243,6 +243,13 @@ int tokenizer_role(const struct tokenizer *tokenizer, enum token_role role, uint
     return text ? token_set_find(&tokenizer->set, text, strlen(text), id, found, err) : 0;
 }
 
+bool tokenizer_unknown(const struct tokenizer *tokenizer, uint32_t *id)
+{
+    const struct subword *model = &tokenizer->model;
+    *id = model->row == &subword_rows[SUBWORD_BPE] ? model->bpe.unknown : model->unknown;
+    return *id != BPE_NONE;
+}
+
 static int read_model_begin(void *id, const struct json *root, struct err *err)
 {
     (void)err;

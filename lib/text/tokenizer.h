@@ -116,6 +116,9 @@ bool tokenizer_decode(const struct tokenizer *tokenizer, struct token_decoder *d
  * tokenizer_config.json, else [MASK] or <mask> of the vocabulary; -1: none. */
 int tokenizer_find_mask(long long *mask, const struct tokenizer *tokenizer, struct err *err);
 
+/* The token of what is not in the vocabulary, [UNK]; false: there is none. */
+bool tokenizer_unknown(const struct tokenizer *tokenizer, uint32_t *id);
+
 /* The stages of encoding for `info`, "" for words alone; the id of the token with a role. */
 void tokenizer_stages(const struct tokenizer *tokenizer, struct buf *out);
 int tokenizer_role(const struct tokenizer *tokenizer, enum token_role role, uint32_t *id,
