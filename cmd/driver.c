@@ -120,7 +120,7 @@ int driver_place(struct driver *driver, const struct work *work, struct place *p
     const struct names columns = {(const char *const *)work->item.columns,
                                   work->item.column_count + work->item.text_count,
                                   sizeof *work->item.columns};
-    size_t text_count = work->item.text_count;
+    size_t text_count = driver->options->output.no_text ? 0 : work->item.text_count;
     struct place_column *extras = arena_alloc(arena, count + text_count, sizeof *extras, err);
     if (!extras)
         return -1;

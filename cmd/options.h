@@ -78,7 +78,7 @@ struct select_options {
 
 struct output_options {
     const char *format, *path;
-    bool force;
+    bool force, no_text;
 };
 
 /* Options of pages and figures. */

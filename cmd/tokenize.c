@@ -156,7 +156,7 @@ static int print_table(struct job *job, struct place *place, struct arena *arena
     place->blank = item.number - place->index;
     place->extras = item.columns;
     place->extra_count = item.column_count;
-    place->text_count = item.text_count;
+    place->text_count = item.options.output.no_text ? 0 : item.text_count;
     return err_if(tokenized_frame(&frame, &text, NULL, arena, err) ||
                   output_write(&job->output, &report, place, err));
 }
