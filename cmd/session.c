@@ -357,9 +357,10 @@ static int set_beginning(struct viewer *viewer, const struct input_options *inpu
     const char *bytes = tokenizer_token(viewer->tokenizer, begin, &size);
     const char *shown = label_excerpt(bytes, size);
     if (input->begins_texts == BEGINNING_NOTED) {
-        print_note("texts have no beginning token here, unlike with --words and --total: --special "
-                   "bos adds '%s', none omits this note",
-                   shown);
+        print_note(
+            "texts have no beginning token here, unlike for words and totals of texts: --special "
+            "bos adds '%s', none omits this note",
+            shown);
         return 0;
     }
     print_note("each text begins with the token '%s': --special none omits it", shown);
