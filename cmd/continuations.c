@@ -2,8 +2,6 @@
 
 #include <ctype.h>
 
-#include "session.h"
-
 /* Where a continuation goes. */
 struct gap {
     size_t start, end;    /* bytes of the text that it replaces */
@@ -96,8 +94,6 @@ const struct score_region *continuations_read(struct text_with_source *pairs,
         size_t count = read->count - gap.before - gap.after;
         if (gap.after)
             pairs[i].scored = (struct word_span){gap.before, count};
-        else
-            note_missing_space(viewer, text, "--continue", more, arena);
         pairs[i].source = pair->source;
         pairs[i].prompt_count = gap.after ? 0 : gap.before;
         parts[i] = (struct score_region){more, COLUMN_MISSING, gap.before, count};

@@ -487,8 +487,12 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
             ? continuations_read(text->pairs, &work->pair, continuations, viewer, arena, err)
             : regions_find(sentence, item, viewer->chat ? strlen(viewer->chat->before) : 0, arena,
                            err);
-    for (size_t i = 0; i < own->count && text->continues && task->view.words && !err->kind; i++)
-        find_words(&text->pairs[i].sentence, viewer, arena, err);
+    for (size_t i = 0; i < own->count && text->continues && !err->kind; i++) {
+        if (text->pairs[i].prompt_count) /* after the text, not in place of a mask */
+            note_missing_space(viewer, sentence, "--continue", continuations->items[i], arena);
+        if (task->view.words)
+            find_words(&text->pairs[i].sentence, viewer, arena, err);
+    }
     if (bad && !err->kind) { /* with its own positions by name */
         struct item other = *item;
         other.input = input_of(bad, item->options.input.pair);
