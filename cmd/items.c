@@ -701,10 +701,13 @@ static int read_record(const struct items *items, struct item *item, const struc
                        : items->reader.separator == ','  ? ": a text with commas needs quotes"
                        : items->reader.separator == ';'  ? ": a text with semicolons needs quotes"
                                                          : ": a text with tabs needs quotes");
-    for (size_t i = 0; i < record.count; i++)
-        if (*record.fields[i] && items->places[i] != NO_PLACE &&
-            set_value(item, items->places[i], record.fields[i], arena, err))
+    for (size_t i = 0; i < 2 * record.count; i++) { /* fields last: failures have all columns */
+        const char *value = record.fields[i % record.count];
+        size_t place = items->places[i % record.count];
+        if (*value && place != NO_PLACE && (place < ITEM_FIELDS) == (i >= record.count) &&
+            set_value(item, place, value, arena, err))
             return -1;
+    }
     if (items->fields & ITEMS_KEEP_BLANK && !item->fields[ITEM_IDS] && !item->input.text)
         item->input.text = "";
     return 0;
