@@ -438,6 +438,20 @@ static int check_masks(struct state *own, const struct tokenized *sentence,
                          fills ? "with one" : "without");
 }
 
+/* Refuse what --continue cannot continue. */
+static int check_continued(const struct tokenized *sentence, const struct viewer *viewer,
+                           struct err *err)
+{
+    if (!sentence->text)
+        return err_usage(err, "--continue: expected a text, found ids");
+    if (sentence->pair.bytes)
+        return err_usage(err, "--continue: expected one text, found a pair");
+    if (sentence->added_after && viewer->mask < 0)
+        return err_usage(err, "--continue: expected no token after a text, found one that the "
+                              "tokenizer adds: --special none or bos leaves it out");
+    return 0;
+}
+
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
                 struct err *err)
 {
@@ -457,13 +471,8 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     text->pairs = arena_alloc(arena, own->count + 1, sizeof *text->pairs, err);
     if (!text->pairs || item->is_blank)
         return text->pairs ? 0 : -1;
-    if (continuations->count && !sentence->text)
-        return err_usage(err, "--continue: expected a text, found ids");
-    if (continuations->count && sentence->pair.bytes)
-        return err_usage(err, "--continue: expected one text, found a pair");
-    if (continuations->count && sentence->added_after && viewer->mask < 0)
-        return err_usage(err, "--continue: expected no token after a text, found one that the "
-                              "tokenizer adds: --special none or bos leaves it out");
+    if (continuations->count && check_continued(sentence, viewer, err))
+        return -1;
     if (kind != task->kind)
         return err_set(err, "expected an item with '%s' like others, found one with '%s'",
                        labels[task->kind], labels[kind]);
