@@ -55,8 +55,8 @@ enum { HINT_BYTES = 160 };
 
 struct state {
     struct request request;
-    bool noted;       /* a note about characters of several tokens was printed */
-    double row_bytes; /* --stack: of the first text */
+    bool noted;      /* a note about characters of several tokens was printed */
+    double row_size; /* --stack: size of the first text's tensors; 0: not known yet */
 };
 
 /* With --words, texts begin as in score --words, so that both have the same pass. */
@@ -171,6 +171,40 @@ int driver_translate(struct driver *driver, struct work *work, struct arena *are
                                          &driver->translations[work->job], kept, arena, err));
 }
 
+/* True if sizes of the selected tensors depend on more than the number of queries. */
+static bool have_keys(const struct selection *selection)
+{
+    for (int site = 0; site < SITE_COUNT; site++) {
+        enum site_axes axes = site_row((enum site)site)->axes;
+        if (site_set_has(selection->sites, (enum site)site) &&
+            (axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY ||
+             axes == AXES_GROUP_TOKEN_DIM || site_part((enum site)site) == PART_SOURCE))
+            return true;
+    }
+    return false;
+}
+
+/* --stack: refuse a text whose tensors differ in size from those of the first. Words count by
+ * `sentence` and `source`, of which `queries` are selected; without words, bytes do. */
+static int check_size(struct state *own, const struct work *work, const struct report *report,
+                      size_t queries, struct err *err)
+{
+    const struct request *request = &own->request;
+    double size = work->result_bytes;
+    if (request->derivation.words)
+        size = 1 + (double)queries +
+               (have_keys(&request->selection) ? 0x1p20 * (double)report->sentence.word_count +
+                                                     0x1p36 * (double)report->source.word_count
+                                               : 0);
+    own->row_size = own->row_size > 0 ? own->row_size : size;
+    return own->row_size == size || request->derivation.pool
+               ? 0
+               : err_usage(err,
+                           "--stack: expected tensors of one size for all texts: --pool%s "
+                           "makes a vector of each text",
+                           have_keys(&request->selection) ? "" : " or --query -1");
+}
+
 /* Translate a source without a text, and estimate memory. Refused: a text without the selected
  * queries, or without a second token if the first is hidden. */
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
@@ -190,22 +224,21 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     }
     work->result_bytes = request_add_memory(&work->memory, request, &driver->session.viewer,
                                             &work->pair, is_streamed(driver, &look));
-    if (driver->place.stacked && !request->derivation.pool) {
-        own->row_bytes = own->row_bytes > 0 ? own->row_bytes : work->result_bytes;
-        if (request->derivation.words || own->row_bytes != work->result_bytes)
-            return err_usage(err, "--stack: expected tensors of one size for all texts: --pool or "
-                                  "--query -1 makes a vector of each text");
-    }
     struct report report = {.sentence = work->pair.sentence, .source = work->pair.source};
     const size_t *queries = NULL;
     size_t count = 0;
-    const struct index_range range = {"--query", "text", "token", work->pair.sentence.count};
-    return err_if(
-        selection_indices(&queries, &count,
-                          selection_queries(&request->selection, &work->pair.sentence), &range,
-                          arena, err) ||
-        (request->derivation.hide_first &&
-         derive(&report, &request->derivation, driver->session.viewer.tokenizer, arena, err)));
+    bool stacked = driver->place.stacked, by_word = stacked && request->derivation.words;
+    if ((by_word || request->derivation.hide_first) &&
+        derive(&report, &request->derivation, driver->session.viewer.tokenizer, arena, err))
+        return -1;
+    const struct tokenized *sentence = &work->pair.sentence;
+    const struct index_range range = {"--query", "text", by_word ? "word" : "token",
+                                      by_word ? report.sentence.word_count : sentence->count};
+    return err_if(selection_indices(&queries, &count,
+                                    by_word ? sentence->queries
+                                            : selection_queries(&request->selection, sentence),
+                                    &range, arena, err) ||
+                  (stacked && check_size(own, work, &report, count, err)));
 }
 
 static int run(void *state, const struct group *group, struct err *err)

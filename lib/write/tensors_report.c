@@ -1,11 +1,27 @@
 /* tensors_report.c: safetensors (all tensors of a report in one file) and npy (one tensor). A stack
- * of reports has one tensor, [reports, …], without the axis of tokens if there is one.
+ * of reports has one tensor, [reports, …], without the axis of tokens if there is one; a site in
+ * several layers is [reports, layers, …].
  *
  * The metadata, a map of strings, has "format": "pt", which readers expect, and "result": the
  * object that json writes, without its tensors. */
+#include <string.h>
+
 #include "format/npy.h"
 #include "format/safetensors.h"
 #include "write/format.h"
+
+/* True if the tensors are those of one site in several layers, all of one shape. */
+static bool are_layers(const struct report *report)
+{
+    const struct kept *first = report->tensors;
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        const struct kept *other = &first[i];
+        if (other->made || other->site != first->site || other->rank != first->rank ||
+            memcmp(other->shape, first->shape, sizeof first->shape) != 0)
+            return false;
+    }
+    return report->tensor_count > 0;
+}
 
 static struct safetensors_tensor *name_tensors(const struct writer *writer, struct arena *arena,
                                                struct err *err)
@@ -14,10 +30,13 @@ static struct safetensors_tensor *name_tensors(const struct writer *writer, stru
     size_t count = report->tensor_count;
     bool stacked = writer->place->stacked;
     bool of_site = count && !report->tensors->made; /* of a command with --show */
-    if (count != 1 && (stacked || writer->format->unit == UNIT_TENSOR)) {
+    bool of_layers = stacked && are_layers(report);
+    if (count != 1 && !of_layers && (stacked || writer->format->unit == UNIT_TENSOR)) {
         err_usage(err, "--format %s: one %s holds one tensor, found %zu: %s%s",
                   writer->format->name, stacked ? "array" : "file", count,
-                  of_site ? "choose one with --show and --layer" : "use a folder (-o DIR/)",
+                  stacked   ? "choose one with --show, of any layers"
+                  : of_site ? "choose one with --show and --layer"
+                            : "use a folder (-o DIR/)",
                   of_site && !stacked ? ", or use a folder (-o DIR/)" : "");
         return NULL;
     }
@@ -25,16 +44,20 @@ static struct safetensors_tensor *name_tensors(const struct writer *writer, stru
     for (size_t i = 0; i < count && tensors; i++) {
         const struct kept *kept = &report->tensors[i];
         char *name = arena_alloc(arena, SITE_NAME_BYTES, 1, err);
-        size_t *shape = arena_alloc(arena, kept->rank + 1, sizeof *shape, err);
+        size_t *shape = arena_alloc(arena, kept->rank + 2, sizeof *shape, err);
         size_t rank = 0;
         if (!name || !shape)
             return NULL;
         if (stacked)
             shape[rank++] = writer->place->count;
+        if (of_layers && count > 1)
+            shape[rank++] = count;
         for (size_t axis = 0; axis < kept_rank(kept); axis++)
             if (!stacked || axis + 2 != kept->rank || kept->shape[axis] > 1)
                 shape[rank++] = kept->shape[axis];
-        tensors[i] = (struct safetensors_tensor){kept_name(name, kept), rank, shape};
+        kept_name(name, kept);
+        tensors[i] = (struct safetensors_tensor){
+            of_layers && count > 1 ? site_name(kept->site) : name, rank, shape};
     }
     return tensors;
 }
@@ -51,7 +74,7 @@ int tensors_begin(struct writer *writer, struct err *err)
     if (place->stacked && place->index)
         return 0;
     const struct safetensors_note notes[] = {{"format", "pt"}, {"result", writer->columns.bytes}};
-    if (safetensors_header(&writer->line, tensors, report->tensor_count, notes,
+    if (safetensors_header(&writer->line, tensors, place->stacked ? 1 : report->tensor_count, notes,
                            place->stacked ? 1 : 2, err))
         return -1;
     stream_bytes(writer->out, writer->line.bytes, writer->line.size);
