@@ -191,7 +191,7 @@ static int resolve_words(const char **value, const struct scope *scope)
         struct token_match match;
         buf_text(&out, at > *value ? "," : "");
         at += size;
-        if (!word || (strspn(word, "0123456789-@") && !strchr(word, ':')) || !size ||
+        if (!word || *word == '@' || (strspn(word, "0123456789-") && !strchr(word, ':')) || !size ||
             strcmp(word, "all") == 0) {
             failed = err_if(!word);
             buf_text(&out, word ? word : "");
