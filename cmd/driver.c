@@ -287,8 +287,6 @@ static int write_work(struct driver *driver, struct work *work, struct arena *ar
     if (is_array && (work->job + 1) * driver->jobs_of_result == driver->end)
         stream_text(out, "]\n");
     driver->written += !work->fault;
-    if (driver->task->note && !work->fault && !driver->is_batch && !driver->accumulates)
-        driver->task->note(driver->state, work);
     return 0;
 }
 
@@ -498,6 +496,7 @@ int driver_check(struct driver *driver, struct err *err)
     arena_release(&arena);
     if (failed || dropped_note(&survey->dropped, &driver->items, err))
         return -1;
+    notes_print(&driver->notes, &driver->items);
     if (driver->options->batch.dry_run)
         return 0;
     if (driver->failed && driver->failed == driver->end - driver->first && !driver->is_batch)

@@ -49,6 +49,7 @@
 #include "items.h"
 #include "lens/mean.h"
 #include "log.h"
+#include "notes.h"
 #include "output.h"
 #include "progress.h"
 #include "session.h"
@@ -120,9 +121,6 @@ struct task {
      * threads may call `run`. It may change the report only if there are several settings. */
     int (*add)(void *state, struct work *work, struct err *err);
 
-    /* Print a note about a written result of a command. Not called in a batch. */
-    void (*note)(void *state, const struct work *work);
-
     /* Called after the last job of a setting, and of all: write accumulated or final results. */
     int (*end)(void *state, struct driver *driver, struct err *err);
     int (*finish)(void *state, struct driver *driver, struct err *err);
@@ -161,6 +159,7 @@ struct driver {
         double held;          /* by all groups together */
     } survey;
 
+    struct notes notes;           /* of `read` hooks; printed by driver_check */
     struct derivation derivation; /* for every report: from --mean, or set by `open` */
     struct text_mean mean;        /* with --mean texts: sums of the open setting */
     enum beginning begins_texts;  /* as in input_options; set by a `prepare` hook */

@@ -1,6 +1,7 @@
 /* instruments.c: `attn-cli lens`, `attribute` and `patch`: tasks of the driver that explain the
  * prediction at a position of each text. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/names.h"
@@ -30,7 +31,7 @@ static const struct instrument lens_instrument, attribute_instrument, patch_inst
 
 /* The options of a command for one text; without a text, they are only checked. */
 struct inquiry {
-    const struct driver *driver;
+    struct driver *driver;
     const struct options *options;
     struct viewer *viewer;    /* of the setting, or of the thread that runs it */
     struct work *work;        /* NULL: no text yet */
@@ -91,8 +92,10 @@ static int read_answer(struct inquiry *inquiry, struct arena *arena, struct err 
     const char *first = arena_text(arena, text, size, err);
     if (!first || token_option_read(&question->answer, viewer, option, first, arena, err))
         return -1;
-    if (inquiry->work && !inquiry->options->attribute.position)
-        note_missing_space(viewer, &inquiry->work->pair.sentence, option, first, arena);
+    if (inquiry->work && !inquiry->options->attribute.position &&
+        lacks_space(&inquiry->work->pair.sentence, first, viewer->tokenizer, arena))
+        notes_add(&inquiry->driver->notes, inquiry->work->index, LACKS_SPACE_NOTE, option, first,
+                  first);
     return colon ? token_option_read(&question->against, viewer, option, colon + 1, arena, err) : 0;
 }
 
@@ -315,13 +318,39 @@ static int find_attribution(struct inquiry *inquiry, struct arena *arena, struct
     return report->about ? 0 : -1;
 }
 
-static void note_remainder(void *state, const struct work *work)
+/* The largest remainder of all texts, for a note. */
+struct remainder {
+    double most;
+    size_t texts;
+    const char *what;       /* logit or logit difference */
+    char logit[NOTE_BYTES]; /* of the first text */
+};
+
+static int add_remainder(void *state, struct work *work, struct err *err)
 {
+    struct remainder *remainder = state;
     const struct inquiry *inquiry = work->own;
-    (void)state;
-    print_note("%s; the parts%s sum to it within %.1e", work->report.about,
-               inquiry->options->select.layer ? " of all layers" : "",
-               fabs(inquiry->attribution.logit - inquiry->attribution.sum));
+    (void)err;
+    remainder->most =
+        fmax(remainder->most, fabs(inquiry->attribution.logit - inquiry->attribution.sum));
+    remainder->what = inquiry->question.against >= 0 ? "logit difference" : "logit";
+    if (!remainder->texts++)
+        snprintf(remainder->logit, sizeof remainder->logit, "%s; ", work->report.about);
+    return 0;
+}
+
+static int note_remainder(void *state, struct driver *driver, struct err *err)
+{
+    const struct remainder *remainder = state;
+    bool several = remainder->texts > 1;
+    bool is_named = !several && !format_is(driver->output.format, "text");
+    (void)err;
+    if (remainder->texts && !driver->is_batch && !driver->accumulates)
+        print_note("%sthe parts%s sum to %s%s%s within %.1e", is_named ? remainder->logit : "",
+                   driver->options->select.layer ? " of all layers" : "", is_named ? "it" : "the ",
+                   is_named ? "" : remainder->what, several ? " of each text" : "",
+                   remainder->most);
+    return 0;
 }
 
 /* --- patch ------------------------------------------------------------------------------------ */
@@ -724,7 +753,10 @@ static const struct instrument lens_instrument = {
     "target_logprob"};
 
 static const struct instrument attribute_instrument = {
-    {TASK(OF_ANSWER, MEAN_OF_TEXTS), .note = note_remainder}, ask_attribution, find_attribution};
+    {TASK(OF_ANSWER, MEAN_OF_TEXTS), .state_bytes = sizeof(struct remainder), .add = add_remainder,
+     .finish = note_remainder},
+    ask_attribution,
+    find_attribution};
 
 static const struct instrument patch_instrument = {
     {TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_CORRUPT_SOURCE,

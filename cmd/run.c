@@ -55,7 +55,6 @@ enum { HINT_BYTES = 160 };
 
 struct state {
     struct request request;
-    bool noted;      /* a note about characters of several tokens was printed */
     double row_size; /* --stack: size of the first text's tensors; 0: not known yet */
 };
 
@@ -216,12 +215,11 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     bool is_labelled = !site_set_is_empty(request->selection.sites) && driver->output.format->looks;
     if (driver_translate(driver, work, arena, err))
         return -1;
-    if (!own->noted && is_labelled && !request->derivation.words &&
-        (has_parts(&work->pair.sentence) || has_parts(&work->pair.source))) {
-        own->noted = true;
-        print_note("a character of several tokens is shown as its parts, as in 爱₂: --words joins "
-                   "them");
-    }
+    if (is_labelled && !request->derivation.words &&
+        (has_parts(&work->pair.sentence) || has_parts(&work->pair.source)))
+        notes_add(&driver->notes, work->index,
+                  "a character of several tokens is shown as its parts, as in 爱₂: --words joins "
+                  "them");
     work->result_bytes = request_add_memory(&work->memory, request, &driver->session.viewer,
                                             &work->pair, is_streamed(driver, &look));
     struct report report = {.sentence = work->pair.sentence, .source = work->pair.source};

@@ -497,8 +497,10 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
             : regions_find(sentence, item, viewer->chat ? strlen(viewer->chat->before) : 0, arena,
                            err);
     for (size_t i = 0; i < own->count && text->continues && !err->kind; i++) {
-        if (text->pairs[i].prompt_count) /* after the text, not in place of a mask */
-            note_missing_space(viewer, sentence, "--continue", continuations->items[i], arena);
+        const char *more = continuations->items[i];
+        if (text->pairs[i].prompt_count && /* after the text, not in place of a mask */
+            lacks_space(sentence, more, viewer->tokenizer, arena))
+            notes_add(&driver->notes, work->index, LACKS_SPACE_NOTE, "--continue", more, more);
         if (task->view.words)
             find_words(&text->pairs[i].sentence, viewer, arena, err);
     }

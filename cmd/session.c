@@ -520,10 +520,10 @@ int token_option_read(long long *id, const struct viewer *viewer, const char *op
     return 0;
 }
 
-/* True if a space is probably missing before `more`: "cabinet", "are". With the space, `more` has
- * other tokens, and not more of them. Always false after a space or a quotation mark. */
-static bool lacks_space(const struct tokenized *text, const char *more,
-                        const struct tokenizer *tokenizer, struct arena *arena)
+/* With the space, `more` has other tokens, and not more of them. Always false after a space or a
+ * quotation mark. */
+bool lacks_space(const struct tokenized *text, const char *more, const struct tokenizer *tokenizer,
+                 struct arena *arena)
 {
     struct tokens bare = {0}, spaced = {0};
     unsigned char last = text->text && text->size ? (unsigned char)text->text[text->size - 1] : 0;
@@ -536,16 +536,6 @@ static bool lacks_space(const struct tokenized *text, const char *more,
            spaced.count && spaced.count <= bare.count && spaced.items->id != bare.items->id &&
            (first = label_of_word(tokenizer, spaced.items->id, arena, NULL).plain) &&
            first[0] == ' ' && first[1];
-}
-
-void note_missing_space(const struct viewer *viewer, const struct tokenized *text,
-                        const char *option, const char *more, struct arena *arena)
-{
-    static bool is_noted;
-    if (is_noted || !lacks_space(text, more, viewer->tokenizer, arena))
-        return;
-    is_noted = true;
-    print_note("%s '%s' has no space before it: did you mean ' %s'?", option, more, more);
 }
 
 /* --- the selection ---------------------------------------------------------------------------- */

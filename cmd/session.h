@@ -115,9 +115,11 @@ int session_expect(const struct session *session, double bytes, size_t longest, 
 int token_option_read(long long *id, const struct viewer *viewer, const char *option,
                       const char *text, struct arena *arena, struct err *err);
 
-/* Print a note, once, if the text of an option probably lacks a leading space. */
-void note_missing_space(const struct viewer *viewer, const struct tokenized *text,
-                        const char *option, const char *more, struct arena *arena);
+/* True if the text of an option, after a text, probably lacks a leading space: "cabinet", "are". */
+bool lacks_space(const struct tokenized *text, const char *more, const struct tokenizer *tokenizer,
+                 struct arena *arena);
+
+#define LACKS_SPACE_NOTE "%s '%s' has no space before it: did you mean ' %s'?"
 
 /* --- options of the model --------------------------------------------------------------------- */
 
