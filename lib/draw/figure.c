@@ -348,10 +348,16 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
     figure->page.height = 2 * figure->margin;
     if (!figure->sections || !taken || !figure->page.title)
         return -1;
-    for (size_t i = 0; i < report->tensor_count; i++)
-        if (!taken[i] && gather(&figure->sections[figure->section_count++].what, report, i, taken,
-                                form, arena, err))
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        const struct sheet sheet = kept_sheet(report, &report->tensors[i], 0);
+        if (!taken[i] && sheet.columns.size && /* no table of words */
+            gather(&figure->sections[figure->section_count++].what, report, i, taken, form, arena,
+                   err))
             return -1;
+    }
+    if (!figure->section_count)
+        return err_usage(err,
+                         "expected numbers to draw, found none: choose text or data (--format)");
     if (plan(figure, style, arena, err))
         return -1;
     bool widens = !printed && (report->about || report->source.count) && !style->title;

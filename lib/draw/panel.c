@@ -263,6 +263,8 @@ static void draw_heat(const struct section *section, const struct sheet *sheet,
     struct arena arena = {0};
     struct cells cells;
     bool numbers = section->number_size > 0;
+    if (!sheet->rows.size)
+        return;
     bool failed = cells_make(&cells, section, sheet, &arena, canvas->err);
     if (!failed && (section->style->cells != CELLS_NUMBERS || !numbers)) {
         bool masked = section->style->form.mask == MASK_HATCH; /* drawn below the cells */

@@ -139,6 +139,7 @@ bool family_flag(struct reading *reading, const char *key, bool otherwise);
 long long family_integer(struct reading *reading, const char *key, long long min, long long max,
                          long long otherwise);
 size_t family_size(struct reading *reading, const char *key, size_t otherwise);
+size_t family_layers(struct reading *reading, const char *key, size_t otherwise);
 double family_number(struct reading *reading, const char *key, double min, double max,
                      double otherwise);
 double family_positive(struct reading *reading, const char *key, double otherwise);

@@ -40,6 +40,11 @@ size_t family_size(struct reading *r, const char *key, size_t otherwise)
     return (size_t)family_integer(r, key, 1, DIMENSION_MAX, (long long)otherwise);
 }
 
+size_t family_layers(struct reading *r, const char *key, size_t otherwise)
+{
+    return (size_t)family_integer(r, key, 1, CONFIG_FLAGS_MAX, (long long)otherwise);
+}
+
 double family_number(struct reading *r, const char *key, double min, double max, double otherwise)
 {
     r->failed = r->failed || json_double(r->root, key, min, max, &otherwise, r->err);

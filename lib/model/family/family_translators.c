@@ -78,7 +78,7 @@ static void settle_t5(struct reading *r)
     if (c->gated)
         c->family++;
     c->n_encoder_layer = c->n_layer;
-    c->n_layer = family_size(r, "num_decoder_layers", c->n_layer);
+    c->n_layer = family_layers(r, "num_decoder_layers", c->n_layer);
     c->n_inner = family_size(r, "d_ff", c->n_inner);
     c->d_k = c->d_v = family_size(r, "d_kv", c->d_k);
     c->bias_buckets =
@@ -102,8 +102,8 @@ static void settle_t5(struct reading *r)
 static void settle_bart(struct reading *r)
 {
     struct config *c = r->config;
-    c->n_layer = family_size(r, "decoder_layers", 12);
-    c->n_encoder_layer = family_size(r, "encoder_layers", 12);
+    c->n_layer = family_layers(r, "decoder_layers", 12);
+    c->n_encoder_layer = family_layers(r, "encoder_layers", 12);
     c->n_head = c->n_kv_head = family_size(r, "decoder_attention_heads", 16);
     size_t heads = family_size(r, "encoder_attention_heads", 16);
     if (!r->failed && (c->n_embd % c->n_head || c->n_embd % heads))
