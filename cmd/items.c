@@ -61,7 +61,8 @@ enum { COLUMNS_KNOWN = sizeof known_columns / sizeof *known_columns };
  * that the shell split because the quotes are missing. */
 static int check_operands(const struct input_options *options, struct err *err)
 {
-    for (size_t i = 0; i < options->operands.count; i++) {
+    static const char *const endings[] = {".txt", ".csv", ".tsv", ".json", ".jsonl", ".xlsx"};
+    for (size_t i = 0, index = 0; i < options->operands.count; i++) {
         const char *word = options->operands.items[i];
         if (strchr(word, ' '))
             continue;
@@ -82,6 +83,12 @@ static int check_operands(const struct input_options *options, struct err *err)
             return err_usage(err,
                              "'%s' is a %s: --%s %s opens it, --sentence %s reads it as a text",
                              word, kind, strcmp(kind, "file") == 0 ? kind : "model", word, word);
+        const char *dot = strrchr(word, '.');
+        if (dot && dot > word && names_find(&index, NAMES_LIST(endings), dot, strlen(dot)))
+            return err_usage(err,
+                             "'%s': expected a file, found none of this name: --file FILE reads "
+                             "texts from one, --sentence %s reads it as a text",
+                             word, word);
         if (options->operands.count + options->sentences.count > 1)
             return err_usage(err,
                              "expected a text of several words in quotes, such as \"Life is "
@@ -103,6 +110,35 @@ static int check_ids(const struct input_options *options, struct err *err)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
+/* Files that people take for texts, by their first bytes. */
+static const struct other_file {
+    const char *begins, *what, *way_out;
+} other_files[] = {
+    {"\x1f\x8b", "a gzip file", "zcat FILE | attn-cli … -f -"},
+    {"\xfd"
+     "7zXZ",
+     "an xz file", "xzcat FILE | attn-cli … -f -"},
+    {"\x28\xb5\x2f\xfd", "a zstd file", "zstdcat FILE | attn-cli … -f -"},
+    {"PK\3\4", "an Excel or zip file", "save it as \"CSV UTF-8\""},
+    {"\xd0\xcf\x11\xe0", "an old Excel or Word file", "save it as \"CSV UTF-8\""},
+    {"%PDF-", "a PDF file", "pdftotext FILE - | attn-cli … -f -"},
+    {"GGUF\2", "a model", "--model FILE opens it"},
+    {"GGUF\3", "a model", "--model FILE opens it"},
+    {"PAR1\x15", "a Parquet file", "write it as CSV or JSONL"},
+};
+
+static int refuse_other_file(const struct file *file, const char *path, struct err *err)
+{
+    for (size_t i = 0; i < sizeof other_files / sizeof *other_files; i++) {
+        const struct other_file *other = &other_files[i];
+        size_t size = strlen(other->begins);
+        if (file->size >= size && memcmp(file->bytes, other->begins, size) == 0)
+            return err_set(err, "'%s': expected texts in UTF-8, found %s: %s", shown_path(path),
+                           other->what, other->way_out);
+    }
+    return 0;
+}
+
 const char *shown_path(const char *path)
 {
     return strcmp(path, "-") == 0 ? "standard input" : path;
@@ -112,11 +148,12 @@ int input_file_open(struct file *file, const char *path, struct err *err)
 {
     enum { PATIENCE_MS = 2000 };
     struct pollfd standard = {STDIN_FILENO, POLLIN, 0};
-    if (strcmp(path, "-") != 0)
-        return file_map(file, path, err);
-    if (poll(&standard, 1, PATIENCE_MS) == 0)
+    bool is_standard = strcmp(path, "-") == 0;
+    if (is_standard && poll(&standard, 1, PATIENCE_MS) == 0)
         print_note("waiting for standard input: Ctrl-D ends it, '</dev/null' is an empty one");
-    return file_read(file, STDIN_FILENO, shown_path(path), err);
+    return err_if((is_standard ? file_read(file, STDIN_FILENO, shown_path(path), err)
+                               : file_map(file, path, err)) ||
+                  refuse_other_file(file, path, err));
 }
 
 /* --- names of columns ------------------------------------------------------------------------- */
@@ -590,12 +627,22 @@ const char *item_column(const struct item *item, const char *name)
 int column_choose(size_t *index, struct names columns, const char *option, const char *name,
                   size_t size, struct err *err)
 {
-    return columns.count
-               ? names_choose_item(index, columns, option, name, size, err)
-               : err_usage(err,
-                           "%s: expected a table with the column '%.*s', found texts alone: "
-                           "--file FILE.csv reads one",
-                           option, (int)size, name);
+    char guess[NAMES_GUESS_BYTES];
+    struct buf list = {0};
+    if (!columns.count)
+        return err_usage(err,
+                         "%s: expected a table with the column '%.*s', found texts alone: "
+                         "--file FILE.csv reads one",
+                         option, (int)size, name);
+    if (names_find(index, columns, name, size))
+        return 0;
+    for (size_t i = 0; i < columns.count; i++)
+        buf_format(&list, "%s%s", i ? ", " : "", names_at(columns, i));
+    err_usage(err, "%s: expected a column of the table (%s), found '%.*s'%s", option,
+              list.bytes ? list.bytes : "", (int)size, name,
+              names_guess(guess, names_nearest(columns, name, size)));
+    buf_release(&list);
+    return -1;
 }
 
 void items_place(struct buf *place, const struct items *items, size_t index)

@@ -287,7 +287,7 @@ static int locate_tensors(struct gguf *gguf, const struct cursor *cursor, struct
         if (tensor->end > room)
             return err_set(err,
                            "tensor '%s': expected data up to byte %zu of %zu, found the end "
-                           "of the file",
+                           "of the file: it is incomplete, download it again",
                            tensor->name, tensor->end, room);
         end = tensor->end;
         tensor->begin += data;

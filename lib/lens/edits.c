@@ -634,8 +634,10 @@ static int read_knockout(struct reader *reader, const char *text)
             second ? platform_last_byte(piece.at, ':', (size_t)(second - piece.at)) : NULL;
         *edit = (struct edit){.site = SITE_MASKED, .op = EDIT_FORBID};
         if (!second)
-            return err_usage(reader->err, "%s: expected QUERY:KEY such as 4:2, found '%.*s'",
-                             reader->words, (int)piece.size, piece.at);
+            return err_usage(
+                reader->err, "%s: expected QUERY:KEY such as 4:2, found '%.*s'%s", reader->words,
+                (int)piece.size, piece.at,
+                memchr(piece.at, '.', piece.size) ? ": --ablate LAYER.HEAD removes a head" : "");
         if ((first && read_heads(reader, trim(piece.at, first))) ||
             add_position(reader, &queries, trim(first ? first + 1 : piece.at, second)) ||
             add_position(reader, &keys, trim(second + 1, piece.at + piece.size)))

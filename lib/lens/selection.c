@@ -138,12 +138,18 @@ static int parse_list(const char *list, const struct index_range *range, const s
         if (!fits && range->count == 1)
             return err_usage(err, "%s: expected 0 or all, found '%.*s': the %s has one %s",
                              range->option, (int)size, item, range->owner, range->thing);
-        if (!fits)
-            return err_usage(err,
-                             "%s: expected numbers from 0 to %zu (or -%zu to -1 from the end), "
-                             "ranges such as 0-%zu, or all, found '%.*s': the %s has %zu %ss",
-                             range->option, range->count - 1, range->count, range->count - 1,
-                             (int)size, item, range->owner, range->count, range->thing);
+        if (!fits) {
+            const char *dot = memchr(item, '.', size);
+            err_usage(err,
+                      "%s: expected numbers from 0 to %zu (or -%zu to -1 from the end), "
+                      "ranges such as 0-%zu, or all, found '%.*s': the %s has %zu %ss",
+                      range->option, range->count - 1, range->count, range->count - 1, (int)size,
+                      item, range->owner, range->count, range->thing);
+            return dot && strcmp(range->option, "--head") == 0
+                       ? err_append(err, "; --layer %.*s --head %.*s is one of a layer",
+                                    (int)(dot - item), item, (int)(item + size - dot - 1), dot + 1)
+                       : -1;
+        }
         for (ptrdiff_t i = first; i <= last; i++)
             marked[i] = true;
         item += size;

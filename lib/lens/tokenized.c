@@ -119,7 +119,10 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
         if (limits->why && *limits->why)
             err_unsupported(err, "%s", limits->why);
         else
-            err_set(err, "the model has no tokenizer (tokenizer.json or vocab.json)");
+            err_set(err,
+                    "'%s': the model has no tokenizer (tokenizer.json, or vocab.json and "
+                    "merges.txt: copy those of the original model there)",
+                    limits->model ? limits->model : "");
         return err_about(err, ERR_ABOUT_TOKENIZER);
     }
     const struct token_bytes texts[] = {{input->text, input->size}, input->pair};

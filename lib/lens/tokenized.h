@@ -26,8 +26,9 @@ struct input {
 struct token_limits {
     const struct tokenizer *tokenizer; /* NULL: only ids are accepted */
     const struct config *config;       /* sizes of vocabulary and context */
-    const char *why; /* why the model's tokenizer is not supported; NULL or "": none */
-    bool starts;     /* texts begin with the model's beginning token */
+    const char *why;   /* why the model's tokenizer is not supported; NULL or "": none */
+    bool starts;       /* texts begin with the model's beginning token */
+    const char *model; /* its folder or file, for messages */
 };
 
 /* The tokens of a word. */

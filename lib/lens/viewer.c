@@ -138,6 +138,7 @@ int viewer_read(const struct viewer *viewer, struct text_with_source *pair,
         config.n_positions = 0;
     *pair = (struct text_with_source){0};
     limits.starts = viewer->starts;
+    limits.model = viewer->model.folder.path;
     if (!input && tokenized_begin(&pair->sentence, &limits, arena, err))
         return err_prefix(err, "'%s'", viewer->model.name);
     if (input && tokenized_make(&pair->sentence, input, &limits, arena, err))

@@ -26,6 +26,12 @@ bool model_is_there(const char *name)
            (gguf_is_named(name) && file_exists(name));
 }
 
+/* True if it can be neither a bundled model nor a name of the Hub. */
+static bool is_path(const char *name)
+{
+    return strchr("./~", *name) || gguf_is_named(name);
+}
+
 /* Suggest the folder of a file of a model. */
 static void suggest_folder(const char *name, struct err *err)
 {
@@ -39,39 +45,60 @@ static void suggest_folder(const char *name, struct err *err)
     buf_release(&path);
 }
 
-/* Suggest a model of the Hub, or one of the bundled models. */
+/* Suggest a model of the Hub, or the nearest name of bundled models and of files beside it. */
 static void suggest_model(const char *name, struct err *err)
 {
     char guess[NAMES_GUESS_BYTES];
-    struct names names = {&bundled_models->path, bundled_count, sizeof *bundled_models};
-    const char *nearest = names_guess(guess, names_nearest(names, name, strlen(name)));
+    struct arena arena = {0};
+    struct listing beside = {0};
+    struct err ignored = {0};
+    struct nearest nearest;
     struct hub_name hub;
-    if (hub_guess(&hub, name))
+    const char *slash = strrchr(name, '/');
+    const char *base = slash ? slash + 1 : name;
+    const char *folder = slash ? arena_text(&arena, name, (size_t)(base - name), &ignored) : "./";
+    nearest_begin(&nearest, base, strlen(base));
+    for (size_t i = 0; !slash && i < bundled_count; i++)
+        nearest_offer(&nearest, bundled_models[i].path);
+    if (folder)
+        listing_read(&beside, folder, &arena, &ignored);
+    for (size_t i = 0; i < beside.count; i++) {
+        const char *path = arena_format(&arena, &ignored, "%s%s", folder, beside.names[i]);
+        if (path && (file_is_directory(path) || gguf_is_named(path)))
+            nearest_offer(&nearest, beside.names[i]);
+    }
+    if (*name == '~')
+        err_append(err, ": a shell expands ~ only outside of quotes: \"$HOME%s\"",
+                   strchr(name, '/') ? strchr(name, '/') : "");
+    else if (hub_guess(&hub, name))
         err_append(err,
                    ": 'hf download %s%s%s --include \"*.json\" \"*.txt\" \"*.model\" "
                    "\"*.safetensors\"' downloads it for --model %s%s%s",
                    hub.model, *hub.revision ? " --revision " : "", hub.revision, hub.model,
                    *hub.revision ? "@" : "", hub.revision);
-    else if (*nearest)
-        err_append(err, "%s", nearest);
-    else
+    else if (nearest.name)
+        err_append(
+            err, "%s",
+            names_guess(guess, slash ? arena_format(&arena, &ignored, "%s%s", folder, nearest.name)
+                                     : nearest.name));
+    else if (!is_path(name))
         err_append(err,
-                   ": \"Models\" in README.md says how to get models; without -m, '%s' is used",
+                   ": 'attn-cli help options' lists the bundled models; without -m, '%s' is "
+                   "used",
                    bundled_default);
+    arena_release(&arena);
 }
 
 static int unknown_model(const char *name, struct err *err)
 {
     bool is_file = file_exists(name);
-    struct buf known = {0};
-    for (size_t i = 0; i < bundled_count; i++)
-        buf_format(&known, "%s%s", i ? ", " : "", bundled_models[i].path);
-    err_set(err,
-            "'%s': expected a model folder, a GGUF file, a bundled model (%s) or a name in the "
-            "cache of the Hugging Face Hub, found %s",
-            name, known.bytes ? known.bytes : "", is_file ? "another file" : "nothing");
+    err_set(err, "'%s': expected a model folder%s a GGUF file%s, found %s", name,
+            is_path(name) ? " or" : ",",
+            is_path(name) ? "" : ", a bundled model or a name in the cache of the Hugging Face Hub",
+            is_file         ? "another file"
+            : is_path(name) ? "no such file"
+                            : "nothing");
     (is_file ? suggest_folder : suggest_model)(name, err);
-    buf_release(&known);
     return -1;
 }
 
@@ -128,6 +155,11 @@ static int choose_gguf(const char **path, struct arena *arena, struct err *err)
         err_set(err, "'%s': expected one model, found GGUF files %s: choose one, such as '%s/%s'",
                 *path, several.bytes ? several.bytes : "", *path, found);
     buf_release(&several);
+    if (!count && folder_has(&folder, "adapter_config.json"))
+        return err_set(err,
+                       "'%s': expected a whole model, found a LoRA adapter: merge it into its base "
+                       "model with PEFT's merge_and_unload() and save_pretrained()",
+                       *path);
     if (count == 1)
         *path = arena_format(arena, err, "%s/%s", *path, found);
     return err_if(count > 1 || !*path);
