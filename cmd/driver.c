@@ -341,15 +341,16 @@ static int write_mean(struct driver *driver, struct err *err)
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-/* Keep the reason why a job failed. The whole command fails outside a batch, unless a text lacks a
- * position that others have; with --fail-fast, for a mean or an array, and if memory ran out, since
+/* Keep the reason why a job failed. The whole command fails outside a batch, unless a text lacks
+ * tokens or a position that others have; with --fail-fast, for a mean or an array, and if memory ran out, since
  * another run may have enough. */
 static int fail_work(const struct driver *driver, struct work *work, struct err *why,
                      struct arena *arena, struct err *err)
 {
-    bool lacks_position = why->about == ERR_ABOUT_POSITION && driver->items.count > 1;
-    if (!(driver->is_batch || lacks_position) || driver->options->batch.fail_fast ||
-        driver->accumulates || driver->place.stacked || why->out_of_memory)
+    bool lacks = why->about == ERR_ABOUT_POSITION || why->about == ERR_ABOUT_EMPTY;
+    if (!(driver->is_batch || (lacks && driver->items.count > 1)) ||
+        driver->options->batch.fail_fast || driver->accumulates || driver->place.stacked ||
+        why->out_of_memory)
         return err_adopt(err, why);
     work->fault = why->kind ? why->kind : ERR_INPUT;
     work->message = arena_text(arena, why->text, strlen(why->text), err);

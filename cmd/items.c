@@ -857,12 +857,14 @@ static int read_fields(const struct items *items, struct item *item, const struc
     if (good && (item->fields[ITEM_TEXT] || ids))
         return err_set(err, "expected 'good', 'bad' and no other text, found another");
     bool is_source = items->takes_sources && item->fields[ITEM_SOURCE];
-    if (ids ? item->input.text != NULL : !item->input.text && !is_source)
-        return err_set(err, "expected '%s' or 'ids', found %s",
-                       items->found >> ITEM_POSITIVE & 1 ? "positive"
-                       : items->found >> ITEM_CLEAN & 1  ? "clean"
-                                                         : "text",
-                       ids ? "both" : "neither");
+    if (ids ? item->input.text != NULL : !item->input.text && !is_source) {
+        err_set(err, "expected '%s' or 'ids', found %s",
+                items->found >> ITEM_POSITIVE & 1 ? "positive"
+                : items->found >> ITEM_CLEAN & 1  ? "clean"
+                                                  : "text",
+                ids ? "both" : "neither");
+        return ids ? -1 : err_about(err, ERR_ABOUT_EMPTY);
+    }
     const char *numbers = items->numbers.count ? items->numbers.items[start->line - 1] : NULL;
     if (items->survey.marks && regions_read(item, numbers, arena, err))
         return -1;

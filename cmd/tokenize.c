@@ -49,6 +49,9 @@ struct job {
     struct items items;
     size_t count;     /* tokens of the current text */
     struct buf lines; /* of --only-ids: a line of ids per text, separated by blanks */
+    bool *lacks;      /* [items.count] a text of several has no tokens, and so no table */
+    size_t failed;    /* number of these; message of the first */
+    const char *failure;
     struct arena arena;
 };
 
@@ -116,11 +119,18 @@ static int read_text(struct job *job, size_t index, struct dropped *dropped, str
 static int read_all(struct job *job, struct err *err)
 {
     struct dropped dropped = {0};
-    for (size_t i = 0; i < job->items.count; i++) {
-        if (read_text(job, i, &dropped, err))
-            return -1;
+    job->lacks = arena_alloc(&job->arena, job->items.count, sizeof *job->lacks, err);
+    for (size_t i = 0; i < job->items.count && job->lacks; i++) {
+        struct err why = {0};
+        job->lacks[i] = read_text(job, i, &dropped, &why);
+        if (job->lacks[i] && (why.about != ERR_ABOUT_EMPTY || job->items.count == 1))
+            return err_adopt(err, &why);
+        if (job->lacks[i] && !job->failed++)
+            job->failure = arena_text(&job->arena, why.text, strlen(why.text), err);
         buf_char(&job->lines, '\n');
     }
+    if (job->failed == job->items.count && job->failure)
+        return err_set(err, "%s", job->failure);
     return err_if(dropped_note(&dropped, &job->items, err) || buf_check(&job->lines, err));
 }
 
@@ -136,7 +146,8 @@ static int print_bytes(const struct job *job, const struct buf *bytes, struct er
     return stream_end(&out, 0, err);
 }
 
-static int print_table(struct job *job, struct place *place, struct arena *arena, struct err *err)
+static int print_table(struct job *job, size_t index, struct place *place, struct arena *arena,
+                       struct err *err)
 {
     struct item item;
     struct tokens tokens = {0};
@@ -144,12 +155,12 @@ static int print_table(struct job *job, struct place *place, struct arena *arena
     struct frame frame;
     struct report report = {
         .model = job->folder.path, .frames = &frame, .frame_count = 1, .untitled = true};
-    if (items_read(&job->items, &item, place->index, arena, err))
+    if (items_read(&job->items, &item, index, arena, err))
         return -1;
     if (input_wrap(&item.input, job->chat, arena, err) ||
         encode(job, &tokens, &item.input, arena, err) ||
         tokenized_label(&text, &tokens, job->of_texts, arena, err))
-        return items_blame(&job->items, place->index, err);
+        return items_blame(&job->items, index, err);
     text.text = report.sentence.text = item.input.text;
     text.size = report.sentence.size = item.input.size;
     text.pair = report.sentence.pair = item.input.pair;
@@ -166,11 +177,14 @@ static int print_tables(struct job *job, struct err *err)
     struct arena arena = {0};
     struct place place = page_place(job->options, NULL);
     place.columns = place.lines = 0; /* no limit */
-    place.count = job->items.count;
+    place.count = job->items.count - job->failed;
     int failed =
         output_check_count(&job->output, place.count, err) || output_open(&job->output, err);
-    for (; place.index < place.count && !failed; place.index++) {
-        failed = print_table(job, &place, &arena, err);
+    for (size_t i = 0; i < job->items.count && !failed; i++) {
+        if (job->lacks[i])
+            continue;
+        failed = print_table(job, i, &place, &arena, err);
+        place.index++;
         arena_clear(&arena);
     }
     arena_release(&arena);
@@ -264,7 +278,8 @@ int tokenize_command(const struct options *options, struct err *err)
     else if (!failed)
         failed = items_open(&job.items, options, 0, ITEMS_WHOLE, err) || read_all(&job, err) ||
                  (options->tokens.only_ids ? print_bytes(&job, &job.lines, err)
-                                           : print_tables(&job, err));
+                                           : print_tables(&job, err)) ||
+                 items_check_failed(job.failed, job.items.count, "failed", job.failure, err);
     output_discard(&job.output);
     tokenizer_free(job.tokenizer);
     buf_release(&job.lines);

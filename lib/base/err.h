@@ -31,6 +31,7 @@ enum err_about {
     ERR_ABOUT_LENGTH,    /* of a text, above what the model supports */
     ERR_ABOUT_CONTEXT,   /* the same, but an option allows it */
     ERR_ABOUT_POSITION,  /* that a text lacks, though others may have it */
+    ERR_ABOUT_EMPTY,     /* a text without tokens; others may have some */
 };
 
 struct err {

@@ -79,11 +79,13 @@ int tokenized_check(const struct tokenized *tokenized, struct err *err)
     if (tokenized->count)
         return 0;
     if (tokenized->dropped_count)
-        return err_set(err, "the text is empty: none of its characters (%zu) is in the vocabulary",
-                       tokenized->dropped_count);
-    if (tokenized->size) /* white space, or removed by a normalizer */
-        return err_set(err, "the text has no tokens: expected at least one");
-    return err_set(err, "the text is empty: expected at least one token");
+        err_set(err, "the text is empty: none of its characters (%zu) is in the vocabulary",
+                tokenized->dropped_count);
+    else if (tokenized->size) /* white space, or removed by a normalizer */
+        err_set(err, "the text has no tokens: expected at least one");
+    else
+        err_set(err, "the text is empty: expected at least one token");
+    return err_about(err, ERR_ABOUT_EMPTY);
 }
 
 /* Put the model's beginning token before the others. */
