@@ -342,8 +342,8 @@ static int write_mean(struct driver *driver, struct err *err)
 /* --- jobs ------------------------------------------------------------------------------------- */
 
 /* Keep the reason why a job failed. The whole command fails outside a batch, unless a text lacks
- * tokens or a position that others have; with --fail-fast, for a mean or an array, and if memory ran out, since
- * another run may have enough. */
+ * tokens or a position that others have; with --fail-fast, for a mean or an array, and if memory
+ * ran out, since another run may have enough. */
 static int fail_work(const struct driver *driver, struct work *work, struct err *why,
                      struct arena *arena, struct err *err)
 {

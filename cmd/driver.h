@@ -42,8 +42,8 @@
  * driver_write, as in heads.c.
  *
  * A command stops at the first invalid job and writes nothing; but of several texts it leaves out
- * those that lack tokens or a position by name, and then fails. `batch` (batch_command.c) runs the same
- * tasks, but writes a failure in place of the result, continues, and keeps a log. */
+ * those that lack tokens or a position by name, and then fails. `batch` (batch_command.c) runs the
+ * same tasks, but writes a failure in place of the result, continues, and keeps a log. */
 #pragma once
 
 #include "items.h"
