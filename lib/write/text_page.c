@@ -224,6 +224,7 @@ static const double SMALL = 0.5; /* in units of the last decimal; smaller number
 
 struct shown_column {
     const struct column *column;
+    const char *name; /* that of a user's column may have escape sequences: its visible form */
     const char *title;
     struct table_column layout;
     struct text_heat heat;
@@ -285,7 +286,12 @@ static int open_table(struct shown_table *shown, struct stream *out, struct aren
                 extent = extent_join(extent, (struct extent){value, value});
         }
         struct shown_column *next = &shown->columns[shown->count++];
+        struct buf name = {0};
+        label_line(&name, column->name, strlen(column->name));
         next->column = column;
+        next->name = name.size ? buf_keep(&name, arena, err) : "";
+        if (!next->name)
+            return -1;
         begin_heat(&next->heat, out, extent, column->fraction, shown->place);
     }
     while (shown->keys < shown->count && shown->columns[shown->keys].column->flags & COLUMN_KEY)
@@ -313,7 +319,7 @@ static void fit(struct shown_table *shown, bool brief)
         const struct column *column = shown->columns[i].column;
         const char *text = brief && column->brief ? column->brief
                            : column->title        ? column->title
-                                                  : column->name;
+                                                  : shown->columns[i].name;
         size_t width = utf8_width(text, strlen(text));
         shown->titled |= *text;
         shown->columns[i].title = text;
