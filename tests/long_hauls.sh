@@ -219,6 +219,7 @@ if [ -z "${LONG_HAULS_FREE-}" ]; then # sanitizers have memory of their own
             -s 'a b c d' -o wide &&
         "$attn" init -q --shape tiny-llama --set n_positions=16384 -s 'a b c d' -o rows &&
         cp -r maps1 maps2 || exit 1
+    dots=$ROOT/tests/golden-families/dots1
     words 150 >w150 && words 1500 >w1500 && words 2300 >w2300 && words 3000 >w3000 &&
         words 16384 >w16384
     printf '{"clean": "%s a", "corrupt": "%s b"}\n' "$(words 2999)" "$(words 2999)" >pairs.jsonl
@@ -228,6 +229,10 @@ if [ -z "${LONG_HAULS_FREE-}" ]; then # sanitizers have memory of their own
     done
     READ=1000 expects maps1 run -m maps1 -f w2300 --show weights --format csv # map after map
     expects maps1 run -m maps1 -f w2300 --show weights -o maps.safetensors --force
+    # Only the last layer has a window, whose visible keys are one more map.
+    ids=$(awk 'BEGIN { for (i = 0; i < 3500; i++) printf "%s%d", i ? "," : "", 3 + i % 10 }')
+    expects "$dots" run -q -m "$dots" --ids "$ids" --long --layer 1-2 --head 0 -o maps.safetensors \
+        --force
     expects maps1 run -m maps1 -f w2300 --show weights --mean heads -o mean.npy --force
     expects maps1 run -m maps1 -f w2300 --show weights --hide-first -o maps.safetensors --force
     expects maps1 run -m maps1 -f w2300 --show rollout -o rollout.npy --force

@@ -650,20 +650,25 @@ double viewer_captured_bytes(const struct viewer *viewer, const struct selection
     return floats * sizeof(float);
 }
 
-/* The bytes of the visible keys that a look adds. */
+/* The bytes of the visible keys that a look adds: of all its maps, or, map by map, of the one with
+ * most. */
 static double visible_bytes(const struct viewer *viewer, const struct selection *selection,
-                            const struct text_with_source *pair)
+                            const struct text_with_source *pair, size_t heads_at_once, bool by_map)
 {
-    double floats = 0;
+    double all = 0, most = 0;
     const struct layers *layers = &selection->layers;
     size_t heads = selection->heads ? selection->head_count : viewer->model.config.n_head;
     for (size_t i = 0; i < layers->count; i++)
-        for (enum site site = first_map; site <= last_map; site++)
-            if (site_set_has(selection->sites, site))
-                floats += (double)visible_maps(viewer, site, layers->items ? layers->items[i] : i,
-                                               heads) *
-                          site_floats(viewer, selection, site, pair, false) / (double)heads;
-    return floats * sizeof(float);
+        for (enum site site = first_map; site <= last_map; site++) {
+            if (!site_set_has(selection->sites, site))
+                continue;
+            size_t layer = layers->items ? layers->items[i] : i;
+            double floats = (double)visible_maps(viewer, site, layer, heads_at_once) *
+                            site_floats(viewer, selection, site, pair, false) / (double)heads;
+            all += floats;
+            most = fmax(most, floats);
+        }
+    return (by_map ? most : all) * sizeof(float);
 }
 
 /* The bytes of a pass: its buffers, the memory of threads, logits, and attention maps of one layer
@@ -699,18 +704,22 @@ void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
                        enum look_way way)
 {
     struct selection one = *selection; /* what is captured at once */
+    size_t heads = one.heads ? one.head_count : viewer->model.config.n_head;
+    bool by_map = way == LOOK_BY_MAP;
     double held = 0;
-    if (way == LOOK_BY_MAP) {
+    if (by_map) {
         one.sites = SITE_SET(SITE_WEIGHTS);
         one.layers.count = 1;
-        size_t heads = one.heads ? one.head_count : viewer->model.config.n_head;
-        double all = viewer_captured_bytes(viewer, &one, pair);
-        double map = all / (double)heads;
-        held = fmin(fmax(floor(FLOATS_AT_ONCE * sizeof(float) / map), 1) * map, all) +
+        double map = viewer_captured_bytes(viewer, &one, pair) / (double)heads;
+        double most = fmax(floor(FLOATS_AT_ONCE * sizeof(float) / map), 1);
+        heads = (size_t)fmin(most, (double)heads);
+        held = (double)heads * map +
                sizeof(float) * site_floats(viewer, &one, SITE_RESID_PRE, pair, true);
     } else if (way == LOOK_AT_ALL) {
         held = viewer_captured_bytes(viewer, selection, pair);
     }
-    memory->held += held + (way < LOOK_AT_ALL ? 0 : visible_bytes(viewer, &one, pair));
+    if (way >= LOOK_AT_ALL)
+        held += visible_bytes(viewer, selection, pair, heads, by_map);
+    memory->held += held;
     memory->during = fmax(memory->during, pass_bytes(viewer, &one, pair, way));
 }
