@@ -42,10 +42,14 @@ struct tokenizer_config {
     enum answer splits_special;         /* split_special_tokens: special tokens are text */
     enum answer separate;               /* separate_vocabs */
     const char *class;                  /* tokenizer_class; "": none */
+    const char *languages[2];           /* src_lang, tgt_lang; NULL: none */
+    const char *language_codes;         /* the name of a list of languages; NULL: none */
     const char *chat_template;          /* NULL: none */
     struct added_token *listed; /* [listed_count] added_tokens_decoder, in the file's order */
     size_t listed_count;
     struct added_token named[NAMED_TOKENS]; /* NULL bytes: not named; "": there is none */
+    struct added_token *extra;              /* [extra_count] additional_special_tokens */
+    size_t extra_count;
 };
 
 /* Tokens as people read them, for vocabularies that write blanks as signs and bytes as numbers:
@@ -82,7 +86,7 @@ void tokenizer_release(struct tokenizer *tokenizer);
 typedef int tokenizer_filler(struct tokenizer *tokenizer, const struct folder *folder,
                              const char *name, struct err *err);
 tokenizer_filler tokenizer_fill_json, tokenizer_fill_sentencepiece, tokenizer_fill_marian,
-    tokenizer_fill_vocab, tokenizer_fill_bert;
+    tokenizer_fill_m2m, tokenizer_fill_vocab, tokenizer_fill_bert;
 
 /* Read the words of a vocab.json: vocab_files.c. */
 int tokenizer_read_words(void *tokenizer, const struct file *file, struct err *err);
@@ -104,6 +108,10 @@ enum { SENTENCEPIECE_UNIGRAM = 1, SENTENCEPIECE_BPE = 2 };
 
 /* Reason for refusing a file of tiktoken, which has a word in base64 and a rank on each line. */
 #define RANK_FILE_WHY "rank files are not supported: save a tokenizer.json with transformers"
+
+/* Reason for refusing a file that each class of transformers reads in its own way. */
+#define OTHER_FILE_WHY \
+    "this tokenizer needs its own Python code: save a tokenizer.json with transformers"
 
 /* --- tokenizer_config.json and its companions: tokenizer_config.c --- */
 

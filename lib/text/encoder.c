@@ -88,7 +88,7 @@ static int add_code(struct encoder *encoder, struct aligned_text *text, struct e
 {
     const struct subword *model = &encoder->tokenizer->model;
     uint32_t id = model->unknown;
-    if (!model->vocabulary || text->size < 4 || memcmp(text->bytes, ">>", 2) != 0)
+    if (!model->has_codes || text->size < 4 || memcmp(text->bytes, ">>", 2) != 0)
         return 0;
     const char *end = memmem(text->bytes + 2, text->size - 2, "<<", 2);
     if (!end)

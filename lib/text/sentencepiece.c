@@ -2,11 +2,13 @@
  * their scores and kinds, and the settings of the trainer and the normalizer. The result is a
  * tokenizer with equivalent stages. */
 #include <float.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/names.h"
 #include "base/num.h"
 #include "format/dtype.h"
 #include "text/builder.h"
@@ -380,17 +382,17 @@ int tokenizer_fill_sentencepiece(struct tokenizer *tokenizer, const struct folde
                   tokenizer_add_listed(tokenizer, folder, err));
 }
 
-/* --- Marian's two models ---------------------------------------------------------------------- */
+/* --- models whose ids are those of a vocab.json ----------------------------------------------- */
 
-/* Read the pieces of Marian's model. Their ids are those of vocab.json, which was read before. */
+/* Read the pieces of a model. Their ids are those of vocab.json, which was read before. */
 static int read_pieces(void *context, const struct file *file, struct err *err)
 {
     struct tokenizer *tokenizer = context;
     struct sentencepiece model;
     if (read_model(&model, tokenizer, &tokenizer->pieces, file, err))
         return -1;
-    if (model.kind != SENTENCEPIECE_UNIGRAM || model.falls_back)
-        return err_unsupported(err, "expected a model of type Unigram without byte_fallback");
+    if (model.falls_back)
+        return err_unsupported(err, "expected a model without byte_fallback");
     for (size_t id = 0; id < model.count; id++)
         if (model.pieces[id].kind == PIECE_USER_DEFINED)
             return err_unsupported(err, "id %zu: user-defined pieces are not supported", id);
@@ -398,11 +400,32 @@ static int read_pieces(void *context, const struct file *file, struct err *err)
     return 0;
 }
 
-/* Fill the tokenizer of the texts (target.spm) or of their sources (source.spm). */
+/* Read the words and the pieces, after tokenizer_config.json. */
+static int read_both(struct tokenizer *tokenizer, const struct folder *folder, const char *vocab,
+                     const char *name, const char *begin, struct err *err)
+{
+    const char *const usual[NAMED_TOKENS] = {begin, "</s>", "<unk>", "", "<pad>", "", ""};
+    tokenizer_name_usual(tokenizer, usual);
+    tokenizer->facts.file = name;
+    return err_if(folder_read(folder, vocab, tokenizer_read_words, tokenizer, err) ||
+                  folder_read(folder, name, read_pieces, tokenizer, err));
+}
+
+/* Add the tokens that the other files list and name, and find the token after texts. */
+static int add_others(uint32_t *end, struct tokenizer *tokenizer, const struct folder *folder,
+                      const char *vocab, struct err *err)
+{
+    return err_if(
+        tokenizer_add_listed(tokenizer, folder, err) ||
+        tokenizer_add_named(tokenizer, folder, err) ||
+        tokenizer_find_named(end, tokenizer, NAMED_EOS, folder, vocab, err) ||
+        tokenizer_find_named(&tokenizer->model.unknown, tokenizer, NAMED_UNK, folder, vocab, err));
+}
+
+/* Fill the tokenizer of Marian's texts (target.spm) or of their sources (source.spm). */
 static int fill_side(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
                      struct err *err)
 {
-    static const char *const usual[NAMED_TOKENS] = {"", "</s>", "<unk>", "", "<pad>", "", ""};
     struct tokenizer_config *config = &tokenizer->config;
     const char *vocab = "vocab.json";
     uint32_t end = 0;
@@ -412,18 +435,13 @@ static int fill_side(struct tokenizer *tokenizer, const struct folder *folder, c
         vocab = "target_vocab.json";
         config->listed_count = 0; /* their ids are the source's */
     }
-    tokenizer_name_usual(tokenizer, usual);
-    if (folder_read(folder, vocab, tokenizer_read_words, tokenizer, err) ||
-        folder_read(folder, name, read_pieces, tokenizer, err) ||
-        tokenizer_add_listed(tokenizer, folder, err) ||
-        tokenizer_add_named(tokenizer, folder, err) ||
-        tokenizer_find_named(&end, tokenizer, NAMED_EOS, folder, vocab, err) ||
-        tokenizer_find_named(&tokenizer->model.unknown, tokenizer, NAMED_UNK, folder, vocab, err))
+    if (read_both(tokenizer, folder, vocab, name, "", err) ||
+        add_others(&end, tokenizer, folder, vocab, err))
         return -1;
+    tokenizer->model.has_codes = true;
     tokenizer->templates = (struct text_templates){
         .single = {{{TEMPLATE_FIRST, 0, 0}, {TEMPLATE_SPECIAL, end, 0}}, 2},
         .pair = {{{TEMPLATE_FIRST, 0, 0}, {TEMPLATE_SECOND, 0, 1}, {TEMPLATE_SPECIAL, end, 1}}, 3}};
-    tokenizer->facts.file = name;
     return 0;
 }
 
@@ -435,4 +453,164 @@ int tokenizer_fill_marian(struct tokenizer *tokenizer, const struct folder *fold
         return -1;
     return err_if(fill_side(source, folder, "source.spm", err) ||
                   fill_side(tokenizer, folder, name, err));
+}
+
+/* --- M2M-100 ---------------------------------------------------------------------------------- */
+
+/* The languages of a value of `language_codes`. The token of a language, `__en__`, has as id its
+ * index plus the number of words. */
+static const struct {
+    const char *name, *codes;
+} languages[] = {
+    {"m2m100",
+     "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga "
+     "gd gl gu ha he hi hr ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv "
+     "mg mk ml mn mr ms my ne nl no ns oc or pa pl ps pt ro ru sd si sk sl so sq sr ss su "
+     "sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu"},
+    {"wmt21", "en ha is ja cs ru zh de"},
+};
+
+enum { LANGUAGES_MAX = 128, LANGUAGE_BYTES = 16 };
+
+/* Add the tokens of languages. They are text in texts unless the files list them as special. */
+static int add_languages(struct tokenizer *tokenizer, const char *codes, struct err *err)
+{
+    const struct word_table *words = &tokenizer->set.words;
+    struct added_token items[LANGUAGES_MAX];
+    char names[LANGUAGES_MAX][LANGUAGE_BYTES];
+    uint32_t id = 0; /* of the first one */
+    size_t count = 0;
+    for (size_t i = 0; i < words->size; i++)
+        id += words->stored[i].form != WORD_ABSENT;
+    for (size_t size; *codes; codes += size + (codes[size] == ' '), count++, id++) {
+        size = strcspn(codes, " ");
+        int bytes = snprintf(names[count], LANGUAGE_BYTES, "__%.*s__", (int)size, codes);
+        items[count] = (struct added_token){.bytes = names[count],
+                                            .size = (size_t)bytes,
+                                            .id = id,
+                                            .special = true,
+                                            .in_model = true};
+    }
+    return token_set_add(&tokenizer->set, items, count, err);
+}
+
+/* Find the token of a language that tokenizer_config.json names. */
+static int find_language(uint32_t *id, const struct tokenizer *tokenizer, const char *language,
+                         struct err *err)
+{
+    char name[LANGUAGE_BYTES];
+    bool found = false;
+    snprintf(name, sizeof name, "__%s__", language);
+    if (token_set_find(&tokenizer->set, name, strlen(name), id, &found, err))
+        return -1;
+    return found && added_tokens_of_id(&tokenizer->set.added, *id)
+               ? 0
+               : err_unsupported(err, "expected a language of the model, found '%s'",
+                                 label_excerpt(language, strlen(language)));
+}
+
+/* Refuse additional special tokens whose ids are not those of the languages: transformers gives
+ * them the next free ids, in their order, unless they are listed with their ids. */
+static int check_extra(const struct tokenizer *tokenizer, const struct folder *folder,
+                       struct err *err)
+{
+    const struct tokenizer_config *config = &tokenizer->config;
+    uint32_t next = tokenizer->set.added.by_id[0].id;
+    if (config->listed_count || folder_has(folder, "added_tokens.json"))
+        return 0;
+    for (size_t i = 0; i < config->extra_count; i++) {
+        const struct added_token *extra = &config->extra[i];
+        uint32_t id = 0;
+        bool found = false;
+        if (token_set_find(&tokenizer->set, extra->bytes, extra->size, &id, &found, err))
+            return -1;
+        if (!found || (added_tokens_of_id(&tokenizer->set.added, id) && id != next++))
+            return err_unsupported(
+                err,
+                "'%s/tokenizer_config.json': additional_special_tokens: expected "
+                "words and all languages in the order of their ids, found '%s'",
+                folder->path, label_excerpt(extra->bytes, extra->size));
+    }
+    return 0;
+}
+
+static int read_model_type(void *is_m2m, const struct json *root, struct err *err)
+{
+    const char *type = "";
+    (void)err;
+    *(bool *)is_m2m =
+        json_get_text(json_member(root, "model_type"), &type) && strcmp(type, "m2m_100") == 0;
+    return 0;
+}
+
+/* Check that the class reads the files as M2M-100; without a class, the model decides. */
+static int check_class(const struct tokenizer_config *config, const struct folder *folder,
+                       const char *name, struct err *err)
+{
+    static const char model[] = "config.json";
+    bool is_m2m = strcmp(config->class, "M2M100Tokenizer") == 0;
+    if (!*config->class && folder_has(folder, model) &&
+        json_read_file(folder, model, read_model_type, &is_m2m, err))
+        return -1;
+    return is_m2m ? 0
+                  : err_unsupported(err,
+                                    "'%s/%s': expected the tokenizer_class M2M100Tokenizer, found "
+                                    "'%s': " OTHER_FILE_WHY,
+                                    folder->path, name,
+                                    label_excerpt(config->class, strlen(config->class)));
+}
+
+/* Fill the tokenizer of the texts, which begin with the language tgt_lang if the files name one, or
+ * of their sources. */
+static int fill_language(struct tokenizer *tokenizer, bool is_source, const struct folder *folder,
+                         const char *name, struct err *err)
+{
+    static const char vocab[] = "vocab.json";
+    const struct tokenizer_config *config = &tokenizer->config;
+    uint32_t end = 0, before = 0;
+    size_t set = 0;
+    if (tokenizer_config_read(tokenizer, folder, CONFIG_LISTED | CONFIG_NAMED, err) ||
+        check_class(config, folder, name, err))
+        return -1;
+    const char *codes = config->language_codes ? config->language_codes : languages[0].name;
+    const char *wanted = config->languages[!is_source];
+    wanted = !wanted && is_source ? "en" : wanted;
+    if (!names_find(&set, NAMES(languages, sizeof languages / sizeof *languages), codes,
+                    strlen(codes)))
+        return err_unsupported(err,
+                               "'%s/tokenizer_config.json': language_codes: expected 'm2m100' or "
+                               "'wmt21', found '%s'",
+                               folder->path, label_excerpt(codes, strlen(codes)));
+    if (read_both(tokenizer, folder, vocab, name, "<s>", err))
+        return -1;
+    if (add_languages(tokenizer, languages[set].codes, err))
+        return err_prefix(err, "'%s/%s'", folder->path, vocab);
+    if (wanted && find_language(&before, tokenizer, wanted, err))
+        return err_prefix(err, "'%s/tokenizer_config.json': %s", folder->path,
+                          is_source ? "src_lang" : "tgt_lang");
+    if (check_extra(tokenizer, folder, err) || add_others(&end, tokenizer, folder, vocab, err))
+        return -1;
+    const struct template_part first = {TEMPLATE_SPECIAL, before, 0};
+    const struct template_part last = {TEMPLATE_SPECIAL, end, 0};
+    tokenizer->templates =
+        wanted ? (struct text_templates){
+            .single = {{first, {TEMPLATE_FIRST, 0, 0}, last}, 3},
+            .pair = {{first, {TEMPLATE_FIRST, 0, 0}, {TEMPLATE_SECOND, 0, 0}, last}, 4},
+        } : (struct text_templates){
+            .single = {{{TEMPLATE_FIRST, 0, 0}, last}, 2},
+            .pair = {{{TEMPLATE_FIRST, 0, 0}, {TEMPLATE_SECOND, 0, 0}, last}, 3},
+        };
+    return 0;
+}
+
+int tokenizer_fill_m2m(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
+                       struct err *err)
+{
+    if (!folder_has(folder, "vocab.json"))
+        return err_unsupported(err, "'%s/%s': " OTHER_FILE_WHY, folder->path, name);
+    struct tokenizer *source = tokenizer->source = heap_alloc(1, sizeof *source, err);
+    if (!source)
+        return -1;
+    return err_if(fill_language(source, true, folder, name, err) ||
+                  fill_language(tokenizer, false, folder, name, err));
 }

@@ -61,6 +61,7 @@ static const struct {
     {"target.spm", tokenizer_fill_marian},
     {"source.spm", NULL},
     {"target_vocab.json", NULL},
+    {"sentencepiece.bpe.model", tokenizer_fill_m2m},
     {"vocab.json", tokenizer_fill_vocab},
     {"merges.txt", tokenizer_fill_vocab},
     {"vocab.txt", tokenizer_fill_bert},
@@ -73,12 +74,16 @@ const char *tokenizer_file_name(size_t index)
     return files[index].name;
 }
 
+static bool is_words(const struct tokenizer *tokenizer)
+{
+    return tokenizer->model.row == &subword_rows[SUBWORD_WORDS];
+}
+
 /* Refuse a folder with a file whose name tells that its vocabulary has an unsupported form. If its
  * names cannot be listed, it is accepted. */
 static int refuse_others(const struct folder *folder, struct err *err)
 {
-    static const char moved[] =
-        "this tokenizer needs its own Python code: save a tokenizer.json with transformers";
+    static const char *const endings[] = {".tiktoken", ".model", ".spm", ".codes", ".bpe"};
     struct arena arena = {0};
     struct listing listing;
     struct err why = {0};
@@ -89,19 +94,13 @@ static int refuse_others(const struct folder *folder, struct err *err)
         failed = err_adopt(err, &why);
     for (size_t i = 0; i < listing.count && !failed; i++) {
         const char *name = listing.names[i];
-        bool ranks = name_ends_in(name, ".tiktoken");
-        if (ranks || strcmp(name, "spiece.model") == 0 ||
-            strcmp(name, "sentencepiece.bpe.model") == 0)
-            failed = err_unsupported(err, "'%s/%s': %s", folder->path, name,
-                                     ranks ? RANK_FILE_WHY : moved);
+        for (size_t end = 0; end < sizeof endings / sizeof *endings && !failed; end++)
+            if (name_ends_in(name, endings[end]))
+                failed = err_unsupported(err, "'%s/%s': %s", folder->path, name,
+                                         end ? OTHER_FILE_WHY : RANK_FILE_WHY);
     }
     arena_release(&arena);
     return failed;
-}
-
-static bool is_words(const struct tokenizer *tokenizer)
-{
-    return tokenizer->model.row == &subword_rows[SUBWORD_WORDS];
 }
 
 /* The texts of a pair keep their segments. */
@@ -147,7 +146,8 @@ int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, str
     if (i == TOKENIZER_FILES)
         return refuse_others(folder, err);
     tokenizer->facts.file = files[i].name;
-    if (files[i].fill(tokenizer, folder, files[i].name, err) || prepare(tokenizer, err)) {
+    if (files[i].fill(tokenizer, folder, files[i].name, err) ||
+        (is_words(tokenizer) && refuse_others(folder, err)) || prepare(tokenizer, err)) {
         tokenizer_release(tokenizer);
         return -1;
     }

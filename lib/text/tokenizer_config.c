@@ -59,26 +59,43 @@ static int read_answer(enum answer *answer, const struct json *root, const char 
     return 0;
 }
 
-/* "<s>", or {"content": "<s>", "lstrip": true, …} */
+/* Read "<s>", or {"content": "<s>", "lstrip": true, …}; null is the empty token. */
+static int read_special(struct added_token *token, const struct config_reader *reader,
+                        const char *name, const struct json *value, struct err *err)
+{
+    *token = (struct added_token){.bytes = ""};
+    if (json_is_object(value) && added_token_read_content(token, value, err))
+        return err_prefix(err, "%s", name);
+    if (!json_is_object(value) && !json_is_null(value) && !json_get_text(value, &token->bytes))
+        return json_refuse(name, value, "a text", err);
+    token->size = strlen(token->bytes);
+    token->bytes = arena_text(reader->arena, token->bytes, token->size, err);
+    return token->bytes ? 0 : -1;
+}
+
 static int read_named(void *context, const struct json *root, struct err *err)
 {
+    static const char *const lists[] = {"additional_special_tokens", "extra_special_tokens"};
     const struct config_reader *reader = context;
+    struct tokenizer_config *config = reader->config;
     if (!json_is_object(root))
         return err_set(err, "expected an object");
     for (size_t i = 0; i < NAMED_TOKENS; i++) {
         const struct json *value = json_member(root, named_keys[i]);
-        struct added_token token = {.bytes = ""};
-        if (!value)
+        if (value && read_special(&config->named[i], reader, named_keys[i], value, err))
+            return -1;
+    }
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        const struct json *list = json_member(root, lists[i]);
+        if (!json_is_array(list) || !json_count(list))
             continue;
-        if (json_is_object(value) && added_token_read_content(&token, value, err))
-            return err_prefix(err, "%s", named_keys[i]);
-        if (!json_is_object(value) && json_text(root, named_keys[i], &token.bytes, err))
+        config->extra_count = 0;
+        config->extra = arena_alloc(reader->arena, json_count(list), sizeof *config->extra, err);
+        if (!config->extra)
             return -1;
-        token.size = strlen(token.bytes);
-        token.bytes = arena_text(reader->arena, token.bytes, token.size, err);
-        if (!token.bytes)
-            return -1;
-        reader->config->named[i] = token;
+        for (const struct json *at = json_first(list); at; at = json_next(at))
+            if (read_special(&config->extra[config->extra_count++], reader, lists[i], at, err))
+                return -1;
     }
     return 0;
 }
@@ -151,6 +168,9 @@ static int read_config(void *context, const struct json *root, struct err *err)
         read_answer(&config->splits_special, root, "split_special_tokens", err) ||
         read_answer(&config->separate, root, "separate_vocabs", err) ||
         keep_text(&config->class, root, "tokenizer_class", reader->arena, err) ||
+        keep_text(&config->languages[0], root, "src_lang", reader->arena, err) ||
+        keep_text(&config->languages[1], root, "tgt_lang", reader->arena, err) ||
+        keep_text(&config->language_codes, root, "language_codes", reader->arena, err) ||
         read_chat_template(reader, root, err) ||
         (reader->parts & CONFIG_LISTED && read_listed(reader, root, err)))
         return -1;
@@ -329,13 +349,40 @@ static int add_named(struct token_set *set, const struct added_token named[NAMED
     return add_to_present(set, items, count, err);
 }
 
+/* Add the additional special tokens that are words or added tokens. */
+static int add_extra(struct token_set *set, const struct tokenizer_config *config, struct err *err)
+{
+    struct added_token *items = arena_alloc(&set->arena, config->extra_count, sizeof *items, err);
+    size_t count = 0, unique = 0;
+    if (!items)
+        return -1;
+    for (size_t i = 0; i < config->extra_count; i++) {
+        struct added_token token = config->extra[i];
+        bool found = false;
+        if (token.size && token_set_find(set, token.bytes, token.size, &token.id, &found, err))
+            return -1;
+        const struct added_token *present =
+            found ? added_tokens_of_id(&set->added, token.id) : NULL;
+        items[count] = present ? *present : token;
+        items[count].special = true;
+        items[count].in_model = false;
+        count += found;
+    }
+    qsort(items, count, sizeof *items, added_token_compare_ids);
+    for (size_t i = 0; i < count; i++)
+        if (!unique || items[unique - 1].id != items[i].id)
+            items[unique++] = items[i];
+    return add_to_present(set, items, unique, err);
+}
+
 int tokenizer_add_named(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
     static const char map[] = "special_tokens_map.json";
     struct config_reader reader = {.config = &tokenizer->config, .arena = &tokenizer->arena};
     if (folder_has(folder, map) && json_read_file(folder, map, read_named, &reader, err))
         return -1;
-    return add_named(&tokenizer->set, tokenizer->config.named, err);
+    return err_if(add_named(&tokenizer->set, tokenizer->config.named, err) ||
+                  add_extra(&tokenizer->set, &tokenizer->config, err));
 }
 
 void tokenizer_name_usual(struct tokenizer *tokenizer, const char *const usual[NAMED_TOKENS])

@@ -138,6 +138,15 @@ static int encode_word_piece(const struct subword *model, struct encoder *encode
     return 0;
 }
 
+/* The id of a token in the vocabulary if the entries have no ids of their own. */
+static inline uint32_t vocabulary_id(const struct subword *model, const char *bytes, size_t size,
+                                     uint32_t id)
+{
+    if (!model->vocabulary || word_table_find(model->vocabulary, bytes, size, WORD_TEXT, &id))
+        return id;
+    return model->unknown;
+}
+
 /* --- BPE: splitting long pieces --------------------------------------------------------------- */
 
 /* The index in `joins` of the character at the start of some bytes: of ASCII, or
@@ -222,7 +231,7 @@ static inline size_t position_of(struct part *part, size_t byte)
 }
 
 /* Encode a part of a piece, which is written in GPT-2's alphabet if `encoded`. */
-static int encode_part(const struct bpe *bpe, struct encoder *encoder,
+static int encode_part(const struct subword *model, struct encoder *encoder,
                        const struct text_piece *piece, struct text_range range, bool encoded,
                        struct err *err)
 {
@@ -242,13 +251,14 @@ static int encode_part(const struct bpe *bpe, struct encoder *encoder,
         bytes = decoded->bytes;
         byte_alphabet_decode(decoded->bytes, &size, bytes, size);
     }
-    if (bpe_encode(bpe, found, bytes, size, err))
+    if (bpe_encode(&model->bpe, found, bytes, size, err))
         return -1;
     for (size_t i = 0; i < found->count; i++) {
         struct bpe_token token = found->tokens[i];
         size_t start = encoder->list->only_ids ? 0 : position_of(&part, token.start);
         size_t end = encoder->list->only_ids ? 0 : position_of(&part, token.end);
-        if (encoder_add(encoder, piece, token.id, start, end, err))
+        uint32_t id = vocabulary_id(model, bytes + token.start, token.end - token.start, token.id);
+        if (encoder_add(encoder, piece, id, start, end, err))
             return -1;
     }
     if (!found->dropped) {
@@ -269,7 +279,7 @@ static int encode_bpe(const struct subword *model, struct encoder *encoder,
     bool encoded = encoder->tokenizer->encoded_pieces;
     for (size_t at = 0, end; at < size; at = end) {
         end = model->joins && !encoded ? next_front(model, bytes, size, at) : size;
-        if (encode_part(&model->bpe, encoder, piece, (struct text_range){at, end}, encoded, err))
+        if (encode_part(model, encoder, piece, (struct text_range){at, end}, encoded, err))
             return -1;
     }
     return 0;
@@ -410,9 +420,7 @@ static int add_steps(const struct subword *model, struct encoder *encoder,
         while (id == BPE_NONE && model->fuses_unknown && end < to && *step == BPE_NONE)
             end = end_of(model, bytes, to, end, *step++);
         struct text_range range = {at, end};
-        if (model->vocabulary &&
-            !word_table_find(model->vocabulary, bytes + at, end - at, WORD_TEXT, &id))
-            id = model->unknown;
+        id = vocabulary_id(model, bytes + at, end - at, id);
         if (id == BPE_NONE ? add_unknown_range(model, encoder, piece, range, err)
                            : encoder_add(encoder, piece, id, at, end, err))
             return -1;

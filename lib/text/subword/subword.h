@@ -33,8 +33,9 @@ struct subword {
     bool fuses_unknown;
     bool is_single;         /* Unigram: sums are rounded to float32, as in SentencePiece */
     uint32_t byte_ids[256]; /* Unigram: of <0x00> to <0xFF>, with byte fallback */
-    const struct word_table *vocabulary; /* Unigram: has the ids of entries and of other text; NULL:
-                                          * entries have their own */
+    const struct word_table *vocabulary; /* Unigram, BPE: has the ids of entries and of other text;
+                                          * NULL: entries have their own */
+    bool has_codes;                      /* a text may begin with the code of a language, >>fra<< */
     uint32_t rest;                       /* WordPiece: the trie's node of ## */
     bool has_rests;                      /* WordPiece: the trie has that node */
     long long most_characters;           /* WordPiece: a longer piece is unknown */
