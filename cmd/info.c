@@ -224,6 +224,8 @@ static void tell_model(struct info *info, const struct model *model)
     tell_buf(info, "model", NULL, &name);
     if (model_is_of_fables(model))
         tell(info, "trained on", NULL, "short fables, no other text");
+    if (model_is_untrained(model))
+        tell(info, "trained on", NULL, "nothing: its weights are random, or chosen for an example");
     if (searched)
         tell(info, "found in", "folder", model->folder.path);
     tell(info, "type", "model_type", config_kind_name(c));

@@ -252,11 +252,19 @@ static int find_scores(struct page_run *run, struct err *err)
     struct sheet *scores = arena_alloc(run->arena, 1, sizeof *scores, err);
     if (!scores)
         return -1;
-    if (measure_scores(scores, run, wanted ? err : &none) == 0)
+    if (measure_scores(scores, run, &none) == 0) {
         run->facts.scores = scores;
-    else if (wanted || none.kind != ERR_UNSUPPORTED)
+        return 0;
+    }
+    if (wanted)
+        err_prefix(&none, "--scores all");
+    bool of_length = run->viewer->edits && none.kind == ERR_INPUT; /* of random tokens, too */
+    if (wanted || !(none.kind == ERR_UNSUPPORTED || of_length))
         return err_adopt(err, &none);
-    return 0; /* the page is written without scores */
+    if (of_length)
+        print_note("the page has no head scores, which need other texts: %s", none.text);
+    err_clear(&none);
+    return 0;
 }
 
 /* --- setup ------------------------------------------------------------------------------------ */

@@ -222,7 +222,7 @@ if [ -z "${LONG_HAULS_FREE-}" ]; then # sanitizers have memory of their own
     dots=$ROOT/tests/golden-families/dots1
     words 150 >w150 && words 1500 >w1500 && words 2300 >w2300 && words 3000 >w3000 &&
         words 16384 >w16384
-    printf '{"clean": "%s a", "corrupt": "%s b"}\n' "$(words 2999)" "$(words 2999)" >pairs.jsonl
+    printf '{"clean": "%sa", "corrupt": "%sb"}\n' "$(words 2999)" "$(words 2999)" >pairs.jsonl
     for format in text tidy json jsonl; do
         READ=1000 expects maps1 run -m maps1 -f w2300 --show weights,context --format $format
         READ=1000 expects maps1 batch w2300 -m maps1 --show weights,context --format $format

@@ -144,7 +144,7 @@ fi
 if python=$(python_with safetensors.numpy); then
     same safetensors "['h.0.q', 'h.0.weights'] (1, 6, 6) 0.6870
 $life
-28 (32, 96) {'format': 'pt'}" "$("$python" - <<'END' 2>&1
+28 (96, 288) {'format': 'pt'}" "$("$python" - <<'END' 2>&1
 import json
 import safetensors
 with safetensors.safe_open("life.safetensors", "numpy") as file:

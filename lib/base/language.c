@@ -37,6 +37,7 @@ static const struct translation {
     {"source:", "源文本："},
     {"layer %d", "第 %d 层"},
     {"head %d", "头 %d"},
+    {" (not trained)", "（未训练）"},
     {" · layer %d", " · 第 %d 层"},
     {" · mean of layers", " · 各层平均"},
     {" · mean of %ss", " · 各%s平均"},

@@ -155,7 +155,8 @@ static void plain_query(struct document *document, const struct explanation *exp
 
 static int plain_titles(struct document *document)
 {
-    struct place place = {.count = 1, .columns = document->all->columns};
+    const struct style style = {.language = document->all->items->language};
+    struct place place = {.count = 1, .columns = document->all->columns, .style = &style};
     return text_titles_write(document->out, document->all->items->report, &place, document->err);
 }
 

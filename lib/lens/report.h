@@ -38,6 +38,7 @@ struct kept {
 
 struct report {
     const char *model;        /* name or path, as on the command line */
+    bool untrained;           /* model_is_untrained: text says so */
     enum precision precision; /* of matrix products */
     const char *mechanism;    /* attention options in words; NULL: none */
     struct tokenized sentence;

@@ -444,6 +444,7 @@ int viewer_report(struct report *report, const struct viewer *viewer, struct are
     const char *mechanism = buf_keep(&words, arena, err);
     *report = (struct report){
         .model = viewer->model.name,
+        .untrained = model_is_untrained(&viewer->model),
         .precision = viewer->model.weights.precision,
         .mechanism = mechanism && *mechanism ? mechanism : NULL,
         .has_encoder = true, /* numbers of no tensor are not of the source */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/language.h"
 #include "base/utf8.h"
 
 static const char ellipsis[] = "…";
@@ -201,6 +202,8 @@ int text_titles_write(struct stream *out, const struct report *report, const str
     bool follows = mechanism && has_text && place->columns &&
                    utf8_width(mechanism, strlen(mechanism)) > place->columns * 2 / 3;
     tokenized_visible(&line, &model);
+    const char *language = place->style ? place->style->language : NULL;
+    buf_text(&line, report->untrained ? say(language, " (not trained)") : "");
     if (mechanism && !follows)
         buf_format(&line, " · %s", mechanism);
     if (place_sentences(place) > 1)

@@ -79,12 +79,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for number, (sizes, settings, seed, options, make) in enumerate(MODELS):
             path = os.path.join(folder, str(number))
-            command = [sys.argv[1], "init", *sizes.split(), "--set", settings, "--seed", str(seed),
+            command = [sys.argv[1], "init", "-q", *sizes.split(), "--set", settings, "--seed", str(seed),
                        *options.split(), "-o", path]
             subprocess.run(command, check=True)
             with open(os.path.join(path, "config.json"), encoding="utf-8") as file:
                 config = json.load(file)
-            compare(" ".join(command[2:-2]), read(os.path.join(path, "model.safetensors")),
+            compare(" ".join(command[3:-2]), read(os.path.join(path, "model.safetensors")),
                     make(config, seed))
 
 
