@@ -121,6 +121,10 @@ enum config_part { CONFIG_LISTED = 1, CONFIG_NAMED = 2 };
 int tokenizer_config_read(struct tokenizer *tokenizer, const struct folder *folder, unsigned parts,
                           struct err *err);
 
+/* Read the model_type of config.json; "" without one, and for one that is too long. */
+enum { MODEL_TYPE_BYTES = 32 };
+int tokenizer_model_type(char type[MODEL_TYPE_BYTES], const struct folder *folder, struct err *err);
+
 /* Add the listed tokens, else those of added_tokens.json, to the present ones; one with the id of a
  * present token replaces it. */
 int tokenizer_add_listed(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);

@@ -534,30 +534,20 @@ static int check_extra(const struct tokenizer *tokenizer, const struct folder *f
     return 0;
 }
 
-static int read_model_type(void *is_m2m, const struct json *root, struct err *err)
-{
-    const char *type = "";
-    (void)err;
-    *(bool *)is_m2m =
-        json_get_text(json_member(root, "model_type"), &type) && strcmp(type, "m2m_100") == 0;
-    return 0;
-}
-
 /* Check that the class reads the files as M2M-100; without a class, the model decides. */
 static int check_class(const struct tokenizer_config *config, const struct folder *folder,
                        const char *name, struct err *err)
 {
-    static const char model[] = "config.json";
-    bool is_m2m = strcmp(config->class, "M2M100Tokenizer") == 0;
-    if (!*config->class && folder_has(folder, model) &&
-        json_read_file(folder, model, read_model_type, &is_m2m, err))
+    char type[MODEL_TYPE_BYTES];
+    if (tokenizer_model_type(type, folder, err))
         return -1;
-    return is_m2m ? 0
-                  : err_unsupported(err,
-                                    "'%s/%s': expected the tokenizer_class M2M100Tokenizer, found "
-                                    "'%s': " OTHER_FILE_WHY,
-                                    folder->path, name,
-                                    label_excerpt(config->class, strlen(config->class)));
+    if (*config->class ? strcmp(config->class, "M2M100Tokenizer") == 0
+                       : strcmp(type, "m2m_100") == 0)
+        return 0;
+    return err_unsupported(err,
+                           "'%s/%s': expected the tokenizer_class M2M100Tokenizer, found "
+                           "'%s': " OTHER_FILE_WHY,
+                           folder->path, name, label_excerpt(config->class, strlen(config->class)));
 }
 
 /* Fill the tokenizer of the texts, which begin with the language tgt_lang if the files name one, or

@@ -187,6 +187,23 @@ int tokenizer_config_read(struct tokenizer *tokenizer, const struct folder *fold
                : 0;
 }
 
+static int read_model_type(void *type, const struct json *root, struct err *err)
+{
+    const char *text = "";
+    (void)err;
+    if (json_get_text(json_member(root, "model_type"), &text) && strlen(text) < MODEL_TYPE_BYTES)
+        strcpy(type, text);
+    return 0;
+}
+
+int tokenizer_model_type(char type[MODEL_TYPE_BYTES], const struct folder *folder, struct err *err)
+{
+    static const char model[] = "config.json";
+    *type = '\0';
+    return folder_has(folder, model) ? json_read_file(folder, model, read_model_type, type, err)
+                                     : 0;
+}
+
 bool tokenizer_config_begins(const struct tokenizer_config *config)
 {
     static const char *const classes[] = {"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer"};

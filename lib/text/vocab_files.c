@@ -52,45 +52,84 @@ static int find_class(size_t *index, const struct tokenizer *tokenizer, struct n
 
 /* --- vocab.json and merges.txt ---------------------------------------------------------------- */
 
+/* The special tokens of RoBERTa, and of DeBERTa. */
+static const char *const roberta_tokens[NAMED_TOKENS] = {"<s>",   "</s>", "<unk>", "</s>",
+                                                         "<pad>", "<s>",  "<mask>"};
+static const char *const deberta_tokens[NAMED_TOKENS] = {"[CLS]", "[SEP]", "[UNK]", "[SEP]",
+                                                         "[PAD]", "[CLS]", "[MASK]"};
+
 /* Classes of transformers that read these files, without `Fast`, and how they split texts: as GPT-2
  * if the class does not say, or if there is none. */
 static const struct merges_class {
     const char *name;
     int pattern;
-    bool composes; /* NFC comes first */
+    bool composes;            /* NFC comes first */
+    const char *model;        /* model_type of models without a class; NULL: as the first row */
+    const char *const *usual; /* the special tokens, of which two are put around texts, as RoBERTa
+                               * does; NULL: none are */
 } classes[] = {
-    {"", PATTERN_GPT2, false},
-    {"PreTrainedTokenizer", PATTERN_GPT2, false},
-    {"TokenizersBackend", PATTERN_GPT2, false},
-    {"GPT2Tokenizer", PATTERN_GPT2, false},
-    {"BartTokenizer", PATTERN_GPT2, false},
-    {"BlenderbotTokenizer", PATTERN_GPT2, false},
-    {"CodeGenTokenizer", PATTERN_GPT2, false},
-    {"DebertaTokenizer", PATTERN_GPT2, false},
-    {"LEDTokenizer", PATTERN_GPT2, false},
-    {"LongformerTokenizer", PATTERN_GPT2, false},
-    {"LukeTokenizer", PATTERN_GPT2, false},
-    {"MvpTokenizer", PATTERN_GPT2, false},
-    {"RobertaTokenizer", PATTERN_GPT2, false},
-    {"WhisperTokenizer", PATTERN_GPT2, false},
-    {"GPTNeoXTokenizer", PATTERN_GPT2, true},
-    {"Qwen2Tokenizer", PATTERN_QWEN2, true},
+    {"", PATTERN_GPT2, false, NULL, NULL},
+    {"PreTrainedTokenizer", PATTERN_GPT2, false, NULL, NULL},
+    {"TokenizersBackend", PATTERN_GPT2, false, NULL, NULL},
+    {"GPT2Tokenizer", PATTERN_GPT2, false, NULL, NULL},
+    {"BartTokenizer", PATTERN_GPT2, false, "bart", roberta_tokens},
+    {"CodeGenTokenizer", PATTERN_GPT2, false, NULL, NULL},
+    {"DebertaTokenizer", PATTERN_GPT2, false, "deberta", deberta_tokens},
+    {"LEDTokenizer", PATTERN_GPT2, false, "led", roberta_tokens},
+    {"LongformerTokenizer", PATTERN_GPT2, false, "longformer", roberta_tokens},
+    {"LukeTokenizer", PATTERN_GPT2, false, "luke", roberta_tokens},
+    {"MvpTokenizer", PATTERN_GPT2, false, "mvp", roberta_tokens},
+    {"RobertaTokenizer", PATTERN_GPT2, false, "roberta", roberta_tokens},
+    {"GPTNeoXTokenizer", PATTERN_GPT2, true, NULL, NULL},
+    {"Qwen2Tokenizer", PATTERN_QWEN2, true, NULL, NULL},
 };
 
 enum { CLASS_COUNT = sizeof classes / sizeof *classes };
 
+/* Find the class, of a folder without one by the type of its model. */
+static int find_merges_class(const struct merges_class **class, const struct tokenizer *tokenizer,
+                             const struct folder *folder, struct err *err)
+{
+    char type[MODEL_TYPE_BYTES];
+    size_t found = 0;
+    if (find_class(&found, tokenizer, NAMES(classes, CLASS_COUNT),
+                   "merges, such as GPT2Tokenizer or Qwen2Tokenizer", folder, err) ||
+        tokenizer_model_type(type, folder, err))
+        return -1;
+    for (size_t i = 0; i < CLASS_COUNT && !*tokenizer->config.class; i++)
+        if (classes[i].model && strcmp(classes[i].model, type) == 0)
+            found = i;
+    *class = &classes[found];
+    return 0;
+}
+
+/* Add the special tokens, and the stages. */
 static int add_stages(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
-    size_t class = 0;
+    const struct merges_class *class = NULL;
     struct buf text = {0};
-    if (find_class(&class, tokenizer, NAMES(classes, CLASS_COUNT),
-                   "merges, such as GPT2Tokenizer or Qwen2Tokenizer", folder, err))
+    uint32_t first = 0, last = 0;
+    if (find_merges_class(&class, tokenizer, folder, err))
         return -1;
-    const char *pattern = splitter_patterns[classes[class].pattern].pattern;
+    if (class->usual)
+        tokenizer_name_usual(tokenizer, class->usual);
+    if (tokenizer_add_listed(tokenizer, folder, err) ||
+        tokenizer_add_named(tokenizer, folder, err) ||
+        (class->usual &&
+         (tokenizer_find_named(&first, tokenizer, NAMED_CLS, folder, "vocab.json", err) ||
+          tokenizer_find_named(&last, tokenizer, NAMED_SEP, folder, "vocab.json", err))))
+        return -1;
+    const char *pattern = splitter_patterns[class->pattern].pattern;
+    buf_text(&text, "{");
+    if (class->usual)
+        buf_format(&text,
+                   "\"post_processor\": {\"type\": \"RobertaProcessing\", "
+                   "\"cls\": [\"\", %u], \"sep\": [\"\", %u]}, ",
+                   first, last);
     buf_format(&text,
-               "{\"normalizer\": %s, \"pre_tokenizer\": {\"type\": \"Sequence\", "
+               "\"normalizer\": %s, \"pre_tokenizer\": {\"type\": \"Sequence\", "
                "\"pretokenizers\": [{\"type\": \"Split\", \"pattern\": {\"Regex\": ",
-               classes[class].composes ? "{\"type\": \"NFC\"}" : "null");
+               class->composes ? "{\"type\": \"NFC\"}" : "null");
     json_append_text(&text, pattern, strlen(pattern));
     buf_text(&text, "}}, {\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"use_regex\": "
                     "false}]}, \"decoder\": {\"type\": \"ByteLevel\"}}");
@@ -106,10 +145,8 @@ int tokenizer_fill_vocab(struct tokenizer *tokenizer, const struct folder *folde
     return err_if(
         tokenizer_config_read(tokenizer, folder, merges ? CONFIG_LISTED | CONFIG_NAMED : 0, err) ||
         folder_read(folder, merges ? "vocab.json" : name, tokenizer_read_words, tokenizer, err) ||
-        (merges &&
-         (folder_read(folder, "merges.txt", read_merges, tokenizer, err) ||
-          add_stages(tokenizer, folder, err) || tokenizer_add_listed(tokenizer, folder, err) ||
-          tokenizer_add_named(tokenizer, folder, err))));
+        (merges && (folder_read(folder, "merges.txt", read_merges, tokenizer, err) ||
+                    add_stages(tokenizer, folder, err))));
 }
 
 /* --- vocab.txt -------------------------------------------------------------------------------- */

@@ -244,7 +244,6 @@ TEST(the_class_of_the_config_selects_the_pattern)
         {"{\"tokenizer_class\": \"TokenizersBackend\"}", plain},
         {"{\"tokenizer_class\": \"GPT2Tokenizer\"}", plain},
         {"{\"tokenizer_class\": \"CodeGenTokenizerFast\"}", plain},
-        {"{\"tokenizer_class\": \"RobertaTokenizer\"}", plain},
         {"{\"tokenizer_class\": \"GPTNeoXTokenizerFast\"}", "2:0-1 3:1-4"},
         {"{\"tokenizer_class\": \"Qwen2Tokenizer\"}", "4:0-4"},
         {"{\"tokenizer_class\": \"Qwen2TokenizerFast\"}", "4:0-4"},
