@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/names.h"
 #include "base/num.h"
+#include "base/platform.h"
 #include "driver.h"
 #include "output.h"
 #include "progress.h"
@@ -165,6 +166,16 @@ void print_note_of_tokenizer(const struct tokenizer *tokenizer)
                    most);
     if (tokenizer && tokenizer_facts(tokenizer)->pads)
         print_note("tokenizer.json: 'padding' is ignored");
+}
+
+void print_note_of_weights(double mapped, double others)
+{
+    char needed[NUM_SIZE_BYTES], there[NUM_SIZE_BYTES];
+    size_t left = platform_page_bytes();
+    if (left < SIZE_MAX && others <= (double)left && mapped > (double)left - others)
+        print_note("the weights (%s) do not fit into the free memory (%s): each pass reads those "
+                   "it uses from the disk (a smaller model or GGUF type is faster)",
+                   num_size(needed, (uint64_t)mapped), num_size(there, left));
 }
 
 void print_failure(const char *text)

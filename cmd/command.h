@@ -70,6 +70,10 @@ void print_failure(const char *text);
 /* Print a note for each ignored setting of the tokenizer's file. It may be NULL. */
 void print_note_of_tokenizer(const struct tokenizer *tokenizer);
 
+/* Print a note if this part of the weights' file does not fit into memory beside `others` bytes,
+ * which do. */
+void print_note_of_weights(double mapped, double others);
+
 /* --- signals ---------------------------------------------------------------------------------- */
 
 /* Install handlers that remove temporary files and print the reason; called first in main. */

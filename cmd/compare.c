@@ -116,7 +116,7 @@ static int compare(struct job *job, const struct comparison_run *runs, size_t co
         .hide_first = job->options.select.hide_first,
         .draws = job->output.format->is_picture,
     };
-    double bytes = 0;
+    double bytes = 0, mapped = 0;
     size_t longest = 0;
     for (size_t i = 0; i < job->items.count; i++) {
         struct memory memory = {0};
@@ -124,9 +124,12 @@ static int compare(struct job *job, const struct comparison_run *runs, size_t co
         bytes = fmax(bytes, memory.held + memory.during);
         longest = num_max(longest, job->pairs[i].sentence.count);
     }
-    for (size_t i = 0; i < 2 && job->sessions[i].viewer.model.name; i++)
-        bytes += (double)weights_heap_bytes(&job->sessions[i].viewer.model.weights);
-    if (session_expect(&job->sessions[0], bytes, longest, err))
+    for (size_t i = 0; i < 2 && job->sessions[i].viewer.model.name; i++) {
+        struct weights_bytes weights = weights_bytes(&job->sessions[i].viewer.model.weights);
+        bytes += (double)weights.heap;
+        mapped += (double)weights.mapped;
+    }
+    if (session_expect(&job->sessions[0], bytes, mapped, longest, err))
         return -1;
     progress_begin(&progress, "texts");
     int failed = comparison_make(&report, &plan, &job->sessions[0].arena, err);

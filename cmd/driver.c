@@ -489,9 +489,10 @@ int driver_check(struct driver *driver, struct err *err)
         if (failed && driver->sweep.of_models)
             blame_setting(driver, err);
         if (!failed) {
-            const struct weights *weights = &driver->session.viewer.model.weights;
             expect_tokens(driver);
-            survey->weights = fmax(survey->weights, (double)weights_heap_bytes(weights));
+            struct weights_bytes weights = weights_bytes(&driver->session.viewer.model.weights);
+            survey->weights = fmax(survey->weights, (double)weights.heap);
+            survey->mapped = fmax(survey->mapped, (double)weights.mapped);
         }
     }
     arena_release(&arena);
@@ -505,7 +506,8 @@ int driver_check(struct driver *driver, struct err *err)
     driver->place.failed = driver->failed;
     driver->failed = 0; /* driver_run counts them again */
     driver->failure = NULL;
-    if (!session_expect(&driver->session, driver_memory(driver), survey->longest, err))
+    if (!session_expect(&driver->session, driver_memory(driver), survey->mapped, survey->longest,
+                        err))
         return 0;
     if (survey->bytes > 0)
         err_append(err, ", fewer tensors (--show), layers (--layer) or heads (--head)%s",

@@ -157,6 +157,7 @@ struct driver {
             double formatted; /* results as text, if a thread formats them */
         } group, most;        /* the group that the last job is in; the largest numbers of any */
         double held;          /* by all groups together */
+        double mapped;        /* bytes of weights that are read in their file */
     } survey;
 
     struct notes notes;           /* of `read` hooks; printed by driver_check */

@@ -268,7 +268,7 @@ static void tell_model(struct info *info, const struct model *model)
     }
 }
 
-/* Add the sizes of the weights in their file, and of the memory that a run needs in addition. */
+/* Add the sizes of the weights in their file, and of the memory that a run in one thread needs. */
 static void tell_sizes(struct info *info, const struct model *model, size_t tokens)
 {
     const struct weights *weights = &model->weights;
@@ -278,7 +278,7 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
     size_t parameters = 0; /* a tied matrix counts once */
     size_t bytes = 0;
     size_t idle = 0, idle_bytes = 0; /* of experts that a token does not have, times experts */
-    size_t converted = weights_heap_bytes(weights);
+    struct weights_bytes held = weights_bytes(weights);
     for (size_t i = 0; i < weights->parameter_count; i++) {
         struct parameter_info own = weights_parameter(weights, i);
         const struct safetensors_entry *entry = own.entry;
@@ -309,10 +309,15 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
     if (idle)
         tell_bytes(info, "  per token", "active_bytes", bytes - idle_bytes / c->mixture.experts);
     tell_number(info, "run length", "run_tokens", tokens);
-    tell_bytes(info, "memory", "run_bytes", pass_memory_bytes(c, tokens));
-    tell_bytes(info, "+ per thread", "thread_bytes", attention_bytes(c, tokens, tokens, 1));
-    tell_bytes(info, logits ? "+ for logits" : NULL, "logits_bytes", logits);
-    tell_bytes(info, converted ? "+ as float32" : NULL, "converted_bytes", converted);
+    size_t pass = pass_memory_bytes(c, tokens), thread = attention_bytes(c, tokens, tokens, 1);
+    size_t others = held.heap + pass + thread + logits;
+    tell_bytes(info, "memory", "memory_bytes", held.mapped + others);
+    tell_bytes(info, held.mapped ? "  weights" : NULL, "mapped_bytes", held.mapped);
+    tell_bytes(info, held.heap ? "  as float32" : NULL, "converted_bytes", held.heap);
+    tell_bytes(info, "  pass", "run_bytes", pass);
+    tell_bytes(info, "  per thread", "thread_bytes", thread);
+    tell_bytes(info, logits ? "  logits" : NULL, "logits_bytes", logits);
+    print_note_of_weights((double)held.mapped, (double)others);
 }
 
 /* --- tables of a model ------------------------------------------------------------------------ */

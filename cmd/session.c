@@ -469,11 +469,14 @@ struct text_with_source *session_read_items(struct session *session, const struc
     return pairs && !dropped_note(&dropped, items, err) ? pairs : NULL;
 }
 
-int session_expect(const struct session *session, double bytes, size_t longest, struct err *err)
+int session_expect(const struct session *session, double bytes, double mapped, size_t longest,
+                   struct err *err)
 {
     size_t whole = bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX;
-    if (!heap_expect(whole, session->viewer.model.name, err))
+    if (!heap_expect(whole, session->viewer.model.name, err)) {
+        print_note_of_weights(mapped, bytes);
         return 0;
+    }
     err_append(err, ": give shorter texts (the longest has %zu tokens)", longest);
     return -1;
 }

@@ -153,11 +153,20 @@ static size_t left_of_addresses(void)
     return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
-size_t platform_memory_bytes(const char **limit)
+static size_t left_of_system(void)
 {
     size_t kilobytes = number_in("/proc/meminfo", "MemAvailable: %zu kB");
-    const size_t found[] = {kilobytes < SIZE_MAX / 1024 ? 1024 * kilobytes : SIZE_MAX,
-                            left_of_groups(), left_of_addresses()};
+    return kilobytes < SIZE_MAX / 1024 ? 1024 * kilobytes : SIZE_MAX;
+}
+
+size_t platform_page_bytes(void)
+{
+    return num_min(left_of_system(), left_of_groups());
+}
+
+size_t platform_memory_bytes(const char **limit)
+{
+    const size_t found[] = {left_of_system(), left_of_groups(), left_of_addresses()};
     static const char *const names[] = {"in this system", "in this control group",
                                         "below 'ulimit -v'"};
     size_t least = 0;
@@ -233,6 +242,11 @@ void platform_advise_huge(void *pages, size_t size)
 void platform_give_back(size_t least)
 {
     (void)least;
+}
+
+size_t platform_page_bytes(void)
+{
+    return SIZE_MAX;
 }
 
 size_t platform_memory_bytes(const char **limit)

@@ -132,7 +132,7 @@ int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_take
 /* --- memory --------------------------------------------------------------------------------------
  *
  * Bytes that passes take, counted before they run; floats, which do not overflow. Weights that are
- * read in place from their file are not counted: see weights_heap_bytes. */
+ * read in place from their file are not counted: see weights_bytes. */
 struct memory {
     double held;   /* until the result is written, such as captured tensors */
     double during; /* during a pass; later passes reuse it */

@@ -590,26 +590,34 @@ size_t weights_read_bytes(const struct weights *weights, size_t index, size_t co
     return dtype_bytes(rounded ? DTYPE_BF16 : in_place ? entry->dtype : DTYPE_F32, count);
 }
 
-size_t weights_heap_bytes(const struct weights *weights)
+/* The bytes of a tensor that is converted, packed or rounded; 0: it is read in its file. */
+static size_t heap_bytes_of(const struct weights *weights, const struct parameter *p)
 {
     int words = weights->config->tied ? SLOT_TOKENS : SLOT_HEAD;
-    size_t bytes = 0;
+    const struct safetensors_entry *entry = p->found.entry;
+    bool is_matrix = entry->rank > 1;
+    bool is_widened = entry->dtype == DTYPE_BF16 || dtype_is_quantised(entry->dtype);
+    bool is_read_in_place = entry->dtype == DTYPE_F32 || (is_widened && is_matrix);
+    bool is_packed = is_matrix && (!is_widened || weights->packing_widened) &&
+                     (p->slot.id == words ? weights->packing_words
+                      : p->slot.layer < 0 ? false
+                                          : weights->packing);
+    if (is_matrix && weights->precision == PRECISION_BF16)
+        return entry->count * BF16_BYTES;
+    return entry->count * sizeof(float) * ((size_t)!is_read_in_place + is_packed);
+}
+
+struct weights_bytes weights_bytes(const struct weights *weights)
+{
+    struct weights_bytes bytes = {0, 0};
     for (size_t i = 0; i < weights->parameter_count; i++) {
         const struct parameter *p = &weights->parameters[i];
         const struct safetensors_entry *entry = p->found.entry;
         if (!entry || p->first != i)
             continue;
-        bool is_matrix = entry->rank > 1;
-        bool is_widened = entry->dtype == DTYPE_BF16 || dtype_is_quantised(entry->dtype);
-        bool is_read_in_place = entry->dtype == DTYPE_F32 || (is_widened && is_matrix);
-        bool is_packed = is_matrix && (!is_widened || weights->packing_widened) &&
-                         (p->slot.id == words ? weights->packing_words
-                          : p->slot.layer < 0 ? false
-                                              : weights->packing);
-        if (is_matrix && weights->precision == PRECISION_BF16)
-            bytes += entry->count * BF16_BYTES;
-        else
-            bytes += entry->count * sizeof(float) * ((size_t)!is_read_in_place + is_packed);
+        size_t heap = heap_bytes_of(weights, p);
+        bytes.heap += heap;
+        bytes.mapped += heap ? 0 : entry->end - entry->begin;
     }
     return bytes;
 }

@@ -167,8 +167,13 @@ void weights_add_segment(const struct weights *weights, float *y, size_t segment
  * layers) with a number that is not finite; 0 if there is none. */
 int weights_check_finite(struct weights *weights, int layer, struct err *err);
 
-/* Bytes of all tensors that are converted, packed or rounded when they are used. */
-size_t weights_heap_bytes(const struct weights *weights);
+/* Bytes that all tensors take: copies of those that are converted, packed or rounded when they are
+ * used; and the others, which are read in their file. The system can drop these pages. */
+struct weights_bytes {
+    size_t heap, mapped;
+};
+
+struct weights_bytes weights_bytes(const struct weights *weights);
 
 /* The parameter of a slot, by its index in slot_list or by the slot. */
 struct parameter_info {

@@ -26,6 +26,7 @@
 #define platform_last_byte posix_last_byte
 #define platform_grants_tiles posix_grants_tiles
 #define platform_memory_bytes posix_memory_bytes
+#define platform_page_bytes posix_page_bytes
 #define platform_processors posix_processors
 #define platform_processor posix_processor
 #define platform_step_aside posix_step_aside
