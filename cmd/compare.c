@@ -100,23 +100,32 @@ static int read_both(struct job *job, struct err *err)
 
 /* --- comparisons ------------------------------------------------------------------------------ */
 
+/* True if both models have the same weights, all of which are read. */
+static bool weights_are_equal(const struct job *job)
+{
+    char hashes[2][SHA256_DIGITS + 1];
+    for (size_t i = 0; i < 2; i++)
+        weights_hash(&job->sessions[i].viewer.model.weights, hashes[i]);
+    return strcmp(hashes[0], hashes[1]) == 0;
+}
+
 static int compare(struct job *job, const struct comparison_run *runs, size_t count,
-                   bool equal_weights, struct err *err)
+                   struct err *err)
 {
     struct report report;
     struct progress progress;
-    const struct comparison_plan plan = {
+    struct comparison_plan plan = {
         .runs = runs,
         .run_count = count,
         .pairs = job->pairs,
         .pair_count = job->items.count,
         .selection = &job->selection,
         .progress = &progress.sink,
-        .equal_weights = equal_weights,
         .hide_first = job->options.select.hide_first,
         .draws = job->output.format->is_picture,
     };
-    double bytes = 0, mapped = 0;
+    double bytes = 0;
+    struct weights_bytes weights = {0, 0};
     size_t longest = 0;
     for (size_t i = 0; i < job->items.count; i++) {
         struct memory memory = {0};
@@ -125,12 +134,14 @@ static int compare(struct job *job, const struct comparison_run *runs, size_t co
         longest = num_max(longest, job->pairs[i].sentence.count);
     }
     for (size_t i = 0; i < 2 && job->sessions[i].viewer.model.name; i++) {
-        struct weights_bytes weights = weights_bytes(&job->sessions[i].viewer.model.weights);
-        bytes += (double)weights.heap;
-        mapped += (double)weights.mapped;
+        struct weights_bytes own = weights_bytes(&job->sessions[i].viewer.model.weights);
+        weights.heap += own.heap;
+        weights.mapped += own.mapped;
     }
-    if (session_expect(&job->sessions[0], bytes, mapped, longest, err))
+    bytes += (double)weights.heap;
+    if (session_expect(&job->sessions[0], bytes, weights, longest, err))
         return -1;
+    plan.equal_weights = job->sessions[1].viewer.model.name && weights_are_equal(job);
     progress_begin(&progress, "texts");
     int failed = comparison_make(&report, &plan, &job->sessions[0].arena, err);
     progress_end(&progress);
@@ -170,26 +181,23 @@ static int compare_settings(struct job *job, const struct options *options, stru
             return -1;
         runs[i + 1] = (struct comparison_run){&session->viewer, name, &mechanisms[i], edited};
     }
-    return compare(job, runs, count + 1, false, err);
+    return compare(job, runs, count + 1, err);
 }
 
 static int compare_models(struct job *job, const struct options *options, struct err *err)
 {
     const char *other = options_are_given(options, "attention edit ablate knockout seed");
     const struct viewer *first = &job->sessions[0].viewer, *second = &job->sessions[1].viewer;
-    char hashes[2][SHA256_DIGITS + 1];
     if (other)
         return err_usage(err, "--%s: expected one model, found two", other);
     if (open_first(job, err) || session_begin(&job->sessions[1], err) ||
         comparison_check_models(&first->model, &second->model, err) || read_both(job, err))
         return -1;
-    weights_hash(&first->model.weights, hashes[0]);
-    weights_hash(&second->model.weights, hashes[1]);
     const struct comparison_run runs[] = {
         {&job->sessions[0].viewer, first->model.name, NULL, false},
         {&job->sessions[1].viewer, second->model.name, NULL, false},
     };
-    return compare(job, runs, 2, strcmp(hashes[0], hashes[1]) == 0, err);
+    return compare(job, runs, 2, err);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */

@@ -447,7 +447,7 @@ static size_t groups_at_once(const struct driver *driver)
     size_t threads = pool_threads(driver->session.viewer.machine.pool);
     size_t most = GROUPS_OF_THREAD * threads;
     double held = survey->most.memory.held + survey->most.formatted;
-    double left = (double)heap_available() - survey->weights - survey->sums -
+    double left = (double)heap_available() - (double)survey->weights.heap - survey->sums -
                   (double)threads * survey->most.memory.during;
     double room = fmin(HELD_BYTES, left / 2); /* buffers of text grow to twice their size */
     if (!driver->task->at_once || survey->longest > GROUP_TOKENS || jobs < 2 * threads ||
@@ -463,7 +463,7 @@ double driver_memory(const struct driver *driver)
     size_t threads = pool_threads(driver->session.viewer.machine.pool);
     double groups = (double)groups_at_once(driver);
     double held = groups * (memory->held + survey->most.formatted);
-    double bytes = survey->weights + survey->sums;
+    double bytes = (double)survey->weights.heap + survey->sums;
     return groups > 1 ? bytes + (double)threads * memory->during + fmin(held, survey->held)
                       : bytes + memory->during + memory->held;
 }
@@ -491,8 +491,8 @@ int driver_check(struct driver *driver, struct err *err)
         if (!failed) {
             expect_tokens(driver);
             struct weights_bytes weights = weights_bytes(&driver->session.viewer.model.weights);
-            survey->weights = fmax(survey->weights, (double)weights.heap);
-            survey->mapped = fmax(survey->mapped, (double)weights.mapped);
+            survey->weights.heap = num_max(survey->weights.heap, weights.heap);
+            survey->weights.mapped = num_max(survey->weights.mapped, weights.mapped);
         }
     }
     arena_release(&arena);
@@ -506,10 +506,10 @@ int driver_check(struct driver *driver, struct err *err)
     driver->place.failed = driver->failed;
     driver->failed = 0; /* driver_run counts them again */
     driver->failure = NULL;
-    if (!session_expect(&driver->session, driver_memory(driver), survey->mapped, survey->longest,
+    if (!session_expect(&driver->session, driver_memory(driver), survey->weights, survey->longest,
                         err))
         return 0;
-    if (survey->bytes > 0)
+    if (survey->bytes > 0 && survey->weights.heap <= heap_available())
         err_append(err, ", fewer tensors (--show), layers (--layer) or heads (--head)%s",
                    driver->output.format->sheet || driver->is_batch || driver->accumulates
                        ? ""

@@ -150,14 +150,14 @@ struct driver {
         size_t tokens, longest, longest_source;
         struct dropped dropped; /* characters that are not in the vocabulary */
         double bytes;           /* of the tensors in all results */
-        double weights, sums;   /* bytes of converted and packed weights; of --mean texts */
+        struct weights_bytes weights;
+        double sums; /* bytes of --mean texts */
         struct group_size {
             size_t texts, tokens;
             struct memory memory;
             double formatted; /* results as text, if a thread formats them */
         } group, most;        /* the group that the last job is in; the largest numbers of any */
         double held;          /* by all groups together */
-        double mapped;        /* bytes of weights that are read in their file */
     } survey;
 
     struct notes notes;           /* of `read` hooks; printed by driver_check */

@@ -156,8 +156,8 @@ static int explain(struct job *job, struct err *err)
     struct weights_bytes weights = weights_bytes(&viewer->model.weights);
     if (explanation_add_memory(&memory, viewer, job->pair, &job->request, &job->session.arena,
                                err) ||
-        session_expect(&job->session, memory.held + memory.during + (double)weights.heap,
-                       (double)weights.mapped, job->text->count, err))
+        session_expect(&job->session, memory.held + memory.during + (double)weights.heap, weights,
+                       job->text->count, err))
         return -1;
     progress_begin(&progress, "layers");
     job->session.viewer.machine.progress = &progress.sink;

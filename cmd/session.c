@@ -469,15 +469,22 @@ struct text_with_source *session_read_items(struct session *session, const struc
     return pairs && !dropped_note(&dropped, items, err) ? pairs : NULL;
 }
 
-int session_expect(const struct session *session, double bytes, double mapped, size_t longest,
-                   struct err *err)
+int session_expect(const struct session *session, double bytes, struct weights_bytes weights,
+                   size_t longest, struct err *err)
 {
+    char size[NUM_SIZE_BYTES];
     size_t whole = bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX;
     if (!heap_expect(whole, session->viewer.model.name, err)) {
-        print_note_of_weights(mapped, bytes);
+        print_note_of_weights((double)weights.mapped, bytes);
         return 0;
     }
-    err_append(err, ": give shorter texts (the longest has %zu tokens)", longest);
+    if (weights.heap > heap_available())
+        err_append(err,
+                   ": its weights alone take %s when converted: without --precision, files in BF16 "
+                   "and quantised GGUF files are read in place",
+                   num_size(size, weights.heap));
+    else
+        err_append(err, ": give shorter texts (the longest has %zu tokens)", longest);
     return -1;
 }
 

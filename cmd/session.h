@@ -109,8 +109,8 @@ struct text_with_source *session_read_items(struct session *session, const struc
 
 /* Refuse passes that take more memory than there is: `bytes` with the copies of weights. Otherwise
  * note weights in their file that do not fit beside them. `longest`: tokens of the longest text. */
-int session_expect(const struct session *session, double bytes, double mapped, size_t longest,
-                   struct err *err);
+int session_expect(const struct session *session, double bytes, struct weights_bytes weights,
+                   size_t longest, struct err *err);
 
 /* Set `*id` to the single token of an option's text, without special tokens; if the model has no
  * tokenizer, the text is an id. A text of no token or of several is a usage error. */
