@@ -8,9 +8,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "lesson.h"
+
 #include "base/num.h"
 #include "base/utf8.h"
-#include "draw/page.h"
 #include "math/rows.h"
 #include "train/weight_init.h"
 #include "write/text.h"

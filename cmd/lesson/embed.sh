@@ -1,5 +1,5 @@
 #!/bin/sh
-# Print C code with the lessons of lib/draw/page.h. A text without its translation is an error.
+# Print C code with the lessons of cmd/lesson.h. A text without its translation is an error.
 #
 #     sh cmd/lesson/embed.sh >build/cmd/lesson_texts.c
 set -eu
@@ -59,7 +59,7 @@ LC_ALL=C awk '
     END {
         if (failed)
             exit 1
-        print "/* Made by cmd/lesson/embed.sh from steps.txt. */\n#include \"draw/page.h\"\n"
+        print "/* Made by cmd/lesson/embed.sh from steps.txt. */\n#include \"lesson.h\"\n"
         for (i = 1; i <= 2; i++) {
             language = i == 1 ? "en" : "zh"
             print "static const struct page_lesson " language "[] = {"

@@ -13,30 +13,10 @@
 #pragma once
 
 #include "base/file.h"
-#include "lens/continuation.h"
+#include "lens/prediction.h"
 #include "lens/report.h"
 #include "model/config.h"
 #include "write/format.h"
-
-/* Step after which a prediction is read from the residual stream. */
-enum page_step { STEP_EMBEDDING, STEP_ATTENTION, STEP_CROSS, STEP_MLP, STEP_LAYER, PAGE_STEPS };
-
-/* Logit lens: the prediction after each token, or of a masked model in its place, read from the
- * residual stream after a step. */
-struct page_next_layer {
-    enum page_step step;
-    size_t layer, best_count;
-    const struct likely *best; /* [tokens, best_count] most likely tokens, best first */
-    const float *came;         /* [tokens] log-probability of the actual next token; NaN: none */
-};
-
-struct page_next {
-    const struct page_next_layer *layers; /* [layer_count] the last one is the model's output */
-    size_t layer_count, token_count, vocabulary; /* no tokens: a masked model, but no mask */
-    const uint32_t *named; /* [name_count] token ids used in the layers, and their names */
-    const struct label *names;
-    size_t name_count;
-};
 
 /* A step of the tour (cmd/lesson.c), whose example is the text of the page. */
 struct page_lesson {
@@ -55,34 +35,6 @@ struct page_lesson {
     const struct page_lesson *chinese; /* the same texts in Chinese; NULL: none */
 };
 
-/* The tour in a language; cmd/lesson/embed.sh makes it from cmd/lesson/steps.txt. */
-struct lesson {
-    const char *language; /* as in HTML: "zh" */
-    const char *name;
-    const char *page;               /* title of the HTML page */
-    const char *look;               /* before the text `look` of a step */
-    const char *next;               /* before the command of the next step */
-    const char *more;               /* on a terminal, below a screen that is not the last */
-    const char *last;               /* after the last step */
-    const char *variance, *largest; /* columns of `lesson scale` */
-    const struct page_lesson *steps;
-};
-
-enum { LESSONS = 2 };
-
-extern const struct lesson lessons[LESSONS]; /* the first one is the default */
-extern const size_t lesson_steps; /* with a number; `lesson scale` and the diagram follow */
-
-/* Roles of heads. A head has the role with the highest mean weight on its keys that reaches `least`
- * and `times` the mean of uniform attention. */
-struct page_roles {
-    double least, times;
-    const struct page_role {
-        const char *score, *name, *brief;
-    } * items;
-    size_t count;
-};
-
 /* Data of a page besides tensors; NULL or 0 omits a part. */
 struct page_facts {
     const struct config *config;               /* of the model, with the attention options in use */
@@ -93,7 +45,7 @@ struct page_facts {
     const struct report *explained; /* exact tensors of the heads that the page explains */
     size_t explained_bytes;         /* estimated size of these tensors for all heads */
 
-    const struct page_next *next;
+    const struct next_tokens *next;
     const float *without_heads; /* [layers, heads] probability of the most likely next token without
                                   * each head; NULL: unknown */
 
@@ -102,7 +54,7 @@ struct page_facts {
     const char *run; /* "edited" or "unedited" if the page compares both */
 
     bool untrained; /* the model: see model_is_untrained */
-    const struct page_roles *roles;
+    const struct roles *roles;
     const struct sheet *scores;       /* a row for each head; NaN: no data */
     const struct page_lesson *lesson; /* NULL: not a lesson, and numbers may be short */
     const struct folder *live;        /* model files to embed in a live page; NULL: not live */
@@ -110,9 +62,6 @@ struct page_facts {
 
 /* Write reports as one page, with the facts that a place has in `page`. */
 extern report_writer html_report_write;
-
-/* The query that a page opens on and compares: the last mask, else the last token not added. */
-size_t page_opens(const struct tokenized *sentence, long long mask);
 
 /* Sites needed to explain attention cells, for each attention of the model. */
 struct site_set page_explained_sites(const struct config *config);

@@ -292,11 +292,11 @@ static void put_exact(struct json_writer *json, const char *name, const float *v
     stream_char(json->stream, '"');
 }
 
-static void put_next_layer(struct json_writer *json, const struct page_next_layer *layer,
+static void put_next_layer(struct json_writer *json, const struct next_of_step *layer,
                            size_t tokens)
 {
-    static const char *const steps[PAGE_STEPS] = {"embedding", "attention", "cross-attention",
-                                                  "mlp", "layer"};
+    static const char *const steps[STREAM_STEPS] = {"embedding", "attention", "cross-attention",
+                                                    "mlp", "layer"};
     size_t count = tokens * layer->best_count;
     json_put_open(json, "\n", '{');
     json_put_text(json, "step", steps[layer->step]);
@@ -315,7 +315,7 @@ static void put_next_layer(struct json_writer *json, const struct page_next_laye
 }
 
 /* Write predictions and the names of their tokens. */
-static void put_next(struct json_writer *json, const struct page_next *next)
+static void put_next(struct json_writer *json, const struct next_tokens *next)
 {
     json_put_open(json, "\nnext", '{');
     json_put_open(json, "layers", '[');
@@ -370,7 +370,7 @@ static void put_scores(struct json_writer *json, const struct sheet *scores, siz
     json_put_close(json, '}');
 }
 
-static void put_roles(struct json_writer *json, const struct page_roles *roles)
+static void put_roles(struct json_writer *json, const struct roles *roles)
 {
     json_put_open(json, "\nroles", '{');
     json_put_float(json, "least", (float)roles->least);
@@ -434,15 +434,6 @@ static void put_lesson(struct json_writer *json, const char *name, const struct 
     json_put_close(json, '}');
 }
 
-size_t page_opens(const struct tokenized *sentence, long long mask)
-{
-    for (size_t i = sentence->count; i-- > 0;)
-        if (sentence->ids[i] == mask)
-            return i;
-    return sentence->count - 1 -
-           (sentence->added_after < sentence->count ? sentence->added_after : 0);
-}
-
 static void put_facts(struct json_writer *json, const struct page_facts *facts)
 {
     if (facts->run)
@@ -458,7 +449,7 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     }
     const size_t tokens[] = {facts->sentence->count, facts->source ? facts->source->count : 0};
     json_put_integers(json, "\ntokens", tokens, 2);
-    json_put_integer(json, "\nopens", (long long)page_opens(facts->sentence, facts->mask));
+    json_put_integer(json, "\nopens", (long long)tokenized_opening(facts->sentence, facts->mask));
     if (facts->mask >= 0) {
         json_put_open(json, "masks", '[');
         for (size_t i = 0; i < facts->sentence->count; i++)

@@ -657,3 +657,12 @@ const bool *word_starts(const struct tokenizer *tokenizer, size_t count, struct 
         err_unsupported(err, "expected tokens that begin with a space, found none");
     return any ? starts : NULL;
 }
+
+size_t tokenized_opening(const struct tokenized *sentence, long long mask)
+{
+    for (size_t i = sentence->count; i-- > 0;)
+        if (sentence->ids[i] == mask)
+            return i;
+    return sentence->count - 1 -
+           (sentence->added_after < sentence->count ? sentence->added_after : 0);
+}

@@ -77,6 +77,10 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
 /* True for special tokens that the tokenizer added. */
 bool tokenized_is_added(const struct tokenized *tokenized, size_t index);
 
+/* The position whose prediction pages show and compare first: the last mask, else the last token
+ * that was not added. */
+size_t tokenized_opening(const struct tokenized *sentence, long long mask);
+
 /* The first token that begins inside a character, as in Chinese and emoji; `count`: none. */
 size_t tokenized_first_part(const struct tokenized *tokenized);
 

@@ -13,9 +13,9 @@ enum { CELLS_MAX = 250000 }; /* numbers that explain the cells of a text, at mos
 
 struct live {
     struct viewer viewer;
-    struct arena arena;                  /* of the present text; the next text reuses it */
-    struct arena before;                 /* of the text that `known` belongs to */
-    struct lens_known known[PAGE_STEPS]; /* its predictions, the last step first */
+    struct arena arena;                    /* of the present text; the next text reuses it */
+    struct arena before;                   /* of the text that `known` belongs to */
+    struct lens_known known[STREAM_STEPS]; /* its predictions, the last step first */
 };
 
 int live_open(struct live **live, const struct folder *folder, struct err *err)
@@ -82,7 +82,7 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
     if (!report ||
         next_tokens_plan(&plan, &live->viewer, request->next, request->steps, &live->arena, err))
         return -1;
-    for (size_t i = 0; i < PAGE_STEPS; i++)
+    for (size_t i = 0; i < STREAM_STEPS; i++)
         if (i < plan.count)
             plan.lenses[plan.count - 1 - i].known = &live->known[i];
         else

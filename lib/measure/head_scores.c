@@ -205,7 +205,7 @@ const struct score_row score_rows[] = {
 };
 const size_t score_row_count = sizeof score_rows / sizeof *score_rows;
 
-static const struct page_role roles[ROLES] = {
+static const struct role roles[ROLES] = {
     {"previous-token", "previous token", "previous"},
     {"first-token", "first token", "first token"},
     {"self", "own token", "own token"},
@@ -214,7 +214,7 @@ static const struct page_role roles[ROLES] = {
     {"next-token", "next token", "next"},
     {"separator", "separator", "separator"},
 };
-const struct page_roles head_roles = {0.5, 2, roles, ROLES};
+const struct roles head_roles = {0.5, 2, roles, ROLES};
 
 /* Parse the argument after the colon: an offset, or `texts` or `repeats` for attention scores. */
 static int read_argument(struct score *score, const char *argument, const char *option,

@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-#include "draw/page.h"
+#include "lens/prediction.h"
 #include "lens/report.h"
 #include "lens/viewer.h"
 
@@ -43,7 +43,7 @@ struct score_row {
 /* The first rows are the roles: a head has one of them, on the texts or on repeated tokens. */
 enum { ROLES = 7 };
 
-extern const struct page_roles head_roles;
+extern const struct roles head_roles;
 extern const struct score_row score_rows[];
 extern const size_t score_row_count;
 

@@ -5,7 +5,6 @@
 
 #include "base/buf.h"
 #include "base/num.h"
-#include "draw/page.h"
 #include "lens/continuation.h"
 #include "math/isa.h"
 #include "math/portable_math.h"
@@ -392,11 +391,11 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
     bool halves =
         starts && layers <= HALVES_MAX && !lens_find_site(&site, site_name(site), config, &none);
     bool crosses = halves && list[1].kind == SUBLAYER_ATTEND_SOURCE;
-    enum page_step step = halves ? STEP_MLP : STEP_LAYER;
+    enum stream_step step = halves ? STEP_MLP : STEP_LAYER;
     enum site end = site_of_output(config);
     size_t listed = num_min(best_count, STEP_LISTED);
     const struct {
-        enum page_step step;
+        enum stream_step step;
         enum site site;
         size_t first, count, best; /* layers; most likely tokens */
     } parts[] = {
@@ -454,7 +453,7 @@ int next_tokens_without_heads(const float **found, struct viewer *viewer,
                              .target = -1,
                              .against = -1,
                              .is_last = true,
-                             .position = page_opens(&pair->sentence, viewer->mask),
+                             .position = tokenized_opening(&pair->sentence, viewer->mask),
                              .is_brief = true};
     struct arena own = {0};
     struct logit_lens lens;
@@ -482,7 +481,7 @@ int next_tokens_without_heads(const float **found, struct viewer *viewer,
 }
 
 /* Name the listed ids, in ascending order. */
-static int name_ids(struct page_next *next, const struct viewer *viewer, struct arena *arena,
+static int name_ids(struct next_tokens *next, const struct viewer *viewer, struct arena *arena,
                     struct err *err)
 {
     bool *listed = arena_alloc(arena, next->vocabulary, sizeof *listed, err);
@@ -507,11 +506,11 @@ static int name_ids(struct page_next *next, const struct viewer *viewer, struct 
     return err_if(err->kind);
 }
 
-int next_tokens_of_report(const struct page_next **found, const struct next_plan *plan,
+int next_tokens_of_report(const struct next_tokens **found, const struct next_plan *plan,
                           const struct report *report, const struct tokenized *sentence,
                           struct arena *arena, struct err *err)
 {
-    struct logit_lens lenses[PAGE_STEPS];
+    struct logit_lens lenses[STREAM_STEPS];
     size_t room = 0;
     if (!plan->count)
         return 0;
@@ -520,16 +519,16 @@ int next_tokens_of_report(const struct page_next **found, const struct next_plan
             return -1;
         room += plan->lenses[i].layers.count;
     }
-    struct page_next *next = arena_alloc(arena, 1, sizeof *next, err);
-    struct page_next_layer *layers = arena_alloc(arena, room, sizeof *layers, err);
+    struct next_tokens *next = arena_alloc(arena, 1, sizeof *next, err);
+    struct next_of_step *layers = arena_alloc(arena, room, sizeof *layers, err);
     const struct viewer *viewer = plan->lenses->viewer;
     if (!next || !layers)
         return -1;
-    bool predicts =
-        viewer->mask < 0 || sentence->ids[page_opens(sentence, viewer->mask)] == viewer->mask;
-    *next = (struct page_next){.layers = layers,
-                               .token_count = predicts ? sentence->count : 0,
-                               .vocabulary = viewer->model.config.vocab_size};
+    bool predicts = viewer->mask < 0 ||
+                    sentence->ids[tokenized_opening(sentence, viewer->mask)] == viewer->mask;
+    *next = (struct next_tokens){.layers = layers,
+                                 .token_count = predicts ? sentence->count : 0,
+                                 .vocabulary = viewer->model.config.vocab_size};
     for (size_t layer = 0; layer < viewer->model.config.n_layer; layer++)
         for (size_t i = 0; i < plan->count; i++) { /* in the order of the pass */
             size_t index = layer - *plan->lenses[i].layers.items;
@@ -541,7 +540,7 @@ int next_tokens_of_report(const struct page_next **found, const struct next_plan
                 return -1;
             for (size_t k = 0; k < sentence->count; k++)
                 came[k] = viewer->mask < 0 ? cells[k].target : NAN;
-            layers[next->layer_count++] = (struct page_next_layer){
+            layers[next->layer_count++] = (struct next_of_step){
                 plan->steps[i], layer, lenses[i].best_count, cells->best, came};
         }
     *found = next;

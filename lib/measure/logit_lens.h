@@ -10,7 +10,7 @@
  * For the output of the last layer, these are bit for bit the model's own logits. */
 #pragma once
 
-#include "draw/page.h"
+#include "lens/prediction.h"
 #include "measure/question.h"
 
 struct lens_cell {
@@ -88,8 +88,8 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
  */
 
 struct next_plan {
-    struct lens_plan lenses[PAGE_STEPS];
-    enum page_step steps[PAGE_STEPS];
+    struct lens_plan lenses[STREAM_STEPS];
+    enum stream_step steps[STREAM_STEPS];
     size_t count; /* 0: the model does not predict tokens */
 };
 
@@ -111,6 +111,6 @@ int next_tokens_without_heads(const float **found, struct viewer *viewer,
                               struct err *err);
 
 /* Find the next tokens of a report; `found` is unchanged if the plan has no steps. */
-int next_tokens_of_report(const struct page_next **found, const struct next_plan *plan,
+int next_tokens_of_report(const struct next_tokens **found, const struct next_plan *plan,
                           const struct report *report, const struct tokenized *sentence,
                           struct arena *arena, struct err *err);

@@ -1,0 +1,22 @@
+/* lesson.h: the texts of the lesson, which lesson/embed.sh makes from lesson/steps.txt. */
+#pragma once
+
+#include "draw/page.h"
+
+/* The tour in a language, from steps.txt. */
+struct lesson {
+    const char *language; /* as in HTML: "zh" */
+    const char *name;
+    const char *page;               /* title of the HTML page */
+    const char *look;               /* before the text `look` of a step */
+    const char *next;               /* before the command of the next step */
+    const char *more;               /* on a terminal, below a screen that is not the last */
+    const char *last;               /* after the last step */
+    const char *variance, *largest; /* columns of `lesson scale` */
+    const struct page_lesson *steps;
+};
+
+enum { LESSONS = 2 };
+
+extern const struct lesson lessons[LESSONS]; /* the first one is the default */
+extern const size_t lesson_steps; /* with a number; `lesson scale` and the diagram follow */

@@ -1,0 +1,35 @@
+/* prediction.h: what results say of predictions besides tensors: the next tokens after each step of
+ * a pass (measure/logit_lens.h finds them, draw/page.h shows them), and the roles of heads. */
+#pragma once
+
+#include "lens/continuation.h"
+
+/* Step after which a prediction is read from the residual stream. */
+enum stream_step { STEP_EMBEDDING, STEP_ATTENTION, STEP_CROSS, STEP_MLP, STEP_LAYER, STREAM_STEPS };
+
+/* Logit lens: the prediction after each token, or of a masked model in its place, read from the
+ * residual stream after a step. */
+struct next_of_step {
+    enum stream_step step;
+    size_t layer, best_count;
+    const struct likely *best; /* [tokens, best_count] most likely tokens, best first */
+    const float *came;         /* [tokens] log-probability of the actual next token; NaN: none */
+};
+
+struct next_tokens {
+    const struct next_of_step *layers; /* [layer_count] the last one is the model's output */
+    size_t layer_count, token_count, vocabulary; /* no tokens: a masked model, but no mask */
+    const uint32_t *named; /* [name_count] token ids used in the layers, and their names */
+    const struct label *names;
+    size_t name_count;
+};
+
+/* Roles of heads. A head has the role with the highest mean weight on its keys that reaches `least`
+ * and `times` the mean of uniform attention. */
+struct roles {
+    double least, times;
+    const struct role {
+        const char *score, *name, *brief;
+    } * items;
+    size_t count;
+};
