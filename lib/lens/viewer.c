@@ -71,7 +71,10 @@ void viewer_expect(struct viewer *viewer, size_t tokens)
 {
     bool narrow = viewer->model.config.n_embd <= NARROW_CHANNELS;
     size_t enough = narrow ? TOKENS_WORTH_LITTLE_PACKING : TOKENS_WORTH_PACKING;
-    viewer->model.weights.packing = tokens >= enough;
+    struct weights *weights = &viewer->model.weights;
+    weights->packing = tokens >= enough;
+    if (weights->packing && weights_bytes(weights).heap > heap_available() / 2)
+        weights->packing = false;
 }
 
 void viewer_expect_steps(struct viewer *viewer, size_t steps)

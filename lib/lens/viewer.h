@@ -81,8 +81,9 @@ struct precision_words viewer_precision(const struct viewer *viewer);
  * does not fit the model is a usage error. */
 int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanism, struct err *err);
 
-/* Announce how many tokens, or passes of one token, will follow. This decides whether weights, or
- * the unembedding matrix, are packed; results do not depend on it. */
+/* Announce how many tokens, or passes of one token, will follow. This decides whether weights, if
+ * half of the free memory is enough, or the unembedding matrix are packed; results do not depend on
+ * it. */
 void viewer_expect(struct viewer *viewer, size_t tokens);
 void viewer_expect_steps(struct viewer *viewer, size_t steps);
 

@@ -3,7 +3,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../unit.h"
 #include "../rigs/scratch.h"
@@ -144,6 +146,25 @@ TEST(a_look_takes_the_memory_that_it_says)
         ck_assert_double_ge(memory.during, (double)pass_memory_bytes(&viewer.model.config, 60));
     }
 }
+
+/* Sanitizers reserve all addresses at the start. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(weights_are_packed_only_in_half_of_the_free_memory)
+{
+    size_t pages = 0;
+    open_model("tiny");
+    FILE *file = fopen("/proc/self/statm", "r");
+    ck_assert(file && fscanf(file, "%zu", &pages) == 1);
+    fclose(file);
+    for (size_t more = 0; more < 2; more++) { /* packed, they take 1 MiB */
+        size_t most = pages * (size_t)sysconf(_SC_PAGESIZE) + ((more ? 16 : 1) << 20);
+        struct rlimit limit = {most, RLIM_INFINITY};
+        ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+        viewer_expect(&viewer, 100000);
+        ck_assert_uint_eq(viewer.model.weights.packing, more);
+    }
+}
+#endif
 
 /* The number of expected tokens decides whether weights are packed. */
 TEST(packing_does_not_change_a_bit)
