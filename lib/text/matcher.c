@@ -27,6 +27,93 @@ static const unsigned char *bytes_of(const char *text)
     return (const unsigned char *)text;
 }
 
+/* --- newer characters than Oniguruma's --------------------------------------------------------
+ *
+ * Oniguruma 6.9.8 has Unicode 14. To \p{L}, \p{M}, \p{N}, \p{P} and \p{S} the characters are added
+ * that are unassigned in it and assigned in our table. */
+
+enum { CATEGORIES = 5, RANGES_MAX = 1024 };
+
+static const char *const category_names[CATEGORIES] = {"L", "M", "N", "P", "S"};
+
+/* The category of a newer character, as an index; -1: none. */
+static int category_of(uint32_t character)
+{
+    static const struct unicode_range punctuation[] = {
+        {0x1B4E, 0x1B4F},   {0x1B7F, 0x1B7F},   {0x10D6E, 0x10D6E},
+        {0x113D4, 0x113D8}, {0x11B00, 0x11B09}, {0x11BE1, 0x11BE1},
+        {0x11F43, 0x11F4F}, {0x16D6D, 0x16D6F}, {0x1E5FF, 0x1E5FF}};
+    switch (unicode_kind(character)) {
+    case UNICODE_LETTER:
+        return 0;
+    case UNICODE_MARK:
+        return 1;
+    case UNICODE_DIGIT:
+    case UNICODE_LETTER_NUMBER:
+    case UNICODE_OTHER_NUMBER:
+        return 2;
+    case UNICODE_SIGN:
+    case UNICODE_ALPHABETIC:
+        return unicode_is_in(punctuation, sizeof punctuation / sizeof *punctuation, character) ? 3
+                                                                                               : 4;
+    default:
+        return -1;
+    }
+}
+
+/* Oniguruma's ranges of a category: their number, then the first and last character of each. */
+static const OnigCodePoint *ranges_of(const char *name)
+{
+    OnigEncoding encoding = ONIG_ENCODING_UTF8;
+    const OnigCodePoint *ranges = NULL;
+    OnigCodePoint single = 0;
+    int type = ONIGENC_PROPERTY_NAME_TO_CTYPE(encoding, (OnigUChar *)name,
+                                              (OnigUChar *)name + strlen(name));
+    return type < 0 || ONIGENC_GET_CTYPE_CODE_RANGE(encoding, (OnigCtype)type, &single, &ranges)
+               ? NULL
+               : ranges;
+}
+
+/* Append a range, joined to the last one if it follows it. */
+static void put_range(OnigCodePoint *ranges, OnigCodePoint first, OnigCodePoint last)
+{
+    OnigCodePoint *end = ranges + 1 + 2 * ranges[0];
+    if (ranges[0] && end[-1] + 1 == first) {
+        end[-1] = last;
+    } else if (ranges[0] < RANGES_MAX) {
+        end[0] = first;
+        end[1] = last;
+        ranges[0]++;
+    }
+}
+
+static void add_newer_characters(void)
+{
+    static OnigCodePoint newer[CATEGORIES][1 + 2 * RANGES_MAX];
+    static OnigCodePoint all[CATEGORIES][1 + 2 * RANGES_MAX];
+    const OnigCodePoint *unassigned = ranges_of("Cn");
+    uint8_t empty = unicode_page_of[UNICODE_LAST / UNICODE_PAGE]; /* private use */
+    for (OnigCodePoint i = 0; unassigned && i < unassigned[0]; i++)
+        for (OnigCodePoint c = unassigned[1 + 2 * i]; c <= unassigned[2 + 2 * i]; c++) {
+            if (unicode_page_of[c / UNICODE_PAGE] == empty)
+                c |= UNICODE_PAGE - 1; /* to the end of the page */
+            else if (category_of(c) >= 0)
+                put_range(newer[category_of(c)], c, c);
+        }
+    for (int i = 0; i < CATEGORIES; i++) {
+        const OnigCodePoint *old = ranges_of(category_names[i]);
+        OnigCodePoint at = 0, new_at = 0;
+        while (old && (at < old[0] || new_at < newer[i][0])) {
+            bool is_old = at < old[0] &&
+                          (new_at == newer[i][0] || old[1 + 2 * at] < newer[i][1 + 2 * new_at]);
+            const OnigCodePoint *next = is_old ? &old[1 + 2 * at++] : &newer[i][1 + 2 * new_at++];
+            put_range(all[i], next[0], next[1]);
+        }
+        if (old && all[i][0] < RANGES_MAX)
+            onig_unicode_define_user_property(category_names[i], all[i]);
+    }
+}
+
 static void begin(void)
 {
     OnigEncoding encodings[] = {ONIG_ENCODING_UTF8};
@@ -37,6 +124,7 @@ static void begin(void)
     onig_set_parse_depth_limit(DEPTH_MAX);
     onig_set_warn_func(onig_null_warn);
     onig_set_verb_warn_func(onig_null_warn);
+    add_newer_characters();
 }
 
 static int regex_open(struct regex **regex, const char *pattern, struct err *err)

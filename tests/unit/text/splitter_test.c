@@ -307,3 +307,39 @@ TEST_LOOP(runs_of_characters_are_matched_as_by_the_pattern, COUNT(row_patterns))
     }
     matcher_release(&regex);
 }
+
+/* Characters that Unicode 14 lacks, in the categories of tokenizers 0.23; and older ones. */
+static const struct {
+    const char *pattern;
+    uint32_t member, other;
+} newer[] = {
+    {"\\p{S}", 0x1FA77, 0x11B00},
+    {"[^\\P{P}]", 0x11B00, 0x1FA77},
+    {"\\p{P}", 0x1B4E, 0x113D6},
+    {"\\p{L}", 0x1E4D0, 0x1E4F0},
+    {"\\p{N}", 0x1E4F0, 0x1E4D0},
+    {"[\\p{M}]", 0x1E4EC, 0x1E4F0},
+    {"[^\\p{L}\\p{N}]", 0x1FA77, 0x1E4F0},
+    {"\\p{S}", 0x2B, 0x61},
+    {"\\p{L}", 0x61, 0x2B},
+};
+
+static bool pattern_finds(const struct matcher *matcher, uint32_t character)
+{
+    char text[4];
+    size_t size = utf8_encode(text, character);
+    struct matcher_walk walk = matcher_walk(matcher, text, size, NULL);
+    struct text_range match;
+    bool found = matcher_next(&walk, &match, NULL) > 0;
+    matcher_walk_release(&walk);
+    return found;
+}
+
+TEST_LOOP(patterns_know_characters_newer_than_those_of_oniguruma, COUNT(newer))
+{
+    struct matcher matcher = {.is = NULL};
+    ck_assert_int_eq(matcher_set_pattern(&matcher, newer[_i].pattern, NULL), 0);
+    ck_assert(pattern_finds(&matcher, newer[_i].member));
+    ck_assert(!pattern_finds(&matcher, newer[_i].other));
+    matcher_release(&matcher);
+}
