@@ -596,6 +596,10 @@ static int fill_language(struct tokenizer *tokenizer, bool is_source, const stru
 int tokenizer_fill_m2m(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
                        struct err *err)
 {
+    struct file pieces = {0};
+    if (folder_open(&pieces, folder, name, err)) /* first: it may only seem to be there */
+        return -1;
+    file_release(&pieces);
     if (!folder_has(folder, "vocab.json"))
         return err_unsupported(err, "'%s/%s': " OTHER_FILE_WHY, folder->path, name);
     struct tokenizer *source = tokenizer->source = heap_alloc(1, sizeof *source, err);
