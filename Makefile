@@ -186,7 +186,7 @@ $(BUILD)/cmd/completion_scripts.c: cmd/completion/embed.sh $(wildcard cmd/comple
 	$(call SAY,embed,completion) sh $< >$@.part; mv $@.part $@
 
 # The texts of lesson in each language, as C tables.
-$(BUILD)/cmd/lesson_texts.o: CPPFLAGS += -Icmd
+$(BUILD)/cmd/lesson_texts.o: override CPPFLAGS += -Icmd
 $(BUILD)/cmd/lesson_texts.c: cmd/lesson/embed.sh $(wildcard cmd/lesson/*)
 	@mkdir -p $(@D)
 	$(call SAY,embed,lesson) sh $< >$@.part; mv $@.part $@
