@@ -54,8 +54,8 @@ make_copies() {
 
 make_test() {
     # shellcheck disable=SC2086 # a word a variable
-    (trap '' PIPE && umask 077 && cd "$source" && as_nobody timeout "$LIMIT" env -u HOME DEPS=0 \
-        TMPDIR="$temporary" STAGES="$STAGES" $FEW \
+    (trap '' PIPE && umask 077 && cd "$source" && as_nobody timeout "$LIMIT" \
+        env -u HOME -u PIPES_END DEPS=0 TMPDIR="$temporary" STAGES="$STAGES" $FEW \
         make --no-print-directory -j8 test </dev/null 2>&1)
 }
 

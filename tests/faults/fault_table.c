@@ -93,6 +93,6 @@ const struct fault system_faults[] = {
     {"few open files", FAULT_OF_PLACE, "exec prlimit --nofile=%zu " ATTN, .statuses = MAY_REFUSE,
      .values = {4, 5, 6, 7, 8, 10, 12}},
     {"little memory", FAULT_OF_PLACE, "exec prlimit --as=%zu000000 " ATTN,
-     .statuses = MAY_REFUSE | MAY_FAIL_ITEMS, .values = {10, 15, 20, 30, 50, 80, 120, 200}},
+     .statuses = MAY_REFUSE | MAY_FAIL_ITEMS, .values = {12, 15, 20, 30, 50, 80, 120, 200}},
     {.name = NULL},
 };
