@@ -120,16 +120,20 @@ static int read_all(struct job *job, struct err *err)
 {
     struct dropped dropped = {0};
     job->lacks = arena_alloc(&job->arena, job->items.count, sizeof *job->lacks, err);
-    for (size_t i = 0; i < job->items.count && job->lacks; i++) {
+    if (!job->lacks)
+        return -1;
+    for (size_t i = 0; i < job->items.count; i++) {
         struct err why = {0};
         job->lacks[i] = read_text(job, i, &dropped, &why);
         if (job->lacks[i] && (why.about != ERR_ABOUT_EMPTY || job->items.count == 1))
             return err_adopt(err, &why);
         if (job->lacks[i] && !job->failed++)
             job->failure = arena_text(&job->arena, why.text, strlen(why.text), err);
+        if (job->failed && !job->failure)
+            return -1;
         buf_char(&job->lines, '\n');
     }
-    if (job->failed == job->items.count && job->failure)
+    if (job->failed && job->failed == job->items.count)
         return err_set(err, "%s", job->failure);
     return err_if(dropped_note(&dropped, &job->items, err) || buf_check(&job->lines, err));
 }

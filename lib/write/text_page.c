@@ -289,7 +289,7 @@ static int open_table(struct shown_table *shown, struct stream *out, struct aren
         struct buf name = {0};
         label_line(&name, column->name, strlen(column->name));
         next->column = column;
-        next->name = name.size ? buf_keep(&name, arena, err) : "";
+        next->name = buf_keep(&name, arena, err);
         if (!next->name)
             return -1;
         begin_heat(&next->heat, out, extent, column->fraction, shown->place);
