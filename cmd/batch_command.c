@@ -231,7 +231,7 @@ static int open_log(struct log *log, struct driver *driver, struct err *err)
     int failed = add_files(&models, &inputs, driver, err);
     *log = (struct log){
         .path = output->path,
-        .rows_path = driver->place.stacked ? output_rows_path(output->path, arena, err) : NULL,
+        .rows_path = driver->identity.stacked ? output_rows_path(output->path, arena, err) : NULL,
         .arena = arena,
         .is_folder = output->to_folder,
         .resumes = options->batch.resume,

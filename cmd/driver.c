@@ -75,7 +75,7 @@ static int open_setting(struct driver *driver, size_t setting, struct err *err)
     return 0;
 }
 
-/* --- the place of a result -------------------------------------------------------------------- */
+/* --- what identifies a result ----------------------------------------------------------------- */
 
 /* The name of a job's folder: 0003, or 0003,head=2,repeat=1. NULL on failure. */
 static const char *name_folder(const struct driver *driver, const struct work *work,
@@ -100,53 +100,54 @@ static const char *name_folder(const struct driver *driver, const struct work *w
 }
 
 /* Set the index of a result. The number of its item, which counts blank texts, is `blank` more. */
-static void set_index(struct place *place, const struct work *work, size_t index)
+static void set_index(struct identity *identity, const struct work *work, size_t index)
 {
-    place->index = index;
-    place->blank = work->item.number - (place->sentences ? index % place->sentences : index);
+    size_t texts = identity->sentences;
+    identity->index = index;
+    identity->blank = work->item.number - (texts ? index % texts : index);
 }
 
 /* Columns that identify a result are the settings, then the columns of the input, of which the text
- * is the last; a setting with the name of a column is renamed. In JSON of a batch, place->item is
+ * is the last; a setting with the name of a column is renamed. In JSON of a batch, the item is
  * "job": 5, "item": 3, "settings": {"head": "1"}, "columns": {"region": "NP"} */
-int driver_place(struct driver *driver, const struct work *work, struct place *place,
-                 struct arena *arena, struct err *err)
+int driver_identify(struct driver *driver, const struct work *work, struct identity *identity,
+                    struct arena *arena, struct err *err)
 {
     const struct swept_option *swept = &driver->sweep.items[driver->sweep.of_models];
     size_t settings = driver->sweep.count - driver->sweep.of_models;
     size_t count = settings + work->item.column_count;
-    struct buf identity = {0};
-    struct json_writer json = {.buf = &identity};
+    struct buf members = {0};
+    struct json_writer json = {.buf = &members};
     const struct names columns = {(const char *const *)work->item.columns,
                                   work->item.column_count + work->item.text_count,
                                   sizeof *work->item.columns};
     size_t text_count = driver->options->output.no_text ? 0 : work->item.text_count;
-    struct place_column *extras = arena_alloc(arena, count + text_count, sizeof *extras, err);
+    struct identity_column *extras = arena_alloc(arena, count + text_count, sizeof *extras, err);
     if (!extras)
         return -1;
     for (size_t i = 0; i < count + text_count; i++)
         extras[i] = i < settings
-                        ? (struct place_column){.name = swept[i].name, .value = swept[i].label}
+                        ? (struct identity_column){.name = swept[i].name, .value = swept[i].label}
                         : work->item.columns[i - settings];
-    *place = driver->place;
-    place->extras = extras;
-    place->extra_count = count;
-    place->text_count = text_count;
-    if (driver->sweep.of_models && place->count > place_sentences(place))
-        place->model = driver->session.viewer.model.name; /* the result is of one model */
+    *identity = driver->identity;
+    identity->extras = extras;
+    identity->extra_count = count;
+    identity->text_count = text_count;
+    if (driver->sweep.of_models && identity->count > identity_sentences(identity))
+        identity->model = driver->session.viewer.model.name; /* the result is of one model */
     if (work->index == SIZE_MAX)
-        place->sentences = 1;
-    set_index(place, work, work->before);
+        identity->sentences = 1;
+    set_index(identity, work, work->before);
     if (driver->is_batch)
         json_put_integer(&json, "job", (long long)work->job);
-    if (place->stacked)
+    if (identity->stacked)
         json_put_integer(&json, "row", (long long)work->job);
     if (driver->is_batch && !driver->accumulates)
         json_put_integer(&json, "item", (long long)work->item.number);
     columns_put(&json, "settings", extras, settings);
     columns_put(&json, "columns", extras + settings, count - settings);
-    if (identity.size || identity.out_of_memory)
-        place->item = buf_keep(&identity, arena, err);
+    if (members.size || members.out_of_memory)
+        identity->item = buf_keep(&members, arena, err);
     for (size_t i = 0; i < settings; i++)
         extras[i].name = names_unused(extras[i].name, columns, arena, err);
     return err_if(err->kind);
@@ -162,30 +163,30 @@ static bool is_lines(const struct driver *driver)
 }
 
 /* Write the files of a job to the job's own folder. */
-static int write_folder(struct driver *driver, const struct work *work, struct place place,
-                        const char *name, struct arena *arena, struct err *err)
+static int write_folder(struct driver *driver, struct report report, const char *name,
+                        struct arena *arena, struct err *err)
 {
     const struct target_folder outer = {.replaces = true, .descriptor = -1};
     struct target_folder folder;
     const char *path = arena_format(arena, err, "%s/%s", driver->log->path, name);
-    place.count = 1;
-    place.item = NULL;
+    report.identity.count = 1;
+    report.identity.item = NULL;
     return err_if(!path || target_folder_open_inside(&folder, path, &outer, err) ||
                   output_clear_folder(path, err) ||
-                  report_write(driver->output.format, &(struct target){.folder = &folder},
-                               &work->report, &place, err));
+                  report_write(driver->output.format, &(struct target){.folder = &folder}, &report,
+                               &driver->layout, err));
 }
 
 /* Write the bytes of a result, formatted as the result number `index`, as a hexadecimal string. */
 static int put_output(struct json_writer *json, const char *name, const struct driver *driver,
-                      const struct work *work, struct place place, size_t index, struct err *err)
+                      const struct work *work, struct report report, size_t index, struct err *err)
 {
     struct stream out = {0};
-    set_index(&place, work, index);
+    set_index(&report.identity, work, index);
     json_put_raw(json, name, "\"");
     int failed = stream_to_hex(&out, json->stream, err) ||
-                 report_write(driver->output.format, &(struct target){.stream = &out},
-                              &work->report, &place, err);
+                 report_write(driver->output.format, &(struct target){.stream = &out}, &report,
+                              &driver->layout, err);
     failed = stream_end(&out, failed, err);
     stream_char(json->stream, '"');
     return failed;
@@ -194,10 +195,11 @@ static int put_output(struct json_writer *json, const char *name, const struct d
 /* Write a line for a failure, or for a result in a format other than JSON: its folder, or its
  * bytes. The first result also has its bytes as a later result. */
 static int write_line(struct driver *driver, struct stream *out, const struct work *work,
-                      const struct place *place, struct arena *arena, struct err *err)
+                      const struct report *report, struct arena *arena, struct err *err)
 {
     struct json_writer json = {.stream = out};
-    size_t job = strcspn(place->item, ","); /* the rest comes after the result */
+    const struct identity *identity = &report->identity;
+    size_t job = strcspn(identity->item, ","); /* the rest comes after the result */
     json_put_open(&json, NULL, '{');
     json_put_integer(&json, "job", (long long)work->job);
     if (work->fault) {
@@ -207,20 +209,20 @@ static int write_line(struct driver *driver, struct stream *out, const struct wo
         json_put_close(&json, '}');
     } else if (driver->output.to_folder) {
         const char *name = name_folder(driver, work, arena, err);
-        if (!name || write_folder(driver, work, *place, name, arena, err))
+        if (!name || write_folder(driver, *report, name, arena, err))
             return -1;
         json_put_text(&json, "folder", name);
-    } else if (put_output(&json, "output", driver, work, *place, place->index, err) ||
-               (place->index == 0 && put_output(&json, "next", driver, work, *place, 1, err))) {
+    } else if (put_output(&json, "output", driver, work, *report, identity->index, err) ||
+               (identity->index == 0 && put_output(&json, "next", driver, work, *report, 1, err))) {
         return -1; /* the log ends with half a line, which --resume removes */
     }
-    if (place->item[job])
-        json_put_raw(&json, NULL, place->item + job + sizeof ",");
+    if (identity->item[job])
+        json_put_raw(&json, NULL, identity->item + job + sizeof ",");
     json_put_text(&json, "format",
                   work->fault ? JSON_FORMAT("batch-failure") : JSON_FORMAT("batch-item"));
-    if (place->stacked) {
+    if (identity->stacked) {
         struct buf about = {0};
-        json_report_metadata(&about, &work->report, place);
+        json_report_metadata(&about, report);
         const char *text = buf_keep(&about, arena, err);
         if (!text)
             return -1;
@@ -237,15 +239,15 @@ static int write_line(struct driver *driver, struct stream *out, const struct wo
 static int write_result(struct driver *driver, struct stream *out, const struct work *work,
                         struct arena *arena, struct err *err)
 {
-    struct place place;
-    if (driver_place(driver, work, &place, arena, err))
+    struct report report = work->report;
+    if (driver_identify(driver, work, &report.identity, arena, err))
         return -1;
     if (work->fault || (driver->log && !is_lines(driver)))
-        return write_line(driver, out, work, &place, arena, err);
+        return write_line(driver, out, work, &report, arena, err);
     if (out == &driver->output.stream && !driver->is_batch)
-        return output_write(&driver->output, &work->report, &place, err);
+        return output_write(&driver->output, &report, &driver->layout, err);
     return report_write(is_lines(driver) ? format_find("jsonl") : driver->output.format,
-                        &(struct target){.stream = out}, &work->report, &place, err);
+                        &(struct target){.stream = out}, &report, &driver->layout, err);
 }
 
 /* Format a result in memory, for a thread that may not write to the output. */
@@ -349,7 +351,7 @@ static int fail_work(const struct driver *driver, struct work *work, struct err 
 {
     bool lacks = why->about == ERR_ABOUT_POSITION || why->about == ERR_ABOUT_EMPTY;
     if (!(driver->is_batch || (lacks && driver->items.count > 1)) ||
-        driver->options->batch.fail_fast || driver->accumulates || driver->place.stacked ||
+        driver->options->batch.fail_fast || driver->accumulates || driver->identity.stacked ||
         why->out_of_memory)
         return err_adopt(err, why);
     work->fault = why->kind ? why->kind : ERR_INPUT;
@@ -503,7 +505,7 @@ int driver_check(struct driver *driver, struct err *err)
         return 0;
     if (driver->failed && driver->failed == driver->end - driver->first && !driver->is_batch)
         return err_set(err, "%s", driver->failure);
-    driver->place.failed = driver->failed;
+    driver->identity.failed = driver->failed;
     driver->failed = 0; /* driver_run counts them again */
     driver->failure = NULL;
     if (!session_expect(&driver->session, driver_memory(driver), survey->weights, survey->longest,
@@ -795,8 +797,8 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
 void driver_accumulate(struct driver *driver, size_t results)
 {
     driver->accumulates = true;
-    driver->place.count = results;
-    driver->place.sentences = 1;
+    driver->identity.count = results;
+    driver->identity.sentences = 1;
 }
 
 /* Set the jobs and settings of this process: at least one setting, as a task may have own texts. */
@@ -837,10 +839,10 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     size_t settings = driver->sweep.settings;
     if (!num_multiply(&driver->jobs, driver->items.count, settings))
         return err_usage(err, "--sweep, --repeat: expected fewer than 2^64 jobs");
-    driver->place = page_place(options, &driver->style);
-    driver->place.count = driver->jobs;
-    driver->place.sentences = settings > 1 ? driver->items.count : 0;
-    driver->place.of_pairs = options->input.pair || driver->items.found >> ITEM_PAIR & 1;
+    driver->layout = page_layout(options, &driver->style);
+    driver->identity = identity_first(driver->jobs);
+    driver->identity.sentences = settings > 1 ? driver->items.count : 0;
+    driver->identity.of_pairs = options->input.pair || driver->items.found >> ITEM_PAIR & 1;
     struct derivation *how = &driver->derivation;
     if (options->select.mean &&
         derive_read_mean(how, options->select.mean, task->means ? task->means : MEAN_AXES, err))
@@ -856,11 +858,12 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
         return err_usage(err, "--shard: expected results to divide, found one result of all texts: "
                               "leave out --shard, or divide the settings of a --sweep");
     find_jobs(driver);
-    if (output_check_count(&driver->output, driver->place.stacked ? 1 : driver->place.count, err))
+    size_t results = driver->identity.stacked ? 1 : driver->identity.count;
+    if (output_check_count(&driver->output, results, err))
         return -1;
     looks_note(&options->looks, &driver->output);
     columns_note(
-        &driver->output, driver->columns, driver->place.of_pairs,
+        &driver->output, driver->columns, driver->identity.of_pairs,
         (struct names){driver->items.names.items, driver->items.names.count, sizeof(char *)});
     return 0;
 }

@@ -168,7 +168,8 @@ struct driver {
     bool accumulates;             /* see driver_accumulate */
     struct output output;
     struct style style;
-    struct place place;
+    struct layout layout;
+    struct identity identity; /* of the first result */
     struct log *log;          /* NULL: results go to `output` */
     size_t failed;            /* number of failed jobs so far */
     const char *failure;      /* message of the first failure */
@@ -208,5 +209,5 @@ int driver_write(struct driver *driver, const struct report *report, struct err 
 int group_look(const struct group *group, const struct selection *selection, struct err *err);
 
 /* Set what identifies a result in the output, for a task that writes it during the pass. */
-int driver_place(struct driver *driver, const struct work *work, struct place *place,
-                 struct arena *arena, struct err *err);
+int driver_identify(struct driver *driver, const struct work *work, struct identity *identity,
+                    struct arena *arena, struct err *err);

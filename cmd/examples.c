@@ -113,7 +113,7 @@ static int add(void *state, struct work *work, struct err *err)
 /* Put the columns of a table of texts before those of the example. `known` [items] has those of the
  * items that were read. */
 static void put_columns(struct frame_rows *rows, const struct items *items, size_t index,
-                        const struct place_column **known)
+                        const struct identity_column **known)
 {
     struct item item;
     if (!items->names.count ||
@@ -135,7 +135,7 @@ static int end(void *state, struct driver *driver, struct err *err)
     struct frame_rows rows = {.most = own->count, .arena = &driver->session.arena, .err = err};
     struct report report;
     const struct items *items = &driver->items;
-    const struct place_column **columns =
+    const struct identity_column **columns =
         arena_alloc(rows.arena, items->count, sizeof *columns, err);
     if (!columns || viewer_report(&report, viewer, rows.arena, err))
         return -1;

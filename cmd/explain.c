@@ -141,16 +141,16 @@ static int explain(struct job *job, struct err *err)
     struct stream out = {0};
     size_t count = job->request.query_count;
     struct explanation *items = arena_alloc(&job->session.arena, count, sizeof *items, err);
-    const struct place place = page_place(job->options, NULL);
+    const struct layout layout = page_layout(job->options, NULL);
     const struct explanations explanations = {items, count, job->several, job->options->looks.full,
                                               job->format->write == explain_html_write
                                                   ? (size_t)job->options->looks.width
-                                                  : place.columns};
+                                                  : layout.columns};
     if (!items || language_read(&job->request.language, job->options, err))
         return -1;
     job->request.digits =
         job->options->explain.digits ? (int)job->options->explain.digits : NUMERAL_DIGITS;
-    job->request.keys = place.lines;
+    job->request.keys = layout.lines;
     struct memory memory = {0};
     const struct viewer *viewer = &job->session.viewer;
     struct weights_bytes weights = weights_bytes(&viewer->model.weights);

@@ -134,7 +134,7 @@ static int choose_selection(struct request *request, struct driver *driver, stru
         return err_usage(err, "--mean texts: generated texts cannot be averaged: save them and use "
                               "'attn-cli run -f FILE --mean texts'");
     driver->derivation = request->derivation;
-    driver->place.show_tokens = request->selection.tokens;
+    driver->layout.show_tokens = request->selection.tokens;
     return output_check_selection(&driver->output, &request->selection, err);
 }
 
@@ -238,7 +238,7 @@ static int fill_report(struct growth *growth, struct work *work, struct err *err
 {
     struct driver *driver = growth->driver;
     if (growth->text.choices && growth->typed) {
-        const struct place all = {.columns = driver->place.columns};
+        const struct layout all = {.columns = driver->layout.columns};
         struct report table = {0};
         stream_char(growth->typed, '\n');
         if (continuation_tables(&table, &growth->text, growth->arena, err) ||

@@ -216,7 +216,7 @@ static void prepare_output(struct state *own, struct driver *driver)
     own->accumulates = !driver->is_batch || driver->accumulates;
     driver->output.draws_pages = true;
     if (!own->in_maps)
-        driver->place.lines = 0;              /* show every head */
+        driver->layout.lines = 0;             /* show every head */
     driver->derivation.mean_of_texts = false; /* sums are added instead */
     if (!driver->is_batch)
         driver_accumulate(driver, own->in_maps ? num_max(driver->sweep.models.count, 1) : 1);

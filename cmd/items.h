@@ -53,7 +53,7 @@ struct item {
     bool is_blank;                   /* with ITEMS_KEEP_BLANK: no text */
     const char *fields[ITEM_FIELDS]; /* columns that replace an option; NULL: none */
     struct options options;          /* of the command line, with `fields` in place */
-    struct place_column *columns;    /* [column_count + text_count] to copy; the last is the text */
+    struct identity_column *columns; /* [column_count + text_count] to copy; the last is the text */
     size_t column_count, text_count; /* text_count: 0, or 1 if the file is a table of texts */
     const struct score_region *regions; /* [region_count] ranges of bytes, not tokens (stimuli.h) */
     size_t region_count;

@@ -83,7 +83,8 @@ struct tour {
     size_t first, end;    /* range of steps to show */
     struct output output; /* of the HTML page */
     struct style style;
-    struct place place;
+    struct layout layout;
+    struct identity identity; /* of the next page */
     struct arena arena;
 };
 
@@ -355,7 +356,7 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
         lesson.line = lesson.scale ? scale_line : "";
     else if (!(lesson.title = arena_format(&tour->arena, err, "%zu  %s", step + 1, lesson.title)))
         return -1;
-    return page_add_lesson(&tour->output, &tour->place, &options, &lesson, err)
+    return page_add_lesson(&tour->output, &tour->identity, &tour->layout, &options, &lesson, err)
                ? err_prefix(err, "step %zu", step + 1)
                : 0;
 }
@@ -372,8 +373,8 @@ static int write_page(struct tour *tour, struct err *err)
                          tour->output.path);
     tour->style.title = lessons->page; /* translated by the page, as are the steps */
     tour->style.language = tour->lesson->language;
-    tour->place = page_place(tour->options, &tour->style);
-    tour->place.count = tour->end - tour->first + more;
+    tour->layout = page_layout(tour->options, &tour->style);
+    tour->identity = identity_first(tour->end - tour->first + more);
     for (size_t step = tour->first; step < tour->end + more; step++)
         if (add_step(tour, step, err))
             return -1;
@@ -513,7 +514,7 @@ int lesson_command(const struct options *options, struct err *err)
     struct tour tour = {.options = options};
     int failed =
         choose_language(&tour, err) || choose_steps(&tour, err) || check_options(&tour, err);
-    tour.columns = page_place(options, NULL).columns;
+    tour.columns = page_layout(options, NULL).columns;
     if (!failed)
         failed = options->output.path ? write_page(&tour, err) : show_screens(&tour, err);
     output_discard(&tour.output);

@@ -221,15 +221,15 @@ struct target output_target(struct output *output)
     return (struct target){&output->stream, output->to_folder ? &output->folder : NULL};
 }
 
-int output_write(struct output *output, const struct report *report, const struct place *place,
+int output_write(struct output *output, const struct report *report, const struct layout *layout,
                  struct err *err)
 {
     if (output->draws_pages && format_is(output->format, "html"))
-        return figure_write_page(&output->stream, report, place, err);
+        return figure_write_page(&output->stream, report, layout, err);
     const struct target target = output_target(output);
     if (output->rows.buffer) {
         struct buf row = {0};
-        json_report_metadata(&row, report, place);
+        json_report_metadata(&row, report);
         buf_char(&row, '\n');
         stream_bytes(&output->rows, row.bytes, row.size);
         int failed = buf_check(&row, err);
@@ -237,7 +237,7 @@ int output_write(struct output *output, const struct report *report, const struc
         if (failed)
             return -1;
     }
-    return report_write(output->format, &target, report, place, err);
+    return report_write(output->format, &target, report, layout, err);
 }
 
 int output_commit(struct output *output, struct err *err)
@@ -313,19 +313,23 @@ enum {
     NARROWEST = 20,
 };
 
-struct place page_place(const struct options *options, const struct style *style)
+struct identity identity_first(size_t count)
+{
+    return (struct identity){.count = count, .provenance = &provenance};
+}
+
+struct layout page_layout(const struct options *options, const struct style *style)
 {
     const struct looks_options *looks = &options->looks;
     struct winsize window;
-    struct place place = {
-        .count = 1, .style = style, .provenance = &provenance, .note = print_note};
+    struct layout layout = {.style = style, .note = print_note};
     if (looks->full)
-        return place;
+        return layout;
     bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST;
-    place.columns = looks->width ? (size_t)looks->width : known ? window.ws_col : PAGE_COLUMNS;
-    place.is_piped = !looks->width && !(known && output_is_standard(options->output.path));
-    place.lines = PAGE_LINES;
-    return place;
+    layout.columns = looks->width ? (size_t)looks->width : known ? window.ws_col : PAGE_COLUMNS;
+    layout.is_piped = !looks->width && !(known && output_is_standard(options->output.path));
+    layout.lines = PAGE_LINES;
+    return layout;
 }
 
 /* --- colours ---------------------------------------------------------------------------------- */
@@ -441,13 +445,15 @@ int output_choose_table(struct output *output, const struct output_options *opti
 int output_write_table(struct output *output, const struct report *report,
                        const struct options *options, const struct style *style, struct err *err)
 {
-    struct place place = page_place(options, style);
-    place.lines = 0; /* these commands have no --full */
-    return err_if(output_open(output, err) || output_write(output, report, &place, err) ||
+    struct layout layout = page_layout(options, style);
+    struct report own = *report;
+    own.identity = identity_first(1);
+    layout.lines = 0; /* these commands have no --full */
+    return err_if(output_open(output, err) || output_write(output, &own, &layout, err) ||
                   output_commit(output, err));
 }
 
-void columns_put(struct json_writer *json, const char *name, const struct place_column *extras,
+void columns_put(struct json_writer *json, const char *name, const struct identity_column *extras,
                  size_t count)
 {
     bool any = false;

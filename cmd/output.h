@@ -75,7 +75,7 @@ int output_check_rows(const char *path, struct err *err);
 /* Open the output if it is not open; write reports; commit, or discard what was not committed. */
 int output_open(struct output *output, struct err *err);
 struct target output_target(struct output *output);
-int output_write(struct output *output, const struct report *report, const struct place *place,
+int output_write(struct output *output, const struct report *report, const struct layout *layout,
                  struct err *err);
 int output_commit(struct output *output, struct err *err);
 void output_discard(struct output *output);
@@ -93,10 +93,13 @@ int provenance_begin(const struct options *options, struct err *err);
 int provenance_add_model(const struct model *model, struct err *err);
 int provenance_add_beginning(const char *token, struct err *err); /* of that model */
 
-/* The place of a single report. The width is --width, else that of the terminal, else 80 columns.
+/* The layout of reports. The width is --width, else that of the terminal, else 80 columns.
  * Tables that are not for a terminal are as wide as they need. With --full the width and the number
  * of rows of a matrix are unlimited. */
-struct place page_place(const struct options *options, const struct style *style);
+struct layout page_layout(const struct options *options, const struct style *style);
+
+/* Identify the first of `count` reports, with the provenance of this run. */
+struct identity identity_first(size_t count);
 
 /* Read --palette, --range, --view and the like. --color auto depends on standard output. */
 int looks_read(struct style *style, const struct options *options, struct err *err);
@@ -114,10 +117,11 @@ void columns_note(const struct output *output, const char *own, bool of_pairs,
                   struct names columns);
 
 /* Write "columns": {"region": "NP"} with the columns that have a value, or nothing. */
-void columns_put(struct json_writer *json, const char *name, const struct place_column *extras,
+void columns_put(struct json_writer *json, const char *name, const struct identity_column *extras,
                  size_t count);
 
 /* Add a page of a lesson, with `options`, to a page that is being written (page.c). */
 struct page_lesson;
-int page_add_lesson(struct output *output, struct place *place, const struct options *options,
-                    const struct page_lesson *lesson, struct err *err);
+int page_add_lesson(struct output *output, struct identity *identity, const struct layout *layout,
+                    const struct options *options, const struct page_lesson *lesson,
+                    struct err *err);

@@ -50,7 +50,8 @@ struct state {
     struct request request;
     bool *explains;                   /* [layers, heads] named by --explain; NULL: all */
     const struct page_lesson *lesson; /* NULL: not of a lesson */
-    struct place place;               /* its count: pages of all models */
+    struct layout layout;
+    struct identity identity; /* its count: pages of all models */
 };
 
 enum { PAGE_NEXT_BEST = 50 };             /* default of --top */
@@ -165,7 +166,7 @@ static const bool *explained_heads(struct page_run *run)
     const struct state *own = run->own;
     size_t tokens = run->pair->sentence.count;
     size_t bytes = page_explained_numbers(&run->viewer->model.config, tokens) * 16 / 3;
-    bool all = !run->options->page.explain && bytes <= DEFAULT_BYTES / own->place.count;
+    bool all = !run->options->page.explain && bytes <= DEFAULT_BYTES / own->identity.count;
     run->facts.explained_bytes = bytes;
     return all ? NULL : own->explains;
 }
@@ -282,14 +283,15 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     driver->accumulates = true;
     driver->begins_texts = select->words ? BEGINNING_ADDED : BEGINNING_OF_TOKENIZER; /* as in run */
     own->driver = driver;
-    own->place = driver->place;
-    own->place.count = driver->jobs * runs_of(own);
-    own->place.sentences = driver->items.count;
+    own->layout = driver->layout;
+    own->identity = driver->identity;
+    own->identity.count = driver->jobs * runs_of(own);
+    own->identity.sentences = driver->items.count;
     if (!options->page.live)
         return 0;
-    if (own->place.count != 1)
+    if (own->identity.count != 1)
         return err_usage(err, "--live: expected one text and one model, found %zu pages",
-                         own->place.count);
+                         own->identity.count);
     /* A live page has fields for some settings, which can be changed; it would not keep these. */
     if (select->words || select->mean || select->hide_first || select->layer || select->head ||
         select->key)
@@ -406,7 +408,7 @@ static int find_effects(struct page_run *run, struct err *err)
     double words = (double)config->vocab_size * (double)config->n_embd;
     double tokens = (double)run->pair->sentence.count;
     double pass = tokens * ((double)config->n_layer * layer + words);
-    double runs = (double)(config->n_layer * config->n_head) * (double)run->own->place.count;
+    double runs = (double)(config->n_layer * config->n_head) * (double)run->own->identity.count;
     if (!facts->next || !facts->next->token_count || run->viewer->edits ||
         pass * runs > QUICK_PRODUCTS)
         return 0;
@@ -528,10 +530,11 @@ static int add(void *state, struct work *work, struct err *err)
 {
     struct state *own = state;
     struct output *output = &own->driver->output;
-    const struct page_run *runs = work->own;
-    for (size_t i = 0; i < runs_of(own); i++, own->place.index++) {
-        own->place.page = &runs[i].facts;
-        if (output_open(output, err) || output_write(output, &runs[i].report, &own->place, err))
+    struct page_run *runs = work->own;
+    for (size_t i = 0; i < runs_of(own); i++, own->identity.index++) {
+        own->layout.page = &runs[i].facts;
+        runs[i].report.identity = own->identity;
+        if (output_open(output, err) || output_write(output, &runs[i].report, &own->layout, err))
             return -1;
     }
     return 0;
@@ -548,12 +551,14 @@ static const struct task page_task = {
     .add = add,
 };
 
-int page_add_lesson(struct output *output, struct place *place, const struct options *options,
-                    const struct page_lesson *lesson, struct err *err)
+int page_add_lesson(struct output *output, struct identity *identity, const struct layout *layout,
+                    const struct options *options, const struct page_lesson *lesson,
+                    struct err *err)
 {
     struct driver driver = {.options = options, .session.options = options, .output = *output};
     struct session *session = &driver.session;
-    struct state own = {.driver = &driver, .lesson = lesson, .place = *place};
+    struct state own = {
+        .driver = &driver, .lesson = lesson, .layout = *layout, .identity = *identity};
     struct work work = {.job = 0};
     struct group group = {&driver, &session->viewer, (struct work *[]){&work}, 1, &driver.kept};
     const struct text_with_source *pairs = NULL;
@@ -565,7 +570,7 @@ int page_add_lesson(struct output *output, struct place *place, const struct opt
     failed = failed || run(&own, &group, err) || add(&own, &work, err);
     *output = driver.output;
     driver.output = (struct output){.path = NULL}; /* owned by the caller */
-    place->index = own.place.index;
+    identity->index = own.identity.index;
     driver_release(&driver);
     return err_if(failed);
 }

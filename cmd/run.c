@@ -77,9 +77,9 @@ static int prepare(void *state, struct driver *driver, struct err *err)
                          output->to_folder ? "a folder of " : "", output->format->name);
     if (driver->accumulates)
         return err_usage(err, "--stack and --mean texts cannot be combined");
-    driver->place.stacked = true;
-    driver->place.provenance = NULL; /* the same in all rows */
-    if (!driver->is_batch)           /* a batch has a log */
+    driver->identity.stacked = true;
+    driver->identity.provenance = NULL; /* the same in all rows */
+    if (!driver->is_batch)              /* a batch has a log */
         output->rows_path = output_rows_path(output->path, &driver->kept, err);
     return err_if(err->kind);
 }
@@ -91,7 +91,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     if (request_make(request, session, driver->output.format, err))
         return -1;
     driver->derivation = request->derivation;
-    driver->place.show_tokens = request->selection.tokens;
+    driver->layout.show_tokens = request->selection.tokens;
     if (request->derivation.mean_of_texts != driver->accumulates)
         return err_usage(err, "--mean: texts is for all settings: use --mean texts without --sweep "
                               "mean");
@@ -106,7 +106,6 @@ static int open(void *state, struct driver *driver, struct err *err)
 
 struct streamed {
     const struct group *group;
-    struct place place;
     struct report whole; /* without values */
     struct writer writer;
 };
@@ -119,12 +118,12 @@ static int begin_stream(struct streamed *streamed, const struct report *whole, s
     streamed->whole = *whole;
     if (derive(&streamed->whole, &driver->derivation, group->viewer->tokenizer, group->arena,
                err) ||
-        driver_place(driver, group->works[0], &streamed->place, group->arena, err) ||
+        driver_identify(driver, group->works[0], &streamed->whole.identity, group->arena, err) ||
         output_open(output, err))
         return -1;
     const struct target target = output_target(output);
     return writer_begin(&streamed->writer, output->format, &target, &streamed->whole,
-                        &streamed->place, err);
+                        &driver->layout, err);
 }
 
 /* Write the next attention maps. */
@@ -225,7 +224,7 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     struct report report = {.sentence = work->pair.sentence, .source = work->pair.source};
     const size_t *queries = NULL;
     size_t count = 0;
-    bool stacked = driver->place.stacked, by_word = stacked && request->derivation.words;
+    bool stacked = driver->identity.stacked, by_word = stacked && request->derivation.words;
     if ((by_word || request->derivation.hide_first) &&
         derive(&report, &request->derivation, driver->session.viewer.tokenizer, arena, err))
         return -1;
@@ -263,7 +262,7 @@ static void write_hint(struct driver *driver)
 {
     const struct config *config = &driver->session.viewer.model.config;
     struct stream *out = &driver->output.stream;
-    size_t columns = driver->place.columns;
+    size_t columns = driver->layout.columns;
     bool more = config->n_layer > 1 || config->n_encoder_layer > 1;
     char line[HINT_BYTES];
     snprintf(line, sizeof line, "This is layer %zu, the last of %zu.", config->n_layer - 1,

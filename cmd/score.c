@@ -288,21 +288,21 @@ static int prepare(void *state, struct driver *driver, struct err *err)
             target_folder_open(&output->folder, own->folder, output->replaces, err))
             return -1;
     }
-    if (!own->totals && driver->items.names.count && driver->place.count > 1 &&
+    if (!own->totals && driver->items.names.count && driver->identity.count > 1 &&
         output->format->one_sentence && !output->to_folder)
         return err_usage(err,
                          "--format %s: one file holds one result, found %zu: add %s--per COLUMN "
                          "for one figure, or use a folder (-o DIR/)",
                          output->format->name, driver->items.count, words ? "" : "--words ");
-    driver->place.sentences = is_mean || (own->totals && !own->folder) ? 1 : driver->items.count;
-    driver->place.count = driver->place.sentences * models;
+    driver->identity.sentences = is_mean || (own->totals && !own->folder) ? 1 : driver->items.count;
+    driver->identity.count = driver->identity.sentences * models;
     driver->accumulates |= driver->is_batch;
     const char *long_formats =
         own->totals && driver->items.count > 1 ? "text csv json jsonl tidy" : "csv json jsonl tidy";
     if (models > 1 && !driver->is_batch && !own->per && !is_mean &&
         !format_is(output->format, long_formats)) {
         own->title = arena_format(&driver->kept, err, "%zu models", models);
-        driver->place.count = driver->place.sentences;
+        driver->identity.count = driver->identity.sentences;
     }
     return prepare_table(own, err);
 }
@@ -341,7 +341,7 @@ static int open(void *state, struct driver *driver, struct err *err)
                                     .next = score->next > 0,
                                     .fills = own->view.fills, /* as the first text says */
                                     .has_regions = driver->items.survey.marks > 0,
-                                    .of_pairs = driver->place.of_pairs};
+                                    .of_pairs = driver->identity.of_pairs};
     own->scoring =
         (struct scoring){.viewer = viewer,
                          .fill_count = (size_t)(score->next ? score->next : score->best),

@@ -150,13 +150,14 @@ static int print_bytes(const struct job *job, const struct buf *bytes, struct er
     return stream_end(&out, 0, err);
 }
 
-static int print_table(struct job *job, size_t index, struct place *place, struct arena *arena,
-                       struct err *err)
+static int print_table(struct job *job, size_t index, const struct identity *identity,
+                       struct arena *arena, struct err *err)
 {
     struct item item;
     struct tokens tokens = {0};
     struct tokenized text;
     struct frame frame;
+    struct layout layout = page_layout(job->options, NULL);
     struct report report = {
         .model = job->folder.path, .frames = &frame, .frame_count = 1, .untitled = true};
     if (items_read(&job->items, &item, index, arena, err))
@@ -165,30 +166,30 @@ static int print_table(struct job *job, size_t index, struct place *place, struc
         encode(job, &tokens, &item.input, arena, err) ||
         tokenized_label(&text, &tokens, job->of_texts, arena, err))
         return items_blame(&job->items, index, err);
+    layout.columns = layout.lines = 0; /* no limit */
     text.text = report.sentence.text = item.input.text;
     text.size = report.sentence.size = item.input.size;
     text.pair = report.sentence.pair = item.input.pair;
-    place->blank = item.number - place->index;
-    place->extras = item.columns;
-    place->extra_count = item.column_count;
-    place->text_count = item.options.output.no_text ? 0 : item.text_count;
+    report.identity = *identity;
+    report.identity.blank = item.number - identity->index;
+    report.identity.extras = item.columns;
+    report.identity.extra_count = item.column_count;
+    report.identity.text_count = item.options.output.no_text ? 0 : item.text_count;
     return err_if(tokenized_frame(&frame, &text, NULL, arena, err) ||
-                  output_write(&job->output, &report, place, err));
+                  output_write(&job->output, &report, &layout, err));
 }
 
 static int print_tables(struct job *job, struct err *err)
 {
     struct arena arena = {0};
-    struct place place = page_place(job->options, NULL);
-    place.columns = place.lines = 0; /* no limit */
-    place.count = job->items.count - job->failed;
+    struct identity identity = identity_first(job->items.count - job->failed);
     int failed =
-        output_check_count(&job->output, place.count, err) || output_open(&job->output, err);
+        output_check_count(&job->output, identity.count, err) || output_open(&job->output, err);
     for (size_t i = 0; i < job->items.count && !failed; i++) {
         if (job->lacks[i])
             continue;
-        failed = print_table(job, i, &place, &arena, err);
-        place.index++;
+        failed = print_table(job, i, &identity, &arena, err);
+        identity.index++;
         arena_clear(&arena);
     }
     arena_release(&arena);

@@ -391,20 +391,20 @@ int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *
 /* --- files ------------------------------------------------------------------------------------ */
 
 static int write_picture(struct stream *out, enum drawing_form form, const struct report *report,
-                         const struct place *place, struct err *err)
+                         const struct layout *layout, struct err *err)
 {
     struct arena arena = {0};
     struct figure figure;
     struct drawing drawing;
     struct buf metadata = {0};
-    const struct style *style = place->style ? place->style : &style_default;
+    const struct style *style = layout->style ? layout->style : &style_default;
     int failed = figure_plan(&figure, report, style, &arena, err);
-    if (!failed && form == DRAWING_SVG && place->provenance) {
-        json_report_metadata(&metadata, report, place);
+    if (!failed && form == DRAWING_SVG && report->identity.provenance) {
+        json_report_metadata(&metadata, report);
         figure.page.metadata = metadata.bytes;
         failed = buf_check(&metadata, err);
     }
-    figure.page.note = place->note;
+    figure.page.note = layout->note;
     failed = failed || drawing_begin(&drawing, form, out, &figure.page, err);
     if (!failed) {
         failed = figure_draw(&figure, &drawing.canvas, err);
@@ -417,9 +417,9 @@ static int write_picture(struct stream *out, enum drawing_form form, const struc
 
 #define PICTURE(ending, form)                                                  \
     int figure_write_##ending(struct stream *out, const struct report *report, \
-                              const struct place *place, struct err *err)      \
+                              const struct layout *layout, struct err *err)    \
     {                                                                          \
-        return write_picture(out, form, report, place, err);                   \
+        return write_picture(out, form, report, layout, err);                  \
     }
 
 PICTURE(svg, DRAWING_SVG)
@@ -432,7 +432,7 @@ int figure_write_arrows(struct stream *out, const struct report *report, size_t 
 {
     static const struct style style = {
         .view = VIEW_ARROWS, .title = "", .form = {.width = 240, .font_size = 9}};
-    const struct place place = {.style = &style, .count = 1};
+    const struct layout layout = {.style = &style};
     for (size_t i = 0; i < report->tensor_count; i++) {
         struct report own = *report;
         const struct sheet sheet = kept_sheet(report, &report->tensors[i], 0);
@@ -440,8 +440,9 @@ int figure_write_arrows(struct stream *out, const struct report *report, size_t 
             continue;
         own.tensors = &report->tensors[i];
         own.tensor_count = 1;
+        own.identity = (struct identity){.count = 0}; /* no origin in each */
         stream_format(out, "<template data-at=\"%zu:%zu\">\n", text, i);
-        if (write_picture(out, DRAWING_SVG, &own, &place, err))
+        if (write_picture(out, DRAWING_SVG, &own, &layout, err))
             return -1;
         stream_text(out, "</template>\n");
     }
@@ -450,19 +451,19 @@ int figure_write_arrows(struct stream *out, const struct report *report, size_t 
 
 /* Write figures below each other on one page. Its title is the user's, or like "tiny · Life is
  * short · attribution" or "tiny · attribution of 12 texts". */
-int figure_write_page(struct stream *out, const struct report *report, const struct place *place,
+int figure_write_page(struct stream *out, const struct report *report, const struct layout *layout,
                       struct err *err)
 {
-    const struct style *style = place->style ? place->style : &style_default;
+    const struct style *style = layout->style ? layout->style : &style_default;
     const char *what = report->tensor_count ? report->tensors->made->tensor : "pictures";
     struct buf title = {0};
-    if (place->index > 0)
-        return write_picture(out, DRAWING_SVG, report, place, err);
-    if (place->count > 1 && !(style->title && *style->title))
-        buf_format(&title, "%s · %s of %zu texts", report->model, what, place->count);
+    if (report->identity.index > 0)
+        return write_picture(out, DRAWING_SVG, report, layout, err);
+    if (report->identity.count > 1 && !(style->title && *style->title))
+        buf_format(&title, "%s · %s of %zu texts", report->model, what, report->identity.count);
     else
         figure_title(&title, report, style);
-    if (place->count == 1 && !(style->title && *style->title))
+    if (report->identity.count <= 1 && !(style->title && *style->title))
         buf_format(&title, " · %s", what);
     int failed = buf_check(&title, err);
     if (!failed) {
@@ -477,7 +478,7 @@ int figure_write_page(struct stream *out, const struct report *report, const str
                     "svg { display: block; zoom: 1.5; max-width: max(100%, 420px); height: auto; "
                     "margin: 0 auto 16px; border-radius: 6px; background: white }\n"
                     "</style>\n");
-        failed = write_picture(out, DRAWING_SVG, report, place, err);
+        failed = write_picture(out, DRAWING_SVG, report, layout, err);
     }
     buf_release(&title);
     return err_if(failed);

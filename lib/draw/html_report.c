@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/num.h"
 #include "draw/figure.h"
 #include "draw/page.h"
 
@@ -151,20 +152,21 @@ static int put_end(struct stream *out, const struct folder *live, struct err *er
     return 0;
 }
 
-int html_report_write(struct stream *out, const struct report *report, const struct place *place,
+int html_report_write(struct stream *out, const struct report *report, const struct layout *layout,
                       struct err *err)
 {
-    const struct style *style = place->style ? place->style : &style_default;
-    const struct folder *live = place->page ? place->page->live : NULL;
-    bool is_lesson = place->page && place->page->lesson;
-    bool exact = page_count_numbers(report) <= EXACT_MOST / (is_lesson ? 1 : place->count);
-    if (place->index == 0 && put_head(out, report, style, live, err))
+    const struct style *style = layout->style ? layout->style : &style_default;
+    const struct folder *live = layout->page ? layout->page->live : NULL;
+    bool is_lesson = layout->page && layout->page->lesson;
+    size_t pages = is_lesson ? 1 : num_max(report->identity.count, 1);
+    bool exact = page_count_numbers(report) <= EXACT_MOST / pages;
+    if (report->identity.index == 0 && put_head(out, report, style, live, err))
         return -1;
-    if (is_lesson && figure_write_arrows(out, report, place->index, err))
+    if (is_lesson && figure_write_arrows(out, report, report->identity.index, err))
         return -1;
     stream_text(out, "<script type=\"application/json\" class=\"sentence\">");
-    if (page_sentence_put(out, report, exact, place->page, err))
+    if (page_sentence_put(out, report, exact, layout->page, err))
         return -1;
     stream_text(out, "</script>\n");
-    return place->index + 1 == place->count ? put_end(out, live, err) : 0;
+    return report->identity.index + 1 >= report->identity.count ? put_end(out, live, err) : 0;
 }

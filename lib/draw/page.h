@@ -2,8 +2,8 @@
  * the caller provides (cmd/page.c, lib/live); html_report.c writes the page around it.
  *
  *     struct page_facts facts = {.config = &model.config, .sentence = &pair.sentence};
- *     struct place place = {.page = &facts, .count = 1};
- *     html_report_write(&stream, &report, &place, err);
+ *     struct layout layout = {.page = &facts};
+ *     html_report_write(&stream, &report, &layout, err);
  *
  * Numbers are in base64: exact, as the bytes of float32, or short, as two letters (12 bits): code 0
  * is 0, code 1 is minus infinity, or masked if the tensor `hides` cells, and code 2 + level is on a
@@ -60,7 +60,7 @@ struct page_facts {
     const struct folder *live;        /* model files to embed in a live page; NULL: not live */
 };
 
-/* Write reports as one page, with the facts that a place has in `page`. */
+/* Write reports as one page, with the facts that a layout has in `page`. */
 extern report_writer html_report_write;
 
 /* Sites needed to explain attention cells, for each attention of the model. */

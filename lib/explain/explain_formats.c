@@ -156,8 +156,8 @@ static void plain_query(struct document *document, const struct explanation *exp
 static int plain_titles(struct document *document)
 {
     const struct style style = {.language = document->all->items->language};
-    struct place place = {.count = 1, .columns = document->all->columns, .style = &style};
-    return text_titles_write(document->out, document->all->items->report, &place, document->err);
+    struct layout layout = {.columns = document->all->columns, .style = &style};
+    return text_titles_write(document->out, document->all->items->report, &layout, document->err);
 }
 
 /* Write where the head is in the model, and how to see more. */

@@ -36,7 +36,45 @@ struct kept {
     const struct axis *keys;    /* of weights: selected keys, or with the sink; NULL: all tokens */
 };
 
+/* A setting, or a column copied from the input. */
+struct identity_column {
+    const char *name;
+    const char *value; /* NULL: none for this item */
+    bool literal;      /* JSON number or boolean, written verbatim */
+};
+
+/* What identifies a report in its stream: its number, the columns and members of its item, and its
+ * origin. Zero: the only report, without an origin. */
+struct identity {
+    size_t index;      /* number of this report in its stream */
+    size_t count;      /* reports in the stream, with */
+    size_t failed;     /* those that are missing, since their text failed */
+    const char *model; /* csv, tidy: model column if there are several; NULL: none */
+    size_t sentences;  /* texts per model; 0: one per report */
+    size_t blank;      /* blank lines before the text, counted in its number */
+    bool stacked;      /* npy, safetensors: the reports are rows of one array */
+    bool of_pairs;     /* some text is a pair: tidy has columns of segments */
+    const struct identity_column *extras; /* csv, tidy: leading columns; ours are renamed */
+    size_t extra_count;
+    size_t text_count;                   /* csv: 1 if tables also have the text, the next extra */
+    const char *item;                    /* json: leading members, for an item of a batch */
+    const struct provenance *provenance; /* see write/format.h; NULL: omitted */
+};
+
+/* The number of texts, and the number of this text among them. */
+static inline size_t identity_sentences(const struct identity *identity)
+{
+    return identity->sentences ? identity->sentences : identity->count;
+}
+
+static inline size_t identity_sentence(const struct identity *identity)
+{
+    size_t texts = identity->sentences;
+    return (texts ? identity->index % texts : identity->index) + identity->blank;
+}
+
 struct report {
+    struct identity identity;
     const char *model;        /* name or path, as on the command line */
     bool untrained;           /* model_is_untrained: text says so */
     enum precision precision; /* of matrix products */

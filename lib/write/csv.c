@@ -78,21 +78,22 @@ static void add_field(struct buf *line, const char *text)
 static size_t leading_count(const struct writer *writer)
 {
     bool is_table = writer->format->begin == csv_begin && report_has_tables(writer->report);
-    return writer->place->extra_count + (is_table ? writer->place->text_count : 0);
+    return writer->report->identity.extra_count +
+           (is_table ? writer->report->identity.text_count : 0);
 }
 
 /* Append the cells that identify a report in its stream, each with a comma: the leading columns,
  * the model, the sentence. */
-static void add_place(struct writer *writer)
+static void add_identity(struct writer *writer)
 {
-    const struct place *place = writer->place;
+    const struct identity *identity = &writer->report->identity;
     struct buf *line = &writer->line;
     for (size_t i = 0; i < leading_count(writer); i++)
-        add_field(line, place->extras[i].value);
-    if (place->model)
-        add_field(line, place->model);
-    if (place_sentences(place) > 1)
-        buf_format(line, "%zu,", place_sentence(place));
+        add_field(line, identity->extras[i].value);
+    if (identity->model)
+        add_field(line, identity->model);
+    if (identity_sentences(identity) > 1)
+        buf_format(line, "%zu,", identity_sentence(identity));
 }
 
 /* Append the name of a column, and a comma. It is changed if a column of the input has it: a
@@ -105,23 +106,23 @@ static void add_name(struct writer *writer, const char *name, bool leads, struct
     while (name && taken) {
         const struct column *own =
             report->frame_count && !leads ? frame_column(report->frames, name) : NULL;
-        taken =
-            (own && own->flags & COLUMN_LEADS) ||
-            (count && names_find(&index, NAMES(writer->place->extras, count), name, strlen(name)));
+        taken = (own && own->flags & COLUMN_LEADS) ||
+                (count && names_find(&index, NAMES(writer->report->identity.extras, count), name,
+                                     strlen(name)));
         name = taken ? arena_format(&writer->arena, err, "attn_%s", name) : name;
     }
     add_field(&writer->line, name);
 }
 
-/* Append the names of the columns of add_place. */
-static void add_place_names(struct writer *writer, struct err *err)
+/* Append the names of the columns of add_identity. */
+static void add_identity_names(struct writer *writer, struct err *err)
 {
-    const struct place *place = writer->place;
+    const struct identity *identity = &writer->report->identity;
     for (size_t i = 0; i < leading_count(writer); i++)
-        add_field(&writer->line, place->extras[i].name);
-    if (place->model)
+        add_field(&writer->line, identity->extras[i].name);
+    if (identity->model)
         add_name(writer, "model", false, err);
-    if (place_sentences(place) > 1)
+    if (identity_sentences(identity) > 1)
         add_name(writer, "sentence", false, err);
 }
 
@@ -170,11 +171,11 @@ static void add_cell(struct buf *line, const struct column *column, size_t row)
 static int write_table(struct writer *writer, const struct frame *frame, struct err *err)
 {
     struct buf *line = &writer->line;
-    for (size_t i = writer->place->index > 0; i <= frame->rows.size; i++) {
+    for (size_t i = writer->report->identity.index > 0; i <= frame->rows.size; i++) {
         if (i)
-            add_place(writer);
+            add_identity(writer);
         else
-            add_place_names(writer, err);
+            add_identity_names(writer, err);
         for (size_t c = 0; c < frame->count; c++) {
             const struct column *column = &frame->columns[c];
             if (column->flags & COLUMN_TEXT_ONLY)
@@ -208,7 +209,7 @@ static int write_results(struct writer *writer, const struct frame *frame, struc
         for (size_t i = 0, at = 0; i < frame->count; i++) {
             if (!column_is_result(&frame->columns[i]))
                 continue;
-            add_place(writer);
+            add_identity(writer);
             for (size_t c = 0; c < frame->count; c++)
                 if (frame->columns[c].flags & COLUMN_LEADS)
                     add_cell(line, &frame->columns[c], row);
@@ -218,10 +219,10 @@ static int write_results(struct writer *writer, const struct frame *frame, struc
             int position = frame_key(frame, "position", row); /* in tables by layer and token */
             buf_format(line, "%td,", position >= 0 ? position : axis_number(&frame->rows, row));
             add_field(line, frame->rows.labels[row].plain);
-            if (writer->place->of_pairs)
+            if (writer->report->identity.of_pairs)
                 add_index(line, frame_key(frame, "segment", row), false);
             buf_format(line, "%zu,%s,%s", at++, frame->columns[i].name,
-                       writer->place->of_pairs ? "," : "");
+                       writer->report->identity.of_pairs ? "," : "");
             add_cell(line, &frame->columns[i], row);
             if (send_cells(writer, err))
                 return -1;
@@ -250,7 +251,7 @@ static void add_cell_names(struct writer *writer, size_t count, struct err *err)
         "row_segment", "column", "column_token", "column_segment", "value"};
     for (size_t i = 0; i < count; i++)
         if ((strcmp(names[i], "kv_head") != 0 || has_kv_heads(writer->report)) &&
-            (!strstr(names[i], "segment") || writer->place->of_pairs))
+            (!strstr(names[i], "segment") || writer->report->identity.of_pairs))
             add_name(writer, names[i], false, err);
 }
 
@@ -269,7 +270,7 @@ static void add_sheet(struct writer *writer, const struct sheet *sheet, size_t r
 }
 
 /* Refuse matrices that do not fit into one table. */
-static int check_columns(const struct report *report, const struct place *place, struct err *err)
+static int check_columns(const struct report *report, struct err *err)
 {
     struct sheet first = kept_sheet(report, &report->tensors[0], 0);
     for (size_t i = 1; i < report->tensor_count; i++) {
@@ -290,12 +291,12 @@ static int check_columns(const struct report *report, const struct place *place,
     const struct tokenized *text = report_text_of(report, &first.columns);
     bool of_own = text == &report->sentence ||
                   (strcmp(first.columns.name, "key") == 0 && text != &report->source);
-    if (place_sentences(place) > 1 && of_own)
+    if (identity_sentences(&report->identity) > 1 && of_own)
         return err_usage(
             err,
             "--format csv: expected the same columns in all matrices of a table, found "
             "'%s' of %zu sentences, each with its own %ss: use --format tidy or a folder (-o DIR/)",
-            first.tensor, place_sentences(place), first.columns.name);
+            first.tensor, identity_sentences(&report->identity), first.columns.name);
     return 0;
 }
 
@@ -304,7 +305,7 @@ static bool is_table(const struct writer *writer)
 {
     const struct report *report = writer->report;
     return report->tensor_count > 1 || kept_sheet_count(report->tensors) > 1 ||
-           writer->place->count > 1 || writer->place->extra_count;
+           writer->report->identity.count > 1 || writer->report->identity.extra_count;
 }
 
 int csv_begin(struct writer *writer, struct err *err)
@@ -315,13 +316,13 @@ int csv_begin(struct writer *writer, struct err *err)
             return write_table(writer, &report->frames[i], err);
     if (!report->tensor_count)
         return 0;
-    if (check_columns(report, writer->place, err))
+    if (check_columns(report, err))
         return -1;
-    if (is_table(writer) && writer->place->index > 0)
+    if (is_table(writer) && writer->report->identity.index > 0)
         return 0;
     struct sheet first = kept_sheet(report, &report->tensors[0], 0);
     if (is_table(writer)) {
-        add_place_names(writer, err);
+        add_identity_names(writer, err);
         add_cell_names(writer, SHEET_NAMES, err);
     } else {
         buf_format(&writer->line, "%s\\%s,", first.rows.name, first.columns.name);
@@ -337,7 +338,7 @@ int csv_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
     bool table = is_table(writer);
     for (size_t r = 0; r < sheet->rows.size; r++) {
         if (table) {
-            add_place(writer);
+            add_identity(writer);
             add_sheet(writer, sheet, r, SHEET_NO_COLUMN);
         }
         csv_field(&writer->line, sheet->rows.labels[r].exact);
@@ -360,8 +361,8 @@ int csv_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 int tidy_begin(struct writer *writer, struct err *err)
 {
     const struct report *report = writer->report;
-    if (writer->place->index == 0) {
-        add_place_names(writer, err);
+    if (writer->report->identity.index == 0) {
+        add_identity_names(writer, err);
         for (size_t i = 0; i < (report->frame_count ? report->frames->count : 0); i++)
             if (report->frames->columns[i].flags & COLUMN_LEADS)
                 add_name(writer, report->frames->columns[i].name, true, err);
@@ -386,7 +387,7 @@ static void add_position(struct buf *part, size_t index, const struct axis *axis
     size_t kind;
     add_index(part, (int)at, false);
     add_field(part, axis->labels[index].plain);
-    if (!writer->place->of_pairs)
+    if (!writer->report->identity.of_pairs)
         return;
     at += (ptrdiff_t)(text->words ? text->words_before : 0);
     bool is_token = at >= 0 && !(text->words && (size_t)at >= text->word_count) &&
@@ -406,7 +407,7 @@ static int write_cells(struct writer *writer, const struct sheet *sheet, size_t 
             continue;
         if (!made || axis_has_heads(&sheet->columns)) {
             buf_clear(line);
-            add_place(writer);
+            add_identity(writer);
             add_sheet(writer, sheet, row, c);
             add_position(line, row, &sheet->rows, writer);
             if (buf_check(line, err))

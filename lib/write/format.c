@@ -21,8 +21,7 @@ struct folder_files {
     size_t folder_size;
     bool made, complete; /* `made`: the subfolder of one of several texts */
     enum format_unit unit;
-    struct place place;   /* of each file, as if it were alone */
-    struct report report; /* the file's part of the report */
+    struct report report; /* the part of the report in the file, as if it were alone */
     struct kept one;      /* the file's tensor or head */
     struct stream stream;
     struct writer writer;
@@ -47,7 +46,7 @@ static int open_file(struct writer *writer, const char *stem, struct err *err)
     const struct target target = {.stream = &folder->stream};
     if (open_stream(folder, stem, writer->format->ending, err))
         return -1;
-    if (writer_begin(&folder->writer, writer->format, &target, &folder->report, &folder->place,
+    if (writer_begin(&folder->writer, writer->format, &target, &folder->report, writer->layout,
                      err))
         return err_prefix(err, "'%s'", folder->path.bytes);
     return 0;
@@ -65,15 +64,16 @@ static int close_file(struct writer *writer, struct err *err)
 }
 
 /* Begin the path with DIR/ or, for one of several texts, with DIR/0000/, which is created. */
-static int open_place(struct folder_files *folder, const struct place *place, struct err *err)
+static int open_folder(struct folder_files *folder, const struct identity *identity,
+                       struct err *err)
 {
     struct target_folder inner = {0};
     struct buf *path = &folder->path;
     buf_text(path, folder->target->path);
     if (!path->size || path->bytes[path->size - 1] != '/')
         buf_char(path, '/');
-    if (place->count > 1) {
-        buf_format(path, "%04zu", place->index);
+    if (identity->count > 1) {
+        buf_format(path, "%04zu", identity->index);
         if (buf_check(path, err) ||
             target_folder_open_inside(&inner, path->bytes, folder->target, err))
             return -1; /* the lock is held for the outer folder */
@@ -101,20 +101,21 @@ static void put_entry(struct folder_files *folder, const char *table, const stru
 /* Open the single file of the folder, or write a file for each table. */
 static int folder_begin(struct writer *writer, const struct target_folder *target, struct err *err)
 {
-    const struct style *style = writer->place->style;
+    const struct style *style = writer->layout->style;
     const struct report *report = writer->report;
     struct folder_files *folder = arena_alloc(&writer->arena, 1, sizeof *folder, err);
     if (!folder)
         return -1;
-    *folder = (struct folder_files){
-        .target = target, .unit = writer->format->unit, .place = *writer->place, .report = *report};
+    *folder =
+        (struct folder_files){.target = target, .unit = writer->format->unit, .report = *report};
     if (writer->format->is_picture && style && style->view == VIEW_OVERLAY)
         folder->unit = UNIT_TENSOR; /* one picture shows all heads */
-    folder->place.index = folder->place.sentences = 0;
-    folder->place.count = 1;
-    folder->place.model = NULL;
+    struct identity *identity = &folder->report.identity;
+    identity->index = identity->sentences = 0;
+    identity->count = 1;
+    identity->model = NULL;
     writer->folder = folder;
-    if (open_place(folder, writer->place, err))
+    if (open_folder(folder, &report->identity, err))
         return -1;
     bool shared = folder->unit == UNIT_SENTENCE;
     if (shared && open_file(writer, "sentence", err))
@@ -134,7 +135,7 @@ static int folder_begin(struct writer *writer, const struct target_folder *targe
             return -1;
     }
     if (!shared)
-        folder->place.extra_count = 0; /* a file of its own is a matrix as it is */
+        folder->report.identity.extra_count = 0; /* a file of its own is a matrix as it is */
     return 0;
 }
 
@@ -181,7 +182,7 @@ static int folder_end(struct writer *writer, struct err *err)
         return -1;
     json_put_open(&json, NULL, '{');
     json_put_text(&json, "format", JSON_FORMAT("files"));
-    json_report_origin(&json, writer->report, folder->place.provenance);
+    json_report_origin(&json, writer->report, folder->report.identity.provenance);
     json_put_open(&json, "\n files", '[');
     if (text_send(&folder->stream, &folder->entries, err))
         return -1;
@@ -195,10 +196,10 @@ static int folder_end(struct writer *writer, struct err *err)
 /* --- writing a report ------------------------------------------------------------------------- */
 
 int writer_begin(struct writer *writer, const struct format *format, const struct target *target,
-                 const struct report *report, const struct place *place, struct err *err)
+                 const struct report *report, const struct layout *layout, struct err *err)
 {
-    *writer =
-        (struct writer){.format = format, .out = target->stream, .report = report, .place = place};
+    *writer = (struct writer){
+        .format = format, .out = target->stream, .report = report, .layout = layout};
     if (target->folder)
         return folder_begin(writer, target->folder, err);
     return format->begin ? format->begin(writer, err) : 0;
@@ -220,7 +221,7 @@ int writer_end(struct writer *writer, struct err *err)
     const struct format *format = writer->format;
     writer_step *step = writer->folder ? folder_end : format->end;
     if (!step && format->write)
-        return format->write(writer->out, writer->report, writer->place, err);
+        return format->write(writer->out, writer->report, writer->layout, err);
     return step ? step(writer, err) : 0;
 }
 
@@ -263,7 +264,7 @@ static int copy_as_sheets(struct report *copy, const struct report *report, bool
 }
 
 int report_write(const struct format *format, const struct target *target,
-                 const struct report *report, const struct place *place, struct err *err)
+                 const struct report *report, const struct layout *layout, struct err *err)
 {
     struct arena arena = {0};
     struct report sheets;
@@ -278,7 +279,7 @@ int report_write(const struct format *format, const struct target *target,
         failed = report_join_sinks(&sheets, &arena, err);
         report = &sheets;
     }
-    failed = failed || writer_begin(&writer, format, target, report, place, err);
+    failed = failed || writer_begin(&writer, format, target, report, layout, err);
     size_t tensors = failed || report_has_tables(report) ? 0 : report->tensor_count;
     for (size_t i = 0; i < tensors; i++)
         for (size_t k = 0; k < kept_sheet_count(&report->tensors[i]) && !failed; k++) {

@@ -4,7 +4,7 @@
  * A writer first gets the report without values, then its sheets in the order of the tensors. It
  * keeps no sheet, so that each matrix can be written as soon as it is computed:
  *
- *     if (writer_begin(&writer, format_find("csv"), &target, &report, &place, err) ||
+ *     if (writer_begin(&writer, format_find("csv"), &target, &report, &layout, err) ||
  *         writer_sheet(&writer, &sheet, err) || writer_end(&writer, err)) ...
  *     writer_release(&writer);
  *
@@ -35,48 +35,16 @@ struct model_hash {
     const struct model_hash *next;
 };
 
-/* A setting, or a column copied from the input. */
-struct place_column {
-    const char *name;
-    const char *value; /* NULL: none for this item */
-    bool literal;      /* JSON number or boolean, written verbatim */
-};
-
-/* How a report is written: its number in the stream, the columns and members that identify it, and
- * settings of the formats that are named. */
-struct place {
-    size_t index;      /* number of this report in its stream */
-    size_t count;      /* reports in the stream, with */
-    size_t failed;     /* those that are missing, since their text failed */
-    const char *model; /* csv, tidy: model column if there are several; NULL: none */
-    size_t sentences;  /* texts per model; 0: one per report */
-    size_t blank;      /* blank lines before the text, counted in its number */
-    size_t columns;    /* text: page width; 0: unlimited */
-    bool is_piped;     /* text: no reader has this width; tables are as wide as they need */
-    size_t lines;      /* text: limit of matrix rows, the middle is omitted; 0: none */
-    bool show_tokens;  /* text: begin with the table of tokens */
-    bool stacked;      /* npy, safetensors: the reports are rows of one array */
-    bool of_pairs;     /* some text is a pair: tidy has columns of segments */
-    const struct place_column *extras; /* csv, tidy: leading columns; ours are renamed, not these */
-    size_t extra_count;
-    size_t text_count;                     /* csv: 1 if tables also have the text, the next extra */
-    const char *item;                      /* json: leading members, for an item of a batch */
-    const struct style *style;             /* NULL: the default */
+/* How large a report is for people, and how it looks. Zero: no limits, the default style. */
+struct layout {
+    size_t columns;            /* text: page width; 0: unlimited */
+    bool is_piped;             /* text: no reader has this width; tables are as wide as they need */
+    size_t lines;              /* text: limit of matrix rows, the middle is omitted; 0: none */
+    bool show_tokens;          /* text: begin with the table of tokens */
+    const struct style *style; /* NULL: the default */
     const struct page_facts *page;         /* html: additional facts; NULL: none */
-    const struct provenance *provenance;   /* NULL: omitted */
     void (*note)(const char *format, ...); /* gets notes for the user; NULL: there is none */
 };
-
-/* The number of texts, and the number of this text among them. */
-static inline size_t place_sentences(const struct place *place)
-{
-    return place->sentences ? place->sentences : place->count;
-}
-
-static inline size_t place_sentence(const struct place *place)
-{
-    return (place->sentences ? place->index % place->sentences : place->index) + place->blank;
-}
 
 /* Content of one file in a folder. */
 enum format_unit { UNIT_SENTENCE, UNIT_TENSOR, UNIT_SHEET };
@@ -98,7 +66,7 @@ enum format_looks {
 struct writer;
 
 typedef int report_writer(struct stream *out, const struct report *report,
-                          const struct place *place, struct err *err);
+                          const struct layout *layout, struct err *err);
 typedef int writer_step(struct writer *writer, struct err *err);
 typedef int writer_sheet_step(struct writer *writer, const struct sheet *sheet, struct err *err);
 
@@ -140,7 +108,7 @@ struct writer {
     const struct format *format;
     struct stream *out;
     const struct report *report;
-    const struct place *place;
+    const struct layout *layout;
     size_t tensor, sheet; /* next sheet: its tensor, and its index in it */
     struct json_writer json;
     struct buf line, columns;    /* for the format's use; released by the writer */
@@ -151,7 +119,7 @@ struct writer {
 /* Begin writing a report, which must outlive the writer; its tensors need no values yet. Unless the
  * report is in memory, the format must accept sheets. */
 int writer_begin(struct writer *writer, const struct format *format, const struct target *target,
-                 const struct report *report, const struct place *place, struct err *err);
+                 const struct report *report, const struct layout *layout, struct err *err);
 int writer_sheet(struct writer *writer, const struct sheet *sheet, struct err *err);
 int writer_end(struct writer *writer, struct err *err);
 
@@ -162,7 +130,7 @@ bool writer_at_last(const struct writer *writer);
 
 /* Write a report in memory; formats without tables get them as sheets. */
 int report_write(const struct format *format, const struct target *target,
-                 const struct report *report, const struct place *place, struct err *err);
+                 const struct report *report, const struct layout *layout, struct err *err);
 
 /* --- functions of the formats ----------------------------------------------------------------- */
 
@@ -177,7 +145,7 @@ void json_report_origin(struct json_writer *json, const struct report *report,
 void json_report_place(struct json_writer *json, const struct kept *kept);
 
 /* Append a result, without tables and tensors, as one line of JSON: metadata for other formats. */
-void json_report_metadata(struct buf *out, const struct report *report, const struct place *place);
+void json_report_metadata(struct buf *out, const struct report *report);
 
 /* Append a CSV field (RFC 4180), also quoted if a spreadsheet would take it for a formula.
  * Invisible characters become \xNN, invalid UTF-8 becomes U+FFFD. */

@@ -269,43 +269,42 @@ static void put_axes(struct json_writer *json, const struct report *report)
 }
 
 /* Open a result, and put all members before its tables or tensors. */
-static void put_head(struct json_writer *json, const struct report *report,
-                     const struct place *place)
+static void put_head(struct json_writer *json, const struct report *report)
 {
     const struct frame *facts = report->facts;
     bool has_facts = false;
     for (size_t i = 0; facts && i < facts->count; i++)
         has_facts |= !(facts->columns[i].flags & COLUMN_TEXT_ONLY);
     json_put_open(json, NULL, '{');
-    if (place->item)
-        json_put_raw(json, NULL, place->item);
-    json_put_text(json, "format", place->stacked ? JSON_FORMAT("row") : RESULT_FORMAT);
-    json_report_origin(json, report, place->provenance);
+    if (report->identity.item)
+        json_put_raw(json, NULL, report->identity.item);
+    json_put_text(json, "format", report->identity.stacked ? JSON_FORMAT("row") : RESULT_FORMAT);
+    json_report_origin(json, report, report->identity.provenance);
     if (has_facts)
         put_row(json, "\n facts", facts, 0);
     if (!report_has_tables(report))
         put_axes(json, report);
 }
 
-void json_report_metadata(struct buf *out, const struct report *report, const struct place *place)
+void json_report_metadata(struct buf *out, const struct report *report)
 {
     struct json_writer json = {.buf = out, .one_line = true};
-    put_head(&json, report, place);
+    put_head(&json, report);
     json_put_close(&json, '}');
 }
 
 /* Several reports form an array, or lines. json_end writes the last brace. */
 int json_begin(struct writer *writer, struct err *err)
 {
-    const struct place *place = writer->place;
+    const struct identity *identity = &writer->report->identity;
     const struct report *report = writer->report;
     struct json_writer *json = &writer->json;
     bool one_line = strcmp(writer->format->name, "jsonl") == 0;
     (void)err; /* errors stick to the stream */
     *json = (struct json_writer){.stream = writer->out, .one_line = one_line};
-    if (place->count > 1 && !one_line)
-        stream_text(writer->out, place->index == 0 ? "[" : ",\n");
-    put_head(json, report, place);
+    if (identity->count > 1 && !one_line)
+        stream_text(writer->out, identity->index == 0 ? "[" : ",\n");
+    put_head(json, report);
     bool has_tables = report_has_tables(report);
     if (has_tables)
         put_units(json, report);
@@ -352,9 +351,9 @@ int json_sheet(struct writer *writer, const struct sheet *sheet, struct err *err
 
 int json_end(struct writer *writer, struct err *err)
 {
-    const struct place *place = writer->place;
-    bool alone = place->count <= 1 || writer->json.one_line;
-    bool last = place->index + place->failed + 1 == place->count;
+    const struct identity *identity = &writer->report->identity;
+    bool alone = identity->count <= 1 || writer->json.one_line;
+    bool last = identity->index + identity->failed + 1 == identity->count;
     (void)err;
     json_put_close(&writer->json, '}');
     json_put_close(&writer->json, '}');

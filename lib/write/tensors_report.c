@@ -28,7 +28,7 @@ static struct safetensors_tensor *name_tensors(const struct writer *writer, stru
 {
     const struct report *report = writer->report;
     size_t count = report->tensor_count;
-    bool stacked = writer->place->stacked;
+    bool stacked = writer->report->identity.stacked;
     bool of_site = count && !report->tensors->made; /* of a command with --show */
     bool of_layers = stacked && are_layers(report);
     if (count != 1 && !of_layers && (stacked || writer->format->unit == UNIT_TENSOR)) {
@@ -49,7 +49,7 @@ static struct safetensors_tensor *name_tensors(const struct writer *writer, stru
         if (!name || !shape)
             return NULL;
         if (stacked)
-            shape[rank++] = writer->place->count;
+            shape[rank++] = writer->report->identity.count;
         if (of_layers && count > 1)
             shape[rank++] = count;
         for (size_t axis = 0; axis < kept_rank(kept); axis++)
@@ -65,17 +65,17 @@ static struct safetensors_tensor *name_tensors(const struct writer *writer, stru
 int tensors_begin(struct writer *writer, struct err *err)
 {
     const struct report *report = writer->report;
-    const struct place *place = writer->place;
+    const struct identity *identity = &writer->report->identity;
     struct safetensors_tensor *tensors = name_tensors(writer, &writer->arena, err);
-    json_report_metadata(&writer->columns, report, place);
+    json_report_metadata(&writer->columns, report);
     if (!tensors || buf_check(&writer->columns, err))
         return -1;
     stream_binary(writer->out);
-    if (place->stacked && place->index)
+    if (identity->stacked && identity->index)
         return 0;
     const struct safetensors_note notes[] = {{"format", "pt"}, {"result", writer->columns.bytes}};
-    if (safetensors_header(&writer->line, tensors, place->stacked ? 1 : report->tensor_count, notes,
-                           place->stacked ? 1 : 2, err))
+    if (safetensors_header(&writer->line, tensors, identity->stacked ? 1 : report->tensor_count,
+                           notes, identity->stacked ? 1 : 2, err))
         return -1;
     stream_bytes(writer->out, writer->line.bytes, writer->line.size);
     return 0;
@@ -86,7 +86,7 @@ int array_begin(struct writer *writer, struct err *err)
 {
     struct safetensors_tensor *tensors = name_tensors(writer, &writer->arena, err);
     stream_binary(writer->out);
-    if (tensors && !(writer->place->stacked && writer->place->index))
+    if (tensors && !(writer->report->identity.stacked && writer->report->identity.index))
         npy_begin(writer->out, tensors->rank, tensors->shape);
     return tensors ? 0 : -1;
 }

@@ -56,10 +56,10 @@ size_t text_cut_place(const struct text_cut *cut, size_t slot);
 
 /* --- tables of a report, and titles ----------------------------------------------------------- */
 
-int frame_text_write(struct stream *out, const struct frame *frame, const struct place *place,
+int frame_text_write(struct stream *out, const struct frame *frame, const struct layout *layout,
                      struct err *err);
 
 /* Write the title lines of a page, shortened to its width: the model, the text (numbered if there
  * are several), and the source or the corrupt text. */
-int text_titles_write(struct stream *out, const struct report *report, const struct place *place,
+int text_titles_write(struct stream *out, const struct report *report, const struct layout *layout,
                       struct err *err);

@@ -184,37 +184,37 @@ size_t text_cut_place(const struct text_cut *cut, size_t slot)
 
 /* --- title lines ------------------------------------------------------------------------------ */
 
-static int end_title(struct stream *out, struct buf *line, const struct place *place,
+static int end_title(struct stream *out, struct buf *line, const struct layout *layout,
                      struct err *err)
 {
-    text_shorten(line, place->columns);
+    text_shorten(line, layout->columns);
     return text_end(out, line, err);
 }
 
 /* The first line is like "life · attention window:4 · sentence 1 · Life is short". */
-int text_titles_write(struct stream *out, const struct report *report, const struct place *place,
+int text_titles_write(struct stream *out, const struct report *report, const struct layout *layout,
                       struct err *err)
 {
     struct buf line = {0};
     struct tokenized model = {.text = report->model, .size = strlen(report->model)};
     const char *mechanism = report->mechanism;
     bool has_text = report->sentence.count || report->sentence.size;
-    bool follows = mechanism && has_text && place->columns &&
-                   utf8_width(mechanism, strlen(mechanism)) > place->columns * 2 / 3;
+    bool follows = mechanism && has_text && layout->columns &&
+                   utf8_width(mechanism, strlen(mechanism)) > layout->columns * 2 / 3;
     tokenized_visible(&line, &model);
-    const char *language = place->style ? place->style->language : NULL;
+    const char *language = layout->style ? layout->style->language : NULL;
     buf_text(&line, report->untrained ? say(language, " (not trained)") : "");
     if (mechanism && !follows)
         buf_format(&line, " · %s", mechanism);
-    if (place_sentences(place) > 1)
-        buf_format(&line, " · sentence %zu", place_sentence(place));
+    if (identity_sentences(&report->identity) > 1)
+        buf_format(&line, " · sentence %zu", identity_sentence(&report->identity));
     buf_text(&line, has_text ? " · " : ""); /* none: the report is about the model alone */
     if (has_text)
         tokenized_visible(&line, &report->sentence);
-    int failed = end_title(out, &line, place, err);
+    int failed = end_title(out, &line, layout, err);
     if (follows && !failed) {
         buf_text(&line, mechanism);
-        failed = end_title(out, &line, place, err);
+        failed = end_title(out, &line, layout, err);
     }
     const struct tokenized *others[] = {report->corrupt, &report->source, report->corrupt_source};
     static const char *const names[] = {"corrupt", "source", "corrupt source"};
@@ -223,13 +223,13 @@ int text_titles_write(struct stream *out, const struct report *report, const str
             continue;
         buf_format(&line, "%s · ", names[i]);
         tokenized_visible(&line, others[i]);
-        failed = end_title(out, &line, place, err);
+        failed = end_title(out, &line, layout, err);
     }
     if (report->about && !failed && has_text) {
         buf_text(&line, report->about);
-        failed = end_title(out, &line, place, err);
+        failed = end_title(out, &line, layout, err);
     } else if (report->about && !failed) { /* no title line has the subject */
-        text_wrap(out, report->about, 0, 0, place->columns);
+        text_wrap(out, report->about, 0, 0, layout->columns);
     }
     buf_release(&line);
     return failed;

@@ -102,9 +102,9 @@ static void add_legend(struct buf *line, struct text_heat *heat)
 
 /* Choose colours for numbers in a range (`fraction`: fractions). Marks the stream as coloured. */
 static void begin_heat(struct text_heat *heat, struct stream *out, struct extent extent,
-                       bool fraction, const struct place *place)
+                       bool fraction, const struct layout *layout)
 {
-    const struct style *style = place->style ? place->style : &style_default;
+    const struct style *style = layout->style ? layout->style : &style_default;
     bool coloured = style->depth != DEPTH_NONE;
     enum style_cells cells = style->cells;
     if (cells == CELLS_FIT)
@@ -232,7 +232,7 @@ struct shown_column {
 
 struct shown_table {
     const struct frame *frame;
-    const struct place *place;
+    const struct layout *layout;
     struct text_cut cut; /* displayed rows */
     struct shown_column *columns;
     size_t count, keys; /* the first columns are keys, repeated in each block */
@@ -292,7 +292,7 @@ static int open_table(struct shown_table *shown, struct stream *out, struct aren
         next->name = buf_keep(&name, arena, err);
         if (!next->name)
             return -1;
-        begin_heat(&next->heat, out, extent, column->fraction, shown->place);
+        begin_heat(&next->heat, out, extent, column->fraction, shown->layout);
     }
     while (shown->keys < shown->count && shown->columns[shown->keys].column->flags & COLUMN_KEY)
         shown->keys++;
@@ -340,7 +340,7 @@ static void fit(struct shown_table *shown, bool brief)
  * blocks anyway. Other texts are at most as wide as the space after the keys. */
 static void shrink(struct shown_table *shown)
 {
-    size_t page = shown->place->columns;
+    size_t page = shown->layout->columns;
     size_t taken = width_of(shown, shown->keys) + GAP + SHRINK_LEAST;
     for (size_t i = shown->count; i-- > 0;) {
         const struct column *column = shown->columns[i].column;
@@ -363,7 +363,7 @@ static void shrink(struct shown_table *shown)
 static int write_running(struct stream *out, struct shown_table *shown, struct err *err)
 {
     const struct axis *rows = &shown->frame->rows;
-    size_t page = shown->place->columns;
+    size_t page = shown->layout->columns;
     size_t index = 0, used = 0;
     struct buf line = {0};
     int failed = 0;
@@ -437,7 +437,7 @@ static void write_block(struct table *table, struct shown_table *shown, size_t f
 
 static void write_blocks(struct table *table, struct shown_table *shown)
 {
-    size_t page = shown->place->columns;
+    size_t page = shown->layout->columns;
     for (size_t first = shown->keys, end; first < shown->count; first = end) {
         size_t width = width_of(shown, shown->keys);
         for (end = first; end < shown->count; end++) {
@@ -451,23 +451,23 @@ static void write_blocks(struct table *table, struct shown_table *shown)
     }
 }
 
-int frame_text_write(struct stream *out, const struct frame *frame, const struct place *place,
+int frame_text_write(struct stream *out, const struct frame *frame, const struct layout *layout,
                      struct err *err)
 {
     struct arena arena = {0};
-    struct place page = *place;
-    page.columns = place->is_piped ? 0 : place->columns;
+    struct layout page = *layout;
+    page.columns = layout->is_piped ? 0 : layout->columns;
     struct table table = {.out = out, .page = page.columns};
-    struct shown_table shown = {.frame = frame, .place = &page};
+    struct shown_table shown = {.frame = frame, .layout = &page};
     const struct text_cut *cut = &shown.cut;
-    shown.cut = text_cut_lines(frame->rows.size, place->lines);
+    shown.cut = text_cut_lines(frame->rows.size, layout->lines);
     int failed =
         open_table(&shown, out, &arena, err) || (frame->running && write_running(out, &shown, err));
     if (!failed) {
         if (frame->heading)
             stream_format(out, "%s\n", frame->heading);
         fit(&shown, false);
-        if (place->columns && width_of(&shown, shown.count) > place->columns)
+        if (layout->columns && width_of(&shown, shown.count) > layout->columns)
             fit(&shown, true);
         shrink(&shown);
         if (text_is_cut(cut))
@@ -478,7 +478,7 @@ int frame_text_write(struct stream *out, const struct frame *frame, const struct
     failed |= table_close(&table, failed ? NULL : err);
     if (frame->note && !failed) {
         stream_char(out, '\n');
-        text_wrap(out, frame->note, 0, 0, place->columns);
+        text_wrap(out, frame->note, 0, 0, layout->columns);
     }
     arena_release(&arena);
     return err_if(failed);
@@ -570,17 +570,17 @@ static void fit_columns(struct matrices *matrices, size_t page)
 
 /* Lay out the sheets. Without digits, cells are narrow: columns are numbered, and row labels begin
  * with the same numbers. */
-static void fit_matrices(struct matrices *matrices, const struct place *place)
+static void fit_matrices(struct matrices *matrices, const struct layout *layout)
 {
     const struct sheet *first = matrices->sheets; /* all sheets have these axes */
     bool numbers = matrices->heat.numbers;
-    size_t page = place->columns;
+    size_t page = layout->columns;
     char text[TEXT_CORNER_BYTES];
     size_t gap = numbers ? TEXT_GAP : 0;
     matrices->label = (struct table_column){.left = true, .shortens = true};
     matrices->cell = (struct table_column){gap, TEXT_HEAT, .shortens = true};
     matrices->between = (struct table_column){gap, 1};
-    matrices->rows = text_cut_lines(first->rows.size, place->lines);
+    matrices->rows = text_cut_lines(first->rows.size, layout->lines);
     if (!numbers) /* "12 dessert": numbers match rows to columns */
         matrices->index_width = (size_t)snprintf(text, sizeof text, "%td ",
                                                  axis_number(&first->rows, first->rows.size - 1));
@@ -758,7 +758,7 @@ static void write_tables(struct matrices *matrices)
 
 /* Collect the sheets of a tensor, and choose their colours. */
 static int open_matrices(struct matrices *matrices, const struct report *report,
-                         const struct kept *kept, const struct place *place, struct arena *arena,
+                         const struct kept *kept, const struct layout *layout, struct arena *arena,
                          struct err *err)
 {
     size_t count = kept_sheet_count(kept);
@@ -776,7 +776,7 @@ static int open_matrices(struct matrices *matrices, const struct report *report,
     matrices->count = count;
     matrices->extent = extent.low > extent.high ? (struct extent){0, 0} : extent;
     matrices->table.heat = heat;
-    begin_heat(heat, matrices->table.out, extent, sheets->fraction, place);
+    begin_heat(heat, matrices->table.out, extent, sheets->fraction, layout);
     for (size_t i = 0; i < count; i++)
         matrices->norms[i] = norm_of_sheet(&heat->norms, &sheets[i]);
     return 0;
@@ -784,14 +784,14 @@ static int open_matrices(struct matrices *matrices, const struct report *report,
 
 /* Write a heading and the heads as tables, side by side if they fit. */
 static int write_tensor(struct stream *out, const struct report *report, const struct kept *kept,
-                        const struct place *place, struct err *err)
+                        const struct layout *layout, struct err *err)
 {
     struct arena arena = {0};
     struct matrices matrices = {.table = {.out = out}};
-    int failed = open_matrices(&matrices, report, kept, place, &arena, err);
+    int failed = open_matrices(&matrices, report, kept, layout, &arena, err);
     if (!failed) {
-        fit_matrices(&matrices, place);
-        failed = write_heading(&matrices, place->columns, err);
+        fit_matrices(&matrices, layout);
+        failed = write_heading(&matrices, layout->columns, err);
     }
     if (!failed) {
         write_tables(&matrices);
@@ -809,13 +809,13 @@ static int write_tensor(struct stream *out, const struct report *report, const s
 /* --- a page ----------------------------------------------------------------------------------- */
 
 static int write_tokens(struct stream *out, const struct tokenized *tokenized, const char *title,
-                        const struct place *place, struct err *err)
+                        const struct layout *layout, struct err *err)
 {
     struct arena arena = {0};
     struct frame frame;
     stream_char(out, '\n');
     int failed = tokenized_frame(&frame, tokenized, title, &arena, err) ||
-                 frame_text_write(out, &frame, place, err);
+                 frame_text_write(out, &frame, layout, err);
     arena_release(&arena);
     return err_if(failed);
 }
@@ -844,28 +844,28 @@ static bool write_rows(struct stream *out, const struct frame *facts)
 
 enum { RULE_WIDTH = 80 }; /* on a page of unlimited width */
 
-int text_page_write(struct stream *out, const struct report *report, const struct place *place,
+int text_page_write(struct stream *out, const struct report *report, const struct layout *layout,
                     struct err *err)
 {
     bool alone = !report->source.count;
-    if (place->index > 0) /* separates sentences */
+    if (report->identity.index > 0) /* separates sentences */
         stream_char(out, '\n');
-    if (place->index > 0 && !report->untitled) {
-        for (size_t i = 0; i < (place->columns ? place->columns : RULE_WIDTH); i++)
+    if (report->identity.index > 0 && !report->untitled) {
+        for (size_t i = 0; i < (layout->columns ? layout->columns : RULE_WIDTH); i++)
             stream_char(out, '-');
         stream_text(out, "\n\n");
     }
-    if (!report->untitled && text_titles_write(out, report, place, err))
+    if (!report->untitled && text_titles_write(out, report, layout, err))
         return -1;
-    if (place->show_tokens &&
-        (write_tokens(out, &report->sentence, alone ? "text" : "sentence", place, err) ||
-         (!alone && write_tokens(out, &report->source, "source", place, err))))
+    if (layout->show_tokens &&
+        (write_tokens(out, &report->sentence, alone ? "text" : "sentence", layout, err) ||
+         (!alone && write_tokens(out, &report->source, "source", layout, err))))
         return -1;
     bool shows_tensors = report->shows_tensors || !report->frame_count;
     bool first = report->untitled && !write_rows(out, report->facts); /* nothing above it */
     for (size_t i = 0; i < report->tensor_count && shows_tensors; i++) {
         stream_char(out, '\n');
-        if (write_tensor(out, report, &report->tensors[i], place, err))
+        if (write_tensor(out, report, &report->tensors[i], layout, err))
             return -1;
     }
     for (size_t i = 0; i < report->frame_count; i++) {
@@ -873,7 +873,7 @@ int text_page_write(struct stream *out, const struct report *report, const struc
             continue;
         stream_text(out, first ? "" : "\n");
         first = false;
-        if (frame_text_write(out, &report->frames[i], place, err))
+        if (frame_text_write(out, &report->frames[i], layout, err))
             return -1;
     }
     return 0;

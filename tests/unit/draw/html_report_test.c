@@ -115,11 +115,11 @@ TEST(texts_cannot_end_their_element)
                                           {"\xe2\x80\xa8", "1", "\xe2\x80\xa8"},
                                           {"é\xe2\x80\xa9", "2", "é\xe2\x80\xa9"}};
     struct style style = {.title = "</title>&"};
-    struct place place = {.count = 1, .style = &style};
+    struct layout layout = {.style = &style};
     struct report report = fixture_plain;
     report.model = "<script>";
     report.sentence = (struct tokenized){.tokens = tokens, .labels = labels, .count = 3};
-    const char *page = fixture_written(html_report_write, &report, &place);
+    const char *page = fixture_written(html_report_write, &report, &layout);
     ck_assert_uint_eq(count(page, "<script"), count(page, "</script>"));
     ck_assert_uint_eq(count(page, "</script><b>"), 0);
     ck_assert_str_eq(between(page, "<title>", "</title>"), "&lt;/title>&amp;");
@@ -140,9 +140,9 @@ TEST(several_sentences_are_on_one_page)
 TEST(a_page_has_its_display_options)
 {
     struct style style = {COLOURS_LOG, RANGE_ROW, VIEW_LINES, .hide_first = true};
-    struct place place = {.count = 1, .style = &style};
+    struct layout layout = {.style = &style};
     style.palette = palette_find("greys");
-    const char *page = fixture_written(html_report_write, &fixture_plain, &place);
+    const char *page = fixture_written(html_report_write, &fixture_plain, &layout);
     ck_assert_str_eq(between(page, "id=\"look\">", "fefefe"),
                      "{\"title\": null, \"scale\": \"log\", \"range\": \"row\", \"view\": "
                      "\"lines\",\n \"colours\": \"ffffff");

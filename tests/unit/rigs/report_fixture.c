@@ -12,7 +12,7 @@ enum { WRITTEN_BYTES = 1 << 20, NUMBERS = 8 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-const struct place fixture_alone = {.count = 1, .columns = 80};
+const struct layout fixture_alone = {.columns = 80};
 
 static const struct label numbers[NUMBERS] = {
     {"0", "0", "0"}, {"1", "1", "1"}, {"2", "2", "2"}, {"3", "3", "3"},
@@ -175,12 +175,12 @@ static const char *take(struct stream *out)
 }
 
 const char *fixture_written(fixture_writer writer, const struct report *report,
-                            const struct place *place)
+                            const struct layout *layout)
 {
     struct stream out = {0};
     struct err err = {0};
     memory_stream_open(&out);
-    ck_assert_msg(writer(&out, report, place, &err) == 0, "%s", err.text);
+    ck_assert_msg(writer(&out, report, layout, &err) == 0, "%s", err.text);
     return take(&out);
 }
 
@@ -194,17 +194,20 @@ const char *fixture_several(fixture_writer writer, const struct report *const *r
 {
     struct stream out = {0};
     struct err err = {0};
-    struct place place = fixture_alone;
     memory_stream_open(&out);
-    place.count = count;
-    for (place.index = 0; place.index < count; place.index++)
-        ck_assert_msg(writer(&out, reports[place.index], &place, &err) == 0, "%s", err.text);
+    for (size_t i = 0; i < count; i++) {
+        struct report report = *reports[i];
+        report.identity = (struct identity){.index = i, .count = count};
+        ck_assert_msg(writer(&out, &report, &fixture_alone, &err) == 0, "%s", err.text);
+    }
     return take(&out);
 }
 
 void fixture_starve(fixture_writer writer, const struct report *report)
 {
-    struct place place = {.count = 2, .columns = 80, .show_tokens = true};
+    const struct layout layout = {.columns = 80, .show_tokens = true};
+    struct report first = *report;
+    first.identity.count = 2;
     int failed = -1;
     size_t nth = 0;
     while (failed) {
@@ -213,7 +216,7 @@ void fixture_starve(fixture_writer writer, const struct report *report)
         memory_stream_open(&out);
         int descriptor = out.descriptor;
         heap_fail_at(++nth, 0);
-        failed = writer(&out, report, &place, &err);
+        failed = writer(&out, &first, &layout, &err);
         heap_fail_at(0, 0);
         if (failed)
             ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "'%s'", err.text);

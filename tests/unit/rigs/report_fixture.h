@@ -30,14 +30,14 @@ enum { FIXTURE_LONG_MAX = 64 };
 struct report fixture_long(size_t count);
 
 /* The only sentence on a page of 80 columns. */
-extern const struct place fixture_alone;
+extern const struct layout fixture_alone;
 
-typedef int (*fixture_writer)(struct stream *, const struct report *, const struct place *,
+typedef int (*fixture_writer)(struct stream *, const struct report *, const struct layout *,
                               struct err *);
 
 /* The output of a writer, which must succeed: 0-terminated, valid until the next call. */
 const char *fixture_written(fixture_writer writer, const struct report *report,
-                            const struct place *place);
+                            const struct layout *layout);
 
 /* The bytes of the last text written. */
 size_t fixture_size(void);

@@ -33,9 +33,9 @@ TEST(a_frame_is_written_as_a_table)
 {
     struct stream out = {0};
     struct err err = {0};
-    struct place place = {.count = 1};
+    struct layout layout = {0};
     memory_stream_open(&out);
-    expect(&out, frame_text_write(&out, &frame, &place, &err),
+    expect(&out, frame_text_write(&out, &frame, &layout, &err),
            "text  head  mean score    small\n"
            "a        0      0.1235     0.00\n"
            "b                       1.2e-07\n"
@@ -50,10 +50,10 @@ TEST(selected_rows_keep_their_cells_and_labels)
     struct stream out = {0};
     struct err err = {0};
     struct arena arena = {0};
-    struct place place = {.count = 1};
+    struct layout layout = {0};
     ck_assert(!frame_pick(&picked, rows, COUNT(rows), &arena, &err));
     memory_stream_open(&out);
-    expect(&out, frame_text_write(&out, &picked, &place, &err),
+    expect(&out, frame_text_write(&out, &picked, &layout, &err),
            "text  head  mean score    small\n"
            "b                       1.2e-07\n"
            "a        0      0.1235     0.00\n"
@@ -70,10 +70,10 @@ TEST(a_heading_indents_the_table_and_empty_titles_have_no_header)
     struct frame headed = {"it", {"token", 2, labels, 0}, untitled, 2, .heading = "Scores"};
     struct stream out = {0};
     struct err err = {0};
-    struct place place = {.count = 1};
+    struct layout layout = {0};
     untitled[0].title = untitled[1].title = "";
     memory_stream_open(&out);
-    expect(&out, frame_text_write(&out, &headed, &place, &err), "Scores\n  a  0.1235\n  b\n");
+    expect(&out, frame_text_write(&out, &headed, &layout, &err), "Scores\n  a  0.1235\n  b\n");
 }
 
 TEST(tidy_rows_are_positions_if_the_table_has_them)
@@ -85,12 +85,12 @@ TEST(tidy_rows_are_positions_if_the_table_has_them)
     struct frame placed = {"it", {"token", 2, labels, 0}, own, 2};
     struct stream out = {0};
     struct err err = {0};
-    struct place place = {.count = 1};
+    struct layout layout = {0};
     struct report report = {.model = "m", .frames = &placed, .frame_count = 1};
     memory_stream_open(&out);
     expect(
         &out,
-        report_write(format_find("tidy"), &(struct target){.stream = &out}, &report, &place, &err),
+        report_write(format_find("tidy"), &(struct target){.stream = &out}, &report, &layout, &err),
         "tensor,layer,head,row,row_token,column,column_token,value\n"
         "it,,,5,a,0,score,0.123456\nit,,,6,\"b,\",0,score,\n");
 }
@@ -99,9 +99,9 @@ TEST(columns_that_do_not_fit_follow_below_with_the_key_columns)
 {
     struct stream out = {0};
     struct err err = {0};
-    struct place place = {.count = 1, .columns = 24};
+    struct layout layout = {.columns = 24};
     memory_stream_open(&out);
-    expect(&out, frame_text_write(&out, &frame, &place, &err),
+    expect(&out, frame_text_write(&out, &frame, &layout, &err),
            "text  head  mean score\n"
            "a        0      0.1235\n"
            "b\n"
@@ -117,26 +117,26 @@ TEST(data_formats_have_all_digits_and_empty_missing_values)
 {
     struct stream out = {0};
     struct err err = {0};
-    struct place place = {.count = 1};
+    struct layout layout = {0};
     struct report report = {.model = "m", .frames = &frame, .frame_count = 1};
     memory_stream_open(&out);
     expect(
         &out,
-        report_write(format_find("csv"), &(struct target){.stream = &out}, &report, &place, &err),
+        report_write(format_find("csv"), &(struct target){.stream = &out}, &report, &layout, &err),
         "text,head,score\na,0,0.123456\n\"b,\",,\n");
     memory_stream_open(&out);
     expect(
         &out,
-        report_write(format_find("tidy"), &(struct target){.stream = &out}, &report, &place, &err),
+        report_write(format_find("tidy"), &(struct target){.stream = &out}, &report, &layout, &err),
         "tensor,layer,head,row,row_token,column,column_token,value\n"
         "it,,0,0,a,0,score,0.123456\nit,,,1,\"b,\",0,score,\n");
     memory_stream_open(&out);
-    expect(
-        &out,
-        report_write(format_find("jsonl"), &(struct target){.stream = &out}, &report, &place, &err),
-        "{\"format\": \"attn-cli/result/2\", \"model\": \"m\", \"tables\": "
-        "{\"it\": [{\"text\": \"a\", \"head\": 0, \"score\": 0.123456}, "
-        "{\"text\": \"b,\", \"head\": null, \"score\": null}]}}\n");
+    expect(&out,
+           report_write(format_find("jsonl"), &(struct target){.stream = &out}, &report, &layout,
+                        &err),
+           "{\"format\": \"attn-cli/result/2\", \"model\": \"m\", \"tables\": "
+           "{\"it\": [{\"text\": \"a\", \"head\": 0, \"score\": 0.123456}, "
+           "{\"text\": \"b,\", \"head\": null, \"score\": null}]}}\n");
 }
 
 TEST(a_narrow_page_has_short_headers_and_fewer_decimals)
@@ -150,21 +150,21 @@ TEST(a_narrow_page_has_short_headers_and_fewer_decimals)
     const struct frame table = {"it", {"token", 2, labels, 0}, wide, 3};
     struct stream out = {0};
     struct err err = {0};
-    struct place place = {.count = 1, .columns = 30};
+    struct layout layout = {.columns = 30};
     memory_stream_open(&out);
-    expect(&out, frame_text_write(&out, &table, &place, &err),
+    expect(&out, frame_text_write(&out, &table, &layout, &err),
            "previous  small  words\n"
            "   0.123  0.000  a long one\n"
            "          0.000\n");
-    place.columns = 24;
+    layout.columns = 24;
     memory_stream_open(&out);
-    expect(&out, frame_text_write(&out, &table, &place, &err),
+    expect(&out, frame_text_write(&out, &table, &layout, &err),
            "prev  small  words\n"
            "0.12  0.000  a long one\n"
            "      0.000\n");
-    place.columns = 9; /* shortens a text that is wider than the page */
+    layout.columns = 9; /* shortens a text that is wider than the page */
     memory_stream_open(&out);
-    expect(&out, frame_text_write(&out, &table, &place, &err),
+    expect(&out, frame_text_write(&out, &table, &layout, &err),
            "prev\n0.12\n\n\n  small\n  0.000\n  0.000\n\n  words\n  a long…\n\n");
 }
 
@@ -173,9 +173,9 @@ TEST(a_note_is_wrapped_to_the_page)
     struct frame noted = {"it", {"token", 2, labels, 0}, columns, 1, .note = "That is\nall of it."};
     struct stream out = {0};
     struct err err = {0};
-    struct place place = {.count = 1, .columns = 6};
+    struct layout layout = {.columns = 6};
     memory_stream_open(&out);
-    expect(&out, frame_text_write(&out, &noted, &place, &err),
+    expect(&out, frame_text_write(&out, &noted, &layout, &err),
            "text\na\nb\n\nThat\nis\nall of\nit.\n");
 }
 
@@ -192,12 +192,12 @@ TEST(leading_columns_are_the_first_of_tidy_rows)
     const struct frame table = {"it", {"token", 2, labels, 0}, several, 2};
     struct stream out = {0};
     struct err err = {0};
-    struct place place = {.count = 1};
+    struct layout layout = {0};
     struct report report = {.model = "m", .frames = &table, .frame_count = 1};
     memory_stream_open(&out);
     expect(
         &out,
-        report_write(format_find("tidy"), &(struct target){.stream = &out}, &report, &place, &err),
+        report_write(format_find("tidy"), &(struct target){.stream = &out}, &report, &layout, &err),
         "model,tensor,layer,head,row,row_token,column,column_token,value\n"
         "one,it,,,0,a,0,score,0.123456\n\"o,ther\",it,,,1,\"b,\",0,score,\n");
 }
