@@ -24,6 +24,8 @@ const struct format format_rows[] = {
      .show = "tokens,weights,context",
      .show_of_encoder = "tokens,enc.weights,weights,cross_weights", .layer = "-1",
      .has_tables = true, .write = text_page_write},
+    {"markdown", ".md", "tables for GitHub, GitLab, Jupyter and pandoc", UNIT_SENTENCE,
+     .layer = "-1", .has_tables = true, .write = markdown_page_write},
     {"csv", ".csv", "a labelled matrix or a table", UNIT_SHEET, .has_tables = true, .cell_bytes = 8,
      .begin = csv_begin, .sheet = csv_sheet},
     {"tidy", ".tidy.csv", "CSV with one row per cell (long format), for pandas and R",

@@ -330,7 +330,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     const struct options *options = driver->session.options;
     const struct score_options *score = &options->score;
     const struct format *format = driver->output.format;
-    bool for_people = format_is(format, "text");
+    bool for_people = format_is(format, "text markdown");
     bool words = options->select.words;
     const char *of_words = words ? "--words" : score->begin_word ? "--begin-word" : NULL;
     choose_totals(own, options);

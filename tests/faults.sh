@@ -174,7 +174,7 @@ fi
 life='Life is short'
 try run -m life -s "$life"
 try run -m life "$life" 'eat dessert' --show q --format csv
-for format in csv tidy json jsonl npy safetensors svg tex html; do
+for format in markdown csv tidy json jsonl npy safetensors svg tex html; do
     try run -m life -s "$life" --format $format -o here
     try run -m life-cross -s "$life" --source 'short Life' --show all --format $format -o here/
 done
@@ -291,7 +291,7 @@ try init -q --config "$in/school/config.json" --vocab "$in/bpe/vocab.json" \
 try init --vocab-from "$in/texts" --vocab-size 340 -o here
 try heads -m "$in/school" -s 'Anna is old' --sort induction
 try heads -m "$in/school" 'Anna is old' 'Anna is' --cells both --color always
-for format in text csv tidy json jsonl npy safetensors svg tex; do
+for format in text markdown csv tidy json jsonl npy safetensors svg tex; do
     try heads -m "$in/school" --score self,induction --format $format -o here
     try heads -m "$in/school" --map induction --format $format -o here
 done

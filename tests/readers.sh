@@ -1,6 +1,6 @@
 #!/bin/sh
-# Other tools read the files: pandas, numpy, safetensors, PyTorch, R, gnuplot, jq. Each is skipped
-# if it is not installed.
+# Other tools read the files: pandas, numpy, safetensors, PyTorch, R, gnuplot, pandoc, jq. Each is
+# skipped if it is not installed.
 #
 #     sh tests/readers.sh [BUILD]
 set -u
@@ -23,6 +23,8 @@ skip() { # TOOL
 life='Life is short eat dessert first'
 "$attn" run -m life -s "$life" -o life.csv
 "$attn" run -m life -s "$life" -o life.tidy.csv
+"$attn" run -m life -s "$life" --format markdown -o life.md
+"$attn" tokenize '|a| *b* _c_ <i>' -m tiny -o marks.md
 "$attn" run -m life -s "$life" --show weights -o life.npy
 "$attn" run -m life -s "$life" --show q,weights -o life.safetensors
 "$attn" run -m life -s "$life" -s 'Life is' -o life.json
@@ -228,6 +230,18 @@ if command -v gnuplot >/dev/null; then
     same 'gnuplot prints no warning' '' "$(cat plain)"
 else
     skip gnuplot
+fi
+
+if command -v pandoc >/dev/null; then
+    same pandoc '49 0.1772 0.6870
+75 | | b _ _ < >' "$(
+        pandoc -f gfm -t html life.md | sed -n 's/^<t[dh][^>]*>\(.*\)<.t[dh]>$/\1/p' |
+            awk 'NR == 9 || NR == 17 { numbers = numbers " " $0 } END { print NR numbers }'
+        pandoc -f gfm -t html marks.md | sed -n 's/^<td[^>]*>\(.*\)<.td>$/\1/p' |
+            sed 's/&lt;/</; s/&gt;/>/' |
+            awk '/^[|b_<>]$/ { marks = marks " " $0 } END { print NR marks }')"
+else
+    skip pandoc
 fi
 
 if command -v jq >/dev/null; then

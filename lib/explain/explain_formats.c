@@ -200,20 +200,6 @@ static int text_write(struct stream *out, const struct explanations *explanation
  *     | **1 is** | 0.5295 | 1.7355 | 3.4707 |
  */
 
-/* Append a text on one line, safe in a table cell. A backslash escapes anything that CommonMark, or
- * the tables and formulas of GitHub and pandoc, would treat as markup: some characters anywhere,
- * and -- and ..., which would become typographic signs. */
-static void markdown_text(struct buf *out, const char *text, size_t size)
-{
-    static const char always[] = "\\`*_[]<>|$~^&#@'\"";
-    for (size_t i = 0; i < size; i++) {
-        bool repeats = i + 1 < size && text[i + 1] == text[i];
-        if (memchr(always, text[i], sizeof always - 1) || (repeats && memchr("-.", text[i], 2)))
-            buf_char(out, '\\');
-        buf_char(out, text[i]);
-    }
-}
-
 static void markdown_symbol(struct buf *out, const char *word, size_t size)
 {
     size_t symbol = size - (strchr(",.:", word[size - 1]) != NULL);

@@ -136,7 +136,7 @@ int report_write(const struct format *format, const struct target *target,
 
 extern writer_step csv_begin, tidy_begin, json_begin, json_end, array_begin, tensors_begin;
 extern writer_sheet_step csv_sheet, tidy_sheet, json_sheet, array_sheet;
-extern report_writer text_page_write;
+extern report_writer text_page_write, markdown_page_write;
 
 /* JSON members for other documents: command and provenance (NULL: neither); model; text with its
  * tokens; selection, such as "layer": 3, "heads": [0, 2] (null if a tensor has none). */
@@ -150,3 +150,8 @@ void json_report_metadata(struct buf *out, const struct report *report);
 /* Append a CSV field (RFC 4180), also quoted if a spreadsheet would take it for a formula.
  * Invisible characters become \xNN, invalid UTF-8 becomes U+FFFD. */
 void csv_field(struct buf *out, const char *text);
+
+/* Append a text on one line, safe in a table cell. A backslash escapes anything that CommonMark, or
+ * the tables and formulas of GitHub and pandoc, would treat as markup: some characters anywhere,
+ * and -- and ..., which would become typographic signs. */
+void markdown_text(struct buf *out, const char *text, size_t size);

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/num.h"
 #include "write/format.h"
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -59,7 +60,16 @@ size_t text_cut_place(const struct text_cut *cut, size_t slot);
 int frame_text_write(struct stream *out, const struct frame *frame, const struct layout *layout,
                      struct err *err);
 
-/* Write the title lines of a page, shortened to its width: the model, the text (numbered if there
- * are several), and the source or the corrupt text. */
+/* The text of a cell for people, in `text` if it is a number; "": missing. */
+enum { TEXT_CELL_BYTES = 64 };
+const char *text_of_cell(char text[TEXT_CELL_BYTES], const struct column *column, size_t row,
+                         bool brief);
+
+/* The value of a fact for people, in `number` if it is one; NULL: none, or not for people. */
+const char *text_of_fact(char number[NUM_SIZE_BYTES], const struct column *fact);
+
+/* Append the title lines of a page: the model, the text (numbered if there are several), and the
+ * source or the corrupt text. text_titles_write shortens them to the width of the page. */
+void text_titles(struct buf *lines, const struct report *report, const struct layout *layout);
 int text_titles_write(struct stream *out, const struct report *report, const struct layout *layout,
                       struct err *err);

@@ -184,53 +184,56 @@ size_t text_cut_place(const struct text_cut *cut, size_t slot)
 
 /* --- title lines ------------------------------------------------------------------------------ */
 
-static int end_title(struct stream *out, struct buf *line, const struct layout *layout,
-                     struct err *err)
-{
-    text_shorten(line, layout->columns);
-    return text_end(out, line, err);
-}
-
 /* The first line is like "life · attention window:4 · sentence 1 · Life is short". */
-int text_titles_write(struct stream *out, const struct report *report, const struct layout *layout,
-                      struct err *err)
+void text_titles(struct buf *lines, const struct report *report, const struct layout *layout)
 {
-    struct buf line = {0};
     struct tokenized model = {.text = report->model, .size = strlen(report->model)};
     const char *mechanism = report->mechanism;
     bool has_text = report->sentence.count || report->sentence.size;
     bool follows = mechanism && has_text && layout->columns &&
                    utf8_width(mechanism, strlen(mechanism)) > layout->columns * 2 / 3;
-    tokenized_visible(&line, &model);
+    tokenized_visible(lines, &model);
     const char *language = layout->style ? layout->style->language : NULL;
-    buf_text(&line, report->untrained ? say(language, " (not trained)") : "");
+    buf_text(lines, report->untrained ? say(language, " (not trained)") : "");
     if (mechanism && !follows)
-        buf_format(&line, " · %s", mechanism);
+        buf_format(lines, " · %s", mechanism);
     if (identity_sentences(&report->identity) > 1)
-        buf_format(&line, " · sentence %zu", identity_sentence(&report->identity));
-    buf_text(&line, has_text ? " · " : ""); /* none: the report is about the model alone */
+        buf_format(lines, " · sentence %zu", identity_sentence(&report->identity));
+    buf_text(lines, has_text ? " · " : ""); /* none: the report is about the model alone */
     if (has_text)
-        tokenized_visible(&line, &report->sentence);
-    int failed = end_title(out, &line, layout, err);
-    if (follows && !failed) {
-        buf_text(&line, mechanism);
-        failed = end_title(out, &line, layout, err);
-    }
+        tokenized_visible(lines, &report->sentence);
+    buf_char(lines, '\n');
+    if (follows)
+        buf_format(lines, "%s\n", mechanism);
     const struct tokenized *others[] = {report->corrupt, &report->source, report->corrupt_source};
     static const char *const names[] = {"corrupt", "source", "corrupt source"};
-    for (size_t i = 0; i < sizeof names / sizeof *names && !failed; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!others[i] || !others[i]->count)
             continue;
-        buf_format(&line, "%s · ", names[i]);
-        tokenized_visible(&line, others[i]);
-        failed = end_title(out, &line, layout, err);
+        buf_format(lines, "%s · ", names[i]);
+        tokenized_visible(lines, others[i]);
+        buf_char(lines, '\n');
     }
-    if (report->about && !failed && has_text) {
-        buf_text(&line, report->about);
-        failed = end_title(out, &line, layout, err);
-    } else if (report->about && !failed) { /* no title line has the subject */
-        text_wrap(out, report->about, 0, 0, layout->columns);
+    if (report->about && has_text)
+        buf_format(lines, "%s\n", report->about);
+}
+
+int text_titles_write(struct stream *out, const struct report *report, const struct layout *layout,
+                      struct err *err)
+{
+    struct buf lines = {0}, line = {0};
+    text_titles(&lines, report, layout);
+    int failed = buf_check(&lines, err);
+    const char *end = failed ? NULL : lines.bytes + lines.size;
+    for (const char *at = lines.bytes, *stop; !failed && at < end; at = stop + 1) {
+        stop = memchr(at, '\n', (size_t)(end - at));
+        buf_bytes(&line, at, (size_t)(stop - at));
+        text_shorten(&line, layout->columns);
+        failed = text_end(out, &line, err);
     }
+    if (report->about && !report->sentence.count && !report->sentence.size && !failed)
+        text_wrap(out, report->about, 0, 0, layout->columns); /* no title line has the subject */
+    buf_release(&lines);
     buf_release(&line);
     return failed;
 }

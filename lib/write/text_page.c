@@ -218,7 +218,7 @@ static int table_close(struct table *table, struct err *err)
  * and shrinkable columns shrink; remaining columns continue in another block below, which repeats
  * the keys. The middle rows of a long table are omitted. */
 
-enum { GAP = 2, SHRINK_LEAST = 4, CELL_BYTES = 64 };
+enum { GAP = 2, SHRINK_LEAST = 4 };
 
 static const double SMALL = 0.5; /* in units of the last decimal; smaller numbers become 1.2e-05 */
 
@@ -245,9 +245,8 @@ static bool is_text(const struct column *column)
     return column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL;
 }
 
-/* The text of a cell; `text` is a buffer that may hold it. */
-static const char *cell_text(char text[CELL_BYTES], const struct column *column, size_t row,
-                             bool brief)
+const char *text_of_cell(char text[TEXT_CELL_BYTES], const struct column *column, size_t row,
+                         bool brief)
 {
     int digits = column->digits - (brief && column->brief);
     double number = column_number(column, row);
@@ -258,12 +257,12 @@ static const char *cell_text(char text[CELL_BYTES], const struct column *column,
     if (isnan(number))
         return "";
     if (column->kind == COLUMN_INTEGER)
-        snprintf(text, CELL_BYTES, "%lld", column_integer(column, row));
+        snprintf(text, TEXT_CELL_BYTES, "%lld", column_integer(column, row));
     else if (number != 0 && fabs(number) < SMALL * pow(10, -digits) &&
              !(column->flags & COLUMN_PLAIN))
-        snprintf(text, CELL_BYTES, "%.1e", number);
+        snprintf(text, TEXT_CELL_BYTES, "%.1e", number);
     else
-        snprintf(text, CELL_BYTES, "%.*f", digits, num_shown(number, digits));
+        snprintf(text, TEXT_CELL_BYTES, "%.*f", digits, num_shown(number, digits));
     return text;
 }
 
@@ -313,7 +312,7 @@ static size_t width_of(const struct shown_table *shown, size_t count)
 /* Make columns as wide as their titles and cells. */
 static void fit(struct shown_table *shown, bool brief)
 {
-    char cell[CELL_BYTES];
+    char cell[TEXT_CELL_BYTES];
     shown->is_brief = brief;
     for (size_t i = 0; i < shown->count; i++) {
         const struct column *column = shown->columns[i].column;
@@ -329,7 +328,7 @@ static void fit(struct shown_table *shown, bool brief)
                                   .shortens = column->flags & COLUMN_SHRINKS,
                                   .tight = true};
         for (size_t slot = 0; slot < text_cut_slots(&shown->cut); slot++) {
-            text = cell_text(cell, column, text_cut_place(&shown->cut, slot), brief);
+            text = text_of_cell(cell, column, text_cut_place(&shown->cut, slot), brief);
             width = num_max(width, utf8_width(text, strlen(text)));
         }
         shown->columns[i].layout.width = width;
@@ -395,10 +394,10 @@ static int write_running(struct stream *out, struct shown_table *shown, struct e
 
 static void write_cell(struct table *table, struct shown_table *shown, size_t index, size_t row)
 {
-    char text[CELL_BYTES];
+    char text[TEXT_CELL_BYTES];
     const struct column *column = shown->columns[index].column;
     const struct table_column *layout = &shown->columns[index].layout;
-    const char *cell = cell_text(text, column, row, shown->is_brief);
+    const char *cell = text_of_cell(text, column, row, shown->is_brief);
     struct text_heat *heat = &shown->columns[index].heat;
     bool heated = (heat->colours || heat->shades) && column->flags & COLUMN_COLOURED;
     table->heat = heat;
@@ -820,24 +819,29 @@ static int write_tokens(struct stream *out, const struct tokenized *tokenized, c
     return err_if(failed);
 }
 
+const char *text_of_fact(char number[NUM_SIZE_BYTES], const struct column *fact)
+{
+    if (!fact->title)
+        return NULL;
+    if (fact->kind == COLUMN_TEXT)
+        return column_text(fact, 0, true);
+    if (fact->unit)
+        num_size(number, (size_t)column_integer(fact, 0));
+    else
+        snprintf(number, NUM_SIZE_BYTES, "%lld", column_integer(fact, 0));
+    return number;
+}
+
 /* Write the facts above the tables of a report without a title. Returns true if there are any. */
-static bool write_rows(struct stream *out, const struct frame *facts)
+static bool write_facts(struct stream *out, const struct frame *facts)
 {
     bool any = false;
     for (size_t i = 0; facts && i < facts->count; i++) {
-        const struct column *row = &facts->columns[i];
         char number[NUM_SIZE_BYTES];
-        const char *text = number;
-        if (row->kind == COLUMN_TEXT)
-            text = column_text(row, 0, true);
-        else if (row->unit)
-            num_size(number, (size_t)column_integer(row, 0));
-        else
-            snprintf(number, sizeof number, "%lld", column_integer(row, 0));
-        if (!row->title || !text)
-            continue;
-        stream_format(out, "%-14s %s\n", row->title, text);
-        any = true;
+        const char *text = text_of_fact(number, &facts->columns[i]);
+        if (text)
+            stream_format(out, "%-14s %s\n", facts->columns[i].title, text);
+        any |= text != NULL;
     }
     return any;
 }
@@ -862,7 +866,7 @@ int text_page_write(struct stream *out, const struct report *report, const struc
          (!alone && write_tokens(out, &report->source, "source", layout, err))))
         return -1;
     bool shows_tensors = report->shows_tensors || !report->frame_count;
-    bool first = report->untitled && !write_rows(out, report->facts); /* nothing above it */
+    bool first = report->untitled && !write_facts(out, report->facts); /* nothing above it */
     for (size_t i = 0; i < report->tensor_count && shows_tensors; i++) {
         stream_char(out, '\n');
         if (write_tensor(out, report, &report->tensors[i], layout, err))

@@ -1,0 +1,170 @@
+/* markdown.c: reports as Markdown, for GitHub, GitLab, Jupyter and pandoc: the titles, and a table
+ * for each table and matrix.
+ *
+ *     ## tiny · Life is short
+ *
+ *     | token | text | logprob |
+ *     |--:|:--|--:|
+ *     | 1 | is | -0.0003 |
+ */
+#include <math.h>
+#include <string.h>
+
+#include "text/label.h"
+#include "write/text.h"
+
+void markdown_text(struct buf *out, const char *text, size_t size)
+{
+    static const char always[] = "\\`*_[]<>|$~^&#@'\"";
+    for (size_t i = 0; i < size; i++) {
+        bool repeats = i + 1 < size && text[i + 1] == text[i];
+        if (memchr(always, text[i], sizeof always - 1) || (repeats && memchr("-.", text[i], 2)))
+            buf_char(out, '\\');
+        buf_char(out, text[i]);
+    }
+}
+
+static void add_line(struct buf *page, const char *mark, const char *text)
+{
+    buf_text(page, mark);
+    markdown_text(page, text, strlen(text));
+    buf_char(page, '\n');
+}
+
+/* Append a cell: the visible form of a text. */
+static void add_cell(struct buf *page, const char *text)
+{
+    struct buf visible = {0};
+    label_line(&visible, text, strlen(text));
+    buf_text(page, " ");
+    markdown_text(page, visible.size ? visible.bytes : "", visible.size);
+    buf_text(page, " |");
+    buf_fail_with(page, &visible);
+    buf_release(&visible);
+}
+
+/* Begin a block below an empty line. */
+static void begin(struct buf *page)
+{
+    buf_text(page, page->size ? "\n" : "");
+}
+
+/* Append a row of a table, or with COLUMN_TITLES the lines above its rows. */
+enum { COLUMN_TITLES = -1 };
+
+static void add_row(struct buf *page, const struct frame *frame, long row)
+{
+    char text[TEXT_CELL_BYTES];
+    struct buf sides = {0};
+    buf_char(page, '|');
+    for (const struct column *column = frame->columns; column < frame->columns + frame->count;
+         column++) {
+        bool is_text = column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL;
+        if (column->flags & COLUMN_DATA_ONLY)
+            continue;
+        buf_text(&sides, is_text ? ":--|" : "--:|");
+        if (row == COLUMN_TITLES)
+            add_cell(page, column->title ? column->title : column->name);
+        else
+            add_cell(page, text_of_cell(text, column, (size_t)row, false));
+    }
+    if (row == COLUMN_TITLES && sides.size)
+        buf_format(page, "\n|%s", sides.bytes);
+    buf_char(page, '\n');
+    buf_fail_with(page, &sides);
+    buf_release(&sides);
+}
+
+/* Some tables are only a heading and a note. */
+static void add_table(struct buf *page, const struct frame *frame)
+{
+    begin(page);
+    if (frame->heading)
+        add_line(page, "", frame->heading);
+    if (frame->heading && frame->count)
+        buf_char(page, '\n');
+    for (long row = COLUMN_TITLES; frame->count && row < (long)frame->rows.size; row++)
+        add_row(page, frame, row);
+    if (frame->note)
+        add_line(page, "\n", frame->note);
+}
+
+/* Append a matrix; hidden cells and missing numbers are empty. */
+static void add_matrix(struct buf *page, const struct sheet *sheet)
+{
+    char text[NUMERAL_BYTES], title[SHEET_NAME_BYTES];
+    size_t rows = sheet->rows.size, columns = sheet->columns.size;
+    struct numeral numeral = {.digits = 0};
+    if (!sheet->whole)
+        numeral = numeral_of(sheet->values, rows * columns, NUMERAL_DIGITS);
+    begin(page);
+    add_line(page, "### ", sheet_title(title, sheet));
+    buf_text(page, "\n|");
+    add_cell(page, sheet->rows.name);
+    for (size_t i = 0; i < columns; i++)
+        add_cell(page, sheet->columns.labels[i].text);
+    buf_text(page, "\n|:--|");
+    for (size_t i = 0; i < columns; i++)
+        buf_text(page, "--:|");
+    buf_char(page, '\n');
+    for (size_t row = 0; row < rows; row++) {
+        buf_char(page, '|');
+        add_cell(page, sheet->rows.labels[row].text);
+        for (size_t i = 0; i < columns; i++) {
+            float value = sheet_cell(sheet, row, i);
+            bool none = isnan(value) || sheet_hides(sheet, row, i);
+            const char *instead = sheet_text(sheet, row, i);
+            text[none ? 0 : numeral_write(text, numeral, value)] = '\0';
+            add_cell(page, instead && !none ? instead : text);
+        }
+        buf_char(page, '\n');
+    }
+}
+
+/* Append the titles; without one, the facts above the tables. */
+static void add_titles(struct buf *page, const struct report *report, const struct layout *layout)
+{
+    struct buf lines = {0};
+    const struct frame *facts = report->facts;
+    char number[NUM_SIZE_BYTES];
+    text_titles(&lines, report, layout);
+    for (size_t at = 0, size; at < lines.size && !report->untitled; at += size + 1) {
+        size = strcspn(lines.bytes + at, "\n");
+        lines.bytes[at + size] = '\0';
+        add_line(page, at ? "\n" : "## ", lines.bytes + at);
+    }
+    if (report->about && !report->untitled && !report->sentence.size && !report->sentence.count)
+        add_line(page, "\n", report->about);
+    for (size_t i = 0; report->untitled && facts && i < facts->count; i++) {
+        const char *value = text_of_fact(number, &facts->columns[i]);
+        if (value) {
+            const char *title = facts->columns[i].title;
+            int indent = (int)strspn(title, " "); /* part of the fact above */
+            buf_format(page, "%.*s- %s: ", indent, title, title + indent);
+            add_line(page, "", value);
+        }
+    }
+    buf_fail_with(page, &lines);
+    buf_release(&lines);
+}
+
+int markdown_page_write(struct stream *out, const struct report *report,
+                        const struct layout *layout, struct err *err)
+{
+    struct buf page = {0};
+    bool shows_tensors = report->shows_tensors || !report->frame_count;
+    if (report->identity.index)
+        stream_char(out, '\n');
+    add_titles(&page, report, layout);
+    for (size_t i = 0; i < report->tensor_count && shows_tensors; i++)
+        for (size_t k = 0; k < kept_sheet_count(&report->tensors[i]); k++) {
+            struct sheet sheet = kept_sheet(report, &report->tensors[i], k);
+            add_matrix(&page, &sheet);
+        }
+    for (size_t i = 0; i < report->frame_count; i++)
+        if (!(report->frames[i].flags & COLUMN_DATA_ONLY))
+            add_table(&page, &report->frames[i]);
+    int failed = text_send(out, &page, err);
+    buf_release(&page);
+    return failed;
+}
