@@ -89,7 +89,7 @@ static int add(void *state, struct work *work, struct err *err)
     struct state *own = state;
     (void)err;
     for (size_t i = 0; i < work->report.tensor_count * own->channel_count; i++) {
-        const struct kept *kept = &work->report.tensors[i / own->channel_count];
+        const struct array *kept = &work->report.tensors[i / own->channel_count];
         const struct tokenized *text = report_queries(&work->report, site_part(kept->site));
         size_t k = i % own->channel_count, channel = own->channels ? own->channels[k] : k;
         struct example *best = own->best + i * own->top;

@@ -114,7 +114,7 @@ static int read_explain(struct state *own, const struct config *config, struct a
 
 /* Reduce a tensor to the heads to explain (NULL: all), or to their key/value heads. Their number
  * becomes shape[0]. */
-static int narrow(struct kept *kept, const bool *explains, const struct config *config,
+static int narrow(struct array *kept, const bool *explains, const struct config *config,
                   struct arena *arena, struct err *err)
 {
     bool grouped = site_row(kept->site)->axes == AXES_GROUP_TOKEN_DIM;
@@ -185,7 +185,7 @@ static int find_explained(struct page_run *run, struct err *err)
         return 0;
     if (viewer_look(run->viewer, &look, arena, err))
         return -1;
-    struct kept *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
+    struct array *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
     size_t count = 0;
     if (!tensors)
         return -1;
@@ -230,7 +230,11 @@ static int measure_scores(struct sheet *scores, const struct page_run *run, stru
         head_result_keep(&result, &survey, &sums, arena, err))
         return -1;
     const struct frame *table = head_table_report(&report, &results, arena, err);
-    return table ? frame_sheet(scores, table, false, arena, err) : -1;
+    struct array array;
+    if (!table || frame_array(&array, table, false, arena, err))
+        return -1;
+    *scores = array_matrix(&report, &array, 0);
+    return 0;
 }
 
 static bool has_scores(const struct page_run *run)

@@ -120,7 +120,7 @@ static int add_texts(struct job *job, size_t side, const struct text_with_source
     viewer->edits = edits;
     for (size_t i = 0; i < count && !failed; i++)
         for (size_t layer = 0; layer < reports[i].tensor_count; layer++) {
-            const struct kept *kept = &reports[i].tensors[layer];
+            const struct array *kept = &reports[i].tensors[layer];
             double *sum = job->sums[side] + layer * job->width;
             for (size_t row = 0; row < kept->shape[0]; row++) {
                 double square = 0;

@@ -325,7 +325,7 @@ static int pass_on(void *context, const struct announcement *seen, struct err *e
 {
     struct showing *showing = context;
     struct capture *capture = &showing->capture;
-    struct kept_list *list = capture->lists;
+    struct array_list *list = capture->lists;
     struct tensor values = seen->values;
     const size_t *heads = values.rank == 3 ? capture->all_heads.items : NULL;
     char name[SITE_NAME_BYTES];

@@ -22,7 +22,7 @@ struct scale scale_around(double low, double high, double step)
 /* Of the vertical axis; a logarithmic one has powers of ten. */
 static struct scale scale_of(const struct section *section)
 {
-    if (section->what.sheets->logarithmic) {
+    if (section->what.sheets->display.logarithmic) {
         double first = floor(log10((double)section->norms.found.low));
         double last = ceil(log10((double)section->norms.found.high));
         return scale_around(first, fmax(last, first + 1), 1);
@@ -38,11 +38,11 @@ void curves_fit(struct section *section)
     const struct axis *rows = &sheet->rows;
     struct axis_fit *fit = &section->columns;
     double line = section_line(section, TYPE_NAME);
-    const char *widest = sheet->logarithmic ? "0.0001" : "00.0";
+    const char *widest = sheet->display.logarithmic ? "0.0001" : "00.0";
     double left = line + letters_width(widest, type_size(&section->style->form, TYPE_NAME)) + GAP;
     bool printed = section_is_printed(section);
-    double least = sheet->logarithmic ? 12 : 4; /* rows */
-    for (int tries = 0; tries < 2; tries++) {   /* pass 2 leaves room for the first label */
+    double least = sheet->display.logarithmic ? 12 : 4; /* rows */
+    for (int tries = 0; tries < 2; tries++) {           /* pass 2 leaves room for the first label */
         section->left = left;
         section->width = printed
                              ? section->room
@@ -54,16 +54,17 @@ void curves_fit(struct section *section)
         if (fit->turn == -45) /* slanted labels end below the middle of their cell */
             left = fmax(left, SLANT * (fmin(first, fit->label) + GAP) - fit->pitch / 2);
     }
-    section->area = (struct box){section->left, section->head + (sheet->regions ? line : GAP),
-                                 section->width - section->left,
-                                 printed ? fmin(HEIGHT, HEIGHT_SHARE * section->width) : HEIGHT};
+    section->area =
+        (struct box){section->left, section->head + (sheet->display.regions ? line : GAP),
+                     section->width - section->left,
+                     printed ? fmin(HEIGHT, HEIGHT_SHARE * section->width) : HEIGHT};
     section->foot = section->area.y + section->area.height + axis_fit_snap(fit->room) + 2 * GAP;
 }
 
 /* Return the name of a row's region and set `end`. Without regions, all rows are one region. */
 static const char *region_of(const struct sheet *sheet, size_t row, size_t *end)
 {
-    const char *const *regions = sheet->regions;
+    const char *const *regions = sheet->display.regions;
     const char *name = regions && regions[row] ? regions[row] : "";
     *end = regions ? row + 1 : sheet->rows.size;
     while (*end < sheet->rows.size && regions[*end] && strcmp(regions[*end], name) == 0)
@@ -81,7 +82,7 @@ static double middle_of(const struct section *section, struct box area, size_t r
 {
     const struct axis *rows = &section->what.sheets->rows;
     double pitch = section->columns.pitch, share = (double)row;
-    if (section->what.sheets->logarithmic && rows->size > 1) {
+    if (section->what.sheets->display.logarithmic && rows->size > 1) {
         double first = log((double)axis_number(rows, 0));
         share = log((double)axis_number(rows, row)) - first;
         share *=
@@ -118,13 +119,13 @@ static void draw_axes(const struct section *section, struct canvas *canvas, stru
         char text[NUMERAL_BYTES];
         double y = height_of(i * scale.step, scale, area);
         numeral_write(text, scale.numeral, (float)(i * scale.step));
-        if (section->what.sheets->logarithmic)
+        if (section->what.sheets->display.logarithmic)
             snprintf(text, sizeof text, "%g", pow(10, i));
         canvas->path(canvas, (struct point[]){{area.x - GAP / 2, y}, {area.x, y}}, 2, &thin);
         canvas->text(canvas, (struct point){area.x - GAP, y + letters.size * 0.35}, text, &letters);
     }
     struct point below = {area.x, area.y + area.height};
-    if (section->what.sheets->logarithmic)
+    if (section->what.sheets->display.logarithmic)
         draw_numbers(section, canvas, area);
     else
         axis_draw(canvas, &section->what.sheets->rows, &section->columns, below, AXIS_BELOW);
@@ -147,7 +148,7 @@ static void draw_line(const struct section *section, struct canvas *canvas, stru
         region_of(sheet, first, &end);
         for (size_t i = first; i < end; i++) {
             double value = (double)sheet_cell(sheet, i, line);
-            double y = height_of(sheet->logarithmic ? log10(value) : value, scale, area);
+            double y = height_of(sheet->display.logarithmic ? log10(value) : value, scale, area);
             double x = middle_of(section, area, i);
             if (!isfinite(y))
                 continue;
@@ -155,7 +156,7 @@ static void draw_line(const struct section *section, struct canvas *canvas, stru
             canvas->rect(canvas, (struct box){x - POINT / 2, y - POINT / 2, POINT, POINT},
                          pen.colour);
         }
-        bool is_gap = count == before && sheet->regions && sheet->regions[first];
+        bool is_gap = count == before && sheet->display.regions && sheet->display.regions[first];
         if (count > 1 && (is_gap || end == rows))
             canvas->path(canvas, points, count, &pen);
         count = is_gap ? 0 : count;
@@ -172,7 +173,7 @@ void curves_draw(const struct section *section, struct canvas *canvas)
     area.x += section->at.x;
     area.y += section->at.y;
     letters.anchor = ANCHOR_MIDDLE;
-    for (size_t first = 0, end, shade = 0; sheet->regions && first < sheet->rows.size;
+    for (size_t first = 0, end, shade = 0; sheet->display.regions && first < sheet->rows.size;
          first = end) {
         const char *name = region_of(sheet, first, &end);
         struct box box = {area.x + section->columns.pitch * (double)first, area.y,

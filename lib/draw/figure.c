@@ -120,33 +120,33 @@ static int crop(struct sheet *sheet, bool *cropped, const struct report *report,
             (row + i / sheet->columns.size) * whole.columns.size + column + i % sheet->columns.size;
         values[i] = whole.values[from];
         visible[i] = whole.visible ? whole.visible[from] : 1;
-        texts[i] = whole.texts ? whole.texts[from] : NULL;
+        texts[i] = whole.display.texts ? whole.display.texts[from] : NULL;
     }
     sheet->values = values;
     sheet->visible = visible;
-    sheet->texts = whole.texts ? texts : NULL;
-    if (whole.regions)
-        sheet->regions += row;
+    sheet->display.texts = whole.display.texts ? texts : NULL;
+    if (whole.display.regions)
+        sheet->display.regions += row;
     return 0;
 }
 
 /* True for two tensors of one site, or two computed tensors of the same name. */
-static bool is_alike(const struct kept *a, const struct kept *b)
+static bool is_alike(const struct array *a, const struct array *b)
 {
-    if (!a->made || !b->made)
-        return !a->made && !b->made && a->site == b->site;
-    return strcmp(a->made->tensor, b->made->tensor) == 0;
+    if (!a->name || !b->name)
+        return !a->name && !b->name && a->site == b->site;
+    return strcmp(a->name, b->name) == 0;
 }
 
 /* Collect the tensors to draw together with the first one, and mark them in `taken`. */
 static int gather(struct section_sheets *what, const struct report *report, size_t first,
                   bool *taken, const struct figure_form *form, struct arena *arena, struct err *err)
 {
-    const struct kept *tensors = report->tensors;
-    size_t heads = kept_sheet_count(&tensors[first]); /* all layers have the same number */
+    const struct array *tensors = report->tensors;
+    size_t heads = array_matrix_count(&tensors[first]); /* all layers have the same number */
     *what = (struct section_sheets){.heads = heads,
                                     .fills = report->about,
-                                    .first_hidden = !tensors[first].made && report->first_shown};
+                                    .first_hidden = !tensors[first].name && report->first_shown};
     for (size_t i = first; i < report->tensor_count; i++)
         what->layers += is_alike(&tensors[first], &tensors[i]);
     struct sheet *sheets = arena_alloc(arena, what->layers * heads, sizeof *sheets, err);
@@ -156,7 +156,7 @@ static int gather(struct section_sheets *what, const struct report *report, size
             continue;
         taken[i] = true;
         for (size_t head = 0; head < heads; head++, sheets++) {
-            *sheets = kept_sheet(report, &tensors[i], head);
+            *sheets = array_matrix(report, &tensors[i], head);
             if (crop(sheets, &what->cropped, report, form, arena, err))
                 return -1;
         }
@@ -349,7 +349,7 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
     if (!figure->sections || !taken || !figure->page.title)
         return -1;
     for (size_t i = 0; i < report->tensor_count; i++) {
-        const struct sheet sheet = kept_sheet(report, &report->tensors[i], 0);
+        const struct sheet sheet = array_matrix(report, &report->tensors[i], 0);
         if (!taken[i] && sheet.columns.size && /* no table of words */
             gather(&figure->sections[figure->section_count++].what, report, i, taken, form, arena,
                    err))
@@ -435,7 +435,7 @@ int figure_write_arrows(struct stream *out, const struct report *report, size_t 
     const struct layout layout = {.style = &style};
     for (size_t i = 0; i < report->tensor_count; i++) {
         struct report own = *report;
-        const struct sheet sheet = kept_sheet(report, &report->tensors[i], 0);
+        const struct sheet sheet = array_matrix(report, &report->tensors[i], 0);
         if (sheet.head >= 0 || !sheet_is_spatial(&sheet))
             continue;
         own.tensors = &report->tensors[i];
@@ -455,7 +455,7 @@ int figure_write_page(struct stream *out, const struct report *report, const str
                       struct err *err)
 {
     const struct style *style = layout->style ? layout->style : &style_default;
-    const char *what = report->tensor_count ? report->tensors->made->tensor : "pictures";
+    const char *what = report->tensor_count ? report->tensors->name : "pictures";
     struct buf title = {0};
     if (report->identity.index > 0)
         return write_picture(out, DRAWING_SVG, report, layout, err);

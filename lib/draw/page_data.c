@@ -113,19 +113,19 @@ size_t page_count_numbers(const struct report *report)
 {
     size_t count = 0;
     for (size_t i = 0; i < report->tensor_count; i++) { /* all heads have the same shape */
-        struct sheet sheet = kept_sheet(report, &report->tensors[i], 0);
+        struct sheet sheet = array_matrix(report, &report->tensors[i], 0);
         for (size_t row = 0; row < sheet.rows.size; row++)
-            count += kept_sheet_count(&report->tensors[i]) * seen_columns(&sheet, row);
+            count += array_matrix_count(&report->tensors[i]) * seen_columns(&sheet, row);
     }
     return count;
 }
 
-static void put_values(struct stream *out, const struct report *report, const struct kept *kept,
+static void put_values(struct stream *out, const struct report *report, const struct array *kept,
                        const struct short_code *code)
 {
     struct base64 exact = {.out = out};
-    for (size_t i = 0; i < kept_sheet_count(kept); i++) {
-        struct sheet sheet = kept_sheet(report, kept, i);
+    for (size_t i = 0; i < array_matrix_count(kept); i++) {
+        struct sheet sheet = array_matrix(report, kept, i);
         for (size_t row = 0; row < sheet.rows.size; row++) {
             size_t seen = seen_columns(&sheet, row);
             for (size_t next = 0; next < seen; next++) {
@@ -157,10 +157,10 @@ static const char *mean_of(char text[SHEET_NAME_BYTES], const struct sheet *shee
 }
 
 static void put_tensor(struct json_writer *json, const struct report *report,
-                       const struct kept *kept, bool exact)
+                       const struct array *kept, bool exact)
 {
-    struct sheet sheet = kept_sheet(report, kept, 0);
-    const size_t shape[] = {kept_sheet_count(kept), sheet.rows.size, sheet.columns.size};
+    struct sheet sheet = array_matrix(report, kept, 0);
+    const size_t shape[] = {array_matrix_count(kept), sheet.rows.size, sheet.columns.size};
     struct short_code code = {0};
     char mean[SHEET_NAME_BYTES];
     for (size_t i = 0; i < shape[0] * shape[1] * shape[2]; i++) {
@@ -215,10 +215,10 @@ static void put_all_labels(struct json_writer *json, const struct report *report
     size_t words = 0, count = 0;    /* `count`: axes of the sentence have these tokens or words */
     const struct axis *keys = NULL; /* with a sink */
     for (size_t i = 0; i < report->tensor_count; i++) {
-        const struct kept *kept = &report->tensors[i];
+        const struct array *kept = &report->tensors[i];
         if (report->words && site_row(kept->site)->axes == AXES_TOKEN_WORD)
             words = kept->shape[1];
-        keys = keys ? keys : kept->keys;
+        keys = keys || !array_selects(kept, &kept->columns) ? keys : &kept->columns;
     }
     json_put_open(json, "\nlabels", '{');
     for (size_t i = 0; i < (report->source.count ? 2 : 1); i++) {

@@ -199,14 +199,14 @@ void panel_fit_numbers(struct section *section)
     double least = fmin(most, section_is_printed(section) ? NUMBER_LEAST : most);
     double size = fmin(most, section->rows.pitch - 3);
     char low[NUMERAL_BYTES], high[NUMERAL_BYTES];
-    section->numeral.digits = sheet->whole ? 0 : largest < 10 ? 2 : largest < 100 ? 1 : 0;
+    section->numeral.digits = sheet->display.whole ? 0 : largest < 10 ? 2 : largest < 100 ? 1 : 0;
     numeral_write(low, section->numeral, extent.low);
     numeral_write(high, section->numeral, extent.high);
     double widest_number = fmax(letters_width(low, 1), letters_width(high, 1));
-    if (!sheet->texts)
+    if (!sheet->display.texts)
         size = fmin(size, (section->columns.pitch - 2.5) / widest_number);
-    bool fits = size >= least && (!sheet->texts || section->columns.pitch >= TEXT_LEAST);
-    bool tells = sheet->texts || largest >= 0.1f || largest == 0;
+    bool fits = size >= least && (!sheet->display.texts || section->columns.pitch >= TEXT_LEAST);
+    bool tells = sheet->display.texts || largest >= 0.1f || largest == 0;
     bool single = section->rows.step == 1 && section->columns.step == 1;
     if (fits && tells && single && section->style->cells != CELLS_HEAT && extent.low <= extent.high)
         section->number_size = size;
@@ -224,8 +224,8 @@ bool panel_blanks(const struct section *section)
     const struct sheet *sheet = section->what.sheets, *end = sheet + section->panels;
     bool tells = section->style->form.mask == MASK_HATCH || !sheet->visible;
     bool may = section->kind == KIND_MATRIX && section->style->cells != CELLS_NUMBERS && tells &&
-               sheet->columns.size > 1 && section->number_size > 0 && !sheet->whole &&
-               !sheet->texts && section->norms.found.low < section->norms.found.high;
+               sheet->columns.size > 1 && section->number_size > 0 && !sheet->display.whole &&
+               !sheet->display.texts && section->norms.found.low < section->norms.found.high;
     for (; may && sheet < end; sheet++)
         for (size_t r = 0; r < sheet->rows.size; r++)
             for (size_t c = 0; c < sheet->columns.size; c++)

@@ -118,7 +118,7 @@ static void fit(struct section *section, double across)
     if (!shared)
         section->columns = axis_fit_cells(section, sheet->columns.size, across,
                                           section->what.fills && section->panels == 1 ? across
-                                          : sheet->texts                              ? TEXT_LARGEST
+                                          : sheet->display.texts                      ? TEXT_LARGEST
                                                                                       : cell);
 }
 
@@ -546,7 +546,7 @@ static int make_notes(struct section *section, struct arena *arena, struct err *
             say(style->language, lines ? "each line shows the largest of %zu × %zu numbers"
                                        : "each cell shows the largest of %zu × %zu numbers"),
             section->rows.step, section->columns.step);
-    if (section->kind == KIND_MATRIX && section->what.sheets->beside_texts &&
+    if (section->kind == KIND_MATRIX && section->what.sheets->display.beside_texts &&
         style->cells != CELLS_HEAT && !numbers)
         notes[count++] =
             say(style->language,
@@ -583,11 +583,11 @@ static int make_notes(struct section *section, struct arena *arena, struct err *
 static enum section_kind choose_kind(const struct section *section)
 {
     enum style_view view = section->style->view;
-    if (section->what.sheets->curves && (view == VIEW_FIT || view == VIEW_LINES))
+    if (section->what.sheets->display.curves && (view == VIEW_FIT || view == VIEW_LINES))
         return KIND_CURVES;
-    if (section->what.sheets->running && view == VIEW_FIT)
+    if (section->what.sheets->display.running && view == VIEW_FIT)
         return KIND_TEXT;
-    if (view == VIEW_BARS || (section->what.sheets->parts && view == VIEW_FIT))
+    if (view == VIEW_BARS || (section->what.sheets->display.parts && view == VIEW_FIT))
         return KIND_BARS;
     if (view == VIEW_ARROWS && sheet_is_spatial(section->what.sheets))
         return KIND_ARROWS;
@@ -603,7 +603,7 @@ static void describe(struct buf *text, const struct section *section)
     bool matrix = section->kind == KIND_MATRIX;
     const char *language = section->style->language;
     buf_text(text, section->what.attention ? say(language, section->what.attention)
-                   : sheet->title          ? say(language, sheet->title)
+                   : sheet->display.title  ? say(language, sheet->display.title)
                                            : sheet->tensor);
     if (style_is_untitled(section->style) || section->kind == KIND_CURVES)
         return;
@@ -633,8 +633,8 @@ static void describe(struct buf *text, const struct section *section)
                              : section->kind == KIND_ARROWS ? " · arrows: %s, axes: %s"
                                                             : " · left: %s, right: %s"),
                say(language, sheet->rows.name), say(language, sheet->columns.name));
-    if (sheet->beside_texts)
-        buf_format(text, say(language, ", colours: %s"), sheet->beside_texts);
+    if (sheet->display.beside_texts)
+        buf_format(text, say(language, ", colours: %s"), sheet->display.beside_texts);
 }
 
 static bool has_subtitle(const struct section *section)
@@ -652,7 +652,7 @@ static void name_axes(struct section *section)
     }
     if (section->kind == KIND_CURVES)
         section->row_title = say(section->style->language, sheet->tensor);
-    section->bar_title = sheet->beside_texts ? sheet->beside_texts : sheet->tensor;
+    section->bar_title = sheet->display.beside_texts ? sheet->display.beside_texts : sheet->tensor;
     if (section->kind == KIND_TEXT)
         section->bar_title = sheet->columns.labels[0].text;
     if (section->what.shares_bar) /* several attentions share the bar */

@@ -98,7 +98,7 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
 
 /* --- tensors from the pass -------------------------------------------------------------------- */
 
-const struct kept *trace_find(const struct trace *trace, enum site site)
+const struct array *trace_find(const struct trace *trace, enum site site)
 {
     return report_find(trace->report, SITE_OF(trace->part, site), trace->layer);
 }
@@ -110,10 +110,10 @@ const float *trace_row(const struct trace *trace, enum site site)
 
 const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head)
 {
-    const struct kept *kept = trace_find(trace, site);
+    const struct array *kept = trace_find(trace, site);
     if (!kept)
         return NULL;
-    size_t row = kept->queries ? 0 : trace->query;
+    size_t row = kept->rows.numbers ? 0 : trace->query;
     row += head ? head * kept->shape[1] : 0;
     return kept->data + row * kept->shape[kept->rank - 1];
 }
@@ -137,7 +137,7 @@ static void find_inputs_and_keys(struct trace *trace)
     bool bare = config->kind == MODEL_ATTENTION;
     size_t layer = trace->layer - (bare && trace->layer > 0);
     enum site site = !bare ? input_site(trace) : trace->layer == 0 ? SITE_EMBEDDING : SITE_ATTN_OUT;
-    const struct kept *inputs = report_find(trace->report, site, layer);
+    const struct array *inputs = report_find(trace->report, site, layer);
     trace->inputs = trace->sources = inputs->data;
     trace->input_size = inputs->shape[inputs->rank - 1];
     if (trace->rule->norm_before)
@@ -572,7 +572,7 @@ static void show_vectors(struct builder *builder, const struct trace *before,
     size_t count = 0, width = 0;
     bool of_input = row->make == step_input || row->make == step_embedding;
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
-        const struct kept *kept = site_set_has(sites, site) ? trace_find(before, site) : NULL;
+        const struct array *kept = site_set_has(sites, site) ? trace_find(before, site) : NULL;
         const char *name = !of_input                            ? site_name(site)
                            : site != SITE_LN_1 && trace->stream ? "h"
                                                                 : "x";

@@ -67,7 +67,7 @@ struct trace {
 };
 
 /* Find a tensor of the layer, or the query's row in it (of this head, if it has heads); or NULL. */
-const struct kept *trace_find(const struct trace *trace, enum site site);
+const struct array *trace_find(const struct trace *trace, enum site site);
 const float *trace_row(const struct trace *trace, enum site site);
 const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head);
 

@@ -861,7 +861,7 @@ static int keep(struct gathering *gathering, const struct report *report, enum e
                 size_t number)
 {
     const struct edit_list *list = gathering->list;
-    for (const struct kept *kept = report->tensors; kept < report->tensors + report->tensor_count;
+    for (const struct array *kept = report->tensors; kept < report->tensors + report->tensor_count;
          kept++) {
         size_t layer = kept->layer < 0 ? 0 : (size_t)kept->layer;
         float *data = NULL;
@@ -869,7 +869,7 @@ static int keep(struct gathering *gathering, const struct report *report, enum e
             const struct edit_source *source = list->items[i].source;
             if (list->sources[i].origin != origin || list->items[i].site != kept->site)
                 continue;
-            size_t cells = kept_cells(kept);
+            size_t cells = array_cells(kept);
             if (!data) {
                 data = arena_room(gathering->arena, cells, sizeof *data, gathering->err);
                 if (!data)

@@ -218,11 +218,11 @@ static int make_table(struct frame *frame, const struct frame_mean *mean, struct
 
 /* Replace the values of `mean` by the mean of `count` tensors of its shape, summed in float64 in
  * order. A key is visible if it is in any tensor. */
-static int take_mean(struct kept *mean, const struct kept *parts, size_t count, struct arena *arena,
-                     struct err *err)
+static int take_mean(struct array *mean, const struct array *parts, size_t count,
+                     struct arena *arena, struct err *err)
 {
-    size_t cells = kept_cells(mean);
-    size_t matrix = cells / kept_sheet_count(mean);
+    size_t cells = array_cells(mean);
+    size_t matrix = cells / array_matrix_count(mean);
     bool hides = true;
     for (size_t part = 0; part < count; part++)
         hides = hides && parts[part].visible;
@@ -232,7 +232,7 @@ static int take_mean(struct kept *mean, const struct kept *parts, size_t count, 
         return -1;
     for (size_t i = 0; i < cells; i++) {
         double sum = 0, seen = 0;
-        for (const struct kept *part = parts; part < parts + count; part++) {
+        for (const struct array *part = parts; part < parts + count; part++) {
             sum += (double)part->data[i];
             if (hides)
                 seen += (double)part->visible[i / matrix * part->visible_step + i % matrix];
@@ -247,12 +247,12 @@ static int take_mean(struct kept *mean, const struct kept *parts, size_t count, 
     return 0;
 }
 
-static int join_heads(struct kept *kept, struct arena *arena, struct err *err)
+static int join_heads(struct array *kept, struct arena *arena, struct err *err)
 {
-    struct kept mean = *kept;
-    struct kept *heads = arena_alloc(arena, kept->shape[0], sizeof *heads, err);
+    struct array mean = *kept;
+    struct array *heads = arena_alloc(arena, kept->shape[0], sizeof *heads, err);
     for (size_t i = 0; heads && i < kept->shape[0]; i++)
-        heads[i] = kept_head(kept, i);
+        heads[i] = array_head(kept, i);
     mean.heads = NULL;
     mean.rank = 2;
     memmove(mean.shape, kept->shape + 1, 2 * sizeof *mean.shape);
@@ -263,14 +263,14 @@ static int join_heads(struct kept *kept, struct arena *arena, struct err *err)
 }
 
 /* Replace the tensors of each site by their mean, at the index of the first. */
-static int join_layers(struct kept *tensors, struct report *report, struct arena *arena,
+static int join_layers(struct array *tensors, struct report *report, struct arena *arena,
                        struct err *err)
 {
     struct site_set joined = {0};
     size_t count = 0;
-    struct kept *layers = arena_alloc(arena, report->tensor_count, sizeof *layers, err);
+    struct array *layers = arena_alloc(arena, report->tensor_count, sizeof *layers, err);
     for (size_t i = 0; layers && i < report->tensor_count; i++) {
-        struct kept mean = tensors[i];
+        struct array mean = tensors[i];
         size_t found = 0;
         if (site_set_has(joined, mean.site))
             continue;
@@ -310,7 +310,7 @@ static int join_rows(struct report *report, const struct derivation *how, struct
     return frames ? 0 : -1;
 }
 
-int report_take_means(struct kept *tensors, struct report *report, const struct derivation *how,
+int report_take_means(struct array *tensors, struct report *report, const struct derivation *how,
                       struct arena *arena, struct err *err)
 {
     if (join_rows(report, how, arena, err))
@@ -325,35 +325,35 @@ int report_take_means(struct kept *tensors, struct report *report, const struct 
 
 /* The sums of a tensor: a matrix for each head, large enough for the longest text. */
 struct mean_sums {
-    struct kept kept; /* without values; shape as in the longest text so far */
+    struct array kept; /* without values; shape as in the longest text so far */
     double *values, *visible;
     double *counts;       /* [rows, columns] texts with this cell */
     size_t rows, columns; /* allocated size */
 };
 
-static size_t rows_of(const struct kept *kept)
+static size_t rows_of(const struct array *kept)
 {
     return kept->shape[kept->rank - 2];
 }
 
-static size_t columns_of(const struct kept *kept)
+static size_t columns_of(const struct array *kept)
 {
     return kept->shape[kept->rank - 1];
 }
 
 /* Add the matrices of a tensor to the upper left corners of the sums. In sheets, NaN is missing. A
  * key is visible if it is in any tensor. */
-static void add(struct mean_sums *sums, const struct kept *kept)
+static void add(struct mean_sums *sums, const struct array *kept)
 {
     if (!kept->visible)
         sums->visible = NULL;
-    for (size_t sheet = 0; sheet < kept_sheet_count(kept); sheet++) {
-        const struct kept head = kept_head(kept, sheet);
+    for (size_t sheet = 0; sheet < array_matrix_count(kept); sheet++) {
+        const struct array head = array_head(kept, sheet);
         for (size_t row = 0, i = 0; row < rows_of(kept); row++)
             for (size_t column = 0; column < columns_of(kept); column++, i++) {
                 size_t first = row * sums->columns + column;
                 size_t cell = sheet * sums->rows * sums->columns + first;
-                if (kept->made && isnan(head.data[i]))
+                if (kept->name && isnan(head.data[i]))
                     continue;
                 sums->values[cell] += (double)head.data[i];
                 if (sums->visible)
@@ -370,7 +370,7 @@ static float *divide(const double *values, const struct mean_sums *sums, struct 
 {
     size_t rows = rows_of(&sums->kept);
     size_t columns = columns_of(&sums->kept);
-    size_t cells = kept_cells(&sums->kept);
+    size_t cells = array_cells(&sums->kept);
     float *mean = arena_alloc(arena, cells, sizeof *mean, err);
     for (size_t i = 0; mean && i < cells; i++) {
         size_t cell = i / columns % rows * sums->columns + i % columns;
@@ -381,10 +381,9 @@ static float *divide(const double *values, const struct mean_sums *sums, struct 
 }
 
 /* True if columns are positions, which grow with the longest text. */
-static bool grows(const struct kept *kept)
+static bool grows(const struct array *kept)
 {
-    return kept->made ? strcmp(kept->made->columns.name, "position") == 0
-                      : kept_has_key_columns(kept);
+    return kept->name ? strcmp(kept->columns.name, "position") == 0 : array_has_key_columns(kept);
 }
 
 /* Copy the labels and numbers of a computed sheet; of tokens, labelled by position, none. */
@@ -409,13 +408,15 @@ static int keep_axis(struct axis *axis, struct arena *arena, struct err *err)
     return err_if(err->kind);
 }
 
-static int begin_tensor(struct mean_sums *sums, const struct kept *kept, size_t longest,
+static int begin_tensor(struct mean_sums *sums, const struct array *kept, size_t longest,
                         struct arena *arena, struct err *err)
 {
-    size_t sheets = kept_sheet_count(kept);
-    *sums = (struct mean_sums){.kept = *kept, .rows = kept->made ? rows_of(kept) : longest};
-    sums->kept.queries = NULL; /* of each text its own: row 0 is the first selected one */
-    sums->kept.keys = NULL;
+    size_t sheets = array_matrix_count(kept);
+    *sums = (struct mean_sums){.kept = *kept, .rows = kept->name ? rows_of(kept) : longest};
+    if (array_selects(kept, &kept->rows)) /* of each text its own: row 0 is the first selected */
+        sums->kept.rows = (struct axis){.size = 0};
+    if (array_selects(kept, &kept->columns))
+        sums->kept.columns = (struct axis){.size = 0};
     sums->columns = grows(kept) ? longest : columns_of(kept);
     size_t cells = sums->rows * sums->columns;
     size_t *heads = arena_alloc(arena, sheets, sizeof *heads, err);
@@ -423,17 +424,15 @@ static int begin_tensor(struct mean_sums *sums, const struct kept *kept, size_t 
     sums->counts = arena_alloc(arena, cells, sizeof *sums->counts, err);
     if (kept->visible)
         sums->visible = arena_alloc(arena, sheets * cells, sizeof *sums->visible, err);
-    struct sheet *sheet = arena_alloc(arena, 1, sizeof *sheet, err);
     if (err->kind)
         return -1;
-    if (kept->made) {
-        sums->kept.made = sheet;
-        *sheet = *kept->made;
-        if (sheet->title)
-            sheet->title = arena_text(arena, sheet->title, strlen(sheet->title), err);
-        sheet->whole = false;
-        return err_if(keep_axis(&sheet->rows, arena, err) ||
-                      keep_axis(&sheet->columns, arena, err));
+    if (kept->name) {
+        struct display *display = &sums->kept.display;
+        if (display->title)
+            display->title = arena_text(arena, display->title, strlen(display->title), err);
+        display->whole = false;
+        return err_if(keep_axis(&sums->kept.rows, arena, err) ||
+                      keep_axis(&sums->kept.columns, arena, err));
     }
     if (kept->heads)
         sums->kept.heads = memcpy(heads, kept->heads, sheets * sizeof *heads);
@@ -464,8 +463,10 @@ static int begin(struct text_mean *mean, const struct report *report, struct err
 {
     const char *mechanism = report->mechanism;
     mean->first = *report;
-    for (size_t i = 0; i < report->tensor_count; i++)
-        mean->first.causal &= !report->tensors[i].queries && !report->tensors[i].keys;
+    for (const struct array *array = report->tensors;
+         array < report->tensors + report->tensor_count; array++)
+        mean->first.causal &=
+            !array_selects(array, &array->rows) && !array_selects(array, &array->columns);
     mean->tables = arena_alloc(&mean->arena, report->frame_count, sizeof *mean->tables, err);
     mean->sums = arena_alloc(&mean->arena, report->tensor_count, sizeof *mean->sums, err);
     for (size_t i = 0; mean->sums && i < report->tensor_count; i++)
@@ -482,15 +483,15 @@ int text_mean_add(struct text_mean *mean, const struct report *report, struct er
         return -1;
     for (size_t i = 0; i < report->tensor_count; i++) {
         struct mean_sums *sums = &mean->sums[i];
-        const struct kept *kept = &report->tensors[i];
+        const struct array *kept = &report->tensors[i];
         size_t *shape = &sums->kept.shape[kept->rank - 2];
-        if (kept->made && !grows(kept) && columns_of(kept) != sums->columns)
+        if (kept->name && !grows(kept) && columns_of(kept) != sums->columns)
             return err_usage(
                 err,
                 "--mean texts: expected texts of %zu tokens like the first, found %zu: "
                 "--over heads and --by part average texts of any length",
                 sums->columns, columns_of(kept));
-        assert(!kept->made == !sums->kept.made && kept->site == sums->kept.site &&
+        assert(!kept->name == !sums->kept.name && kept->site == sums->kept.site &&
                kept->layer == sums->kept.layer && rows_of(kept) <= sums->rows &&
                columns_of(kept) <= sums->columns);
         shape[0] = num_max(shape[0], rows_of(kept));
@@ -509,24 +510,30 @@ int text_mean_add(struct text_mean *mean, const struct report *report, struct er
     return 0;
 }
 
-/* Make a sheet with the counts of a tensor's cells; one column if columns are not tokens. */
-static int count_sheet(struct sheet *sheet, const struct report *report,
+/* Make an array with the counts of a tensor's cells; one column if columns are not tokens. */
+static int count_array(struct array *array, const struct report *report,
                        const struct mean_sums *sums, struct arena *arena, struct err *err)
 {
     static const struct label texts[] = {{"texts", "texts", "texts"}};
-    const struct kept *kept = &sums->kept;
-    const struct sheet like = kept_sheet(report, kept, 0);
-    *sheet = (struct sheet){.layer = -1, .head = -1, .rows = like.rows, .whole = true};
-    sheet->columns =
-        kept_has_key_columns(kept) ? like.columns : (struct axis){"count", 1, texts, 0};
-    sheet->tensor = arena_format(arena, err, "%s.count", site_name_in_layer(kept->site));
-    float *values = arena_alloc(arena, sheet->rows.size * sheet->columns.size, sizeof *values, err);
-    for (size_t row = 0; values && row < sheet->rows.size; row++)
-        for (size_t column = 0; column < sheet->columns.size; column++)
-            values[row * sheet->columns.size + column] =
-                (float)sums->counts[row * sums->columns + column];
-    sheet->values = values;
-    return values && sheet->tensor ? 0 : -1;
+    const struct array *kept = &sums->kept;
+    const struct sheet like = array_matrix(report, kept, 0);
+    struct axis columns =
+        array_has_key_columns(kept) ? like.columns : (struct axis){"count", 1, texts, 0};
+    float *values = arena_alloc(arena, like.rows.size * columns.size, sizeof *values, err);
+    for (size_t row = 0; values && row < like.rows.size; row++)
+        for (size_t column = 0; column < columns.size; column++)
+            values[row * columns.size + column] = (float)sums->counts[row * sums->columns + column];
+    *array = (struct array){
+        .name = arena_format(arena, err, "%s.count", site_name_in_layer(kept->site)),
+        .layer = -1,
+        .rank = 2,
+        .shape = {like.rows.size, columns.size},
+        .data = values,
+        .rows = like.rows,
+        .columns = columns,
+        .display.whole = true,
+    };
+    return values && array->name ? 0 : -1;
 }
 
 /* Label tokens by position, which all texts share. */
@@ -535,9 +542,9 @@ static int label_report(struct report *report, const struct text_mean *mean,
 {
     size_t most = 0, words = 0;
     for (size_t i = 0; i < mean->first.tensor_count; i++) {
-        const struct kept *kept = &mean->sums[i].kept;
+        const struct array *kept = &mean->sums[i].kept;
         most = num_max(most, num_max(rows_of(kept), columns_of(kept)));
-        if (!kept->made && site_row(kept->site)->axes == AXES_TOKEN_WORD)
+        if (!kept->name && site_row(kept->site)->axes == AXES_TOKEN_WORD)
             words = columns_of(kept);
     }
     const struct label *numbers =
@@ -589,11 +596,10 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
 {
     size_t count = mean->first.tensor_count;
     bool counted[SITE_PARTS][AXES_QUERY_KEY + 1] = {{false}};
-    struct kept *tensors = arena_alloc(arena, 2 * count, sizeof *tensors, err);
-    struct sheet *sheets = arena_alloc(arena, count, sizeof *sheets, err);
+    struct array *tensors = arena_alloc(arena, 2 * count, sizeof *tensors, err);
     struct frame *frames = arena_alloc(arena, mean->first.frame_count, sizeof *frames, err);
     *report = mean->first;
-    if (!tensors || !sheets || !frames || label_report(report, mean, tokenizer, arena, err) ||
+    if (!tensors || !frames || label_report(report, mean, tokenizer, arena, err) ||
         describe(report, mean, arena, err))
         return -1;
     report->tensors = tensors;
@@ -611,23 +617,19 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
         tensors[i].visible_step = rows_of(&sums->kept) * columns_of(&sums->kept);
         if (!tensors[i].data || (sums->visible && !tensors[i].visible))
             return -1;
-        if (sums->kept.made) {
-            struct axis *rows = &sheets[i].rows, *columns = &sheets[i].columns;
-            sheets[i] = *sums->kept.made;
-            sheets[i].values = tensors[i].data;
+        if (sums->kept.name) {
+            struct axis *rows = &tensors[i].rows, *columns = &tensors[i].columns;
             columns->size = columns_of(&tensors[i]);
             rows->labels = rows->labels ? rows->labels : report->numbers;
             columns->labels = columns->labels ? columns->labels : report->numbers;
-            tensors[i].made = &sheets[i];
             continue;
         }
         bool *is_counted = &counted[site_part(sums->kept.site)][site_row(sums->kept.site)->axes];
         if (!counts || *is_counted)
             continue;
         *is_counted = true;
-        if (count_sheet(&sheets[i], report, sums, arena, err))
+        if (count_array(&tensors[report->tensor_count++], report, sums, arena, err))
             return -1;
-        tensors[report->tensor_count++] = kept_made(&sheets[i]);
     }
     return report->strongest
                ? report_add_strongest(report, report->strongest, report->origin, arena, err)

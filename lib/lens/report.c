@@ -67,9 +67,9 @@ const struct tokenized *report_text_of(const struct report *report, const struct
     return NULL;
 }
 
-bool kept_predicts(const struct kept *kept)
+bool array_predicts(const struct array *kept)
 {
-    return site_part(kept->site) == PART_CROSS && kept_has_key_columns(kept);
+    return site_part(kept->site) == PART_CROSS && array_has_key_columns(kept);
 }
 
 size_t report_second(const struct tokenized *text, const size_t *queries, size_t first, size_t size)
@@ -82,12 +82,16 @@ size_t report_second(const struct tokenized *text, const size_t *queries, size_t
     return second < size ? second : 0;
 }
 
-static struct axis make_axis(const struct report *report, const struct kept *kept,
-                             const struct axis_row *row, size_t size)
+const char *array_row_name(const struct array *array)
+{
+    return axis_rows[site_row(array->site)->axes]->name;
+}
+
+/* Label an axis by what its site has there. */
+static struct axis label_axis(const struct report *report, const struct array *kept,
+                              const struct axis_row *row, size_t size)
 {
     enum site_part part = site_part(kept->site);
-    if (kept->pooled && row == axis_rows[site_row(kept->site)->axes])
-        return (struct axis){row->name, size, kept->pooled, -1};
     if (row->things == OF_WORDS || row->things == OF_NUMBERS) {
         bool words = row->things == OF_WORDS && report->words;
         return (struct axis){row->name, size, words ? report->words : report->numbers};
@@ -97,38 +101,35 @@ static struct axis make_axis(const struct report *report, const struct kept *kep
         return (struct axis){row->name, size, &value, -1};
     const struct tokenized *text =
         row->things == OF_KEYS ? report_keys(report, part) : report_queries(report, part);
-    const size_t *queries = row->things == OF_QUERIES ? kept->queries : NULL;
-    size_t second = report_second(text, queries, report->first_shown, size);
-    if (queries)
-        return (struct axis){row->name, size, kept->query_labels, 0, queries, second};
+    size_t second = report_second(text, NULL, report->first_shown, size);
     const struct label *labels = text->words ? text->word_labels : text->labels;
     if (row->things == OF_FIRST)
         return (struct axis){row->name, size, labels};
-    if (report->next && row->things == OF_QUERIES && kept_predicts(kept))
+    if (report->next && row->things == OF_QUERIES && array_predicts(kept))
         labels = report->next;
     size_t first = report->first_shown - (text->words ? text->words_before : 0);
     return (struct axis){row->name,        size, labels + report->first_shown,
                          (ptrdiff_t)first, NULL, second};
 }
 
-bool kept_is_mean_of_heads(const struct kept *kept)
+bool array_is_mean_of_heads(const struct array *kept)
 {
-    return !kept->made && !kept->heads && site_has_heads(kept->site);
+    return !kept->name && !kept->heads && site_has_heads(kept->site);
 }
 
-bool kept_is_mean_of_layers(const struct kept *kept)
+bool array_is_mean_of_layers(const struct array *kept)
 {
-    return !kept->made && kept->layer < 0 && site_row(kept->site)->in_layer;
+    return !kept->name && kept->layer < 0 && site_row(kept->site)->in_layer;
 }
 
-const char *kept_name(char name[SITE_NAME_BYTES], const struct kept *kept)
+const char *array_name(char name[SITE_NAME_BYTES], const struct array *kept)
 {
     const char *stack = site_stack(kept->site);
-    const char *site = kept->made ? kept->made->tensor : site_name_in_layer(kept->site);
-    const char *whole = kept->made ? site : site_name(kept->site);
+    const char *site = kept->name ? kept->name : site_name_in_layer(kept->site);
+    const char *whole = kept->name ? site : site_name(kept->site);
     const char *unit = kept->bits ? "_bits" : "",
-               *mean = kept_is_mean_of_heads(kept) ? ".mean" : "";
-    if (kept_is_mean_of_layers(kept))
+               *mean = array_is_mean_of_heads(kept) ? ".mean" : "";
+    if (array_is_mean_of_layers(kept))
         snprintf(name, SITE_NAME_BYTES, "%s.mean.%s%s%s", stack, site, unit, mean);
     else if (kept->layer >= 0)
         snprintf(name, SITE_NAME_BYTES, "%s.%d.%s%s%s", stack, kept->layer, site, unit, mean);
@@ -137,33 +138,19 @@ const char *kept_name(char name[SITE_NAME_BYTES], const struct kept *kept)
     return name;
 }
 
-struct kept kept_made(const struct sheet *sheet)
-{
-    return (struct kept){
-        .made = sheet,
-        .layer = sheet->layer,
-        .shared_by = sheet->shared_by,
-        .rank = 2,
-        .shape = {sheet->rows.size, sheet->columns.size},
-        .data = sheet->values,
-    };
-}
-
-int report_add_sheet(struct report *report, const struct sheet *sheet, struct arena *arena,
+int report_add_array(struct report *report, const struct array *array, struct arena *arena,
                      struct err *err)
 {
     size_t count = report->tensor_count;
-    struct sheet *made = arena_alloc(arena, 1, sizeof *made, err);
-    struct kept *kept = arena_grow(arena, (void *)report->tensors, count, sizeof *kept, err);
-    if (!made || !kept)
+    struct array *arrays = arena_grow(arena, (void *)report->tensors, count, sizeof *arrays, err);
+    if (!arrays)
         return -1;
-    *made = *sheet;
-    kept[report->tensor_count++] = kept_made(made);
-    report->tensors = kept;
+    arrays[report->tensor_count++] = *array;
+    report->tensors = arrays;
     return 0;
 }
 
-const struct kept *report_find(const struct report *report, enum site site, size_t layer)
+const struct array *report_find(const struct report *report, enum site site, size_t layer)
 {
     int number = site_row(site)->in_layer ? (int)layer : -1;
     for (size_t i = 0; i < report->tensor_count; i++)
@@ -172,12 +159,12 @@ const struct kept *report_find(const struct report *report, enum site site, size
     return NULL;
 }
 
-size_t kept_rank(const struct kept *kept)
+size_t array_rank(const struct array *kept)
 {
-    return kept->rank - (!kept->made && site_row(kept->site)->axes == AXES_HEAD_TOKEN);
+    return kept->rank - (!kept->name && site_row(kept->site)->axes == AXES_HEAD_TOKEN);
 }
 
-size_t kept_cells(const struct kept *kept)
+size_t array_cells(const struct array *kept)
 {
     size_t cells = 1;
     for (size_t axis = 0; axis < kept->rank; axis++)
@@ -185,20 +172,20 @@ size_t kept_cells(const struct kept *kept)
     return cells;
 }
 
-bool kept_has_key_columns(const struct kept *kept)
+bool array_has_key_columns(const struct array *kept)
 {
     enum site_axes axes = site_row(kept->site)->axes;
     return axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY;
 }
 
-size_t kept_sheet_count(const struct kept *kept)
+size_t array_matrix_count(const struct array *kept)
 {
     return kept->heads ? kept->shape[0] : 1;
 }
 
-struct kept kept_head(const struct kept *kept, size_t index)
+struct array array_head(const struct array *kept, size_t index)
 {
-    struct kept one = *kept;
+    struct array one = *kept;
     if (!one.heads)
         return one;
     one.heads += index;
@@ -208,37 +195,43 @@ struct kept kept_head(const struct kept *kept, size_t index)
     return one;
 }
 
-struct sheet kept_sheet(const struct report *report, const struct kept *kept, size_t index)
+struct sheet array_matrix(const struct report *report, const struct array *kept, size_t index)
 {
-    assert(index < kept_sheet_count(kept));
+    assert(index < array_matrix_count(kept));
     assert(kept->rank == (kept->heads ? 3 : 2));
-    if (kept->made)
-        return *kept->made;
     const struct site_set fractions =
         SITE_SET(SITE_WEIGHTS, SITE_SOFTMAX, SITE_VALUE_ZEROING, SITE_ROLLOUT);
     static const char *const in_bits[] = {[PART_SENTENCE] = "entropy_bits",
                                           [PART_SOURCE] = "enc.entropy_bits",
                                           [PART_CROSS] = "cross_entropy_bits"};
-    const struct site_row *site = site_row(kept->site);
-    const struct axis_row *axes = axis_rows[site->axes];
-    size_t rows = kept->shape[kept->rank - 2];
-    size_t columns = kept->shape[kept->rank - 1];
-    return (struct sheet){
-        .tensor = kept->bits ? in_bits[site_part(kept->site)] : site_name(kept->site),
+    size_t rows = kept->shape[kept->rank - 2], columns = kept->shape[kept->rank - 1];
+    bool of_heads = array_is_mean_of_heads(kept), of_layers = array_is_mean_of_layers(kept);
+    struct sheet sheet = {
+        .tensor = kept->name,
         .layer = kept->layer,
         .head = kept->heads ? (int)kept->heads[index] : -1,
         .shared_by = kept->shared_by,
-        .rows = make_axis(report, kept, &axes[0], rows),
-        .columns = kept->keys ? *kept->keys : make_axis(report, kept, &axes[1], columns),
+        .rows = kept->rows,
+        .columns = kept->columns,
         .values = kept->data ? kept->data + index * rows * columns : NULL,
-        .fraction = site_set_has(fractions, site_id(kept->site)),
-        .whole = site_id(kept->site) >= SITE_MASK && !kept_is_mean_of_layers(kept) &&
-                 !kept_is_mean_of_heads(kept),
-        .causal = report->causal && site->masked && site_part(kept->site) == PART_SENTENCE,
         .visible = kept->visible ? kept->visible + index * kept->visible_step : NULL,
-        .mean_of_layers = kept_is_mean_of_layers(kept),
-        .mean_of_heads = kept_is_mean_of_heads(kept),
+        .mean_of_layers = of_layers,
+        .mean_of_heads = of_heads,
+        .display = kept->display,
     };
+    if (kept->name)
+        return sheet;
+    const struct site_row *site = site_row(kept->site);
+    const struct axis_row *axes = axis_rows[site->axes];
+    if (!sheet.rows.labels)
+        sheet.rows = label_axis(report, kept, &axes[0], rows);
+    if (!sheet.columns.labels)
+        sheet.columns = label_axis(report, kept, &axes[1], columns);
+    sheet.tensor = kept->bits ? in_bits[site_part(kept->site)] : site_name(kept->site);
+    sheet.display.fraction = site_set_has(fractions, site_id(kept->site));
+    sheet.display.whole = site_id(kept->site) >= SITE_MASK && !of_layers && !of_heads;
+    sheet.causal = report->causal && site->masked && site_part(kept->site) == PART_SENTENCE;
+    return sheet;
 }
 
 /* Rows of a matrix with one more column, which has `more` or 1. */
@@ -254,13 +247,13 @@ static float *with_column(const float *cells, const float *more, size_t rows, si
 }
 
 /* The keys of a sheet, and the sink, which has no number. */
-static struct axis *keys_with_sink(const struct axis *keys, struct arena *arena, struct err *err)
+static int add_sink(struct axis *axis, const struct axis *keys, struct arena *arena,
+                    struct err *err)
 {
-    struct axis *axis = arena_alloc(arena, 1, sizeof *axis, err);
     struct label *labels = arena_alloc(arena, keys->size + 1, sizeof *labels, err);
     size_t *numbers = arena_alloc(arena, keys->size + 1, sizeof *numbers, err);
-    if (!axis || !labels || !numbers)
-        return NULL;
+    if (!labels || !numbers)
+        return -1;
     memcpy(labels, keys->labels, keys->size * sizeof *labels);
     labels[keys->size] = (struct label){"sink", "sink", "sink"};
     for (size_t i = 0; i <= keys->size; i++)
@@ -269,31 +262,32 @@ static struct axis *keys_with_sink(const struct axis *keys, struct arena *arena,
     axis->size++;
     axis->labels = labels;
     axis->numbers = numbers;
-    return axis;
+    return 0;
 }
 
 int report_join_sinks(struct report *report, struct arena *arena, struct err *err)
 {
-    struct kept *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
+    struct array *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
     size_t count = 0;
     for (size_t i = 0; tensors && i < report->tensor_count; i++) {
-        struct kept kept = report->tensors[i];
+        struct array kept = report->tensors[i];
         size_t *shape = &kept.shape[kept.rank - 2];
-        const struct kept *other = report_find(
+        const struct array *other = report_find(
             report, kept.site == SITE_SINK ? SITE_WEIGHTS : SITE_SINK, (size_t)kept.layer);
-        bool joins = !kept.made && other && kept.data;
+        bool joins = !kept.name && other && kept.data;
         if (joins && kept.site == SITE_SINK)
             continue;
         if (joins && kept.site == SITE_WEIGHTS) {
-            struct sheet sheet = kept_sheet(report, &kept, 0);
-            size_t maps = kept.visible_step ? kept_sheet_count(&kept) : 1;
-            kept.data = with_column(kept.data, other->data, kept_sheet_count(&kept) * shape[0],
+            struct sheet sheet = array_matrix(report, &kept, 0);
+            size_t maps = kept.visible_step ? array_matrix_count(&kept) : 1;
+            kept.data = with_column(kept.data, other->data, array_matrix_count(&kept) * shape[0],
                                     shape[1], arena, err);
-            kept.keys = keys_with_sink(&sheet.columns, arena, err);
+            if (add_sink(&kept.columns, &sheet.columns, arena, err))
+                return -1;
             if (kept.visible)
                 kept.visible =
                     with_column(kept.visible, NULL, maps * shape[0], shape[1], arena, err);
-            if (!kept.data || !kept.keys || (sheet.visible && !kept.visible))
+            if (!kept.data || (sheet.visible && !kept.visible))
                 return -1;
             shape[1]++;
             kept.visible_step = kept.visible_step ? shape[0] * shape[1] : 0;
@@ -319,8 +313,10 @@ int report_add_strongest(struct report *report, const char *tensor, float origin
     struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
     struct strongest strongest = {.origin = origin};
     for (size_t i = 0; i < report->tensor_count; i++)
-        if (name_ends_in(report->tensors[i].made->tensor, tensor))
-            strongest_add(&strongest, report->tensors[i].made);
+        if (name_ends_in(report->tensors[i].name, tensor)) {
+            struct sheet sheet = array_matrix(report, &report->tensors[i], 0);
+            strongest_add(&strongest, &sheet);
+        }
     report->frames = frame;
     report->frame_count = strongest.count > 0;
     report->strongest = tensor;
@@ -377,11 +373,11 @@ static int group_matrices(const float **matrices, size_t count, const size_t sha
     return data ? 0 : -1;
 }
 
-static int group_matrix(struct kept *kept, const struct groups axes[2], struct arena *arena,
+static int group_matrix(struct array *kept, const struct groups axes[2], struct arena *arena,
                         struct err *err)
 {
     size_t *shape = &kept->shape[kept->rank - 2];
-    size_t matrices = kept_sheet_count(kept);
+    size_t matrices = array_matrix_count(kept);
     if (group_matrices(&kept->data, matrices, shape, axes, arena, err) ||
         group_matrices(&kept->visible, kept->visible_step ? matrices : 1, shape, axes, arena, err))
         return -1;
@@ -391,10 +387,10 @@ static int group_matrix(struct kept *kept, const struct groups axes[2], struct a
     return 0;
 }
 
-static int group_all(struct kept *tensors, const struct report *report, enum grouping how,
+static int group_all(struct array *tensors, const struct report *report, enum grouping how,
                      struct arena *arena, struct err *err)
 {
-    for (struct kept *kept = tensors; kept < tensors + report->tensor_count; kept++) {
+    for (struct array *kept = tensors; kept < tensors + report->tensor_count; kept++) {
         enum site_part part = site_part(kept->site);
         enum site_axes site_axes = site_row(kept->site)->axes;
         const struct tokenized *keys = report_keys(report, part);
@@ -404,16 +400,18 @@ static int group_all(struct kept *tensors, const struct report *report, enum gro
         struct groups axes[] = {group_axis(rows, shape[0], how), {.count = shape[1]}};
         if (site_axes == AXES_FIRST_CHANNEL)
             axes[0] = (struct groups){.count = 1};
-        if (kept->queries && how == WITHOUT_FIRST) {
-            size_t hidden = kept->queries[0] == 0;
+        if (array_selects(kept, &kept->rows) && how == WITHOUT_FIRST) {
+            size_t hidden = kept->rows.numbers[0] == 0;
             axes[0] = (struct groups){.first = hidden, .count = shape[0] - hidden};
-            kept->queries += hidden;
-            kept->query_labels += hidden;
+            kept->rows.numbers += hidden;
+            kept->rows.labels += hidden;
+            kept->rows.size -= hidden;
+            kept->rows.second -= kept->rows.second ? hidden : 0;
             if (!axes[0].count)
                 return err_usage(err,
                                  "--hide-first: --query selects only the token that is hidden");
         }
-        if (kept_has_key_columns(kept))
+        if (array_has_key_columns(kept))
             axes[1] = group_axis(keys, shape[1], how);
         if (group_matrix(kept, axes, arena, err))
             return -1;
@@ -422,15 +420,15 @@ static int group_all(struct kept *tensors, const struct report *report, enum gro
 }
 
 /* Keep the positions of an axis that are in a list, of `range`. */
-static struct axis *select_axis(struct groups *groups, const struct axis *from, const char *list,
-                                struct index_range range, struct arena *arena, struct err *err)
+static int select_axis(struct axis *axis, struct groups *groups, const struct axis *from,
+                       const char *list, struct index_range range, struct arena *arena,
+                       struct err *err)
 {
     size_t count = 0;
     const size_t *wanted = NULL;
-    struct axis *axis = arena_alloc(arena, 1, sizeof *axis, err);
     range.count = (size_t)axis_number(from, from->size - 1) + 1;
-    if (!axis || selection_indices(&wanted, &count, list, &range, arena, err))
-        return NULL;
+    if (selection_indices(&wanted, &count, list, &range, arena, err))
+        return -1;
     struct word_span *spans = arena_alloc(arena, count, sizeof *spans, err);
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
     size_t *numbers = arena_alloc(arena, count, sizeof *numbers, err);
@@ -449,15 +447,15 @@ static struct axis *select_axis(struct groups *groups, const struct axis *from, 
     axis->second = axis->second < axis->size ? axis->second : 0;
     if (!groups->count && !err->kind)
         err_usage(err, "%s selects only the token that is hidden", range.option);
-    return err->kind ? NULL : axis;
+    return err_if(err->kind);
 }
 
 /* Hide the keys of a tensor that are not among `kept_keys`. */
-static int hide_keys(struct kept *kept, const struct groups *kept_keys, struct arena *arena,
+static int hide_keys(struct array *kept, const struct groups *kept_keys, struct arena *arena,
                      struct err *err)
 {
     const size_t *shape = &kept->shape[kept->rank - 2];
-    size_t maps = kept->visible_step ? kept_sheet_count(kept) : 1, rows = maps * shape[0];
+    size_t maps = kept->visible_step ? array_matrix_count(kept) : 1, rows = maps * shape[0];
     float *visible = arena_alloc(arena, rows * shape[1], sizeof *visible, err);
     for (size_t row = 0; visible && row < rows; row++)
         for (size_t i = 0; i < kept_keys->count; i++) {
@@ -469,44 +467,42 @@ static int hide_keys(struct kept *kept, const struct groups *kept_keys, struct a
 }
 
 /* Leave only the selected keys and, of words, queries; the pass computed only selected tokens. */
-static int select_cells(struct kept *tensors, const struct report *report, bool hides_keys,
+static int select_cells(struct array *tensors, const struct report *report, bool hides_keys,
                         struct arena *arena, struct err *err)
 {
-    for (struct kept *kept = tensors; kept < tensors + report->tensor_count; kept++) {
-        if (kept->made)
+    for (struct array *kept = tensors; kept < tensors + report->tensor_count; kept++) {
+        if (kept->name)
             continue;
         enum site_part part = site_part(kept->site);
-        const struct sheet sheet = kept_sheet(report, kept, 0);
+        const struct sheet sheet = array_matrix(report, kept, 0);
         const struct tokenized *rows = report_queries(report, part);
         const struct tokenized *columns = report_keys(report, part);
-        const char *keys = kept_has_key_columns(kept) ? columns->keys : NULL;
+        const char *keys = array_has_key_columns(kept) ? columns->keys : NULL;
         const struct index_range words = {"--query", "text", "word", 0};
         const struct index_range of_keys = {"--key", "text", columns->words ? "word" : "token", 0};
         enum site_axes axes = site_row(kept->site)->axes;
         const char *queries =
             rows->words && axis_rows[axes][0].things == OF_QUERIES ? rows->queries : NULL;
         struct groups groups[] = {{.count = sheet.rows.size}, {.count = sheet.columns.size}};
-        struct axis *rows_left =
-            queries ? select_axis(&groups[0], &sheet.rows, queries, words, arena, err) : NULL;
-        const struct axis *keys_left =
-            keys ? select_axis(&groups[1], &sheet.columns, keys, of_keys, arena, err) : NULL;
-        if (keys_left && hides_keys) {
+        struct axis keys_left = kept->columns;
+        if ((queries &&
+             select_axis(&kept->rows, &groups[0], &sheet.rows, queries, words, arena, err)) ||
+            (keys &&
+             select_axis(&keys_left, &groups[1], &sheet.columns, keys, of_keys, arena, err)))
+            return -1;
+        if (keys && hides_keys) {
             if (hide_keys(kept, &groups[1], arena, err))
                 return -1;
             continue;
         }
-        kept->keys = keys_left ? keys_left : kept->keys;
-        if (rows_left) {
-            kept->queries = rows_left->numbers;
-            kept->query_labels = rows_left->labels;
-        }
-        if (err->kind || ((queries || keys) && group_matrix(kept, groups, arena, err)))
+        kept->columns = keys_left;
+        if ((queries || keys) && group_matrix(kept, groups, arena, err))
             return -1;
     }
     return 0;
 }
 
-static int hide_first(struct kept *tensors, struct report *report, struct arena *arena,
+static int hide_first(struct array *tensors, struct report *report, struct arena *arena,
                       struct err *err)
 {
     const struct tokenized *texts[] = {&report->sentence, &report->source};
@@ -544,11 +540,11 @@ static void pool_rows(float *to, const float *from, size_t rows, size_t columns,
         to[c] = (float)((double)to[c] / sqrt(squares));
 }
 
-static int pool_all(struct kept *tensors, const struct report *report, const struct derivation *how,
-                    struct arena *arena, struct err *err)
+static int pool_all(struct array *tensors, const struct report *report,
+                    const struct derivation *how, struct arena *arena, struct err *err)
 {
-    for (struct kept *kept = tensors; kept < tensors + report->tensor_count; kept++) {
-        size_t matrices = kept_sheet_count(kept);
+    for (struct array *kept = tensors; kept < tensors + report->tensor_count; kept++) {
+        size_t matrices = array_matrix_count(kept);
         size_t *shape = &kept->shape[kept->rank - 2];
         float *data = arena_alloc(arena, matrices * shape[1], sizeof *data, err);
         if (!data)
@@ -558,8 +554,7 @@ static int pool_all(struct kept *tensors, const struct report *report, const str
                       how);
         shape[0] = 1;
         kept->data = data;
-        kept->pooled = &pooling_labels[how->pool - 1];
-        kept->queries = NULL;
+        kept->rows = (struct axis){array_row_name(kept), 1, &pooling_labels[how->pool - 1], -1};
     }
     return 0;
 }
@@ -612,12 +607,12 @@ static int describe(struct report *report, struct arena *arena, struct err *err)
     struct frame_rows rows = {.arena = arena, .err = err};
     bool shares = false;
     for (size_t i = 0; i < report->tensor_count; i++) {
-        rows.most += kept_sheet_count(&report->tensors[i]);
+        rows.most += array_matrix_count(&report->tensors[i]);
         shares |= report->tensors[i].shared_by > 1;
     }
     for (size_t i = 0; i < report->tensor_count; i++)
-        for (size_t k = 0; k < kept_sheet_count(&report->tensors[i]); k++) {
-            struct sheet sheet = kept_sheet(report, &report->tensors[i], k);
+        for (size_t k = 0; k < array_matrix_count(&report->tensors[i]); k++) {
+            struct sheet sheet = array_matrix(report, &report->tensors[i], k);
             add_stats(&rows, &sheet, shares);
         }
     report->frames = frame;
@@ -654,7 +649,7 @@ static void add_aligned(struct frame_rows *rows, const struct sheet *sheet, size
 /* The token of a row is the next one, which it predicts; the last row has none. */
 static int align(struct report *report, struct arena *arena, struct err *err)
 {
-    const struct sheet sheet = kept_sheet(report, report->tensors, 0);
+    const struct sheet sheet = array_matrix(report, report->tensors, 0);
     const struct tokenized *text = &report->sentence;
     const struct label *labels = text->words ? text->word_labels : text->labels;
     struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
@@ -727,7 +722,7 @@ int derive_check(const struct derivation *how, const struct selection *selection
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err)
 {
-    struct kept *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
+    struct array *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
     if (!tensors)
         return -1;
     for (size_t i = 0; i < report->tensor_count; i++)

@@ -3,8 +3,8 @@
  * numbers, for arrays and figures.
  *
  *     for (size_t i = 0; i < report->tensor_count; i++)
- *         for (size_t k = 0; k < kept_sheet_count(&report->tensors[i]); k++) {
- *             struct sheet sheet = kept_sheet(report, &report->tensors[i], k);
+ *         for (size_t k = 0; k < array_matrix_count(&report->tensors[i]); k++) {
+ *             struct sheet sheet = array_matrix(report, &report->tensors[i], k);
  */
 #pragma once
 
@@ -14,27 +14,6 @@
 #include "math/precision.h"
 #include "math/tensor.h"
 #include "model/site.h"
-
-/* A tensor that was kept: captured for the selected heads, contiguous, or computed. A captured one
- * that lacks the heads or the layer of its site is the mean over them. A computed one is a sheet
- * (`made`), whose sizes and values `shape` and `data` repeat. */
-struct kept {
-    enum site site;
-    int layer; /* -1: none */
-    size_t rank;
-    size_t shape[3];
-    const float *data;        /* NULL: not computed yet */
-    const size_t *heads;      /* [shape[0]] head numbers in the model; NULL: none */
-    const struct sheet *made; /* the sheet of a computed tensor; NULL: of a site */
-    const float *visible;     /* [queries, keys] 0: hidden; NULL: only the causal mask */
-    size_t visible_step;      /* offset between heads; 0: shared */
-    const size_t *queries;    /* token of each row; NULL: all tokens */
-    const struct label *query_labels;
-    const struct label *pooled; /* label of the only row, of all tokens; NULL: not pooled */
-    size_t shared_by;           /* as in a sheet */
-    bool bits;                  /* an entropy in bits; the name says so */
-    const struct axis *keys;    /* of weights: selected keys, or with the sink; NULL: all tokens */
-};
 
 /* A setting, or a column copied from the input. */
 struct identity_column {
@@ -83,7 +62,7 @@ struct report {
     struct tokenized source;         /* for cross-attention; otherwise count is 0 */
     const struct tokenized *corrupt; /* of patching (`sentence` is the clean text); else NULL */
     const struct tokenized *corrupt_source; /* its source, if it has another; else NULL */
-    const struct kept *tensors;
+    const struct array *tensors;
     size_t tensor_count;
     const struct frame *frames; /* tables */
     size_t frame_count;
@@ -121,39 +100,40 @@ size_t report_second(const struct tokenized *text, const size_t *queries, size_t
 const struct tokenized *report_text_of(const struct report *report, const struct axis *axis);
 
 /* Find the tensor of a site (in `layer`, if the site is in layers); NULL: none. */
-const struct kept *report_find(const struct report *report, enum site site, size_t layer);
+const struct array *report_find(const struct report *report, enum site site, size_t layer);
 
 /* The number of axes of a tensor in arrays, where [H, T, 1] in memory is [H, T]. */
-size_t kept_rank(const struct kept *kept);
+size_t array_rank(const struct array *kept);
 
 /* The number of values of a tensor. */
-size_t kept_cells(const struct kept *kept);
+size_t array_cells(const struct array *kept);
 
 /* True if columns are keys, as in attention maps. */
-bool kept_has_key_columns(const struct kept *kept);
+bool array_has_key_columns(const struct array *kept);
 
 /* True for maps of cross-attention, where an encoder-decoder's row looks for the next token. */
-bool kept_predicts(const struct kept *kept);
+bool array_predicts(const struct array *kept);
 
 /* True for the mean over heads, and for the mean over layers. */
-bool kept_is_mean_of_heads(const struct kept *kept);
-bool kept_is_mean_of_layers(const struct kept *kept);
+bool array_is_mean_of_heads(const struct array *kept);
+bool array_is_mean_of_layers(const struct array *kept);
 
 /* Write the tensor's name in files: `h.3.weights` or `ln_f`; means are `h.3.weights.mean` (over
  * heads) and `h.mean.weights` (over layers). Returns `name`. */
-const char *kept_name(char name[SITE_NAME_BYTES], const struct kept *kept);
+const char *array_name(char name[SITE_NAME_BYTES], const struct array *kept);
 
-/* A sheet as a tensor, valid as long as the sheet. */
-struct kept kept_made(const struct sheet *sheet);
+/* The name of the rows of a site: "query", "token". */
+const char *array_row_name(const struct array *array);
 
-/* Append a copy of a sheet to the tensors of a report. All tensors must come from this function. */
-int report_add_sheet(struct report *report, const struct sheet *sheet, struct arena *arena,
+/* Append an array to a report. */
+int report_add_array(struct report *report, const struct array *array, struct arena *arena,
                      struct err *err);
 
-/* Number of sheets, one per head if there are heads; the tensor of one head; a view of a sheet. */
-size_t kept_sheet_count(const struct kept *kept);
-struct kept kept_head(const struct kept *kept, size_t index);
-struct sheet kept_sheet(const struct report *report, const struct kept *kept, size_t index);
+/* The number of matrices, one per head if there are heads; the array of one head; a view of one
+ * matrix, with the labels of the array or else of its site. */
+size_t array_matrix_count(const struct array *kept);
+struct array array_head(const struct array *kept, size_t index);
+struct sheet array_matrix(const struct report *report, const struct array *kept, size_t index);
 
 /* Append to attention weights a column for the sinks of their heads, which then are no tensors of
  * their own: rows sum to 1. */

@@ -295,7 +295,7 @@ static bool is_shown(const struct column *column, bool coloured)
     return column_is_result(column) && (!coloured || column->flags & COLUMN_COLOURED);
 }
 
-int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture,
+int frame_array(struct array *array, const struct frame *frame, bool for_picture,
                 struct arena *arena, struct err *err)
 {
     size_t rows = frame->rows.size;
@@ -331,21 +331,22 @@ int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture
                                                                    : frame->name;
     if (!name)
         return -1;
-    *sheet = (struct sheet){
-        .tensor = name,
-        .title = curves ? frame->note : NULL,
+    const struct column *region = frame->curves ? frame_column(frame, "region") : NULL;
+    *array = (struct array){
+        .name = name,
         .layer = -1,
-        .head = -1,
+        .rank = 2,
+        .shape = {rows, count},
+        .data = values,
         .rows = frame->rows,
         .columns = {"value", count, labels, 0},
-        .values = values,
-        .fraction = fraction,
-        .running = frame->running && for_picture && count == 1,
-        .curves = frame->curves,
-        .logarithmic = frame->logarithmic,
+        .display = {.title = curves ? frame->note : NULL,
+                    .fraction = fraction,
+                    .running = frame->running && for_picture && count == 1,
+                    .curves = frame->curves,
+                    .logarithmic = frame->logarithmic,
+                    .regions = region ? region->values : NULL},
     };
-    const struct column *region = frame->curves ? frame_column(frame, "region") : NULL;
-    sheet->regions = region ? region->values : NULL;
     return 0;
 }
 

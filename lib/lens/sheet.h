@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/memory.h"
+#include "model/site.h"
 
 struct buf;
 
@@ -50,29 +51,60 @@ static inline size_t axis_index(const struct axis *axis, size_t number)
     return index;
 }
 
-/* A labelled matrix. Hidden cells (keys that a query cannot attend to) have no defined value. */
+/* How the matrices of an array are displayed. */
+struct display {
+    const char *title;          /* name in figures; NULL: that of the array */
+    const char *const *texts;   /* [rows, columns] instead of numbers; NULL: numbers */
+    const char *beside_texts;   /* name of the numbers below texts; NULL: that of the texts */
+    bool whole;                 /* numbers are integers */
+    bool fraction;              /* values and colours are from 0 to 1 */
+    bool parts;                 /* values are parts of a sum: large magnitudes matter */
+    bool running;               /* rows are tokens of a text, with one value each */
+    bool curves;                /* figures: draw columns as lines over the rows */
+    bool logarithmic;           /* curves: both axes */
+    const char *const *regions; /* [rows] for curves: region of each row; NULL: none */
+};
+
+/* An array of numbers: captured at a site for the selected heads, or computed. A captured one that
+ * lacks the heads or the layer of its site is the mean over them. Axes without labels have those of
+ * the site, in the texts of the report. */
+struct array {
+    const char *name; /* of a computed array; NULL: that of the site */
+    enum site site;
+    int layer; /* -1: none */
+    size_t rank;
+    size_t shape[3];     /* [heads,] rows, columns */
+    const float *data;   /* contiguous; NULL: not computed yet */
+    const size_t *heads; /* [shape[0]] head numbers in the model; NULL: none */
+    struct axis rows, columns;
+    const float *visible; /* [queries, keys] 0: hidden; NULL: only the causal mask */
+    size_t visible_step;  /* offset between heads; 0: shared */
+    size_t shared_by;     /* as in a sheet */
+    bool bits;            /* an entropy in bits; the name says so */
+    struct display display;
+};
+
+/* True for positions that were selected: the axis of a site has numbers of its own. */
+static inline bool array_selects(const struct array *array, const struct axis *axis)
+{
+    return !array->name && axis->numbers;
+}
+
+/* A labelled matrix of an array. Hidden cells (keys that a query cannot attend to) have no defined
+ * value. */
 struct sheet {
-    const char *tensor; /* site name: "weights" */
-    const char *title;  /* name in figures; NULL: `tensor` */
+    const char *tensor; /* name of the array: "weights" */
     int layer;          /* -1: outside of layers, or mean over layers */
     int head;           /* -1: without heads, or mean over heads */
     size_t shared_by;   /* query heads that share each key/value head; 0: heads are query heads */
     struct axis rows;
     struct axis columns;
-    const float *values;        /* [rows, columns], contiguous */
-    const char *const *texts;   /* [rows, columns] displayed instead of numbers; NULL: numbers */
-    const char *beside_texts;   /* name of the numbers below texts; NULL: that of the texts */
-    bool whole;                 /* numbers are integers */
-    bool running;               /* rows are tokens of a text, with one value each */
-    bool curves;                /* figures: draw columns as lines over the rows */
-    bool logarithmic;           /* curves: both axes */
-    const char *const *regions; /* [rows] for curves: region of each row; NULL: none */
-    bool fraction;              /* values and colours are from 0 to 1 */
-    bool parts;                 /* values are parts of a sum: large magnitudes matter */
-    bool causal;                /* keys after the query are hidden */
-    const float *visible;       /* [rows, columns], 0: hidden; NULL: no additional hidden cells */
+    const float *values;  /* [rows, columns], contiguous */
+    const float *visible; /* [rows, columns], 0: hidden; NULL: no additional hidden cells */
+    bool causal;          /* keys after the query are hidden */
     bool mean_of_layers;
     bool mean_of_heads;
+    struct display display;
 };
 
 static inline float sheet_cell(const struct sheet *sheet, size_t row, size_t column)
@@ -83,7 +115,7 @@ static inline float sheet_cell(const struct sheet *sheet, size_t row, size_t col
 /* The text displayed instead of the number; NULL: none. */
 static inline const char *sheet_text(const struct sheet *sheet, size_t row, size_t column)
 {
-    return sheet->texts ? sheet->texts[row * sheet->columns.size + column] : NULL;
+    return sheet->display.texts ? sheet->display.texts[row * sheet->columns.size + column] : NULL;
 }
 
 static inline bool sheet_hides(const struct sheet *sheet, size_t row, size_t column)
@@ -262,9 +294,9 @@ int rows_finish(struct frame *frame, const struct frame_rows *rows, const char *
 int frame_pick(struct frame *frame, const size_t *rows, size_t count, struct arena *arena,
                struct err *err);
 
-/* Convert the results to a matrix, rows by columns. Figures only get coloured columns, if there are
+/* Convert the results to an array, rows by columns. Figures only get coloured columns, if there are
  * any. The arena owns the values; labels are the frame's. */
-int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture,
+int frame_array(struct array *array, const struct frame *frame, bool for_picture,
                 struct arena *arena, struct err *err);
 
 /* --- facts: single values, as a frame with one row; NaN and NULL are missing ------------------ */

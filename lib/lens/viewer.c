@@ -217,7 +217,7 @@ int capture_init(struct capture *capture, const struct selection *selection,
     }
     capture->key_heads.items = keys;
     for (size_t i = 0; i < texts; i++) {
-        struct kept **items = &capture->lists[i].items;
+        struct array **items = &capture->lists[i].items;
         capture->lists[i].wanted = selection->queries;
         if (!(*items = arena_alloc(arena, capture->room, sizeof **items, err)))
             return -1;
@@ -236,10 +236,10 @@ static bool has_query_rows(const struct selection *selection, enum site site)
 /* Append a tensor of this shape, reduced to the selected heads and queries, to the list of a text;
  * allocates its values if `has_values`. Returns NULL with `err`. (An encoder may lack heads that
  * are selected.) */
-static struct kept *add_item(struct capture *capture, size_t text, struct kept item,
-                             bool has_values, struct err *err)
+static struct array *add_item(struct capture *capture, size_t text, struct array item,
+                              bool has_values, struct err *err)
 {
-    struct kept_list *list = &capture->lists[text];
+    struct array_list *list = &capture->lists[text];
     assert(list->count < capture->room);
     if (item.rank == 3) {
         const struct capture_heads *heads = &capture->query_heads;
@@ -264,11 +264,11 @@ static struct kept *add_item(struct capture *capture, size_t text, struct kept i
         if (!list->queries && selection_indices(&list->queries, &list->query_count, list->wanted,
                                                 &range, capture->arena, err))
             return NULL;
-        item.queries = list->queries;
+        item.rows.numbers = list->queries;
         *rows = list->query_count;
     }
     if (has_values &&
-        !(item.data = arena_room(capture->arena, kept_cells(&item), sizeof *item.data, err)))
+        !(item.data = arena_room(capture->arena, array_cells(&item), sizeof *item.data, err)))
         return NULL;
     list->items[list->count] = item;
     return &list->items[list->count++];
@@ -277,16 +277,16 @@ static struct kept *add_item(struct capture *capture, size_t text, struct kept i
 int capture_sink(void *context, const struct announcement *seen, struct err *err)
 {
     const struct tensor *values = &seen->values;
-    struct kept item = {.site = seen->site, .layer = seen->layer, .rank = values->rank};
+    struct array item = {.site = seen->site, .layer = seen->layer, .rank = values->rank};
     memcpy(item.shape, values->shape, sizeof item.shape);
-    const struct kept *kept = add_item(context, seen->text, item, true, err);
+    const struct array *kept = add_item(context, seen->text, item, true, err);
     float *data = kept ? (float *)kept->data : NULL;
-    for (size_t i = 0; kept && i < kept_sheet_count(kept); i++) {
+    for (size_t i = 0; kept && i < array_matrix_count(kept); i++) {
         struct tensor matrix = kept->heads ? tensor_slice(values, kept->heads[i]) : *values;
-        if (!kept->queries)
+        if (!kept->rows.numbers)
             tensor_copy(data, &matrix);
-        for (size_t row = 0; kept->queries && row < kept->shape[kept->rank - 2]; row++) {
-            struct tensor slice = tensor_slice(&matrix, kept->queries[row]);
+        for (size_t row = 0; kept->rows.numbers && row < kept->shape[kept->rank - 2]; row++) {
+            struct tensor slice = tensor_slice(&matrix, kept->rows.numbers[row]);
             tensor_copy(data + row * matrix.shape[1], &slice);
         }
         data += kept->shape[kept->rank - 2] * kept->shape[kept->rank - 1];
@@ -297,18 +297,18 @@ int capture_sink(void *context, const struct announcement *seen, struct err *err
 int capture_lend(void *context, struct attention_map_room *room, struct err *err)
 {
     struct capture *capture = context;
-    struct kept item = {.site = room->site,
-                        .layer = room->layer,
-                        .rank = 3,
-                        .shape = {0, room->queries, room->keys}};
-    const struct kept *kept = add_item(capture, room->text, item, true, err);
+    struct array item = {.site = room->site,
+                         .layer = room->layer,
+                         .rank = 3,
+                         .shape = {0, room->queries, room->keys}};
+    const struct array *kept = add_item(capture, room->text, item, true, err);
     if (!kept)
         return -1;
     for (size_t i = 0; i < kept->shape[0]; i++)
         room->heads[kept->heads[i]] = (float *)kept->data + i * kept->shape[1] * kept->shape[2];
-    if (!kept->queries)
+    if (!kept->rows.numbers)
         return 0;
-    struct kept_list *list = &capture->lists[room->text];
+    struct array_list *list = &capture->lists[room->text];
     if (!list->rows) {
         list->rows = arena_alloc(capture->arena, room->queries, sizeof *list->rows, err);
         for (size_t i = 0; list->rows && i < room->queries; i++)
@@ -362,7 +362,7 @@ static size_t visible_maps(const struct viewer *viewer, enum site site, size_t l
 }
 
 /* Set `visible` of masked scores or attention weights of a text, unless it is not needed. */
-static int find_visible(struct kept *kept, const struct viewer *viewer, const struct look *look,
+static int find_visible(struct array *kept, const struct viewer *viewer, const struct look *look,
                         size_t text, struct arena *arena, struct err *err)
 {
     size_t layer = (size_t)kept->layer;
@@ -391,7 +391,7 @@ static int find_visible(struct kept *kept, const struct viewer *viewer, const st
     for (size_t i = 0; i < count; i++) {
         block.data = visible + i * keys;
         block.first_head = kept->heads[i / rows];
-        block.first_row = kept->queries ? kept->queries[i % rows] : i % rows;
+        block.first_row = kept->rows.numbers ? kept->rows.numbers[i % rows] : i % rows;
         visible_row(block, &rule, viewer->edits, memory);
     }
     kept->visible = visible;
@@ -400,7 +400,7 @@ static int find_visible(struct kept *kept, const struct viewer *viewer, const st
 }
 
 /* Turn captured scores into 1 and 0: visible keys are those found, or have a score. */
-static void make_mask(struct kept *kept)
+static void make_mask(struct array *kept)
 {
     float *cells = (float *)kept->data;
     size_t matrix = kept->shape[1] * kept->shape[2];
@@ -416,24 +416,32 @@ static void make_mask(struct kept *kept)
 
 /* Add the visible keys and the labels of selected queries to the tensors of a text. */
 static int complete(const struct viewer *viewer, const struct look *look, size_t text,
-                    const struct kept_list *list, const struct label *next, struct arena *arena,
+                    const struct array_list *list, const struct label *next, struct arena *arena,
                     struct err *err)
 {
     for (size_t i = 0; i < list->count; i++) {
-        struct kept *kept = &list->items[i];
+        struct array *kept = &list->items[i];
         if (find_visible(kept, viewer, look, text, arena, err))
             return -1;
         if (site_id(kept->site) >= SITE_MASK)
             make_mask(kept);
-        size_t count = kept->queries ? kept->shape[kept->rank - 2] : 0;
-        const struct label *of =
-            next && kept_predicts(kept) ? next : look->pairs[text].sentence.labels;
+        if (!kept->rows.numbers)
+            continue;
+        const struct tokenized *sentence = &look->pairs[text].sentence;
+        const struct label *of = next && array_predicts(kept) ? next : sentence->labels;
+        size_t count = kept->shape[kept->rank - 2];
+        const size_t *numbers = kept->rows.numbers;
         struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
         if (!labels)
             return -1;
         for (size_t row = 0; row < count; row++)
-            labels[row] = of[kept->queries[row]];
-        kept->query_labels = labels;
+            labels[row] = of[numbers[row]];
+        kept->rows = (struct axis){array_row_name(kept),
+                                   count,
+                                   labels,
+                                   0,
+                                   numbers,
+                                   report_second(sentence, numbers, 0, count)};
     }
     return 0;
 }
@@ -456,7 +464,7 @@ int viewer_report(struct report *report, const struct viewer *viewer, struct are
 }
 
 static int make_reports(const struct viewer *viewer, const struct look *look,
-                        const struct kept_list *lists, struct arena *arena, struct err *err)
+                        const struct array_list *lists, struct arena *arena, struct err *err)
 {
     const struct config *config = &viewer->model.config;
     bool named = viewer->tokenizer && site_set_has(look->selection->sites, SITE_LOGITS);
@@ -464,9 +472,9 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
         named ? labels_of_words(viewer->tokenizer, config->vocab_size, arena, err) : NULL;
     size_t widest = 0; /* columns labelled by numbers */
     for (size_t i = 0; i < look->count; i++)
-        for (const struct kept *kept = lists[i].items; kept < lists[i].items + lists[i].count;
+        for (const struct array *kept = lists[i].items; kept < lists[i].items + lists[i].count;
              kept++)
-            if (!kept_has_key_columns(kept))
+            if (!array_has_key_columns(kept))
                 widest = num_max(widest, kept->shape[kept->rank - 1]);
     const struct label *numbers = labels_of_numbers(NULL, widest, arena, err);
     struct report report;
@@ -566,10 +574,10 @@ static int plan_maps(struct capture *plan, const struct look *look, const struct
     plan->lists->wanted = selection_queries(selection, &look->pairs[0].sentence);
     for (size_t i = 0; i < selection->layers.count; i++)
         for (enum site site = first_map; site <= last_map; site++) {
-            struct kept map = {.site = site,
-                               .layer = (int)selection->layers.items[i],
-                               .rank = 3,
-                               .shape = {0, tokens, tokens}};
+            struct array map = {.site = site,
+                                .layer = (int)selection->layers.items[i],
+                                .rank = 3,
+                                .shape = {0, tokens, tokens}};
             if (site_set_has(selection->sites, site) && !add_item(plan, 0, map, false, err))
                 return -1;
         }
@@ -594,7 +602,7 @@ int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_take
         return -1;
     int failed = 0;
     for (size_t i = 0; i < plan.lists->count && !failed; i++) {
-        const struct kept *map = &plan.lists->items[i];
+        const struct array *map = &plan.lists->items[i];
         size_t most = num_max(FLOATS_AT_ONCE / map->shape[1] / map->shape[2], 1);
         size_t layer = (size_t)map->layer;
         selection = (struct selection){.layers = {&layer, 1}, .head_count = 1};

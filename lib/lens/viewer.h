@@ -164,8 +164,8 @@ double viewer_captured_bytes(const struct viewer *viewer, const struct selection
  */
 
 /* The tensors of one text, in the order of the pass. */
-struct kept_list {
-    struct kept *items;
+struct array_list {
+    struct array *items;
     size_t count;
     const char *wanted;    /* the list of the selected queries */
     const size_t *queries; /* [query_count] selected queries; NULL: all, or not yet known */
@@ -181,8 +181,8 @@ struct capture_heads {
 struct capture {
     const struct selection *selection;
     const struct config *config;
-    struct kept_list *lists; /* [text] */
-    size_t room;             /* capacity of each list */
+    struct array_list *lists; /* [text] */
+    size_t room;              /* capacity of each list */
     /* selected query heads, their key/value heads, and all query heads */
     struct capture_heads query_heads, key_heads, all_heads;
     struct arena *arena;

@@ -49,7 +49,7 @@ void live_close(struct live *live)
 static int choose_sites(struct report *part, const struct report *report, struct site_set sites,
                         struct arena *arena, struct err *err)
 {
-    struct kept *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
+    struct array *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
     size_t count = 0;
     for (size_t i = 0; tensors && i < report->tensor_count; i++)
         if (site_set_has(sites, report->tensors[i].site))

@@ -575,21 +575,23 @@ static int report_cells(struct report *report, const struct way *way, bool cross
     size_t count = listed.count ? listed.count : c->n_layer + 2 * before;
     size_t *numbers = arena_alloc(arena, count, sizeof *numbers, err);
     float *cells = way->cells[cross];
-    struct sheet sheet = {.tensor =
-                              cross ? "cross_attribution_by_source" : attribution_ways[by].tensor,
-                          .layer = -1,
-                          .head = -1,
-                          .parts = true,
-                          .rows.name = "layer",
-                          .columns = way->columns[cross],
-                          .values = cells};
+    struct array array = {
+        .name = cross ? "cross_attribution_by_source" : attribution_ways[by].tensor,
+        .layer = -1,
+        .rank = 2,
+        .shape = {by_source ? c->n_head : count, columns},
+        .data = cells,
+        .rows.name = "layer",
+        .columns = way->columns[cross],
+        .display.parts = true,
+    };
     for (size_t i = 0; numbers && i < count; i++) {
         size_t row = numbers[i] = listed.count ? listed.items[i] + before : i;
         if (by_source) {
-            sheet.layer = (int)row;
-            sheet.values = cells + row * c->n_head * columns;
-            if (axis_of_heads(&sheet.rows, row, c->n_head, arena, err) ||
-                report_add_sheet(report, &sheet, arena, err))
+            array.layer = (int)row;
+            array.data = cells + row * c->n_head * columns;
+            if (axis_of_heads(&array.rows, row, c->n_head, arena, err) ||
+                report_add_array(report, &array, arena, err))
                 return -1;
             continue;
         }
@@ -598,11 +600,11 @@ static int report_cells(struct report *report, const struct way *way, bool cross
                                ? "final"
                                : arena_format(arena, err, "%zu", row - before);
         memmove(cells + i * columns, cells + row * columns, columns * sizeof *cells);
-        if (add_label(&sheet.rows, name, arena, err))
+        if (add_label(&array.rows, name, arena, err))
             return -1;
     }
-    sheet.rows.numbers = numbers;
-    return err_if(!numbers || (!by_source && report_add_sheet(report, &sheet, arena, err)));
+    array.rows.numbers = numbers;
+    return err_if(!numbers || (!by_source && report_add_array(report, &array, arena, err)));
 }
 
 int attribution_make(struct attribution *attribution, struct report *report,

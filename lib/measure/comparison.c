@@ -168,7 +168,7 @@ static double sink_of(const float *row, size_t keys)
 }
 
 /* Add the differences of two tensors of weights or contexts. A sink counts as a key. */
-static void add_heads(struct head_sums *sums, const struct kept *a, const struct kept *b,
+static void add_heads(struct head_sums *sums, const struct array *a, const struct array *b,
                       bool has_sinks)
 {
     size_t cells = a->shape[1] * a->shape[2], keys = a->shape[2];
@@ -228,7 +228,7 @@ static double row_distance(const float *a, const float *b, size_t keys, bool has
 }
 
 struct pair_loop {
-    const struct kept *a, *b;
+    const struct array *a, *b;
     double *sums; /* [heads, heads] */
     bool has_sinks;
     size_t hidden; /* first queries and keys to leave out */
@@ -252,11 +252,11 @@ static void add_pairs(void *context, size_t head, size_t thread)
 
 /* Add the differences of some tokens, without the first columns; values that a model masks are
  * infinite. */
-static void add_values(struct site_sums *sums, const struct kept *a, const struct kept *b,
+static void add_values(struct site_sums *sums, const struct array *a, const struct array *b,
                        size_t first, size_t end, size_t first_column)
 {
     size_t columns = a->shape[a->rank - 1], rows = a->shape[a->rank - 2];
-    for (size_t head = 0; head < kept_cells(a) / (rows * columns); head++)
+    for (size_t head = 0; head < array_cells(a) / (rows * columns); head++)
         for (size_t i = (head * rows + first) * columns; i < (head * rows + end) * columns; i++) {
             double x = (double)a->data[i];
             double y = (double)b->data[i];
@@ -275,8 +275,8 @@ static double relative(const struct site_sums *sums)
 }
 
 /* Compare a site of two models: all tokens together, and each. */
-static int add_site(struct comparison *s, struct site_sums *sums, const struct kept *a,
-                    const struct kept *b, struct err *err)
+static int add_site(struct comparison *s, struct site_sums *sums, const struct array *a,
+                    const struct array *b, struct err *err)
 {
     enum site_axes axes = site_row(a->site)->axes;
     bool is_map = axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY;
@@ -299,13 +299,13 @@ static int add_site(struct comparison *s, struct site_sums *sums, const struct k
 }
 
 /* Compare a tensor of the first run with another run's, if both have equally many channels. */
-static int add_tensor(struct comparison *s, size_t run, const struct kept *a,
+static int add_tensor(struct comparison *s, size_t run, const struct array *a,
                       const struct report *other, struct err *err)
 {
-    const struct kept *b = report_find(other, a->site, (size_t)a->layer);
+    const struct array *b = report_find(other, a->site, (size_t)a->layer);
     const struct group *group = s->groups;
     size_t layer = a->layer < 0 ? 0 : (size_t)a->layer;
-    if (!b || kept_cells(a) != kept_cells(b))
+    if (!b || array_cells(a) != array_cells(b))
         return 0;
     bool of_weights = site_id(a->site) == SITE_WEIGHTS;
     while ((of_weights || !s->of_models) &&
@@ -321,7 +321,7 @@ static int add_tensor(struct comparison *s, size_t run, const struct kept *a,
         return 0;
     bool has_sinks = s->config->sinks || s->plan->runs[run].viewer->model.config.sinks;
     struct pair_loop loop = {a, b, group->pairs, has_sinks, s->plan->hide_first};
-    double work = 16 * (double)group->count * (double)kept_cells(a); /* logarithm: 16 products */
+    double work = 16 * (double)group->count * (double)array_cells(a); /* logarithm: 16 products */
     pool_run(s->plan->runs->viewer->machine.pool,
              (struct loop){.rounds = group->count, .work = work, .round = add_pairs}, &loop);
     return 0;
@@ -629,13 +629,14 @@ static int make_distances(struct frame frames[3], const struct comparison *s, st
 static int add_map(struct report *report, const char *name, struct axis rows, struct axis columns,
                    const float *values, struct arena *arena, struct err *err)
 {
-    struct sheet sheet = {.tensor = name,
-                          .layer = -1,
-                          .head = -1,
-                          .rows = rows,
-                          .columns = columns,
-                          .values = values};
-    return report_add_sheet(report, &sheet, arena, err);
+    const struct array array = {.name = name,
+                                .layer = -1,
+                                .rank = 2,
+                                .shape = {rows.size, columns.size},
+                                .data = values,
+                                .rows = rows,
+                                .columns = columns};
+    return report_add_array(report, &array, arena, err);
 }
 
 /* Add layers × heads of an attention. */

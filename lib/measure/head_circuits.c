@@ -463,18 +463,19 @@ int circuits_report(struct report *report, enum composition way, struct viewer *
         return -1;
     for (size_t i = 0; i < heads; i++)
         labels[i] = label_of_head(i / c->n_head, i % c->n_head, arena, err);
-    const struct sheet sheet = {
-        .tensor = arena_format(arena, err, "%s_composition", composition_names[way]),
+    const struct array array = {
+        .name = arena_format(arena, err, "%s_composition", composition_names[way]),
         .layer = -1,
-        .head = -1,
+        .rank = 2,
+        .shape = {heads, heads},
+        .data = values,
         .rows = {"head", heads, labels, 0},
         .columns = {"later", heads, labels, 0},
-        .values = values,
     };
     facts_float(facts, "baseline", baseline);
     *report =
         (struct report){.model = viewer->model.name, .facts = &facts->frame, .has_encoder = true};
     report->about = arena_format(arena, err, "%s-composition of heads; random matrices give %.4f",
                                  (const char *[]){"Q", "K", "V"}[way], baseline);
-    return err_if(err->kind || report_add_sheet(report, &sheet, arena, err));
+    return err_if(err->kind || report_add_array(report, &array, arena, err));
 }

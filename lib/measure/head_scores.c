@@ -816,11 +816,11 @@ int head_map_report(struct report *report, const struct head_results *results,
 {
     const struct head_result *result = results->items;
     size_t heads = result->layers * result->heads;
-    struct sheet sheet = {.layer = -1, .head = -1};
+    struct array array = {.layer = -1, .rank = 2, .shape = {result->layers, result->heads}};
     struct frame table;
     if (begin_report(report, results, arena, err) || add_table(&table, results, arena, err) ||
-        axis_of_numbers(&sheet.rows, "layer", NULL, result->layers, arena, err) ||
-        axis_of_numbers(&sheet.columns, "head", NULL, result->heads, arena, err))
+        axis_of_numbers(&array.rows, "layer", NULL, result->layers, arena, err) ||
+        axis_of_numbers(&array.columns, "head", NULL, result->heads, arena, err))
         return -1;
     for (size_t k = 0; k < table.count; k++) {
         const struct column *column = &table.columns[k];
@@ -829,10 +829,10 @@ int head_map_report(struct report *report, const struct head_results *results,
         float *values = arena_alloc(arena, heads, sizeof *values, err);
         for (size_t i = 0; values && i < heads; i++)
             values[i] = (float)column_float(column, i);
-        sheet.tensor = column->name;
-        sheet.values = values;
-        sheet.fraction = column->fraction;
-        if (!values || report_add_sheet(report, &sheet, arena, err))
+        array.name = column->name;
+        array.data = values;
+        array.display.fraction = column->fraction;
+        if (!values || report_add_array(report, &array, arena, err))
             return -1;
     }
     report->about = arena_format(arena, err, "%s%smeasured on %s", only ? only->row->about : "",

@@ -106,7 +106,7 @@ static void see_row(void *context, size_t row, const float *logits, size_t count
 /* Find the values of a site, [T, C]. */
 static struct matrix find(const struct report *report, enum site site, size_t layer)
 {
-    const struct kept *kept = report_find(report, site, layer);
+    const struct array *kept = report_find(report, site, layer);
     return (struct matrix){(float *)kept->data, kept->shape[0], kept->shape[1], kept->shape[1]};
 }
 
@@ -292,9 +292,9 @@ static void put_row(struct frame_rows *rows, const struct logit_lens *lens, unsi
     }
 }
 
-/* Make a sheet, layers by tokens, of one column of the table. LENS_BEST also shows tokens above its
- * numbers, except for means. */
-static int make_sheet(struct sheet *sheet, const struct frame *table, const struct logit_lens *lens,
+/* Make an array, layers by tokens, of one column of the table. LENS_BEST also shows tokens above
+ * its numbers, except for means. */
+static int make_array(struct array *array, const struct frame *table, const struct logit_lens *lens,
                       size_t index, struct arena *arena, struct err *err)
 {
     static const struct label last_token = {"-1", "-1", "-1"};
@@ -312,23 +312,25 @@ static int make_sheet(struct sheet *sheet, const struct frame *table, const stru
         values[i] = (float)column_number(column, i);
         texts[i] = has_texts ? column_text(column - 1, i, true) : NULL;
     }
-    *sheet = (struct sheet){
-        .tensor = has_texts ? "best" : column->name,
+    const char *name = has_texts ? "best" : column->name;
+    *array = (struct array){
+        .name = name,
         .layer = -1,
-        .head = -1,
+        .rank = 2,
+        .shape = {layers->count, lens->tokens},
+        .data = values,
         .rows = rows,
         .columns = {plan->is_last   ? plan->viewer->mask < 0 ? "last token" : "last mask"
                     : plan->is_mean ? "position"
                                     : "token",
                     lens->tokens, plan->is_last ? &last_token : table->rows.labels, 0},
-        .whole = column->kind == COLUMN_INTEGER,
-        .values = values,
-        .texts = has_texts ? texts : NULL,
-        .beside_texts = has_texts ? "probability" : NULL,
+        .display = {.title = arena_format(arena, err, "logit lens: %s",
+                                          has_texts ? "most likely token" : name),
+                    .whole = column->kind == COLUMN_INTEGER,
+                    .texts = has_texts ? texts : NULL,
+                    .beside_texts = has_texts ? "probability" : NULL},
     };
-    sheet->title =
-        arena_format(arena, err, "logit lens: %s", has_texts ? "most likely token" : sheet->tensor);
-    return sheet->title ? 0 : -1;
+    return array->display.title ? 0 : -1;
 }
 
 int lens_report(struct report *report, const struct logit_lens *lens, unsigned numbers,
@@ -353,10 +355,10 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
         return -1;
     for (size_t i = TOKEN + 1; i < frames->count; i++) {
         const struct column *column = &frames->columns[i];
-        struct sheet sheet;
+        struct array array;
         if (column_is_result(column) && !strstr(column->name, "logprob") &&
-            (make_sheet(&sheet, frames, lens, i, arena, err) ||
-             report_add_sheet(report, &sheet, arena, err)))
+            (make_array(&array, frames, lens, i, arena, err) ||
+             report_add_array(report, &array, arena, err)))
             return -1;
     }
     report->frames = frames;

@@ -295,14 +295,14 @@ static int run_copies(struct sweep *s)
 
 /* --- unpatched runs of the two texts ---------------------------------------------------------- */
 
-static int keep(struct side *side, const struct kept_list *list, struct sweep *s)
+static int keep(struct side *side, const struct array_list *list, struct sweep *s)
 {
     side->streams = arena_alloc(&s->kept, s->config->n_layer, sizeof *side->streams, s->err);
     side->values = arena_alloc(&s->kept, s->config->n_layer, sizeof *side->values, s->err);
     if (!side->streams || !side->values)
         return -1;
     for (size_t i = 0; i < list->count; i++) {
-        const struct kept *kept = &list->items[i];
+        const struct array *kept = &list->items[i];
         if (kept->site == SITE_LOGITS)
             side->logits = row_of(s, kept->data);
         if (kept->site == SITE_RESID_PRE)
@@ -571,7 +571,7 @@ static const struct label *label_tokens(const struct patching *patching, struct 
 }
 
 /* Make the axes: heads by tokens of one layer, otherwise layers by heads or tokens. */
-static int make_frame(struct sheet *frame, const struct patching *patching, size_t index,
+static int make_array(struct array *array, const struct patching *patching, size_t index,
                       struct arena *arena, struct err *err)
 {
     const struct patching_plan *plan = patching->plan;
@@ -585,14 +585,13 @@ static int make_frame(struct sheet *frame, const struct patching *patching, size
     size_t first = plan->heads ? plan->heads->head : 0;
     const struct label *labels = of_tokens ? label_tokens(patching, arena, err)
                                            : labels_of_numbers(NULL, first + columns, arena, err);
-    *frame =
-        (struct sheet){.layer = by_token ? (int)index : -1, .head = -1, .shared_by = shared_by};
+    *array = (struct array){.layer = by_token ? (int)index : -1, .rank = 2, .shared_by = shared_by};
     if (!labels)
         return -1;
-    frame->columns = (struct axis){of_tokens ? "token" : head_word(shared_by), columns,
+    array->columns = (struct axis){of_tokens ? "token" : head_word(shared_by), columns,
                                    labels + first, (ptrdiff_t)first};
-    return by_token ? axis_of_heads(&frame->rows, index, patching->columns / columns, arena, err)
-                    : axis_of_numbers(&frame->rows, "layer", patching->numbers, patching->layers,
+    return by_token ? axis_of_heads(&array->rows, index, patching->columns / columns, arena, err)
+                    : axis_of_numbers(&array->rows, "layer", patching->numbers, patching->layers,
                                       arena, err);
 }
 
@@ -636,17 +635,19 @@ int patching_report(struct report *report, const struct patching *patching, unsi
     for (size_t n = 0; n < PATCH_NUMBERS * count; n++) {
         size_t number = n / count;
         const double *logits = patching->logits + n % count * cells;
-        struct sheet sheet;
+        struct array array;
         if (!(numbers >> number & 1))
             continue;
         float *values = arena_alloc(arena, cells, sizeof *values, err);
-        if (!values || make_frame(&sheet, patching, patching->numbers[n % count], arena, err))
+        if (!values || make_array(&array, patching, patching->numbers[n % count], arena, err))
             return -1;
         for (size_t i = 0; i < cells; i++)
             values[i] = (float)number_of(patching, number, logits[i]);
-        sheet.tensor = patch_numbers[number].name;
-        sheet.values = values;
-        if (report_add_sheet(report, &sheet, arena, err))
+        array.name = patch_numbers[number].name;
+        array.data = values;
+        array.shape[0] = array.rows.size;
+        array.shape[1] = array.columns.size;
+        if (report_add_array(report, &array, arena, err))
             return -1;
     }
     return report_add_strongest(report, patch_numbers[PATCH_FRACTION].name, patching->plan->noise,

@@ -272,9 +272,9 @@ static void add_sheet(struct writer *writer, const struct sheet *sheet, size_t r
 /* Refuse matrices that do not fit into one table. */
 static int check_columns(const struct report *report, struct err *err)
 {
-    struct sheet first = kept_sheet(report, &report->tensors[0], 0);
+    struct sheet first = array_matrix(report, &report->tensors[0], 0);
     for (size_t i = 1; i < report->tensor_count; i++) {
-        struct sheet other = kept_sheet(report, &report->tensors[i], 0);
+        struct sheet other = array_matrix(report, &report->tensors[i], 0);
         const struct axis *x = &first.columns, *y = &other.columns;
         bool same = x->size == y->size;
         for (size_t c = 0; same && x->labels != y->labels && c < x->size; c++)
@@ -304,7 +304,7 @@ static int check_columns(const struct report *report, struct err *err)
 static bool is_table(const struct writer *writer)
 {
     const struct report *report = writer->report;
-    return report->tensor_count > 1 || kept_sheet_count(report->tensors) > 1 ||
+    return report->tensor_count > 1 || array_matrix_count(report->tensors) > 1 ||
            writer->report->identity.count > 1 || writer->report->identity.extra_count;
 }
 
@@ -320,7 +320,7 @@ int csv_begin(struct writer *writer, struct err *err)
         return -1;
     if (is_table(writer) && writer->report->identity.index > 0)
         return 0;
-    struct sheet first = kept_sheet(report, &report->tensors[0], 0);
+    struct sheet first = array_matrix(report, &report->tensors[0], 0);
     if (is_table(writer)) {
         add_identity_names(writer, err);
         add_cell_names(writer, SHEET_NAMES, err);

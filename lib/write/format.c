@@ -9,7 +9,7 @@
 
 bool writer_at_last(const struct writer *writer)
 {
-    return writer->sheet + 1 == kept_sheet_count(&writer->report->tensors[writer->tensor]);
+    return writer->sheet + 1 == array_matrix_count(&writer->report->tensors[writer->tensor]);
 }
 
 /* --- files in a folder ------------------------------------------------------------------------ */
@@ -22,7 +22,7 @@ struct folder_files {
     bool made, complete; /* `made`: the subfolder of one of several texts */
     enum format_unit unit;
     struct report report; /* the part of the report in the file, as if it were alone */
-    struct kept one;      /* the file's tensor or head */
+    struct array one;     /* the file's tensor or head */
     struct stream stream;
     struct writer writer;
     struct buf entries; /* members of manifest.json */
@@ -86,13 +86,13 @@ static int open_folder(struct folder_files *folder, const struct identity *ident
 
 /* Add the open file to the manifest, such as {"file": "weights.l00.h01.csv", "tensor":
  * "h.0.weights", "layer": 0, "heads": [1]}; tables have no layer. */
-static void put_entry(struct folder_files *folder, const char *table, const struct kept *kept)
+static void put_entry(struct folder_files *folder, const char *table, const struct array *kept)
 {
     char name[SITE_NAME_BYTES];
     struct json_writer json = {.buf = &folder->entries, .comma = folder->entries.size > 0};
     json_put_open(&json, "\n  ", '{');
     json_put_text(&json, "file", folder->path.bytes + folder->folder_size);
-    json_put_text(&json, table ? "table" : "tensor", table ? table : kept_name(name, kept));
+    json_put_text(&json, table ? "table" : "tensor", table ? table : array_name(name, kept));
     if (kept)
         json_report_place(&json, kept);
     json_put_close(&json, '}');
@@ -144,13 +144,13 @@ static const char *choose_share(struct writer *writer, char stem[SHEET_NAME_BYTE
                                 const struct sheet *sheet)
 {
     struct folder_files *folder = writer->folder;
-    const struct kept *kept = &writer->report->tensors[writer->tensor];
+    const struct array *kept = &writer->report->tensors[writer->tensor];
     folder->report.tensors = &folder->one;
     folder->report.tensor_count = 1;
     folder->one = *kept;
     if (folder->unit == UNIT_TENSOR)
-        return kept_name(stem, kept);
-    folder->one = kept_head(kept, writer->sheet);
+        return array_name(stem, kept);
+    folder->one = array_head(kept, writer->sheet);
     folder->one.data = sheet->values;
     folder->one.visible = sheet->visible;
     return sheet_stem(stem, sheet);
@@ -243,11 +243,11 @@ void writer_release(struct writer *writer)
     arena_release(&writer->arena);
 }
 
-/* Copy a report with tables converted to sheets, for arrays and figures; tensors replace tables. */
-static int copy_as_sheets(struct report *copy, const struct report *report, bool for_picture,
+/* Copy a report with tables converted to arrays, for arrays and figures; tensors replace tables. */
+static int copy_as_arrays(struct report *copy, const struct report *report, bool for_picture,
                           struct arena *arena, struct err *err)
 {
-    struct sheet sheet;
+    struct array array;
     *copy = *report;
     copy->frame_count = 0;
     for (size_t i = 0; i < report->frame_count && !report->tensor_count; i++) {
@@ -256,8 +256,8 @@ static int copy_as_sheets(struct report *copy, const struct report *report, bool
         const struct frame *end = pictures ? frame->pictures + pictures : frame + 1;
         for (frame = pictures ? frame->pictures : frame; frame < end; frame++)
             if (!(frame->flags & COLUMN_TEXT_ONLY) &&
-                (frame_sheet(&sheet, frame, for_picture, arena, err) ||
-                 report_add_sheet(copy, &sheet, arena, err)))
+                (frame_array(&array, frame, for_picture, arena, err) ||
+                 report_add_array(copy, &array, arena, err)))
                 return -1;
     }
     return 0;
@@ -271,7 +271,7 @@ int report_write(const struct format *format, const struct target *target,
     struct writer writer = {0};
     int failed = 0;
     if (report->frame_count && !format->has_tables) {
-        failed = copy_as_sheets(&sheets, report, format->looks & LOOKS_PICTURE, &arena, err);
+        failed = copy_as_arrays(&sheets, report, format->looks & LOOKS_PICTURE, &arena, err);
         report = &sheets;
     }
     if (!format->arrays && !failed) {
@@ -282,8 +282,8 @@ int report_write(const struct format *format, const struct target *target,
     failed = failed || writer_begin(&writer, format, target, report, layout, err);
     size_t tensors = failed || report_has_tables(report) ? 0 : report->tensor_count;
     for (size_t i = 0; i < tensors; i++)
-        for (size_t k = 0; k < kept_sheet_count(&report->tensors[i]) && !failed; k++) {
-            struct sheet sheet = kept_sheet(report, &report->tensors[i], k);
+        for (size_t k = 0; k < array_matrix_count(&report->tensors[i]) && !failed; k++) {
+            struct sheet sheet = array_matrix(report, &report->tensors[i], k);
             failed = writer_sheet(&writer, &sheet, err);
         }
     failed = failed || writer_end(&writer, err);

@@ -20,7 +20,7 @@
 
 /* --- origin ----------------------------------------------------------------------------------- */
 
-void json_report_place(struct json_writer *json, const struct kept *kept)
+void json_report_place(struct json_writer *json, const struct array *kept)
 {
     if (kept->layer < 0)
         json_put_text(json, "layer", NULL);
@@ -91,8 +91,8 @@ static void put_means(struct json_writer *json, const struct report *report)
     const struct layers *encoder_layers = &report->encoder_layers;
     bool of_heads = false, of_layers = false;
     for (size_t i = 0; i < report->tensor_count; i++) {
-        of_heads |= kept_is_mean_of_heads(&report->tensors[i]);
-        of_layers |= kept_is_mean_of_layers(&report->tensors[i]);
+        of_heads |= array_is_mean_of_heads(&report->tensors[i]);
+        of_layers |= array_is_mean_of_layers(&report->tensors[i]);
     }
     if (!of_heads && !of_layers)
         return;
@@ -157,7 +157,7 @@ void json_report_origin(struct json_writer *json, const struct report *report,
     const struct tokenized *texts[] = {sentence->text || sentence->count ? sentence : NULL,
                                        source->count ? source : NULL, report->corrupt,
                                        report->corrupt_source};
-    const struct kept *shared = NULL, *queries = NULL, *keys = NULL;
+    const struct array *shared = NULL, *queries = NULL, *keys = NULL;
     if (provenance)
         json_put_text(json, "command", provenance->command);
     json_put_text(json, "model", report->model);
@@ -176,20 +176,21 @@ void json_report_origin(struct json_writer *json, const struct report *report,
     if (report->heads)
         json_put_integers(json, "\n heads", report->heads, report->head_count);
     for (size_t i = report->tensor_count; i-- > 0;) { /* selections are equal in all tensors */
-        const struct kept *kept = &report->tensors[i];
+        const struct array *kept = &report->tensors[i];
         shared = kept->shared_by && kept->heads ? kept : shared;
-        queries = kept->queries ? kept : queries;
-        keys = kept->keys ? kept : keys;
+        queries = array_selects(kept, &kept->rows) ? kept : queries;
+        keys = array_selects(kept, &kept->columns) ? kept : keys;
     }
     if (report->heads && shared)
         json_put_integers(json, "\n kv_heads", shared->heads, shared->shape[0]);
     if (queries)
-        json_put_integers(json, "\n queries", queries->queries, queries->shape[queries->rank - 2]);
+        json_put_integers(json, "\n queries", queries->rows.numbers, queries->rows.size);
     if (keys)
-        json_put_integers(json, "\n keys", keys->keys->numbers, keys->shape[keys->rank - 1]);
+        json_put_integers(json, "\n keys", keys->columns.numbers, keys->columns.size);
     put_means(json, report);
-    if (report->tensor_count && report->tensors->pooled)
-        json_put_text(json, "\n pool", report->tensors->pooled->plain);
+    const struct label *pooled = report->tensor_count ? report->tensors->rows.labels : NULL;
+    if (pooled >= pooling_labels && pooled < pooling_labels + POOL_MAX)
+        json_put_text(json, "\n pool", pooled->plain);
     if (report->first_shown)
         json_put_integer(json, "\n first_shown", report->first_shown);
 }
@@ -253,15 +254,15 @@ static void put_axes(struct json_writer *json, const struct report *report)
     char name[SITE_NAME_BYTES];
     bool any = false;
     for (size_t i = 0; i < report->tensor_count; i++) {
-        const struct sheet *made = report->tensors[i].made;
-        if (!made)
+        const struct array *array = &report->tensors[i];
+        if (!array->name)
             continue;
         if (!any)
             json_put_open(json, "\n axes", '{');
         any = true;
-        json_put_open(json, kept_name(name, &report->tensors[i]), '[');
-        put_axis(json, &made->rows);
-        put_axis(json, &made->columns);
+        json_put_open(json, array_name(name, array), '[');
+        put_axis(json, &array->rows);
+        put_axis(json, &array->columns);
         json_put_close(json, ']');
     }
     if (any)
@@ -326,17 +327,17 @@ int json_sheet(struct writer *writer, const struct sheet *sheet, struct err *err
 {
     char tensor[SITE_NAME_BYTES];
     struct json_writer *json = &writer->json;
-    const struct kept *kept = &writer->report->tensors[writer->tensor];
+    const struct array *kept = &writer->report->tensors[writer->tensor];
     bool first = writer->sheet == 0, alone = kept->rank == 2;
     const char *name = alone ? tensor : first ? NULL : "\n ";
     size_t columns = sheet->columns.size;
     (void)err;
-    kept_name(tensor, kept);
+    array_name(tensor, kept);
     if (first && writer->tensor > 0)
         json_put_gap(json, "\n ");
     if (first && !alone)
         json_put_open(json, tensor, '[');
-    if (kept_rank(kept) < kept->rank) {
+    if (array_rank(kept) < kept->rank) {
         json_put_floats(json, name, sheet->values, sheet->rows.size);
     } else {
         json_put_open(json, name, '[');

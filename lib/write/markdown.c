@@ -95,7 +95,7 @@ static void add_matrix(struct buf *page, const struct sheet *sheet)
     char text[NUMERAL_BYTES], title[SHEET_NAME_BYTES];
     size_t rows = sheet->rows.size, columns = sheet->columns.size;
     struct numeral numeral = {.digits = 0};
-    if (!sheet->whole)
+    if (!sheet->display.whole)
         numeral = numeral_of(sheet->values, rows * columns, NUMERAL_DIGITS);
     begin(page);
     add_line(page, "### ", sheet_title(title, sheet));
@@ -157,8 +157,8 @@ int markdown_page_write(struct stream *out, const struct report *report,
         stream_char(out, '\n');
     add_titles(&page, report, layout);
     for (size_t i = 0; i < report->tensor_count && shows_tensors; i++)
-        for (size_t k = 0; k < kept_sheet_count(&report->tensors[i]); k++) {
-            struct sheet sheet = kept_sheet(report, &report->tensors[i], k);
+        for (size_t k = 0; k < array_matrix_count(&report->tensors[i]); k++) {
+            struct sheet sheet = array_matrix(report, &report->tensors[i], k);
             add_matrix(&page, &sheet);
         }
     for (size_t i = 0; i < report->frame_count; i++)

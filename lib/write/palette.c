@@ -259,7 +259,7 @@ struct colour_norms norms_make(const struct sheet *sheets, size_t count, const s
     struct extent extent = nothing;
     for (size_t i = 0; i < count; i++)
         extent = extent_join(extent, extent_of_sheet(&sheets[i]));
-    return norms_of(extent, count && sheets->fraction, style, false);
+    return norms_of(extent, count && sheets->display.fraction, style, false);
 }
 
 struct colour_norm norm_of_sheet(const struct colour_norms *norms, const struct sheet *sheet)

@@ -13,10 +13,10 @@
 /* True if the tensors are those of one site in several layers, all of one shape. */
 static bool are_layers(const struct report *report)
 {
-    const struct kept *first = report->tensors;
+    const struct array *first = report->tensors;
     for (size_t i = 0; i < report->tensor_count; i++) {
-        const struct kept *other = &first[i];
-        if (other->made || other->site != first->site || other->rank != first->rank ||
+        const struct array *other = &first[i];
+        if (other->name || other->site != first->site || other->rank != first->rank ||
             memcmp(other->shape, first->shape, sizeof first->shape) != 0)
             return false;
     }
@@ -29,7 +29,7 @@ static struct safetensors_tensor *name_tensors(const struct writer *writer, stru
     const struct report *report = writer->report;
     size_t count = report->tensor_count;
     bool stacked = writer->report->identity.stacked;
-    bool of_site = count && !report->tensors->made; /* of a command with --show */
+    bool of_site = count && !report->tensors->name; /* of a command with --show */
     bool of_layers = stacked && are_layers(report);
     if (count != 1 && !of_layers && (stacked || writer->format->unit == UNIT_TENSOR)) {
         err_usage(err, "--format %s: one %s holds one tensor, found %zu: %s%s",
@@ -42,7 +42,7 @@ static struct safetensors_tensor *name_tensors(const struct writer *writer, stru
     }
     struct safetensors_tensor *tensors = arena_alloc(arena, count, sizeof *tensors, err);
     for (size_t i = 0; i < count && tensors; i++) {
-        const struct kept *kept = &report->tensors[i];
+        const struct array *kept = &report->tensors[i];
         char *name = arena_alloc(arena, SITE_NAME_BYTES, 1, err);
         size_t *shape = arena_alloc(arena, kept->rank + 2, sizeof *shape, err);
         size_t rank = 0;
@@ -52,10 +52,10 @@ static struct safetensors_tensor *name_tensors(const struct writer *writer, stru
             shape[rank++] = writer->report->identity.count;
         if (of_layers && count > 1)
             shape[rank++] = count;
-        for (size_t axis = 0; axis < kept_rank(kept); axis++)
+        for (size_t axis = 0; axis < array_rank(kept); axis++)
             if (!stacked || axis + 2 != kept->rank || kept->shape[axis] > 1)
                 shape[rank++] = kept->shape[axis];
-        kept_name(name, kept);
+        array_name(name, kept);
         tensors[i] = (struct safetensors_tensor){
             of_layers && count > 1 ? site_name(kept->site) : name, rank, shape};
     }

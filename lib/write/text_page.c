@@ -591,13 +591,14 @@ static void fit_matrices(struct matrices *matrices, const struct layout *layout)
         struct extent extent = matrices->extent;
         char number[NUMERAL_BYTES];
         matrices->numeral =
-            numeral_between(extent.low, extent.high, first->whole ? 0 : NUMERAL_DIGITS);
+            numeral_between(extent.low, extent.high, first->display.whole ? 0 : NUMERAL_DIGITS);
         matrices->cell.width = num_max(numeral_write(number, matrices->numeral, extent.low),
                                        numeral_write(number, matrices->numeral, extent.high));
-        if (first->texts) /* instead of numbers */
+        if (first->display.texts) /* instead of numbers */
             matrices->cell.width = 1;
-        for (size_t i = 0; first->texts && i < first->rows.size * first->columns.size; i++) {
-            size_t width = utf8_width(first->texts[i], strlen(first->texts[i]));
+        for (size_t i = 0; first->display.texts && i < first->rows.size * first->columns.size;
+             i++) {
+            size_t width = utf8_width(first->display.texts[i], strlen(first->display.texts[i]));
             matrices->cell.width = num_max(matrices->cell.width, num_min(width, TEXT_LABEL_MAX));
         }
     } else {
@@ -757,10 +758,10 @@ static void write_tables(struct matrices *matrices)
 
 /* Collect the sheets of a tensor, and choose their colours. */
 static int open_matrices(struct matrices *matrices, const struct report *report,
-                         const struct kept *kept, const struct layout *layout, struct arena *arena,
+                         const struct array *kept, const struct layout *layout, struct arena *arena,
                          struct err *err)
 {
-    size_t count = kept_sheet_count(kept);
+    size_t count = array_matrix_count(kept);
     struct extent extent = {FLT_MAX, -FLT_MAX};
     struct sheet *sheets = arena_alloc(arena, count, sizeof *sheets, err);
     struct text_heat *heat = &matrices->heat;
@@ -768,21 +769,21 @@ static int open_matrices(struct matrices *matrices, const struct report *report,
     if (!sheets || !matrices->norms)
         return -1;
     for (size_t i = 0; i < count; i++) {
-        sheets[i] = kept_sheet(report, kept, i);
+        sheets[i] = array_matrix(report, kept, i);
         extent = extent_join(extent, extent_of_sheet(&sheets[i]));
     }
     matrices->sheets = sheets;
     matrices->count = count;
     matrices->extent = extent.low > extent.high ? (struct extent){0, 0} : extent;
     matrices->table.heat = heat;
-    begin_heat(heat, matrices->table.out, extent, sheets->fraction, layout);
+    begin_heat(heat, matrices->table.out, extent, sheets->display.fraction, layout);
     for (size_t i = 0; i < count; i++)
         matrices->norms[i] = norm_of_sheet(&heat->norms, &sheets[i]);
     return 0;
 }
 
 /* Write a heading and the heads as tables, side by side if they fit. */
-static int write_tensor(struct stream *out, const struct report *report, const struct kept *kept,
+static int write_tensor(struct stream *out, const struct report *report, const struct array *kept,
                         const struct layout *layout, struct err *err)
 {
     struct arena arena = {0};

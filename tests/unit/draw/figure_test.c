@@ -138,17 +138,17 @@ TEST(parts_of_a_sum_are_bars_by_default)
 {
     static const float values[] = {2, -0.5f};
     static const struct label labels[] = {{"0", "0", "0"}, {"mlp", "mlp", "mlp"}};
-    const struct sheet sheet = {.tensor = "parts",
+    const struct array array = {.name = "parts",
                                 .layer = -1,
-                                .head = -1,
+                                .rank = 2,
+                                .shape = {1, 2},
+                                .data = values,
                                 .rows = {"layer", 1, labels, 0},
                                 .columns = {"part", 2, labels, 0},
-                                .values = values,
-                                .parts = true};
-    struct kept kept = kept_made(&sheet);
+                                .display.parts = true};
     struct report report = fixture_plain;
     struct style style = {.view = VIEW_MATRIX};
-    report.tensors = &kept;
+    report.tensors = &array;
     report.tensor_count = 1;
     draw(&report, &style_default);
     ck_assert_uint_eq(canvas_witness_texts("layer 0 mlp"), 1);
@@ -172,8 +172,8 @@ TEST(pooled_cells_have_a_note)
     struct report report = fixture_long(FIXTURE_LONG_MAX);
     static const size_t heads[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     static float values[12 * FIXTURE_LONG_MAX * FIXTURE_LONG_MAX];
-    struct kept kept = report.tensors[0];
-    struct kept layers[2];
+    struct array kept = report.tensors[0];
+    struct array layers[2];
     kept.shape[0] = 12;
     kept.data = values;
     kept.heads = heads;

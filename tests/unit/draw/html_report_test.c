@@ -43,7 +43,7 @@ TEST(two_characters_encode_a_share_of_the_largest_number)
     for (size_t i = 0; i < COUNT(cases); i++) {
         const float *v = cases[i].values;
         const float values[] = {v[0], 0, 0, v[1], v[2], 0, v[3], v[4], v[5]};
-        struct kept kept = *fixture_plain.tensors;
+        struct array kept = *fixture_plain.tensors;
         struct report report = fixture_plain;
         struct stream out = {0};
         kept.data = values;

@@ -106,8 +106,8 @@ static void story_expect_report(struct story *story)
     }
     ck_assert_uint_eq(grown.tensor_count, whole.tensor_count);
     for (size_t i = 0; i < whole.tensor_count; i++) {
-        const struct kept *one = &whole.tensors[i];
-        const struct kept *other = &grown.tensors[i];
+        const struct array *one = &whole.tensors[i];
+        const struct array *other = &grown.tensors[i];
         size_t count = one->shape[0] * one->shape[1] * (one->rank == 3 ? one->shape[2] : 1);
         ck_assert_int_eq(one->site, other->site);
         ck_assert_int_eq(one->layer, other->layer);

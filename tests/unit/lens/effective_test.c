@@ -52,9 +52,9 @@ TEST_LOOP(effective_attention_agrees_with_the_reference, INSTRUMENTS_ALL)
     ck_assert_msg(!look(all, NULL), "%s", err.text);
     ck_assert_uint_eq(report.tensor_count, 4 * viewer.model.config.n_layer);
     for (size_t i = 0; i < report.tensor_count; i++) {
-        const struct kept *kept = &report.tensors[i];
+        const struct array *kept = &report.tensors[i];
         char name[SITE_NAME_BYTES];
-        instruments_expect(&golden, kept_name(name, kept), kept->data, kept_cells(kept), 1e-5);
+        instruments_expect(&golden, array_name(name, kept), kept->data, array_cells(kept), 1e-5);
     }
     instruments_release(&golden);
 }
@@ -101,7 +101,7 @@ TEST_LOOP(entropies_are_those_of_the_rows_of_weights, COUNT(entropic))
     ck_assert_msg(!look(sites, "-1"), "%s", err.text);
     viewer.edits = NULL;
     ck_assert_uint_eq(report.tensor_count, 4);
-    const struct kept *masked = &report.tensors[0], *weights = &report.tensors[1];
+    const struct array *masked = &report.tensors[0], *weights = &report.tensors[1];
     size_t keys = weights->shape[2];
     for (size_t row = 0; row < weights->shape[0] * weights->shape[1]; row++) {
         double entropy = 0, visible = 0;
@@ -211,10 +211,10 @@ TEST_LOOP(value_zeroing_applies_to_the_edited_model, COUNT(models))
 
 /* --- selection -------------------------------------------------------------------------------- */
 
-static bool same(const struct kept *a, const struct kept *b)
+static bool same(const struct array *a, const struct array *b)
 {
     return a->site == b->site && a->layer == b->layer &&
-           memcmp(a->data, b->data, kept_cells(a) * sizeof(float)) == 0;
+           memcmp(a->data, b->data, array_cells(a) * sizeof(float)) == 0;
 }
 
 static void look_at_heads(struct selection *selection, const char *heads)
@@ -246,9 +246,9 @@ TEST(other_texts_and_selected_heads_do_not_change_a_bit)
     ck_assert(
         !viewer_look(&viewer, &(struct look){&selection, &pair, 1, 0, reports}, &arena, &err));
     for (size_t i = 0; i < 4; i++) {
-        const struct kept *one = &reports[0].tensors[i];
-        size_t first = one->heads ? 2 * kept_cells(one) : 0;
-        ck_assert(
-            memcmp(one->data, alone.tensors[i].data + first, kept_cells(one) * sizeof(float)) == 0);
+        const struct array *one = &reports[0].tensors[i];
+        size_t first = one->heads ? 2 * array_cells(one) : 0;
+        ck_assert(memcmp(one->data, alone.tensors[i].data + first,
+                         array_cells(one) * sizeof(float)) == 0);
     }
 }

@@ -15,9 +15,9 @@ static int take(void *context, const struct report *whole, struct report *part, 
                 struct err *err)
 {
     struct taken *taken = context;
-    const struct kept *kept = &part->tensors[0];
-    const struct kept *expected = &taken->all->tensors[taken->tensor];
-    const struct kept *planned = &whole->tensors[taken->tensor];
+    const struct array *kept = &part->tensors[0];
+    const struct array *expected = &taken->all->tensors[taken->tensor];
+    const struct array *planned = &whole->tensors[taken->tensor];
     size_t cells = expected->shape[1] * expected->shape[2];
     (void)arena;
     (void)err;
@@ -78,7 +78,7 @@ TEST_LOOP(maps_one_after_another_have_the_bits_of_all_at_once, COUNT(cases))
         viewer_look_by_map(&viewer, &by_map, take, &taken, &arena, &err);
     ck_assert_msg(!failed, "%s: %s", cases[_i].model, err.text);
     for (size_t i = 0; i < all.tensor_count; i++)
-        cells += kept_cells(&all.tensors[i]);
+        cells += array_cells(&all.tensors[i]);
     ck_assert_uint_eq(taken.cells, cells);
     ck_assert(!viewer_goes_by_map(&viewer, &look)); /* the text is short */
     viewer_release(&viewer);

@@ -24,11 +24,11 @@ static void add(size_t tokens, float value)
     float data[HEADS * LONGEST * LONGEST];
     for (size_t i = 0; i < HEADS * tokens * tokens; i++)
         data[i] = value + (float)(i / (tokens * tokens));
-    const struct kept kept = {.site = SITE_WEIGHTS,
-                              .rank = 3,
-                              .shape = {HEADS, tokens, tokens},
-                              .data = data,
-                              .heads = heads};
+    const struct array kept = {.site = SITE_WEIGHTS,
+                               .rank = 3,
+                               .shape = {HEADS, tokens, tokens},
+                               .data = data,
+                               .heads = heads};
     const struct report report = {.model = "m", .tensors = &kept, .tensor_count = 1};
     mean.longest = LONGEST;
     ck_assert_int_eq(text_mean_add(&mean, &report, &err), 0);
@@ -51,8 +51,8 @@ TEST(each_cell_is_the_mean_over_texts_that_are_long_enough)
         struct report whole = report(true);
         ck_assert_uint_eq(whole.tensor_count, 2);
         for (size_t sheet = 0; sheet < HEADS; sheet++) {
-            struct sheet weights = kept_sheet(&whole, &whole.tensors[0], sheet);
-            struct sheet counts = kept_sheet(&whole, &whole.tensors[1], 0);
+            struct sheet weights = array_matrix(&whole, &whole.tensors[0], sheet);
+            struct sheet counts = array_matrix(&whole, &whole.tensors[1], 0);
             ck_assert_uint_eq(weights.rows.size, LONGEST);
             ck_assert_int_eq(weights.head, sheet ? 3 : 1);
             for (size_t row = 0; row < LONGEST; row++)
@@ -65,8 +65,8 @@ TEST(each_cell_is_the_mean_over_texts_that_are_long_enough)
                                                                                      : 1);
                 }
         }
-        ck_assert_str_eq(kept_sheet(&whole, &whole.tensors[1], 0).tensor, "weights.count");
-        ck_assert_str_eq(kept_sheet(&whole, &whole.tensors[0], 0).rows.labels[3].text, "3");
+        ck_assert_str_eq(array_matrix(&whole, &whole.tensors[1], 0).tensor, "weights.count");
+        ck_assert_str_eq(array_matrix(&whole, &whole.tensors[0], 0).rows.labels[3].text, "3");
         ck_assert_str_eq(whole.about, "mean of 3 texts");
         text_mean_release(&mean);
     }
@@ -84,20 +84,20 @@ TEST(a_cell_without_texts_is_nan)
     static const size_t shapes[][2] = {{1, 2}, {2, 1}};
     for (size_t i = 0; i < COUNT(shapes); i++) {
         static const float data[] = {1, 2};
-        const struct kept kept = {.site = SITE_OF(PART_CROSS, SITE_WEIGHTS),
-                                  .rank = 2,
-                                  .shape = {shapes[i][0], shapes[i][1]},
-                                  .data = data};
+        const struct array kept = {.site = SITE_OF(PART_CROSS, SITE_WEIGHTS),
+                                   .rank = 2,
+                                   .shape = {shapes[i][0], shapes[i][1]},
+                                   .data = data};
         mean.longest = 2;
         const struct report one = {.model = "m", .tensors = &kept, .tensor_count = 1};
         ck_assert_int_eq(text_mean_add(&mean, &one, &err), 0);
     }
     struct report whole = report(true);
-    struct sheet weights = kept_sheet(&whole, &whole.tensors[0], 0);
+    struct sheet weights = array_matrix(&whole, &whole.tensors[0], 0);
     ck_assert_float_eq(sheet_cell(&weights, 0, 0), 1);
     ck_assert_float_eq(sheet_cell(&weights, 0, 1), 2);
     ck_assert(isnan(sheet_cell(&weights, 1, 1)));
-    struct sheet counts = kept_sheet(&whole, &whole.tensors[1], 0);
+    struct sheet counts = array_matrix(&whole, &whole.tensors[1], 0);
     ck_assert_float_eq(sheet_cell(&counts, 1, 1), 0);
 }
 

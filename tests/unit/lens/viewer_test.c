@@ -100,8 +100,8 @@ TEST(texts_of_a_batch_have_the_bits_of_each_alone)
         ck_assert_int_eq(look(&selection, &pairs[i], 1, &alone), 0);
         ck_assert_uint_eq(alone.tensor_count, together[i].tensor_count);
         for (size_t t = 0; t < alone.tensor_count; t++) {
-            const struct kept *a = &alone.tensors[t];
-            const struct kept *b = &together[i].tensors[t];
+            const struct array *a = &alone.tensors[t];
+            const struct array *b = &together[i].tensors[t];
             size_t count = a->shape[0] * a->shape[1] * (a->rank == 3 ? a->shape[2] : 1);
             ck_assert_mem_eq(a->shape, b->shape, a->rank * sizeof *a->shape);
             ck_assert_mem_eq(a->data, b->data, count * sizeof *a->data);
@@ -238,7 +238,7 @@ TEST_LOOP(a_second_viewer_has_the_same_numbers, 2)
     ck_assert_uint_eq(reports[0].tensor_count, reports[1].tensor_count);
     for (size_t i = 0; i < reports[0].tensor_count; i++)
         ck_assert_mem_eq(reports[0].tensors[i].data, reports[1].tensors[i].data,
-                         kept_cells(&reports[0].tensors[i]) * sizeof(float));
+                         array_cells(&reports[0].tensors[i]) * sizeof(float));
     ck_assert_uint_eq(viewer.model.weights.arena.taken_bytes, shared);
     ck_assert_uint_lt(second.model.weights.arena.taken_bytes, 1 << 16);
     viewer_release_shared(&second);

@@ -72,7 +72,7 @@ TEST_LOOP(logits_of_captured_rows_have_the_bits_of_the_pass, COUNT(models))
     struct report logits = look(SITE_LOGITS, NULL);
     struct report stream =
         look(!style_norms_sums(config->style) ? SITE_RESID_POST : SITE_LN_2, "-1");
-    const struct kept *kept = stream.tensors;
+    const struct array *kept = stream.tensors;
     struct run run = {
         .machine = &viewer.machine, .config = config, .weights = &viewer.model.weights};
     for (size_t rows = 1; rows <= 7; rows += 3) {

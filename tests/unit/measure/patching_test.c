@@ -93,7 +93,7 @@ static struct edit_source other_values(enum site site)
     ck_assert(values && !selection_layers(&selection, NULL, c, &arena, &err));
     ck_assert_msg(!viewer_look(&viewer, &look, &arena, &err), "%s", err.text);
     for (size_t i = 0; i < report.tensor_count; i++) {
-        const struct kept *kept = &report.tensors[i];
+        const struct array *kept = &report.tensors[i];
         values[kept->layer < 0 ? 0 : kept->layer] =
             tensor_dense(kept->data, kept->rank, kept->shape);
     }

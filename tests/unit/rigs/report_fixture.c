@@ -44,17 +44,48 @@ static const float life_masked[2][3][3] = {
 static const float life_keys[2][3][2] = {{{1, 2}, {3, 4}, {1, 2}}, {{-5, 6}, {7, 8}, {-5, 6}}};
 static const float life_embedding[3][2] = {{0.5f, -0.5f}, {12345678, 0.25f}, {0.5f, -0.5f}};
 
-static const struct kept life_tensors[] = {
-    {SITE_EMBEDDING, -1, 2, {3, 2}, &life_embedding[0][0], NULL, NULL},
-    {SITE_K, 0, 3, {2, 3, 2}, &life_keys[0][0][0], heads, NULL},
-    {SITE_WEIGHTS, 0, 3, {2, 3, 3}, &life_weights[0][0][0][0], heads, NULL},
-    {SITE_MASKED, 1, 3, {2, 3, 3}, &life_masked[0][0][0], heads, NULL},
-    {SITE_WEIGHTS, 1, 3, {2, 3, 3}, &life_weights[1][0][0][0], heads, NULL},
+static const struct array life_tensors[] = {
+    {.site = SITE_EMBEDDING,
+     .layer = -1,
+     .rank = 2,
+     .shape = {3, 2},
+     .data = &life_embedding[0][0]},
+    {.site = SITE_K,
+     .layer = 0,
+     .rank = 3,
+     .shape = {2, 3, 2},
+     .data = &life_keys[0][0][0],
+     .heads = heads},
+    {.site = SITE_WEIGHTS,
+     .layer = 0,
+     .rank = 3,
+     .shape = {2, 3, 3},
+     .data = &life_weights[0][0][0][0],
+     .heads = heads},
+    {.site = SITE_MASKED,
+     .layer = 1,
+     .rank = 3,
+     .shape = {2, 3, 3},
+     .data = &life_masked[0][0][0],
+     .heads = heads},
+    {.site = SITE_WEIGHTS,
+     .layer = 1,
+     .rank = 3,
+     .shape = {2, 3, 3},
+     .data = &life_weights[1][0][0][0],
+     .heads = heads},
 };
-static const struct kept plain_tensors[] = {
-    {SITE_WEIGHTS, 0, 3, {1, 3, 3}, &life_weights[0][0][0][0], heads, NULL}};
-static const struct kept selected_tensors[] = {
-    {SITE_WEIGHTS, 0, 3, {1, 3, 3}, &life_weights[0][1][0][0], &heads[1], NULL}};
+static const struct array plain_tensors[] = {{.site = SITE_WEIGHTS,
+                                              .layer = 0,
+                                              .rank = 3,
+                                              .shape = {1, 3, 3},
+                                              .data = &life_weights[0][0][0][0],
+                                              .heads = heads}};
+static const struct array selected_tensors[] = {{.site = SITE_WEIGHTS,
+                                                 .rank = 3,
+                                                 .shape = {1, 3, 3},
+                                                 .data = &life_weights[0][1][0][0],
+                                                 .heads = &heads[1]}};
 
 const struct report fixture_plain = {.model = "life",
                                      .sentence = LIFE,
@@ -97,8 +128,12 @@ static const float odd_weights[1][9][9] = {{{1},
                                             {0.5f, 0, 0, 0, 0, 0, 0.5f},
                                             {0.5f, 0, 0, 0, 0, 0, 0, 0.5f},
                                             {0.5f, 0, 0, 0, 0, 0, 0, 0, 0.5f}}};
-static const struct kept odd_tensors[] = {
-    {SITE_WEIGHTS, 0, 3, {1, 9, 9}, &odd_weights[0][0][0], heads, NULL}};
+static const struct array odd_tensors[] = {{.site = SITE_WEIGHTS,
+                                            .layer = 0,
+                                            .rank = 3,
+                                            .shape = {1, 9, 9},
+                                            .data = &odd_weights[0][0][0],
+                                            .heads = heads}};
 
 const struct report fixture_odd = {.model = "o\"dd",
                                    .sentence = {.text = odd_text,
@@ -117,9 +152,18 @@ static const struct token id_tokens[] = {{3, false, 0, 0}, {11, false, 0, 0}};
 static const struct label id_labels[] = {{"3", "0:3", "3"}, {"11", "1:11", "11"}};
 static const float cross_weights[1][2][3] = {{{0.5f, 0.25f, 0.25f}, {0, 0, 1}}};
 static const float cross_keys[1][3][1] = {{{1}, {-2}, {1}}};
-static const struct kept cross_tensors[] = {
-    {SITE_K, 0, 3, {1, 3, 1}, &cross_keys[0][0][0], heads, NULL},
-    {SITE_WEIGHTS, 0, 3, {1, 2, 3}, &cross_weights[0][0][0], heads, NULL}};
+static const struct array cross_tensors[] = {{.site = SITE_K,
+                                              .layer = 0,
+                                              .rank = 3,
+                                              .shape = {1, 3, 1},
+                                              .data = &cross_keys[0][0][0],
+                                              .heads = heads},
+                                             {.site = SITE_WEIGHTS,
+                                              .layer = 0,
+                                              .rank = 3,
+                                              .shape = {1, 2, 3},
+                                              .data = &cross_weights[0][0][0],
+                                              .heads = heads}};
 
 const struct report fixture_cross = {
     .model = "models/cross",
@@ -137,7 +181,7 @@ struct report fixture_long(size_t count)
     static char names[FIXTURE_LONG_MAX][8];
     static struct label labels[FIXTURE_LONG_MAX];
     static struct token tokens[FIXTURE_LONG_MAX];
-    static struct kept weights;
+    static struct array weights;
     ck_assert_uint_le(count, FIXTURE_LONG_MAX);
     for (size_t i = 0; i < count; i++) {
         snprintf(names[i], sizeof names[i], "t%zu", i);
@@ -148,7 +192,12 @@ struct report fixture_long(size_t count)
         size_t row = i / count % count;
         values[i] = i % count <= row ? 1 / (float)(row + 1) : 0;
     }
-    weights = (struct kept){SITE_WEIGHTS, 0, 3, {2, count, count}, values, heads, NULL};
+    weights = (struct array){.site = SITE_WEIGHTS,
+                             .layer = 0,
+                             .rank = 3,
+                             .shape = {2, count, count},
+                             .data = values,
+                             .heads = heads};
     return (struct report){
         .model = "long",
         .sentence = {.tokens = tokens, .labels = labels, .count = count},
