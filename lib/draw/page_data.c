@@ -171,7 +171,7 @@ static void put_tensor(struct json_writer *json, const struct report *report,
     }
     json_put_open(json, "\n", '{');
     json_put_text(json, "tensor", sheet.tensor);
-    json_report_place(json, kept);
+    json_report_selection(json, kept);
     json_put_text(json, "mean_of", mean_of(mean, &sheet));
     json_put_text(json, "rows", sheet.rows.name);
     json_put_text(json, "columns", sheet.columns.name);

@@ -145,7 +145,11 @@ int report_add_array(struct report *report, const struct array *array, struct ar
     struct array *arrays = arena_grow(arena, (void *)report->tensors, count, sizeof *arrays, err);
     if (!arrays)
         return -1;
-    arrays[report->tensor_count++] = *array;
+    struct array *added = &arrays[report->tensor_count++];
+    *added = *array;
+    added->rank = 2;
+    added->shape[0] = array->rows.size;
+    added->shape[1] = array->columns.size;
     report->tensors = arrays;
     return 0;
 }

@@ -103,37 +103,37 @@ const struct tokenized *report_text_of(const struct report *report, const struct
 const struct array *report_find(const struct report *report, enum site site, size_t layer);
 
 /* The number of axes of a tensor in arrays, where [H, T, 1] in memory is [H, T]. */
-size_t array_rank(const struct array *kept);
+size_t array_rank(const struct array *array);
 
 /* The number of values of a tensor. */
-size_t array_cells(const struct array *kept);
+size_t array_cells(const struct array *array);
 
 /* True if columns are keys, as in attention maps. */
-bool array_has_key_columns(const struct array *kept);
+bool array_has_key_columns(const struct array *array);
 
 /* True for maps of cross-attention, where an encoder-decoder's row looks for the next token. */
-bool array_predicts(const struct array *kept);
+bool array_predicts(const struct array *array);
 
 /* True for the mean over heads, and for the mean over layers. */
-bool array_is_mean_of_heads(const struct array *kept);
-bool array_is_mean_of_layers(const struct array *kept);
+bool array_is_mean_of_heads(const struct array *array);
+bool array_is_mean_of_layers(const struct array *array);
 
 /* Write the tensor's name in files: `h.3.weights` or `ln_f`; means are `h.3.weights.mean` (over
  * heads) and `h.mean.weights` (over layers). Returns `name`. */
-const char *array_name(char name[SITE_NAME_BYTES], const struct array *kept);
+const char *array_name(char name[SITE_NAME_BYTES], const struct array *array);
 
 /* The name of the rows of a site: "query", "token". */
 const char *array_row_name(const struct array *array);
 
-/* Append an array to a report. */
+/* Append a computed matrix, whose shape is that of its axes, to a report. */
 int report_add_array(struct report *report, const struct array *array, struct arena *arena,
                      struct err *err);
 
 /* The number of matrices, one per head if there are heads; the array of one head; a view of one
  * matrix, with the labels of the array or else of its site. */
-size_t array_matrix_count(const struct array *kept);
-struct array array_head(const struct array *kept, size_t index);
-struct sheet array_matrix(const struct report *report, const struct array *kept, size_t index);
+size_t array_matrix_count(const struct array *array);
+struct array array_head(const struct array *array, size_t index);
+struct sheet array_matrix(const struct report *report, const struct array *array, size_t index);
 
 /* Append to attention weights a column for the sinks of their heads, which then are no tensors of
  * their own: rows sum to 1. */

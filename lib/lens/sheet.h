@@ -1,5 +1,6 @@
-/* sheet.h: the data types of results: labels and axes; the sheet, a labelled matrix, which is the
- * input of every writer and figure; the frame, a table with typed columns; and number formats.
+/* sheet.h: the data types of results: labels and axes; the array, and the sheet, a view of one of
+ * its matrices, which is the input of every writer and figure; the frame, a table with typed
+ * columns; and number formats.
  *
  *     for (size_t r = 0; r < sheet->rows.size; r++)
  *         for (size_t c = 0; c < sheet->columns.size; c++)

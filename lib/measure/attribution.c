@@ -578,8 +578,6 @@ static int report_cells(struct report *report, const struct way *way, bool cross
     struct array array = {
         .name = cross ? "cross_attribution_by_source" : attribution_ways[by].tensor,
         .layer = -1,
-        .rank = 2,
-        .shape = {by_source ? c->n_head : count, columns},
         .data = cells,
         .rows.name = "layer",
         .columns = way->columns[cross],

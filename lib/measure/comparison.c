@@ -629,13 +629,8 @@ static int make_distances(struct frame frames[3], const struct comparison *s, st
 static int add_map(struct report *report, const char *name, struct axis rows, struct axis columns,
                    const float *values, struct arena *arena, struct err *err)
 {
-    const struct array array = {.name = name,
-                                .layer = -1,
-                                .rank = 2,
-                                .shape = {rows.size, columns.size},
-                                .data = values,
-                                .rows = rows,
-                                .columns = columns};
+    const struct array array = {
+        .name = name, .layer = -1, .data = values, .rows = rows, .columns = columns};
     return report_add_array(report, &array, arena, err);
 }
 

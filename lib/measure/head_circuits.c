@@ -466,8 +466,6 @@ int circuits_report(struct report *report, enum composition way, struct viewer *
     const struct array array = {
         .name = arena_format(arena, err, "%s_composition", composition_names[way]),
         .layer = -1,
-        .rank = 2,
-        .shape = {heads, heads},
         .data = values,
         .rows = {"head", heads, labels, 0},
         .columns = {"later", heads, labels, 0},

@@ -816,7 +816,7 @@ int head_map_report(struct report *report, const struct head_results *results,
 {
     const struct head_result *result = results->items;
     size_t heads = result->layers * result->heads;
-    struct array array = {.layer = -1, .rank = 2, .shape = {result->layers, result->heads}};
+    struct array array = {.layer = -1};
     struct frame table;
     if (begin_report(report, results, arena, err) || add_table(&table, results, arena, err) ||
         axis_of_numbers(&array.rows, "layer", NULL, result->layers, arena, err) ||

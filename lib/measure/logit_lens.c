@@ -316,8 +316,6 @@ static int make_array(struct array *array, const struct frame *table, const stru
     *array = (struct array){
         .name = name,
         .layer = -1,
-        .rank = 2,
-        .shape = {layers->count, lens->tokens},
         .data = values,
         .rows = rows,
         .columns = {plan->is_last   ? plan->viewer->mask < 0 ? "last token" : "last mask"

@@ -585,7 +585,7 @@ static int make_array(struct array *array, const struct patching *patching, size
     size_t first = plan->heads ? plan->heads->head : 0;
     const struct label *labels = of_tokens ? label_tokens(patching, arena, err)
                                            : labels_of_numbers(NULL, first + columns, arena, err);
-    *array = (struct array){.layer = by_token ? (int)index : -1, .rank = 2, .shared_by = shared_by};
+    *array = (struct array){.layer = by_token ? (int)index : -1, .shared_by = shared_by};
     if (!labels)
         return -1;
     array->columns = (struct axis){of_tokens ? "token" : head_word(shared_by), columns,
@@ -645,8 +645,6 @@ int patching_report(struct report *report, const struct patching *patching, unsi
             values[i] = (float)number_of(patching, number, logits[i]);
         array.name = patch_numbers[number].name;
         array.data = values;
-        array.shape[0] = array.rows.size;
-        array.shape[1] = array.columns.size;
         if (report_add_array(report, &array, arena, err))
             return -1;
     }

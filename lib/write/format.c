@@ -94,7 +94,7 @@ static void put_entry(struct folder_files *folder, const char *table, const stru
     json_put_text(&json, "file", folder->path.bytes + folder->folder_size);
     json_put_text(&json, table ? "table" : "tensor", table ? table : array_name(name, kept));
     if (kept)
-        json_report_place(&json, kept);
+        json_report_selection(&json, kept);
     json_put_close(&json, '}');
 }
 

@@ -142,7 +142,7 @@ extern report_writer text_page_write, markdown_page_write;
  * tokens; selection, such as "layer": 3, "heads": [0, 2] (null if a tensor has none). */
 void json_report_origin(struct json_writer *json, const struct report *report,
                         const struct provenance *provenance);
-void json_report_place(struct json_writer *json, const struct array *kept);
+void json_report_selection(struct json_writer *json, const struct array *array);
 
 /* Append a result, without tables and tensors, as one line of JSON: metadata for other formats. */
 void json_report_metadata(struct buf *out, const struct report *report);

@@ -20,7 +20,7 @@
 
 /* --- origin ----------------------------------------------------------------------------------- */
 
-void json_report_place(struct json_writer *json, const struct array *kept)
+void json_report_selection(struct json_writer *json, const struct array *kept)
 {
     if (kept->layer < 0)
         json_put_text(json, "layer", NULL);
