@@ -4,12 +4,11 @@
 #include "command.h"
 #include "explain/explanation.h"
 #include "items.h"
-#include "lens/sheet.h"
 #include "output.h"
 #include "session.h"
 
-VALUES(explain_formats, "Formats (--format)", explain_format_count, explain_formats[index].name,
-       explain_formats[index].about)
+VALUES(formats_of_people, "Formats (--format)", FORMATS_OF_WORKING, format_rows[index].name,
+       format_rows[index].about)
 
 VALUES(parts, NULL, SITE_PARTS, attention_parts[index].name, attention_parts[index].words)
 
@@ -31,7 +30,7 @@ static const struct option_row own_options[] = {
            .flags = OPTION_PROCESS),
     STRING("format", 0, "FORMAT", IN(output.format),
            "format (default: by the extension of -o, else text)",
-           .values = &values_explain_formats),
+           .values = &values_formats_of_people),
     STRING("lang", 0, "LANGUAGE", IN(looks.language), "language: en (default) or zh (Chinese)",
            .values = &values_languages),
     INTEGER("digits", 0, "N", IN(explain.digits), 1, NUMERAL_DIGITS_MAX,
@@ -60,7 +59,7 @@ const struct command command_explain = {
 
 struct job {
     const struct options *options;
-    const struct explain_format *format;
+    const struct format *format;
     struct items items;
     struct session session;
     const struct text_with_source *pair;
@@ -68,7 +67,6 @@ struct job {
     const struct tokenized *text; /* text of the query */
     const char *called;           /* name of that text in messages */
     struct explain_request request;
-    bool several; /* --token all */
 };
 
 /* Choose the attention of --part, by default the first one of the model. */
@@ -116,9 +114,9 @@ static int choose_query(struct job *job, struct err *err)
     struct token_match match = {.index = tokenized->count - 1};
     struct nearest nearest;
     char guess[NAMES_GUESS_BYTES];
-    job->several = name && strcmp(name, "all") == 0;
-    job->request.query_count = job->several ? tokenized->count : 1;
-    if (job->several)
+    job->request.is_list = name && strcmp(name, "all") == 0;
+    job->request.query_count = job->request.is_list ? tokenized->count : 1;
+    if (job->request.is_list)
         return 0;
     if (name && !tokenized_find_token(&match, tokenized, name)) {
         nearest_begin(&nearest, name, strlen(name));
@@ -139,15 +137,12 @@ static int explain(struct job *job, struct err *err)
 {
     struct progress progress;
     struct stream out = {0};
-    size_t count = job->request.query_count;
-    struct explanation *items = arena_alloc(&job->session.arena, count, sizeof *items, err);
-    const struct layout layout = page_layout(job->options, NULL);
-    const struct explanations explanations = {items, count, job->several, job->options->looks.full,
-                                              job->format->write == explain_html_write
-                                                  ? (size_t)job->options->looks.width
-                                                  : layout.columns};
-    if (!items || language_read(&job->request.language, job->options, err))
+    struct report report;
+    struct style style = style_default;
+    const struct layout layout = page_layout(job->options, &style);
+    if (language_read(&job->request.language, job->options, err))
         return -1;
+    style.language = job->request.language;
     job->request.digits =
         job->options->explain.digits ? (int)job->options->explain.digits : NUMERAL_DIGITS;
     job->request.keys = layout.lines;
@@ -161,12 +156,13 @@ static int explain(struct job *job, struct err *err)
         return -1;
     progress_begin(&progress, "layers");
     job->session.viewer.machine.progress = &progress.sink;
-    int failed = explanation_make(items, &job->session.viewer, job->pair, &job->request,
+    int failed = explanation_make(&report, &job->session.viewer, job->pair, &job->request,
                                   &job->session.arena, err);
     job->session.viewer.machine.progress = NULL;
     progress_end(&progress);
+    const struct target target = {.stream = &out};
     failed = failed || output_to(&out, job->options->output.path, err) ||
-             job->format->write(&out, &explanations, err);
+             report_write(job->format, &target, &report, &layout, err);
     return stream_end(&out, failed, err);
 }
 
@@ -174,7 +170,7 @@ int explain_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .session.options = options};
     const char *part = options->explain.part;
-    job.format = format_choose(NAMES(explain_formats, explain_format_count), &options->output, err);
+    job.format = format_choose(NAMES(format_rows, FORMATS_OF_WORKING), &options->output, err);
     int failed =
         !job.format ||
         (part &&

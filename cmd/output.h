@@ -16,7 +16,8 @@
 #include "options.h"
 #include "write/format.h"
 
-/* The formats of reports. */
+/* The formats of reports. The first ones write tables with their working (lens/sheet.h). */
+enum { FORMATS_OF_WORKING = 4 };
 extern const struct format format_rows[];
 extern const size_t format_count;
 

@@ -155,6 +155,8 @@ static int put_end(struct stream *out, const struct folder *live, struct err *er
 int html_report_write(struct stream *out, const struct report *report, const struct layout *layout,
                       struct err *err)
 {
+    if (report_chapter(report))
+        return html_working_write(out, report, layout, err);
     const struct style *style = layout->style ? layout->style : &style_default;
     const struct folder *live = layout->page ? layout->page->live : NULL;
     bool is_lesson = layout->page && layout->page->lesson;

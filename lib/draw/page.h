@@ -61,7 +61,7 @@ struct page_facts {
 };
 
 /* Write reports as one page, with the facts that a layout has in `page`. */
-extern report_writer html_report_write;
+extern report_writer html_report_write, html_working_write; /* working: see write/working.h */
 
 /* Sites needed to explain attention cells, for each attention of the model. */
 struct site_set page_explained_sites(const struct config *config);

@@ -65,11 +65,12 @@ void builder_add(struct builder *builder, const char *form, ...)
 void builder_end(struct builder *builder, bool is_worked)
 {
     const char *text = buf_keep(&builder->out, builder->arena, builder->err);
-    assert(is_worked || builder->step->formula_count < STEP_FORMULAS_MAX);
+    struct working *working = &builder->step->working;
+    assert(is_worked || working->formula_count < WORKING_FORMULAS_MAX);
     if (is_worked)
-        builder->step->worked = text;
+        working->worked = text;
     else
-        builder->step->formulas[builder->step->formula_count++] = text;
+        working->formulas[working->formula_count++] = text;
 }
 
 /* The index to write after `i`: the next one or, after the dots, the last one. */
@@ -196,19 +197,19 @@ void builder_norm(struct builder *builder, struct named_vector y, struct named_v
 void builder_keys(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    struct step_table *table = builder->table;
-    table->corner = "key";
-    table->of_keys = true;
-    table->own_row = trace->rule->kind == SUBLAYER_ATTEND_SOURCE ? NO_ROW : trace->query;
-    table->rows = report_keys(trace->report, trace->part)->labels;
-    table->row_count = trace->keys;
+    struct frame *table = builder->table;
+    table->rows = (struct axis){.name = "key",
+                                .size = trace->keys,
+                                .labels = report_keys(trace->report, trace->part)->labels};
+    table->working.of_keys = true;
+    table->working.own_row = trace->rule->kind == SUBLAYER_ATTEND_SOURCE ? NO_ROW : trace->query;
 }
 
 struct label *builder_rows(struct builder *builder, size_t count)
 {
     struct label *rows = arena_alloc(builder->arena, count, sizeof *rows, builder->err);
-    builder->table->rows = rows;
-    builder->table->row_count = count;
+    builder->table->rows.labels = rows;
+    builder->table->rows.size = count;
     return rows;
 }
 
@@ -217,32 +218,33 @@ struct label builder_label(const char *name)
     return (struct label){name, name, name};
 }
 
-struct block *builder_vectors(struct builder *builder, const char *name, const char *symbol,
-                              const float *values, size_t width)
+struct column *builder_vectors(struct builder *builder, const char *name, const char *symbol,
+                               const float *values, size_t width)
 {
-    struct step_table *table = builder->table;
-    assert(table->block_count < STEP_BLOCKS_MAX);
-    struct block *block = &table->blocks[table->block_count++];
+    struct frame *table = builder->table;
+    struct column *columns = (struct column *)table->columns; /* cast: made below */
+    if (!columns)
+        columns = arena_alloc(builder->arena, COLUMNS_MAX, sizeof *columns, builder->err);
     if (!symbol)
         symbol = arena_format(builder->arena, builder->err, "%s_j", name);
-    *block = (struct block){
-        .name = name,
-        .symbol = symbol,
-        .is_vector = true,
-        .width = width,
-        .values = values,
-        .stride = width,
-        .numeral = numeral_of(values, values ? table->row_count * width : 0, builder->digits),
-    };
-    return block;
+    if (builder->err->kind)
+        return &builder->spare;
+    assert(table->count < COLUMNS_MAX);
+    struct column *column = &columns[table->count++];
+    *column = (struct column){.name = name,
+                              .title = symbol,
+                              .kind = COLUMN_VECTOR,
+                              .digits = builder->digits,
+                              .values = values,
+                              .width = width};
+    table->columns = columns;
+    return column;
 }
 
-struct block *builder_column(struct builder *builder, const char *name, const char *symbol,
-                             const float *values)
+struct column *builder_column(struct builder *builder, const char *name, const char *symbol,
+                              const float *values)
 {
-    struct block *block = builder_vectors(builder, name, symbol, values, 1);
-    block->is_vector = false;
-    return block;
+    return builder_vectors(builder, name, symbol, values, 0);
 }
 
 void builder_vector(struct builder *builder, struct named_vector vector, size_t width)
@@ -265,7 +267,7 @@ void builder_stack(struct builder *builder, const struct named_vector *vectors, 
         rows[used] = builder_label(vectors[i].name);
         memcpy(values + used++ * width, vectors[i].values, width * sizeof *values);
     }
-    builder->table->row_count = used;
+    builder->table->rows.size = used;
     builder_vectors(builder, "vector", "", values, width);
 }
 
@@ -276,29 +278,35 @@ float *builder_floats(struct builder *builder, size_t count)
 
 /* --- operands: numbers and matrices ----------------------------------------------------------- */
 
-/* Return the step's next operand; NULL if this query lists none, or memory ran out. */
-static struct given *add_given(struct builder *builder)
+/* Begin the step's next operand, with these numbers; NULL: there are none, this query lists no
+ * operands, or memory ran out. */
+static struct frame *add_operand(struct builder *builder, const char *name, const char *symbol,
+                                 const float *values, struct axis rows, size_t width)
 {
-    struct step *step = builder->step;
-    if (!builder->gives)
+    struct working *working = &builder->step->working;
+    if (!values || !builder->gives)
         return NULL;
-    if (!step->givens)
-        step->givens = builder->givens =
-            arena_alloc(builder->arena, STEP_GIVENS_MAX, sizeof *builder->givens, builder->err);
+    if (!builder->operands)
+        working->operands = builder->operands =
+            arena_alloc(builder->arena, OPERANDS_MAX, sizeof *builder->operands, builder->err);
     if (builder->err->kind)
         return NULL;
-    assert(step->given_count < STEP_GIVENS_MAX);
-    return &builder->givens[step->given_count++];
+    assert(working->operand_count < OPERANDS_MAX);
+    struct frame *operand = &builder->operands[working->operand_count++];
+    *operand = (struct frame){.name = name, .rows = rows};
+    operand->working = (struct working){.chapter = working->chapter, .own_row = NO_ROW};
+    builder->table = operand;
+    builder_vectors(builder, name, symbol, values, width);
+    builder->table = builder->step;
+    return operand;
 }
 
 void give_vector(struct builder *builder, const char *name, const float *values, size_t width)
 {
-    struct given *given = values ? add_given(builder) : NULL;
-    if (!given)
-        return;
-    *given = (struct given){.is_shown = true, .table = {.row_count = 1, .block_count = 1}};
-    given->table.blocks[0] = (struct block){
-        .name = name, .is_vector = width > 0, .width = width ? width : 1, .values = values};
+    struct frame *operand =
+        add_operand(builder, name, "", values, (struct axis){.name = "", .size = 1}, width);
+    if (operand)
+        operand->working.is_shown = true;
 }
 
 void give_number(struct builder *builder, const char *name, float value)
@@ -309,21 +317,15 @@ void give_number(struct builder *builder, const char *name, float value)
     give_vector(builder, name, number, 0);
 }
 
-struct given *give_matrix(struct builder *builder, const char *name, const char *symbol,
+struct frame *give_matrix(struct builder *builder, const char *name, const char *symbol,
                           const float *values, size_t rows, size_t width)
 {
-    struct given *given = values ? add_given(builder) : NULL;
-    if (!given)
-        return NULL;
-    *given = (struct given){.is_small = rows <= GIVEN_SMALL && width <= GIVEN_SMALL};
-    given->table = (struct step_table){.corner = "channel",
-                                       .rows = builder->trace->report->numbers,
-                                       .row_count = rows,
-                                       .own_row = NO_ROW};
-    builder->table = &given->table;
-    builder_vectors(builder, name, symbol, values, width);
-    builder->table = &builder->step->table;
-    return given;
+    const struct axis channels = {
+        .name = "channel", .size = rows, .labels = builder->trace->report->numbers};
+    struct frame *operand = add_operand(builder, name, symbol, values, channels, width);
+    if (operand)
+        operand->working.is_small = rows <= GIVEN_SMALL && width <= GIVEN_SMALL;
+    return operand;
 }
 
 void give_rows(struct builder *builder, const char *name, const char *symbol, const float *values,
@@ -331,21 +333,16 @@ void give_rows(struct builder *builder, const char *name, const char *symbol, co
 {
     const struct trace *trace = builder->trace;
     const struct tokenized *text = report_queries(trace->report, trace->part);
-    bool keys = of_keys || trace->rule->kind == SUBLAYER_ATTEND;
-    size_t count = keys ? trace->keys : text->count;
-    struct given *given = give_matrix(builder, name, symbol, values, count, width);
-    if (!given)
+    const struct axis tokens = {.name = "token", .size = text->count, .labels = text->labels};
+    struct frame *operand = add_operand(builder, name, symbol, values, tokens, width);
+    if (!operand)
         return;
-    given->is_small = width <= GIVEN_SMALL;
-    builder->table = &given->table;
-    if (keys) {
+    operand->working.is_small = width <= GIVEN_SMALL;
+    operand->working.own_row = trace->query;
+    builder->table = operand;
+    if (of_keys || trace->rule->kind == SUBLAYER_ATTEND)
         builder_keys(builder);
-    } else {
-        given->table.rows = text->labels;
-        given->table.corner = "token";
-        given->table.own_row = trace->query;
-    }
-    builder->table = &builder->step->table;
+    builder->table = builder->step;
 }
 
 float *builder_part(struct builder *builder, const struct weight *w, size_t first_row, size_t rows,
@@ -360,17 +357,17 @@ float *builder_part(struct builder *builder, const struct weight *w, size_t firs
     return matrix;
 }
 
-struct given *give_columns(struct builder *builder, const char *name, const struct weight *w,
+struct frame *give_columns(struct builder *builder, const char *name, const struct weight *w,
                            size_t head, size_t width)
 {
     const char *bias = arena_format(builder->arena, builder->err, "b_%s", name + strlen("W_"));
     const float *matrix = NULL;
     if (builder->gives)
         matrix = builder_part(builder, w, 0, w->in + (w->bias != NULL), head * width, width);
-    struct given *given = give_matrix(builder, name, name, matrix, w->in, width);
-    if (given && w->bias) {
-        given->table.total = bias;
-        given->table.blocks[0].total = matrix + w->in * width;
+    struct frame *given = give_matrix(builder, name, name, matrix, w->in, width);
+    if (given && w->bias && given->count) {
+        given->working.total = bias;
+        ((struct column *)given->columns)->total = matrix + w->in * width; /* cast: ours */
         give_vector(builder, bias, matrix + w->in * width, width);
     }
     return given;

@@ -327,7 +327,7 @@ static void set_query(struct trace *trace, size_t query)
 /* --- keys shown on pages ---------------------------------------------------------------------- */
 
 /* Choose the keys with the highest weights, in ascending order. */
-static int choose_shown(struct explanation *explanation, const struct trace *trace, size_t most,
+static int choose_shown(struct chapter *chapter, const struct trace *trace, size_t most,
                         struct arena *arena, struct err *err)
 {
     bool all = most == 0 || most >= trace->keys;
@@ -343,10 +343,10 @@ static int choose_shown(struct explanation *explanation, const struct trace *tra
             is_shown |= best[n].id == j;
         if (!is_shown)
             continue;
-        shown[explanation->shown_count++] = j;
-        explanation->shown_weight += trace->weight[j];
+        shown[chapter->shown_count++] = j;
+        chapter->shown_weight += trace->weight[j];
     }
-    explanation->shown = shown;
+    chapter->shown = shown;
     return 0;
 }
 
@@ -611,7 +611,7 @@ static void show_edited(struct builder *builder, const struct trace *before,
         builder_column(builder, "edited", "edited", trace_row(builder->trace, site));
     } else if (site == SITE_V) { /* and their weights */
         step_values(builder, builder->trace);
-        builder->step->formula_count = 0;
+        builder->step->working.formula_count = 0;
     } else if (site == SITE_K || site == SITE_K_PRE) {
         builder_keys(builder);
         builder_vectors(builder, site_name(site), NULL, trace_find(builder->trace, site)->data,
@@ -624,17 +624,17 @@ static void show_edited(struct builder *builder, const struct trace *before,
 /* --- making a step ---------------------------------------------------------------------------- */
 
 /* Make a step or, if `before` is set, the step after it that shows the effect of the edits. */
-static int make_step(struct step *step, const struct step_row *row, const struct trace *before,
-                     struct builder builder)
+static int make_step(struct frame *step, const struct step_row *row, const struct trace *before,
+                     const struct chapter *chapter, struct builder builder)
 {
-    *step = (struct step){
+    *step = (struct frame){
         .name =
             before ? arena_format(builder.arena, builder.err, "%s_edited", row->name) : row->name,
-        .title = say(builder.language, before ? "Edit" : row->title),
-        .table = {.corner = "", .own_row = NO_ROW},
+        .heading = say(builder.language, before ? "Edit" : row->title),
+        .rows.name = "",
+        .working = {.chapter = chapter, .own_row = NO_ROW},
     };
-    builder.step = step;
-    builder.table = &step->table;
+    builder.step = builder.table = step;
     builder.site = row->site;
     builder.gives &= !before;
     if (!builder.err->kind && before)
@@ -650,15 +650,15 @@ static int make_step(struct step *step, const struct step_row *row, const struct
 
 /* Add a step. If edits change its values, it has those of its formula, and a step with the edited
  * ones follows. */
-static int add_step(struct explanation *explanation, struct step *steps, const struct step_row *row,
-                    const struct passes *passes, struct builder builder)
+static int add_step(struct frame **end, const struct step_row *row, const struct passes *passes,
+                    const struct chapter *chapter, struct builder builder)
 {
     const struct trace *trace = builder.trace;
     struct trace *before = &passes->before[row - step_rows];
     struct site_set sites = sites_of(trace, row);
     bool dropped_later = row->make == step_softmax && trace->config->mechanism.dropout > 0;
     bool is_edited = !dropped_later && write_changes(NULL, trace, sites, NULL);
-    struct step *step = &steps[explanation->step_count++];
+    struct frame *step = (*end)++;
     if (is_edited && !before->viewer && run_without(before, passes, sites, &builder))
         return -1;
     if (is_edited) {
@@ -666,18 +666,19 @@ static int add_step(struct explanation *explanation, struct step *steps, const s
         set_query(before, trace->query);
         builder.trace = before;
     }
-    if (builder.err->kind || make_step(step, row, NULL, builder))
+    if (builder.err->kind || make_step(step, row, NULL, chapter, builder))
         return -1;
     if (!is_edited)
         return 0;
     if (row->make == step_values) /* the formula weights the edited values */
-        step->worked = NULL;
+        step->working.worked = NULL;
     builder.trace = trace;
-    return make_step(&steps[explanation->step_count++], row, before, builder);
+    return make_step((*end)++, row, before, chapter, builder);
 }
 
-static int explain(struct explanation *explanation, const struct trace *trace,
-                   const struct passes *passes, struct arena *arena, struct err *err)
+/* Append the steps of the trace's query. */
+static int explain(struct frame **end, const struct trace *trace, const struct passes *passes,
+                   struct arena *arena, struct err *err)
 {
     const struct explain_request *request = passes->request;
     size_t seen = 0; /* first visible key: the example */
@@ -692,10 +693,10 @@ static int explain(struct explanation *explanation, const struct trace *trace,
         .arena = arena,
         .err = err,
     };
-    struct step *steps = arena_alloc(arena, 2 * STEP_ROWS, sizeof *steps, err);
-    *explanation = (struct explanation){
-        .report = trace->report,
-        .language = request->language,
+    struct chapter *chapter = arena_alloc(arena, 1, sizeof *chapter, err);
+    if (!chapter)
+        return -1;
+    *chapter = (struct chapter){
         .part = trace->config->n_encoder_layer ? &attention_parts[trace->part] : NULL,
         .text = report_queries(trace->report, trace->part),
         .layer = trace->layer,
@@ -705,21 +706,21 @@ static int explain(struct explanation *explanation, const struct trace *trace,
             trace->part == PART_SOURCE ? trace->config->n_encoder_layer : trace->config->n_layer,
         .head_count = trace->config->n_head,
         .key_count = trace->keys,
-        .steps = steps,
+        .is_listed = request->is_list,
     };
-    if (!steps || choose_shown(explanation, trace, request->keys, arena, err))
+    if (choose_shown(chapter, trace, request->keys, arena, err))
         return -1;
     for (const struct sublayer *s = trace->list; s < trace->list + trace->count; s++)
         for (const struct step_row *row = step_rows; row < step_rows + STEP_ROWS; row++) {
             builder.sublayer = (size_t)(s - trace->list);
             if (applies(row, trace, builder.sublayer) &&
-                add_step(explanation, steps, row, passes, builder))
+                add_step(end, row, passes, chapter, builder))
                 return -1;
         }
     return 0;
 }
 
-int explanation_make(struct explanation *explanations, struct viewer *viewer,
+int explanation_make(struct report *report, struct viewer *viewer,
                      const struct text_with_source *pair, const struct explain_request *request,
                      struct arena *arena, struct err *err)
 {
@@ -733,11 +734,19 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
         run(&trace, &passes, arena, err))
         return -1;
     trace.keys_edited = write_changes(NULL, &trace, SITE_SET(SITE_K), NULL);
+    struct frame *steps =
+        arena_alloc(arena, request->query_count, 2 * STEP_ROWS * sizeof *steps, err);
+    struct frame *end = steps;
     for (size_t i = 0; i < request->query_count; i++) {
         set_query(&trace, request->query + i);
-        if (explain(&explanations[i], &trace, &passes, arena, err))
+        if (!steps || explain(&end, &trace, &passes, arena, err))
             return -1;
     }
+    *report = *trace.report;
+    report->heads = NULL; /* chapters name the head and its queries */
+    report->tensor_count = 0;
+    report->frames = steps;
+    report->frame_count = (size_t)(end - steps);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 /* steps.h: internals of explanation.c. A trace holds the tensors of a pass for one query of one
- * head; a builder converts them to steps. Failures stick to `err`; arrays are then NULL.
+ * head; a builder converts them to steps, which are tables with their working. Failures stick to
+ * `err`; arrays are then NULL.
  *
  *     builder_formula(builder, "scaled_j = score_j / √%z", d_k);
  *     builder_keys(builder);
@@ -79,17 +80,18 @@ float *trace_product(const struct trace *trace, const float *x, size_t rows, con
 
 struct builder {
     const struct trace *trace;
-    struct step *step;
-    struct step_table *table; /* table being filled: of the step, or of an operand */
-    struct given *givens;     /* operands of the step */
-    bool gives;               /* this query lists operands: only the first does */
-    size_t sublayer;          /* index of the step's sublayer in the trace's list */
-    enum site site;           /* of the step's row */
-    size_t key;               /* key used for the worked example */
-    int digits;               /* decimals of numbers */
-    const char *language;     /* of titles and notes */
-    struct buf out;           /* formula being written */
-    struct buf note;          /* sentences of the step */
+    struct frame *step;
+    struct frame *table;    /* being filled: the step, or an operand */
+    struct frame *operands; /* of the step */
+    struct column spare;    /* the column of a failed step */
+    bool gives;             /* this query lists operands: only the first does */
+    size_t sublayer;        /* index of the step's sublayer in the trace's list */
+    enum site site;         /* of the step's row */
+    size_t key;             /* key used for the worked example */
+    int digits;             /* decimals of numbers */
+    const char *language;   /* of titles and notes */
+    struct buf out;         /* formula being written */
+    struct buf note;        /* sentences of the step */
     struct arena *arena;
     struct err *err; /* first failure */
 };
@@ -135,10 +137,10 @@ struct label builder_label(const char *name);
 
 /* Add a column with a number, or with a vector of `width`, for each row. A NULL symbol means
  * `name`_j. The values are borrowed. */
-struct block *builder_column(struct builder *builder, const char *name, const char *symbol,
-                             const float *values);
-struct block *builder_vectors(struct builder *builder, const char *name, const char *symbol,
-                              const float *values, size_t width);
+struct column *builder_column(struct builder *builder, const char *name, const char *symbol,
+                              const float *values);
+struct column *builder_vectors(struct builder *builder, const char *name, const char *symbol,
+                               const float *values, size_t width);
 
 /* Make a table of named vectors, skipping NULL ones, or of a single vector. */
 void builder_stack(struct builder *builder, const struct named_vector *vectors, size_t count,
@@ -154,6 +156,8 @@ float *builder_part(struct builder *builder, const struct weight *w, size_t firs
 /* --- operands: numbers and matrices that a step uses, to recompute it by hand ----------------- */
 
 enum {
+    COLUMNS_MAX = 4,    /* of a step */
+    OPERANDS_MAX = 10,  /* of a step */
     GIVEN_SMALL = 8,    /* largest matrix side that pages always show */
     GIVEN_WHOLE = 4096, /* largest matrix, in numbers, that is listed whole */
 };
@@ -163,11 +167,11 @@ enum {
  * as "W_q" and "b_q"; or a whole matrix if it is small enough. */
 void give_number(struct builder *builder, const char *name, float value);
 void give_vector(struct builder *builder, const char *name, const float *values, size_t width);
-struct given *give_matrix(struct builder *builder, const char *name, const char *symbol,
+struct frame *give_matrix(struct builder *builder, const char *name, const char *symbol,
                           const float *values, size_t rows, size_t width);
 void give_rows(struct builder *builder, const char *name, const char *symbol, const float *values,
                size_t width, bool of_keys);
-struct given *give_columns(struct builder *builder, const char *name, const struct weight *w,
+struct frame *give_columns(struct builder *builder, const char *name, const struct weight *w,
                            size_t head, size_t width);
 void give_whole(struct builder *builder, const char *name, const struct weight *w);
 

@@ -120,7 +120,7 @@ void step_input(struct builder *builder, const struct trace *trace)
     if (norm || trace_row(trace, SITE_RESID_POST))
         give_number(builder, "epsilon", config->epsilon);
     if (embeds && !trace->stream)
-        builder->step->title = say(builder->language, "Embedding");
+        builder->step->heading = say(builder->language, "Embedding");
     (embeds ? draw_embedding : note_origin)(builder, trace->stream ? "h" : "x");
     if (trace->stream)
         builder_norm(builder, x, h, norm, terms, width);
@@ -169,8 +169,8 @@ static void show_product(struct builder *builder, struct named_vector q)
         rows[c] = c < w->in ? trace->report->numbers[c] : builder_label("b_q");
         x[c] = c < w->in ? trace->x[c] : NAN;
     }
-    builder->table->corner = "channel";
-    builder->table->total = q.name;
+    builder->table->rows.name = "channel";
+    builder->table->working.total = q.name;
     builder_column(builder, "x", "x", x);
     builder_vectors(builder, "W_q", "W_q", values, width)->total = q.values;
     float clip = trace->rule->head.clip;
@@ -190,9 +190,9 @@ void step_query(struct builder *builder, const struct trace *trace)
         builder_vector(builder, q, d_k);
         return;
     }
-    struct given *given = give_columns(builder, "W_q", w, trace->head, d_k);
+    struct frame *given = give_columns(builder, "W_q", w, trace->head, d_k);
     if (given)
-        given->is_shown = is_small;
+        given->working.is_shown = is_small;
     if (is_small) {
         show_product(builder, q);
     } else {
@@ -250,9 +250,9 @@ void step_key_norm(struct builder *builder, const struct trace *trace)
     if (builder->err->kind)
         return;
     const struct norm norm = draw_head_norm(builder, y, x, true, *squares);
-    struct given *given = give_matrix(builder, "gamma_k", "γ", norm.scale, 1, trace->config->d_k);
+    struct frame *given = give_matrix(builder, "gamma_k", "γ", norm.scale, 1, trace->config->d_k);
     if (given)
-        given->table.corner = "";
+        given->rows.name = "";
     builder_keys(builder);
     builder_column(builder, "mean_square", mean, squares);
     builder_vectors(builder, k.normed.name, NULL, k.normed.values, trace->config->d_k);
@@ -344,7 +344,7 @@ static void show_rotation(struct builder *builder)
     for (size_t row = 0; row < ROTATION_ROWS; row++)
         rows[row] = (struct named_vector){names[row], all + row * pairs};
     builder_stack(builder, rows, ROTATION_ROWS, pairs);
-    builder->table->corner = "pair";
+    builder->table->rows.name = "pair";
     give_vector(builder, "frequencies", rows[FREQUENCY_ROW].values, pairs);
     give_number(builder, "pair_distance", (float)apart);
     give_number(builder, "amplitude", (float)rotary_amplitude(r, trace->keys));
@@ -415,10 +415,10 @@ void step_keys(struct builder *builder, const struct trace *trace)
 {
     const struct named_vector keys = stages_of(trace, true).projected;
     builder_keys(builder);
-    const struct block *block =
+    const struct column *column =
         builder_vectors(builder, keys.name, NULL, keys.values, trace->config->d_k);
     if (!builder->err->kind)
-        draw_keys(builder, block->symbol);
+        draw_keys(builder, column->title);
 }
 
 /* Work out score_0 = 0.5667 · (-0.0823) + 1.8269 · (-0.3031) = -0.6004; a [dk] and b [S, dk]. */
@@ -702,16 +702,16 @@ static float *take_shares(struct builder *builder, const float *parts)
 }
 
 /* Add a column with its sum below. */
-static struct block *add_summed(struct builder *builder, const char *name, const char *symbol,
-                                const float *values)
+static struct column *add_summed(struct builder *builder, const char *name, const char *symbol,
+                                 const float *values)
 {
-    struct block *block = builder_column(builder, name, symbol, values);
+    struct column *column = builder_column(builder, name, symbol, values);
     float *sum = builder_floats(builder, 1);
     if (sum && values)
-        *sum = sum_of(values, builder->table->row_count);
-    block->total = sum;
-    builder->table->total = "sum";
-    return block;
+        *sum = sum_of(values, builder->table->rows.size);
+    column->total = sum;
+    builder->table->working.total = "sum";
+    return column;
 }
 
 /* Divide values by their sum: the weights or, with dropout, the shares. */
@@ -752,7 +752,7 @@ void step_softmax(struct builder *builder, const struct trace *trace)
     builder_formula(
         builder, trace->sink ? "(Σ_t e^(%s_t - max) + e^(sink - max))" : "Σ_t e^(%s_t - max)", of);
     builder_keys(builder);
-    keys = builder->table->rows;
+    keys = builder->table->rows.labels;
     if (trace->sink) {
         struct label *rows = builder_rows(builder, trace->keys + 1);
         if (!rows)
@@ -764,7 +764,7 @@ void step_softmax(struct builder *builder, const struct trace *trace)
     }
     builder_column(builder, of, NULL, values);
     add_summed(builder, "power", power, powers);
-    add_summed(builder, to, NULL, results)->is_share = true;
+    add_summed(builder, to, NULL, results)->fraction = true;
     float sum = sum_of(powers, count_rows(trace));
     builder_work(builder, "%s_%k = e^(%n%t) / %n = %n / %n = %n", to, values[key],
                  -max_row(values, count_rows(trace)), sum, powers[key], sum, results[key]);
@@ -783,7 +783,7 @@ void step_shares(struct builder *builder, const struct trace *trace)
             "over the keys, of g_j times v_j and of g_j, and divides their products with f.");
     builder_keys(builder);
     add_summed(builder, "masked", NULL, trace->masked);
-    add_summed(builder, to, NULL, results)->is_share = true;
+    add_summed(builder, to, NULL, results)->fraction = true;
     if (!builder->err->kind)
         builder_work(builder, "%s_%k = %n / %n = %n", to, trace->masked[builder->key],
                      sum_of(trace->masked, trace->keys), results[builder->key]);
@@ -805,7 +805,7 @@ void step_dropout(struct builder *builder, const struct trace *trace)
                  mechanism->dropout, (size_t)mechanism->seed);
     builder_keys(builder);
     add_summed(builder, "share", NULL, shares);
-    add_summed(builder, "weight", NULL, trace->weight)->is_share = true;
+    add_summed(builder, "weight", NULL, trace->weight)->fraction = true;
     while (key < trace->keys && trace->weight[key] == 0)
         key++;
     if (builder->err->kind || key == trace->keys)
@@ -855,7 +855,7 @@ void step_context(struct builder *builder, const struct trace *trace)
         products[i] = trace->weight[i / width] * trace->v[i] + 0.0f; /* avoids -0 for masked keys */
     builder_formula(builder, "context = Σ_j weight_j · v_j");
     builder_keys(builder);
-    builder->table->total = "context";
+    builder->table->working.total = "context";
     builder_vectors(builder, "weighted", "weight_j · v_j", products, width)->total = trace->context;
     while (end > 1 && trace->weight[end - 1] == 0)
         end--;

@@ -49,8 +49,8 @@ static void show_shares(struct builder *builder)
     if (w->bias)
         memcpy(shares + heads * w->out, w->bias, w->out * sizeof *shares);
     name_rows(builder, "head ", NULL, heads, w->bias ? "b_O" : NULL);
-    builder->table->own_row = trace->head;
-    builder->table->total = "attn_out";
+    builder->table->working.own_row = trace->head;
+    builder->table->working.total = "attn_out";
     builder_vectors(builder, "share", "", shares, w->out)->total = trace->out;
 }
 
@@ -62,9 +62,9 @@ void step_output(struct builder *builder, const struct trace *trace)
     size_t width = config->d_v;
     if (!trace->rule->head.no_out) {
         const float *matrix = builder_part(builder, w, trace->head * width, width, 0, w->out);
-        struct given *given = give_matrix(builder, "W_O", "W_O,h", matrix, width, w->out);
+        struct frame *given = give_matrix(builder, "W_O", "W_O,h", matrix, width, w->out);
         if (given)
-            given->table.corner = "dim";
+            given->rows.name = "dim";
         give_vector(builder, "b_O", w->bias, w->out);
         builder_formula(builder, "attn_out = Σ_h context_h · W_O,h%s", w->bias ? " + b_O" : "");
         builder_note(builder, "W_O,h: the rows of the output projection that belong to head h.");
@@ -77,7 +77,7 @@ void step_output(struct builder *builder, const struct trace *trace)
         builder_note(builder,
                      "There is no output projection: the contexts of the heads are concatenated.");
         name_rows(builder, "head ", NULL, config->n_head, NULL);
-        builder->table->own_row = trace->head;
+        builder->table->working.own_row = trace->head;
         builder_vectors(builder, "context", "context_h", trace->out, width);
     }
 }
@@ -310,8 +310,8 @@ static size_t list_chosen(const struct builder *builder, size_t chosen[EXPERTS_M
 }
 
 /* Add a column with the numbers of the chosen experts in a row of all. */
-static struct block *add_chosen(struct builder *builder, const char *name, const char *symbol,
-                                const float *row)
+static struct column *add_chosen(struct builder *builder, const char *name, const char *symbol,
+                                 const float *row)
 {
     size_t chosen[EXPERTS_MAX], count = list_chosen(builder, chosen);
     float *column = builder_floats(builder, count);
@@ -339,13 +339,13 @@ void step_chosen(struct builder *builder, const struct trace *trace)
         softmax_row(score, m->experts);
     write_choice(builder, rule);
     name_rows(builder, "", chosen, count, NULL);
-    builder->table->corner = "expert";
+    builder->table->rows.name = "expert";
     add_chosen(builder, "router", "router_e", router);
     if (m->router == ROUTER_OF_ALL || m->router == ROUTER_SIGMOID)
         add_chosen(builder, "p", "p_e", score);
     if (correction)
         add_chosen(builder, "correction", "correction_e", correction);
-    add_chosen(builder, "weight", "w_e", trace_row(trace, SITE_EXPERT_WEIGHTS))->is_share = true;
+    add_chosen(builder, "weight", "w_e", trace_row(trace, SITE_EXPERT_WEIGHTS))->fraction = true;
 }
 
 void step_shared(struct builder *builder, const struct trace *trace)
@@ -385,10 +385,10 @@ void step_experts(struct builder *builder, const struct trace *trace)
     if (shared)
         memcpy(shares + count * width, shared, width * sizeof *shares);
     name_rows(builder, "", chosen, count, shared ? "shared" : NULL);
-    builder->table->corner = "expert";
+    builder->table->rows.name = "expert";
     builder_formula(builder, "mlp_out = Σ_e w_e · mlp_e(%s)%s", y.name,
                     shared ? " + shared_out" : "");
-    builder->table->total = "mlp_out";
+    builder->table->working.total = "mlp_out";
     builder_vectors(builder, "share", "w_e · mlp_e", shares, width)->total =
         trace_row(trace, SITE_MLP_OUT);
 }
@@ -509,7 +509,7 @@ static void show_tokens(struct builder *builder, const float *y, const struct we
     }
     if (builder->err->kind)
         return;
-    builder->table->corner = "token";
+    builder->table->rows.name = "token";
     builder_vectors(builder, "words", "w_v", vectors, width);
     for (size_t c = 0; c < 3; c++)
         if (columns[c])

@@ -303,6 +303,11 @@ int report_join_sinks(struct report *report, struct arena *arena, struct err *er
     return tensors ? 0 : -1;
 }
 
+const struct chapter *report_chapter(const struct report *report)
+{
+    return report->frame_count ? report->frames->working.chapter : NULL;
+}
+
 bool report_has_tables(const struct report *report)
 {
     for (size_t i = 0; i < report->frame_count; i++)

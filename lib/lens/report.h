@@ -52,6 +52,19 @@ static inline size_t identity_sentence(const struct identity *identity)
     return (texts ? identity->index % texts : identity->index) + identity->blank;
 }
 
+/* Tables of a report that belong together: the computation of a query in a head. */
+struct chapter {
+    const struct attention_part *part; /* NULL: the model has only one attention */
+    const struct tokenized *text;      /* text of the query */
+    size_t layer, head, query;
+    size_t layer_count, head_count; /* numbers of layers and heads of this part */
+    size_t key_count;
+    const size_t *shown; /* [shown_count] keys shown on pages, ascending */
+    size_t shown_count;
+    float shown_weight; /* sum of their weights */
+    bool is_listed;     /* the report is a list of chapters, even if this is the only one */
+};
+
 struct report {
     struct identity identity;
     const char *model;        /* name or path, as on the command line */
@@ -128,6 +141,9 @@ const char *array_row_name(const struct array *array);
 /* Append a computed matrix, whose shape is that of its axes, to a report. */
 int report_add_array(struct report *report, const struct array *array, struct arena *arena,
                      struct err *err);
+
+/* The first chapter of a report; NULL: its tables have none. */
+const struct chapter *report_chapter(const struct report *report);
 
 /* The number of matrices, one per head if there are heads; the array of one head; a view of one
  * matrix, with the labels of the array or else of its site. */

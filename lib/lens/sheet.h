@@ -190,6 +190,7 @@ enum column_kind {
     COLUMN_INTEGER, /* long long; COLUMN_MISSING: missing */
     COLUMN_TEXT,    /* const char *; NULL: missing */
     COLUMN_LABEL,   /* struct label: `text` for people, `plain` in data */
+    COLUMN_VECTOR,  /* float: `width` of them in each row, or one; NaN: empty */
 };
 
 #define COLUMN_MISSING LLONG_MIN
@@ -214,9 +215,32 @@ struct column {
     enum column_kind kind;
     unsigned flags;     /* COLUMN_… */
     int digits;         /* decimals of floats in text */
-    bool fraction;      /* colours range from 0 to 1 */
+    bool fraction;      /* colours, and the bars of vectors, range from 0 to 1 */
     const void *values; /* [rows] of the type of `kind` */
+    size_t width;       /* of vectors; 0: a number */
+    const float *total; /* of vectors: the numbers below the rows; NULL: none */
 };
+
+enum { WORKING_FORMULAS_MAX = 3 };
+
+/* How a table follows from earlier ones, so that a reader can recompute it: its formulas, one of
+ * them with the numbers of a row, and the operands that no earlier table has. Such a table has a
+ * name, a heading, a note, and columns of vectors, of which at most one is wider than 1. */
+struct working {
+    const struct chapter *chapter; /* NULL: the table has no working */
+    const char *formulas[WORKING_FORMULAS_MAX];
+    size_t formula_count;
+    const char *worked; /* NULL: none */
+    const struct frame *operands;
+    size_t operand_count;
+    bool is_shown;     /* an operand: also visible in the formulas or the table */
+    bool is_small;     /* an operand: shown even if not all is */
+    bool of_keys;      /* rows are keys; pages may omit keys with low weights */
+    size_t own_row;    /* row of the query, which is marked; or NO_ROW */
+    const char *total; /* label of the numbers below the rows; NULL: none */
+};
+
+#define NO_ROW ((size_t)-1)
 
 struct frame {
     const char *name; /* of the table in JSON; of the tensor in arrays */
@@ -231,6 +255,7 @@ struct frame {
     const struct frame *pictures; /* figures: tables to draw instead; NULL: this one */
     size_t picture_count;
     bool running; /* figures: rows are running text, coloured by the number */
+    struct working working;
 };
 
 static inline double column_float(const struct column *column, size_t row)
@@ -241,6 +266,12 @@ static inline double column_float(const struct column *column, size_t row)
 static inline long long column_integer(const struct column *column, size_t row)
 {
     return ((const long long *)column->values)[row];
+}
+
+/* The vector of a row. */
+static inline const float *column_vector(const struct column *column, size_t row)
+{
+    return (const float *)column->values + row * (column->width ? column->width : 1);
 }
 
 /* A text, or the form of a label for people or for data; NULL: missing. */

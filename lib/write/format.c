@@ -270,7 +270,7 @@ int report_write(const struct format *format, const struct target *target,
     struct report sheets;
     struct writer writer = {0};
     int failed = 0;
-    if (report->frame_count && !format->has_tables) {
+    if (report->frame_count && !format->has_tables && !report_chapter(report)) {
         failed = copy_as_arrays(&sheets, report, format->looks & LOOKS_PICTURE, &arena, err);
         report = &sheets;
     }

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "write/formula.h"
 
 /* --- origin ----------------------------------------------------------------------------------- */
 
@@ -269,6 +270,140 @@ static void put_axes(struct json_writer *json, const struct report *report)
         json_put_close(json, '}');
 }
 
+/* --- tables with their working ---------------------------------------------------------------- */
+
+/* data/schemas/explain.json describes the document. "given" has the operands, from which all other
+ * numbers follow. Members that a table lacks are omitted; empty cells and minus infinity are null.
+ */
+
+static void put_formula(struct json_writer *json, const char *name, const char *formula,
+                        struct buf *latex)
+{
+    buf_clear(latex);
+    latex_math(latex, formula);
+    json_put_open(json, name, '{');
+    json_put_text(json, "text", formula);
+    json_put_text(json, "latex", latex->size ? latex->bytes : "");
+    json_put_close(json, '}');
+}
+
+/* Put a row's number, or its vector. */
+static void put_vector(struct json_writer *json, const char *name, const struct column *column,
+                       const float *values)
+{
+    if (column->width)
+        json_put_floats(json, name, values, column->width);
+    else
+        json_put_float(json, name, *values);
+}
+
+/* Put a number for each row, or an array of vectors. */
+static void put_vectors(struct json_writer *json, const struct column *column, size_t rows)
+{
+    if (!column->width) {
+        json_put_floats(json, column->name, column->values, rows);
+        return;
+    }
+    json_put_open(json, column->name, '[');
+    for (size_t row = 0; row < rows; row++)
+        put_vector(json, row ? "\n     " : NULL, column, column_vector(column, row));
+    json_put_close(json, ']');
+}
+
+static void put_columns(struct json_writer *json, const struct frame *frame)
+{
+    json_put_open(json, "\n   rows", '[');
+    for (size_t row = 0; row < frame->rows.size; row++)
+        json_put_text(json, NULL, frame->rows.labels[row].exact);
+    json_put_close(json, ']');
+    json_put_open(json, "\n   columns", '{');
+    for (size_t i = 0; i < frame->count; i++) {
+        if (i > 0)
+            json_put_gap(json, "\n    ");
+        put_vectors(json, &frame->columns[i], frame->rows.size);
+    }
+    json_put_close(json, '}');
+    if (!frame->working.total)
+        return;
+    json_put_open(json, "\n   total", '{');
+    json_put_text(json, "name", frame->working.total);
+    for (size_t i = 0; i < frame->count; i++)
+        if (frame->columns[i].total)
+            put_vector(json, frame->columns[i].name, &frame->columns[i], frame->columns[i].total);
+    json_put_close(json, '}');
+}
+
+static void put_working(struct json_writer *json, const struct frame *frame, struct buf *latex)
+{
+    const struct working *working = &frame->working;
+    json_put_open(json, "\n  ", '{');
+    json_put_text(json, "name", frame->name);
+    json_put_text(json, "title", frame->heading);
+    if (working->formula_count) {
+        json_put_open(json, "\n   formulas", '[');
+        for (size_t i = 0; i < working->formula_count; i++)
+            put_formula(json, NULL, working->formulas[i], latex);
+        json_put_close(json, ']');
+    }
+    if (frame->note)
+        json_put_text(json, "\n   note", frame->note);
+    if (working->worked)
+        put_formula(json, "\n   worked", working->worked, latex);
+    if (frame->rows.size)
+        put_columns(json, frame);
+    json_put_close(json, '}');
+}
+
+/* Put the operands of all tables. */
+static void put_operands(struct json_writer *json, const struct report *report)
+{
+    json_put_open(json, "\n given", '{');
+    for (size_t i = 0; i < report->frame_count; i++)
+        for (size_t k = 0; k < report->frames[i].working.operand_count; k++) {
+            const struct frame *operand = &report->frames[i].working.operands[k];
+            if (json->comma)
+                json_put_gap(json, "\n   ");
+            if (operand->rows.labels)
+                put_vectors(json, operand->columns, operand->rows.size);
+            else
+                put_vector(json, operand->name, operand->columns, operand->columns->values);
+        }
+    json_put_close(json, '}');
+}
+
+/* Put the chapters, each with its tables. */
+static int put_chapters(struct json_writer *json, const struct report *report, struct err *err)
+{
+    struct buf latex = {0};
+    const struct chapter *chapter = NULL, *first = report_chapter(report);
+    put_operands(json, report);
+    json_put_gap(json, "\n ");
+    if (first->is_listed)
+        json_put_open(json, "explanations", '[');
+    for (size_t i = 0; i < report->frame_count; i++) {
+        const struct frame *frame = &report->frames[i];
+        bool is_last =
+            i + 1 == report->frame_count || frame[1].working.chapter != frame->working.chapter;
+        if (frame->working.chapter != chapter) {
+            chapter = frame->working.chapter;
+            if (chapter->is_listed)
+                json_put_open(json, "\n ", '{');
+            json_put_integer(json, "query", chapter->query);
+            json_put_open(json, "\n steps", '[');
+        }
+        put_working(json, frame, &latex);
+        if (is_last)
+            json_put_close(json, ']');
+        if (is_last && chapter->is_listed)
+            json_put_close(json, '}');
+    }
+    if (first->is_listed)
+        json_put_close(json, ']');
+    int failed = buf_check(&latex, err);
+    buf_release(&latex);
+    return failed;
+}
+
 /* Open a result, and put all members before its tables or tensors. */
 static void put_head(struct json_writer *json, const struct report *report)
 {
@@ -279,8 +414,20 @@ static void put_head(struct json_writer *json, const struct report *report)
     json_put_open(json, NULL, '{');
     if (report->identity.item)
         json_put_raw(json, NULL, report->identity.item);
-    json_put_text(json, "format", report->identity.stacked ? JSON_FORMAT("row") : RESULT_FORMAT);
+    const struct chapter *chapter = report_chapter(report);
+    json_put_text(json, "format",
+                  chapter                    ? JSON_FORMAT("explain")
+                  : report->identity.stacked ? JSON_FORMAT("row")
+                                             : RESULT_FORMAT);
     json_report_origin(json, report, report->identity.provenance);
+    if (chapter) {
+        json_put_gap(json, "\n ");
+        if (chapter->part)
+            json_put_text(json, "attention_of", chapter->part->name);
+        json_put_integer(json, "layer", chapter->layer);
+        json_put_integer(json, "head", chapter->head);
+        return;
+    }
     if (has_facts)
         put_row(json, "\n facts", facts, 0);
     if (!report_has_tables(report))
@@ -301,11 +448,12 @@ int json_begin(struct writer *writer, struct err *err)
     const struct report *report = writer->report;
     struct json_writer *json = &writer->json;
     bool one_line = strcmp(writer->format->name, "jsonl") == 0;
-    (void)err; /* errors stick to the stream */
     *json = (struct json_writer){.stream = writer->out, .one_line = one_line};
     if (identity->count > 1 && !one_line)
         stream_text(writer->out, identity->index == 0 ? "[" : ",\n");
-    put_head(json, report);
+    put_head(json, report); /* errors stick to the stream */
+    if (report_chapter(report))
+        return put_chapters(json, report, err);
     bool has_tables = report_has_tables(report);
     if (has_tables)
         put_units(json, report);
@@ -356,7 +504,8 @@ int json_end(struct writer *writer, struct err *err)
     bool alone = identity->count <= 1 || writer->json.one_line;
     bool last = identity->index + identity->failed + 1 == identity->count;
     (void)err;
-    json_put_close(&writer->json, '}');
+    if (!report_chapter(writer->report))
+        json_put_close(&writer->json, '}');
     json_put_close(&writer->json, '}');
     if (!alone && last)
         stream_char(writer->out, ']');

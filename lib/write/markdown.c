@@ -10,8 +10,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/language.h"
 #include "text/label.h"
-#include "write/text.h"
+#include "write/formula.h"
+#include "write/working.h"
 
 void markdown_text(struct buf *out, const char *text, size_t size)
 {
@@ -148,11 +150,165 @@ static void add_titles(struct buf *page, const struct report *report, const stru
     buf_release(&lines);
 }
 
+/* --- tables with their working ---------------------------------------------------------------- */
+
+/* Tables of pipes and formulas between dollar signs, for GitHub, GitLab, Jupyter and pandoc.
+ *
+ *     ## 3. Keys and scores
+ *
+ *     $$s_j = q \cdot k_j$$
+ *
+ *     | key | $(k_j)_{0}$ | $(k_j)_{1}$ | $s_j$ |
+ *     |:--|--:|--:|--:|
+ *     | 0 Life | -0.0823 | -0.3031 | -0.6004 |
+ *     | **1 is** | 0.5295 | 1.7355 | 3.4707 |
+ */
+
+static void markdown_symbol(struct buf *out, const char *word, size_t size)
+{
+    size_t symbol = size - (strchr(",.:", word[size - 1]) != NULL);
+    size_t base = strcspn(word, "_");
+    buf_format(out, "$%.*s_{%.*s}$", (int)base, word, (int)(symbol - base - 1), word + base + 1);
+    buf_bytes(out, word + symbol, size - symbol);
+}
+
+static void markdown_word(struct buf *out, const char *word, size_t size)
+{
+    if (*word == '\'')
+        markdown_text(out, word, size);
+    else
+        buf_bytes(out, word, size);
+}
+
+static void markdown_fact(struct buf *out, const char *name, const char *quoted, const char *words)
+{
+    bool is_query = strcmp(name, "query") == 0 || strcmp(name, say("zh", "query")) == 0;
+    const char *bold = is_query ? "**" : "";
+    buf_format(out, "- %s: %s", name, bold);
+    markdown_text(out, quoted, strlen(quoted));
+    buf_format(out, "%s%s\n", bold, words);
+}
+
+/* Append a column title: $q_{0}$, $(k_j)_{0}$, or only the element's number. */
+static void markdown_title(struct buf *out, const struct grid_slot *slot)
+{
+    const char *symbol = slot->column->title;
+    bool brackets = slot->column->width && *symbol && symbol[1];
+    if (*symbol == '\0') {
+        buf_format(out, "%zu", slot->element);
+        return;
+    }
+    buf_text(out, brackets ? "$(" : "$");
+    latex_math(out, symbol);
+    buf_text(out, brackets ? ")" : "");
+    if (slot->column->width)
+        buf_format(out, "_{%zu}", slot->element);
+    buf_char(out, '$');
+}
+
+static void markdown_cell(struct buf *out, const struct grid_slot *slot,
+                          const struct grid_line *line)
+{
+    char bar[BAR_BYTES] = "";
+    buf_char(out, ' ');
+    if (line->kind == LINE_TITLES && slot->kind == SLOT_NUMBER) {
+        markdown_title(out, slot);
+    } else if (slot->kind != SLOT_BAR) {
+        grid_cell(out, line, slot, latex_math, "$-\\infty$");
+    } else if (line->kind == LINE_ROW) {
+        bar_draw(bar, (double)*column_vector(slot->column, line->row));
+        buf_bytes(out, bar, strcspn(bar, " "));
+    }
+    buf_text(out, " |");
+}
+
+static void markdown_line(struct buf *out, const struct grid_line *line, const struct grid *grid)
+{
+    const char *bold = line->is_own || line->kind == LINE_TOTAL ? "**" : "";
+    buf_format(out, "| %s", bold);
+    if (grid_has_number(grid, line))
+        buf_format(out, "%zu ", line->row);
+    markdown_text(out, line->label, strlen(line->label));
+    buf_format(out, "%s |", bold);
+    for (size_t i = 0; i < grid->slot_count && line->kind != LINE_GAP; i++)
+        markdown_cell(out, &grid->slots[i], line);
+    buf_char(out, '\n');
+    if (line->kind != LINE_TITLES)
+        return;
+    buf_text(out, "|:--|");
+    for (size_t i = 0; i < grid->slot_count; i++)
+        buf_text(out, grid->slots[i].kind == SLOT_BAR ? ":--|" : "--:|");
+    buf_char(out, '\n');
+}
+
+static void markdown_table(struct document *document, const struct grid *grid)
+{
+    struct buf *out = &document->text;
+    buf_char(out, '\n');
+    for (size_t i = 0; i < grid->line_count; i++)
+        if (grid->lines[i].kind != LINE_HEADINGS) /* Markdown tables have a single title line */
+            markdown_line(out, &grid->lines[i], grid);
+    for (size_t i = 0; i < grid->slot_count; i++) {
+        const struct text_cut *cut = &grid->slots[i].cut;
+        if (grid->slots[i].column_slots && text_is_cut(cut))
+            buf_format(out, say(grid->language, "\n(%zu of %zu elements)\n"),
+                       cut->front + cut->back, cut->size);
+    }
+}
+
+static int markdown_beginning(struct document *document)
+{
+    buf_format(&document->text, "# %s\n\n", document_title(document));
+    document_facts(document, markdown_fact);
+    return 0;
+}
+
+static void markdown_chapter(struct document *document)
+{
+    const char *token = chapter_token(document->chapter);
+    if (document->chapter->is_listed) {
+        buf_text(&document->text, "\n## ");
+        markdown_text(&document->text, token, strlen(token));
+        buf_text(&document->text, "\n\n");
+    }
+    document_chapter_facts(document, markdown_fact);
+}
+
+static void markdown_piece(struct document *document, enum piece piece, const char *text)
+{
+    struct buf *out = &document->text;
+    const char *marks = piece == PIECE_FORMULA ? "$$" : piece == PIECE_WORKED ? "$" : "";
+    if (piece == PIECE_TITLE) {
+        buf_format(out, "\n##%s %zu. %s\n", document->chapter->is_listed ? "#" : "",
+                   document->number, text);
+        return;
+    }
+    buf_format(out, "\n%s", marks);
+    if (piece == PIECE_NOTE)
+        formula_prose(out, text, markdown_symbol, markdown_word);
+    else
+        latex_math(out, text);
+    buf_format(out, "%s\n", marks);
+}
+
+static int write_working(struct stream *out, const struct report *report,
+                         const struct layout *layout, struct err *err)
+{
+    static const struct document_format format = {
+        markdown_beginning, markdown_chapter, markdown_piece, markdown_table, NULL,
+    };
+    return document_write(&format, out, report, layout, PAGE_COLUMNS, err);
+}
+
+/* --- a page ----------------------------------------------------------------------------------- */
+
 int markdown_page_write(struct stream *out, const struct report *report,
                         const struct layout *layout, struct err *err)
 {
     struct buf page = {0};
     bool shows_tensors = report->shows_tensors || !report->frame_count;
+    if (report_chapter(report))
+        return write_working(out, report, layout, err);
     if (report->identity.index)
         stream_char(out, '\n');
     add_titles(&page, report, layout);

@@ -12,7 +12,7 @@
  *     Life    1.0000               Life    1.0000
  *     is      0.4512  0.5488       is      0.5010  0.4990
  */
-#include "write/text.h"
+#include "write/working.h"
 
 #include <float.h>
 #include <math.h>
@@ -853,6 +853,8 @@ int text_page_write(struct stream *out, const struct report *report, const struc
                     struct err *err)
 {
     bool alone = !report->source.count;
+    if (report_chapter(report))
+        return text_working_write(out, report, layout, err);
     if (report->identity.index > 0) /* separates sentences */
         stream_char(out, '\n');
     if (report->identity.index > 0 && !report->untitled) {

@@ -31,21 +31,19 @@ struct place {
     const char *step, *block;
 };
 
-static const struct step *find_step(const struct explanation *explanation, const char *name)
+static const struct frame *find_step(const struct report *e, const char *name)
 {
-    for (size_t i = 0; i < explanation->step_count; i++)
-        if (strcmp(explanation->steps[i].name, name) == 0)
-            return &explanation->steps[i];
+    for (size_t i = 0; i < e->frame_count; i++)
+        if (strcmp(e->frames[i].name, name) == 0)
+            return &e->frames[i];
     return NULL;
 }
 
-/* The numbers of a block, or of its total row; NULL if there is no such block. */
-static const float *find_block(const struct step *step, const char *name, bool total)
+/* The numbers of a column, or of its total; NULL if there is no such column. */
+static const float *find_column(const struct frame *step, const char *name, bool total)
 {
-    for (size_t i = 0; step && i < step->table.block_count; i++)
-        if (strcmp(step->table.blocks[i].name, name) == 0)
-            return total ? step->table.blocks[i].total : step->table.blocks[i].values;
-    return NULL;
+    const struct column *column = step ? frame_column(step, name) : NULL;
+    return !column ? NULL : total ? column->total : column->values;
 }
 
 /* The tensor that is multiplied by W_q: the output of the norm before it, if any, or the stream. */
@@ -91,36 +89,36 @@ static int compare(struct traces *traces, const struct place *place, const float
 }
 
 /* A row of the step's vectors, by name. */
-static const float *find_row(const struct step *step, const char *name)
+static const float *find_row(const struct frame *step, const char *name)
 {
-    const float *values = find_block(step, "vector", false);
-    for (size_t row = 0; values && row < step->table.row_count; row++)
-        if (strcmp(step->table.rows[row].exact, name) == 0)
-            return values + row * step->table.blocks[0].stride;
+    const float *values = find_column(step, "vector", false);
+    for (size_t row = 0; values && row < step->rows.size; row++)
+        if (strcmp(step->rows.labels[row].exact, name) == 0)
+            return column_vector(step->columns, row);
     return NULL;
 }
 
 /* The query before the rotary embedding: after the norm of heads, or after the projection. */
-static const float *find_unrotated(const struct explanation *e, const struct step *query)
+static const float *find_unrotated(const struct report *e, const struct frame *query)
 {
     const float *normed = find_row(find_step(e, "query_norm"), "q_pre");
-    const float *shown = find_block(query, "q_pre", false);
-    return normed ? normed : shown ? shown : find_block(query, "W_q", true);
+    const float *shown = find_column(query, "q_pre", false);
+    return normed ? normed : shown ? shown : find_column(query, "W_q", true);
 }
 
 /* The query in the order of its channels. The explanation lists rotated channels in pairs; other
  * channels are those before the rotary embedding. */
-static const float *find_query(const struct explanation *e, const struct step *query, bool rotates)
+static const float *find_query(const struct report *e, const struct frame *query, bool rotates)
 {
     static float q[512];
-    const struct step *rotary = find_step(e, "query_rotary");
-    const float *shown = find_block(query, "q", false);
+    const struct frame *rotary = find_step(e, "query_rotary");
+    const float *shown = find_column(query, "q", false);
     const float *normed = find_row(find_step(e, "query_norm"), "q");
     if (!rotates || normed)
-        return normed ? normed : shown ? shown : find_block(query, "W_q", true);
-    size_t pairs = rotary->table.blocks[0].width;
+        return normed ? normed : shown ? shown : find_column(query, "W_q", true);
+    size_t pairs = rotary->columns->width;
     bool neighbours = strstr(rotary->note, "2i + 1") != NULL;
-    const struct block *keys = find_step(e, "scores")->table.blocks;
+    const struct column *keys = find_step(e, "scores")->columns;
     if (keys->width > sizeof q / sizeof *q)
         return NULL;
     memcpy(q, find_unrotated(e, query), keys->width * sizeof *q);
@@ -132,13 +130,14 @@ static const float *find_query(const struct explanation *e, const struct step *q
 }
 
 /* Compare all tensors of heads; keys and values are those of the head's group. */
-static int compare_head(struct traces *traces, const struct explanation *e, struct err *err)
+static int compare_head(struct traces *traces, const struct report *e, struct err *err)
 {
+    const struct chapter *chapter = report_chapter(e);
     const struct config *config = &traces->viewer->model.config;
-    const struct step *query = find_step(e, "query");
-    const float *k_normed = find_block(find_step(e, "key_norm"), "k_pre", false);
+    const struct frame *query = find_step(e, "query");
+    const float *k_normed = find_column(find_step(e, "key_norm"), "k_pre", false);
     bool rotates = find_step(e, "query_rotary") != NULL;
-    const float *weights = find_block(find_step(e, "weights"), "weight", false);
+    const float *weights = find_column(find_step(e, "weights"), "weight", false);
     const struct {
         enum site site;
         const float *found;
@@ -146,25 +145,25 @@ static int compare_head(struct traces *traces, const struct explanation *e, stru
     } rows[] = {
         {SITE_Q, find_query(e, query, rotates), false},
         {SITE_Q_PRE, rotates ? find_unrotated(e, query) : NULL, false},
-        {SITE_K_PRE, k_normed ? k_normed : find_block(find_step(e, "keys"), "k_pre", false), true},
-        {SITE_K, find_block(find_step(e, "scores"), "k", false), true},
-        {SITE_SCORES, find_block(find_step(e, "scores"), "score", false), false},
-        {SITE_MASKED, find_block(find_step(e, "weights"), "masked", false), false},
+        {SITE_K_PRE, k_normed ? k_normed : find_column(find_step(e, "keys"), "k_pre", false), true},
+        {SITE_K, find_column(find_step(e, "scores"), "k", false), true},
+        {SITE_SCORES, find_column(find_step(e, "scores"), "score", false), false},
+        {SITE_MASKED, find_column(find_step(e, "weights"), "masked", false), false},
         {SITE_WEIGHTS, weights, false},
-        {SITE_SINK, weights ? weights + e->key_count : NULL, false}, /* if there is one */
-        {SITE_V, find_block(find_step(e, "values"), "v", false), true},
-        {SITE_CONTEXT, find_block(find_step(e, "context"), "weighted", true), false},
+        {SITE_SINK, weights ? weights + chapter->key_count : NULL, false}, /* if there is one */
+        {SITE_V, find_column(find_step(e, "values"), "v", false), true},
+        {SITE_CONTEXT, find_column(find_step(e, "context"), "weighted", true), false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct place place = {.site = SITE_OF(traces->part, rows[i].site),
-                              .layer = e->layer,
-                              .slice = e->head,
-                              .row = e->query,
+                              .layer = chapter->layer,
+                              .slice = chapter->head,
+                              .row = chapter->query,
                               .rows = 1};
         if (rows[i].of_keys) {
-            place.slice = e->head / (config->n_head / config->n_kv_head);
+            place.slice = chapter->head / (config->n_head / config->n_kv_head);
             place.row = 0;
-            place.rows = e->key_count;
+            place.rows = chapter->key_count;
         }
         bool before = rows[i].site == SITE_Q_PRE || rows[i].site == SITE_K_PRE;
         if (before && !rotates)
@@ -176,24 +175,26 @@ static int compare_head(struct traces *traces, const struct explanation *e, stru
 }
 
 /* Compare all vectors of a decoder layer that are named like tensors. */
-static int compare_vectors(struct traces *traces, const struct explanation *e, struct err *err)
+static int compare_vectors(struct traces *traces, const struct report *e, struct err *err)
 {
+    const struct chapter *chapter = report_chapter(e);
     bool gated = traces->viewer->model.config.gated;
-    for (size_t s = 0; s < e->step_count; s++) {
-        const struct step *step = &e->steps[s];
-        const struct block *block = step->table.blocks;
-        bool alone = step->table.block_count == 1 && strcmp(step->name, block->name) == 0;
-        for (size_t row = 0; row < step->table.row_count && !step->table.of_keys; row++) {
-            const char *name = step->table.rows[row].exact;
+    for (size_t s = 0; s < e->frame_count; s++) {
+        const struct frame *step = &e->frames[s];
+        const struct column *column = step->columns;
+        bool alone = step->count == 1 && strcmp(step->name, column->name) == 0;
+        for (size_t row = 0; row < step->rows.size && !step->working.of_keys; row++) {
+            const char *name = step->rows.labels[row].exact;
             enum site site = gated && strcmp(name, "gate") == 0 ? SITE_MLP_GATE
                              : gated && strcmp(name, "up") == 0 ? SITE_MLP_UP
                                                                 : SITE_Q;
             if (site == SITE_Q && !site_find(name, strlen(name), &site))
                 continue;
-            if ((!alone && strcmp(block->name, "vector") != 0) || site_has_heads(site))
+            if ((!alone && strcmp(column->name, "vector") != 0) || site_has_heads(site))
                 continue;
-            struct place place = {.site = site, .layer = e->layer, .row = e->query, .rows = 1};
-            if (compare(traces, &place, block->values + row * block->stride, err))
+            struct place place = {
+                .site = site, .layer = chapter->layer, .row = chapter->query, .rows = 1};
+            if (compare(traces, &place, column_vector(column, row), err))
                 return -1;
         }
     }
@@ -201,43 +202,46 @@ static int compare_vectors(struct traces *traces, const struct explanation *e, s
 }
 
 /* Compare the weights of the chosen experts (others have 0), and the sum of their outputs. */
-static int compare_experts(struct traces *traces, const struct explanation *e, struct err *err)
+static int compare_experts(struct traces *traces, const struct report *e, struct err *err)
 {
+    const struct chapter *chapter = report_chapter(e);
     float weights[EXPERTS_MAX] = {0};
-    const struct step *step = find_step(e, "expert_weights");
-    const float *chosen = find_block(step, "weight", false);
-    struct place place = {SITE_EXPERT_WEIGHTS, .layer = e->layer, .row = e->query, .rows = 1};
+    const struct frame *step = find_step(e, "expert_weights");
+    const float *chosen = find_column(step, "weight", false);
+    struct place place = {SITE_EXPERT_WEIGHTS, .layer = chapter->layer, .row = chapter->query,
+                          .rows = 1};
     if (!step)
         return 0;
-    for (size_t i = 0; i < step->table.row_count; i++)
-        weights[strtoul(step->table.rows[i].exact, NULL, 10)] = chosen[i];
+    for (size_t i = 0; i < step->rows.size; i++)
+        weights[strtoul(step->rows.labels[i].exact, NULL, 10)] = chosen[i];
     if (compare(traces, &place, weights, err))
         return -1;
     place.site = SITE_MLP_OUT;
-    return compare(traces, &place, find_block(find_step(e, "mlp_out"), "share", true), err);
+    return compare(traces, &place, find_column(find_step(e, "mlp_out"), "share", true), err);
 }
 
 /* Compare the listed logits, and check that no other is larger. */
-static int compare_logits(struct traces *traces, const struct explanation *e, struct err *err)
+static int compare_logits(struct traces *traces, const struct report *e, struct err *err)
 {
-    const struct step *step = find_step(e, "logits");
+    const struct chapter *chapter = report_chapter(e);
+    const struct frame *step = find_step(e, "logits");
     const struct golden_tensor *tensor = golden_find(traces->golden, "logits");
     if (!step || !tensor)
         return 0;
-    const float *logits = find_block(step, "logit", false);
+    const float *logits = find_column(step, "logit", false);
     size_t count = tensor->shape[tensor->rank - 1];
     size_t larger = 0;
-    for (size_t i = 0; i < step->table.row_count; i++) {
-        size_t index = e->query * count + strtoul(step->table.rows[i].exact, NULL, 10);
+    for (size_t i = 0; i < step->rows.size; i++) {
+        size_t index = chapter->query * count + strtoul(step->rows.labels[i].exact, NULL, 10);
         traces->numbers++;
         if (!golden_agrees(tensor, index, (double)logits[i], &tolerance_fp32))
             return err_set(err, "'logits' of '%s': expected %.9g, found %.9g",
-                           step->table.rows[i].exact, tensor->values[index], (double)logits[i]);
+                           step->rows.labels[i].exact, tensor->values[index], (double)logits[i]);
     }
     for (size_t i = 0; i < count; i++)
-        larger += tensor->values[e->query * count + i] >
-                  (double)logits[step->table.row_count - 1] + 1e-4 * tensor->largest;
-    return larger < step->table.row_count ? 0 : err_set(err, "'logits': larger ones are not shown");
+        larger += tensor->values[chapter->query * count + i] >
+                  (double)logits[step->rows.size - 1] + 1e-4 * tensor->largest;
+    return larger < step->rows.size ? 0 : err_set(err, "'logits': larger ones are not shown");
 }
 
 /* Check that the explanation contains all tensors of the layer. */
@@ -257,22 +261,23 @@ static int check_all_seen(struct traces *traces, size_t layer, struct err *err)
 }
 
 /* Compare the input, the last row of the first step, and attn_out, the total of the last step. */
-static int compare_ends(struct traces *traces, const struct explanation *e, struct err *err)
+static int compare_ends(struct traces *traces, const struct report *e, struct err *err)
 {
+    const struct chapter *chapter = report_chapter(e);
     const struct config *config = &traces->viewer->model.config;
-    const struct step *first = find_step(e, "input");
-    const struct step *last = find_step(e, "output");
-    const struct block *input = &first->table.blocks[0];
-    struct place x = {.site = input_site(config, traces->part, e->layer),
-                      .layer = e->layer - (config->kind == MODEL_ATTENTION && e->layer),
-                      .row = e->query,
+    const struct frame *first = find_step(e, "input");
+    const struct frame *last = find_step(e, "output");
+    const struct column *input = first->columns;
+    struct place x = {.site = input_site(config, traces->part, chapter->layer),
+                      .layer = chapter->layer - (config->kind == MODEL_ATTENTION && chapter->layer),
+                      .row = chapter->query,
                       .rows = 1};
     struct place out = x;
     out.site = SITE_OF(traces->part, SITE_ATTN_OUT);
-    out.layer = e->layer;
-    if (compare(traces, &x, input->values + (first->table.row_count - 1) * input->stride, err))
+    out.layer = chapter->layer;
+    if (compare(traces, &x, column_vector(input, first->rows.size - 1), err))
         return -1;
-    return config->out_proj ? compare(traces, &out, find_block(last, "share", true), err) : 0;
+    return config->out_proj ? compare(traces, &out, find_column(last, "share", true), err) : 0;
 }
 
 /* --- all traces ------------------------------------------------------------------------------- */
@@ -280,12 +285,11 @@ static int compare_ends(struct traces *traces, const struct explanation *e, stru
 static int trace(struct traces *traces, const struct explain_request *request, struct err *err)
 {
     struct arena arena = {0};
-    struct explanation explanation;
-    int failed =
-        explanation_make(&explanation, traces->viewer, traces->pair, request, &arena, err) ||
-        compare_head(traces, &explanation, err) || compare_ends(traces, &explanation, err) ||
-        compare_vectors(traces, &explanation, err) || compare_experts(traces, &explanation, err) ||
-        compare_logits(traces, &explanation, err);
+    struct report report;
+    int failed = explanation_make(&report, traces->viewer, traces->pair, request, &arena, err) ||
+                 compare_head(traces, &report, err) || compare_ends(traces, &report, err) ||
+                 compare_vectors(traces, &report, err) || compare_experts(traces, &report, err) ||
+                 compare_logits(traces, &report, err);
     arena_release(&arena);
     return failed ? -1 : 0;
 }

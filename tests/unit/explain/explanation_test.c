@@ -15,7 +15,8 @@ enum { TOKENS = 5 };
 static struct tiny_model model;
 static struct viewer viewer;
 static struct text_with_source pair;
-static struct explanation explanation;
+static struct report report;
+static const struct chapter *chapter;
 static struct arena arena;
 static struct err err;
 
@@ -60,31 +61,35 @@ static void explain(size_t layer, size_t head, size_t query)
 {
     struct explain_request request = {
         .query_count = 1, .layer = layer, .head = head, .query = query, .digits = 4};
-    int failed = explanation_make(&explanation, &viewer, &pair, &request, &arena, &err);
+    int failed = explanation_make(&report, &viewer, &pair, &request, &arena, &err);
     ck_assert_msg(!failed, "%s", err.text);
+    chapter = report_chapter(&report);
 }
 
-static const struct step *step_called(const char *name)
+static const struct frame *step_called(const char *name)
 {
-    for (size_t i = 0; i < explanation.step_count; i++)
-        if (strcmp(explanation.steps[i].name, name) == 0)
-            return &explanation.steps[i];
+    for (size_t i = 0; i < report.frame_count; i++)
+        if (strcmp(report.frames[i].name, name) == 0)
+            return &report.frames[i];
     ck_abort_msg("no step '%s'", name);
     return NULL;
 }
 
-static const struct block *block_of(const struct step *step, const char *name)
+static const struct column *column_of(const struct frame *step, const char *name)
 {
-    for (size_t i = 0; i < step->table.block_count; i++)
-        if (strcmp(step->table.blocks[i].name, name) == 0)
-            return &step->table.blocks[i];
-    ck_abort_msg("no block '%s' in '%s'", name, step->name);
-    return NULL;
+    const struct column *column = frame_column(step, name);
+    ck_assert_msg(column != NULL, "no column '%s' in '%s'", name, step->name);
+    return column;
 }
 
-static const struct block *block_called(const char *step, const char *name)
+static const struct column *column_called(const char *step, const char *name)
 {
-    return block_of(step_called(step), name);
+    return column_of(step_called(step), name);
+}
+
+static const float *floats_of(const struct column *column)
+{
+    return column->values;
 }
 
 static void expect_near(double found, double expected)
@@ -106,16 +111,16 @@ static double dot(const float *a, const float *b, size_t stride, size_t count)
 /* q is x · W_q + b if that is shown. */
 static const float *check_query(void)
 {
-    const struct step *step = step_called("query");
-    if (!step->table.total)
-        return block_of(step, "q")->values;
-    const struct block *x = block_of(step, "x");
-    const struct block *matrix = block_of(step, "W_q");
+    const struct frame *step = step_called("query");
+    if (!step->working.total)
+        return column_of(step, "q")->values;
+    const struct column *x = column_of(step, "x");
+    const struct column *matrix = column_of(step, "W_q");
     for (size_t i = 0; i < matrix->width; i++) {
         double sum = 0;
-        for (size_t row = 0; row < step->table.row_count; row++)
-            sum += (isnan(x->values[row]) ? 1 : (double)x->values[row]) *
-                   (double)matrix->values[row * matrix->width + i];
+        for (size_t row = 0; row < step->rows.size; row++)
+            sum += (isnan(floats_of(x)[row]) ? 1 : (double)floats_of(x)[row]) *
+                   (double)floats_of(matrix)[row * matrix->width + i];
         expect_near((double)matrix->total[i], sum);
     }
     return matrix->total;
@@ -124,20 +129,21 @@ static const float *check_query(void)
 /* Scores are q · k, weights the softmax of the scaled and masked scores. */
 static void check_weights(const float *q, double scale)
 {
-    const struct block *k = block_called("scores", "k");
-    const struct block *score = block_called("scores", "score");
-    const struct block *masked = block_called("weights", "masked");
-    const struct block *power = block_called("weights", "power");
-    const struct block *weight = block_called("weights", "weight");
+    const struct column *k = column_called("scores", "k");
+    const struct column *score = column_called("scores", "score");
+    const struct column *masked = column_called("weights", "masked");
+    const struct column *power = column_called("weights", "power");
+    const struct column *weight = column_called("weights", "weight");
     double sum = 0;
-    for (size_t j = 0; j < explanation.key_count; j++) {
-        bool seen = !viewer.model.config.causal || j <= explanation.query;
-        expect_near((double)score->values[j], dot(q, k->values + j * k->width, 1, k->width));
+    for (size_t j = 0; j < chapter->key_count; j++) {
+        bool seen = !viewer.model.config.causal || j <= chapter->query;
+        expect_near((double)floats_of(score)[j], dot(q, floats_of(k) + j * k->width, 1, k->width));
         if (seen)
-            expect_near((double)masked->values[j], scale * (double)score->values[j]);
-        ck_assert((masked->values[j] == -INFINITY) == !seen);
-        sum += (double)power->values[j];
-        expect_near((double)weight->values[j], (double)power->values[j] / (double)*power->total);
+            expect_near((double)floats_of(masked)[j], scale * (double)floats_of(score)[j]);
+        ck_assert((floats_of(masked)[j] == -INFINITY) == !seen);
+        sum += (double)floats_of(power)[j];
+        expect_near((double)floats_of(weight)[j],
+                    (double)floats_of(power)[j] / (double)*power->total);
     }
     expect_near((double)*power->total, sum);
     expect_near((double)*weight->total, 1);
@@ -146,20 +152,20 @@ static void check_weights(const float *q, double scale)
 /* The context is the sum of weight · v, the output the sum of the heads' outputs and the bias. */
 static void check_output(void)
 {
-    const struct block *weight = block_called("values", "weight");
-    const struct block *v = block_called("values", "v");
-    const struct block *weighted = block_called("context", "weighted");
+    const struct column *weight = column_called("values", "weight");
+    const struct column *v = column_called("values", "v");
+    const struct column *weighted = column_called("context", "weighted");
     for (size_t i = 0; i < v->width; i++)
         expect_near((double)weighted->total[i],
-                    dot(weight->values, v->values + i, v->width, explanation.key_count));
-    const struct step *output = step_called("output");
+                    dot(weight->values, floats_of(v) + i, v->width, chapter->key_count));
+    const struct frame *output = step_called("output");
     if (!viewer.model.config.out_proj)
         return;
-    const struct block *share = block_of(output, "share");
+    const struct column *share = column_of(output, "share");
     for (size_t c = 0; c < share->width; c++) {
         double sum = 0;
-        for (size_t row = 0; row < output->table.row_count; row++)
-            sum += (double)share->values[row * share->width + c];
+        for (size_t row = 0; row < output->rows.size; row++)
+            sum += (double)floats_of(share)[row * share->width + c];
         expect_near((double)share->total[c], sum);
     }
 }
@@ -171,7 +177,7 @@ static void check_all(void)
         for (size_t head = 0; head < config->n_head; head++) {
             for (size_t query = 0; query < pair.sentence.count; query++) {
                 explain(layer, head, query);
-                ck_assert_uint_ge(explanation.step_count, 9);
+                ck_assert_uint_ge(report.frame_count, 9);
                 check_weights(check_query(),
                               (double)score_rule_read(config, PART_SENTENCE, layer).scale);
                 check_output();
@@ -236,29 +242,31 @@ TEST(the_formula_of_the_scale_has_all_factors)
     for (size_t i = 0; i < COUNT(cases); i++) {
         open_tiny(configs[cases[i].config]);
         explain(cases[i].layer, 0, 0);
-        ck_assert_str_eq(step_called("scaled")->formulas[0], cases[i].formula);
+        ck_assert_str_eq(step_called("scaled")->working.formulas[0], cases[i].formula);
         viewer_release(&viewer);
         tiny_model_release(&model);
     }
     open_bundled("journey", "Your journey");
     explain(0, 0, 0);
-    ck_assert_str_eq(step_called("scaled")->formulas[0], "scaled_j = score_j");
+    ck_assert_str_eq(step_called("scaled")->working.formulas[0], "scaled_j = score_j");
     ck_assert_str_eq(note_of("scaled"), "The scale is 1: the scores do not change.");
-    ck_assert_uint_eq(step_called("scaled")->table.row_count, 0);
+    ck_assert_uint_eq(step_called("scaled")->rows.size, 0);
 }
 
 TEST(the_keys_with_the_largest_weights_are_shown)
 {
     struct explain_request request = {.query_count = 1, .query = 1, .digits = 4, .keys = 3};
     open_bundled("life", "Life is short eat dessert first");
-    ck_assert_int_eq(explanation_make(&explanation, &viewer, &pair, &request, &arena, &err), 0);
-    ck_assert_uint_eq(explanation.shown_count, 3);
-    ck_assert_mem_eq(explanation.shown, ((size_t[]){1, 3, 4}), 3 * sizeof(size_t));
-    ck_assert_float_eq_tol(explanation.shown_weight, 0.9180f, 0.0001f);
-    ck_assert_uint_eq(explanation.key_count, 6);
+    ck_assert_int_eq(explanation_make(&report, &viewer, &pair, &request, &arena, &err), 0);
+    chapter = report_chapter(&report);
+    ck_assert_uint_eq(chapter->shown_count, 3);
+    ck_assert_mem_eq(chapter->shown, ((size_t[]){1, 3, 4}), 3 * sizeof(size_t));
+    ck_assert_float_eq_tol(chapter->shown_weight, 0.9180f, 0.0001f);
+    ck_assert_uint_eq(chapter->key_count, 6);
     request.keys = 6;
-    ck_assert_int_eq(explanation_make(&explanation, &viewer, &pair, &request, &arena, &err), 0);
-    ck_assert_uint_eq(explanation.shown_count, 6);
+    ck_assert_int_eq(explanation_make(&report, &viewer, &pair, &request, &arena, &err), 0);
+    chapter = report_chapter(&report);
+    ck_assert_uint_eq(chapter->shown_count, 6);
 }
 
 TEST_LOOP(every_allocation_may_fail, 3)
@@ -269,8 +277,7 @@ TEST_LOOP(every_allocation_may_fail, 3)
     while (starve_next(&starve)) {
         struct arena starved = {0};
         err_clear(&err);
-        starve_check(&starve,
-                     explanation_make(&explanation, &viewer, &pair, &request, &starved, &err),
+        starve_check(&starve, explanation_make(&report, &viewer, &pair, &request, &starved, &err),
                      &err);
         arena_release(&starved);
     }
