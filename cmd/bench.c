@@ -187,16 +187,16 @@ static int find_folder(struct job *job, struct err *err)
 /* Note the least certain exponent of times if it may be off by a quarter or more. */
 static void note_fit(const struct report *result)
 {
-    const struct frame *frame = result->frames;
-    const struct column *spread = frame_column(frame, "time_exponent_spread");
+    const struct table *table = result->tables;
+    const struct column *spread = table_column(table, "time_exponent_spread");
     size_t worst = 0;
-    for (size_t i = 1; spread && i < frame->rows.size; i++)
+    for (size_t i = 1; spread && i < table->rows.size; i++)
         if (column_number(spread, i) > column_number(spread, worst))
             worst = i;
     if (spread && column_number(spread, worst) >= 0.25)
         print_note("the times of '%s' are no clear power: its exponent may be off by %.2f (close "
                    "other programs, or measure longer texts or more rounds: --tokens, --repeat)",
-                   frame->rows.labels[worst].text, column_number(spread, worst));
+                   table->rows.labels[worst].text, column_number(spread, worst));
 }
 
 static int measure(struct job *job, struct err *err)

@@ -36,7 +36,7 @@
  *         .state_bytes = sizeof(struct selection), .open = open, .read = read, .run = run};
  *     const struct command command_norm = {.name = "norm", .task = &norm_task, ...};
  *
- * make_table reads [tokens, channels] from report->tensors and replaces it by report->frames, as
+ * make_table reads [tokens, channels] from report->arrays and replaces it by report->tables, as
  * lens_report in measure/logit_lens.c does. To write one result for all texts, `prepare` calls
  * driver_accumulate, `add` processes the texts in the order of the jobs, and `finish` calls
  * driver_write, as in heads.c.

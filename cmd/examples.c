@@ -88,19 +88,19 @@ static int add(void *state, struct work *work, struct err *err)
 {
     struct state *own = state;
     (void)err;
-    for (size_t i = 0; i < work->report.tensor_count * own->channel_count; i++) {
-        const struct array *kept = &work->report.tensors[i / own->channel_count];
-        const struct tokenized *text = report_queries(&work->report, site_part(kept->site));
+    for (size_t i = 0; i < work->report.array_count * own->channel_count; i++) {
+        const struct array *array = &work->report.arrays[i / own->channel_count];
+        const struct tokenized *text = report_queries(&work->report, site_part(array->site));
         size_t k = i % own->channel_count, channel = own->channels ? own->channels[k] : k;
         struct example *best = own->best + i * own->top;
-        for (size_t row = 0; row < kept->shape[0]; row++) {
-            float value = own->sign * kept->data[row * kept->shape[1] + channel];
+        for (size_t row = 0; row < array->shape[0]; row++) {
+            float value = own->sign * array->data[row * array->shape[1] + channel];
             if (!(value > best[own->top - 1].activation)) /* the earlier of equal ones stays */
                 continue;
             size_t first = row < TOKENS_BEFORE ? 0 : row - TOKENS_BEFORE, at = own->top - 1;
             size_t end = num_min(row + TOKENS_AFTER + 1, text->count);
-            struct example entry = {value,       kept->layer, end < text->count, work->item.number,
-                                    work->index, row,         end - first,       {0}};
+            struct example entry = {value,       array->layer, end < text->count, work->item.number,
+                                    work->index, row,          end - first,       {0}};
             memcpy(entry.ids, text->ids + first, entry.count * sizeof *entry.ids);
             for (; at && value > best[at - 1].activation; at--)
                 best[at] = best[at - 1];
@@ -112,7 +112,7 @@ static int add(void *state, struct work *work, struct err *err)
 
 /* Put the columns of a table of texts before those of the example. `known` [items] has those of the
  * items that were read. */
-static void put_columns(struct frame_rows *rows, const struct items *items, size_t index,
+static void put_columns(struct table_rows *rows, const struct items *items, size_t index,
                         const struct identity_column **known)
 {
     struct item item;
@@ -131,8 +131,8 @@ static int end(void *state, struct driver *driver, struct err *err)
     enum { KEY = COLUMN_KEY | COLUMN_LEADS };
     struct state *own = state;
     const struct viewer *viewer = &driver->session.viewer;
-    struct frame frame;
-    struct frame_rows rows = {.most = own->count, .arena = &driver->session.arena, .err = err};
+    struct table table;
+    struct table_rows rows = {.most = own->count, .arena = &driver->session.arena, .err = err};
     struct report report;
     const struct items *items = &driver->items;
     const struct identity_column **columns =
@@ -140,8 +140,8 @@ static int end(void *state, struct driver *driver, struct err *err)
     if (!columns || viewer_report(&report, viewer, rows.arena, err))
         return -1;
     report.about = own->sign < 0 ? "smallest activations" : "largest activations";
-    report.frames = &frame;
-    report.frame_count = 1;
+    report.tables = &table;
+    report.table_count = 1;
     for (size_t i = 0; i < own->count && !err->kind; i++) {
         const struct example *example = &own->best[i];
         size_t rank = i % own->top, k = i / own->top % own->channel_count;
@@ -169,7 +169,7 @@ static int end(void *state, struct driver *driver, struct err *err)
         rows_label(&rows, "surroundings", COLUMN_SHRINKS | COLUMN_LEADS, token);
         rows_next(&rows);
     }
-    return err_if(rows_finish(&frame, &rows, "examples", "example") ||
+    return err_if(rows_finish(&table, &rows, "examples", "example") ||
                   driver_write(driver, &report, err));
 }
 

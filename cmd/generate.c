@@ -242,7 +242,7 @@ static int fill_report(struct growth *growth, struct work *work, struct err *err
         struct report table = {0};
         stream_char(growth->typed, '\n');
         if (continuation_tables(&table, &growth->text, growth->arena, err) ||
-            frame_text_write(growth->typed, table.frames, &all, err))
+            table_text_write(growth->typed, table.tables, &all, err))
             return -1;
     }
     work->is_written = growth->typed == &driver->output.stream;

@@ -498,13 +498,13 @@ static double rank_of(const struct column *sort, size_t row)
 static int make_table(struct report *report, const struct state *own,
                       const struct head_results *results, struct arena *arena, struct err *err)
 {
-    struct frame *table = head_table_report(report, results, arena, err);
+    struct table *table = head_table_report(report, results, arena, err);
     size_t *rows = table ? arena_alloc(arena, table->rows.size, sizeof *rows, err) : NULL;
     size_t count = 0;
     if (!rows)
         return -1;
     size_t top = own->options->top ? (size_t)own->options->top : table->rows.size;
-    const struct column *sort = own->sort ? frame_column(table, own->sort->name) : NULL;
+    const struct column *sort = own->sort ? table_column(table, own->sort->name) : NULL;
     for (size_t m = 0, row = 0; m < results->count; m++) {
         size_t first = count;
         size_t end = row + results->items[m].layers * results->items[m].heads;
@@ -517,7 +517,7 @@ static int make_table(struct report *report, const struct state *own,
             count += count < first + top; /* beyond --top the last row is dropped */
         }
     }
-    return frame_pick(table, rows, count, arena, err);
+    return table_pick(table, rows, count, arena, err);
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */

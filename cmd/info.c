@@ -64,7 +64,7 @@ struct info {
     struct tokenizer *tokenizer; /* NULL: none */
     struct facts *facts;
     struct report report;
-    struct frame frames[FRAMES_MAX];
+    struct table tables[FRAMES_MAX];
     struct output output;
     struct arena arena;
     struct err *err;
@@ -101,12 +101,12 @@ static void tell_bytes(struct info *info, const char *label, const char *name, s
     facts_title(info->facts, label, "bytes");
 }
 
-static struct frame *add_frame(struct info *info, const struct frame_rows *rows, const char *name,
+static struct table *add_table(struct info *info, const struct table_rows *rows, const char *name,
                                const char *row)
 {
-    struct frame *frame = &info->frames[info->report.frame_count++];
-    rows_finish(frame, rows, name, row);
-    return frame;
+    struct table *table = &info->tables[info->report.table_count++];
+    rows_finish(table, rows, name, row);
+    return table;
 }
 
 /* --- the tokenizer ---------------------------------------------------------------------------- */
@@ -160,16 +160,16 @@ static void tell_around(struct info *info)
 static void list_added(struct info *info)
 {
     const struct added_tokens *added = tokenizer_facts(info->tokenizer)->added;
-    struct frame_rows rows = {.most = added->count, .arena = &info->arena, .err = info->err};
+    struct table_rows rows = {.most = added->count, .arena = &info->arena, .err = info->err};
     for (size_t i = 0; i < added->count; i++, rows_next(&rows)) {
         rows_integer(&rows, "id", COLUMN_KEY, added->by_id[i].id);
         rows_label(&rows, "text", 0,
                    label_of_word(info->tokenizer, added->by_id[i].id, &info->arena, info->err));
         rows_integer(&rows, "special", 0, added->by_id[i].special);
     }
-    struct frame *frame = add_frame(info, &rows, "added_tokens", "token");
-    frame->heading = "Added tokens";
-    frame->flags = added->count ? 0 : COLUMN_DATA_ONLY;
+    struct table *table = add_table(info, &rows, "added_tokens", "token");
+    table->heading = "Added tokens";
+    table->flags = added->count ? 0 : COLUMN_DATA_ONLY;
 }
 
 /* List the vocabulary of a tokenizer of words, since a text may contain no other words. */
@@ -183,8 +183,8 @@ static void list_words(struct info *info)
     }
     if (count > WORDS_SHOWN)
         buf_format(&text, " and %zu more: see vocab.json or tokenizer.json", count - WORDS_SHOWN);
-    info->frames[info->report.frame_count++] =
-        (struct frame){"words", .heading = "Words",
+    info->tables[info->report.table_count++] =
+        (struct table){"words", .heading = "Words",
                        .note = buf_keep(&text, &info->arena, info->err), .flags = COLUMN_TEXT_ONLY};
 }
 
@@ -325,7 +325,7 @@ static void tell_sizes(struct info *info, const struct model *model, size_t toke
 /* List the size of each site, in all its layers as float32, and the total of --show all. */
 static int list_sizes(struct info *info, const struct config *c, size_t tokens)
 {
-    struct frame_rows rows = {.most = SITE_COUNT, .arena = &info->arena, .err = info->err};
+    struct table_rows rows = {.most = SITE_COUNT, .arena = &info->arena, .err = info->err};
     size_t all = 0;
     char size[NUM_SIZE_BYTES];
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
@@ -350,7 +350,7 @@ static int list_sizes(struct info *info, const struct config *c, size_t tokens)
         rows_next(&rows);
     }
     facts_integer(info->facts, "all_bytes", (long long)all);
-    add_frame(info, &rows, "sites", "site")->heading = FORMAT(
+    add_table(info, &rows, "sites", "site")->heading = FORMAT(
         info, "Output of --show all for %zu tokens, as float32: %s", tokens, num_size(size, all));
     return err_if(info->err->kind);
 }
@@ -375,7 +375,7 @@ static const char *const hugging_face[SITE_COUNT][2] = {
 /* List the names of the model's tensors here and in other libraries (--sites). */
 static void list_site_names(struct info *info, const struct config *c)
 {
-    struct frame_rows rows = {.most = SITE_COUNT, .arena = &info->arena, .err = info->err};
+    struct table_rows rows = {.most = SITE_COUNT, .arena = &info->arena, .err = info->err};
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
         struct buf axes = {0};
         if (!site_exists(c, site))
@@ -396,13 +396,13 @@ static void list_site_names(struct info *info, const struct config *c)
         rows_title(&rows, "Hugging Face");
         rows_next(&rows);
     }
-    add_frame(info, &rows, "sites", "site");
+    add_table(info, &rows, "sites", "site");
 }
 
 static void list_tensors(struct info *info, const struct weights *weights)
 {
     size_t most = weights->parameter_count;
-    struct frame_rows rows = {.most = most, .arena = &info->arena, .err = info->err};
+    struct table_rows rows = {.most = most, .arena = &info->arena, .err = info->err};
     for (size_t i = 0; i < most; i++) {
         struct parameter_info own = weights_parameter(weights, i);
         char shape[PARAMETER_SHAPE_BYTES];
@@ -418,7 +418,7 @@ static void list_tensors(struct info *info, const struct weights *weights)
         rows_title(&rows, "");
         rows_next(&rows);
     }
-    add_frame(info, &rows, "tensors", "tensor")->heading = "Tensors";
+    add_table(info, &rows, "tensors", "tensor")->heading = "Tensors";
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -430,8 +430,8 @@ static int write_report(struct info *info, const char *model)
         list_words(info);
     info->report.model = model;
     info->report.untitled = true;
-    info->report.frames = info->frames;
-    info->report.facts = &info->facts->frame;
+    info->report.tables = info->tables;
+    info->report.facts = &info->facts->table;
     return err_if(info->err->kind ||
                   output_write_table(&info->output, &info->report, info->options, NULL, info->err));
 }

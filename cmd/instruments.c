@@ -730,7 +730,7 @@ static int run(void *state, const struct group *group, struct err *err)
         work->report = report;
         work->report.sentence = work->pair.sentence;
         work->report.source = work->pair.source;
-        work->report.facts = &inquiry->facts->frame;
+        work->report.facts = &inquiry->facts->table;
         failed = instrument_of(group->driver)->find(inquiry, group->arena, err);
     }
     *progress = sink;

@@ -114,28 +114,28 @@ static int read_explain(struct state *own, const struct config *config, struct a
 
 /* Reduce a tensor to the heads to explain (NULL: all), or to their key/value heads. Their number
  * becomes shape[0]. */
-static int narrow(struct array *kept, const bool *explains, const struct config *config,
+static int narrow(struct array *array, const bool *explains, const struct config *config,
                   struct arena *arena, struct err *err)
 {
-    bool grouped = site_row(kept->site)->axes == AXES_GROUP_TOKEN_DIM;
+    bool grouped = site_row(array->site)->axes == AXES_GROUP_TOKEN_DIM;
     size_t served = grouped ? config_shared_by(config) : 1;
     const bool *layer =
-        explains ? explains + (size_t)kept->layer * config_most_heads(config) : NULL;
-    size_t size = kept->shape[1] * kept->shape[2];
+        explains ? explains + (size_t)array->layer * config_most_heads(config) : NULL;
+    size_t size = array->shape[1] * array->shape[2];
     size_t count = 0;
-    float *data = arena_room(arena, kept->shape[0] * size, sizeof *data, err);
-    size_t *heads = arena_alloc(arena, kept->shape[0], sizeof *heads, err);
+    float *data = arena_room(arena, array->shape[0] * size, sizeof *data, err);
+    size_t *heads = arena_alloc(arena, array->shape[0], sizeof *heads, err);
     if (!data || !heads)
         return -1;
-    for (size_t i = 0; i < kept->shape[0]; i++) {
-        if (layer && !memchr(layer + kept->heads[i] * served, true, served))
+    for (size_t i = 0; i < array->shape[0]; i++) {
+        if (layer && !memchr(layer + array->heads[i] * served, true, served))
             continue;
-        memcpy(data + count * size, kept->data + i * size, size * sizeof *data);
-        heads[count++] = kept->heads[i];
+        memcpy(data + count * size, array->data + i * size, size * sizeof *data);
+        heads[count++] = array->heads[i];
     }
-    kept->shape[0] = count;
-    kept->data = data;
-    kept->heads = heads;
+    array->shape[0] = count;
+    array->data = data;
+    array->heads = heads;
     return 0;
 }
 
@@ -185,18 +185,18 @@ static int find_explained(struct page_run *run, struct err *err)
         return 0;
     if (viewer_look(run->viewer, &look, arena, err))
         return -1;
-    struct array *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
+    struct array *tensors = arena_alloc(arena, report->array_count, sizeof *tensors, err);
     size_t count = 0;
     if (!tensors)
         return -1;
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        tensors[count] = report->tensors[i];
+    for (size_t i = 0; i < report->array_count; i++) {
+        tensors[count] = report->arrays[i];
         if (narrow(&tensors[count], explains, config, arena, err))
             return -1;
         count += tensors[count].shape[0] > 0;
     }
-    report->tensors = tensors;
-    report->tensor_count = count;
+    report->arrays = tensors;
+    report->array_count = count;
     run->facts.explained = report;
     return 0;
 }
@@ -229,9 +229,9 @@ static int measure_scores(struct sheet *scores, const struct page_run *run, stru
         head_survey_run(&survey, viewer, OF_TEXTS, &text, 1, err) ||
         head_result_keep(&result, &survey, &sums, arena, err))
         return -1;
-    const struct frame *table = head_table_report(&report, &results, arena, err);
+    const struct table *table = head_table_report(&report, &results, arena, err);
     struct array array;
-    if (!table || frame_array(&array, table, false, arena, err))
+    if (!table || table_array(&array, table, false, arena, err))
         return -1;
     *scores = array_matrix(&report, &array, 0);
     return 0;

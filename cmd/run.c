@@ -135,8 +135,8 @@ static int take_maps(void *context, const struct report *whole, struct report *p
     if ((!streamed->writer.format && begin_stream(streamed, whole, err)) ||
         derive(part, &driver->derivation, driver->session.viewer.tokenizer, arena, err))
         return -1;
-    for (size_t i = 0; i < array_matrix_count(part->tensors); i++) { /* a part has one tensor */
-        struct sheet sheet = array_matrix(part, part->tensors, i);
+    for (size_t i = 0; i < array_matrix_count(part->arrays); i++) { /* a part has one tensor */
+        struct sheet sheet = array_matrix(part, part->arrays, i);
         if (writer_sheet(&streamed->writer, &sheet, err))
             return -1;
     }

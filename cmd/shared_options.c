@@ -198,7 +198,7 @@ const struct option_row figure_options[] = {
            "linear (default), or sqrt or log for small values", .looks = LOOKS_COLOURS,
            .values = &values_colour_scales),
     STRINGS("mark", 0, "Q:K,...", IN(looks.marks),
-            "draw a frame around cells (repeatable): 4:2 is query 4, key 2; 0:4:2 in one layer, "
+            "draw a table around cells (repeatable): 4:2 is query 4, key 2; 0:4:2 in one layer, "
             "0.1:4:2 in one head",
             .looks = LOOKS_FIGURE),
     STRING("token-range", 0, "A-B", IN(looks.style.tokens),

@@ -119,17 +119,17 @@ static int add_texts(struct job *job, size_t side, const struct text_with_source
     int failed = viewer_look(viewer, &look, arena, err);
     viewer->edits = edits;
     for (size_t i = 0; i < count && !failed; i++)
-        for (size_t layer = 0; layer < reports[i].tensor_count; layer++) {
-            const struct array *kept = &reports[i].tensors[layer];
+        for (size_t layer = 0; layer < reports[i].array_count; layer++) {
+            const struct array *array = &reports[i].arrays[layer];
             double *sum = job->sums[side] + layer * job->width;
-            for (size_t row = 0; row < kept->shape[0]; row++) {
+            for (size_t row = 0; row < array->shape[0]; row++) {
                 double square = 0;
                 for (size_t k = 0; k < job->width; k++) {
-                    double value = (double)kept->data[row * job->width + k];
-                    sum[k] += value / (double)kept->shape[0];
+                    double value = (double)array->data[row * job->width + k];
+                    sum[k] += value / (double)array->shape[0];
                     square += value * value;
                 }
-                job->norms[layer] += sqrt(square) / (double)kept->shape[0];
+                job->norms[layer] += sqrt(square) / (double)array->shape[0];
             }
         }
     job->counts[side] += count;

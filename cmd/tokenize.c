@@ -156,10 +156,10 @@ static int print_table(struct job *job, size_t index, const struct identity *ide
     struct item item;
     struct tokens tokens = {0};
     struct tokenized text;
-    struct frame frame;
+    struct table table;
     struct layout layout = page_layout(job->options, NULL);
     struct report report = {
-        .model = job->folder.path, .frames = &frame, .frame_count = 1, .untitled = true};
+        .model = job->folder.path, .tables = &table, .table_count = 1, .untitled = true};
     if (items_read(&job->items, &item, index, arena, err))
         return -1;
     if (input_wrap(&item.input, job->chat, arena, err) ||
@@ -175,7 +175,7 @@ static int print_table(struct job *job, size_t index, const struct identity *ide
     report.identity.extras = item.columns;
     report.identity.extra_count = item.column_count;
     report.identity.text_count = item.options.output.no_text ? 0 : item.text_count;
-    return err_if(tokenized_frame(&frame, &text, NULL, arena, err) ||
+    return err_if(tokenized_table(&table, &text, NULL, arena, err) ||
                   output_write(&job->output, &report, &layout, err));
 }
 

@@ -704,7 +704,7 @@ enum { VALUE_ROWS = sizeof value_rows / sizeof *value_rows };
 /* --- figures: a line for each kind of attention, on logarithmic axes ------------------------ */
 
 /* Add the cells of a row, "dense ~ n^2.00" and so on. */
-static void add_lines(struct frame_rows *rows, const struct bench *bench, size_t point,
+static void add_lines(struct table_rows *rows, const struct bench *bench, size_t point,
                       const struct column *column, enum value value, double scale)
 {
     for (const struct task *task = bench->tasks; task < bench->tasks + bench->task_count;
@@ -720,19 +720,19 @@ static void add_lines(struct frame_rows *rows, const struct bench *bench, size_t
     }
 }
 
-static int make_pictures(struct frame *frame, const struct bench *bench, struct arena *arena,
+static int make_pictures(struct table *table, const struct bench *bench, struct arena *arena,
                          struct err *err)
 {
     size_t count = bench->point_count;
     const char *thing = bench->plan->widths ? "width" : "tokens";
-    struct frame *pictures = arena_alloc(arena, 2, sizeof *pictures, err);
+    struct table *pictures = arena_alloc(arena, 2, sizeof *pictures, err);
     size_t *numbers = arena_alloc(arena, count, sizeof *numbers, err);
     if (!pictures || !numbers)
         return -1;
-    frame->pictures = pictures;
-    frame->picture_count = bench->plan->widths ? 1 : 2;
-    for (size_t k = 0; k < frame->picture_count; k++) {
-        struct frame_rows rows = {.most = count, .arena = arena, .err = err};
+    table->pictures = pictures;
+    table->picture_count = bench->plan->widths ? 1 : 2;
+    for (size_t k = 0; k < table->picture_count; k++) {
+        struct table_rows rows = {.most = count, .arena = arena, .err = err};
         for (size_t i = 0; i < count; i++, rows_next(&rows)) {
             const char *number = arena_format(arena, err, "%zu", numbers[i] = bench->points[i]);
             rows_label(&rows, thing, COLUMN_KEY, (struct label){number, number, number});
@@ -754,19 +754,19 @@ static int make_pictures(struct frame *frame, const struct bench *bench, struct 
     return err_if(err->kind);
 }
 
-static int make_frame(struct frame *frame, const struct bench *bench, struct arena *arena,
+static int make_table(struct table *table, const struct bench *bench, struct arena *arena,
                       struct err *err)
 {
     bool growth = bench->plan->ways != NULL;
-    unsigned table = bench->plan->widths ? OF_WIDTHS : growth ? OF_LENGTHS : OF_TASKS;
+    unsigned kind = bench->plan->widths ? OF_WIDTHS : growth ? OF_LENGTHS : OF_TASKS;
     const char *thing = growth ? "attention" : "task";
-    struct frame_rows rows = {.most = bench->task_count, .arena = arena, .err = err};
+    struct table_rows rows = {.most = bench->task_count, .arena = arena, .err = err};
     for (size_t i = 0; i < bench->task_count; i++, rows_next(&rows)) {
         const char *name = bench->tasks[i].name;
         rows_label(&rows, thing, COLUMN_KEY, (struct label){name, name, name});
         for (const struct value_row *row = value_rows; row < value_rows + VALUE_ROWS; row++) {
             struct column column = row->column;
-            if (!(row->tables & table))
+            if (!(row->tables & kind))
                 continue;
             column.flags |= COLUMN_PLAIN;
             if (row->value == (growth ? SECONDS : OF_COMPUTE) && row->scale == 1)
@@ -774,13 +774,13 @@ static int make_frame(struct frame *frame, const struct bench *bench, struct are
             rows_float(&rows, column, row->scale * bench->tasks[i].values[row->value]);
         }
     }
-    return err_if(rows_finish(frame, &rows, "bench", thing) ||
-                  (growth && make_pictures(frame, bench, arena, err)));
+    return err_if(rows_finish(table, &rows, "bench", thing) ||
+                  (growth && make_pictures(table, bench, arena, err)));
 }
 
 /* Add facts about the run, and two lines for people: above the table "124439808 parameters, f32,
  * avx512 kernels, 2 threads, medians of 5 rounds", below it the limits. */
-static int describe(struct report *result, struct frame *frame, const struct bench *bench,
+static int describe(struct report *result, struct table *table, const struct bench *bench,
                     struct arena *arena, struct err *err)
 {
     const struct viewer *viewer = &bench->viewer;
@@ -802,7 +802,7 @@ static int describe(struct report *result, struct frame *frame, const struct ben
     facts_text(facts, "kernels", kernels);
     facts_integer(facts, "threads", (long long)threads);
     facts_integer(facts, "rounds", (long long)rounds);
-    frame->note = bench->plan->widths
+    table->note = bench->plan->widths
                       ? "Attention only, of heads of width d."
                       : "Attention only. The O(n²) of textbooks is the growth of pairs (time) and "
                         "of maps (memory "
@@ -810,28 +810,28 @@ static int describe(struct report *result, struct frame *frame, const struct ben
     if (!bench->plan->ways) {
         facts_float(facts, "limit_operations", bench->limits->operations);
         facts_float(facts, "limit_bytes", bench->limits->bytes);
-        frame->note =
+        table->note =
             arena_format(arena, err, "Limits of this machine: arithmetic %s, memory %s.",
                          amount_write(operations, bench->limits->operations / 1e9, "GFLOP/s"),
                          amount_write(bytes, bench->limits->bytes / 1e9, "GB/s"));
     }
-    result->facts = &facts->frame;
+    result->facts = &facts->table;
     result->about = arena_format(
         arena, err, "%zu parameters, %s, %s kernels, %zu thread%s, medians of %zu round%s",
         parameters, viewer_precision(viewer).text, kernels, threads, num_plural(threads), rounds,
         num_plural(rounds));
-    return result->about && frame->note ? 0 : -1;
+    return result->about && table->note ? 0 : -1;
 }
 
 int benchmark(struct report *result, const struct bench_plan *plan, struct arena *arena,
               struct err *err)
 {
     struct bench bench = {.plan = plan};
-    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
-    *result = (struct report){.model = plan->folder->path, .frames = frame, .frame_count = 1};
-    int failed = !frame || prepare(&bench, arena, err) || measure(&bench, err) ||
-                 summarise(&bench, err) || make_frame(frame, &bench, arena, err) ||
-                 describe(result, frame, &bench, arena, err);
+    struct table *table = arena_alloc(arena, 1, sizeof *table, err);
+    *result = (struct report){.model = plan->folder->path, .tables = table, .table_count = 1};
+    int failed = !table || prepare(&bench, arena, err) || measure(&bench, err) ||
+                 summarise(&bench, err) || make_table(table, &bench, arena, err) ||
+                 describe(result, table, &bench, arena, err);
     for (size_t i = 0; bench.wide && i < plan->width_count; i++)
         viewer_release(&bench.wide[i]);
     viewer_release(&bench.viewer);

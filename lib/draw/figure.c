@@ -142,16 +142,16 @@ static bool is_alike(const struct array *a, const struct array *b)
 static int gather(struct section_sheets *what, const struct report *report, size_t first,
                   bool *taken, const struct figure_form *form, struct arena *arena, struct err *err)
 {
-    const struct array *tensors = report->tensors;
+    const struct array *tensors = report->arrays;
     size_t heads = array_matrix_count(&tensors[first]); /* all layers have the same number */
     *what = (struct section_sheets){.heads = heads,
                                     .fills = report->about,
                                     .first_hidden = !tensors[first].name && report->first_shown};
-    for (size_t i = first; i < report->tensor_count; i++)
+    for (size_t i = first; i < report->array_count; i++)
         what->layers += is_alike(&tensors[first], &tensors[i]);
     struct sheet *sheets = arena_alloc(arena, what->layers * heads, sizeof *sheets, err);
     what->sheets = sheets;
-    for (size_t i = first; i < report->tensor_count && sheets; i++) {
+    for (size_t i = first; i < report->array_count && sheets; i++) {
         if (!is_alike(&tensors[first], &tensors[i]))
             continue;
         taken[i] = true;
@@ -333,7 +333,7 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
 {
     const struct figure_form *form = &style->form;
     bool printed = form->width > 0;
-    bool *taken = arena_alloc(arena, report->tensor_count, sizeof *taken, err);
+    bool *taken = arena_alloc(arena, report->array_count, sizeof *taken, err);
     struct buf title = {0};
     figure_title(&title, report, style);
     *figure = (struct figure){
@@ -342,14 +342,14 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
                  .font = form->font,
                  .dpi = form->dpi},
         .form = form,
-        .sections = arena_alloc(arena, report->tensor_count, sizeof *figure->sections, err),
+        .sections = arena_alloc(arena, report->array_count, sizeof *figure->sections, err),
         .margin = printed ? PRINT_MARGIN : FIGURE_MARGIN,
     };
     figure->page.height = 2 * figure->margin;
     if (!figure->sections || !taken || !figure->page.title)
         return -1;
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        const struct sheet sheet = array_matrix(report, &report->tensors[i], 0);
+    for (size_t i = 0; i < report->array_count; i++) {
+        const struct sheet sheet = array_matrix(report, &report->arrays[i], 0);
         if (!taken[i] && sheet.columns.size && /* no table of words */
             gather(&figure->sections[figure->section_count++].what, report, i, taken, form, arena,
                    err))
@@ -433,13 +433,13 @@ int figure_write_arrows(struct stream *out, const struct report *report, size_t 
     static const struct style style = {
         .view = VIEW_ARROWS, .title = "", .form = {.width = 240, .font_size = 9}};
     const struct layout layout = {.style = &style};
-    for (size_t i = 0; i < report->tensor_count; i++) {
+    for (size_t i = 0; i < report->array_count; i++) {
         struct report own = *report;
-        const struct sheet sheet = array_matrix(report, &report->tensors[i], 0);
+        const struct sheet sheet = array_matrix(report, &report->arrays[i], 0);
         if (sheet.head >= 0 || !sheet_is_spatial(&sheet))
             continue;
-        own.tensors = &report->tensors[i];
-        own.tensor_count = 1;
+        own.arrays = &report->arrays[i];
+        own.array_count = 1;
         own.identity = (struct identity){.count = 0}; /* no origin in each */
         stream_format(out, "<template data-at=\"%zu:%zu\">\n", text, i);
         if (write_picture(out, DRAWING_SVG, &own, &layout, err))
@@ -455,7 +455,7 @@ int figure_write_page(struct stream *out, const struct report *report, const str
                       struct err *err)
 {
     const struct style *style = layout->style ? layout->style : &style_default;
-    const char *what = report->tensor_count ? report->tensors->name : "pictures";
+    const char *what = report->array_count ? report->arrays->name : "pictures";
     struct buf title = {0};
     if (report->identity.index > 0)
         return write_picture(out, DRAWING_SVG, report, layout, err);

@@ -112,20 +112,20 @@ static size_t seen_columns(const struct sheet *sheet, size_t row)
 size_t page_count_numbers(const struct report *report)
 {
     size_t count = 0;
-    for (size_t i = 0; i < report->tensor_count; i++) { /* all heads have the same shape */
-        struct sheet sheet = array_matrix(report, &report->tensors[i], 0);
+    for (size_t i = 0; i < report->array_count; i++) { /* all heads have the same shape */
+        struct sheet sheet = array_matrix(report, &report->arrays[i], 0);
         for (size_t row = 0; row < sheet.rows.size; row++)
-            count += array_matrix_count(&report->tensors[i]) * seen_columns(&sheet, row);
+            count += array_matrix_count(&report->arrays[i]) * seen_columns(&sheet, row);
     }
     return count;
 }
 
-static void put_values(struct stream *out, const struct report *report, const struct array *kept,
+static void put_values(struct stream *out, const struct report *report, const struct array *array,
                        const struct short_code *code)
 {
     struct base64 exact = {.out = out};
-    for (size_t i = 0; i < array_matrix_count(kept); i++) {
-        struct sheet sheet = array_matrix(report, kept, i);
+    for (size_t i = 0; i < array_matrix_count(array); i++) {
+        struct sheet sheet = array_matrix(report, array, i);
         for (size_t row = 0; row < sheet.rows.size; row++) {
             size_t seen = seen_columns(&sheet, row);
             for (size_t next = 0; next < seen; next++) {
@@ -157,21 +157,21 @@ static const char *mean_of(char text[SHEET_NAME_BYTES], const struct sheet *shee
 }
 
 static void put_tensor(struct json_writer *json, const struct report *report,
-                       const struct array *kept, bool exact)
+                       const struct array *array, bool exact)
 {
-    struct sheet sheet = array_matrix(report, kept, 0);
-    const size_t shape[] = {array_matrix_count(kept), sheet.rows.size, sheet.columns.size};
+    struct sheet sheet = array_matrix(report, array, 0);
+    const size_t shape[] = {array_matrix_count(array), sheet.rows.size, sheet.columns.size};
     struct short_code code = {0};
     char mean[SHEET_NAME_BYTES];
     for (size_t i = 0; i < shape[0] * shape[1] * shape[2]; i++) {
-        if (!isfinite(kept->data[i]))
+        if (!isfinite(array->data[i]))
             continue;
-        code.has_sign |= kept->data[i] < 0;
-        code.most = fmaxf(code.most, fabsf(kept->data[i]));
+        code.has_sign |= array->data[i] < 0;
+        code.most = fmaxf(code.most, fabsf(array->data[i]));
     }
     json_put_open(json, "\n", '{');
     json_put_text(json, "tensor", sheet.tensor);
-    json_report_selection(json, kept);
+    json_report_selection(json, array);
     json_put_text(json, "mean_of", mean_of(mean, &sheet));
     json_put_text(json, "rows", sheet.rows.name);
     json_put_text(json, "columns", sheet.columns.name);
@@ -187,7 +187,7 @@ static void put_tensor(struct json_writer *json, const struct report *report,
         json_put_float(json, "most", code.most);
     }
     json_put_raw(json, "values", "\"");
-    put_values(json->stream, report, kept, exact ? NULL : &code);
+    put_values(json->stream, report, array, exact ? NULL : &code);
     stream_char(json->stream, '"');
     json_put_close(json, '}');
 }
@@ -214,11 +214,11 @@ static void put_all_labels(struct json_writer *json, const struct report *report
     size_t first = report->first_shown;
     size_t words = 0, count = 0;    /* `count`: axes of the sentence have these tokens or words */
     const struct axis *keys = NULL; /* with a sink */
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        const struct array *kept = &report->tensors[i];
-        if (report->words && site_row(kept->site)->axes == AXES_TOKEN_WORD)
-            words = kept->shape[1];
-        keys = keys || !array_selects(kept, &kept->columns) ? keys : &kept->columns;
+    for (size_t i = 0; i < report->array_count; i++) {
+        const struct array *array = &report->arrays[i];
+        if (report->words && site_row(array->site)->axes == AXES_TOKEN_WORD)
+            words = array->shape[1];
+        keys = keys || !array_selects(array, &array->columns) ? keys : &array->columns;
     }
     json_put_open(json, "\nlabels", '{');
     for (size_t i = 0; i < (report->source.count ? 2 : 1); i++) {
@@ -475,8 +475,8 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     put_attention(json, facts->config);
     json_put_integer(json, "\nexplained_bytes", (long long)facts->explained_bytes);
     json_put_open(json, "\nexplained", '[');
-    for (size_t i = 0; facts->explained && i < facts->explained->tensor_count; i++)
-        put_tensor(json, facts->explained, &facts->explained->tensors[i], true);
+    for (size_t i = 0; facts->explained && i < facts->explained->array_count; i++)
+        put_tensor(json, facts->explained, &facts->explained->arrays[i], true);
     json_put_close(json, ']');
     if (facts->next)
         put_next(json, facts->next);
@@ -511,8 +511,8 @@ int page_sentence_put(struct stream *out, const struct report *report, bool exac
                  (report->source.count && put_title(&json, "source", &report->source, err));
     put_all_labels(&json, report);
     json_put_open(&json, "\ntensors", '[');
-    for (size_t i = 0; i < report->tensor_count; i++)
-        put_tensor(&json, report, &report->tensors[i], exact);
+    for (size_t i = 0; i < report->array_count; i++)
+        put_tensor(&json, report, &report->arrays[i], exact);
     json_put_close(&json, ']');
     if (facts)
         put_facts(&json, facts);

@@ -74,7 +74,7 @@ static void html_table(struct document *document, const struct grid *grid)
                 html_cell(out, &grid->slots[i], line);
         buf_text(out, line->kind == LINE_TITLES ? "</tr>\n</thead><tbody>\n" : "</tr>\n");
     }
-    buf_format(out, "</%s></table></div>\n", grid->frame->working.total ? "tfoot" : "tbody");
+    buf_format(out, "</%s></table></div>\n", grid->table->working.total ? "tfoot" : "tbody");
 }
 
 static void html_piece(struct document *document, enum piece piece, const char *text)
@@ -117,10 +117,10 @@ static void add_links(struct buf *out, const struct report *report)
 {
     const struct chapter *chapter = NULL;
     buf_text(out, "<nav>\n");
-    for (size_t i = 0; i < report->frame_count; i++) {
-        if (report->frames[i].working.chapter == chapter)
+    for (size_t i = 0; i < report->table_count; i++) {
+        if (report->tables[i].working.chapter == chapter)
             continue;
-        chapter = report->frames[i].working.chapter;
+        chapter = report->tables[i].working.chapter;
         buf_format(out, "<a href=\"#token-%zu\">", chapter->query);
         html_element(out, "bdi", chapter_token(chapter));
         buf_text(out, "</a>\n");

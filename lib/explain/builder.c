@@ -197,7 +197,7 @@ void builder_norm(struct builder *builder, struct named_vector y, struct named_v
 void builder_keys(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    struct frame *table = builder->table;
+    struct table *table = builder->table;
     table->rows = (struct axis){.name = "key",
                                 .size = trace->keys,
                                 .labels = report_keys(trace->report, trace->part)->labels};
@@ -221,7 +221,7 @@ struct label builder_label(const char *name)
 struct column *builder_vectors(struct builder *builder, const char *name, const char *symbol,
                                const float *values, size_t width)
 {
-    struct frame *table = builder->table;
+    struct table *table = builder->table;
     struct column *columns = (struct column *)table->columns; /* cast: made below */
     if (!columns)
         columns = arena_alloc(builder->arena, COLUMNS_MAX, sizeof *columns, builder->err);
@@ -280,7 +280,7 @@ float *builder_floats(struct builder *builder, size_t count)
 
 /* Begin the step's next operand, with these numbers; NULL: there are none, this query lists no
  * operands, or memory ran out. */
-static struct frame *add_operand(struct builder *builder, const char *name, const char *symbol,
+static struct table *add_operand(struct builder *builder, const char *name, const char *symbol,
                                  const float *values, struct axis rows, size_t width)
 {
     struct working *working = &builder->step->working;
@@ -292,8 +292,8 @@ static struct frame *add_operand(struct builder *builder, const char *name, cons
     if (builder->err->kind)
         return NULL;
     assert(working->operand_count < OPERANDS_MAX);
-    struct frame *operand = &builder->operands[working->operand_count++];
-    *operand = (struct frame){.name = name, .rows = rows};
+    struct table *operand = &builder->operands[working->operand_count++];
+    *operand = (struct table){.name = name, .rows = rows};
     operand->working = (struct working){.chapter = working->chapter, .own_row = NO_ROW};
     builder->table = operand;
     builder_vectors(builder, name, symbol, values, width);
@@ -303,7 +303,7 @@ static struct frame *add_operand(struct builder *builder, const char *name, cons
 
 void give_vector(struct builder *builder, const char *name, const float *values, size_t width)
 {
-    struct frame *operand =
+    struct table *operand =
         add_operand(builder, name, "", values, (struct axis){.name = "", .size = 1}, width);
     if (operand)
         operand->working.is_shown = true;
@@ -317,12 +317,12 @@ void give_number(struct builder *builder, const char *name, float value)
     give_vector(builder, name, number, 0);
 }
 
-struct frame *give_matrix(struct builder *builder, const char *name, const char *symbol,
+struct table *give_matrix(struct builder *builder, const char *name, const char *symbol,
                           const float *values, size_t rows, size_t width)
 {
     const struct axis channels = {
         .name = "channel", .size = rows, .labels = builder->trace->report->numbers};
-    struct frame *operand = add_operand(builder, name, symbol, values, channels, width);
+    struct table *operand = add_operand(builder, name, symbol, values, channels, width);
     if (operand)
         operand->working.is_small = rows <= GIVEN_SMALL && width <= GIVEN_SMALL;
     return operand;
@@ -334,7 +334,7 @@ void give_rows(struct builder *builder, const char *name, const char *symbol, co
     const struct trace *trace = builder->trace;
     const struct tokenized *text = report_queries(trace->report, trace->part);
     const struct axis tokens = {.name = "token", .size = text->count, .labels = text->labels};
-    struct frame *operand = add_operand(builder, name, symbol, values, tokens, width);
+    struct table *operand = add_operand(builder, name, symbol, values, tokens, width);
     if (!operand)
         return;
     operand->working.is_small = width <= GIVEN_SMALL;
@@ -357,14 +357,14 @@ float *builder_part(struct builder *builder, const struct weight *w, size_t firs
     return matrix;
 }
 
-struct frame *give_columns(struct builder *builder, const char *name, const struct weight *w,
+struct table *give_columns(struct builder *builder, const char *name, const struct weight *w,
                            size_t head, size_t width)
 {
     const char *bias = arena_format(builder->arena, builder->err, "b_%s", name + strlen("W_"));
     const float *matrix = NULL;
     if (builder->gives)
         matrix = builder_part(builder, w, 0, w->in + (w->bias != NULL), head * width, width);
-    struct frame *given = give_matrix(builder, name, name, matrix, w->in, width);
+    struct table *given = give_matrix(builder, name, name, matrix, w->in, width);
     if (given && w->bias && given->count) {
         given->working.total = bias;
         ((struct column *)given->columns)->total = matrix + w->in * width; /* cast: ours */

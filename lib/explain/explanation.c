@@ -110,12 +110,12 @@ const float *trace_row(const struct trace *trace, enum site site)
 
 const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head)
 {
-    const struct array *kept = trace_find(trace, site);
-    if (!kept)
+    const struct array *array = trace_find(trace, site);
+    if (!array)
         return NULL;
-    size_t row = kept->rows.numbers ? 0 : trace->query;
-    row += head ? head * kept->shape[1] : 0;
-    return kept->data + row * kept->shape[kept->rank - 1];
+    size_t row = array->rows.numbers ? 0 : trace->query;
+    row += head ? head * array->shape[1] : 0;
+    return array->data + row * array->shape[array->rank - 1];
 }
 
 float *trace_product(const struct trace *trace, const float *x, size_t rows, const struct weight *w,
@@ -572,13 +572,13 @@ static void show_vectors(struct builder *builder, const struct trace *before,
     size_t count = 0, width = 0;
     bool of_input = row->make == step_input || row->make == step_embedding;
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
-        const struct array *kept = site_set_has(sites, site) ? trace_find(before, site) : NULL;
+        const struct array *array = site_set_has(sites, site) ? trace_find(before, site) : NULL;
         const char *name = !of_input                            ? site_name(site)
                            : site != SITE_LN_1 && trace->stream ? "h"
                                                                 : "x";
-        if (!kept)
+        if (!array)
             continue;
-        width = kept->shape[kept->rank - 1];
+        width = array->shape[array->rank - 1];
         rows[count++] = (struct named_vector){name, trace_row(before, site)};
         name = arena_format(builder->arena, builder->err, "%s, edited", name);
         rows[count++] = (struct named_vector){name, trace_row(trace, site)};
@@ -624,10 +624,10 @@ static void show_edited(struct builder *builder, const struct trace *before,
 /* --- making a step ---------------------------------------------------------------------------- */
 
 /* Make a step or, if `before` is set, the step after it that shows the effect of the edits. */
-static int make_step(struct frame *step, const struct step_row *row, const struct trace *before,
+static int make_step(struct table *step, const struct step_row *row, const struct trace *before,
                      const struct chapter *chapter, struct builder builder)
 {
-    *step = (struct frame){
+    *step = (struct table){
         .name =
             before ? arena_format(builder.arena, builder.err, "%s_edited", row->name) : row->name,
         .heading = say(builder.language, before ? "Edit" : row->title),
@@ -650,7 +650,7 @@ static int make_step(struct frame *step, const struct step_row *row, const struc
 
 /* Add a step. If edits change its values, it has those of its formula, and a step with the edited
  * ones follows. */
-static int add_step(struct frame **end, const struct step_row *row, const struct passes *passes,
+static int add_step(struct table **end, const struct step_row *row, const struct passes *passes,
                     const struct chapter *chapter, struct builder builder)
 {
     const struct trace *trace = builder.trace;
@@ -658,7 +658,7 @@ static int add_step(struct frame **end, const struct step_row *row, const struct
     struct site_set sites = sites_of(trace, row);
     bool dropped_later = row->make == step_softmax && trace->config->mechanism.dropout > 0;
     bool is_edited = !dropped_later && write_changes(NULL, trace, sites, NULL);
-    struct frame *step = (*end)++;
+    struct table *step = (*end)++;
     if (is_edited && !before->viewer && run_without(before, passes, sites, &builder))
         return -1;
     if (is_edited) {
@@ -677,7 +677,7 @@ static int add_step(struct frame **end, const struct step_row *row, const struct
 }
 
 /* Append the steps of the trace's query. */
-static int explain(struct frame **end, const struct trace *trace, const struct passes *passes,
+static int explain(struct table **end, const struct trace *trace, const struct passes *passes,
                    struct arena *arena, struct err *err)
 {
     const struct explain_request *request = passes->request;
@@ -734,9 +734,9 @@ int explanation_make(struct report *report, struct viewer *viewer,
         run(&trace, &passes, arena, err))
         return -1;
     trace.keys_edited = write_changes(NULL, &trace, SITE_SET(SITE_K), NULL);
-    struct frame *steps =
+    struct table *steps =
         arena_alloc(arena, request->query_count, 2 * STEP_ROWS * sizeof *steps, err);
-    struct frame *end = steps;
+    struct table *end = steps;
     for (size_t i = 0; i < request->query_count; i++) {
         set_query(&trace, request->query + i);
         if (!steps || explain(&end, &trace, &passes, arena, err))
@@ -744,9 +744,9 @@ int explanation_make(struct report *report, struct viewer *viewer,
     }
     *report = *trace.report;
     report->heads = NULL; /* chapters name the head and its queries */
-    report->tensor_count = 0;
-    report->frames = steps;
-    report->frame_count = (size_t)(end - steps);
+    report->array_count = 0;
+    report->tables = steps;
+    report->table_count = (size_t)(end - steps);
     return 0;
 }
 

@@ -80,9 +80,9 @@ float *trace_product(const struct trace *trace, const float *x, size_t rows, con
 
 struct builder {
     const struct trace *trace;
-    struct frame *step;
-    struct frame *table;    /* being filled: the step, or an operand */
-    struct frame *operands; /* of the step */
+    struct table *step;
+    struct table *table;    /* being filled: the step, or an operand */
+    struct table *operands; /* of the step */
     struct column spare;    /* the column of a failed step */
     bool gives;             /* this query lists operands: only the first does */
     size_t sublayer;        /* index of the step's sublayer in the trace's list */
@@ -167,11 +167,11 @@ enum {
  * as "W_q" and "b_q"; or a whole matrix if it is small enough. */
 void give_number(struct builder *builder, const char *name, float value);
 void give_vector(struct builder *builder, const char *name, const float *values, size_t width);
-struct frame *give_matrix(struct builder *builder, const char *name, const char *symbol,
+struct table *give_matrix(struct builder *builder, const char *name, const char *symbol,
                           const float *values, size_t rows, size_t width);
 void give_rows(struct builder *builder, const char *name, const char *symbol, const float *values,
                size_t width, bool of_keys);
-struct frame *give_columns(struct builder *builder, const char *name, const struct weight *w,
+struct table *give_columns(struct builder *builder, const char *name, const struct weight *w,
                            size_t head, size_t width);
 void give_whole(struct builder *builder, const char *name, const struct weight *w);
 

@@ -190,7 +190,7 @@ void step_query(struct builder *builder, const struct trace *trace)
         builder_vector(builder, q, d_k);
         return;
     }
-    struct frame *given = give_columns(builder, "W_q", w, trace->head, d_k);
+    struct table *given = give_columns(builder, "W_q", w, trace->head, d_k);
     if (given)
         given->working.is_shown = is_small;
     if (is_small) {
@@ -250,7 +250,7 @@ void step_key_norm(struct builder *builder, const struct trace *trace)
     if (builder->err->kind)
         return;
     const struct norm norm = draw_head_norm(builder, y, x, true, *squares);
-    struct frame *given = give_matrix(builder, "gamma_k", "γ", norm.scale, 1, trace->config->d_k);
+    struct table *given = give_matrix(builder, "gamma_k", "γ", norm.scale, 1, trace->config->d_k);
     if (given)
         given->rows.name = "";
     builder_keys(builder);

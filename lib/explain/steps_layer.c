@@ -62,7 +62,7 @@ void step_output(struct builder *builder, const struct trace *trace)
     size_t width = config->d_v;
     if (!trace->rule->head.no_out) {
         const float *matrix = builder_part(builder, w, trace->head * width, width, 0, w->out);
-        struct frame *given = give_matrix(builder, "W_O", "W_O,h", matrix, width, w->out);
+        struct table *given = give_matrix(builder, "W_O", "W_O,h", matrix, width, w->out);
         if (given)
             given->rows.name = "dim";
         give_vector(builder, "b_O", w->bias, w->out);

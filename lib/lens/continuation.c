@@ -584,33 +584,33 @@ int continuation_report(struct continuation *text, struct report *report, struct
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-int likely_frame(struct frame *frame, const struct likely_table *table, struct arena *arena,
+int likely_table(struct table *table, const struct likely_best *best, struct arena *arena,
                  struct err *err)
 {
-    const struct column *keys = table->places->columns;
-    struct frame_rows rows = {
-        .most = table->places->rows.size * table->each, .arena = arena, .err = err};
+    const struct column *keys = best->places->columns;
+    struct table_rows rows = {
+        .most = best->places->rows.size * best->each, .arena = arena, .err = err};
     for (size_t i = 0; i < rows.most && !err->kind; i++) {
-        size_t place = i / table->each, rank = i % table->each;
-        if (!table->lists[place])
+        size_t place = i / best->each, rank = i % best->each;
+        if (!best->lists[place])
             continue;
-        const struct likely *likely = &table->lists[place][rank];
-        for (size_t k = 0; k < table->keys; k++)
+        const struct likely *likely = &best->lists[place][rank];
+        for (size_t k = 0; k < best->keys; k++)
             rows_integer(&rows, keys[k].name, keys[k].flags, column_integer(&keys[k], place));
         rows_integer(&rows, "rank", COLUMN_KEY, (long long)rank + 1);
         rows_integer(&rows, "id", COLUMN_KEY, likely->id);
         rows_label(&rows, "text", COLUMN_KEY,
-                   label_of_word(table->tokenizer, likely->id, arena, err));
-        if (table->alone)
+                   label_of_word(best->tokenizer, likely->id, arena, err));
+        if (best->alone)
             rows_float(&rows, (struct column){"probability", .digits = 4},
                        exp_float(likely->logprob));
         rows_float(&rows, /* unit: see other table */
-                   (struct column){"logprob", .unit = table->alone ? "nats" : NULL, .digits = 4},
+                   (struct column){"logprob", .unit = best->alone ? "nats" : NULL, .digits = 4},
                    likely->logprob);
         rows_next(&rows);
     }
-    int failed = rows_finish(frame, &rows, table->name, "choice");
-    frame->flags = table->alone ? 0 : COLUMN_DATA_ONLY;
+    int failed = rows_finish(table, &rows, best->name, "choice");
+    table->flags = best->alone ? 0 : COLUMN_DATA_ONLY;
     return failed;
 }
 
@@ -635,11 +635,11 @@ int continuation_tables(struct report *report, const struct continuation *text, 
     const struct choice *choices = text->choices;
     size_t added = text->count - text->prompt_count;
     size_t count = added + (text->end == END_OF_TEXT);
-    struct frame_rows rows = {.most = count, .arena = arena, .err = err};
-    struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
+    struct table_rows rows = {.most = count, .arena = arena, .err = err};
+    struct table *tables = arena_alloc(arena, 2, sizeof *tables, err);
     struct facts *facts = facts_new(arena, err);
     const struct likely **lists = arena_alloc(arena, count, sizeof *lists, err);
-    if (!frames || !facts || !lists)
+    if (!tables || !facts || !lists)
         return -1;
     for (size_t i = 0; i < count; i++, rows_next(&rows)) {
         uint32_t id = i < added ? text->ids[text->prompt_count + i] : text->chosen;
@@ -655,18 +655,18 @@ int continuation_tables(struct report *report, const struct continuation *text, 
         rows_text(&rows, "most likely", COLUMN_TEXT_ONLY | COLUMN_SHRINKS,
                   likely_text(lists[i], choices[i].best_count, tokenizer, arena, err));
     }
-    if (rows_finish(frames, &rows, "tokens", "step"))
+    if (rows_finish(tables, &rows, "tokens", "step"))
         return -1;
-    const struct likely_table table = {
-        "choices", frames, 1, lists, choices && count ? choices->best_count : 0, tokenizer};
-    if (choices && likely_frame(&frames[1], &table, arena, err))
+    const struct likely_best best = {
+        "choices", tables, 1, lists, choices && count ? choices->best_count : 0, tokenizer};
+    if (choices && likely_table(&tables[1], &best, arena, err))
         return -1;
     facts_integer(facts, "prompt_tokens", (long long)text->prompt_count);
     facts_text(facts, "end_of", ends[text->end]);
     if (text->forced)
         facts_float(facts, "score", text->score);
-    report->frames = frames;
-    report->frame_count = choices ? 2 : 1;
-    report->facts = &facts->frame;
+    report->tables = tables;
+    report->table_count = choices ? 2 : 1;
+    report->facts = &facts->table;
     return 0;
 }

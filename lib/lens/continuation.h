@@ -118,9 +118,9 @@ int continuation_tables(struct report *report, const struct continuation *text, 
 
 /* Report the most likely tokens of several positions as a table with a row per token: the keys of
  * the position, rank (from 1), id, text and logprob. */
-struct likely_table {
+struct likely_best {
     const char *name;
-    const struct frame *places; /* one row per position; the first `keys` columns are integers */
+    const struct table *places; /* one row per position; the first `keys` columns are integers */
     size_t keys;
     const struct likely *const *lists; /* [positions] lists of `each` tokens; NULL: none */
     size_t each;
@@ -128,7 +128,7 @@ struct likely_table {
     bool alone;                        /* the only table: for people too, with probabilities */
 };
 
-int likely_frame(struct frame *frame, const struct likely_table *table, struct arena *arena,
+int likely_table(struct table *table, const struct likely_best *best, struct arena *arena,
                  struct err *err);
 
 /* Format a list: "␣short -0.57  ␣cold -2.18"; NULL with `err`. */

@@ -861,23 +861,23 @@ static int keep(struct gathering *gathering, const struct report *report, enum e
                 size_t number)
 {
     const struct edit_list *list = gathering->list;
-    for (const struct array *kept = report->tensors; kept < report->tensors + report->tensor_count;
-         kept++) {
-        size_t layer = kept->layer < 0 ? 0 : (size_t)kept->layer;
+    for (const struct array *array = report->arrays; array < report->arrays + report->array_count;
+         array++) {
+        size_t layer = array->layer < 0 ? 0 : (size_t)array->layer;
         float *data = NULL;
         for (size_t i = 0; i < list->edits.count; i++) {
             const struct edit_source *source = list->items[i].source;
-            if (list->sources[i].origin != origin || list->items[i].site != kept->site)
+            if (list->sources[i].origin != origin || list->items[i].site != array->site)
                 continue;
-            size_t cells = array_cells(kept);
+            size_t cells = array_cells(array);
             if (!data) {
                 data = arena_room(gathering->arena, cells, sizeof *data, gathering->err);
                 if (!data)
                     return -1;
-                memcpy(data, kept->data, cells * sizeof *data);
+                memcpy(data, array->data, cells * sizeof *data);
             }
             struct tensor *values = (struct tensor *)source->values;
-            values[layer * source->count + number] = tensor_dense(data, kept->rank, kept->shape);
+            values[layer * source->count + number] = tensor_dense(data, array->rank, array->shape);
         }
     }
     return 0;

@@ -32,9 +32,9 @@ struct mean_row {
 };
 
 /* The rows of tables that agree in all keys except those averaged over. */
-struct frame_mean {
+struct table_mean {
     struct derivation how;
-    struct frame like;        /* the first table, without values */
+    struct table like;        /* the first table, without values */
     struct mean_row *rows;    /* [count] */
     struct mean_cell *wanted; /* keys to look up */
     size_t count;
@@ -50,20 +50,20 @@ static bool column_is_averaged(const struct column *column, const struct derivat
 
 /* Columns follow the first table: keys stay keys, results become numbers with decimals, and all
  * others become texts, which have no mean. */
-static int begin_table(struct frame_mean *mean, const struct frame *frame, struct arena *arena,
+static int begin_table(struct table_mean *mean, const struct table *table, struct arena *arena,
                        struct err *err)
 {
     static const char *const places[] = {"model", "layer", "head", "position"};
-    struct column *column = arena_alloc(arena, frame->count, sizeof *column, err);
+    struct column *column = arena_alloc(arena, table->count, sizeof *column, err);
     bool has_position = false;
     size_t index = 0;
-    mean->like = *frame;
+    mean->like = *table;
     mean->like.columns = column;
-    mean->wanted = arena_alloc(arena, frame->count, sizeof *mean->wanted, err);
-    for (size_t i = 0; i < frame->count; i++)
-        has_position |= strcmp(frame->columns[i].name, "position") == 0;
-    for (size_t i = 0; i < frame->count && !err->kind; i++, column++) {
-        *column = frame->columns[i];
+    mean->wanted = arena_alloc(arena, table->count, sizeof *mean->wanted, err);
+    for (size_t i = 0; i < table->count; i++)
+        has_position |= strcmp(table->columns[i].name, "position") == 0;
+    for (size_t i = 0; i < table->count && !err->kind; i++, column++) {
+        *column = table->columns[i];
         if (column_is_result(column)) {
             column->kind = COLUMN_FLOAT;
             column->digits = column->digits ? column->digits : NUMERAL_DIGITS;
@@ -81,10 +81,10 @@ static int begin_table(struct frame_mean *mean, const struct frame *frame, struc
 }
 
 /* Read the keys of a row; false if one is missing. */
-static bool read_keys(struct frame_mean *mean, const struct frame *frame, size_t row)
+static bool read_keys(struct table_mean *mean, const struct table *table, size_t row)
 {
-    for (size_t i = 0; i < frame->count; i++) {
-        const struct column *column = &frame->columns[i];
+    for (size_t i = 0; i < table->count; i++) {
+        const struct column *column = &table->columns[i];
         struct mean_cell *cell = &mean->wanted[i];
         if (!(mean->like.columns[i].flags & COLUMN_KEY))
             continue;
@@ -98,7 +98,7 @@ static bool read_keys(struct frame_mean *mean, const struct frame *frame, size_t
     return true;
 }
 
-static bool is_wanted(const struct frame_mean *mean, const struct mean_row *row)
+static bool is_wanted(const struct table_mean *mean, const struct mean_row *row)
 {
     for (size_t i = 0; i < mean->like.count; i++) {
         const struct mean_cell *one = &row->cells[i], *other = &mean->wanted[i];
@@ -111,7 +111,7 @@ static bool is_wanted(const struct frame_mean *mean, const struct mean_row *row)
 
 /* Find the row with the wanted keys, among `known` rows from `*at` on, or insert a new row there.
  * NULL with `err`. */
-static struct mean_row *find_row(struct frame_mean *mean, size_t *at, size_t known,
+static struct mean_row *find_row(struct table_mean *mean, size_t *at, size_t known,
                                  struct arena *arena, struct err *err)
 {
     for (size_t i = 0; i < known; i++) {
@@ -137,27 +137,27 @@ static struct mean_row *find_row(struct frame_mean *mean, size_t *at, size_t kno
 /* Add the rows of a table. Over texts, rows with a position are matched by it, not by token: the
  * only other keys are the model, the layer and the head. Missing values, and rows without a
  * position, are skipped. Columns that differ from the first table's are usage errors. */
-static int add_table(struct frame_mean *mean, const struct frame *frame, struct arena *arena,
+static int add_table(struct table_mean *mean, const struct table *table, struct arena *arena,
                      struct err *err)
 {
-    if (!mean->like.columns && begin_table(mean, frame, arena, err))
+    if (!mean->like.columns && begin_table(mean, table, arena, err))
         return -1;
     for (size_t i = 0; i < mean->like.count; i++)
-        if (i >= frame->count || strcmp(frame->columns[i].name, mean->like.columns[i].name) != 0)
+        if (i >= table->count || strcmp(table->columns[i].name, mean->like.columns[i].name) != 0)
             return err_usage(err, "--mean: expected the column '%s' for all texts as for the first",
                              mean->like.columns[i].name);
-    assert(frame->count == mean->like.count);
+    assert(table->count == mean->like.count);
     bool all_differ = mean->how.mean_of_texts && !mean->count; /* first text: no rows to look up */
-    for (size_t row = 0, at = 0; row < frame->rows.size; row++) {
+    for (size_t row = 0, at = 0; row < table->rows.size; row++) {
         struct mean_row *to = NULL;
-        if (!read_keys(mean, frame, row))
+        if (!read_keys(mean, table, row))
             continue;
         if (!(to = find_row(mean, &at, all_differ ? 0 : mean->count, arena, err)))
             return -1;
         at++;
         to->count++;
-        for (size_t i = 0; i < frame->count; i++) {
-            double value = column_number(&frame->columns[i], row);
+        for (size_t i = 0; i < table->count; i++) {
+            double value = column_number(&table->columns[i], row);
             to->cells[i].sum += isnan(value) ? 0 : value;
             to->cells[i].count += !isnan(value);
         }
@@ -166,7 +166,7 @@ static int add_table(struct frame_mean *mean, const struct frame *frame, struct 
 }
 
 /* Put a row; its last key is its label. */
-static void put_row(struct frame_rows *rows, struct label *label, const struct frame_mean *mean,
+static void put_row(struct table_rows *rows, struct label *label, const struct table_mean *mean,
                     const struct mean_row *row)
 {
     bool counts = mean->how.mean_of_texts;
@@ -192,26 +192,26 @@ static void put_row(struct frame_rows *rows, struct label *label, const struct f
 }
 
 /* The table of means, in the order of the rows. Over texts, the key column `texts` has counts. */
-static int make_table(struct frame *frame, const struct frame_mean *mean, struct arena *arena,
+static int make_table(struct table *table, const struct table_mean *mean, struct arena *arena,
                       struct err *err)
 {
-    const struct frame *like = &mean->like;
+    const struct table *like = &mean->like;
     const struct mean_row none = {mean->wanted, 0}; /* to define the columns */
-    struct frame_rows rows = {.most = num_max(mean->count, 1), .arena = arena, .err = err};
+    struct table_rows rows = {.most = num_max(mean->count, 1), .arena = arena, .err = err};
     struct label *labels = arena_alloc(arena, rows.most, sizeof *labels, err);
     const char *name = "mean";
     for (; rows.row < rows.most && !err->kind; rows_next(&rows)) {
         labels[rows.row] = (struct label){"mean", "mean", "mean"};
         put_row(&rows, &labels[rows.row], mean, mean->count ? &mean->rows[rows.row] : &none);
     }
-    if (rows_finish(frame, &rows, like->name, ""))
+    if (rows_finish(table, &rows, like->name, ""))
         return -1;
     for (size_t i = 0; i < like->count; i++)
         name = like->columns[i].flags & COLUMN_KEY ? like->columns[i].name : name;
-    frame->rows = (struct axis){name, mean->count, labels, 0, NULL};
-    frame->note = mean->how.mean_of_texts ? NULL : like->note; /* notes are about a single text */
-    frame->flags = mean->how.mean_of_texts ? like->flags : 0;
-    frame->curves = like->curves || like->running; /* not running text: tokens differ */
+    table->rows = (struct axis){name, mean->count, labels, 0, NULL};
+    table->note = mean->how.mean_of_texts ? NULL : like->note; /* notes are about a single text */
+    table->flags = mean->how.mean_of_texts ? like->flags : 0;
+    table->curves = like->curves || like->running; /* not running text: tokens differ */
     return 0;
 }
 /* --- tensors of heads and layers -------------------------------------------------------------- */
@@ -247,18 +247,18 @@ static int take_mean(struct array *mean, const struct array *parts, size_t count
     return 0;
 }
 
-static int join_heads(struct array *kept, struct arena *arena, struct err *err)
+static int join_heads(struct array *array, struct arena *arena, struct err *err)
 {
-    struct array mean = *kept;
-    struct array *heads = arena_alloc(arena, kept->shape[0], sizeof *heads, err);
-    for (size_t i = 0; heads && i < kept->shape[0]; i++)
-        heads[i] = array_head(kept, i);
+    struct array mean = *array;
+    struct array *heads = arena_alloc(arena, array->shape[0], sizeof *heads, err);
+    for (size_t i = 0; heads && i < array->shape[0]; i++)
+        heads[i] = array_head(array, i);
     mean.heads = NULL;
     mean.rank = 2;
-    memmove(mean.shape, kept->shape + 1, 2 * sizeof *mean.shape);
-    if (!heads || take_mean(&mean, heads, kept->shape[0], arena, err))
+    memmove(mean.shape, array->shape + 1, 2 * sizeof *mean.shape);
+    if (!heads || take_mean(&mean, heads, array->shape[0], arena, err))
         return -1;
-    *kept = mean;
+    *array = mean;
     return 0;
 }
 
@@ -268,14 +268,14 @@ static int join_layers(struct array *tensors, struct report *report, struct aren
 {
     struct site_set joined = {0};
     size_t count = 0;
-    struct array *layers = arena_alloc(arena, report->tensor_count, sizeof *layers, err);
-    for (size_t i = 0; layers && i < report->tensor_count; i++) {
+    struct array *layers = arena_alloc(arena, report->array_count, sizeof *layers, err);
+    for (size_t i = 0; layers && i < report->array_count; i++) {
         struct array mean = tensors[i];
         size_t found = 0;
         if (site_set_has(joined, mean.site))
             continue;
         site_set_add(&joined, mean.site);
-        for (size_t k = i; k < report->tensor_count; k++)
+        for (size_t k = i; k < report->array_count; k++)
             if (tensors[k].site == mean.site)
                 layers[found++] = tensors[k];
         if (mean.layer >= 0 && take_mean(&mean, layers, found, arena, err))
@@ -283,7 +283,7 @@ static int join_layers(struct array *tensors, struct report *report, struct aren
         mean.layer = -1;
         tensors[count++] = mean;
     }
-    report->tensor_count = count;
+    report->array_count = count;
     return layers ? 0 : -1;
 }
 
@@ -291,23 +291,23 @@ static int join_layers(struct array *tensors, struct report *report, struct aren
 static int join_rows(struct report *report, const struct derivation *how, struct arena *arena,
                      struct err *err)
 {
-    struct frame *frames = arena_alloc(arena, report->frame_count, sizeof *frames, err);
-    for (size_t i = 0; frames && i < report->frame_count; i++) {
-        struct frame_mean mean = {.how = *how};
+    struct table *tables = arena_alloc(arena, report->table_count, sizeof *tables, err);
+    for (size_t i = 0; tables && i < report->table_count; i++) {
+        struct table_mean mean = {.how = *how};
         bool any = false;
         mean.how.mean_of_texts = false;
-        frames[i] = report->frames[i];
-        for (size_t c = 0; c < frames[i].count; c++)
-            any |= column_is_averaged(&frames[i].columns[c], how);
+        tables[i] = report->tables[i];
+        for (size_t c = 0; c < tables[i].count; c++)
+            any |= column_is_averaged(&tables[i].columns[c], how);
         if (!any)
             continue;
-        if (add_table(&mean, &report->frames[i], arena, err) ||
-            make_table(&frames[i], &mean, arena, err))
+        if (add_table(&mean, &report->tables[i], arena, err) ||
+            make_table(&tables[i], &mean, arena, err))
             return -1;
-        report->tensor_count = 0;
+        report->array_count = 0;
     }
-    report->frames = frames;
-    return frames ? 0 : -1;
+    report->tables = tables;
+    return tables ? 0 : -1;
 }
 
 int report_take_means(struct array *tensors, struct report *report, const struct derivation *how,
@@ -315,7 +315,7 @@ int report_take_means(struct array *tensors, struct report *report, const struct
 {
     if (join_rows(report, how, arena, err))
         return -1;
-    for (size_t i = 0; how->mean_of_heads && i < report->tensor_count; i++)
+    for (size_t i = 0; how->mean_of_heads && i < report->array_count; i++)
         if (tensors[i].heads && join_heads(&tensors[i], arena, err))
             return -1;
     return err_if(how->mean_of_layers && join_layers(tensors, report, arena, err));
@@ -331,29 +331,29 @@ struct mean_sums {
     size_t rows, columns; /* allocated size */
 };
 
-static size_t rows_of(const struct array *kept)
+static size_t rows_of(const struct array *array)
 {
-    return kept->shape[kept->rank - 2];
+    return array->shape[array->rank - 2];
 }
 
-static size_t columns_of(const struct array *kept)
+static size_t columns_of(const struct array *array)
 {
-    return kept->shape[kept->rank - 1];
+    return array->shape[array->rank - 1];
 }
 
 /* Add the matrices of a tensor to the upper left corners of the sums. In sheets, NaN is missing. A
  * key is visible if it is in any tensor. */
-static void add(struct mean_sums *sums, const struct array *kept)
+static void add(struct mean_sums *sums, const struct array *array)
 {
-    if (!kept->visible)
+    if (!array->visible)
         sums->visible = NULL;
-    for (size_t sheet = 0; sheet < array_matrix_count(kept); sheet++) {
-        const struct array head = array_head(kept, sheet);
-        for (size_t row = 0, i = 0; row < rows_of(kept); row++)
-            for (size_t column = 0; column < columns_of(kept); column++, i++) {
+    for (size_t sheet = 0; sheet < array_matrix_count(array); sheet++) {
+        const struct array head = array_head(array, sheet);
+        for (size_t row = 0, i = 0; row < rows_of(array); row++)
+            for (size_t column = 0; column < columns_of(array); column++, i++) {
                 size_t first = row * sums->columns + column;
                 size_t cell = sheet * sums->rows * sums->columns + first;
-                if (kept->name && isnan(head.data[i]))
+                if (array->name && isnan(head.data[i]))
                     continue;
                 sums->values[cell] += (double)head.data[i];
                 if (sums->visible)
@@ -381,9 +381,10 @@ static float *divide(const double *values, const struct mean_sums *sums, struct 
 }
 
 /* True if columns are positions, which grow with the longest text. */
-static bool grows(const struct array *kept)
+static bool grows(const struct array *array)
 {
-    return kept->name ? strcmp(kept->columns.name, "position") == 0 : array_has_key_columns(kept);
+    return array->name ? strcmp(array->columns.name, "position") == 0
+                       : array_has_key_columns(array);
 }
 
 /* Copy the labels and numbers of a computed sheet; of tokens, labelled by position, none. */
@@ -408,25 +409,25 @@ static int keep_axis(struct axis *axis, struct arena *arena, struct err *err)
     return err_if(err->kind);
 }
 
-static int begin_tensor(struct mean_sums *sums, const struct array *kept, size_t longest,
+static int begin_tensor(struct mean_sums *sums, const struct array *array, size_t longest,
                         struct arena *arena, struct err *err)
 {
-    size_t sheets = array_matrix_count(kept);
-    *sums = (struct mean_sums){.kept = *kept, .rows = kept->name ? rows_of(kept) : longest};
-    if (array_selects(kept, &kept->rows)) /* of each text its own: row 0 is the first selected */
+    size_t sheets = array_matrix_count(array);
+    *sums = (struct mean_sums){.kept = *array, .rows = array->name ? rows_of(array) : longest};
+    if (array_selects(array, &array->rows)) /* of each text its own: row 0 is the first selected */
         sums->kept.rows = (struct axis){.size = 0};
-    if (array_selects(kept, &kept->columns))
+    if (array_selects(array, &array->columns))
         sums->kept.columns = (struct axis){.size = 0};
-    sums->columns = grows(kept) ? longest : columns_of(kept);
+    sums->columns = grows(array) ? longest : columns_of(array);
     size_t cells = sums->rows * sums->columns;
     size_t *heads = arena_alloc(arena, sheets, sizeof *heads, err);
     sums->values = arena_alloc(arena, sheets * cells, sizeof *sums->values, err);
     sums->counts = arena_alloc(arena, cells, sizeof *sums->counts, err);
-    if (kept->visible)
+    if (array->visible)
         sums->visible = arena_alloc(arena, sheets * cells, sizeof *sums->visible, err);
     if (err->kind)
         return -1;
-    if (kept->name) {
+    if (array->name) {
         struct display *display = &sums->kept.display;
         if (display->title)
             display->title = arena_text(arena, display->title, strlen(display->title), err);
@@ -434,18 +435,18 @@ static int begin_tensor(struct mean_sums *sums, const struct array *kept, size_t
         return err_if(keep_axis(&sums->kept.rows, arena, err) ||
                       keep_axis(&sums->kept.columns, arena, err));
     }
-    if (kept->heads)
-        sums->kept.heads = memcpy(heads, kept->heads, sheets * sizeof *heads);
+    if (array->heads)
+        sums->kept.heads = memcpy(heads, array->heads, sheets * sizeof *heads);
     return 0;
 }
 
 /* Add up the numbers. Texts are equal in all reports; integers (ids, positions) have no mean. */
-static int add_facts(struct text_mean *mean, const struct frame *frame, struct err *err)
+static int add_facts(struct text_mean *mean, const struct table *table, struct err *err)
 {
     bool is_first = !mean->texts;
     mean->facts = is_first ? facts_new(&mean->arena, err) : mean->facts;
-    for (size_t i = 0, at = 0; i < frame->count && !err->kind; i++) {
-        const struct column *column = &frame->columns[i];
+    for (size_t i = 0, at = 0; i < table->count && !err->kind; i++) {
+        const struct column *column = &table->columns[i];
         const char *text = column->kind == COLUMN_TEXT ? column_text(column, 0, false) : NULL;
         if (is_first && text)
             facts_text(mean->facts, column->name,
@@ -463,14 +464,14 @@ static int begin(struct text_mean *mean, const struct report *report, struct err
 {
     const char *mechanism = report->mechanism;
     mean->first = *report;
-    for (const struct array *array = report->tensors;
-         array < report->tensors + report->tensor_count; array++)
+    for (const struct array *array = report->arrays; array < report->arrays + report->array_count;
+         array++)
         mean->first.causal &=
             !array_selects(array, &array->rows) && !array_selects(array, &array->columns);
-    mean->tables = arena_alloc(&mean->arena, report->frame_count, sizeof *mean->tables, err);
-    mean->sums = arena_alloc(&mean->arena, report->tensor_count, sizeof *mean->sums, err);
-    for (size_t i = 0; mean->sums && i < report->tensor_count; i++)
-        if (begin_tensor(&mean->sums[i], &report->tensors[i], mean->longest, &mean->arena, err))
+    mean->tables = arena_alloc(&mean->arena, report->table_count, sizeof *mean->tables, err);
+    mean->sums = arena_alloc(&mean->arena, report->array_count, sizeof *mean->sums, err);
+    for (size_t i = 0; mean->sums && i < report->array_count; i++)
+        if (begin_tensor(&mean->sums[i], &report->arrays[i], mean->longest, &mean->arena, err))
             return -1;
     if (mechanism)
         mean->first.mechanism = arena_text(&mean->arena, mechanism, strlen(mechanism), err);
@@ -481,27 +482,27 @@ int text_mean_add(struct text_mean *mean, const struct report *report, struct er
 {
     if (!mean->texts && begin(mean, report, err))
         return -1;
-    for (size_t i = 0; i < report->tensor_count; i++) {
+    for (size_t i = 0; i < report->array_count; i++) {
         struct mean_sums *sums = &mean->sums[i];
-        const struct array *kept = &report->tensors[i];
-        size_t *shape = &sums->kept.shape[kept->rank - 2];
-        if (kept->name && !grows(kept) && columns_of(kept) != sums->columns)
+        const struct array *array = &report->arrays[i];
+        size_t *shape = &sums->kept.shape[array->rank - 2];
+        if (array->name && !grows(array) && columns_of(array) != sums->columns)
             return err_usage(
                 err,
                 "--mean texts: expected texts of %zu tokens like the first, found %zu: "
                 "--over heads and --by part average texts of any length",
-                sums->columns, columns_of(kept));
-        assert(!kept->name == !sums->kept.name && kept->site == sums->kept.site &&
-               kept->layer == sums->kept.layer && rows_of(kept) <= sums->rows &&
-               columns_of(kept) <= sums->columns);
-        shape[0] = num_max(shape[0], rows_of(kept));
-        shape[1] = num_max(shape[1], columns_of(kept));
-        add(sums, kept);
+                sums->columns, columns_of(array));
+        assert(!array->name == !sums->kept.name && array->site == sums->kept.site &&
+               array->layer == sums->kept.layer && rows_of(array) <= sums->rows &&
+               columns_of(array) <= sums->columns);
+        shape[0] = num_max(shape[0], rows_of(array));
+        shape[1] = num_max(shape[1], columns_of(array));
+        add(sums, array);
     }
-    for (size_t i = 0; i < report->frame_count; i++) {
+    for (size_t i = 0; i < report->table_count; i++) {
         mean->tables[i].how.mean_of_texts = true;
-        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY) &&
-            add_table(&mean->tables[i], &report->frames[i], &mean->arena, err))
+        if (!(report->tables[i].flags & COLUMN_TEXT_ONLY) &&
+            add_table(&mean->tables[i], &report->tables[i], &mean->arena, err))
             return -1;
     }
     if (report->facts && add_facts(mean, report->facts, err))
@@ -541,11 +542,11 @@ static int label_report(struct report *report, const struct text_mean *mean,
                         const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {
     size_t most = 0, words = 0;
-    for (size_t i = 0; i < mean->first.tensor_count; i++) {
-        const struct array *kept = &mean->sums[i].kept;
-        most = num_max(most, num_max(rows_of(kept), columns_of(kept)));
-        if (!kept->name && site_row(kept->site)->axes == AXES_TOKEN_WORD)
-            words = columns_of(kept);
+    for (size_t i = 0; i < mean->first.array_count; i++) {
+        const struct array *array = &mean->sums[i].kept;
+        most = num_max(most, num_max(rows_of(array), columns_of(array)));
+        if (!array->name && site_row(array->site)->axes == AXES_TOKEN_WORD)
+            words = columns_of(array);
     }
     const struct label *numbers =
         labels_of_numbers(NULL, most + mean->first.first_shown, arena, err);
@@ -571,7 +572,7 @@ static int describe(struct report *report, const struct text_mean *mean, struct 
     facts_integer(facts, of_pairs ? "pairs" : "texts", (long long)mean->texts);
     buf_format(&about, "mean of %zu %s%s", mean->texts, of_pairs ? "pair" : "text",
                num_plural(mean->texts));
-    for (size_t i = 0; mean->facts && i < mean->facts->frame.count; i++) {
+    for (size_t i = 0; mean->facts && i < mean->facts->table.count; i++) {
         const struct column *fact = &mean->facts->columns[i];
         const char *text = fact->kind == COLUMN_TEXT ? column_text(fact, 0, false) : NULL;
         double number = text ? 0 : column_float(fact, 0) / (double)mean->texts;
@@ -584,7 +585,7 @@ static int describe(struct report *report, const struct text_mean *mean, struct 
             facts_float(facts, fact->name, number);
         }
     }
-    report->facts = &facts->frame;
+    report->facts = &facts->table;
     report->corrupt = NULL;
     report->about = buf_keep(&about, arena, err);
     return report->about ? 0 : -1;
@@ -594,20 +595,20 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
                      const struct tokenizer *tokenizer, bool counts, struct arena *arena,
                      struct err *err)
 {
-    size_t count = mean->first.tensor_count;
+    size_t count = mean->first.array_count;
     bool counted[SITE_PARTS][AXES_QUERY_KEY + 1] = {{false}};
     struct array *tensors = arena_alloc(arena, 2 * count, sizeof *tensors, err);
-    struct frame *frames = arena_alloc(arena, mean->first.frame_count, sizeof *frames, err);
+    struct table *tables = arena_alloc(arena, mean->first.table_count, sizeof *tables, err);
     *report = mean->first;
-    if (!tensors || !frames || label_report(report, mean, tokenizer, arena, err) ||
+    if (!tensors || !tables || label_report(report, mean, tokenizer, arena, err) ||
         describe(report, mean, arena, err))
         return -1;
-    report->tensors = tensors;
-    report->frames = frames;
-    report->frame_count = 0;
-    for (size_t i = 0; i < mean->first.frame_count; i++)
+    report->arrays = tensors;
+    report->tables = tables;
+    report->table_count = 0;
+    for (size_t i = 0; i < mean->first.table_count; i++)
         if (mean->tables[i].like.columns && /* tables for people have no mean */
-            make_table(&frames[report->frame_count++], &mean->tables[i], arena, err))
+            make_table(&tables[report->table_count++], &mean->tables[i], arena, err))
             return -1;
     for (size_t i = 0; i < count; i++) {
         const struct mean_sums *sums = &mean->sums[i];
@@ -628,7 +629,7 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
         if (!counts || *is_counted)
             continue;
         *is_counted = true;
-        if (count_array(&tensors[report->tensor_count++], report, sums, arena, err))
+        if (count_array(&tensors[report->array_count++], report, sums, arena, err))
             return -1;
     }
     return report->strongest

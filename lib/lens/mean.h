@@ -19,8 +19,8 @@ int report_take_means(struct array *tensors, struct report *report, const struct
 struct text_mean {
     size_t longest;            /* tokens in the longest text or source */
     struct report first;       /* report of the first text */
-    struct mean_sums *sums;    /* [first.tensor_count] */
-    struct frame_mean *tables; /* [first.frame_count] */
+    struct mean_sums *sums;    /* [first.array_count] */
+    struct table_mean *tables; /* [first.table_count] */
     struct facts *facts;       /* sums of numeric facts; NULL: none */
     size_t texts;              /* number of texts added */
     struct arena arena;

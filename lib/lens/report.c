@@ -67,9 +67,9 @@ const struct tokenized *report_text_of(const struct report *report, const struct
     return NULL;
 }
 
-bool array_predicts(const struct array *kept)
+bool array_predicts(const struct array *array)
 {
-    return site_part(kept->site) == PART_CROSS && array_has_key_columns(kept);
+    return site_part(array->site) == PART_CROSS && array_has_key_columns(array);
 }
 
 size_t report_second(const struct tokenized *text, const size_t *queries, size_t first, size_t size)
@@ -88,10 +88,10 @@ const char *array_row_name(const struct array *array)
 }
 
 /* Label an axis by what its site has there. */
-static struct axis label_axis(const struct report *report, const struct array *kept,
+static struct axis label_axis(const struct report *report, const struct array *array,
                               const struct axis_row *row, size_t size)
 {
-    enum site_part part = site_part(kept->site);
+    enum site_part part = site_part(array->site);
     if (row->things == OF_WORDS || row->things == OF_NUMBERS) {
         bool words = row->things == OF_WORDS && report->words;
         return (struct axis){row->name, size, words ? report->words : report->numbers};
@@ -105,34 +105,34 @@ static struct axis label_axis(const struct report *report, const struct array *k
     const struct label *labels = text->words ? text->word_labels : text->labels;
     if (row->things == OF_FIRST)
         return (struct axis){row->name, size, labels};
-    if (report->next && row->things == OF_QUERIES && array_predicts(kept))
+    if (report->next && row->things == OF_QUERIES && array_predicts(array))
         labels = report->next;
     size_t first = report->first_shown - (text->words ? text->words_before : 0);
     return (struct axis){row->name,        size, labels + report->first_shown,
                          (ptrdiff_t)first, NULL, second};
 }
 
-bool array_is_mean_of_heads(const struct array *kept)
+bool array_is_mean_of_heads(const struct array *array)
 {
-    return !kept->name && !kept->heads && site_has_heads(kept->site);
+    return !array->name && !array->heads && site_has_heads(array->site);
 }
 
-bool array_is_mean_of_layers(const struct array *kept)
+bool array_is_mean_of_layers(const struct array *array)
 {
-    return !kept->name && kept->layer < 0 && site_row(kept->site)->in_layer;
+    return !array->name && array->layer < 0 && site_row(array->site)->in_layer;
 }
 
-const char *array_name(char name[SITE_NAME_BYTES], const struct array *kept)
+const char *array_name(char name[SITE_NAME_BYTES], const struct array *array)
 {
-    const char *stack = site_stack(kept->site);
-    const char *site = kept->name ? kept->name : site_name_in_layer(kept->site);
-    const char *whole = kept->name ? site : site_name(kept->site);
-    const char *unit = kept->bits ? "_bits" : "",
-               *mean = array_is_mean_of_heads(kept) ? ".mean" : "";
-    if (array_is_mean_of_layers(kept))
+    const char *stack = site_stack(array->site);
+    const char *site = array->name ? array->name : site_name_in_layer(array->site);
+    const char *whole = array->name ? site : site_name(array->site);
+    const char *unit = array->bits ? "_bits" : "",
+               *mean = array_is_mean_of_heads(array) ? ".mean" : "";
+    if (array_is_mean_of_layers(array))
         snprintf(name, SITE_NAME_BYTES, "%s.mean.%s%s%s", stack, site, unit, mean);
-    else if (kept->layer >= 0)
-        snprintf(name, SITE_NAME_BYTES, "%s.%d.%s%s%s", stack, kept->layer, site, unit, mean);
+    else if (array->layer >= 0)
+        snprintf(name, SITE_NAME_BYTES, "%s.%d.%s%s%s", stack, array->layer, site, unit, mean);
     else
         snprintf(name, SITE_NAME_BYTES, "%s%s%s", whole, unit, mean);
     return name;
@@ -141,55 +141,55 @@ const char *array_name(char name[SITE_NAME_BYTES], const struct array *kept)
 int report_add_array(struct report *report, const struct array *array, struct arena *arena,
                      struct err *err)
 {
-    size_t count = report->tensor_count;
-    struct array *arrays = arena_grow(arena, (void *)report->tensors, count, sizeof *arrays, err);
+    size_t count = report->array_count;
+    struct array *arrays = arena_grow(arena, (void *)report->arrays, count, sizeof *arrays, err);
     if (!arrays)
         return -1;
-    struct array *added = &arrays[report->tensor_count++];
+    struct array *added = &arrays[report->array_count++];
     *added = *array;
     added->rank = 2;
     added->shape[0] = array->rows.size;
     added->shape[1] = array->columns.size;
-    report->tensors = arrays;
+    report->arrays = arrays;
     return 0;
 }
 
 const struct array *report_find(const struct report *report, enum site site, size_t layer)
 {
     int number = site_row(site)->in_layer ? (int)layer : -1;
-    for (size_t i = 0; i < report->tensor_count; i++)
-        if (report->tensors[i].site == site && report->tensors[i].layer == number)
-            return &report->tensors[i];
+    for (size_t i = 0; i < report->array_count; i++)
+        if (report->arrays[i].site == site && report->arrays[i].layer == number)
+            return &report->arrays[i];
     return NULL;
 }
 
-size_t array_rank(const struct array *kept)
+size_t array_rank(const struct array *array)
 {
-    return kept->rank - (!kept->name && site_row(kept->site)->axes == AXES_HEAD_TOKEN);
+    return array->rank - (!array->name && site_row(array->site)->axes == AXES_HEAD_TOKEN);
 }
 
-size_t array_cells(const struct array *kept)
+size_t array_cells(const struct array *array)
 {
     size_t cells = 1;
-    for (size_t axis = 0; axis < kept->rank; axis++)
-        cells *= kept->shape[axis];
+    for (size_t axis = 0; axis < array->rank; axis++)
+        cells *= array->shape[axis];
     return cells;
 }
 
-bool array_has_key_columns(const struct array *kept)
+bool array_has_key_columns(const struct array *array)
 {
-    enum site_axes axes = site_row(kept->site)->axes;
+    enum site_axes axes = site_row(array->site)->axes;
     return axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY;
 }
 
-size_t array_matrix_count(const struct array *kept)
+size_t array_matrix_count(const struct array *array)
 {
-    return kept->heads ? kept->shape[0] : 1;
+    return array->heads ? array->shape[0] : 1;
 }
 
-struct array array_head(const struct array *kept, size_t index)
+struct array array_head(const struct array *array, size_t index)
 {
-    struct array one = *kept;
+    struct array one = *array;
     if (!one.heads)
         return one;
     one.heads += index;
@@ -199,42 +199,42 @@ struct array array_head(const struct array *kept, size_t index)
     return one;
 }
 
-struct sheet array_matrix(const struct report *report, const struct array *kept, size_t index)
+struct sheet array_matrix(const struct report *report, const struct array *array, size_t index)
 {
-    assert(index < array_matrix_count(kept));
-    assert(kept->rank == (kept->heads ? 3 : 2));
+    assert(index < array_matrix_count(array));
+    assert(array->rank == (array->heads ? 3 : 2));
     const struct site_set fractions =
         SITE_SET(SITE_WEIGHTS, SITE_SOFTMAX, SITE_VALUE_ZEROING, SITE_ROLLOUT);
     static const char *const in_bits[] = {[PART_SENTENCE] = "entropy_bits",
                                           [PART_SOURCE] = "enc.entropy_bits",
                                           [PART_CROSS] = "cross_entropy_bits"};
-    size_t rows = kept->shape[kept->rank - 2], columns = kept->shape[kept->rank - 1];
-    bool of_heads = array_is_mean_of_heads(kept), of_layers = array_is_mean_of_layers(kept);
+    size_t rows = array->shape[array->rank - 2], columns = array->shape[array->rank - 1];
+    bool of_heads = array_is_mean_of_heads(array), of_layers = array_is_mean_of_layers(array);
     struct sheet sheet = {
-        .tensor = kept->name,
-        .layer = kept->layer,
-        .head = kept->heads ? (int)kept->heads[index] : -1,
-        .shared_by = kept->shared_by,
-        .rows = kept->rows,
-        .columns = kept->columns,
-        .values = kept->data ? kept->data + index * rows * columns : NULL,
-        .visible = kept->visible ? kept->visible + index * kept->visible_step : NULL,
+        .tensor = array->name,
+        .layer = array->layer,
+        .head = array->heads ? (int)array->heads[index] : -1,
+        .shared_by = array->shared_by,
+        .rows = array->rows,
+        .columns = array->columns,
+        .values = array->data ? array->data + index * rows * columns : NULL,
+        .visible = array->visible ? array->visible + index * array->visible_step : NULL,
         .mean_of_layers = of_layers,
         .mean_of_heads = of_heads,
-        .display = kept->display,
+        .display = array->display,
     };
-    if (kept->name)
+    if (array->name)
         return sheet;
-    const struct site_row *site = site_row(kept->site);
+    const struct site_row *site = site_row(array->site);
     const struct axis_row *axes = axis_rows[site->axes];
     if (!sheet.rows.labels)
-        sheet.rows = label_axis(report, kept, &axes[0], rows);
+        sheet.rows = label_axis(report, array, &axes[0], rows);
     if (!sheet.columns.labels)
-        sheet.columns = label_axis(report, kept, &axes[1], columns);
-    sheet.tensor = kept->bits ? in_bits[site_part(kept->site)] : site_name(kept->site);
-    sheet.display.fraction = site_set_has(fractions, site_id(kept->site));
-    sheet.display.whole = site_id(kept->site) >= SITE_MASK && !of_layers && !of_heads;
-    sheet.causal = report->causal && site->masked && site_part(kept->site) == PART_SENTENCE;
+        sheet.columns = label_axis(report, array, &axes[1], columns);
+    sheet.tensor = array->bits ? in_bits[site_part(array->site)] : site_name(array->site);
+    sheet.display.fraction = site_set_has(fractions, site_id(array->site));
+    sheet.display.whole = site_id(array->site) >= SITE_MASK && !of_layers && !of_heads;
+    sheet.causal = report->causal && site->masked && site_part(array->site) == PART_SENTENCE;
     return sheet;
 }
 
@@ -271,47 +271,47 @@ static int add_sink(struct axis *axis, const struct axis *keys, struct arena *ar
 
 int report_join_sinks(struct report *report, struct arena *arena, struct err *err)
 {
-    struct array *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
+    struct array *tensors = arena_alloc(arena, report->array_count, sizeof *tensors, err);
     size_t count = 0;
-    for (size_t i = 0; tensors && i < report->tensor_count; i++) {
-        struct array kept = report->tensors[i];
-        size_t *shape = &kept.shape[kept.rank - 2];
+    for (size_t i = 0; tensors && i < report->array_count; i++) {
+        struct array array = report->arrays[i];
+        size_t *shape = &array.shape[array.rank - 2];
         const struct array *other = report_find(
-            report, kept.site == SITE_SINK ? SITE_WEIGHTS : SITE_SINK, (size_t)kept.layer);
-        bool joins = !kept.name && other && kept.data;
-        if (joins && kept.site == SITE_SINK)
+            report, array.site == SITE_SINK ? SITE_WEIGHTS : SITE_SINK, (size_t)array.layer);
+        bool joins = !array.name && other && array.data;
+        if (joins && array.site == SITE_SINK)
             continue;
-        if (joins && kept.site == SITE_WEIGHTS) {
-            struct sheet sheet = array_matrix(report, &kept, 0);
-            size_t maps = kept.visible_step ? array_matrix_count(&kept) : 1;
-            kept.data = with_column(kept.data, other->data, array_matrix_count(&kept) * shape[0],
-                                    shape[1], arena, err);
-            if (add_sink(&kept.columns, &sheet.columns, arena, err))
+        if (joins && array.site == SITE_WEIGHTS) {
+            struct sheet sheet = array_matrix(report, &array, 0);
+            size_t maps = array.visible_step ? array_matrix_count(&array) : 1;
+            array.data = with_column(array.data, other->data, array_matrix_count(&array) * shape[0],
+                                     shape[1], arena, err);
+            if (add_sink(&array.columns, &sheet.columns, arena, err))
                 return -1;
-            if (kept.visible)
-                kept.visible =
-                    with_column(kept.visible, NULL, maps * shape[0], shape[1], arena, err);
-            if (!kept.data || (sheet.visible && !kept.visible))
+            if (array.visible)
+                array.visible =
+                    with_column(array.visible, NULL, maps * shape[0], shape[1], arena, err);
+            if (!array.data || (sheet.visible && !array.visible))
                 return -1;
             shape[1]++;
-            kept.visible_step = kept.visible_step ? shape[0] * shape[1] : 0;
+            array.visible_step = array.visible_step ? shape[0] * shape[1] : 0;
         }
-        tensors[count++] = kept;
+        tensors[count++] = array;
     }
-    report->tensors = tensors;
-    report->tensor_count = count;
+    report->arrays = tensors;
+    report->array_count = count;
     return tensors ? 0 : -1;
 }
 
 const struct chapter *report_chapter(const struct report *report)
 {
-    return report->frame_count ? report->frames->working.chapter : NULL;
+    return report->table_count ? report->tables->working.chapter : NULL;
 }
 
 bool report_has_tables(const struct report *report)
 {
-    for (size_t i = 0; i < report->frame_count; i++)
-        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY))
+    for (size_t i = 0; i < report->table_count; i++)
+        if (!(report->tables[i].flags & COLUMN_TEXT_ONLY))
             return true;
     return false;
 }
@@ -319,19 +319,19 @@ bool report_has_tables(const struct report *report)
 int report_add_strongest(struct report *report, const char *tensor, float origin,
                          struct arena *arena, struct err *err)
 {
-    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
+    struct table *table = arena_alloc(arena, 1, sizeof *table, err);
     struct strongest strongest = {.origin = origin};
-    for (size_t i = 0; i < report->tensor_count; i++)
-        if (name_ends_in(report->tensors[i].name, tensor)) {
-            struct sheet sheet = array_matrix(report, &report->tensors[i], 0);
+    for (size_t i = 0; i < report->array_count; i++)
+        if (name_ends_in(report->arrays[i].name, tensor)) {
+            struct sheet sheet = array_matrix(report, &report->arrays[i], 0);
             strongest_add(&strongest, &sheet);
         }
-    report->frames = frame;
-    report->frame_count = strongest.count > 0;
+    report->tables = table;
+    report->table_count = strongest.count > 0;
     report->strongest = tensor;
     report->origin = origin;
     report->shows_tensors = true;
-    return frame ? strongest_frame(frame, &strongest, arena, err) : -1;
+    return table ? strongest_table(table, &strongest, arena, err) : -1;
 }
 
 /* --- words and hidden tokens ---------------------------------------------------------------------
@@ -382,47 +382,48 @@ static int group_matrices(const float **matrices, size_t count, const size_t sha
     return data ? 0 : -1;
 }
 
-static int group_matrix(struct array *kept, const struct groups axes[2], struct arena *arena,
+static int group_matrix(struct array *array, const struct groups axes[2], struct arena *arena,
                         struct err *err)
 {
-    size_t *shape = &kept->shape[kept->rank - 2];
-    size_t matrices = array_matrix_count(kept);
-    if (group_matrices(&kept->data, matrices, shape, axes, arena, err) ||
-        group_matrices(&kept->visible, kept->visible_step ? matrices : 1, shape, axes, arena, err))
+    size_t *shape = &array->shape[array->rank - 2];
+    size_t matrices = array_matrix_count(array);
+    if (group_matrices(&array->data, matrices, shape, axes, arena, err) ||
+        group_matrices(&array->visible, array->visible_step ? matrices : 1, shape, axes, arena,
+                       err))
         return -1;
     shape[0] = axes[0].count;
     shape[1] = axes[1].count;
-    kept->visible_step = kept->visible_step ? shape[0] * shape[1] : 0;
+    array->visible_step = array->visible_step ? shape[0] * shape[1] : 0;
     return 0;
 }
 
 static int group_all(struct array *tensors, const struct report *report, enum grouping how,
                      struct arena *arena, struct err *err)
 {
-    for (struct array *kept = tensors; kept < tensors + report->tensor_count; kept++) {
-        enum site_part part = site_part(kept->site);
-        enum site_axes site_axes = site_row(kept->site)->axes;
+    for (struct array *array = tensors; array < tensors + report->array_count; array++) {
+        enum site_part part = site_part(array->site);
+        enum site_axes site_axes = site_row(array->site)->axes;
         const struct tokenized *keys = report_keys(report, part);
         const struct tokenized *rows =
             site_axes == AXES_GROUP_TOKEN_DIM ? keys : report_queries(report, part);
-        size_t *shape = &kept->shape[kept->rank - 2];
+        size_t *shape = &array->shape[array->rank - 2];
         struct groups axes[] = {group_axis(rows, shape[0], how), {.count = shape[1]}};
         if (site_axes == AXES_FIRST_CHANNEL)
             axes[0] = (struct groups){.count = 1};
-        if (array_selects(kept, &kept->rows) && how == WITHOUT_FIRST) {
-            size_t hidden = kept->rows.numbers[0] == 0;
+        if (array_selects(array, &array->rows) && how == WITHOUT_FIRST) {
+            size_t hidden = array->rows.numbers[0] == 0;
             axes[0] = (struct groups){.first = hidden, .count = shape[0] - hidden};
-            kept->rows.numbers += hidden;
-            kept->rows.labels += hidden;
-            kept->rows.size -= hidden;
-            kept->rows.second -= kept->rows.second ? hidden : 0;
+            array->rows.numbers += hidden;
+            array->rows.labels += hidden;
+            array->rows.size -= hidden;
+            array->rows.second -= array->rows.second ? hidden : 0;
             if (!axes[0].count)
                 return err_usage(err,
                                  "--hide-first: --query selects only the token that is hidden");
         }
-        if (array_has_key_columns(kept))
+        if (array_has_key_columns(array))
             axes[1] = group_axis(keys, shape[1], how);
-        if (group_matrix(kept, axes, arena, err))
+        if (group_matrix(array, axes, arena, err))
             return -1;
     }
     return 0;
@@ -460,18 +461,18 @@ static int select_axis(struct axis *axis, struct groups *groups, const struct ax
 }
 
 /* Hide the keys of a tensor that are not among `kept_keys`. */
-static int hide_keys(struct array *kept, const struct groups *kept_keys, struct arena *arena,
+static int hide_keys(struct array *array, const struct groups *kept_keys, struct arena *arena,
                      struct err *err)
 {
-    const size_t *shape = &kept->shape[kept->rank - 2];
-    size_t maps = kept->visible_step ? array_matrix_count(kept) : 1, rows = maps * shape[0];
+    const size_t *shape = &array->shape[array->rank - 2];
+    size_t maps = array->visible_step ? array_matrix_count(array) : 1, rows = maps * shape[0];
     float *visible = arena_alloc(arena, rows * shape[1], sizeof *visible, err);
     for (size_t row = 0; visible && row < rows; row++)
         for (size_t i = 0; i < kept_keys->count; i++) {
             size_t cell = row * shape[1] + kept_keys->words[i].first;
-            visible[cell] = kept->visible ? kept->visible[cell] : 1;
+            visible[cell] = array->visible ? array->visible[cell] : 1;
         }
-    kept->visible = visible;
+    array->visible = visible;
     return visible ? 0 : -1;
 }
 
@@ -479,33 +480,33 @@ static int hide_keys(struct array *kept, const struct groups *kept_keys, struct 
 static int select_cells(struct array *tensors, const struct report *report, bool hides_keys,
                         struct arena *arena, struct err *err)
 {
-    for (struct array *kept = tensors; kept < tensors + report->tensor_count; kept++) {
-        if (kept->name)
+    for (struct array *array = tensors; array < tensors + report->array_count; array++) {
+        if (array->name)
             continue;
-        enum site_part part = site_part(kept->site);
-        const struct sheet sheet = array_matrix(report, kept, 0);
+        enum site_part part = site_part(array->site);
+        const struct sheet sheet = array_matrix(report, array, 0);
         const struct tokenized *rows = report_queries(report, part);
         const struct tokenized *columns = report_keys(report, part);
-        const char *keys = array_has_key_columns(kept) ? columns->keys : NULL;
+        const char *keys = array_has_key_columns(array) ? columns->keys : NULL;
         const struct index_range words = {"--query", "text", "word", 0};
         const struct index_range of_keys = {"--key", "text", columns->words ? "word" : "token", 0};
-        enum site_axes axes = site_row(kept->site)->axes;
+        enum site_axes axes = site_row(array->site)->axes;
         const char *queries =
             rows->words && axis_rows[axes][0].things == OF_QUERIES ? rows->queries : NULL;
         struct groups groups[] = {{.count = sheet.rows.size}, {.count = sheet.columns.size}};
-        struct axis keys_left = kept->columns;
+        struct axis keys_left = array->columns;
         if ((queries &&
-             select_axis(&kept->rows, &groups[0], &sheet.rows, queries, words, arena, err)) ||
+             select_axis(&array->rows, &groups[0], &sheet.rows, queries, words, arena, err)) ||
             (keys &&
              select_axis(&keys_left, &groups[1], &sheet.columns, keys, of_keys, arena, err)))
             return -1;
         if (keys && hides_keys) {
-            if (hide_keys(kept, &groups[1], arena, err))
+            if (hide_keys(array, &groups[1], arena, err))
                 return -1;
             continue;
         }
-        kept->columns = keys_left;
-        if ((queries || keys) && group_matrix(kept, groups, arena, err))
+        array->columns = keys_left;
+        if ((queries || keys) && group_matrix(array, groups, arena, err))
             return -1;
     }
     return 0;
@@ -552,24 +553,24 @@ static void pool_rows(float *to, const float *from, size_t rows, size_t columns,
 static int pool_all(struct array *tensors, const struct report *report,
                     const struct derivation *how, struct arena *arena, struct err *err)
 {
-    for (struct array *kept = tensors; kept < tensors + report->tensor_count; kept++) {
-        size_t matrices = array_matrix_count(kept);
-        size_t *shape = &kept->shape[kept->rank - 2];
+    for (struct array *array = tensors; array < tensors + report->array_count; array++) {
+        size_t matrices = array_matrix_count(array);
+        size_t *shape = &array->shape[array->rank - 2];
         float *data = arena_alloc(arena, matrices * shape[1], sizeof *data, err);
         if (!data)
             return -1;
         for (size_t k = 0; k < matrices; k++)
-            pool_rows(data + k * shape[1], kept->data + k * shape[0] * shape[1], shape[0], shape[1],
-                      how);
+            pool_rows(data + k * shape[1], array->data + k * shape[0] * shape[1], shape[0],
+                      shape[1], how);
         shape[0] = 1;
-        kept->data = data;
-        kept->rows = (struct axis){array_row_name(kept), 1, &pooling_labels[how->pool - 1], -1};
+        array->data = data;
+        array->rows = (struct axis){array_row_name(array), 1, &pooling_labels[how->pool - 1], -1};
     }
     return 0;
 }
 
 /* Of the visible, finite numbers of a sheet. */
-static void add_stats(struct frame_rows *rows, const struct sheet *sheet, bool shares)
+static void add_stats(struct table_rows *rows, const struct sheet *sheet, bool shares)
 {
     size_t count = 0;
     double sum = 0;
@@ -612,28 +613,28 @@ static void add_stats(struct frame_rows *rows, const struct sheet *sheet, bool s
 
 static int describe(struct report *report, struct arena *arena, struct err *err)
 {
-    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
-    struct frame_rows rows = {.arena = arena, .err = err};
+    struct table *table = arena_alloc(arena, 1, sizeof *table, err);
+    struct table_rows rows = {.arena = arena, .err = err};
     bool shares = false;
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        rows.most += array_matrix_count(&report->tensors[i]);
-        shares |= report->tensors[i].shared_by > 1;
+    for (size_t i = 0; i < report->array_count; i++) {
+        rows.most += array_matrix_count(&report->arrays[i]);
+        shares |= report->arrays[i].shared_by > 1;
     }
-    for (size_t i = 0; i < report->tensor_count; i++)
-        for (size_t k = 0; k < array_matrix_count(&report->tensors[i]); k++) {
-            struct sheet sheet = array_matrix(report, &report->tensors[i], k);
+    for (size_t i = 0; i < report->array_count; i++)
+        for (size_t k = 0; k < array_matrix_count(&report->arrays[i]); k++) {
+            struct sheet sheet = array_matrix(report, &report->arrays[i], k);
             add_stats(&rows, &sheet, shares);
         }
-    report->frames = frame;
-    report->frame_count = rows.most > 0;
+    report->tables = table;
+    report->table_count = rows.most > 0;
     report->shows_tensors = true;
-    return !frame || rows_finish(frame, &rows, "stats", "tensor") ? -1 : 0;
+    return !table || rows_finish(table, &rows, "stats", "tensor") ? -1 : 0;
 }
 
 enum { ALIGNED_SHOWN = 3 }; /* keys of a token, for people */
 
 /* Add the keys of a row, best first; for people as one cell, "dog 0.97  the 0.02". */
-static void add_aligned(struct frame_rows *rows, const struct sheet *sheet, size_t row,
+static void add_aligned(struct table_rows *rows, const struct sheet *sheet, size_t row,
                         const struct label *label, const struct likely *best, bool for_people)
 {
     struct buf text = {0};
@@ -658,28 +659,28 @@ static void add_aligned(struct frame_rows *rows, const struct sheet *sheet, size
 /* The token of a row is the next one, which it predicts; the last row has none. */
 static int align(struct report *report, struct arena *arena, struct err *err)
 {
-    const struct sheet sheet = array_matrix(report, report->tensors, 0);
+    const struct sheet sheet = array_matrix(report, report->arrays, 0);
     const struct tokenized *text = &report->sentence;
     const struct label *labels = text->words ? text->word_labels : text->labels;
-    struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
+    struct table *tables = arena_alloc(arena, 2, sizeof *tables, err);
     struct likely *best = arena_alloc(arena, sheet.columns.size, sizeof *best, err);
-    if (!frames || !best)
+    if (!tables || !best)
         return -1;
     size_t keys = sheet.columns.size;
-    struct frame_rows data = {.most = sheet.rows.size * keys, .arena = arena, .err = err};
-    struct frame_rows texts = {.most = sheet.rows.size, .arena = arena, .err = err};
+    struct table_rows data = {.most = sheet.rows.size * keys, .arena = arena, .err = err};
+    struct table_rows texts = {.most = sheet.rows.size, .arena = arena, .err = err};
     for (size_t row = 0; row + 1 < sheet.rows.size; row++) {
         topk(best, keys, sheet.values + row * keys, keys, 0);
         add_aligned(&data, &sheet, row, &labels[row + 1], best, false);
         add_aligned(&texts, &sheet, row, &labels[row + 1], best, true);
     }
-    if (rows_finish(&frames[0], &data, "alignment", "token") ||
-        rows_finish(&frames[1], &texts, "alignment", "token"))
+    if (rows_finish(&tables[0], &data, "alignment", "token") ||
+        rows_finish(&tables[1], &texts, "alignment", "token"))
         return -1;
-    frames[0].flags = COLUMN_DATA_ONLY;
-    frames[1].flags = COLUMN_TEXT_ONLY;
-    report->frames = frames;
-    report->frame_count = 2;
+    tables[0].flags = COLUMN_DATA_ONLY;
+    tables[1].flags = COLUMN_TEXT_ONLY;
+    report->tables = tables;
+    report->table_count = 2;
     return 0;
 }
 
@@ -731,12 +732,12 @@ int derive_check(const struct derivation *how, const struct selection *selection
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err)
 {
-    struct array *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
+    struct array *tensors = arena_alloc(arena, report->array_count, sizeof *tensors, err);
     if (!tensors)
         return -1;
-    for (size_t i = 0; i < report->tensor_count; i++)
-        tensors[i] = report->tensors[i];
-    report->tensors = tensors;
+    for (size_t i = 0; i < report->array_count; i++)
+        tensors[i] = report->arrays[i];
+    report->arrays = tensors;
     if ((how->mean_of_heads || how->mean_of_layers) &&
         report_take_means(tensors, report, how, arena, err))
         return -1;

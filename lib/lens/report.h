@@ -2,9 +2,9 @@
  * tensors, or their sheets, one per head. Besides tables, a report may have tensors with the same
  * numbers, for arrays and figures.
  *
- *     for (size_t i = 0; i < report->tensor_count; i++)
- *         for (size_t k = 0; k < array_matrix_count(&report->tensors[i]); k++) {
- *             struct sheet sheet = array_matrix(report, &report->tensors[i], k);
+ *     for (size_t i = 0; i < report->array_count; i++)
+ *         for (size_t k = 0; k < array_matrix_count(&report->arrays[i]); k++) {
+ *             struct sheet sheet = array_matrix(report, &report->arrays[i], k);
  */
 #pragma once
 
@@ -75,15 +75,15 @@ struct report {
     struct tokenized source;         /* for cross-attention; otherwise count is 0 */
     const struct tokenized *corrupt; /* of patching (`sentence` is the clean text); else NULL */
     const struct tokenized *corrupt_source; /* its source, if it has another; else NULL */
-    const struct array *tensors;
-    size_t tensor_count;
-    const struct frame *frames; /* tables */
-    size_t frame_count;
+    const struct array *arrays;
+    size_t array_count;
+    const struct table *tables; /* tables */
+    size_t table_count;
     const char *strongest;     /* ending of sheet names for report_add_strongest, or NULL */
     float origin;              /* reference value for `strongest` */
     bool shows_tensors;        /* text: tensors precede tables for people */
     bool untitled;             /* text: omit the lines with model and text */
-    const struct frame *facts; /* one row of additional JSON members; NULL: none */
+    const struct table *facts; /* one row of additional JSON members; NULL: none */
     const size_t *heads;       /* selected heads; NULL: all */
     size_t head_count;
     struct layers layers, encoder_layers; /* selected layers */

@@ -173,17 +173,17 @@ bool column_is_result(const struct column *column)
     return is_number && !(column->flags & (COLUMN_KEY | COLUMN_TEXT_ONLY));
 }
 
-const struct column *frame_column(const struct frame *frame, const char *name)
+const struct column *table_column(const struct table *table, const char *name)
 {
-    for (size_t i = 0; i < frame->count; i++)
-        if (strcmp(frame->columns[i].name, name) == 0)
-            return &frame->columns[i];
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->columns[i].name, name) == 0)
+            return &table->columns[i];
     return NULL;
 }
 
-int frame_key(const struct frame *frame, const char *name, size_t row)
+int table_key(const struct table *table, const char *name, size_t row)
 {
-    const struct column *column = frame_column(frame, name);
+    const struct column *column = table_column(table, name);
     double number = column ? column_number(column, row) : (double)NAN;
     return isnan(number) ? -1 : (int)number;
 }
@@ -193,13 +193,13 @@ static const size_t cell_bytes[] = {[COLUMN_FLOAT] = sizeof(double),
                                     [COLUMN_TEXT] = sizeof(const char *),
                                     [COLUMN_LABEL] = sizeof(struct label)};
 
-void rows_next(struct frame_rows *rows)
+void rows_next(struct table_rows *rows)
 {
     rows->row++;
     rows->at = 0;
 }
 
-static void *next_cell(struct frame_rows *rows, struct column column)
+static void *next_cell(struct table_rows *rows, struct column column)
 {
     size_t size = cell_bytes[column.kind];
     if (rows->row == 0 && !rows->err->kind) {
@@ -217,64 +217,64 @@ static void *next_cell(struct frame_rows *rows, struct column column)
     return (char *)rows->columns[rows->at++].values + rows->row * size;
 }
 
-void rows_float(struct frame_rows *rows, struct column column, double value)
+void rows_float(struct table_rows *rows, struct column column, double value)
 {
     *(double *)next_cell(rows, column) = value;
 }
 
-void rows_integer(struct frame_rows *rows, const char *name, unsigned flags, long long value)
+void rows_integer(struct table_rows *rows, const char *name, unsigned flags, long long value)
 {
     struct column column = {name, .kind = COLUMN_INTEGER, .flags = flags};
     *(long long *)next_cell(rows, column) = value;
 }
 
-void rows_text(struct frame_rows *rows, const char *name, unsigned flags, const char *value)
+void rows_text(struct table_rows *rows, const char *name, unsigned flags, const char *value)
 {
     struct column column = {name, .kind = COLUMN_TEXT, .flags = flags};
     *(const char **)next_cell(rows, column) = value;
 }
 
-void rows_label(struct frame_rows *rows, const char *name, unsigned flags, struct label value)
+void rows_label(struct table_rows *rows, const char *name, unsigned flags, struct label value)
 {
     struct column column = {name, .kind = COLUMN_LABEL, .flags = flags};
     *(struct label *)next_cell(rows, column) = value;
 }
 
-void rows_title(struct frame_rows *rows, const char *title)
+void rows_title(struct table_rows *rows, const char *title)
 {
     if (!rows->err->kind)
         rows->columns[rows->at - 1].title = title;
 }
 
-int rows_finish(struct frame *frame, const struct frame_rows *rows, const char *name,
+int rows_finish(struct table *table, const struct table_rows *rows, const char *name,
                 const char *row)
 {
-    *frame = (struct frame){name, {row, rows->row, NULL, 0}, rows->columns, rows->count};
-    for (size_t i = 0; i < rows->count && !frame->rows.labels; i++)
+    *table = (struct table){name, {row, rows->row, NULL, 0}, rows->columns, rows->count};
+    for (size_t i = 0; i < rows->count && !table->rows.labels; i++)
         if (rows->columns[i].kind == COLUMN_LABEL)
-            frame->rows.labels = rows->columns[i].values;
+            table->rows.labels = rows->columns[i].values;
     return err_if(rows->err->kind);
 }
 
-int frame_pick(struct frame *frame, const size_t *rows, size_t count, struct arena *arena,
+int table_pick(struct table *table, const size_t *rows, size_t count, struct arena *arena,
                struct err *err)
 {
-    struct column *columns = arena_alloc(arena, frame->count, sizeof *columns, err);
-    for (size_t i = 0; i < frame->count; i++) {
-        size_t size = cell_bytes[frame->columns[i].kind];
-        const char *from = frame->columns[i].values;
+    struct column *columns = arena_alloc(arena, table->count, sizeof *columns, err);
+    for (size_t i = 0; i < table->count; i++) {
+        size_t size = cell_bytes[table->columns[i].kind];
+        const char *from = table->columns[i].values;
         char *values = arena_alloc(arena, count, size, err);
         if (!columns || !values)
             return -1;
         for (size_t row = 0; row < count; row++)
             memcpy(values + row * size, from + rows[row] * size, size);
-        columns[i] = frame->columns[i];
+        columns[i] = table->columns[i];
         columns[i].values = values;
-        if (frame->columns[i].values == frame->rows.labels)
-            frame->rows.labels = columns[i].values;
+        if (table->columns[i].values == table->rows.labels)
+            table->rows.labels = columns[i].values;
     }
-    frame->columns = columns;
-    frame->rows.size = count;
+    table->columns = columns;
+    table->rows.size = count;
     return 0;
 }
 
@@ -295,23 +295,23 @@ static bool is_shown(const struct column *column, bool coloured)
     return column_is_result(column) && (!coloured || column->flags & COLUMN_COLOURED);
 }
 
-int frame_array(struct array *array, const struct frame *frame, bool for_picture,
+int table_array(struct array *array, const struct table *table, bool for_picture,
                 struct arena *arena, struct err *err)
 {
-    size_t rows = frame->rows.size;
+    size_t rows = table->rows.size;
     size_t count = 0;
     bool coloured = false, fraction = true;
-    bool curves = frame->curves && for_picture;
-    for (size_t i = 0; i < frame->count; i++)
-        coloured |= for_picture && frame->columns[i].flags & COLUMN_COLOURED;
-    for (size_t i = 0; i < frame->count; i++)
-        count += is_shown(&frame->columns[i], coloured);
+    bool curves = table->curves && for_picture;
+    for (size_t i = 0; i < table->count; i++)
+        coloured |= for_picture && table->columns[i].flags & COLUMN_COLOURED;
+    for (size_t i = 0; i < table->count; i++)
+        count += is_shown(&table->columns[i], coloured);
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
     float *values = arena_alloc(arena, rows, count * sizeof *values, err);
     if (!labels || !values)
         return -1;
-    for (size_t i = 0, at = 0; i < frame->count; i++) {
-        const struct column *column = &frame->columns[i];
+    for (size_t i = 0, at = 0; i < table->count; i++) {
+        const struct column *column = &table->columns[i];
         if (!is_shown(column, coloured))
             continue;
         const char *label = curves ? column->title : column->name;
@@ -325,26 +325,26 @@ int frame_array(struct array *array, const struct frame *frame, bool for_picture
         at++;
     }
     const struct column whole = {
-        .name = frame->name, .unit = frame->count ? frame->columns[frame->count - 1].unit : NULL};
+        .name = table->name, .unit = table->count ? table->columns[table->count - 1].unit : NULL};
     const char *name = curves ? picture_label(&whole, arena, err)
-                       : coloured && count == 1 && !frame->running ? labels->text
-                                                                   : frame->name;
+                       : coloured && count == 1 && !table->running ? labels->text
+                                                                   : table->name;
     if (!name)
         return -1;
-    const struct column *region = frame->curves ? frame_column(frame, "region") : NULL;
+    const struct column *region = table->curves ? table_column(table, "region") : NULL;
     *array = (struct array){
         .name = name,
         .layer = -1,
         .rank = 2,
         .shape = {rows, count},
         .data = values,
-        .rows = frame->rows,
+        .rows = table->rows,
         .columns = {"value", count, labels, 0},
-        .display = {.title = curves ? frame->note : NULL,
+        .display = {.title = curves ? table->note : NULL,
                     .fraction = fraction,
-                    .running = frame->running && for_picture && count == 1,
-                    .curves = frame->curves,
-                    .logarithmic = frame->logarithmic,
+                    .running = table->running && for_picture && count == 1,
+                    .curves = table->curves,
+                    .logarithmic = table->logarithmic,
                     .regions = region ? region->values : NULL},
     };
     return 0;
@@ -355,13 +355,13 @@ struct facts *facts_new(struct arena *arena, struct err *err)
     static const struct label label = {"", "", ""};
     struct facts *facts = arena_alloc(arena, 1, sizeof *facts, err);
     if (facts)
-        facts->frame = (struct frame){"facts", {"", 1, &label, 0}, facts->columns, .count = 0};
+        facts->table = (struct table){"facts", {"", 1, &label, 0}, facts->columns, .count = 0};
     return facts;
 }
 
 static size_t add_fact(struct facts *facts, const char *name, enum column_kind kind)
 {
-    size_t index = facts->frame.count++;
+    size_t index = facts->table.count++;
     assert(index < FACTS_MAX);
     facts->columns[index] =
         (struct column){.name = name, .kind = kind, .values = &facts->values[index]};
@@ -385,7 +385,7 @@ void facts_text(struct facts *facts, const char *name, const char *text)
 
 void facts_title(struct facts *facts, const char *title, const char *unit)
 {
-    struct column *last = &facts->columns[facts->frame.count - 1];
+    struct column *last = &facts->columns[facts->table.count - 1];
     last->title = title;
     last->unit = unit;
     last->flags = last->name ? 0 : COLUMN_TEXT_ONLY;
@@ -442,11 +442,11 @@ void strong_cell_name(struct buf *out, const struct strong_cell *cell)
     add_label(out, &sheet->columns, cell->column);
 }
 
-int strongest_frame(struct frame *frame, const struct strongest *strongest, struct arena *arena,
+int strongest_table(struct table *table, const struct strongest *strongest, struct arena *arena,
                     struct err *err)
 {
     enum { BAR_COLUMNS = 24 };
-    struct frame_rows rows = {.most = strongest->count, .arena = arena, .err = err};
+    struct table_rows rows = {.most = strongest->count, .arena = arena, .err = err};
     for (size_t i = 0; i < strongest->count; i++, rows_next(&rows)) {
         const struct strong_cell *cell = &strongest->cells[i];
         struct buf name = {0};
@@ -461,7 +461,7 @@ int strongest_frame(struct frame *frame, const struct strongest *strongest, stru
         rows_text(&rows, "bar", 0, buf_keep(&bar, arena, err));
         rows_title(&rows, "");
     }
-    int failed = rows_finish(frame, &rows, "strongest", "part");
-    frame->flags = COLUMN_TEXT_ONLY;
+    int failed = rows_finish(table, &rows, "strongest", "part");
+    table->flags = COLUMN_TEXT_ONLY;
     return failed;
 }

@@ -1,5 +1,5 @@
 /* sheet.h: the data types of results: labels and axes; the array, and the sheet, a view of one of
- * its matrices, which is the input of every writer and figure; the frame, a table with typed
+ * its matrices, which is the input of every writer and figure; the table, a table with typed
  * columns; and number formats.
  *
  *     for (size_t r = 0; r < sheet->rows.size; r++)
@@ -182,7 +182,7 @@ void numeral_latex(struct buf *latex, const char *text);
 
 /* --- tables --------------------------------------------------------------------------------------
  *
- * A frame has a row per token, head, step and so on. It is written as a table in text, CSV and
+ * A table has a row per token, head, step and so on. It is written as a table in text, CSV and
  * JSON; in arrays and figures, its numbers become a sheet. */
 
 enum column_kind {
@@ -231,7 +231,7 @@ struct working {
     const char *formulas[WORKING_FORMULAS_MAX];
     size_t formula_count;
     const char *worked; /* NULL: none */
-    const struct frame *operands;
+    const struct table *operands;
     size_t operand_count;
     bool is_shown;     /* an operand: also visible in the formulas or the table */
     bool is_small;     /* an operand: shown even if not all is */
@@ -242,7 +242,7 @@ struct working {
 
 #define NO_ROW ((size_t)-1)
 
-struct frame {
+struct table {
     const char *name; /* of the table in JSON; of the tensor in arrays */
     struct axis rows; /* kind of the rows ("token"), their number and labels */
     const struct column *columns;
@@ -252,7 +252,7 @@ struct frame {
     const char *note;    /* text: lines below; NULL: none */
     bool curves;         /* figures: draw columns as lines over the rows, named by their titles */
     bool logarithmic;    /* curves: both axes; the rows are at their numbers */
-    const struct frame *pictures; /* figures: tables to draw instead; NULL: this one */
+    const struct table *pictures; /* figures: tables to draw instead; NULL: this one */
     size_t picture_count;
     bool running; /* figures: rows are running text, coloured by the number */
     struct working working;
@@ -284,23 +284,23 @@ double column_number(const struct column *column, size_t row);
 bool column_is_result(const struct column *column);
 
 /* Find a column by name; NULL: none. */
-const struct column *frame_column(const struct frame *frame, const char *name);
+const struct column *table_column(const struct table *table, const char *name);
 
 /* The integer in column `name`, such as "layer"; -1: none. */
-int frame_key(const struct frame *frame, const char *name, size_t row);
+int table_key(const struct table *table, const char *name, size_t row);
 
-/* A frame that is filled row by row. Every row puts its cells in the same order; the first row
+/* A table that is filled row by row. Every row puts its cells in the same order; the first row
  * defines the columns. The second of two columns of one name is called `attn_…`. The first error
  * stays in `err`, and rows_finish returns -1 for it.
  *
- *     struct frame_rows rows = {.most = count, .arena = arena, .err = err};
+ *     struct table_rows rows = {.most = count, .arena = arena, .err = err};
  *     for (size_t i = 0; i < count; i++, rows_next(&rows)) {
  *         rows_label(&rows, "text", COLUMN_KEY, labels[i]);
  *         rows_float(&rows, (struct column){"logprob", .digits = 4}, logprobs[i]);
  *     }
- *     return rows_finish(&frame, &rows, "tokens", "token");
+ *     return rows_finish(&table, &rows, "tokens", "token");
  */
-struct frame_rows {
+struct table_rows {
     size_t most; /* limit of rows */
     struct arena *arena;
     struct err *err;
@@ -309,34 +309,34 @@ struct frame_rows {
     struct label spare;    /* receives cells after a failure */
 };
 
-void rows_float(struct frame_rows *rows, struct column column, double value);
-void rows_integer(struct frame_rows *rows, const char *name, unsigned flags, long long value);
-void rows_text(struct frame_rows *rows, const char *name, unsigned flags, const char *value);
-void rows_label(struct frame_rows *rows, const char *name, unsigned flags, struct label value);
-void rows_next(struct frame_rows *rows);
+void rows_float(struct table_rows *rows, struct column column, double value);
+void rows_integer(struct table_rows *rows, const char *name, unsigned flags, long long value);
+void rows_text(struct table_rows *rows, const char *name, unsigned flags, const char *value);
+void rows_label(struct table_rows *rows, const char *name, unsigned flags, struct label value);
+void rows_next(struct table_rows *rows);
 
 /* Set the text header of the last cell's column. */
-void rows_title(struct frame_rows *rows, const char *title);
+void rows_title(struct table_rows *rows, const char *title);
 
-/* Finish the frame. The first column of labels labels the rows. */
-int rows_finish(struct frame *frame, const struct frame_rows *rows, const char *name,
+/* Finish the table. The first column of labels labels the rows. */
+int rows_finish(struct table *table, const struct table_rows *rows, const char *name,
                 const char *row);
 
 /* Keep only these rows, in this order: sorts, filters or shortens a finished table. */
-int frame_pick(struct frame *frame, const size_t *rows, size_t count, struct arena *arena,
+int table_pick(struct table *table, const size_t *rows, size_t count, struct arena *arena,
                struct err *err);
 
 /* Convert the results to an array, rows by columns. Figures only get coloured columns, if there are
- * any. The arena owns the values; labels are the frame's. */
-int frame_array(struct array *array, const struct frame *frame, bool for_picture,
+ * any. The arena owns the values; labels are the table's. */
+int table_array(struct array *array, const struct table *table, bool for_picture,
                 struct arena *arena, struct err *err);
 
-/* --- facts: single values, as a frame with one row; NaN and NULL are missing ------------------ */
+/* --- facts: single values, as a table with one row; NaN and NULL are missing ------------------ */
 
 enum { FACTS_MAX = 96 };
 
 struct facts {
-    struct frame frame;
+    struct table table;
     struct column columns[FACTS_MAX];
     union {
         double number;
@@ -379,5 +379,5 @@ void strongest_add(struct strongest *list, const struct sheet *sheet);
 void strong_cell_name(struct buf *out, const struct strong_cell *cell);
 
 /* Make a table for people with names, values and bars (░: below the origin). */
-int strongest_frame(struct frame *frame, const struct strongest *strongest, struct arena *arena,
+int strongest_table(struct table *table, const struct strongest *strongest, struct arena *arena,
                     struct err *err);

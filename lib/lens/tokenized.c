@@ -223,11 +223,11 @@ int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limi
     return 0;
 }
 
-int tokenized_frame(struct frame *frame, const struct tokenized *tokenized, const char *title,
+int tokenized_table(struct table *table, const struct tokenized *tokenized, const char *title,
                     struct arena *arena, struct err *err)
 {
     const unsigned place_flags = tokenized->text ? 0 : COLUMN_DATA_ONLY;
-    struct frame_rows rows = {.most = tokenized->count, .arena = arena, .err = err};
+    struct table_rows rows = {.most = tokenized->count, .arena = arena, .err = err};
     for (size_t i = 0; i < tokenized->count; i++, rows_next(&rows)) {
         struct token token = tokenized->tokens[i];
         struct token_bytes bytes = tokenized->bytes ? tokenized->bytes[i] : (struct token_bytes){0};
@@ -248,7 +248,7 @@ int tokenized_frame(struct frame *frame, const struct tokenized *tokenized, cons
         rows_title(&rows, title);
         rows_text(&rows, "bytes", COLUMN_DATA_ONLY, hex);
     }
-    return rows_finish(frame, &rows, "tokens", "token");
+    return rows_finish(table, &rows, "tokens", "token");
 }
 
 struct label label_borrowed(const char *text, bool shows_blanks, struct arena *arena,

@@ -89,7 +89,7 @@ int tokenized_check(const struct tokenized *tokenized, struct err *err);
 
 /* Make a table of the tokens: index, id, start, end, of a pair also the segment, text and bytes
  * (hexadecimal, for tokens that are not UTF-8 or contain a 0). `title`: header of the text. */
-int tokenized_frame(struct frame *frame, const struct tokenized *tokenized, const char *title,
+int tokenized_table(struct table *table, const struct tokenized *tokenized, const char *title,
                     struct arena *arena, struct err *err);
 
 /* Append the text on one line as label.h displays it, but with plain spaces, or `ids 3,1,4`; of a

@@ -279,19 +279,19 @@ int capture_sink(void *context, const struct announcement *seen, struct err *err
     const struct tensor *values = &seen->values;
     struct array item = {.site = seen->site, .layer = seen->layer, .rank = values->rank};
     memcpy(item.shape, values->shape, sizeof item.shape);
-    const struct array *kept = add_item(context, seen->text, item, true, err);
-    float *data = kept ? (float *)kept->data : NULL;
-    for (size_t i = 0; kept && i < array_matrix_count(kept); i++) {
-        struct tensor matrix = kept->heads ? tensor_slice(values, kept->heads[i]) : *values;
-        if (!kept->rows.numbers)
+    const struct array *array = add_item(context, seen->text, item, true, err);
+    float *data = array ? (float *)array->data : NULL;
+    for (size_t i = 0; array && i < array_matrix_count(array); i++) {
+        struct tensor matrix = array->heads ? tensor_slice(values, array->heads[i]) : *values;
+        if (!array->rows.numbers)
             tensor_copy(data, &matrix);
-        for (size_t row = 0; kept->rows.numbers && row < kept->shape[kept->rank - 2]; row++) {
-            struct tensor slice = tensor_slice(&matrix, kept->rows.numbers[row]);
+        for (size_t row = 0; array->rows.numbers && row < array->shape[array->rank - 2]; row++) {
+            struct tensor slice = tensor_slice(&matrix, array->rows.numbers[row]);
             tensor_copy(data + row * matrix.shape[1], &slice);
         }
-        data += kept->shape[kept->rank - 2] * kept->shape[kept->rank - 1];
+        data += array->shape[array->rank - 2] * array->shape[array->rank - 1];
     }
-    return kept ? 0 : -1;
+    return array ? 0 : -1;
 }
 
 int capture_lend(void *context, struct attention_map_room *room, struct err *err)
@@ -301,12 +301,12 @@ int capture_lend(void *context, struct attention_map_room *room, struct err *err
                          .layer = room->layer,
                          .rank = 3,
                          .shape = {0, room->queries, room->keys}};
-    const struct array *kept = add_item(capture, room->text, item, true, err);
-    if (!kept)
+    const struct array *array = add_item(capture, room->text, item, true, err);
+    if (!array)
         return -1;
-    for (size_t i = 0; i < kept->shape[0]; i++)
-        room->heads[kept->heads[i]] = (float *)kept->data + i * kept->shape[1] * kept->shape[2];
-    if (!kept->rows.numbers)
+    for (size_t i = 0; i < array->shape[0]; i++)
+        room->heads[array->heads[i]] = (float *)array->data + i * array->shape[1] * array->shape[2];
+    if (!array->rows.numbers)
         return 0;
     struct array_list *list = &capture->lists[room->text];
     if (!list->rows) {
@@ -362,17 +362,17 @@ static size_t visible_maps(const struct viewer *viewer, enum site site, size_t l
 }
 
 /* Set `visible` of masked scores or attention weights of a text, unless it is not needed. */
-static int find_visible(struct array *kept, const struct viewer *viewer, const struct look *look,
+static int find_visible(struct array *array, const struct viewer *viewer, const struct look *look,
                         size_t text, struct arena *arena, struct err *err)
 {
-    size_t layer = (size_t)kept->layer;
-    enum site_part part = site_part(kept->site);
+    size_t layer = (size_t)array->layer;
+    enum site_part part = site_part(array->site);
     struct score_rule rule = score_rule_read(&viewer->model.config, part, layer);
-    size_t maps = kept->data ? visible_maps(viewer, kept->site, layer, kept->shape[0]) : 0;
+    size_t maps = array->data ? visible_maps(viewer, array->site, layer, array->shape[0]) : 0;
     if (!maps)
         return 0;
     const struct text_with_source *pair = &look->pairs[text];
-    size_t rows = kept->shape[1], keys = kept->shape[2], count = rows * maps;
+    size_t rows = array->shape[1], keys = array->shape[2], count = rows * maps;
     float *visible = arena_alloc(arena, count * keys, sizeof *visible, err);
     uint32_t *memory = arena_alloc(arena, 2 * keys, sizeof *memory, err);
     if (!visible || !memory)
@@ -390,26 +390,26 @@ static int find_visible(struct array *kept, const struct viewer *viewer, const s
     };
     for (size_t i = 0; i < count; i++) {
         block.data = visible + i * keys;
-        block.first_head = kept->heads[i / rows];
-        block.first_row = kept->rows.numbers ? kept->rows.numbers[i % rows] : i % rows;
+        block.first_head = array->heads[i / rows];
+        block.first_row = array->rows.numbers ? array->rows.numbers[i % rows] : i % rows;
         visible_row(block, &rule, viewer->edits, memory);
     }
-    kept->visible = visible;
-    kept->visible_step = maps > 1 ? rows * keys : 0;
+    array->visible = visible;
+    array->visible_step = maps > 1 ? rows * keys : 0;
     return 0;
 }
 
 /* Turn captured scores into 1 and 0: visible keys are those found, or have a score. */
-static void make_mask(struct array *kept)
+static void make_mask(struct array *array)
 {
-    float *cells = (float *)kept->data;
-    size_t matrix = kept->shape[1] * kept->shape[2];
-    for (size_t i = 0; i < kept->shape[0] * matrix; i++) {
-        size_t cell = i / matrix * kept->visible_step + i % matrix;
-        bool visible = kept->visible ? kept->visible[cell] != 0 : cells[i] != -INFINITY;
-        cells[i] = visible == (kept->site == SITE_VISIBLE);
+    float *cells = (float *)array->data;
+    size_t matrix = array->shape[1] * array->shape[2];
+    for (size_t i = 0; i < array->shape[0] * matrix; i++) {
+        size_t cell = i / matrix * array->visible_step + i % matrix;
+        bool visible = array->visible ? array->visible[cell] != 0 : cells[i] != -INFINITY;
+        cells[i] = visible == (array->site == SITE_VISIBLE);
     }
-    kept->visible = NULL;
+    array->visible = NULL;
 }
 
 /* --- reports ---------------------------------------------------------------------------------- */
@@ -420,28 +420,28 @@ static int complete(const struct viewer *viewer, const struct look *look, size_t
                     struct err *err)
 {
     for (size_t i = 0; i < list->count; i++) {
-        struct array *kept = &list->items[i];
-        if (find_visible(kept, viewer, look, text, arena, err))
+        struct array *array = &list->items[i];
+        if (find_visible(array, viewer, look, text, arena, err))
             return -1;
-        if (site_id(kept->site) >= SITE_MASK)
-            make_mask(kept);
-        if (!kept->rows.numbers)
+        if (site_id(array->site) >= SITE_MASK)
+            make_mask(array);
+        if (!array->rows.numbers)
             continue;
         const struct tokenized *sentence = &look->pairs[text].sentence;
-        const struct label *of = next && array_predicts(kept) ? next : sentence->labels;
-        size_t count = kept->shape[kept->rank - 2];
-        const size_t *numbers = kept->rows.numbers;
+        const struct label *of = next && array_predicts(array) ? next : sentence->labels;
+        size_t count = array->shape[array->rank - 2];
+        const size_t *numbers = array->rows.numbers;
         struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
         if (!labels)
             return -1;
         for (size_t row = 0; row < count; row++)
             labels[row] = of[numbers[row]];
-        kept->rows = (struct axis){array_row_name(kept),
-                                   count,
-                                   labels,
-                                   0,
-                                   numbers,
-                                   report_second(sentence, numbers, 0, count)};
+        array->rows = (struct axis){array_row_name(array),
+                                    count,
+                                    labels,
+                                    0,
+                                    numbers,
+                                    report_second(sentence, numbers, 0, count)};
     }
     return 0;
 }
@@ -472,10 +472,10 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
         named ? labels_of_words(viewer->tokenizer, config->vocab_size, arena, err) : NULL;
     size_t widest = 0; /* columns labelled by numbers */
     for (size_t i = 0; i < look->count; i++)
-        for (const struct array *kept = lists[i].items; kept < lists[i].items + lists[i].count;
-             kept++)
-            if (!array_has_key_columns(kept))
-                widest = num_max(widest, kept->shape[kept->rank - 1]);
+        for (const struct array *array = lists[i].items; array < lists[i].items + lists[i].count;
+             array++)
+            if (!array_has_key_columns(array))
+                widest = num_max(widest, array->shape[array->rank - 1]);
     const struct label *numbers = labels_of_numbers(NULL, widest, arena, err);
     struct report report;
     if (!numbers || (named && !words) || viewer_report(&report, viewer, arena, err))
@@ -498,8 +498,8 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
             return -1;
         report.sentence = *sentence;
         report.source = look->pairs[i].source;
-        report.tensors = lists[i].items;
-        report.tensor_count = lists[i].count;
+        report.arrays = lists[i].items;
+        report.array_count = lists[i].count;
         report.next = next;
         look->reports[i] = report;
     }
@@ -591,7 +591,7 @@ int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_take
 {
     struct capture plan;
     struct selection selection;
-    struct report found = {.tensors = NULL};
+    struct report found = {.arrays = NULL};
     struct arena pass = {0};
     size_t cells = look->pairs[0].sentence.count * viewer->model.config.n_embd;
     float *stream = arena_room(arena, cells, sizeof *stream, err);
@@ -610,7 +610,7 @@ int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_take
             selection.sites = SITE_SET(SITE_RESID_PRE);
             failed = viewer_look(viewer, &one, &pass, err);
             if (!failed)
-                memcpy(stream, found.tensors->data, cells * sizeof *stream);
+                memcpy(stream, found.arrays->data, cells * sizeof *stream);
             arena_clear(&pass);
             start.layer = layer;
             one.start = &start;
@@ -622,8 +622,8 @@ int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_take
             selection.heads = map->heads + first;
             selection.head_count = num_min(map->shape[0] - first, most);
             failed = viewer_look(viewer, &one, &pass, err);
-            part.tensors = found.tensors;
-            part.tensor_count = 1;
+            part.arrays = found.arrays;
+            part.array_count = 1;
             failed = failed || take(context, look->reports, &part, &pass, err);
             arena_clear(&pass);
         }

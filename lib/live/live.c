@@ -45,18 +45,18 @@ void live_close(struct live *live)
     heap_free(live);
 }
 
-/* The frames of a report that belong to some sites. */
+/* The tables of a report that belong to some sites. */
 static int choose_sites(struct report *part, const struct report *report, struct site_set sites,
                         struct arena *arena, struct err *err)
 {
-    struct array *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
+    struct array *tensors = arena_alloc(arena, report->array_count, sizeof *tensors, err);
     size_t count = 0;
-    for (size_t i = 0; tensors && i < report->tensor_count; i++)
-        if (site_set_has(sites, report->tensors[i].site))
-            tensors[count++] = report->tensors[i];
+    for (size_t i = 0; tensors && i < report->array_count; i++)
+        if (site_set_has(sites, report->arrays[i].site))
+            tensors[count++] = report->arrays[i];
     *part = *report;
-    part->tensors = tensors;
-    part->tensor_count = count;
+    part->arrays = tensors;
+    part->array_count = count;
     return tensors ? 0 : -1;
 }
 

@@ -422,8 +422,8 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
         for (size_t run = 1; run < plan->run_count; run++) {
             if (look(&other, &plan->runs[run], at, &s->other, err))
                 return s->of_models ? -1 : err_prefix(err, "%s", plan->runs[run].name);
-            for (size_t i = 0; i < base.tensor_count; i++)
-                if (add_tensor(s, run, &base.tensors[i], &other, err))
+            for (size_t i = 0; i < base.array_count; i++)
+                if (add_tensor(s, run, &base.arrays[i], &other, err))
                     return -1;
         }
     }
@@ -438,7 +438,7 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
 /* --- report of settings ----------------------------------------------------------------------- */
 
 /* Add the row of one head, or for index 0 of all heads. */
-static void put_setting(struct frame_rows *rows, const struct comparison *s, const char *name,
+static void put_setting(struct table_rows *rows, const struct comparison *s, const char *name,
                         size_t index)
 {
     const struct head_sums *sums = s->of_heads + rows->row / (1 + s->head_count) * s->head_count;
@@ -483,30 +483,30 @@ static int report_settings(struct report *report, const struct comparison *s, st
                            struct err *err)
 {
     size_t lines = 1 + s->head_count;
-    struct frame_rows rows = {.most = (s->plan->run_count - 1) * lines, .arena = arena, .err = err};
-    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
+    struct table_rows rows = {.most = (s->plan->run_count - 1) * lines, .arena = arena, .err = err};
+    struct table *table = arena_alloc(arena, 1, sizeof *table, err);
     struct buf about = {0};
     for (; rows.row < rows.most && !err->kind; rows_next(&rows))
         put_setting(&rows, s, s->plan->runs[1 + rows.row / lines].name, rows.row % lines);
-    if (!frame || rows_finish(frame, &rows, "ways", "head"))
+    if (!table || rows_finish(table, &rows, "ways", "head"))
         return -1;
-    frame->note = "max, mean: |difference| from the context of dense attention\n"
+    table->note = "max, mean: |difference| from the context of dense attention\n"
                   "kept: dense attention's weight on the keys that the pattern keeps\n"
                   "overlap: sum over keys of the smaller of the two weights\n"
                   "Settings apply to every layer: differences carry over to the next.";
     if (s->plan->runs[1].edited)
-        frame->note = arena_format(arena, err,
+        table->note = arena_format(arena, err,
                                    "%s\nFor predictions, use score --continue with and without "
                                    "--ablate or other edits.",
-                                   frame->note);
+                                   table->note);
     if (s->plan->pair_count > 1)
         buf_format(&about, "%zu texts of up to ", s->plan->pair_count);
     buf_format(&about, "%zu token%s · %zu layer%s, %zu head%s", s->longest, num_plural(s->longest),
                s->config->n_layer, num_plural(s->config->n_layer), s->config->n_head,
                num_plural(s->config->n_head));
     report->about = buf_keep(&about, arena, err);
-    report->frames = frame;
-    report->frame_count = 1;
+    report->tables = table;
+    report->table_count = 1;
     report->has_encoder = true; /* the tables do not refer to the source */
     if (s->plan->pair_count == 1)
         report->sentence = s->plan->pairs[0].sentence;
@@ -535,7 +535,7 @@ static double median_of(struct site_sums *sums)
     return ((double)sums->tokens[(count - 1) / 2] + (double)sums->tokens[count / 2]) / 2;
 }
 
-static void put_distance(struct frame_rows *rows, const char *site, long long layer, long long head,
+static void put_distance(struct table_rows *rows, const char *site, long long layer, long long head,
                          double distance, long long match, double matched, long long masked,
                          double median)
 {
@@ -554,7 +554,7 @@ static void put_distance(struct frame_rows *rows, const char *site, long long la
 
 /* Add a row for each layer of a site to the data; for people, one row with the means over layers,
  * and the maximum with its layer. */
-static void put_site(struct frame_rows *data, struct frame_rows *shown, const struct comparison *s,
+static void put_site(struct table_rows *data, struct table_rows *shown, const struct comparison *s,
                      enum site site)
 {
     const char *name = site_name(site);
@@ -589,15 +589,15 @@ static void put_site(struct frame_rows *data, struct frame_rows *shown, const st
 }
 
 /* Data: one table of heads and sites. People: a table of heads, and a summary of sites. */
-static int make_distances(struct frame frames[3], const struct comparison *s, struct arena *arena,
+static int make_distances(struct table tables[3], const struct comparison *s, struct arena *arena,
                           struct err *err)
 {
     bool named = s->config->n_encoder_layer > 0; /* people see the attention of a head */
     const size_t *heads = s->plan->selection->heads;
     size_t *match = arena_alloc(arena, s->plan->selection->head_count, sizeof *match, err);
-    struct frame_rows data = {
+    struct table_rows data = {
         .most = s->head_count + SITE_COUNT * s->layers, .arena = arena, .err = err};
-    struct frame_rows sites = {.most = SITE_COUNT, .arena = arena, .err = err};
+    struct table_rows sites = {.most = SITE_COUNT, .arena = arena, .err = err};
     for (const struct group *g = s->groups; g < s->groups + s->group_count; g++) {
         double queries = (double)s->queries[g->part];
         if (!match || assignment_find(match, g->pairs, g->count, arena, err))
@@ -612,16 +612,16 @@ static int make_distances(struct frame frames[3], const struct comparison *s, st
     }
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
         put_site(&data, &sites, s, site);
-    if (rows_finish(&frames[0], &data, "distances", "line") ||
-        rows_finish(&frames[2], &sites, "sites", "site"))
+    if (rows_finish(&tables[0], &data, "distances", "line") ||
+        rows_finish(&tables[2], &sites, "sites", "site"))
         return -1;
-    frames[1] = (struct frame){"heads",
-                               {"head", s->head_count, frames->rows.labels, 0},
-                               frames->columns + !named, /* omits "site" and the last two */
-                               frames->count - 2 - !named,
+    tables[1] = (struct table){"heads",
+                               {"head", s->head_count, tables->rows.labels, 0},
+                               tables->columns + !named, /* omits "site" and the last two */
+                               tables->count - 2 - !named,
                                .flags = COLUMN_TEXT_ONLY};
-    frames[0].flags = COLUMN_DATA_ONLY;
-    frames[2].flags = COLUMN_TEXT_ONLY;
+    tables[0].flags = COLUMN_DATA_ONLY;
+    tables[2].flags = COLUMN_TEXT_ONLY;
     return 0;
 }
 
@@ -708,11 +708,11 @@ static int report_models(struct report *report, struct facts *facts, const struc
                          struct arena *arena, struct err *err)
 {
     const char *second = s->plan->runs[1].name;
-    struct frame *frames = arena_alloc(arena, 3, sizeof *frames, err);
+    struct table *tables = arena_alloc(arena, 3, sizeof *tables, err);
     struct buf about = {0};
-    if (!frames || make_distances(frames, s, arena, err))
+    if (!tables || make_distances(tables, s, arena, err))
         return -1;
-    frames[2].note = "heads: Jensen-Shannon distance of attention, 0 to 1, mean over queries\n"
+    tables[2].note = "heads: Jensen-Shannon distance of attention, 0 to 1, mean over queries\n"
                      "match: the other model's head, one to one, and the distance to it\n"
                      "sites: norm of the difference, divided by the norm of the first model's "
                      "values; median: over "
@@ -724,10 +724,10 @@ static int report_models(struct report *report, struct facts *facts, const struc
     facts_text(facts, "second_model", second);
     facts_integer(facts, "equal_weights", s->plan->equal_weights);
     report->about = buf_keep(&about, arena, err);
-    report->frames = frames;
-    report->frame_count = 3;
+    report->tables = tables;
+    report->table_count = 3;
     for (enum site_part part = 0; part < SITE_PARTS && s->plan->draws; part++)
-        if (draw_heads(report, s, part, frame_column(frames, "distance"), arena, err))
+        if (draw_heads(report, s, part, table_column(tables, "distance"), arena, err))
             return -1;
     return err_if(!report->about || (s->plan->draws && draw_sites(report, s, arena, err)));
 }
@@ -781,7 +781,7 @@ int comparison_make(struct report *report, const struct comparison_plan *plan, s
     arena_release(&s.other);
     if (failed)
         return -1;
-    *report = (struct report){.model = viewer->model.name, .facts = &facts->frame};
+    *report = (struct report){.model = viewer->model.name, .facts = &facts->table};
     facts_integer(facts, "texts", (long long)plan->pair_count);
     if (s.of_models)
         return report_models(report, facts, &s, arena, err);

@@ -472,7 +472,7 @@ int circuits_report(struct report *report, enum composition way, struct viewer *
     };
     facts_float(facts, "baseline", baseline);
     *report =
-        (struct report){.model = viewer->model.name, .facts = &facts->frame, .has_encoder = true};
+        (struct report){.model = viewer->model.name, .facts = &facts->table, .has_encoder = true};
     report->about = arena_format(arena, err, "%s-composition of heads; random matrices give %.4f",
                                  (const char *[]){"Q", "K", "V"}[way], baseline);
     return err_if(err->kind || report_add_array(report, &array, arena, err));

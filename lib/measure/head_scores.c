@@ -708,7 +708,7 @@ static const char *describe_head(const struct head_results *results,
 
 /* --- table ------------------------------------------------------------------------------------ */
 
-static void add_heads(struct frame_rows *rows, const struct column *columns,
+static void add_heads(struct table_rows *rows, const struct column *columns,
                       const struct head_results *results, const struct head_result *result)
 {
     size_t count = result->layers * result->heads;
@@ -733,11 +733,11 @@ static void add_heads(struct frame_rows *rows, const struct column *columns,
     }
 }
 
-static int add_table(struct frame *frame, const struct head_results *results, struct arena *arena,
+static int add_table(struct table *table, const struct head_results *results, struct arena *arena,
                      struct err *err)
 {
     size_t scores = results->scores->count;
-    struct frame_rows rows = {.arena = arena, .err = err};
+    struct table_rows rows = {.arena = arena, .err = err};
     struct column *columns = arena_alloc(arena, 2 * scores, sizeof *columns, err);
     for (size_t k = 0; k < 2 * scores; k++)
         if (!columns ||
@@ -747,7 +747,7 @@ static int add_table(struct frame *frame, const struct head_results *results, st
         rows.most += results->items[m].layers * results->items[m].heads;
     for (size_t m = 0; m < results->count; m++)
         add_heads(&rows, columns, results, &results->items[m]);
-    return rows_finish(frame, &rows, "heads", "head");
+    return rows_finish(table, &rows, "heads", "head");
 }
 
 /* --- reports ---------------------------------------------------------------------------------- */
@@ -782,17 +782,17 @@ static int begin_report(struct report *report, const struct head_results *result
             return -1;
         facts_integer(facts, name, (long long)first->sums.found[i * heads].count);
     }
-    *report = (struct report){.model = model, .facts = &facts->frame, .has_encoder = true};
+    *report = (struct report){.model = model, .facts = &facts->table, .has_encoder = true};
     return 0;
 }
 
-struct frame *head_table_report(struct report *report, const struct head_results *results,
+struct table *head_table_report(struct report *report, const struct head_results *results,
                                 struct arena *arena, struct err *err)
 {
-    struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
-    struct frame_rows models = {.most = results->count, .arena = arena, .err = err};
-    if (!frames || begin_report(report, results, arena, err) ||
-        add_table(&frames[0], results, arena, err))
+    struct table *tables = arena_alloc(arena, 2, sizeof *tables, err);
+    struct table_rows models = {.most = results->count, .arena = arena, .err = err};
+    if (!tables || begin_report(report, results, arena, err) ||
+        add_table(&tables[0], results, arena, err))
         return NULL;
     for (size_t m = 0; m < results->count; m++, rows_next(&models)) {
         const struct head_result *result = &results->items[m];
@@ -800,15 +800,15 @@ struct frame *head_table_report(struct report *report, const struct head_results
         rows_text(&models, "weights_sha256", COLUMN_DATA_ONLY, result->hash);
         rows_text(&models, "measured_on", 0, result->origin);
     }
-    if (rows_finish(&frames[1], &models, "models", "model"))
+    if (rows_finish(&tables[1], &models, "models", "model"))
         return NULL;
-    report->frames = frames;
-    report->frame_count = results->count > 1 ? 2 : 1;
+    report->tables = tables;
+    report->table_count = results->count > 1 ? 2 : 1;
     if (origins_differ(results))
-        return frames;
-    frames[1].flags = COLUMN_DATA_ONLY;
-    frames->note = arena_format(arena, err, "measured on %s", results->items->origin);
-    return frames->note ? frames : NULL;
+        return tables;
+    tables[1].flags = COLUMN_DATA_ONLY;
+    tables->note = arena_format(arena, err, "measured on %s", results->items->origin);
+    return tables->note ? tables : NULL;
 }
 
 int head_map_report(struct report *report, const struct head_results *results,
@@ -817,7 +817,7 @@ int head_map_report(struct report *report, const struct head_results *results,
     const struct head_result *result = results->items;
     size_t heads = result->layers * result->heads;
     struct array array = {.layer = -1};
-    struct frame table;
+    struct table table;
     if (begin_report(report, results, arena, err) || add_table(&table, results, arena, err) ||
         axis_of_numbers(&array.rows, "layer", NULL, result->layers, arena, err) ||
         axis_of_numbers(&array.columns, "head", NULL, result->heads, arena, err))

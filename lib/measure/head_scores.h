@@ -164,7 +164,7 @@ int head_result_keep(struct head_result *result, const struct head_survey *surve
 
 /* Add and return a table with a row for each head of each model; if there are several, also a table
  * of models. NULL with `err`. */
-struct frame *head_table_report(struct report *report, const struct head_results *results,
+struct table *head_table_report(struct report *report, const struct head_results *results,
                                 struct arena *arena, struct err *err);
 
 /* Add a map (layers by heads) of each score of one model, or of `only` as the report's subject. */

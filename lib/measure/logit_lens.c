@@ -106,8 +106,8 @@ static void see_row(void *context, size_t row, const float *logits, size_t count
 /* Find the values of a site, [T, C]. */
 static struct matrix find(const struct report *report, enum site site, size_t layer)
 {
-    const struct array *kept = report_find(report, site, layer);
-    return (struct matrix){(float *)kept->data, kept->shape[0], kept->shape[1], kept->shape[1]};
+    const struct array *array = report_find(report, site, layer);
+    return (struct matrix){(float *)array->data, array->shape[0], array->shape[1], array->shape[1]};
 }
 
 static int look_at_tokens(struct lens_work *work, size_t count, struct err *err)
@@ -260,7 +260,7 @@ static float probability(float logprob)
 }
 
 /* Put the keys and the columns of `numbers`. */
-static void put_row(struct frame_rows *rows, const struct logit_lens *lens, unsigned numbers,
+static void put_row(struct table_rows *rows, const struct logit_lens *lens, unsigned numbers,
                     const struct tokenized *sentence, const struct tokenizer *tokenizer)
 {
     const struct lens_cell *cell = &lens->cells[rows->row];
@@ -294,7 +294,7 @@ static void put_row(struct frame_rows *rows, const struct logit_lens *lens, unsi
 
 /* Make an array, layers by tokens, of one column of the table. LENS_BEST also shows tokens above
  * its numbers, except for means. */
-static int make_array(struct array *array, const struct frame *table, const struct logit_lens *lens,
+static int make_array(struct array *array, const struct table *table, const struct logit_lens *lens,
                       size_t index, struct arena *arena, struct err *err)
 {
     static const struct label last_token = {"-1", "-1", "-1"};
@@ -336,31 +336,31 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
 {
     size_t cells = lens->plan->layers.count * lens->tokens;
     bool lists = numbers >> LENS_BEST & 1 && lens->best_count > 1;
-    struct frame_rows rows = {.most = cells, .arena = arena, .err = err};
-    struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
+    struct table_rows rows = {.most = cells, .arena = arena, .err = err};
+    struct table *tables = arena_alloc(arena, 2, sizeof *tables, err);
     const struct likely **best = arena_alloc(arena, cells, sizeof *best, err);
-    if (!frames || !best)
+    if (!tables || !best)
         return -1;
     for (size_t i = 0; i < cells && !err->kind; i++, rows_next(&rows)) {
         best[i] = lens->cells[i].best;
         put_row(&rows, lens, numbers, &report->sentence, tokenizer);
     }
-    if (rows_finish(frames, &rows, "lens", "token"))
+    if (rows_finish(tables, &rows, "lens", "token"))
         return -1;
-    frames->flags = COLUMN_DATA_ONLY;
-    const struct likely_table likely = {"best", frames, TOKEN, best, lens->best_count, tokenizer};
-    if (lists && likely_frame(&frames[1], &likely, arena, err))
+    tables->flags = COLUMN_DATA_ONLY;
+    const struct likely_best likely = {"best", tables, TOKEN, best, lens->best_count, tokenizer};
+    if (lists && likely_table(&tables[1], &likely, arena, err))
         return -1;
-    for (size_t i = TOKEN + 1; i < frames->count; i++) {
-        const struct column *column = &frames->columns[i];
+    for (size_t i = TOKEN + 1; i < tables->count; i++) {
+        const struct column *column = &tables->columns[i];
         struct array array;
         if (column_is_result(column) && !strstr(column->name, "logprob") &&
-            (make_array(&array, frames, lens, i, arena, err) ||
+            (make_array(&array, tables, lens, i, arena, err) ||
              report_add_array(report, &array, arena, err)))
             return -1;
     }
-    report->frames = frames;
-    report->frame_count = lists ? 2 : 1;
+    report->tables = tables;
+    report->table_count = lists ? 2 : 1;
     report->shows_tensors = true;
     return 0;
 }

@@ -302,13 +302,13 @@ static int keep(struct side *side, const struct array_list *list, struct sweep *
     if (!side->streams || !side->values)
         return -1;
     for (size_t i = 0; i < list->count; i++) {
-        const struct array *kept = &list->items[i];
-        if (kept->site == SITE_LOGITS)
-            side->logits = row_of(s, kept->data);
-        if (kept->site == SITE_RESID_PRE)
-            side->streams[kept->layer] = kept->data;
-        if (kept->site == s->site)
-            side->values[kept->layer] = tensor_dense(kept->data, kept->rank, kept->shape);
+        const struct array *array = &list->items[i];
+        if (array->site == SITE_LOGITS)
+            side->logits = row_of(s, array->data);
+        if (array->site == SITE_RESID_PRE)
+            side->streams[array->layer] = array->data;
+        if (array->site == s->site)
+            side->values[array->layer] = tensor_dense(array->data, array->rank, array->shape);
     }
     return 0;
 }
@@ -607,9 +607,9 @@ static int report_joint(struct report *report, const struct patching *patching, 
                         struct arena *arena, struct err *err)
 {
     size_t count = patching->plan->head_count;
-    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
-    struct frame_rows rows = {.most = count + 1, .arena = arena, .err = err};
-    for (size_t i = 0; frame && i <= count; i++, rows_next(&rows)) {
+    struct table *table = arena_alloc(arena, 1, sizeof *table, err);
+    struct table_rows rows = {.most = count + 1, .arena = arena, .err = err};
+    for (size_t i = 0; table && i <= count; i++, rows_next(&rows)) {
         const struct patch_head *head = &patching->plan->heads[i];
         rows_label(&rows, "head", COLUMN_KEY,
                    i < count ? label_of_head(head->layer, head->head, arena, err)
@@ -619,9 +619,9 @@ static int report_joint(struct report *report, const struct patching *patching, 
                 rows_float(&rows, (struct column){patch_numbers[n].name, .digits = 4},
                            number_of(patching, n, patching->logits[i]));
     }
-    report->frames = frame;
-    report->frame_count = 1;
-    return frame ? rows_finish(frame, &rows, "joint", "head") : -1;
+    report->tables = table;
+    report->table_count = 1;
+    return table ? rows_finish(table, &rows, "joint", "head") : -1;
 }
 
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,

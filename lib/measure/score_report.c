@@ -109,7 +109,7 @@ static void put_facts(struct facts *facts, const struct score_view *view,
 /* --- tables ----------------------------------------------------------------------------------- */
 
 /* The name ends in its unit, or begins with it: nats_per_token. */
-static void put_float(struct frame_rows *rows, const char *name, unsigned flags, double value)
+static void put_float(struct table_rows *rows, const char *name, unsigned flags, double value)
 {
     const char *unit = strstr(name, "nats") ? "nats" : strstr(name, "bits") ? "bits" : NULL;
     rows_float(rows, (struct column){name, .unit = unit, .flags = flags, .digits = DIGITS}, value);
@@ -124,7 +124,7 @@ static size_t rows_of(const struct score_view *view, const struct tokenized *sen
 
 /* Put the row of a token or word, unless it is outside a continuation; a word has the entropy of
  * its first token. Integers of a blank text are 0 here; add_scores makes them missing. */
-static void put_score(struct frame_rows *rows, const struct score_view *view,
+static void put_score(struct table_rows *rows, const struct score_view *view,
                       const struct score_text *text, size_t part, size_t row)
 {
     enum { KEY = COLUMN_KEY | COLUMN_DATA_ONLY };
@@ -184,10 +184,10 @@ static void put_score(struct frame_rows *rows, const struct score_view *view,
 }
 
 /* A row for each token or word; a blank text has one row, without numbers, or no continuations. */
-static int add_scores(struct frame *frame, const struct score_view *view,
+static int add_scores(struct table *table, const struct score_view *view,
                       const struct score_text *text, struct arena *arena, struct err *err)
 {
-    struct frame_rows rows = {.arena = arena, .err = err};
+    struct table_rows rows = {.arena = arena, .err = err};
     size_t count = text->continues ? num_max(text->part_count, 1) : 1;
     bool is_blank = !rows_of(view, &text->pairs->sentence);
     for (size_t i = 0; i < count; i++)
@@ -197,13 +197,13 @@ static int add_scores(struct frame *frame, const struct score_view *view,
         for (size_t i = 0; i < (text->at ? text->at_count : end) && !err->kind; i++)
             put_score(&rows, view, text, p, text->at ? text->at[i] : i);
     }
-    if (rows_finish(frame, &rows, "scores", view->words ? "word" : "token"))
+    if (rows_finish(table, &rows, "scores", view->words ? "word" : "token"))
         return -1;
     for (struct column *column = rows.columns; column < rows.columns + rows.count; column++)
         if (is_blank && column->kind == COLUMN_INTEGER)
             *(long long *)column->values = COLUMN_MISSING;
-    frame->rows.size = is_blank && text->continues ? 0 : frame->rows.size;
-    frame->running = !text->at && !text->continues;
+    table->rows.size = is_blank && text->continues ? 0 : table->rows.size;
+    table->running = !text->at && !text->continues;
     return 0;
 }
 
@@ -213,36 +213,36 @@ int score_report(struct report *report, const struct score_view *view,
 {
     const struct scored *scored = text->scored;
     struct score_total total = score_total_of_rows(text, view->words);
-    struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
+    struct table *tables = arena_alloc(arena, 2, sizeof *tables, err);
     struct facts *facts = facts_new(arena, err);
     bool with_best = view->fills || (scored->best_count && !view->for_people);
     const struct likely **lists = arena_alloc(arena, scored->count, sizeof *lists, err);
-    if (!frames || !facts || !lists || add_scores(frames, view, text, arena, err))
+    if (!tables || !facts || !lists || add_scores(tables, view, text, arena, err))
         return -1;
-    size_t places = !scored->count ? 0 : view->next ? 1 : frames->rows.size;
+    size_t places = !scored->count ? 0 : view->next ? 1 : tables->rows.size;
     for (size_t i = 0; with_best && i < places; i++) {
-        size_t at = view->next ? scored->count : (size_t)column_integer(frames->columns, i);
+        size_t at = view->next ? scored->count : (size_t)column_integer(tables->columns, i);
         at = view->words && !view->next ? pair->sentence.words[at].first : at;
         lists[i] = scored->tokens[at].best;
     }
-    const struct likely_table best = {
+    const struct likely_best best = {
         /* for programs: a row for each of the most likely tokens */
-        "best",     frames, !view->next, lists, scored->best_count, view->viewer->tokenizer,
+        "best",     tables, !view->next, lists, scored->best_count, view->viewer->tokenizer,
         view->fills};
-    if (with_best && likely_frame(&frames[1], &best, arena, err))
+    if (with_best && likely_table(&tables[1], &best, arena, err))
         return -1;
     *report = view->origin;
     report->sentence = pair->sentence;
     report->source = pair->source;
-    report->frames = view->fills ? &frames[1] : frames;
-    report->frame_count = with_best && !view->fills ? 2 : 1;
+    report->tables = view->fills ? &tables[1] : tables;
+    report->table_count = with_best && !view->fills ? 2 : 1;
     if (text->continues)
         return 0;
     if (!view->fills)
         put_facts(facts, view, &total);
-    frames->note = score_summary(view, &total, arena, err);
-    report->facts = &facts->frame;
-    return frames->note ? 0 : -1;
+    tables->note = score_summary(view, &total, arena, err);
+    report->facts = &facts->table;
+    return tables->note ? 0 : -1;
 }
 
 /* --- rows by their keys ----------------------------------------------------------------------- */
@@ -332,9 +332,9 @@ static int add_word(struct score_total *row, size_t line, const struct score_tot
 int score_totals_add_words(struct score_totals *totals, size_t line, const struct report *report,
                            struct arena *arena, struct err *err)
 {
-    const struct axis *axis = &report->frames->rows;
-    const struct column *logprobs = frame_column(report->frames, "logprob_nats");
-    const struct column *regions = frame_column(report->frames, "region");
+    const struct axis *axis = &report->tables->rows;
+    const struct column *logprobs = table_column(report->tables, "logprob_nats");
+    const struct column *regions = table_column(report->tables, "region");
     const char *region = NULL;
     struct score_total total = {.keys = &region, .count = 1};
     totals->texts++;
@@ -364,7 +364,7 @@ int score_totals_add_words(struct score_totals *totals, size_t line, const struc
 }
 
 /* The row of a word, with a column for each model or condition. */
-static void put_word(struct frame_rows *rows, const struct score_view *view,
+static void put_word(struct table_rows *rows, const struct score_view *view,
                      const struct score_totals *totals, const struct score_total *total)
 {
     const char *name = *totals->names, *region = *total->keys;
@@ -400,7 +400,7 @@ static void put_word(struct frame_rows *rows, const struct score_view *view,
 /* --- tables of totals ------------------------------------------------------------------------- */
 
 /* A row of totals. Differences are relative to the first row; pairs have means, not sums. */
-static void put_total(struct frame_rows *rows, const struct score_view *view,
+static void put_total(struct table_rows *rows, const struct score_view *view,
                       const struct score_totals *totals, const struct score_total *total)
 {
     enum totals_kind kind = totals->kind;
@@ -481,8 +481,8 @@ int score_totals_report(struct report *report, const struct score_view *view,
     const char *row = is_group ? name_of(totals->names, last + 1, arena, err) : totals->names[last];
     const struct score_total none = {"",
                                      totals->names}; /* defines the columns if there is no row */
-    struct frame_rows rows = {.most = num_max(totals->count, 1), .arena = arena, .err = err};
-    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
+    struct table_rows rows = {.most = num_max(totals->count, 1), .arena = arena, .err = err};
+    struct table *table = arena_alloc(arena, 1, sizeof *table, err);
     struct facts *facts = facts_new(arena, err);
     for (; rows.row < rows.most && !err->kind; rows_next(&rows)) {
         const struct score_total *total = next ? &totals->rows[next - 1] : &none;
@@ -494,22 +494,22 @@ int score_totals_report(struct report *report, const struct score_view *view,
         else
             put_total(&rows, view, totals, total);
     }
-    if (!frame || !row || !facts ||
-        rows_finish(frame, &rows, of_words ? surprisal_name(view) : names[totals->kind], row))
+    if (!table || !row || !facts ||
+        rows_finish(table, &rows, of_words ? surprisal_name(view) : names[totals->kind], row))
         return -1;
-    frame->rows.size = totals->count;
-    frame->curves = of_words;
+    table->rows.size = totals->count;
+    table->curves = of_words;
     if (of_words)
-        frame->note = arena_format(arena, err, "%s each %s%s (%s)",
+        table->note = arena_format(arena, err, "%s each %s%s (%s)",
                                    means ? "mean surprisal at" : "surprisal of", row,
                                    means ? " position" : "", unit);
     else if (totals->kind == TOTALS_OF_GROUPS)
-        frame->note = arena_format(
+        table->note = arena_format(
             arena, err, "logprob and surprisal are sums over tokens, %s_per_token is the mean",
             unit);
     *report = view->origin;
-    report->frames = frame;
-    report->frame_count = 1;
+    report->tables = table;
+    report->table_count = 1;
     if (totals->pair) {
         report->sentence = totals->pair->sentence;
         report->source = totals->pair->source;
@@ -519,7 +519,7 @@ int score_totals_report(struct report *report, const struct score_view *view,
             arena_format(arena, err, "%zu %s%s", totals->texts, thing, num_plural(totals->texts));
         facts_integer(facts, "texts", (long long)totals->texts);
         put_sums(facts, view, totals, arena, err);
-        report->facts = &facts->frame;
+        report->facts = &facts->table;
     }
     return err_if(err->kind);
 }

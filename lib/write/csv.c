@@ -105,7 +105,7 @@ static void add_name(struct writer *writer, const char *name, bool leads, struct
     bool taken = true;
     while (name && taken) {
         const struct column *own =
-            report->frame_count && !leads ? frame_column(report->frames, name) : NULL;
+            report->table_count && !leads ? table_column(report->tables, name) : NULL;
         taken = (own && own->flags & COLUMN_LEADS) ||
                 (count && names_find(&index, NAMES(writer->report->identity.extras, count), name,
                                      strlen(name)));
@@ -168,16 +168,16 @@ static void add_cell(struct buf *line, const struct column *column, size_t row)
 }
 
 /* Write the first table of the report. All reports of a stream share one header. */
-static int write_table(struct writer *writer, const struct frame *frame, struct err *err)
+static int write_table(struct writer *writer, const struct table *table, struct err *err)
 {
     struct buf *line = &writer->line;
-    for (size_t i = writer->report->identity.index > 0; i <= frame->rows.size; i++) {
+    for (size_t i = writer->report->identity.index > 0; i <= table->rows.size; i++) {
         if (i)
             add_identity(writer);
         else
             add_identity_names(writer, err);
-        for (size_t c = 0; c < frame->count; c++) {
-            const struct column *column = &frame->columns[c];
+        for (size_t c = 0; c < table->count; c++) {
+            const struct column *column = &table->columns[c];
             if (column->flags & COLUMN_TEXT_ONLY)
                 continue;
             if (!i)
@@ -202,28 +202,28 @@ static void add_index(struct buf *line, int number, bool mean)
 }
 
 /* Write the results of a table for tidy, a line for each. */
-static int write_results(struct writer *writer, const struct frame *frame, struct err *err)
+static int write_results(struct writer *writer, const struct table *table, struct err *err)
 {
     struct buf *line = &writer->line;
-    for (size_t row = 0; row < frame->rows.size; row++)
-        for (size_t i = 0, at = 0; i < frame->count; i++) {
-            if (!column_is_result(&frame->columns[i]))
+    for (size_t row = 0; row < table->rows.size; row++)
+        for (size_t i = 0, at = 0; i < table->count; i++) {
+            if (!column_is_result(&table->columns[i]))
                 continue;
             add_identity(writer);
-            for (size_t c = 0; c < frame->count; c++)
-                if (frame->columns[c].flags & COLUMN_LEADS)
-                    add_cell(line, &frame->columns[c], row);
-            buf_format(line, "%s,", frame->name);
-            add_index(line, frame_key(frame, "layer", row), false);
-            add_index(line, frame_key(frame, "head", row), false);
-            int position = frame_key(frame, "position", row); /* in tables by layer and token */
-            buf_format(line, "%td,", position >= 0 ? position : axis_number(&frame->rows, row));
-            add_field(line, frame->rows.labels[row].plain);
+            for (size_t c = 0; c < table->count; c++)
+                if (table->columns[c].flags & COLUMN_LEADS)
+                    add_cell(line, &table->columns[c], row);
+            buf_format(line, "%s,", table->name);
+            add_index(line, table_key(table, "layer", row), false);
+            add_index(line, table_key(table, "head", row), false);
+            int position = table_key(table, "position", row); /* in tables by layer and token */
+            buf_format(line, "%td,", position >= 0 ? position : axis_number(&table->rows, row));
+            add_field(line, table->rows.labels[row].plain);
             if (writer->report->identity.of_pairs)
-                add_index(line, frame_key(frame, "segment", row), false);
-            buf_format(line, "%zu,%s,%s", at++, frame->columns[i].name,
+                add_index(line, table_key(table, "segment", row), false);
+            buf_format(line, "%zu,%s,%s", at++, table->columns[i].name,
                        writer->report->identity.of_pairs ? "," : "");
-            add_cell(line, &frame->columns[i], row);
+            add_cell(line, &table->columns[i], row);
             if (send_cells(writer, err))
                 return -1;
         }
@@ -235,8 +235,8 @@ static int write_results(struct writer *writer, const struct frame *frame, struc
 /* True if a table has keys or values, whose heads are in a column of their own. */
 static bool has_kv_heads(const struct report *report)
 {
-    for (size_t i = 0; i < report->tensor_count && !report_has_tables(report); i++)
-        if (report->tensors[i].shared_by)
+    for (size_t i = 0; i < report->array_count && !report_has_tables(report); i++)
+        if (report->arrays[i].shared_by)
             return true;
     return false;
 }
@@ -272,9 +272,9 @@ static void add_sheet(struct writer *writer, const struct sheet *sheet, size_t r
 /* Refuse matrices that do not fit into one table. */
 static int check_columns(const struct report *report, struct err *err)
 {
-    struct sheet first = array_matrix(report, &report->tensors[0], 0);
-    for (size_t i = 1; i < report->tensor_count; i++) {
-        struct sheet other = array_matrix(report, &report->tensors[i], 0);
+    struct sheet first = array_matrix(report, &report->arrays[0], 0);
+    for (size_t i = 1; i < report->array_count; i++) {
+        struct sheet other = array_matrix(report, &report->arrays[i], 0);
         const struct axis *x = &first.columns, *y = &other.columns;
         bool same = x->size == y->size;
         for (size_t c = 0; same && x->labels != y->labels && c < x->size; c++)
@@ -304,23 +304,23 @@ static int check_columns(const struct report *report, struct err *err)
 static bool is_table(const struct writer *writer)
 {
     const struct report *report = writer->report;
-    return report->tensor_count > 1 || array_matrix_count(report->tensors) > 1 ||
+    return report->array_count > 1 || array_matrix_count(report->arrays) > 1 ||
            writer->report->identity.count > 1 || writer->report->identity.extra_count;
 }
 
 int csv_begin(struct writer *writer, struct err *err)
 {
     const struct report *report = writer->report;
-    for (size_t i = 0; i < report->frame_count; i++)
-        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY))
-            return write_table(writer, &report->frames[i], err);
-    if (!report->tensor_count)
+    for (size_t i = 0; i < report->table_count; i++)
+        if (!(report->tables[i].flags & COLUMN_TEXT_ONLY))
+            return write_table(writer, &report->tables[i], err);
+    if (!report->array_count)
         return 0;
     if (check_columns(report, err))
         return -1;
     if (is_table(writer) && writer->report->identity.index > 0)
         return 0;
-    struct sheet first = array_matrix(report, &report->tensors[0], 0);
+    struct sheet first = array_matrix(report, &report->arrays[0], 0);
     if (is_table(writer)) {
         add_identity_names(writer, err);
         add_cell_names(writer, SHEET_NAMES, err);
@@ -363,16 +363,16 @@ int tidy_begin(struct writer *writer, struct err *err)
     const struct report *report = writer->report;
     if (writer->report->identity.index == 0) {
         add_identity_names(writer, err);
-        for (size_t i = 0; i < (report->frame_count ? report->frames->count : 0); i++)
-            if (report->frames->columns[i].flags & COLUMN_LEADS)
-                add_name(writer, report->frames->columns[i].name, true, err);
+        for (size_t i = 0; i < (report->table_count ? report->tables->count : 0); i++)
+            if (report->tables->columns[i].flags & COLUMN_LEADS)
+                add_name(writer, report->tables->columns[i].name, true, err);
         add_cell_names(writer, CELL_NAMES, err);
         if (send_cells(writer, err))
             return -1;
     }
-    for (size_t i = 0; i < report->frame_count; i++)
-        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY) &&
-            write_results(writer, &report->frames[i], err))
+    for (size_t i = 0; i < report->table_count; i++)
+        if (!(report->tables[i].flags & COLUMN_TEXT_ONLY) &&
+            write_results(writer, &report->tables[i], err))
             return -1;
     return 0;
 }

@@ -9,7 +9,7 @@
 
 bool writer_at_last(const struct writer *writer)
 {
-    return writer->sheet + 1 == array_matrix_count(&writer->report->tensors[writer->tensor]);
+    return writer->sheet + 1 == array_matrix_count(&writer->report->arrays[writer->tensor]);
 }
 
 /* --- files in a folder ------------------------------------------------------------------------ */
@@ -86,15 +86,15 @@ static int open_folder(struct folder_files *folder, const struct identity *ident
 
 /* Add the open file to the manifest, such as {"file": "weights.l00.h01.csv", "tensor":
  * "h.0.weights", "layer": 0, "heads": [1]}; tables have no layer. */
-static void put_entry(struct folder_files *folder, const char *table, const struct array *kept)
+static void put_entry(struct folder_files *folder, const char *table, const struct array *array)
 {
     char name[SITE_NAME_BYTES];
     struct json_writer json = {.buf = &folder->entries, .comma = folder->entries.size > 0};
     json_put_open(&json, "\n  ", '{');
     json_put_text(&json, "file", folder->path.bytes + folder->folder_size);
-    json_put_text(&json, table ? "table" : "tensor", table ? table : array_name(name, kept));
-    if (kept)
-        json_report_selection(&json, kept);
+    json_put_text(&json, table ? "table" : "tensor", table ? table : array_name(name, array));
+    if (array)
+        json_report_selection(&json, array);
     json_put_close(&json, '}');
 }
 
@@ -120,17 +120,17 @@ static int folder_begin(struct writer *writer, const struct target_folder *targe
     bool shared = folder->unit == UNIT_SENTENCE;
     if (shared && open_file(writer, "sentence", err))
         return -1;
-    for (size_t i = 0; i < report->frame_count; i++) {
-        const struct frame *frame = &report->frames[i];
-        if (frame->flags & COLUMN_TEXT_ONLY)
+    for (size_t i = 0; i < report->table_count; i++) {
+        const struct table *table = &report->tables[i];
+        if (table->flags & COLUMN_TEXT_ONLY)
             continue;
         if (!shared) {
-            folder->report.frames = frame;
-            folder->report.frame_count = 1;
-            if (open_file(writer, frame->name, err))
+            folder->report.tables = table;
+            folder->report.table_count = 1;
+            if (open_file(writer, table->name, err))
                 return -1;
         }
-        put_entry(folder, frame->name, NULL);
+        put_entry(folder, table->name, NULL);
         if (!shared && close_file(writer, err))
             return -1;
     }
@@ -144,13 +144,13 @@ static const char *choose_share(struct writer *writer, char stem[SHEET_NAME_BYTE
                                 const struct sheet *sheet)
 {
     struct folder_files *folder = writer->folder;
-    const struct array *kept = &writer->report->tensors[writer->tensor];
-    folder->report.tensors = &folder->one;
-    folder->report.tensor_count = 1;
-    folder->one = *kept;
+    const struct array *array = &writer->report->arrays[writer->tensor];
+    folder->report.arrays = &folder->one;
+    folder->report.array_count = 1;
+    folder->one = *array;
     if (folder->unit == UNIT_TENSOR)
-        return array_name(stem, kept);
-    folder->one = array_head(kept, writer->sheet);
+        return array_name(stem, array);
+    folder->one = array_head(array, writer->sheet);
     folder->one.data = sheet->values;
     folder->one.visible = sheet->visible;
     return sheet_stem(stem, sheet);
@@ -166,7 +166,7 @@ static int folder_sheet(struct writer *writer, const struct sheet *sheet, struct
     if (begins && !shared && open_file(writer, choose_share(writer, stem, sheet), err))
         return -1;
     if (begins)
-        put_entry(folder, NULL, shared ? &writer->report->tensors[writer->tensor] : &folder->one);
+        put_entry(folder, NULL, shared ? &writer->report->arrays[writer->tensor] : &folder->one);
     if (writer_sheet(&folder->writer, sheet, err))
         return err_prefix(err, "'%s'", folder->path.bytes);
     return ends && !shared ? close_file(writer, err) : 0;
@@ -249,14 +249,14 @@ static int copy_as_arrays(struct report *copy, const struct report *report, bool
 {
     struct array array;
     *copy = *report;
-    copy->frame_count = 0;
-    for (size_t i = 0; i < report->frame_count && !report->tensor_count; i++) {
-        const struct frame *frame = &report->frames[i];
-        size_t pictures = for_picture ? frame->picture_count : 0;
-        const struct frame *end = pictures ? frame->pictures + pictures : frame + 1;
-        for (frame = pictures ? frame->pictures : frame; frame < end; frame++)
-            if (!(frame->flags & COLUMN_TEXT_ONLY) &&
-                (frame_array(&array, frame, for_picture, arena, err) ||
+    copy->table_count = 0;
+    for (size_t i = 0; i < report->table_count && !report->array_count; i++) {
+        const struct table *table = &report->tables[i];
+        size_t pictures = for_picture ? table->picture_count : 0;
+        const struct table *end = pictures ? table->pictures + pictures : table + 1;
+        for (table = pictures ? table->pictures : table; table < end; table++)
+            if (!(table->flags & COLUMN_TEXT_ONLY) &&
+                (table_array(&array, table, for_picture, arena, err) ||
                  report_add_array(copy, &array, arena, err)))
                 return -1;
     }
@@ -270,7 +270,7 @@ int report_write(const struct format *format, const struct target *target,
     struct report sheets;
     struct writer writer = {0};
     int failed = 0;
-    if (report->frame_count && !format->has_tables && !report_chapter(report)) {
+    if (report->table_count && !format->has_tables && !report_chapter(report)) {
         failed = copy_as_arrays(&sheets, report, format->looks & LOOKS_PICTURE, &arena, err);
         report = &sheets;
     }
@@ -280,10 +280,10 @@ int report_write(const struct format *format, const struct target *target,
         report = &sheets;
     }
     failed = failed || writer_begin(&writer, format, target, report, layout, err);
-    size_t tensors = failed || report_has_tables(report) ? 0 : report->tensor_count;
+    size_t tensors = failed || report_has_tables(report) ? 0 : report->array_count;
     for (size_t i = 0; i < tensors; i++)
-        for (size_t k = 0; k < array_matrix_count(&report->tensors[i]) && !failed; k++) {
-            struct sheet sheet = array_matrix(report, &report->tensors[i], k);
+        for (size_t k = 0; k < array_matrix_count(&report->arrays[i]) && !failed; k++) {
+            struct sheet sheet = array_matrix(report, &report->arrays[i], k);
             failed = writer_sheet(&writer, &sheet, err);
         }
     failed = failed || writer_end(&writer, err);

@@ -21,18 +21,18 @@
 
 /* --- origin ----------------------------------------------------------------------------------- */
 
-void json_report_selection(struct json_writer *json, const struct array *kept)
+void json_report_selection(struct json_writer *json, const struct array *array)
 {
-    if (kept->layer < 0)
+    if (array->layer < 0)
         json_put_text(json, "layer", NULL);
     else
-        json_put_integer(json, "layer", kept->layer);
-    if (kept->heads && kept->shared_by <= 1)
-        json_put_integers(json, "heads", kept->heads, kept->shape[0]);
+        json_put_integer(json, "layer", array->layer);
+    if (array->heads && array->shared_by <= 1)
+        json_put_integers(json, "heads", array->heads, array->shape[0]);
     else
         json_put_text(json, "heads", NULL);
-    if (kept->heads && kept->shared_by)
-        json_put_integers(json, "kv_heads", kept->heads, kept->shape[0]);
+    if (array->heads && array->shared_by)
+        json_put_integers(json, "kv_heads", array->heads, array->shape[0]);
 }
 
 /* Put a token. Invalid UTF-8, such as a part of a character, becomes U+FFFD in "text"; "bytes" then
@@ -91,9 +91,9 @@ static void put_means(struct json_writer *json, const struct report *report)
     const struct layers *layers = &report->layers;
     const struct layers *encoder_layers = &report->encoder_layers;
     bool of_heads = false, of_layers = false;
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        of_heads |= array_is_mean_of_heads(&report->tensors[i]);
-        of_layers |= array_is_mean_of_layers(&report->tensors[i]);
+    for (size_t i = 0; i < report->array_count; i++) {
+        of_heads |= array_is_mean_of_heads(&report->arrays[i]);
+        of_layers |= array_is_mean_of_layers(&report->arrays[i]);
     }
     if (!of_heads && !of_layers)
         return;
@@ -176,11 +176,11 @@ void json_report_origin(struct json_writer *json, const struct report *report,
     }
     if (report->heads)
         json_put_integers(json, "\n heads", report->heads, report->head_count);
-    for (size_t i = report->tensor_count; i-- > 0;) { /* selections are equal in all tensors */
-        const struct array *kept = &report->tensors[i];
-        shared = kept->shared_by && kept->heads ? kept : shared;
-        queries = array_selects(kept, &kept->rows) ? kept : queries;
-        keys = array_selects(kept, &kept->columns) ? kept : keys;
+    for (size_t i = report->array_count; i-- > 0;) { /* selections are equal in all tensors */
+        const struct array *array = &report->arrays[i];
+        shared = array->shared_by && array->heads ? array : shared;
+        queries = array_selects(array, &array->rows) ? array : queries;
+        keys = array_selects(array, &array->columns) ? array : keys;
     }
     if (report->heads && shared)
         json_put_integers(json, "\n kv_heads", shared->heads, shared->shape[0]);
@@ -189,7 +189,7 @@ void json_report_origin(struct json_writer *json, const struct report *report,
     if (keys)
         json_put_integers(json, "\n keys", keys->columns.numbers, keys->columns.size);
     put_means(json, report);
-    const struct label *pooled = report->tensor_count ? report->tensors->rows.labels : NULL;
+    const struct label *pooled = report->array_count ? report->arrays->rows.labels : NULL;
     if (pooled >= pooling_labels && pooled < pooling_labels + POOL_MAX)
         json_put_text(json, "\n pool", pooled->plain);
     if (report->first_shown)
@@ -198,12 +198,12 @@ void json_report_origin(struct json_writer *json, const struct report *report,
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-static void put_row(struct json_writer *json, const char *name, const struct frame *frame,
+static void put_row(struct json_writer *json, const char *name, const struct table *table,
                     size_t row)
 {
     json_put_open(json, name, '{');
-    for (size_t i = 0; i < frame->count; i++) {
-        const struct column *column = &frame->columns[i];
+    for (size_t i = 0; i < table->count; i++) {
+        const struct column *column = &table->columns[i];
         if (column->flags & COLUMN_TEXT_ONLY)
             continue;
         json_put_name(json, column->name, strlen(column->name));
@@ -222,9 +222,9 @@ static void put_row(struct json_writer *json, const char *name, const struct fra
 static void put_units(struct json_writer *json, const struct report *report)
 {
     bool any = false;
-    for (size_t i = 0; i < report->frame_count; i++)
-        for (size_t k = 0; k < report->frames[i].count; k++) {
-            const struct column *column = &report->frames[i].columns[k];
+    for (size_t i = 0; i < report->table_count; i++)
+        for (size_t k = 0; k < report->tables[i].count; k++) {
+            const struct column *column = &report->tables[i].columns[k];
             if (!column->unit || column->flags & COLUMN_TEXT_ONLY)
                 continue;
             if (!any)
@@ -254,8 +254,8 @@ static void put_axes(struct json_writer *json, const struct report *report)
 {
     char name[SITE_NAME_BYTES];
     bool any = false;
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        const struct array *array = &report->tensors[i];
+    for (size_t i = 0; i < report->array_count; i++) {
+        const struct array *array = &report->arrays[i];
         if (!array->name)
             continue;
         if (!any)
@@ -310,47 +310,47 @@ static void put_vectors(struct json_writer *json, const struct column *column, s
     json_put_close(json, ']');
 }
 
-static void put_columns(struct json_writer *json, const struct frame *frame)
+static void put_columns(struct json_writer *json, const struct table *table)
 {
     json_put_open(json, "\n   rows", '[');
-    for (size_t row = 0; row < frame->rows.size; row++)
-        json_put_text(json, NULL, frame->rows.labels[row].exact);
+    for (size_t row = 0; row < table->rows.size; row++)
+        json_put_text(json, NULL, table->rows.labels[row].exact);
     json_put_close(json, ']');
     json_put_open(json, "\n   columns", '{');
-    for (size_t i = 0; i < frame->count; i++) {
+    for (size_t i = 0; i < table->count; i++) {
         if (i > 0)
             json_put_gap(json, "\n    ");
-        put_vectors(json, &frame->columns[i], frame->rows.size);
+        put_vectors(json, &table->columns[i], table->rows.size);
     }
     json_put_close(json, '}');
-    if (!frame->working.total)
+    if (!table->working.total)
         return;
     json_put_open(json, "\n   total", '{');
-    json_put_text(json, "name", frame->working.total);
-    for (size_t i = 0; i < frame->count; i++)
-        if (frame->columns[i].total)
-            put_vector(json, frame->columns[i].name, &frame->columns[i], frame->columns[i].total);
+    json_put_text(json, "name", table->working.total);
+    for (size_t i = 0; i < table->count; i++)
+        if (table->columns[i].total)
+            put_vector(json, table->columns[i].name, &table->columns[i], table->columns[i].total);
     json_put_close(json, '}');
 }
 
-static void put_working(struct json_writer *json, const struct frame *frame, struct buf *latex)
+static void put_working(struct json_writer *json, const struct table *table, struct buf *latex)
 {
-    const struct working *working = &frame->working;
+    const struct working *working = &table->working;
     json_put_open(json, "\n  ", '{');
-    json_put_text(json, "name", frame->name);
-    json_put_text(json, "title", frame->heading);
+    json_put_text(json, "name", table->name);
+    json_put_text(json, "title", table->heading);
     if (working->formula_count) {
         json_put_open(json, "\n   formulas", '[');
         for (size_t i = 0; i < working->formula_count; i++)
             put_formula(json, NULL, working->formulas[i], latex);
         json_put_close(json, ']');
     }
-    if (frame->note)
-        json_put_text(json, "\n   note", frame->note);
+    if (table->note)
+        json_put_text(json, "\n   note", table->note);
     if (working->worked)
         put_formula(json, "\n   worked", working->worked, latex);
-    if (frame->rows.size)
-        put_columns(json, frame);
+    if (table->rows.size)
+        put_columns(json, table);
     json_put_close(json, '}');
 }
 
@@ -358,9 +358,9 @@ static void put_working(struct json_writer *json, const struct frame *frame, str
 static void put_operands(struct json_writer *json, const struct report *report)
 {
     json_put_open(json, "\n given", '{');
-    for (size_t i = 0; i < report->frame_count; i++)
-        for (size_t k = 0; k < report->frames[i].working.operand_count; k++) {
-            const struct frame *operand = &report->frames[i].working.operands[k];
+    for (size_t i = 0; i < report->table_count; i++)
+        for (size_t k = 0; k < report->tables[i].working.operand_count; k++) {
+            const struct table *operand = &report->tables[i].working.operands[k];
             if (json->comma)
                 json_put_gap(json, "\n   ");
             if (operand->rows.labels)
@@ -380,18 +380,18 @@ static int put_chapters(struct json_writer *json, const struct report *report, s
     json_put_gap(json, "\n ");
     if (first->is_listed)
         json_put_open(json, "explanations", '[');
-    for (size_t i = 0; i < report->frame_count; i++) {
-        const struct frame *frame = &report->frames[i];
+    for (size_t i = 0; i < report->table_count; i++) {
+        const struct table *table = &report->tables[i];
         bool is_last =
-            i + 1 == report->frame_count || frame[1].working.chapter != frame->working.chapter;
-        if (frame->working.chapter != chapter) {
-            chapter = frame->working.chapter;
+            i + 1 == report->table_count || table[1].working.chapter != table->working.chapter;
+        if (table->working.chapter != chapter) {
+            chapter = table->working.chapter;
             if (chapter->is_listed)
                 json_put_open(json, "\n ", '{');
             json_put_integer(json, "query", chapter->query);
             json_put_open(json, "\n steps", '[');
         }
-        put_working(json, frame, &latex);
+        put_working(json, table, &latex);
         if (is_last)
             json_put_close(json, ']');
         if (is_last && chapter->is_listed)
@@ -407,7 +407,7 @@ static int put_chapters(struct json_writer *json, const struct report *report, s
 /* Open a result, and put all members before its tables or tensors. */
 static void put_head(struct json_writer *json, const struct report *report)
 {
-    const struct frame *facts = report->facts;
+    const struct table *facts = report->facts;
     bool has_facts = false;
     for (size_t i = 0; facts && i < facts->count; i++)
         has_facts |= !(facts->columns[i].flags & COLUMN_TEXT_ONLY);
@@ -458,13 +458,13 @@ int json_begin(struct writer *writer, struct err *err)
     if (has_tables)
         put_units(json, report);
     json_put_open(json, has_tables ? "\n tables" : "\n tensors", '{');
-    for (size_t i = 0; has_tables && i < report->frame_count; i++) {
-        const struct frame *frame = &report->frames[i];
-        if (frame->flags & COLUMN_TEXT_ONLY)
+    for (size_t i = 0; has_tables && i < report->table_count; i++) {
+        const struct table *table = &report->tables[i];
+        if (table->flags & COLUMN_TEXT_ONLY)
             continue;
-        json_put_open(json, frame->name, '[');
-        for (size_t row = 0; row < frame->rows.size; row++)
-            put_row(json, "\n  ", frame, row);
+        json_put_open(json, table->name, '[');
+        for (size_t row = 0; row < table->rows.size; row++)
+            put_row(json, "\n  ", table, row);
         json_put_close(json, ']');
     }
     return 0;
@@ -475,17 +475,17 @@ int json_sheet(struct writer *writer, const struct sheet *sheet, struct err *err
 {
     char tensor[SITE_NAME_BYTES];
     struct json_writer *json = &writer->json;
-    const struct array *kept = &writer->report->tensors[writer->tensor];
-    bool first = writer->sheet == 0, alone = kept->rank == 2;
+    const struct array *array = &writer->report->arrays[writer->tensor];
+    bool first = writer->sheet == 0, alone = array->rank == 2;
     const char *name = alone ? tensor : first ? NULL : "\n ";
     size_t columns = sheet->columns.size;
     (void)err;
-    array_name(tensor, kept);
+    array_name(tensor, array);
     if (first && writer->tensor > 0)
         json_put_gap(json, "\n ");
     if (first && !alone)
         json_put_open(json, tensor, '[');
-    if (array_rank(kept) < kept->rank) {
+    if (array_rank(array) < array->rank) {
         json_put_floats(json, name, sheet->values, sheet->rows.size);
     } else {
         json_put_open(json, name, '[');

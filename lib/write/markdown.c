@@ -54,12 +54,12 @@ static void begin(struct buf *page)
 /* Append a row of a table, or with COLUMN_TITLES the lines above its rows. */
 enum { COLUMN_TITLES = -1 };
 
-static void add_row(struct buf *page, const struct frame *frame, long row)
+static void add_row(struct buf *page, const struct table *table, long row)
 {
     char text[TEXT_CELL_BYTES];
     struct buf sides = {0};
     buf_char(page, '|');
-    for (const struct column *column = frame->columns; column < frame->columns + frame->count;
+    for (const struct column *column = table->columns; column < table->columns + table->count;
          column++) {
         bool is_text = column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL;
         if (column->flags & COLUMN_DATA_ONLY)
@@ -78,17 +78,17 @@ static void add_row(struct buf *page, const struct frame *frame, long row)
 }
 
 /* Some tables are only a heading and a note. */
-static void add_table(struct buf *page, const struct frame *frame)
+static void add_table(struct buf *page, const struct table *table)
 {
     begin(page);
-    if (frame->heading)
-        add_line(page, "", frame->heading);
-    if (frame->heading && frame->count)
+    if (table->heading)
+        add_line(page, "", table->heading);
+    if (table->heading && table->count)
         buf_char(page, '\n');
-    for (long row = COLUMN_TITLES; frame->count && row < (long)frame->rows.size; row++)
-        add_row(page, frame, row);
-    if (frame->note)
-        add_line(page, "\n", frame->note);
+    for (long row = COLUMN_TITLES; table->count && row < (long)table->rows.size; row++)
+        add_row(page, table, row);
+    if (table->note)
+        add_line(page, "\n", table->note);
 }
 
 /* Append a matrix; hidden cells and missing numbers are empty. */
@@ -127,7 +127,7 @@ static void add_matrix(struct buf *page, const struct sheet *sheet)
 static void add_titles(struct buf *page, const struct report *report, const struct layout *layout)
 {
     struct buf lines = {0};
-    const struct frame *facts = report->facts;
+    const struct table *facts = report->facts;
     char number[NUM_SIZE_BYTES];
     text_titles(&lines, report, layout);
     for (size_t at = 0, size; at < lines.size && !report->untitled; at += size + 1) {
@@ -306,20 +306,20 @@ int markdown_page_write(struct stream *out, const struct report *report,
                         const struct layout *layout, struct err *err)
 {
     struct buf page = {0};
-    bool shows_tensors = report->shows_tensors || !report->frame_count;
+    bool shows_tensors = report->shows_tensors || !report->table_count;
     if (report_chapter(report))
         return write_working(out, report, layout, err);
     if (report->identity.index)
         stream_char(out, '\n');
     add_titles(&page, report, layout);
-    for (size_t i = 0; i < report->tensor_count && shows_tensors; i++)
-        for (size_t k = 0; k < array_matrix_count(&report->tensors[i]); k++) {
-            struct sheet sheet = array_matrix(report, &report->tensors[i], k);
+    for (size_t i = 0; i < report->array_count && shows_tensors; i++)
+        for (size_t k = 0; k < array_matrix_count(&report->arrays[i]); k++) {
+            struct sheet sheet = array_matrix(report, &report->arrays[i], k);
             add_matrix(&page, &sheet);
         }
-    for (size_t i = 0; i < report->frame_count; i++)
-        if (!(report->frames[i].flags & COLUMN_DATA_ONLY))
-            add_table(&page, &report->frames[i]);
+    for (size_t i = 0; i < report->table_count; i++)
+        if (!(report->tables[i].flags & COLUMN_DATA_ONLY))
+            add_table(&page, &report->tables[i]);
     int failed = text_send(out, &page, err);
     buf_release(&page);
     return failed;

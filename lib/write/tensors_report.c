@@ -13,23 +13,23 @@
 /* True if the tensors are those of one site in several layers, all of one shape. */
 static bool are_layers(const struct report *report)
 {
-    const struct array *first = report->tensors;
-    for (size_t i = 0; i < report->tensor_count; i++) {
+    const struct array *first = report->arrays;
+    for (size_t i = 0; i < report->array_count; i++) {
         const struct array *other = &first[i];
         if (other->name || other->site != first->site || other->rank != first->rank ||
             memcmp(other->shape, first->shape, sizeof first->shape) != 0)
             return false;
     }
-    return report->tensor_count > 0;
+    return report->array_count > 0;
 }
 
 static struct safetensors_tensor *name_tensors(const struct writer *writer, struct arena *arena,
                                                struct err *err)
 {
     const struct report *report = writer->report;
-    size_t count = report->tensor_count;
+    size_t count = report->array_count;
     bool stacked = writer->report->identity.stacked;
-    bool of_site = count && !report->tensors->name; /* of a command with --show */
+    bool of_site = count && !report->arrays->name; /* of a command with --show */
     bool of_layers = stacked && are_layers(report);
     if (count != 1 && !of_layers && (stacked || writer->format->unit == UNIT_TENSOR)) {
         err_usage(err, "--format %s: one %s holds one tensor, found %zu: %s%s",
@@ -42,9 +42,9 @@ static struct safetensors_tensor *name_tensors(const struct writer *writer, stru
     }
     struct safetensors_tensor *tensors = arena_alloc(arena, count, sizeof *tensors, err);
     for (size_t i = 0; i < count && tensors; i++) {
-        const struct array *kept = &report->tensors[i];
+        const struct array *array = &report->arrays[i];
         char *name = arena_alloc(arena, SITE_NAME_BYTES, 1, err);
-        size_t *shape = arena_alloc(arena, kept->rank + 2, sizeof *shape, err);
+        size_t *shape = arena_alloc(arena, array->rank + 2, sizeof *shape, err);
         size_t rank = 0;
         if (!name || !shape)
             return NULL;
@@ -52,12 +52,12 @@ static struct safetensors_tensor *name_tensors(const struct writer *writer, stru
             shape[rank++] = writer->report->identity.count;
         if (of_layers && count > 1)
             shape[rank++] = count;
-        for (size_t axis = 0; axis < array_rank(kept); axis++)
-            if (!stacked || axis + 2 != kept->rank || kept->shape[axis] > 1)
-                shape[rank++] = kept->shape[axis];
-        array_name(name, kept);
+        for (size_t axis = 0; axis < array_rank(array); axis++)
+            if (!stacked || axis + 2 != array->rank || array->shape[axis] > 1)
+                shape[rank++] = array->shape[axis];
+        array_name(name, array);
         tensors[i] = (struct safetensors_tensor){
-            of_layers && count > 1 ? site_name(kept->site) : name, rank, shape};
+            of_layers && count > 1 ? site_name(array->site) : name, rank, shape};
     }
     return tensors;
 }
@@ -74,7 +74,7 @@ int tensors_begin(struct writer *writer, struct err *err)
     if (identity->stacked && identity->index)
         return 0;
     const struct safetensors_note notes[] = {{"format", "pt"}, {"result", writer->columns.bytes}};
-    if (safetensors_header(&writer->line, tensors, identity->stacked ? 1 : report->tensor_count,
+    if (safetensors_header(&writer->line, tensors, identity->stacked ? 1 : report->array_count,
                            notes, identity->stacked ? 1 : 2, err))
         return -1;
     stream_bytes(writer->out, writer->line.bytes, writer->line.size);

@@ -57,7 +57,7 @@ size_t text_cut_place(const struct text_cut *cut, size_t slot);
 
 /* --- tables of a report, and titles ----------------------------------------------------------- */
 
-int frame_text_write(struct stream *out, const struct frame *frame, const struct layout *layout,
+int table_text_write(struct stream *out, const struct table *table, const struct layout *layout,
                      struct err *err);
 
 /* The text of a cell for people, in `text` if it is a number; "": missing. */

@@ -124,7 +124,7 @@ static void begin_heat(struct text_heat *heat, struct stream *out, struct extent
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-struct table_column {
+struct line_cell {
     size_t gap; /* spaces before the cell */
     size_t width;
     bool left;     /* left-aligned */
@@ -133,45 +133,45 @@ struct table_column {
 };
 
 /* A table written line by line. Memory errors stick until the table is closed. */
-struct table {
+struct line_writer {
     struct stream *out;
     size_t page;            /* longer lines are shortened */
-    struct text_heat *heat; /* for table_heated; NULL: none */
-    struct buf line, cell;  /* the line, and the cell for table_put */
+    struct text_heat *heat; /* for line_heated; NULL: none */
+    struct buf line, cell;  /* the line, and the cell for line_put */
 };
 
 /* Append spaces without colours. */
-static void table_gap(struct table *table, size_t gap)
+static void line_gap(struct line_writer *lines, size_t gap)
 {
-    if (table->heat)
-        set_heat(&table->line, table->heat, 0);
-    text_blanks(&table->line, gap);
+    if (lines->heat)
+        set_heat(&lines->line, lines->heat, 0);
+    text_blanks(&lines->line, gap);
 }
 
 /* Append a cell: a text; the contents of `cell`; or a number on the colour or shade of its level
  * (without digits if heat has none). */
-static void table_text(struct table *table, const struct table_column *column, const char *text)
+static void line_text(struct line_writer *lines, const struct line_cell *column, const char *text)
 {
-    table_gap(table, column->gap);
+    line_gap(lines, column->gap);
     if (column->shortens || utf8_width(text, strlen(text)) <= column->width)
-        text_cell(&table->line, text, column->width, !column->left);
+        text_cell(&lines->line, text, column->width, !column->left);
     else
-        buf_text(&table->line, text);
+        buf_text(&lines->line, text);
 }
 
-static void table_put(struct table *table, const struct table_column *column)
+static void line_put(struct line_writer *lines, const struct line_cell *column)
 {
-    struct buf *cell = &table->cell;
-    table->line.out_of_memory |= cell->out_of_memory;
-    table_text(table, column, cell->size ? cell->bytes : "");
+    struct buf *cell = &lines->cell;
+    lines->line.out_of_memory |= cell->out_of_memory;
+    line_text(lines, column, cell->size ? cell->bytes : "");
     buf_clear(cell);
 }
 
-static void table_heated(struct table *table, const struct table_column *column, const char *number,
-                         unsigned level)
+static void line_heated(struct line_writer *lines, const struct line_cell *column,
+                        const char *number, unsigned level)
 {
-    struct buf *line = &table->line;
-    struct text_heat *heat = table->heat;
+    struct buf *line = &lines->line;
+    struct text_heat *heat = lines->heat;
     size_t whole = column->gap + column->width;
     size_t size = heat->numbers ? utf8_width(number, strlen(number)) : 0;
     if (column->shortens)
@@ -191,20 +191,20 @@ static void table_heated(struct table *table, const struct table_column *column,
         set_heat(line, heat, 0);
 }
 
-static void table_end(struct table *table)
+static void line_end(struct line_writer *lines)
 {
     struct err err = {0};
-    table_gap(table, 0);
-    text_shorten(&table->line, table->page);
-    text_end(table->out, &table->line, &err);
+    line_gap(lines, 0);
+    text_shorten(&lines->line, lines->page);
+    text_end(lines->out, &lines->line, &err);
 }
 
 /* Release the memory; -1 if memory ran out and output is missing. */
-static int table_close(struct table *table, struct err *err)
+static int line_close(struct line_writer *lines, struct err *err)
 {
-    int failed = buf_check(&table->line, err);
-    buf_release(&table->line);
-    buf_release(&table->cell);
+    int failed = buf_check(&lines->line, err);
+    buf_release(&lines->line);
+    buf_release(&lines->cell);
     return failed;
 }
 
@@ -226,12 +226,12 @@ struct shown_column {
     const struct column *column;
     const char *name; /* that of a user's column may have escape sequences: its visible form */
     const char *title;
-    struct table_column layout;
+    struct line_cell layout;
     struct text_heat heat;
 };
 
 struct shown_table {
-    const struct frame *frame;
+    const struct table *table;
     const struct layout *layout;
     struct text_cut cut; /* displayed rows */
     struct shown_column *columns;
@@ -270,16 +270,16 @@ const char *text_of_cell(char text[TEXT_CELL_BYTES], const struct column *column
 static int open_table(struct shown_table *shown, struct stream *out, struct arena *arena,
                       struct err *err)
 {
-    const struct frame *frame = shown->frame;
-    shown->columns = arena_alloc(arena, frame->count, sizeof *shown->columns, err);
+    const struct table *table = shown->table;
+    shown->columns = arena_alloc(arena, table->count, sizeof *shown->columns, err);
     if (!shown->columns)
         return -1;
-    for (size_t i = 0; i < frame->count; i++) {
-        const struct column *column = &frame->columns[i];
+    for (size_t i = 0; i < table->count; i++) {
+        const struct column *column = &table->columns[i];
         struct extent extent = {0, 0};
         if (column->flags & COLUMN_DATA_ONLY)
             continue;
-        for (size_t row = 0; row < frame->rows.size; row++) {
+        for (size_t row = 0; row < table->rows.size; row++) {
             float value = (float)column_number(column, row);
             if (isfinite(value))
                 extent = extent_join(extent, (struct extent){value, value});
@@ -323,10 +323,10 @@ static void fit(struct shown_table *shown, bool brief)
         shown->titled |= *text;
         shown->columns[i].title = text;
         shown->columns[i].layout =
-            (struct table_column){.gap = i || shown->frame->heading ? GAP : 0,
-                                  .left = is_text(column) && !(column->flags & COLUMN_RIGHT),
-                                  .shortens = column->flags & COLUMN_SHRINKS,
-                                  .tight = true};
+            (struct line_cell){.gap = i || shown->table->heading ? GAP : 0,
+                               .left = is_text(column) && !(column->flags & COLUMN_RIGHT),
+                               .shortens = column->flags & COLUMN_SHRINKS,
+                               .tight = true};
         for (size_t slot = 0; slot < text_cut_slots(&shown->cut); slot++) {
             text = text_of_cell(cell, column, text_cut_place(&shown->cut, slot), brief);
             width = num_max(width, utf8_width(text, strlen(text)));
@@ -343,7 +343,7 @@ static void shrink(struct shown_table *shown)
     size_t taken = width_of(shown, shown->keys) + GAP + SHRINK_LEAST;
     for (size_t i = shown->count; i-- > 0;) {
         const struct column *column = shown->columns[i].column;
-        struct table_column *layout = &shown->columns[i].layout;
+        struct line_cell *layout = &shown->columns[i].layout;
         size_t others = width_of(shown, shown->count) - layout->width;
         if (page && column->flags & COLUMN_SHRINKS)
             layout->width = num_min(layout->width, page >= others + SHRINK_LEAST
@@ -361,7 +361,7 @@ static void shrink(struct shown_table *shown)
  * colours. */
 static int write_running(struct stream *out, struct shown_table *shown, struct err *err)
 {
-    const struct axis *rows = &shown->frame->rows;
+    const struct axis *rows = &shown->table->rows;
     size_t page = shown->layout->columns;
     size_t index = 0, used = 0;
     struct buf line = {0};
@@ -392,49 +392,51 @@ static int write_running(struct stream *out, struct shown_table *shown, struct e
     return err_if(failed);
 }
 
-static void write_cell(struct table *table, struct shown_table *shown, size_t index, size_t row)
+static void write_cell(struct line_writer *lines, struct shown_table *shown, size_t index,
+                       size_t row)
 {
     char text[TEXT_CELL_BYTES];
     const struct column *column = shown->columns[index].column;
-    const struct table_column *layout = &shown->columns[index].layout;
+    const struct line_cell *layout = &shown->columns[index].layout;
     const char *cell = text_of_cell(text, column, row, shown->is_brief);
     struct text_heat *heat = &shown->columns[index].heat;
     bool heated = (heat->colours || heat->shades) && column->flags & COLUMN_COLOURED;
-    table->heat = heat;
+    lines->heat = heat;
     if (heated && *cell) {
         float value = (float)column_number(column, row);
-        table_heated(table, layout, cell, norm_level(&heat->norms.whole, value));
+        line_heated(lines, layout, cell, norm_level(&heat->norms.whole, value));
     } else if (column->kind == COLUMN_LABEL) { /* shortened at the start, where model names agree */
-        const struct axis axis = {column->name, shown->frame->rows.size, column->values, 0};
-        text_label(&table->cell, &axis, row, layout->width);
-        table_put(table, layout);
+        const struct axis axis = {column->name, shown->table->rows.size, column->values, 0};
+        text_label(&lines->cell, &axis, row, layout->width);
+        line_put(lines, layout);
     } else {
-        table_text(table, layout, cell);
+        line_text(lines, layout, cell);
     }
 }
 
 /* Write a block with the keys and the columns `first` to `end` - 1. */
-static void write_block(struct table *table, struct shown_table *shown, size_t first, size_t end)
+static void write_block(struct line_writer *lines, struct shown_table *shown, size_t first,
+                        size_t end)
 {
     const struct shown_column *columns = shown->columns;
     for (size_t i = 0; i < end && shown->titled; i++)
         if (i < shown->keys || i >= first)
-            table_text(table, &columns[i].layout, columns[i].title);
+            line_text(lines, &columns[i].layout, columns[i].title);
     if (shown->titled)
-        table_end(table);
+        line_end(lines);
     for (size_t slot = 0; slot < text_cut_slots(&shown->cut); slot++) {
         size_t row = text_cut_place(&shown->cut, slot);
         bool between = text_cut_between(&shown->cut, slot);
         if (between)
-            table_text(table, &columns[shown->keys ? 0 : first].layout, ellipsis);
+            line_text(lines, &columns[shown->keys ? 0 : first].layout, ellipsis);
         for (size_t i = 0; i < end && !between; i++)
             if (i < shown->keys || i >= first)
-                write_cell(table, shown, i, row);
-        table_end(table);
+                write_cell(lines, shown, i, row);
+        line_end(lines);
     }
 }
 
-static void write_blocks(struct table *table, struct shown_table *shown)
+static void write_blocks(struct line_writer *lines, struct shown_table *shown)
 {
     size_t page = shown->layout->columns;
     for (size_t first = shown->keys, end; first < shown->count; first = end) {
@@ -445,26 +447,26 @@ static void write_blocks(struct table *table, struct shown_table *shown)
                 break;
         }
         if (first > shown->keys)
-            stream_char(table->out, '\n');
-        write_block(table, shown, first, end);
+            stream_char(lines->out, '\n');
+        write_block(lines, shown, first, end);
     }
 }
 
-int frame_text_write(struct stream *out, const struct frame *frame, const struct layout *layout,
+int table_text_write(struct stream *out, const struct table *table, const struct layout *layout,
                      struct err *err)
 {
     struct arena arena = {0};
     struct layout page = *layout;
     page.columns = layout->is_piped ? 0 : layout->columns;
-    struct table table = {.out = out, .page = page.columns};
-    struct shown_table shown = {.frame = frame, .layout = &page};
+    struct line_writer lines = {.out = out, .page = page.columns};
+    struct shown_table shown = {.table = table, .layout = &page};
     const struct text_cut *cut = &shown.cut;
-    shown.cut = text_cut_lines(frame->rows.size, layout->lines);
+    shown.cut = text_cut_lines(table->rows.size, layout->lines);
     int failed =
-        open_table(&shown, out, &arena, err) || (frame->running && write_running(out, &shown, err));
+        open_table(&shown, out, &arena, err) || (table->running && write_running(out, &shown, err));
     if (!failed) {
-        if (frame->heading)
-            stream_format(out, "%s\n", frame->heading);
+        if (table->heading)
+            stream_format(out, "%s\n", table->heading);
         fit(&shown, false);
         if (layout->columns && width_of(&shown, shown.count) > layout->columns)
             fit(&shown, true);
@@ -472,12 +474,12 @@ int frame_text_write(struct stream *out, const struct frame *frame, const struct
         if (text_is_cut(cut))
             stream_format(out, "(%zu of %zu rows shown; --full shows all)\n",
                           cut->front + cut->back, cut->size);
-        write_blocks(&table, &shown);
+        write_blocks(&lines, &shown);
     }
-    failed |= table_close(&table, failed ? NULL : err);
-    if (frame->note && !failed) {
+    failed |= line_close(&lines, failed ? NULL : err);
+    if (table->note && !failed) {
         stream_char(out, '\n');
-        text_wrap(out, frame->note, 0, 0, layout->columns);
+        text_wrap(out, table->note, 0, 0, layout->columns);
     }
     arena_release(&arena);
     return err_if(failed);
@@ -503,12 +505,12 @@ struct matrices {
     const struct sheet *sheets; /* [count] one per head; norms are theirs */
     struct colour_norm *norms;
     size_t count;
-    struct table table;
+    struct line_writer lines;
     struct text_heat heat;
     struct text_cut rows, columns;
-    struct table_column label, cell, between; /* `between`: the ellipsis */
-    size_t index_width;                       /* width of numbers before labels; 0: none */
-    struct extent extent;                     /* range of visible numbers; 0 if none */
+    struct line_cell label, cell, between; /* `between`: the ellipsis */
+    size_t index_width;                    /* width of numbers before labels; 0: none */
+    struct extent extent;                  /* range of visible numbers; 0 if none */
     struct numeral numeral;
     size_t side_by_side; /* heads per block */
 };
@@ -576,9 +578,9 @@ static void fit_matrices(struct matrices *matrices, const struct layout *layout)
     size_t page = layout->columns;
     char text[TEXT_CORNER_BYTES];
     size_t gap = numbers ? TEXT_GAP : 0;
-    matrices->label = (struct table_column){.left = true, .shortens = true};
-    matrices->cell = (struct table_column){gap, TEXT_HEAT, .shortens = true};
-    matrices->between = (struct table_column){gap, 1};
+    matrices->label = (struct line_cell){.left = true, .shortens = true};
+    matrices->cell = (struct line_cell){gap, TEXT_HEAT, .shortens = true};
+    matrices->between = (struct line_cell){gap, 1};
     matrices->rows = text_cut_lines(first->rows.size, layout->lines);
     if (!numbers) /* "12 dessert": numbers match rows to columns */
         matrices->index_width = (size_t)snprintf(text, sizeof text, "%td ",
@@ -635,7 +637,7 @@ static int write_heading(const struct matrices *matrices, size_t width, struct e
         buf_text(&line, " shown; --full shows all)");
     int failed = buf_check(&line, err);
     if (!failed)
-        text_wrap(matrices->table.out, line.bytes, 0, HEADING_INDENT, width);
+        text_wrap(matrices->lines.out, line.bytes, 0, HEADING_INDENT, width);
     buf_release(&line);
     return failed;
 }
@@ -645,18 +647,18 @@ static void add_second(struct matrices *matrices, const struct axis *columns, si
 {
     if (!begins_second(columns, &matrices->columns, slot))
         return;
-    table_gap(&matrices->table, TEXT_SECOND - 1);
-    buf_text(&matrices->table.line, "│");
+    line_gap(&matrices->lines, TEXT_SECOND - 1);
+    buf_text(&matrices->lines.line, "│");
 }
 
 /* The line above the second text of a pair. */
 static void add_rule(struct matrices *matrices, const struct axis *columns)
 {
-    struct buf *line = &matrices->table.line;
-    table_gap(&matrices->table, matrices->label.width);
+    struct buf *line = &matrices->lines.line;
+    line_gap(&matrices->lines, matrices->label.width);
     for (size_t slot = 0; slot < text_cut_slots(&matrices->columns); slot++) {
         bool between = text_cut_between(&matrices->columns, slot);
-        const struct table_column *cell = between ? &matrices->between : &matrices->cell;
+        const struct line_cell *cell = between ? &matrices->between : &matrices->cell;
         if (begins_second(columns, &matrices->columns, slot))
             buf_text(line, "─┼");
         for (size_t i = 0; i < cell->gap + cell->width; i++)
@@ -667,21 +669,21 @@ static void add_rule(struct matrices *matrices, const struct axis *columns)
 static void add_header(struct matrices *matrices, const struct sheet *sheet)
 {
     char corner[TEXT_CORNER_BYTES];
-    struct table *table = &matrices->table;
+    struct line_writer *lines = &matrices->lines;
     const struct axis *columns = &sheet->columns;
-    table_text(table, &matrices->label, text_corner(corner, sheet));
+    line_text(lines, &matrices->label, text_corner(corner, sheet));
     for (size_t slot = 0; slot < text_cut_slots(&matrices->columns); slot++) {
         size_t column = text_cut_place(&matrices->columns, slot);
         size_t number = columns->first + column;
         bool between = text_cut_between(&matrices->columns, slot);
         add_second(matrices, columns, slot);
         if (between)
-            buf_text(&table->cell, ellipsis);
+            buf_text(&lines->cell, ellipsis);
         else if (!matrices->index_width)
-            text_label(&table->cell, columns, column, matrices->cell.width);
+            text_label(&lines->cell, columns, column, matrices->cell.width);
         else if (columns->first + columns->size <= 10 || number % 5 == 0) /* others would touch */
-            buf_format(&table->cell, "%zu", number % 100);
-        table_put(table, between ? &matrices->between : &matrices->cell);
+            buf_format(&lines->cell, "%zu", number % 100);
+        line_put(lines, between ? &matrices->between : &matrices->cell);
     }
 }
 
@@ -689,7 +691,7 @@ static void add_header(struct matrices *matrices, const struct sheet *sheet)
 static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
 {
     const struct sheet *sheet = &matrices->sheets[index];
-    struct table *table = &matrices->table;
+    struct line_writer *lines = &matrices->lines;
     bool between = text_cut_between(&matrices->rows, row_slot);
     size_t row = text_cut_place(&matrices->rows, row_slot);
     size_t last_row = between ? text_cut_place(&matrices->rows, row_slot + 1) - 1 : row;
@@ -697,10 +699,10 @@ static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
     struct colour_norm norm = heat->norms.range == RANGE_ROW ? norm_of_row(&heat->norms, sheet, row)
                                                              : matrices->norms[index];
     if (!between && matrices->index_width && axis_number(&sheet->rows, row) >= 0)
-        buf_format(&table->cell, "%*td ", (int)matrices->index_width - 1,
+        buf_format(&lines->cell, "%*td ", (int)matrices->index_width - 1,
                    axis_number(&sheet->rows, row));
-    buf_text(&table->cell, between ? ellipsis : sheet->rows.labels[row].text);
-    table_put(table, &matrices->label);
+    buf_text(&lines->cell, between ? ellipsis : sheet->rows.labels[row].text);
+    line_put(lines, &matrices->label);
     for (size_t slot = 0; slot < text_cut_slots(&matrices->columns); slot++) {
         size_t column = text_cut_place(&matrices->columns, slot);
         bool middle = text_cut_between(&matrices->columns, slot);
@@ -710,8 +712,7 @@ static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
                                                  axis_number(&sheet->rows, last_row)
                           : sheet_hides(sheet, row, column);
         if (hidden || cut) {
-            table_text(table, middle ? &matrices->between : &matrices->cell,
-                       hidden ? "" : ellipsis);
+            line_text(lines, middle ? &matrices->between : &matrices->cell, hidden ? "" : ellipsis);
             continue;
         }
         char number[NUMERAL_BYTES] = ""; /* none for the last token's next one */
@@ -719,8 +720,8 @@ static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
         const char *text = sheet_text(sheet, row, column);
         if (!isnan(value))
             numeral_write(number, matrices->numeral, value);
-        table_heated(table, &matrices->cell, text ? text : number,
-                     heat->colours || heat->shades ? norm_level(&norm, value) : 0);
+        line_heated(lines, &matrices->cell, text ? text : number,
+                    heat->colours || heat->shades ? norm_level(&norm, value) : 0);
     }
 }
 
@@ -731,7 +732,7 @@ static void write_line(struct matrices *matrices, size_t first, size_t end, int 
 {
     for (size_t i = first; i < end; i++) {
         if (i > first)
-            table_gap(&matrices->table, TEXT_BLOCK_GAP);
+            line_gap(&matrices->lines, TEXT_BLOCK_GAP);
         if (line == HEADER)
             add_header(matrices, &matrices->sheets[i]);
         else if (line == RULE)
@@ -739,14 +740,14 @@ static void write_line(struct matrices *matrices, size_t first, size_t end, int 
         else
             add_row(matrices, i, (size_t)line);
     }
-    table_end(&matrices->table);
+    line_end(&matrices->lines);
 }
 
 static void write_tables(struct matrices *matrices)
 {
     for (size_t first = 0; first < matrices->count; first += matrices->side_by_side) {
         size_t end = num_min(first + matrices->side_by_side, matrices->count);
-        stream_char(matrices->table.out, '\n');
+        stream_char(matrices->lines.out, '\n');
         write_line(matrices, first, end, HEADER);
         for (size_t slot = 0; slot < text_cut_slots(&matrices->rows); slot++) {
             if (begins_second(&matrices->sheets->rows, &matrices->rows, slot))
@@ -758,10 +759,10 @@ static void write_tables(struct matrices *matrices)
 
 /* Collect the sheets of a tensor, and choose their colours. */
 static int open_matrices(struct matrices *matrices, const struct report *report,
-                         const struct array *kept, const struct layout *layout, struct arena *arena,
-                         struct err *err)
+                         const struct array *array, const struct layout *layout,
+                         struct arena *arena, struct err *err)
 {
-    size_t count = array_matrix_count(kept);
+    size_t count = array_matrix_count(array);
     struct extent extent = {FLT_MAX, -FLT_MAX};
     struct sheet *sheets = arena_alloc(arena, count, sizeof *sheets, err);
     struct text_heat *heat = &matrices->heat;
@@ -769,26 +770,26 @@ static int open_matrices(struct matrices *matrices, const struct report *report,
     if (!sheets || !matrices->norms)
         return -1;
     for (size_t i = 0; i < count; i++) {
-        sheets[i] = array_matrix(report, kept, i);
+        sheets[i] = array_matrix(report, array, i);
         extent = extent_join(extent, extent_of_sheet(&sheets[i]));
     }
     matrices->sheets = sheets;
     matrices->count = count;
     matrices->extent = extent.low > extent.high ? (struct extent){0, 0} : extent;
-    matrices->table.heat = heat;
-    begin_heat(heat, matrices->table.out, extent, sheets->display.fraction, layout);
+    matrices->lines.heat = heat;
+    begin_heat(heat, matrices->lines.out, extent, sheets->display.fraction, layout);
     for (size_t i = 0; i < count; i++)
         matrices->norms[i] = norm_of_sheet(&heat->norms, &sheets[i]);
     return 0;
 }
 
 /* Write a heading and the heads as tables, side by side if they fit. */
-static int write_tensor(struct stream *out, const struct report *report, const struct array *kept,
+static int write_tensor(struct stream *out, const struct report *report, const struct array *array,
                         const struct layout *layout, struct err *err)
 {
     struct arena arena = {0};
-    struct matrices matrices = {.table = {.out = out}};
-    int failed = open_matrices(&matrices, report, kept, layout, &arena, err);
+    struct matrices matrices = {.lines = {.out = out}};
+    int failed = open_matrices(&matrices, report, array, layout, &arena, err);
     if (!failed) {
         fit_matrices(&matrices, layout);
         failed = write_heading(&matrices, layout->columns, err);
@@ -797,10 +798,10 @@ static int write_tensor(struct stream *out, const struct report *report, const s
         write_tables(&matrices);
         if (!matrices.heat.numbers) {
             stream_char(out, '\n');
-            add_legend(&matrices.table.line, &matrices.heat);
-            table_end(&matrices.table);
+            add_legend(&matrices.lines.line, &matrices.heat);
+            line_end(&matrices.lines);
         }
-        failed = table_close(&matrices.table, err);
+        failed = line_close(&matrices.lines, err);
     }
     arena_release(&arena);
     return err_if(failed);
@@ -812,10 +813,10 @@ static int write_tokens(struct stream *out, const struct tokenized *tokenized, c
                         const struct layout *layout, struct err *err)
 {
     struct arena arena = {0};
-    struct frame frame;
+    struct table table;
     stream_char(out, '\n');
-    int failed = tokenized_frame(&frame, tokenized, title, &arena, err) ||
-                 frame_text_write(out, &frame, layout, err);
+    int failed = tokenized_table(&table, tokenized, title, &arena, err) ||
+                 table_text_write(out, &table, layout, err);
     arena_release(&arena);
     return err_if(failed);
 }
@@ -834,7 +835,7 @@ const char *text_of_fact(char number[NUM_SIZE_BYTES], const struct column *fact)
 }
 
 /* Write the facts above the tables of a report without a title. Returns true if there are any. */
-static bool write_facts(struct stream *out, const struct frame *facts)
+static bool write_facts(struct stream *out, const struct table *facts)
 {
     bool any = false;
     for (size_t i = 0; facts && i < facts->count; i++) {
@@ -868,19 +869,19 @@ int text_page_write(struct stream *out, const struct report *report, const struc
         (write_tokens(out, &report->sentence, alone ? "text" : "sentence", layout, err) ||
          (!alone && write_tokens(out, &report->source, "source", layout, err))))
         return -1;
-    bool shows_tensors = report->shows_tensors || !report->frame_count;
+    bool shows_tensors = report->shows_tensors || !report->table_count;
     bool first = report->untitled && !write_facts(out, report->facts); /* nothing above it */
-    for (size_t i = 0; i < report->tensor_count && shows_tensors; i++) {
+    for (size_t i = 0; i < report->array_count && shows_tensors; i++) {
         stream_char(out, '\n');
-        if (write_tensor(out, report, &report->tensors[i], layout, err))
+        if (write_tensor(out, report, &report->arrays[i], layout, err))
             return -1;
     }
-    for (size_t i = 0; i < report->frame_count; i++) {
-        if (report->frames[i].flags & COLUMN_DATA_ONLY)
+    for (size_t i = 0; i < report->table_count; i++) {
+        if (report->tables[i].flags & COLUMN_DATA_ONLY)
             continue;
         stream_text(out, first ? "" : "\n");
         first = false;
-        if (frame_text_write(out, &report->frames[i], layout, err))
+        if (table_text_write(out, &report->tables[i], layout, err))
             return -1;
     }
     return 0;

@@ -17,22 +17,22 @@ enum {
 
 static size_t row_count(const struct grid *grid)
 {
-    size_t sinks = grid->frame->rows.size - grid->chapter->key_count;
-    return grid->frame->working.of_keys ? grid->chapter->shown_count + sinks
-                                        : grid->frame->rows.size;
+    size_t sinks = grid->table->rows.size - grid->chapter->key_count;
+    return grid->table->working.of_keys ? grid->chapter->shown_count + sinks
+                                        : grid->table->rows.size;
 }
 
 static size_t row_at(const struct grid *grid, size_t index)
 {
     const struct chapter *chapter = grid->chapter;
-    if (grid->frame->working.of_keys && index == chapter->shown_count)
+    if (grid->table->working.of_keys && index == chapter->shown_count)
         return chapter->key_count; /* the sink, after the keys */
-    return grid->frame->working.of_keys ? chapter->shown[index] : index;
+    return grid->table->working.of_keys ? chapter->shown[index] : index;
 }
 
 static int make_lines(struct grid *grid, struct arena *arena, struct err *err)
 {
-    const struct frame *frame = grid->frame;
+    const struct table *table = grid->table;
     size_t count = row_count(grid);
     size_t next = 0; /* next row to show */
     bool has_headings = false;
@@ -44,20 +44,20 @@ static int make_lines(struct grid *grid, struct arena *arena, struct err *err)
         has_headings |= slot->column->width && (*slot->column->title || text_is_cut(&slot->cut));
     if (has_headings)
         *line++ = (struct grid_line){LINE_HEADINGS, .label = ""};
-    *line++ = (struct grid_line){LINE_TITLES, .label = say(grid->language, frame->rows.name)};
+    *line++ = (struct grid_line){LINE_TITLES, .label = say(grid->language, table->rows.name)};
     for (size_t i = 0; i < count; i++) {
         size_t row = row_at(grid, i);
         if (row > next)
             *line++ = (struct grid_line){LINE_GAP, .label = "…"};
-        *line++ = (struct grid_line){LINE_ROW, row, row == frame->working.own_row,
-                                     frame->rows.labels[row].text};
+        *line++ = (struct grid_line){LINE_ROW, row, row == table->working.own_row,
+                                     table->rows.labels[row].text};
         next = row + 1;
     }
-    if (next < frame->rows.size)
+    if (next < table->rows.size)
         *line++ = (struct grid_line){LINE_GAP, .label = "…"};
-    if (frame->working.total)
+    if (table->working.total)
         *line++ =
-            (struct grid_line){LINE_TOTAL, .label = say(grid->language, frame->working.total)};
+            (struct grid_line){LINE_TOTAL, .label = say(grid->language, table->working.total)};
     grid->line_count = (size_t)(line - grid->lines);
     return 0;
 }
@@ -90,7 +90,7 @@ static size_t number_width(struct numeral numeral, float value)
 
 static struct numeral column_numeral(const struct grid *grid, const struct column *column)
 {
-    return numeral_of(column->values, grid->frame->rows.size * elements_of(column), column->digits);
+    return numeral_of(column->values, grid->table->rows.size * elements_of(column), column->digits);
 }
 
 /* Width of the widest number of all elements, so that columns are the same at any page width. */
@@ -110,19 +110,19 @@ static size_t cell_width(const struct grid *grid, const struct column *column)
 
 static void fit_labels(struct grid *grid)
 {
-    const struct frame *frame = grid->frame;
+    const struct table *table = grid->table;
     char number[NUM_COUNT_BYTES];
-    size_t widest = frame->working.total ? width_of(say(grid->language, frame->working.total)) : 0;
+    size_t widest = table->working.total ? width_of(say(grid->language, table->working.total)) : 0;
     size_t count = row_count(grid);
     for (size_t i = 0; i < count; i++)
-        widest = num_max(widest, width_of(frame->rows.labels[row_at(grid, i)].text));
+        widest = num_max(widest, width_of(table->rows.labels[row_at(grid, i)].text));
     grid->label_width = num_min(widest, LABEL_MAX);
-    if (frame->working.of_keys) {
+    if (table->working.of_keys) {
         size_t last = grid->chapter->shown[grid->chapter->shown_count - 1];
         grid->number_width = (int)num_count(number, last);
         grid->label_width += (size_t)grid->number_width + 1;
     }
-    grid->label_width = num_max(grid->label_width, width_of(say(grid->language, frame->rows.name)));
+    grid->label_width = num_max(grid->label_width, width_of(say(grid->language, table->rows.name)));
 }
 
 static void write_heading(struct buf *out, const struct grid_slot *slot, formula_notation *notation)
@@ -176,23 +176,23 @@ static void lay_out(struct grid *grid, size_t shown, const size_t *cells)
 {
     grid->width = grid->label_width;
     grid->slot_count = 0;
-    for (size_t i = 0; i < grid->frame->count; i++)
-        add_column(grid, &grid->frame->columns[i], shown, cells[i]);
+    for (size_t i = 0; i < grid->table->count; i++)
+        add_column(grid, &grid->table->columns[i], shown, cells[i]);
 }
 
 /* Make a grid of at most `columns` if possible; 0: omit nothing. */
 static int make_grid(struct grid *grid, size_t columns, struct arena *arena, struct err *err)
 {
-    const struct frame *frame = grid->frame;
-    size_t *cells = arena_alloc(arena, frame->count, sizeof *cells, err);
+    const struct table *table = grid->table;
+    size_t *cells = arena_alloc(arena, table->count, sizeof *cells, err);
     size_t shown = ELEMENTS_MIN;
-    for (size_t i = 0; cells && i < frame->count; i++) {
-        cells[i] = cell_width(grid, &frame->columns[i]);
-        shown = num_max(shown, frame->columns[i].width);
+    for (size_t i = 0; cells && i < table->count; i++) {
+        cells[i] = cell_width(grid, &table->columns[i]);
+        shown = num_max(shown, table->columns[i].width);
     }
     if (columns > 0)
         shown = num_max(num_min(shown, columns), ELEMENTS_MIN);
-    grid->slots = arena_alloc(arena, frame->count * (shown + 2), sizeof *grid->slots, err);
+    grid->slots = arena_alloc(arena, table->count * (shown + 2), sizeof *grid->slots, err);
     if (!cells || !grid->slots)
         return -1;
     fit_labels(grid);
@@ -209,7 +209,7 @@ static int make_grid(struct grid *grid, size_t columns, struct arena *arena, str
 
 bool grid_has_number(const struct grid *grid, const struct grid_line *line)
 {
-    return line->kind == LINE_ROW && grid->frame->working.of_keys &&
+    return line->kind == LINE_ROW && grid->table->working.of_keys &&
            line->row < grid->chapter->key_count;
 }
 
@@ -247,11 +247,11 @@ static int send(struct document *document)
     return failed;
 }
 
-static int write_table(struct document *document, const struct frame *frame)
+static int write_table(struct document *document, const struct table *table)
 {
     struct arena arena = {0};
     struct grid grid = {
-        .frame = frame, .chapter = document->chapter, .language = document->language};
+        .table = table, .chapter = document->chapter, .language = document->language};
     int failed = make_grid(&grid, document->columns, &arena, document->err);
     if (!failed) {
         document->format->table(document, &grid);
@@ -262,25 +262,25 @@ static int write_table(struct document *document, const struct frame *frame)
 }
 
 /* Write a table below its heading, formulas, note and operands, and above its worked formula. */
-static int write_working(struct document *document, const struct frame *frame)
+static int write_working(struct document *document, const struct table *table)
 {
-    const struct working *working = &frame->working;
+    const struct working *working = &table->working;
     bool shows_all = !document->layout->lines;
     void (*piece)(struct document *, enum piece, const char *) = document->format->piece;
-    piece(document, PIECE_TITLE, frame->heading);
+    piece(document, PIECE_TITLE, table->heading);
     for (size_t i = 0; i < working->formula_count; i++)
         piece(document, PIECE_FORMULA, working->formulas[i]);
-    if (frame->note)
-        piece(document, PIECE_NOTE, frame->note);
+    if (table->note)
+        piece(document, PIECE_NOTE, table->note);
     if (send(document))
         return -1;
     for (size_t i = 0; i < working->operand_count; i++) {
-        const struct frame *operand = &working->operands[i];
+        const struct table *operand = &working->operands[i];
         if (!operand->working.is_shown && (shows_all || operand->working.is_small) &&
             write_table(document, operand))
             return -1;
     }
-    if (frame->rows.size && write_table(document, frame))
+    if (table->rows.size && write_table(document, table))
         return -1;
     if (working->worked)
         piece(document, PIECE_WORKED, working->worked);
@@ -299,16 +299,16 @@ int document_write(const struct document_format *format, struct stream *out,
                                 .columns = layout->lines ? columns : 0,
                                 .err = err};
     int failed = format->begin(&document) || send(&document);
-    for (size_t i = 0; i < report->frame_count && !failed; i++) {
-        const struct frame *frame = &report->frames[i];
-        if (frame->working.chapter != document.chapter) {
-            document.chapter = frame->working.chapter;
+    for (size_t i = 0; i < report->table_count && !failed; i++) {
+        const struct table *table = &report->tables[i];
+        if (table->working.chapter != document.chapter) {
+            document.chapter = table->working.chapter;
             document.number = 0;
             format->chapter(&document);
             failed = send(&document);
         }
         document.number++;
-        failed = failed || write_working(&document, frame);
+        failed = failed || write_working(&document, table);
     }
     if (!failed && format->end) {
         format->end(&document);

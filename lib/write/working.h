@@ -46,7 +46,7 @@ struct grid_slot {
 };
 
 struct grid {
-    const struct frame *frame;
+    const struct table *table;
     const struct chapter *chapter;
     const char *language;
     int number_width;   /* width of key numbers; 0: none */

@@ -31,18 +31,18 @@ struct place {
     const char *step, *block;
 };
 
-static const struct frame *find_step(const struct report *e, const char *name)
+static const struct table *find_step(const struct report *e, const char *name)
 {
-    for (size_t i = 0; i < e->frame_count; i++)
-        if (strcmp(e->frames[i].name, name) == 0)
-            return &e->frames[i];
+    for (size_t i = 0; i < e->table_count; i++)
+        if (strcmp(e->tables[i].name, name) == 0)
+            return &e->tables[i];
     return NULL;
 }
 
 /* The numbers of a column, or of its total; NULL if there is no such column. */
-static const float *find_column(const struct frame *step, const char *name, bool total)
+static const float *find_column(const struct table *step, const char *name, bool total)
 {
-    const struct column *column = step ? frame_column(step, name) : NULL;
+    const struct column *column = step ? table_column(step, name) : NULL;
     return !column ? NULL : total ? column->total : column->values;
 }
 
@@ -89,7 +89,7 @@ static int compare(struct traces *traces, const struct place *place, const float
 }
 
 /* A row of the step's vectors, by name. */
-static const float *find_row(const struct frame *step, const char *name)
+static const float *find_row(const struct table *step, const char *name)
 {
     const float *values = find_column(step, "vector", false);
     for (size_t row = 0; values && row < step->rows.size; row++)
@@ -99,7 +99,7 @@ static const float *find_row(const struct frame *step, const char *name)
 }
 
 /* The query before the rotary embedding: after the norm of heads, or after the projection. */
-static const float *find_unrotated(const struct report *e, const struct frame *query)
+static const float *find_unrotated(const struct report *e, const struct table *query)
 {
     const float *normed = find_row(find_step(e, "query_norm"), "q_pre");
     const float *shown = find_column(query, "q_pre", false);
@@ -108,10 +108,10 @@ static const float *find_unrotated(const struct report *e, const struct frame *q
 
 /* The query in the order of its channels. The explanation lists rotated channels in pairs; other
  * channels are those before the rotary embedding. */
-static const float *find_query(const struct report *e, const struct frame *query, bool rotates)
+static const float *find_query(const struct report *e, const struct table *query, bool rotates)
 {
     static float q[512];
-    const struct frame *rotary = find_step(e, "query_rotary");
+    const struct table *rotary = find_step(e, "query_rotary");
     const float *shown = find_column(query, "q", false);
     const float *normed = find_row(find_step(e, "query_norm"), "q");
     if (!rotates || normed)
@@ -134,7 +134,7 @@ static int compare_head(struct traces *traces, const struct report *e, struct er
 {
     const struct chapter *chapter = report_chapter(e);
     const struct config *config = &traces->viewer->model.config;
-    const struct frame *query = find_step(e, "query");
+    const struct table *query = find_step(e, "query");
     const float *k_normed = find_column(find_step(e, "key_norm"), "k_pre", false);
     bool rotates = find_step(e, "query_rotary") != NULL;
     const float *weights = find_column(find_step(e, "weights"), "weight", false);
@@ -179,8 +179,8 @@ static int compare_vectors(struct traces *traces, const struct report *e, struct
 {
     const struct chapter *chapter = report_chapter(e);
     bool gated = traces->viewer->model.config.gated;
-    for (size_t s = 0; s < e->frame_count; s++) {
-        const struct frame *step = &e->frames[s];
+    for (size_t s = 0; s < e->table_count; s++) {
+        const struct table *step = &e->tables[s];
         const struct column *column = step->columns;
         bool alone = step->count == 1 && strcmp(step->name, column->name) == 0;
         for (size_t row = 0; row < step->rows.size && !step->working.of_keys; row++) {
@@ -206,7 +206,7 @@ static int compare_experts(struct traces *traces, const struct report *e, struct
 {
     const struct chapter *chapter = report_chapter(e);
     float weights[EXPERTS_MAX] = {0};
-    const struct frame *step = find_step(e, "expert_weights");
+    const struct table *step = find_step(e, "expert_weights");
     const float *chosen = find_column(step, "weight", false);
     struct place place = {SITE_EXPERT_WEIGHTS, .layer = chapter->layer, .row = chapter->query,
                           .rows = 1};
@@ -224,7 +224,7 @@ static int compare_experts(struct traces *traces, const struct report *e, struct
 static int compare_logits(struct traces *traces, const struct report *e, struct err *err)
 {
     const struct chapter *chapter = report_chapter(e);
-    const struct frame *step = find_step(e, "logits");
+    const struct table *step = find_step(e, "logits");
     const struct golden_tensor *tensor = golden_find(traces->golden, "logits");
     if (!step || !tensor)
         return 0;
@@ -265,8 +265,8 @@ static int compare_ends(struct traces *traces, const struct report *e, struct er
 {
     const struct chapter *chapter = report_chapter(e);
     const struct config *config = &traces->viewer->model.config;
-    const struct frame *first = find_step(e, "input");
-    const struct frame *last = find_step(e, "output");
+    const struct table *first = find_step(e, "input");
+    const struct table *last = find_step(e, "output");
     const struct column *input = first->columns;
     struct place x = {.site = input_site(config, traces->part, chapter->layer),
                       .layer = chapter->layer - (config->kind == MODEL_ATTENTION && chapter->layer),

@@ -55,7 +55,7 @@ static struct bench_plan plan_of(const size_t *lengths, size_t count)
 
 static double value_at(const struct report *result, const char *name, size_t row)
 {
-    const struct column *column = frame_column(result->frames, name);
+    const struct column *column = table_column(result->tables, name);
     ck_assert_msg(column, "no column %s", name);
     return column_float(column, row);
 }
@@ -71,7 +71,7 @@ TEST(every_task_is_measured_in_every_round)
         plan.precision = (enum precision)p;
         announced = 0;
         ck_assert_msg(!benchmark(&result, &plan, &arena, &err), "%s", err.text);
-        ck_assert_uint_eq(result.frames->rows.size, 3); /* prefill twice, decode */
+        ck_assert_uint_eq(result.tables->rows.size, 3); /* prefill twice, decode */
         ck_assert_uint_eq(announced, plan.rounds * 3);
         ck_assert_double_eq(value_at(&result, "tokens", 1), 9);
         ck_assert_double_eq(value_at(&result, "cached", 2), 63);
@@ -100,7 +100,7 @@ TEST(the_longest_text_is_measured_if_the_one_before_is_fast)
     for (size_t dropped = 0; dropped < 2; dropped++) {
         plan.seconds_most = dropped ? 0 : (double)INFINITY;
         ck_assert_msg(!benchmark(&result, &plan, &arena, &err), "%s", err.text);
-        ck_assert_uint_eq(result.frames->rows.size, COUNT(usual) - dropped);
+        ck_assert_uint_eq(result.tables->rows.size, COUNT(usual) - dropped);
         for (size_t i = 0; i < COUNT(usual) - dropped; i++)
             ck_assert_double_eq(value_at(&result, "tokens", i), usual[i]);
     }
@@ -121,9 +121,9 @@ TEST(every_pattern_of_attention_is_measured_at_every_length)
     plan.ways = ways;
     plan.way_count = COUNT(ways);
     ck_assert_msg(!benchmark(&result, &plan, &arena, &err), "%s", err.text);
-    ck_assert_uint_eq(result.frames->rows.size, 9);
+    ck_assert_uint_eq(result.tables->rows.size, 9);
     for (size_t i = 0; i < 9; i++) {
-        ck_assert_str_eq(result.frames->rows.labels[i].text, names[i / 3]);
+        ck_assert_str_eq(result.tables->rows.labels[i].text, names[i / 3]);
         ck_assert_double_gt(value_at(&result, "memory_bytes", i), 0);
         ck_assert(isfinite(value_at(&result, "time_exponent", i)));
     }

@@ -148,8 +148,8 @@ TEST(parts_of_a_sum_are_bars_by_default)
                                 .display.parts = true};
     struct report report = fixture_plain;
     struct style style = {.view = VIEW_MATRIX};
-    report.tensors = &array;
-    report.tensor_count = 1;
+    report.arrays = &array;
+    report.array_count = 1;
     draw(&report, &style_default);
     ck_assert_uint_eq(canvas_witness_texts("layer 0 mlp"), 1);
     ck_assert_uint_eq(canvas_witness_texts("-0.5000"), 1);
@@ -172,15 +172,15 @@ TEST(pooled_cells_have_a_note)
     struct report report = fixture_long(FIXTURE_LONG_MAX);
     static const size_t heads[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     static float values[12 * FIXTURE_LONG_MAX * FIXTURE_LONG_MAX];
-    struct array kept = report.tensors[0];
+    struct array kept = report.arrays[0];
     struct array layers[2];
     kept.shape[0] = 12;
     kept.data = values;
     kept.heads = heads;
     layers[0] = layers[1] = kept;
     layers[1].layer = 1;
-    report.tensors = layers;
-    report.tensor_count = 2;
+    report.arrays = layers;
+    report.array_count = 2;
     draw(&report, &style_default);
     ck_assert_uint_eq(canvas_witness_texts("each cell shows the largest of 2 × 2 numbers"), 1);
 }

@@ -43,11 +43,11 @@ TEST(two_characters_encode_a_share_of_the_largest_number)
     for (size_t i = 0; i < COUNT(cases); i++) {
         const float *v = cases[i].values;
         const float values[] = {v[0], 0, 0, v[1], v[2], 0, v[3], v[4], v[5]};
-        struct array kept = *fixture_plain.tensors;
+        struct array kept = *fixture_plain.arrays;
         struct report report = fixture_plain;
         struct stream out = {0};
         kept.data = values;
-        report.tensors = &kept;
+        report.arrays = &kept;
         memory_stream_open(&out);
         ck_assert(!page_sentence_put(&out, &report, false, NULL, NULL));
         struct file file = memory_stream_take(&out);

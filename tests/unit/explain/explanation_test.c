@@ -66,18 +66,18 @@ static void explain(size_t layer, size_t head, size_t query)
     chapter = report_chapter(&report);
 }
 
-static const struct frame *step_called(const char *name)
+static const struct table *step_called(const char *name)
 {
-    for (size_t i = 0; i < report.frame_count; i++)
-        if (strcmp(report.frames[i].name, name) == 0)
-            return &report.frames[i];
+    for (size_t i = 0; i < report.table_count; i++)
+        if (strcmp(report.tables[i].name, name) == 0)
+            return &report.tables[i];
     ck_abort_msg("no step '%s'", name);
     return NULL;
 }
 
-static const struct column *column_of(const struct frame *step, const char *name)
+static const struct column *column_of(const struct table *step, const char *name)
 {
-    const struct column *column = frame_column(step, name);
+    const struct column *column = table_column(step, name);
     ck_assert_msg(column != NULL, "no column '%s' in '%s'", name, step->name);
     return column;
 }
@@ -111,7 +111,7 @@ static double dot(const float *a, const float *b, size_t stride, size_t count)
 /* q is x · W_q + b if that is shown. */
 static const float *check_query(void)
 {
-    const struct frame *step = step_called("query");
+    const struct table *step = step_called("query");
     if (!step->working.total)
         return column_of(step, "q")->values;
     const struct column *x = column_of(step, "x");
@@ -158,7 +158,7 @@ static void check_output(void)
     for (size_t i = 0; i < v->width; i++)
         expect_near((double)weighted->total[i],
                     dot(weight->values, floats_of(v) + i, v->width, chapter->key_count));
-    const struct frame *output = step_called("output");
+    const struct table *output = step_called("output");
     if (!viewer.model.config.out_proj)
         return;
     const struct column *share = column_of(output, "share");
@@ -177,7 +177,7 @@ static void check_all(void)
         for (size_t head = 0; head < config->n_head; head++) {
             for (size_t query = 0; query < pair.sentence.count; query++) {
                 explain(layer, head, query);
-                ck_assert_uint_ge(report.frame_count, 9);
+                ck_assert_uint_ge(report.table_count, 9);
                 check_weights(check_query(),
                               (double)score_rule_read(config, PART_SENTENCE, layer).scale);
                 check_output();

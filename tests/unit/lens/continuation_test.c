@@ -104,10 +104,10 @@ static void story_expect_report(struct story *story)
         ck_assert_uint_eq(grown.sentence.tokens[i].end, whole.sentence.tokens[i].end);
         ck_assert_str_eq(grown.sentence.labels[i].exact, whole.sentence.labels[i].exact);
     }
-    ck_assert_uint_eq(grown.tensor_count, whole.tensor_count);
-    for (size_t i = 0; i < whole.tensor_count; i++) {
-        const struct array *one = &whole.tensors[i];
-        const struct array *other = &grown.tensors[i];
+    ck_assert_uint_eq(grown.array_count, whole.array_count);
+    for (size_t i = 0; i < whole.array_count; i++) {
+        const struct array *one = &whole.arrays[i];
+        const struct array *other = &grown.arrays[i];
         size_t count = one->shape[0] * one->shape[1] * (one->rank == 3 ? one->shape[2] : 1);
         ck_assert_int_eq(one->site, other->site);
         ck_assert_int_eq(one->layer, other->layer);
@@ -234,7 +234,7 @@ static void expect_logits(struct story *story, size_t count)
     ck_assert_int_eq(viewer_read(&story->viewer, &pair, &ids, NULL, &story->arena, NULL), 0);
     pair.source = story->prompt.source;
     ck_assert_int_eq(viewer_look(&story->viewer, &look, &story->arena, NULL), 0);
-    const float *row = report.tensors[0].data + (count - 1) * words;
+    const float *row = report.arrays[0].data + (count - 1) * words;
     ck_assert_mem_eq(story->text.logits, row, words * sizeof *row);
     for (size_t id = 0; id < words && greedy; id++)
         ck_assert_float_le(row[id], row[story->text.chosen]);
@@ -321,23 +321,23 @@ TEST(a_table_has_every_choice_and_its_alternatives)
     }
     story_go_on(&story);
     ck_assert_int_eq(continuation_tables(&report, &story.text, &story.arena, &err), 0);
-    ck_assert_uint_eq(report.frame_count, 2);
-    const struct frame *steps = &report.frames[0];
-    const struct frame *best = &report.frames[1];
+    ck_assert_uint_eq(report.table_count, 2);
+    const struct table *steps = &report.tables[0];
+    const struct table *best = &report.tables[1];
     ck_assert_uint_eq(steps->rows.size, 2);
     ck_assert_uint_eq(best->rows.size, 2 * CHOICE_BEST);
     for (size_t i = 0; i < 2; i++) { /* the most likely token was chosen */
         size_t first = i * CHOICE_BEST;
-        ck_assert_int_eq(frame_key(steps, "id", i), (int)story.text.ids[5 + i]);
-        ck_assert_int_eq(frame_key(best, "id", first), (int)story.text.ids[5 + i]);
-        ck_assert_int_eq(frame_key(best, "step", first), (int)i);
-        ck_assert_int_eq(frame_key(best, "rank", first + 1), 2);
+        ck_assert_int_eq(table_key(steps, "id", i), (int)story.text.ids[5 + i]);
+        ck_assert_int_eq(table_key(best, "id", first), (int)story.text.ids[5 + i]);
+        ck_assert_int_eq(table_key(best, "step", first), (int)i);
+        ck_assert_int_eq(table_key(best, "rank", first + 1), 2);
         ck_assert_double_eq(column_float(&steps->columns[3], i), (double)(float)logprobs[i]);
     }
     story.text.choices = NULL;
     ck_assert_int_eq(continuation_tables(&report, &story.text, &story.arena, &err), 0);
-    ck_assert_uint_eq(report.frame_count, 1);
-    ck_assert_uint_eq(report.frames->count, 3); /* step, id and text */
+    ck_assert_uint_eq(report.table_count, 1);
+    ck_assert_uint_eq(report.tables->count, 3); /* step, id and text */
     story_release(&story);
 }
 
@@ -348,17 +348,17 @@ TEST(positions_without_likely_tokens_have_no_rows)
     static const long long positions[] = {0, 1};
     static const struct column keys[] = {
         {"position", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY, .values = positions}};
-    const struct frame places = {"places", {"token", 2, NULL, 0}, keys, 1};
-    const struct likely_table table = {"best", &places, 1, lists, 2, NULL};
+    const struct table places = {"places", {"token", 2, NULL, 0}, keys, 1};
+    const struct likely_best best = {"best", &places, 1, lists, 2, NULL};
     struct arena arena = {0};
     struct err err = {0};
-    struct frame frame;
-    ck_assert_int_eq(likely_frame(&frame, &table, &arena, &err), 0);
-    ck_assert_uint_eq(frame.rows.size, 2);
-    ck_assert_int_eq(frame_key(&frame, "position", 0), 1);
-    ck_assert_int_eq(frame_key(&frame, "rank", 1), 2);
-    ck_assert_int_eq(frame_key(&frame, "id", 1), 2);
-    ck_assert_str_eq(frame.rows.labels[0].plain, "4"); /* no tokenizer: the id */
+    struct table table;
+    ck_assert_int_eq(likely_table(&table, &best, &arena, &err), 0);
+    ck_assert_uint_eq(table.rows.size, 2);
+    ck_assert_int_eq(table_key(&table, "position", 0), 1);
+    ck_assert_int_eq(table_key(&table, "rank", 1), 2);
+    ck_assert_int_eq(table_key(&table, "id", 1), 2);
+    ck_assert_str_eq(table.rows.labels[0].plain, "4"); /* no tokenizer: the id */
     ck_assert_str_eq(likely_text(second, 2, NULL, &arena, &err), "4 -0.50  2 -1.00");
     arena_release(&arena);
 }

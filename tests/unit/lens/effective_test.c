@@ -50,9 +50,9 @@ TEST_LOOP(effective_attention_agrees_with_the_reference, INSTRUMENTS_ALL)
     instruments_open(&golden, _i);
     open(golden.path, golden.ids.bytes);
     ck_assert_msg(!look(all, NULL), "%s", err.text);
-    ck_assert_uint_eq(report.tensor_count, 4 * viewer.model.config.n_layer);
-    for (size_t i = 0; i < report.tensor_count; i++) {
-        const struct array *kept = &report.tensors[i];
+    ck_assert_uint_eq(report.array_count, 4 * viewer.model.config.n_layer);
+    for (size_t i = 0; i < report.array_count; i++) {
+        const struct array *kept = &report.arrays[i];
         char name[SITE_NAME_BYTES];
         instruments_expect(&golden, array_name(name, kept), kept->data, array_cells(kept), 1e-5);
     }
@@ -100,8 +100,8 @@ TEST_LOOP(entropies_are_those_of_the_rows_of_weights, COUNT(entropic))
     viewer.edits = &edits;
     ck_assert_msg(!look(sites, "-1"), "%s", err.text);
     viewer.edits = NULL;
-    ck_assert_uint_eq(report.tensor_count, 4);
-    const struct array *masked = &report.tensors[0], *weights = &report.tensors[1];
+    ck_assert_uint_eq(report.array_count, 4);
+    const struct array *masked = &report.arrays[0], *weights = &report.arrays[1];
     size_t keys = weights->shape[2];
     for (size_t row = 0; row < weights->shape[0] * weights->shape[1]; row++) {
         double entropy = 0, visible = 0;
@@ -110,12 +110,12 @@ TEST_LOOP(entropies_are_those_of_the_rows_of_weights, COUNT(entropic))
             entropy -= a > 0 ? a * log(a) : 0;
             visible += masked->data[cell] != -INFINITY;
         }
-        ck_assert_double_eq_tol((double)report.tensors[2].data[row], entropy, 1e-6);
+        ck_assert_double_eq_tol((double)report.arrays[2].data[row], entropy, 1e-6);
         if (visible > 1)
-            ck_assert_double_eq_tol((double)report.tensors[3].data[row], entropy / log(visible),
+            ck_assert_double_eq_tol((double)report.arrays[3].data[row], entropy / log(visible),
                                     1e-6);
         else
-            ck_assert(isnan(report.tensors[3].data[row]));
+            ck_assert(isnan(report.arrays[3].data[row]));
     }
 }
 
@@ -157,8 +157,8 @@ static const float *rows_of(const char *site, const struct edits *edits, size_t 
     viewer.edits = edits;
     ck_assert_msg(!look(site, "-1"), "%s", err.text);
     viewer.edits = NULL;
-    *width = report.tensors[0].shape[1];
-    return report.tensors[0].data;
+    *width = report.arrays[0].shape[1];
+    return report.arrays[0].data;
 }
 
 static double row_distance(const float *a, const float *b, size_t count)
@@ -202,7 +202,7 @@ TEST_LOOP(value_zeroing_applies_to_the_edited_model, COUNT(models))
             for (size_t k = 0; k < TOKENS; k++)
                 sum += distances[q][k];
             for (size_t k = 0; k < TOKENS; k++)
-                ck_assert_double_eq_tol((double)report.tensors[0].data[q * TOKENS + k],
+                ck_assert_double_eq_tol((double)report.arrays[0].data[q * TOKENS + k],
                                         sum > 0 ? distances[q][k] / sum : 0, 1e-6);
         }
         viewer.edits = NULL;
@@ -239,16 +239,16 @@ TEST(other_texts_and_selected_heads_do_not_change_a_bit)
     ck_assert(!viewer_read(&viewer, &pairs[0], &other, NULL, &arena, &err));
     ck_assert(
         !viewer_look(&viewer, &(struct look){&selection, pairs, 2, 0, reports}, &arena, &err));
-    ck_assert_uint_eq(alone.tensor_count, 4);
+    ck_assert_uint_eq(alone.array_count, 4);
     for (size_t i = 0; i < 4; i++)
-        ck_assert(same(&alone.tensors[i], &reports[1].tensors[i]));
+        ck_assert(same(&alone.arrays[i], &reports[1].arrays[i]));
     look_at_heads(&selection, "2");
     ck_assert(
         !viewer_look(&viewer, &(struct look){&selection, &pair, 1, 0, reports}, &arena, &err));
     for (size_t i = 0; i < 4; i++) {
-        const struct array *one = &reports[0].tensors[i];
+        const struct array *one = &reports[0].arrays[i];
         size_t first = one->heads ? 2 * array_cells(one) : 0;
-        ck_assert(memcmp(one->data, alone.tensors[i].data + first,
-                         array_cells(one) * sizeof(float)) == 0);
+        ck_assert(
+            memcmp(one->data, alone.arrays[i].data + first, array_cells(one) * sizeof(float)) == 0);
     }
 }

@@ -15,21 +15,21 @@ static int take(void *context, const struct report *whole, struct report *part, 
                 struct err *err)
 {
     struct taken *taken = context;
-    const struct array *kept = &part->tensors[0];
-    const struct array *expected = &taken->all->tensors[taken->tensor];
-    const struct array *planned = &whole->tensors[taken->tensor];
+    const struct array *array = &part->arrays[0];
+    const struct array *expected = &taken->all->arrays[taken->tensor];
+    const struct array *planned = &whole->arrays[taken->tensor];
     size_t cells = expected->shape[1] * expected->shape[2];
     (void)arena;
     (void)err;
-    ck_assert_uint_eq(whole->tensor_count, taken->all->tensor_count);
+    ck_assert_uint_eq(whole->array_count, taken->all->array_count);
     ck_assert(!planned->data && planned->rank == 3);
     ck_assert_mem_eq(planned->shape, expected->shape, sizeof planned->shape);
-    ck_assert_int_eq(kept->site, expected->site);
-    ck_assert_int_eq(kept->layer, expected->layer);
-    ck_assert(!kept->visible == !expected->visible);
-    for (size_t i = 0; i < kept->shape[0]; i++, taken->head++) {
-        ck_assert_uint_eq(kept->heads[i], expected->heads[taken->head]);
-        ck_assert_mem_eq(kept->data + i * cells, expected->data + taken->head * cells,
+    ck_assert_int_eq(array->site, expected->site);
+    ck_assert_int_eq(array->layer, expected->layer);
+    ck_assert(!array->visible == !expected->visible);
+    for (size_t i = 0; i < array->shape[0]; i++, taken->head++) {
+        ck_assert_uint_eq(array->heads[i], expected->heads[taken->head]);
+        ck_assert_mem_eq(array->data + i * cells, expected->data + taken->head * cells,
                          cells * sizeof(float));
         taken->cells += cells;
     }
@@ -77,8 +77,8 @@ TEST_LOOP(maps_one_after_another_have_the_bits_of_all_at_once, COUNT(cases))
         viewer_look(&viewer, &look, &arena, &err) ||
         viewer_look_by_map(&viewer, &by_map, take, &taken, &arena, &err);
     ck_assert_msg(!failed, "%s: %s", cases[_i].model, err.text);
-    for (size_t i = 0; i < all.tensor_count; i++)
-        cells += array_cells(&all.tensors[i]);
+    for (size_t i = 0; i < all.array_count; i++)
+        cells += array_cells(&all.arrays[i]);
     ck_assert_uint_eq(taken.cells, cells);
     ck_assert(!viewer_goes_by_map(&viewer, &look)); /* the text is short */
     viewer_release(&viewer);

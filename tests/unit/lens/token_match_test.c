@@ -84,18 +84,18 @@ TEST(a_table_has_the_bytes_of_tokens_that_are_not_text)
     struct tokenized of_ids = own;
     struct arena arena = {0};
     struct err err = {0};
-    struct frame frame;
+    struct table table;
     of_ids.text = NULL;
-    ck_assert_int_eq(tokenized_frame(&frame, &own, NULL, &arena, &err), 0);
-    ck_assert_str_eq(frame.columns[0].name, "index");
-    ck_assert_int_eq(frame_key(&frame, "id", 1), 8);
-    ck_assert_int_eq(frame_key(&frame, "start", 1), 3);
-    ck_assert_int_eq(frame_key(&frame, "end", 1), 4);
-    const struct column *last = &frame.columns[frame.count - 1];
+    ck_assert_int_eq(tokenized_table(&table, &own, NULL, &arena, &err), 0);
+    ck_assert_str_eq(table.columns[0].name, "index");
+    ck_assert_int_eq(table_key(&table, "id", 1), 8);
+    ck_assert_int_eq(table_key(&table, "start", 1), 3);
+    ck_assert_int_eq(table_key(&table, "end", 1), 4);
+    const struct column *last = &table.columns[table.count - 1];
     ck_assert_ptr_null(column_text(last, 0, false));
     ck_assert_str_eq(column_text(last, 1, false), "c3");
     ck_assert_str_eq(column_text(last, 2, false), "00");
-    ck_assert_int_eq(tokenized_frame(&frame, &of_ids, NULL, &arena, &err), 0);
-    ck_assert_int_eq(frame_key(&frame, "start", 1), -1); /* ids have no span of a text */
+    ck_assert_int_eq(tokenized_table(&table, &of_ids, NULL, &arena, &err), 0);
+    ck_assert_int_eq(table_key(&table, "start", 1), -1); /* ids have no span of a text */
     arena_release(&arena);
 }

@@ -98,10 +98,10 @@ TEST(texts_of_a_batch_have_the_bits_of_each_alone)
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct report alone;
         ck_assert_int_eq(look(&selection, &pairs[i], 1, &alone), 0);
-        ck_assert_uint_eq(alone.tensor_count, together[i].tensor_count);
-        for (size_t t = 0; t < alone.tensor_count; t++) {
-            const struct array *a = &alone.tensors[t];
-            const struct array *b = &together[i].tensors[t];
+        ck_assert_uint_eq(alone.array_count, together[i].array_count);
+        for (size_t t = 0; t < alone.array_count; t++) {
+            const struct array *a = &alone.arrays[t];
+            const struct array *b = &together[i].arrays[t];
             size_t count = a->shape[0] * a->shape[1] * (a->rank == 3 ? a->shape[2] : 1);
             ck_assert_mem_eq(a->shape, b->shape, a->rank * sizeof *a->shape);
             ck_assert_mem_eq(a->data, b->data, count * sizeof *a->data);
@@ -185,7 +185,7 @@ TEST(packing_does_not_change_a_bit)
     viewer_expect_steps(&viewer, 1000);
     ck_assert(viewer.model.weights.packing_words);
     ck_assert_msg(!look(&selection, &pair, 1, &reports[1]), "%s", err.text);
-    ck_assert_mem_eq(reports[0].tensors[0].data, reports[1].tensors[0].data,
+    ck_assert_mem_eq(reports[0].arrays[0].data, reports[1].arrays[0].data,
                      pair.sentence.count * 512 * sizeof(float));
 }
 
@@ -201,9 +201,9 @@ TEST(queries_choose_the_logits_that_are_kept)
     selection.queries = "2";
     selection.last_logits = true;
     ck_assert_msg(!look(&selection, &pair, 1, &one), "%s", err.text);
-    ck_assert_uint_eq(one.tensors->shape[0], 1);
-    ck_assert_mem_eq(one.tensors->data, all.tensors->data + 2 * all.tensors->shape[1],
-                     all.tensors->shape[1] * sizeof(float));
+    ck_assert_uint_eq(one.arrays->shape[0], 1);
+    ck_assert_mem_eq(one.arrays->data, all.arrays->data + 2 * all.arrays->shape[1],
+                     all.arrays->shape[1] * sizeof(float));
 }
 
 TEST(a_model_that_does_not_open_releases_everything)
@@ -235,10 +235,10 @@ TEST_LOOP(a_second_viewer_has_the_same_numbers, 2)
     ck_assert_uint_eq(pool_threads(second.machine.pool), 1);
     struct look other = {&selection, &pair, 1, 0, &reports[1]};
     ck_assert_int_eq(viewer_look(&second, &other, &arena, &err), 0);
-    ck_assert_uint_eq(reports[0].tensor_count, reports[1].tensor_count);
-    for (size_t i = 0; i < reports[0].tensor_count; i++)
-        ck_assert_mem_eq(reports[0].tensors[i].data, reports[1].tensors[i].data,
-                         array_cells(&reports[0].tensors[i]) * sizeof(float));
+    ck_assert_uint_eq(reports[0].array_count, reports[1].array_count);
+    for (size_t i = 0; i < reports[0].array_count; i++)
+        ck_assert_mem_eq(reports[0].arrays[i].data, reports[1].arrays[i].data,
+                         array_cells(&reports[0].arrays[i]) * sizeof(float));
     ck_assert_uint_eq(viewer.model.weights.arena.taken_bytes, shared);
     ck_assert_uint_lt(second.model.weights.arena.taken_bytes, 1 << 16);
     viewer_release_shared(&second);

@@ -42,10 +42,10 @@ static void ask(enum attribution_by by)
 
 static void expect(const struct instruments_golden *golden)
 {
-    for (size_t i = 0; i < report.tensor_count; i++) {
-        const struct array *kept = &report.tensors[i];
+    for (size_t i = 0; i < report.array_count; i++) {
+        const struct array *array = &report.arrays[i];
         char name[SITE_NAME_BYTES];
-        instruments_expect(golden, array_name(name, kept), kept->data, array_cells(kept), 1e-5);
+        instruments_expect(golden, array_name(name, array), array->data, array_cells(array), 1e-5);
     }
 }
 
@@ -180,10 +180,10 @@ TEST_LOOP(parts_sum_to_the_logit_of_an_edited_run, INSTRUMENTS_ALL)
 static double sum_of(const char *tensor)
 {
     double sum = 0;
-    for (size_t i = 0; i < report.tensor_count; i++)
-        for (size_t k = 0; k < array_cells(&report.tensors[i]); k++)
+    for (size_t i = 0; i < report.array_count; i++)
+        for (size_t k = 0; k < array_cells(&report.arrays[i]); k++)
             sum +=
-                strcmp(report.tensors[i].name, tensor) == 0 ? (double)report.tensors[i].data[k] : 0;
+                strcmp(report.arrays[i].name, tensor) == 0 ? (double)report.arrays[i].data[k] : 0;
     return sum;
 }
 
@@ -219,10 +219,10 @@ TEST_LOOP(parts_of_a_decoder_with_a_source_sum_to_the_logit, 12)
         double bound = 1e-5 * fmax(1, fabs(attribution.logit)), sums[2] = {0};
         ck_assert_msg(fabs(attribution.logit - attribution.sum) <= bound, "%s %s", path, edits[i]);
         ck_assert(fabs(attribution.logit - logit_of_pass()) <= bound);
-        size_t columns = report.tensors->shape[1];
-        for (size_t k = 0; k < array_cells(report.tensors); k++)
+        size_t columns = report.arrays->shape[1];
+        for (size_t k = 0; k < array_cells(report.arrays); k++)
             if (k % columns < 2 * heads)
-                sums[k % columns >= heads] += (double)report.tensors->data[k];
+                sums[k % columns >= heads] += (double)report.arrays->data[k];
         ask(BY_SOURCE);
         if (edits[i] && strstr(edits[i], "context"))
             continue; /* what it adds comes from no token */
@@ -238,10 +238,10 @@ TEST(an_ablated_head_adds_nothing_and_reads_from_no_token)
     ck_assert(!edit_list_add(&list, EDIT_ABLATION, "1.2", &err));
     viewer.edits = &list.edits;
     ask(BY_PART);
-    const struct array *parts = report.tensors;
+    const struct array *parts = report.arrays;
     ck_assert_float_eq(parts->data[2 * parts->shape[1] + 2], 0);
     ask(BY_SOURCE);
-    const struct array *sources = report.tensors + 1;
+    const struct array *sources = report.arrays + 1;
     for (size_t key = 0; key < sources->shape[1]; key++)
         ck_assert_float_eq(sources->data[2 * sources->shape[1] + key], 0);
 }

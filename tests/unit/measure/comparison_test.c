@@ -69,11 +69,11 @@ static void read_pair(struct text_with_source *pair, const struct viewer *viewer
 
 static double number(const struct report *report, const char *name, size_t row)
 {
-    const struct frame *frame = report->frames;
+    const struct table *table = report->tables;
     size_t column = 0;
-    while (strcmp(frame->columns[column].name, name) != 0)
+    while (strcmp(table->columns[column].name, name) != 0)
         column++;
-    return column_number(&frame->columns[column], row);
+    return column_number(&table->columns[column], row);
 }
 
 static void compare(struct report *report, const char *second)
@@ -124,8 +124,8 @@ TEST(permuted_heads_are_matched)
         if (to[i / HEADS][i % HEADS] != i % HEADS)
             ck_assert(number(&report, "distance", i) > 1e-3);
     }
-    for (size_t row = LAYERS * HEADS; row < report.frames->rows.size; row++) {
-        const char *site = report.frames->rows.labels[row].text;
+    for (size_t row = LAYERS * HEADS; row < report.tables->rows.size; row++) {
+        const char *site = report.tables->rows.labels[row].text;
         ck_assert(strcmp(site, "logits") != 0 || number(&report, "distance", row) < 1e-5);
         ck_assert(strcmp(site, "context") != 0 || number(&report, "distance", row) > 1e-2);
     }
@@ -158,7 +158,7 @@ TEST(comparing_a_few_layers_at_a_time_gives_the_same)
     plan.most_cells = 1;
     ck_assert_msg(!comparison_make(&in_pieces, &plan, &arena, &err), "%s", err.text);
     size_t rows = (COUNT(names) - 1) * (1 + 8); /* for all heads, and for each */
-    ck_assert_uint_eq(whole.frames->rows.size, rows);
+    ck_assert_uint_eq(whole.tables->rows.size, rows);
     for (size_t row = 0; row < rows; row++) {
         ck_assert(number(&whole, "mean_difference", row) > 0 || row >= rows - 9);
         ck_assert(number(&whole, "max_difference", row) ==

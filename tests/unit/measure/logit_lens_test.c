@@ -72,7 +72,7 @@ TEST_LOOP(logits_of_captured_rows_have_the_bits_of_the_pass, COUNT(models))
     struct report logits = look(SITE_LOGITS, NULL);
     struct report stream =
         look(!style_norms_sums(config->style) ? SITE_RESID_POST : SITE_LN_2, "-1");
-    const struct array *kept = stream.tensors;
+    const struct array *kept = stream.arrays;
     struct run run = {
         .machine = &viewer.machine, .config = config, .weights = &viewer.model.weights};
     for (size_t rows = 1; rows <= 7; rows += 3) {
@@ -80,7 +80,7 @@ TEST_LOOP(logits_of_captured_rows_have_the_bits_of_the_pass, COUNT(models))
         struct matrix from = {(float *)kept->data, rows, config->n_embd, config->n_embd};
         struct matrix to = {made, rows, words, words};
         ck_assert_msg(forward_logits(&run, to, from, false, &arena, &err) == 0, "%s", err.text);
-        ck_assert_mem_eq(made, logits.tensors->data, rows * words * sizeof *made);
+        ck_assert_mem_eq(made, logits.arrays->data, rows * words * sizeof *made);
     }
     close_model();
 }
@@ -126,7 +126,7 @@ TEST_LOOP(the_last_layer_of_a_masked_model_has_its_logits, COUNT(masked))
     uint32_t *own = (uint32_t *)pair.sentence.ids;
     own[MASK] = MASK;
     struct report report = look(SITE_LOGITS, NULL);
-    const float *logits = report.tensors->data;
+    const float *logits = report.arrays->data;
     size_t words = viewer.model.config.vocab_size, layers = viewer.model.config.n_layer;
     struct logit_lens lens = see();
     const struct lens_cell *last = lens.cells + (layers - 1) * lens.tokens;
@@ -159,23 +159,23 @@ TEST(tables_and_tensors_of_a_report_have_the_same_numbers)
     struct err err = {0};
     unsigned numbers = 1u << LENS_BEST | 1u << LENS_RANK;
     ck_assert_int_eq(lens_report(&report, &lens, numbers, viewer.tokenizer, &arena, &err), 0);
-    const struct frame *table = &report.frames[0];
-    const struct frame *best = &report.frames[1];
+    const struct table *table = &report.tables[0];
+    const struct table *best = &report.tables[1];
     ck_assert_uint_eq(table->rows.size, plan.layers.count * lens.tokens);
     ck_assert_uint_eq(best->rows.size, 2 * table->rows.size);
-    ck_assert_ptr_null(frame_column(table, "kl")); /* not selected */
-    ck_assert_uint_eq(report.tensor_count, 2);
-    const float *probabilities = report.tensors[0].data;
-    const float *ranks = report.tensors[1].data;
+    ck_assert_ptr_null(table_column(table, "kl")); /* not selected */
+    ck_assert_uint_eq(report.array_count, 2);
+    const float *probabilities = report.arrays[0].data;
+    const float *ranks = report.arrays[1].data;
     for (size_t i = 0; i < table->rows.size; i++) {
-        ck_assert_int_eq(frame_key(table, "layer", i), (int)(i / lens.tokens));
-        ck_assert_int_eq(frame_key(table, "position", i), (int)(i % lens.tokens));
+        ck_assert_int_eq(table_key(table, "layer", i), (int)(i / lens.tokens));
+        ck_assert_int_eq(table_key(table, "position", i), (int)(i % lens.tokens));
         ck_assert_float_eq(probabilities[i],
-                           (float)column_number(frame_column(table, "probability"), i));
-        int rank = frame_key(table, "rank", i);
+                           (float)column_number(table_column(table, "probability"), i));
+        int rank = table_key(table, "rank", i);
         ck_assert(rank < 0 ? isnan(ranks[i]) : ranks[i] == (float)rank);
-        ck_assert_int_eq(frame_key(best, "id", 2 * i), (int)lens.cells[i].best->id);
-        ck_assert_int_eq(frame_key(best, "position", 2 * i + 1), (int)(i % lens.tokens));
+        ck_assert_int_eq(table_key(best, "id", 2 * i), (int)lens.cells[i].best->id);
+        ck_assert_int_eq(table_key(best, "position", 2 * i + 1), (int)(i % lens.tokens));
     }
     close_model();
 }

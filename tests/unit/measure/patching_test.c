@@ -92,10 +92,10 @@ static struct edit_source other_values(enum site site)
     struct tensor *values = arena_alloc(&arena, c->n_layer, sizeof *values, &err);
     ck_assert(values && !selection_layers(&selection, NULL, c, &arena, &err));
     ck_assert_msg(!viewer_look(&viewer, &look, &arena, &err), "%s", err.text);
-    for (size_t i = 0; i < report.tensor_count; i++) {
-        const struct array *kept = &report.tensors[i];
-        values[kept->layer < 0 ? 0 : kept->layer] =
-            tensor_dense(kept->data, kept->rank, kept->shape);
+    for (size_t i = 0; i < report.array_count; i++) {
+        const struct array *array = &report.arrays[i];
+        values[array->layer < 0 ? 0 : array->layer] =
+            tensor_dense(array->data, array->rank, array->shape);
     }
     return (struct edit_source){.values = values, .count = 1, .longest = other.sentence.count};
 }

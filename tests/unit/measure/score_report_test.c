@@ -36,17 +36,17 @@ TEST(the_most_likely_tokens_are_a_text_column_or_a_table)
     const struct score_view data = {.viewer = &viewer};
     const struct score_view people = {.viewer = &viewer, .for_people = true};
     struct report report = report_of(&people, &sentence, 2);
-    ck_assert_uint_eq(report.frame_count, 1);
-    ck_assert_str_eq(column_text(frame_column(report.frames, "most likely"), 2, true),
+    ck_assert_uint_eq(report.table_count, 1);
+    ck_assert_str_eq(column_text(table_column(report.tables, "most likely"), 2, true),
                      "8 -1.00  9 -2.00");
     report = report_of(&data, &sentence, 2);
-    const struct frame *rows = &report.frames[1];
-    ck_assert_uint_eq(report.frame_count, 2);
+    const struct table *rows = &report.tables[1];
+    ck_assert_uint_eq(report.table_count, 2);
     ck_assert_uint_eq(rows->rows.size, 4); /* the first token has no score */
-    ck_assert_int_eq(column_integer(frame_column(rows, "position"), 3), 2);
-    ck_assert_int_eq(column_integer(frame_column(rows, "rank"), 3), 2);
-    ck_assert_int_eq(column_integer(frame_column(rows, "id"), 3), 9);
-    ck_assert_double_eq(column_float(frame_column(rows, "logprob"), 3), -2);
+    ck_assert_int_eq(column_integer(table_column(rows, "position"), 3), 2);
+    ck_assert_int_eq(column_integer(table_column(rows, "rank"), 3), 2);
+    ck_assert_int_eq(column_integer(table_column(rows, "id"), 3), 9);
+    ck_assert_double_eq(column_float(table_column(rows, "logprob"), 3), -2);
     arena_release(&arena);
 }
 
@@ -59,11 +59,11 @@ TEST(a_word_has_a_score_if_all_its_tokens_have_one)
     sentence.word_labels = labels;
     sentence.word_count = 2;
     struct report report = report_of(&view, &sentence, 0);
-    const struct column *bits = frame_column(report.frames, "surprisal_bits");
+    const struct column *bits = table_column(report.tables, "surprisal_bits");
     ck_assert(isnan(column_float(bits, 0)));
     ck_assert_double_eq_tol(column_float(bits, 1), 4 / log(2), 1e-12);
-    ck_assert_double_eq(column_float(frame_column(report.facts, "logprob_nats"), 0), -6);
-    ck_assert_double_eq_tol(column_float(frame_column(report.facts, "perplexity"), 0), exp(3),
+    ck_assert_double_eq(column_float(table_column(report.facts, "logprob_nats"), 0), -6);
+    ck_assert_double_eq_tol(column_float(table_column(report.facts, "perplexity"), 0), exp(3),
                             1e-9);
     arena_release(&arena);
 }

@@ -38,10 +38,10 @@ static void see_rect(struct canvas *canvas, struct box box, struct colour colour
     check_inside(box, "a rectangle");
 }
 
-static void see_frame(struct canvas *canvas, struct box box, const struct pen *pen)
+static void see_table(struct canvas *canvas, struct box box, const struct pen *pen)
 {
     (void)canvas, (void)pen;
-    check_inside(box, "a frame");
+    check_inside(box, "a table");
 }
 
 static void see_strokes(struct canvas *canvas, const struct stroke *strokes, size_t count,
@@ -111,7 +111,7 @@ static void see_cells(struct canvas *canvas, struct box box, const struct cells 
 
 void canvas_witness_begin(double width, double height)
 {
-    witness = (struct canvas_witness){.canvas = {NULL, see_open, see_close, see_rect, see_frame,
+    witness = (struct canvas_witness){.canvas = {NULL, see_open, see_close, see_rect, see_table,
                                                  see_strokes, see_path, see_text, see_cells},
                                       .width = width,
                                       .height = height};

@@ -89,20 +89,20 @@ static const struct array selected_tensors[] = {{.site = SITE_WEIGHTS,
 
 const struct report fixture_plain = {.model = "life",
                                      .sentence = LIFE,
-                                     .tensors = plain_tensors,
-                                     .tensor_count = 1,
+                                     .arrays = plain_tensors,
+                                     .array_count = 1,
                                      .numbers = numbers,
                                      .causal = true};
 const struct report fixture_layers = {.model = "life",
                                       .sentence = LIFE,
-                                      .tensors = life_tensors,
-                                      .tensor_count = COUNT(life_tensors),
+                                      .arrays = life_tensors,
+                                      .array_count = COUNT(life_tensors),
                                       .numbers = numbers,
                                       .causal = true};
 const struct report fixture_selected = {.model = "life",
                                         .sentence = LIFE,
-                                        .tensors = selected_tensors,
-                                        .tensor_count = 1,
+                                        .arrays = selected_tensors,
+                                        .array_count = 1,
                                         .heads = &heads[1],
                                         .head_count = 1,
                                         .numbers = numbers,
@@ -141,8 +141,8 @@ const struct report fixture_odd = {.model = "o\"dd",
                                                 .tokens = odd_tokens,
                                                 .labels = odd_labels,
                                                 .count = COUNT(odd_tokens)},
-                                   .tensors = odd_tensors,
-                                   .tensor_count = 1,
+                                   .arrays = odd_tensors,
+                                   .array_count = 1,
                                    .numbers = numbers,
                                    .causal = true};
 
@@ -169,8 +169,8 @@ const struct report fixture_cross = {
     .model = "models/cross",
     .sentence = {.tokens = id_tokens, .labels = id_labels, .count = COUNT(id_tokens)},
     .source = LIFE,
-    .tensors = cross_tensors,
-    .tensor_count = COUNT(cross_tensors),
+    .arrays = cross_tensors,
+    .array_count = COUNT(cross_tensors),
     .numbers = numbers};
 
 /* t0 t1 t2 …: uniform causal weights */
@@ -201,8 +201,8 @@ struct report fixture_long(size_t count)
     return (struct report){
         .model = "long",
         .sentence = {.tokens = tokens, .labels = labels, .count = count},
-        .tensors = &weights,
-        .tensor_count = 1,
+        .arrays = &weights,
+        .array_count = 1,
         .causal = true,
     };
 }

@@ -16,7 +16,7 @@ static const struct column columns[] = {
     {.name = "score", .title = "mean score", .digits = 4, .values = scores},
     {.name = "small", .digits = 2, .flags = COLUMN_TEXT_ONLY, .values = small},
 };
-static const struct frame frame = {
+static const struct table sample = {
     "it", {"token", 2, labels, 0}, columns, 4, .note = "That is all."};
 
 static void expect(struct stream *out, int failed, const char *expected)
@@ -29,13 +29,13 @@ static void expect(struct stream *out, int failed, const char *expected)
     file_release(&written);
 }
 
-TEST(a_frame_is_written_as_a_table)
+TEST(a_table_is_written_as_a_table)
 {
     struct stream out = {0};
     struct err err = {0};
     struct layout layout = {0};
     memory_stream_open(&out);
-    expect(&out, frame_text_write(&out, &frame, &layout, &err),
+    expect(&out, table_text_write(&out, &sample, &layout, &err),
            "text  head  mean score    small\n"
            "a        0      0.1235     0.00\n"
            "b                       1.2e-07\n"
@@ -46,14 +46,14 @@ TEST(a_frame_is_written_as_a_table)
 TEST(selected_rows_keep_their_cells_and_labels)
 {
     static const size_t rows[] = {1, 0, 1};
-    struct frame picked = frame;
+    struct table picked = sample;
     struct stream out = {0};
     struct err err = {0};
     struct arena arena = {0};
     struct layout layout = {0};
-    ck_assert(!frame_pick(&picked, rows, COUNT(rows), &arena, &err));
+    ck_assert(!table_pick(&picked, rows, COUNT(rows), &arena, &err));
     memory_stream_open(&out);
-    expect(&out, frame_text_write(&out, &picked, &layout, &err),
+    expect(&out, table_text_write(&out, &picked, &layout, &err),
            "text  head  mean score    small\n"
            "b                       1.2e-07\n"
            "a        0      0.1235     0.00\n"
@@ -67,13 +67,13 @@ TEST(selected_rows_keep_their_cells_and_labels)
 TEST(a_heading_indents_the_table_and_empty_titles_have_no_header)
 {
     struct column untitled[] = {columns[0], columns[2]};
-    struct frame headed = {"it", {"token", 2, labels, 0}, untitled, 2, .heading = "Scores"};
+    struct table headed = {"it", {"token", 2, labels, 0}, untitled, 2, .heading = "Scores"};
     struct stream out = {0};
     struct err err = {0};
     struct layout layout = {0};
     untitled[0].title = untitled[1].title = "";
     memory_stream_open(&out);
-    expect(&out, frame_text_write(&out, &headed, &layout, &err), "Scores\n  a  0.1235\n  b\n");
+    expect(&out, table_text_write(&out, &headed, &layout, &err), "Scores\n  a  0.1235\n  b\n");
 }
 
 TEST(tidy_rows_are_positions_if_the_table_has_them)
@@ -82,11 +82,11 @@ TEST(tidy_rows_are_positions_if_the_table_has_them)
     struct column own[] = {
         {.name = "position", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY, .values = positions},
         columns[2]};
-    struct frame placed = {"it", {"token", 2, labels, 0}, own, 2};
+    struct table placed = {"it", {"token", 2, labels, 0}, own, 2};
     struct stream out = {0};
     struct err err = {0};
     struct layout layout = {0};
-    struct report report = {.model = "m", .frames = &placed, .frame_count = 1};
+    struct report report = {.model = "m", .tables = &placed, .table_count = 1};
     memory_stream_open(&out);
     expect(
         &out,
@@ -101,7 +101,7 @@ TEST(columns_that_do_not_fit_follow_below_with_the_key_columns)
     struct err err = {0};
     struct layout layout = {.columns = 24};
     memory_stream_open(&out);
-    expect(&out, frame_text_write(&out, &frame, &layout, &err),
+    expect(&out, table_text_write(&out, &sample, &layout, &err),
            "text  head  mean score\n"
            "a        0      0.1235\n"
            "b\n"
@@ -118,7 +118,7 @@ TEST(data_formats_have_all_digits_and_empty_missing_values)
     struct stream out = {0};
     struct err err = {0};
     struct layout layout = {0};
-    struct report report = {.model = "m", .frames = &frame, .frame_count = 1};
+    struct report report = {.model = "m", .tables = &sample, .table_count = 1};
     memory_stream_open(&out);
     expect(
         &out,
@@ -147,35 +147,35 @@ TEST(a_narrow_page_has_short_headers_and_fewer_decimals)
         {.name = "small", .flags = COLUMN_PLAIN, .digits = 3, .values = small},
         {.name = "words", .kind = COLUMN_TEXT, .values = words},
     };
-    const struct frame table = {"it", {"token", 2, labels, 0}, wide, 3};
+    const struct table table = {"it", {"token", 2, labels, 0}, wide, 3};
     struct stream out = {0};
     struct err err = {0};
     struct layout layout = {.columns = 30};
     memory_stream_open(&out);
-    expect(&out, frame_text_write(&out, &table, &layout, &err),
+    expect(&out, table_text_write(&out, &table, &layout, &err),
            "previous  small  words\n"
            "   0.123  0.000  a long one\n"
            "          0.000\n");
     layout.columns = 24;
     memory_stream_open(&out);
-    expect(&out, frame_text_write(&out, &table, &layout, &err),
+    expect(&out, table_text_write(&out, &table, &layout, &err),
            "prev  small  words\n"
            "0.12  0.000  a long one\n"
            "      0.000\n");
     layout.columns = 9; /* shortens a text that is wider than the page */
     memory_stream_open(&out);
-    expect(&out, frame_text_write(&out, &table, &layout, &err),
+    expect(&out, table_text_write(&out, &table, &layout, &err),
            "prev\n0.12\n\n\n  small\n  0.000\n  0.000\n\n  words\n  a long…\n\n");
 }
 
 TEST(a_note_is_wrapped_to_the_page)
 {
-    struct frame noted = {"it", {"token", 2, labels, 0}, columns, 1, .note = "That is\nall of it."};
+    struct table noted = {"it", {"token", 2, labels, 0}, columns, 1, .note = "That is\nall of it."};
     struct stream out = {0};
     struct err err = {0};
     struct layout layout = {.columns = 6};
     memory_stream_open(&out);
-    expect(&out, frame_text_write(&out, &noted, &layout, &err),
+    expect(&out, table_text_write(&out, &noted, &layout, &err),
            "text\na\nb\n\nThat\nis\nall of\nit.\n");
 }
 
@@ -189,11 +189,11 @@ TEST(leading_columns_are_the_first_of_tidy_rows)
          .values = models},
         {.name = "score", .values = scores},
     };
-    const struct frame table = {"it", {"token", 2, labels, 0}, several, 2};
+    const struct table table = {"it", {"token", 2, labels, 0}, several, 2};
     struct stream out = {0};
     struct err err = {0};
     struct layout layout = {0};
-    struct report report = {.model = "m", .frames = &table, .frame_count = 1};
+    struct report report = {.model = "m", .tables = &table, .table_count = 1};
     memory_stream_open(&out);
     expect(
         &out,
