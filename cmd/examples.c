@@ -93,8 +93,8 @@ static int add(void *state, struct work *work, struct err *err)
         const struct tokenized *text = report_queries(&work->report, site_part(array->site));
         size_t k = i % own->channel_count, channel = own->channels ? own->channels[k] : k;
         struct example *best = own->best + i * own->top;
-        for (size_t row = 0; row < array->shape[0]; row++) {
-            float value = own->sign * array->data[row * array->shape[1] + channel];
+        for (size_t row = 0; row < array->rows.size; row++) {
+            float value = own->sign * array->data[row * array->columns.size + channel];
             if (!(value > best[own->top - 1].activation)) /* the earlier of equal ones stays */
                 continue;
             size_t first = row < TOKENS_BEFORE ? 0 : row - TOKENS_BEFORE, at = own->top - 1;

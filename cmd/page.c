@@ -112,8 +112,7 @@ static int read_explain(struct state *own, const struct config *config, struct a
     return 0;
 }
 
-/* Reduce a tensor to the heads to explain (NULL: all), or to their key/value heads. Their number
- * becomes shape[0]. */
+/* Reduce a tensor to the heads to explain (NULL: all), or to their key/value heads. */
 static int narrow(struct array *array, const bool *explains, const struct config *config,
                   struct arena *arena, struct err *err)
 {
@@ -121,21 +120,21 @@ static int narrow(struct array *array, const bool *explains, const struct config
     size_t served = grouped ? config_shared_by(config) : 1;
     const bool *layer =
         explains ? explains + (size_t)array->layer * config_most_heads(config) : NULL;
-    size_t size = array->shape[1] * array->shape[2];
+    size_t size = array->rows.size * array->columns.size;
     size_t count = 0;
-    float *data = arena_room(arena, array->shape[0] * size, sizeof *data, err);
-    size_t *heads = arena_alloc(arena, array->shape[0], sizeof *heads, err);
+    float *data = arena_room(arena, array->heads.size * size, sizeof *data, err);
+    size_t *heads = arena_alloc(arena, array->heads.size, sizeof *heads, err);
     if (!data || !heads)
         return -1;
-    for (size_t i = 0; i < array->shape[0]; i++) {
-        if (layer && !memchr(layer + array->heads[i] * served, true, served))
+    for (size_t i = 0; i < array->heads.size; i++) {
+        if (layer && !memchr(layer + array->heads.numbers[i] * served, true, served))
             continue;
         memcpy(data + count * size, array->data + i * size, size * sizeof *data);
-        heads[count++] = array->heads[i];
+        heads[count++] = array->heads.numbers[i];
     }
-    array->shape[0] = count;
+    array->heads.size = count;
     array->data = data;
-    array->heads = heads;
+    array->heads.numbers = heads;
     return 0;
 }
 
@@ -193,7 +192,7 @@ static int find_explained(struct page_run *run, struct err *err)
         tensors[count] = report->arrays[i];
         if (narrow(&tensors[count], explains, config, arena, err))
             return -1;
-        count += tensors[count].shape[0] > 0;
+        count += tensors[count].heads.size > 0;
     }
     report->arrays = tensors;
     report->array_count = count;

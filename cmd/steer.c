@@ -122,14 +122,14 @@ static int add_texts(struct job *job, size_t side, const struct text_with_source
         for (size_t layer = 0; layer < reports[i].array_count; layer++) {
             const struct array *array = &reports[i].arrays[layer];
             double *sum = job->sums[side] + layer * job->width;
-            for (size_t row = 0; row < array->shape[0]; row++) {
+            for (size_t row = 0; row < array->rows.size; row++) {
                 double square = 0;
                 for (size_t k = 0; k < job->width; k++) {
                     double value = (double)array->data[row * job->width + k];
-                    sum[k] += value / (double)array->shape[0];
+                    sum[k] += value / (double)array->rows.size;
                     square += value * value;
                 }
-                job->norms[layer] += sqrt(square) / (double)array->shape[0];
+                job->norms[layer] += sqrt(square) / (double)array->rows.size;
             }
         }
     job->counts[side] += count;

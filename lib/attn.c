@@ -338,8 +338,8 @@ static int pass_on(void *context, const struct announcement *seen, struct err *e
         list->count = 0;
         if (capture_sink(capture, &alone, err))
             return -1;
-        heads = list->items->heads;
-        values = tensor_dense(list->items->data, list->items->rank, list->items->shape);
+        heads = list->items->heads.numbers;
+        values = array_tensor(list->items);
     }
     struct attn_tensor tensor = {
         .name = site_tensor_name(name, seen->site, seen->layer),

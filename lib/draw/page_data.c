@@ -217,7 +217,7 @@ static void put_all_labels(struct json_writer *json, const struct report *report
     for (size_t i = 0; i < report->array_count; i++) {
         const struct array *array = &report->arrays[i];
         if (report->words && site_row(array->site)->axes == AXES_TOKEN_WORD)
-            words = array->shape[1];
+            words = array->columns.size;
         keys = keys || !array_selects(array, &array->columns) ? keys : &array->columns;
     }
     json_put_open(json, "\nlabels", '{');

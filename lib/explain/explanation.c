@@ -114,8 +114,8 @@ const float *trace_row_of_head(const struct trace *trace, enum site site, size_t
     if (!array)
         return NULL;
     size_t row = array->rows.numbers ? 0 : trace->query;
-    row += head ? head * array->shape[1] : 0;
-    return array->data + row * array->shape[array->rank - 1];
+    row += head ? head * array->rows.size : 0;
+    return array->data + row * array->columns.size;
 }
 
 float *trace_product(const struct trace *trace, const float *x, size_t rows, const struct weight *w,
@@ -139,13 +139,13 @@ static void find_inputs_and_keys(struct trace *trace)
     enum site site = !bare ? input_site(trace) : trace->layer == 0 ? SITE_EMBEDDING : SITE_ATTN_OUT;
     const struct array *inputs = report_find(trace->report, site, layer);
     trace->inputs = trace->sources = inputs->data;
-    trace->input_size = inputs->shape[inputs->rank - 1];
+    trace->input_size = inputs->columns.size;
     if (trace->rule->norm_before)
         trace->streams = report_find(trace->report, stream_site(trace), layer)->data;
     if (trace->rule->kind == SUBLAYER_ATTEND_SOURCE)
         trace->sources =
             report_find(trace->report, source_site(config), config->n_encoder_layer - 1)->data;
-    trace->keys = trace_find(trace, SITE_K)->shape[1];
+    trace->keys = trace_find(trace, SITE_K)->rows.size;
     trace->k = trace_find(trace, SITE_K)->data;
     trace->v = trace_find(trace, SITE_V)->data;
     if (trace->rotary)
@@ -578,7 +578,7 @@ static void show_vectors(struct builder *builder, const struct trace *before,
                                                                 : "x";
         if (!array)
             continue;
-        width = array->shape[array->rank - 1];
+        width = array->columns.size;
         rows[count++] = (struct named_vector){name, trace_row(before, site)};
         name = arena_format(builder->arena, builder->err, "%s, edited", name);
         rows[count++] = (struct named_vector){name, trace_row(trace, site)};

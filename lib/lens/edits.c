@@ -877,7 +877,8 @@ static int keep(struct gathering *gathering, const struct report *report, enum e
                 memcpy(data, array->data, cells * sizeof *data);
             }
             struct tensor *values = (struct tensor *)source->values;
-            values[layer * source->count + number] = tensor_dense(data, array->rank, array->shape);
+            values[layer * source->count + number] = array_tensor(array);
+            values[layer * source->count + number].data = data;
         }
     }
     return 0;

@@ -250,13 +250,11 @@ static int take_mean(struct array *mean, const struct array *parts, size_t count
 static int join_heads(struct array *array, struct arena *arena, struct err *err)
 {
     struct array mean = *array;
-    struct array *heads = arena_alloc(arena, array->shape[0], sizeof *heads, err);
-    for (size_t i = 0; heads && i < array->shape[0]; i++)
+    struct array *heads = arena_alloc(arena, array->heads.size, sizeof *heads, err);
+    for (size_t i = 0; heads && i < array->heads.size; i++)
         heads[i] = array_head(array, i);
-    mean.heads = NULL;
-    mean.rank = 2;
-    memmove(mean.shape, array->shape + 1, 2 * sizeof *mean.shape);
-    if (!heads || take_mean(&mean, heads, array->shape[0], arena, err))
+    mean.heads = (struct axis){.name = NULL};
+    if (!heads || take_mean(&mean, heads, array->heads.size, arena, err))
         return -1;
     *array = mean;
     return 0;
@@ -316,7 +314,7 @@ int report_take_means(struct array *tensors, struct report *report, const struct
     if (join_rows(report, how, arena, err))
         return -1;
     for (size_t i = 0; how->mean_of_heads && i < report->array_count; i++)
-        if (tensors[i].heads && join_heads(&tensors[i], arena, err))
+        if (tensors[i].heads.name && join_heads(&tensors[i], arena, err))
             return -1;
     return err_if(how->mean_of_layers && join_layers(tensors, report, arena, err));
 }
@@ -325,21 +323,11 @@ int report_take_means(struct array *tensors, struct report *report, const struct
 
 /* The sums of a tensor: a matrix for each head, large enough for the longest text. */
 struct mean_sums {
-    struct array kept; /* without values; shape as in the longest text so far */
+    struct array kept; /* without values; as large as in the longest text so far */
     double *values, *visible;
     double *counts;       /* [rows, columns] texts with this cell */
     size_t rows, columns; /* allocated size */
 };
-
-static size_t rows_of(const struct array *array)
-{
-    return array->shape[array->rank - 2];
-}
-
-static size_t columns_of(const struct array *array)
-{
-    return array->shape[array->rank - 1];
-}
 
 /* Add the matrices of a tensor to the upper left corners of the sums. In sheets, NaN is missing. A
  * key is visible if it is in any tensor. */
@@ -349,8 +337,8 @@ static void add(struct mean_sums *sums, const struct array *array)
         sums->visible = NULL;
     for (size_t sheet = 0; sheet < array_matrix_count(array); sheet++) {
         const struct array head = array_head(array, sheet);
-        for (size_t row = 0, i = 0; row < rows_of(array); row++)
-            for (size_t column = 0; column < columns_of(array); column++, i++) {
+        for (size_t row = 0, i = 0; row < array->rows.size; row++)
+            for (size_t column = 0; column < array->columns.size; column++, i++) {
                 size_t first = row * sums->columns + column;
                 size_t cell = sheet * sums->rows * sums->columns + first;
                 if (array->name && isnan(head.data[i]))
@@ -368,8 +356,8 @@ static void add(struct mean_sums *sums, const struct array *array)
 static float *divide(const double *values, const struct mean_sums *sums, struct arena *arena,
                      struct err *err)
 {
-    size_t rows = rows_of(&sums->kept);
-    size_t columns = columns_of(&sums->kept);
+    size_t rows = sums->kept.rows.size;
+    size_t columns = sums->kept.columns.size;
     size_t cells = array_cells(&sums->kept);
     float *mean = arena_alloc(arena, cells, sizeof *mean, err);
     for (size_t i = 0; mean && i < cells; i++) {
@@ -413,12 +401,12 @@ static int begin_tensor(struct mean_sums *sums, const struct array *array, size_
                         struct arena *arena, struct err *err)
 {
     size_t sheets = array_matrix_count(array);
-    *sums = (struct mean_sums){.kept = *array, .rows = array->name ? rows_of(array) : longest};
+    *sums = (struct mean_sums){.kept = *array, .rows = array->name ? array->rows.size : longest};
     if (array_selects(array, &array->rows)) /* of each text its own: row 0 is the first selected */
-        sums->kept.rows = (struct axis){.size = 0};
+        sums->kept.rows = (struct axis){.size = array->rows.size};
     if (array_selects(array, &array->columns))
-        sums->kept.columns = (struct axis){.size = 0};
-    sums->columns = grows(array) ? longest : columns_of(array);
+        sums->kept.columns = (struct axis){.size = array->columns.size};
+    sums->columns = grows(array) ? longest : array->columns.size;
     size_t cells = sums->rows * sums->columns;
     size_t *heads = arena_alloc(arena, sheets, sizeof *heads, err);
     sums->values = arena_alloc(arena, sheets * cells, sizeof *sums->values, err);
@@ -435,8 +423,8 @@ static int begin_tensor(struct mean_sums *sums, const struct array *array, size_
         return err_if(keep_axis(&sums->kept.rows, arena, err) ||
                       keep_axis(&sums->kept.columns, arena, err));
     }
-    if (array->heads)
-        sums->kept.heads = memcpy(heads, array->heads, sheets * sizeof *heads);
+    if (array->heads.name)
+        sums->kept.heads.numbers = memcpy(heads, array->heads.numbers, sheets * sizeof *heads);
     return 0;
 }
 
@@ -485,18 +473,18 @@ int text_mean_add(struct text_mean *mean, const struct report *report, struct er
     for (size_t i = 0; i < report->array_count; i++) {
         struct mean_sums *sums = &mean->sums[i];
         const struct array *array = &report->arrays[i];
-        size_t *shape = &sums->kept.shape[array->rank - 2];
-        if (array->name && !grows(array) && columns_of(array) != sums->columns)
+        struct axis *rows = &sums->kept.rows, *columns = &sums->kept.columns;
+        if (array->name && !grows(array) && array->columns.size != sums->columns)
             return err_usage(
                 err,
                 "--mean texts: expected texts of %zu tokens like the first, found %zu: "
                 "--over heads and --by part average texts of any length",
-                sums->columns, columns_of(array));
+                sums->columns, array->columns.size);
         assert(!array->name == !sums->kept.name && array->site == sums->kept.site &&
-               array->layer == sums->kept.layer && rows_of(array) <= sums->rows &&
-               columns_of(array) <= sums->columns);
-        shape[0] = num_max(shape[0], rows_of(array));
-        shape[1] = num_max(shape[1], columns_of(array));
+               array->layer == sums->kept.layer && array->rows.size <= sums->rows &&
+               array->columns.size <= sums->columns);
+        rows->size = num_max(rows->size, array->rows.size);
+        columns->size = num_max(columns->size, array->columns.size);
         add(sums, array);
     }
     for (size_t i = 0; i < report->table_count; i++) {
@@ -527,8 +515,6 @@ static int count_array(struct array *array, const struct report *report,
     *array = (struct array){
         .name = arena_format(arena, err, "%s.count", site_name_in_layer(kept->site)),
         .layer = -1,
-        .rank = 2,
-        .shape = {like.rows.size, columns.size},
         .data = values,
         .rows = like.rows,
         .columns = columns,
@@ -544,9 +530,9 @@ static int label_report(struct report *report, const struct text_mean *mean,
     size_t most = 0, words = 0;
     for (size_t i = 0; i < mean->first.array_count; i++) {
         const struct array *array = &mean->sums[i].kept;
-        most = num_max(most, num_max(rows_of(array), columns_of(array)));
+        most = num_max(most, num_max(array->rows.size, array->columns.size));
         if (!array->name && site_row(array->site)->axes == AXES_TOKEN_WORD)
-            words = columns_of(array);
+            words = array->columns.size;
     }
     const struct label *numbers =
         labels_of_numbers(NULL, most + mean->first.first_shown, arena, err);
@@ -615,12 +601,11 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
         tensors[i] = sums->kept;
         tensors[i].data = divide(sums->values, sums, arena, err);
         tensors[i].visible = sums->visible ? divide(sums->visible, sums, arena, err) : NULL;
-        tensors[i].visible_step = rows_of(&sums->kept) * columns_of(&sums->kept);
+        tensors[i].visible_step = sums->kept.rows.size * sums->kept.columns.size;
         if (!tensors[i].data || (sums->visible && !tensors[i].visible))
             return -1;
         if (sums->kept.name) {
             struct axis *rows = &tensors[i].rows, *columns = &tensors[i].columns;
-            columns->size = columns_of(&tensors[i]);
             rows->labels = rows->labels ? rows->labels : report->numbers;
             columns->labels = columns->labels ? columns->labels : report->numbers;
             continue;

@@ -114,7 +114,7 @@ static struct axis label_axis(const struct report *report, const struct array *a
 
 bool array_is_mean_of_heads(const struct array *array)
 {
-    return !array->name && !array->heads && site_has_heads(array->site);
+    return !array->name && !array->heads.name && site_has_heads(array->site);
 }
 
 bool array_is_mean_of_layers(const struct array *array)
@@ -145,11 +145,7 @@ int report_add_array(struct report *report, const struct array *array, struct ar
     struct array *arrays = arena_grow(arena, (void *)report->arrays, count, sizeof *arrays, err);
     if (!arrays)
         return -1;
-    struct array *added = &arrays[report->array_count++];
-    *added = *array;
-    added->rank = 2;
-    added->shape[0] = array->rows.size;
-    added->shape[1] = array->columns.size;
+    arrays[report->array_count++] = *array;
     report->arrays = arrays;
     return 0;
 }
@@ -163,17 +159,22 @@ const struct array *report_find(const struct report *report, enum site site, siz
     return NULL;
 }
 
+struct tensor array_tensor(const struct array *array)
+{
+    const size_t shape[] = {array->heads.size, array->rows.size, array->columns.size};
+    bool has_heads = array->heads.name;
+    return tensor_dense(array->data, has_heads ? 3 : 2, has_heads ? shape : shape + 1);
+}
+
 size_t array_rank(const struct array *array)
 {
-    return array->rank - (!array->name && site_row(array->site)->axes == AXES_HEAD_TOKEN);
+    return array_tensor(array).rank -
+           (!array->name && site_row(array->site)->axes == AXES_HEAD_TOKEN);
 }
 
 size_t array_cells(const struct array *array)
 {
-    size_t cells = 1;
-    for (size_t axis = 0; axis < array->rank; axis++)
-        cells *= array->shape[axis];
-    return cells;
+    return array_matrix_count(array) * array->rows.size * array->columns.size;
 }
 
 bool array_has_key_columns(const struct array *array)
@@ -184,36 +185,35 @@ bool array_has_key_columns(const struct array *array)
 
 size_t array_matrix_count(const struct array *array)
 {
-    return array->heads ? array->shape[0] : 1;
+    return array->heads.name ? array->heads.size : 1;
 }
 
 struct array array_head(const struct array *array, size_t index)
 {
     struct array one = *array;
-    if (!one.heads)
+    if (!one.heads.name)
         return one;
-    one.heads += index;
-    one.data += one.data ? index * one.shape[1] * one.shape[2] : 0;
+    one.heads.numbers += index;
+    one.heads.size = 1;
+    one.data += one.data ? index * one.rows.size * one.columns.size : 0;
     one.visible += one.visible ? index * one.visible_step : 0;
-    one.shape[0] = 1;
     return one;
 }
 
 struct sheet array_matrix(const struct report *report, const struct array *array, size_t index)
 {
     assert(index < array_matrix_count(array));
-    assert(array->rank == (array->heads ? 3 : 2));
     const struct site_set fractions =
         SITE_SET(SITE_WEIGHTS, SITE_SOFTMAX, SITE_VALUE_ZEROING, SITE_ROLLOUT);
     static const char *const in_bits[] = {[PART_SENTENCE] = "entropy_bits",
                                           [PART_SOURCE] = "enc.entropy_bits",
                                           [PART_CROSS] = "cross_entropy_bits"};
-    size_t rows = array->shape[array->rank - 2], columns = array->shape[array->rank - 1];
+    size_t rows = array->rows.size, columns = array->columns.size;
     bool of_heads = array_is_mean_of_heads(array), of_layers = array_is_mean_of_layers(array);
     struct sheet sheet = {
         .tensor = array->name,
         .layer = array->layer,
-        .head = array->heads ? (int)array->heads[index] : -1,
+        .head = array->heads.name ? (int)array->heads.numbers[index] : -1,
         .shared_by = array->shared_by,
         .rows = array->rows,
         .columns = array->columns,
@@ -275,7 +275,6 @@ int report_join_sinks(struct report *report, struct arena *arena, struct err *er
     size_t count = 0;
     for (size_t i = 0; tensors && i < report->array_count; i++) {
         struct array array = report->arrays[i];
-        size_t *shape = &array.shape[array.rank - 2];
         const struct array *other = report_find(
             report, array.site == SITE_SINK ? SITE_WEIGHTS : SITE_SINK, (size_t)array.layer);
         bool joins = !array.name && other && array.data;
@@ -284,17 +283,16 @@ int report_join_sinks(struct report *report, struct arena *arena, struct err *er
         if (joins && array.site == SITE_WEIGHTS) {
             struct sheet sheet = array_matrix(report, &array, 0);
             size_t maps = array.visible_step ? array_matrix_count(&array) : 1;
-            array.data = with_column(array.data, other->data, array_matrix_count(&array) * shape[0],
-                                     shape[1], arena, err);
+            size_t rows = array.rows.size, keys = array.columns.size;
+            array.data = with_column(array.data, other->data, array_matrix_count(&array) * rows,
+                                     keys, arena, err);
             if (add_sink(&array.columns, &sheet.columns, arena, err))
                 return -1;
             if (array.visible)
-                array.visible =
-                    with_column(array.visible, NULL, maps * shape[0], shape[1], arena, err);
+                array.visible = with_column(array.visible, NULL, maps * rows, keys, arena, err);
             if (!array.data || (sheet.visible && !array.visible))
                 return -1;
-            shape[1]++;
-            array.visible_step = array.visible_step ? shape[0] * shape[1] : 0;
+            array.visible_step = array.visible_step ? rows * array.columns.size : 0;
         }
         tensors[count++] = array;
     }
@@ -359,9 +357,9 @@ static struct word_span group_at(const struct groups *groups, size_t index)
     return groups->words ? groups->words[index] : (struct word_span){groups->first + index, 1};
 }
 
-/* Replace matrices of this shape by the means over groups of rows of the sums over groups of
- * columns; NULL is kept. */
-static int group_matrices(const float **matrices, size_t count, const size_t shape[2],
+/* Replace `count` matrices, as large as those of an array, by the means over groups of rows of the
+ * sums over groups of columns; NULL is kept. */
+static int group_matrices(const float **matrices, size_t count, const struct array *array,
                           const struct groups axes[2], struct arena *arena, struct err *err)
 {
     if (!*matrices)
@@ -369,13 +367,14 @@ static int group_matrices(const float **matrices, size_t count, const size_t sha
     size_t cells = axes[0].count * axes[1].count;
     float *data = arena_alloc(arena, count * cells, sizeof *data, err);
     for (size_t i = 0; data && i < count * cells; i++) {
-        const float *matrix = *matrices + i / cells * shape[0] * shape[1];
+        size_t width = array->columns.size;
+        const float *matrix = *matrices + i / cells * array->rows.size * width;
         struct word_span rows = group_at(&axes[0], i % cells / axes[1].count);
         struct word_span columns = group_at(&axes[1], i % axes[1].count);
         double sum = 0;
         for (size_t r = rows.first; r < rows.first + rows.count; r++)
             for (size_t c = columns.first; c < columns.first + columns.count; c++)
-                sum += (double)matrix[r * shape[1] + c];
+                sum += (double)matrix[r * width + c];
         data[i] = (float)(sum / (double)rows.count);
     }
     *matrices = data;
@@ -385,15 +384,14 @@ static int group_matrices(const float **matrices, size_t count, const size_t sha
 static int group_matrix(struct array *array, const struct groups axes[2], struct arena *arena,
                         struct err *err)
 {
-    size_t *shape = &array->shape[array->rank - 2];
     size_t matrices = array_matrix_count(array);
-    if (group_matrices(&array->data, matrices, shape, axes, arena, err) ||
-        group_matrices(&array->visible, array->visible_step ? matrices : 1, shape, axes, arena,
+    if (group_matrices(&array->data, matrices, array, axes, arena, err) ||
+        group_matrices(&array->visible, array->visible_step ? matrices : 1, array, axes, arena,
                        err))
         return -1;
-    shape[0] = axes[0].count;
-    shape[1] = axes[1].count;
-    array->visible_step = array->visible_step ? shape[0] * shape[1] : 0;
+    array->rows.size = axes[0].count;
+    array->columns.size = axes[1].count;
+    array->visible_step = array->visible_step ? axes[0].count * axes[1].count : 0;
     return 0;
 }
 
@@ -406,23 +404,22 @@ static int group_all(struct array *tensors, const struct report *report, enum gr
         const struct tokenized *keys = report_keys(report, part);
         const struct tokenized *rows =
             site_axes == AXES_GROUP_TOKEN_DIM ? keys : report_queries(report, part);
-        size_t *shape = &array->shape[array->rank - 2];
-        struct groups axes[] = {group_axis(rows, shape[0], how), {.count = shape[1]}};
+        struct groups axes[] = {group_axis(rows, array->rows.size, how),
+                                {.count = array->columns.size}};
         if (site_axes == AXES_FIRST_CHANNEL)
             axes[0] = (struct groups){.count = 1};
         if (array_selects(array, &array->rows) && how == WITHOUT_FIRST) {
             size_t hidden = array->rows.numbers[0] == 0;
-            axes[0] = (struct groups){.first = hidden, .count = shape[0] - hidden};
+            axes[0] = (struct groups){.first = hidden, .count = array->rows.size - hidden};
             array->rows.numbers += hidden;
             array->rows.labels += hidden;
-            array->rows.size -= hidden;
             array->rows.second -= array->rows.second ? hidden : 0;
             if (!axes[0].count)
                 return err_usage(err,
                                  "--hide-first: --query selects only the token that is hidden");
         }
         if (array_has_key_columns(array))
-            axes[1] = group_axis(keys, shape[1], how);
+            axes[1] = group_axis(keys, array->columns.size, how);
         if (group_matrix(array, axes, arena, err))
             return -1;
     }
@@ -464,12 +461,12 @@ static int select_axis(struct axis *axis, struct groups *groups, const struct ax
 static int hide_keys(struct array *array, const struct groups *kept_keys, struct arena *arena,
                      struct err *err)
 {
-    const size_t *shape = &array->shape[array->rank - 2];
-    size_t maps = array->visible_step ? array_matrix_count(array) : 1, rows = maps * shape[0];
-    float *visible = arena_alloc(arena, rows * shape[1], sizeof *visible, err);
+    size_t maps = array->visible_step ? array_matrix_count(array) : 1;
+    size_t rows = maps * array->rows.size, width = array->columns.size;
+    float *visible = arena_alloc(arena, rows * width, sizeof *visible, err);
     for (size_t row = 0; visible && row < rows; row++)
         for (size_t i = 0; i < kept_keys->count; i++) {
-            size_t cell = row * shape[1] + kept_keys->words[i].first;
+            size_t cell = row * width + kept_keys->words[i].first;
             visible[cell] = array->visible ? array->visible[cell] : 1;
         }
     array->visible = visible;
@@ -494,20 +491,22 @@ static int select_cells(struct array *tensors, const struct report *report, bool
         const char *queries =
             rows->words && axis_rows[axes][0].things == OF_QUERIES ? rows->queries : NULL;
         struct groups groups[] = {{.count = sheet.rows.size}, {.count = sheet.columns.size}};
-        struct axis keys_left = array->columns;
+        struct axis rows_left = array->rows, keys_left = array->columns;
         if ((queries &&
-             select_axis(&array->rows, &groups[0], &sheet.rows, queries, words, arena, err)) ||
+             select_axis(&rows_left, &groups[0], &sheet.rows, queries, words, arena, err)) ||
             (keys &&
              select_axis(&keys_left, &groups[1], &sheet.columns, keys, of_keys, arena, err)))
             return -1;
         if (keys && hides_keys) {
             if (hide_keys(array, &groups[1], arena, err))
                 return -1;
-            continue;
+            groups[1] = (struct groups){.count = sheet.columns.size};
+            keys_left = array->columns;
         }
-        array->columns = keys_left;
         if ((queries || keys) && group_matrix(array, groups, arena, err))
             return -1;
+        array->rows = rows_left;
+        array->columns = keys_left;
     }
     return 0;
 }
@@ -555,14 +554,12 @@ static int pool_all(struct array *tensors, const struct report *report,
 {
     for (struct array *array = tensors; array < tensors + report->array_count; array++) {
         size_t matrices = array_matrix_count(array);
-        size_t *shape = &array->shape[array->rank - 2];
-        float *data = arena_alloc(arena, matrices * shape[1], sizeof *data, err);
+        size_t rows = array->rows.size, columns = array->columns.size;
+        float *data = arena_alloc(arena, matrices * columns, sizeof *data, err);
         if (!data)
             return -1;
         for (size_t k = 0; k < matrices; k++)
-            pool_rows(data + k * shape[1], array->data + k * shape[0] * shape[1], shape[0],
-                      shape[1], how);
-        shape[0] = 1;
+            pool_rows(data + k * columns, array->data + k * rows * columns, rows, columns, how);
         array->data = data;
         array->rows = (struct axis){array_row_name(array), 1, &pooling_labels[how->pool - 1], -1};
     }

@@ -115,9 +115,6 @@ const struct tokenized *report_text_of(const struct report *report, const struct
 /* Find the tensor of a site (in `layer`, if the site is in layers); NULL: none. */
 const struct array *report_find(const struct report *report, enum site site, size_t layer);
 
-/* The number of axes of a tensor in arrays, where [H, T, 1] in memory is [H, T]. */
-size_t array_rank(const struct array *array);
-
 /* The number of values of a tensor. */
 size_t array_cells(const struct array *array);
 
@@ -138,7 +135,7 @@ const char *array_name(char name[SITE_NAME_BYTES], const struct array *array);
 /* The name of the rows of a site: "query", "token". */
 const char *array_row_name(const struct array *array);
 
-/* Append a computed matrix, whose shape is that of its axes, to a report. */
+/* Append a computed array to a report. */
 int report_add_array(struct report *report, const struct array *array, struct arena *arena,
                      struct err *err);
 

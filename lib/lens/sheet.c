@@ -335,8 +335,6 @@ int table_array(struct array *array, const struct table *table, bool for_picture
     *array = (struct array){
         .name = name,
         .layer = -1,
-        .rank = 2,
-        .shape = {rows, count},
         .data = values,
         .rows = table->rows,
         .columns = {"value", count, labels, 0},

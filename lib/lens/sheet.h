@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/memory.h"
+#include "math/tensor.h"
 #include "model/site.h"
 
 struct buf;
@@ -66,18 +67,16 @@ struct display {
     const char *const *regions; /* [rows] for curves: region of each row; NULL: none */
 };
 
-/* An array of numbers: captured at a site for the selected heads, or computed. A captured one that
- * lacks the heads or the layer of its site is the mean over them. Axes without labels have those of
- * the site, in the texts of the report. */
+/* An array of numbers: captured at a site for the selected heads, or computed; a matrix, or one for
+ * each head. A captured one that lacks the heads or the layer of its site is the mean over them.
+ * Rows and columns without labels have those of the site, in the texts of the report. */
 struct array {
     const char *name; /* of a computed array; NULL: that of the site */
     enum site site;
-    int layer; /* -1: none */
-    size_t rank;
-    size_t shape[3];     /* [heads,] rows, columns */
-    const float *data;   /* contiguous; NULL: not computed yet */
-    const size_t *heads; /* [shape[0]] head numbers in the model; NULL: none */
+    int layer;         /* -1: none */
+    struct axis heads; /* without labels, numbered as in the model; without a name: there is none */
     struct axis rows, columns;
+    const float *data;    /* contiguous; NULL: not computed yet */
     const float *visible; /* [queries, keys] 0: hidden; NULL: only the causal mask */
     size_t visible_step;  /* offset between heads; 0: shared */
     size_t shared_by;     /* as in a sheet */
@@ -90,6 +89,10 @@ static inline bool array_selects(const struct array *array, const struct axis *a
 {
     return !array->name && axis->numbers;
 }
+
+/* Its numbers with the sizes of its axes; their number in files, where [H, T, 1] is [H, T]. */
+struct tensor array_tensor(const struct array *array);
+size_t array_rank(const struct array *array);
 
 /* A labelled matrix of an array. Hidden cells (keys that a query cannot attend to) have no defined
  * value. */

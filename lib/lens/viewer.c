@@ -241,7 +241,7 @@ static struct array *add_item(struct capture *capture, size_t text, struct array
 {
     struct array_list *list = &capture->lists[text];
     assert(list->count < capture->room);
-    if (item.rank == 3) {
+    if (item.heads.name) {
         const struct capture_heads *heads = &capture->query_heads;
         bool of_keys = site_row(item.site)->axes == AXES_GROUP_TOKEN_DIM;
         item.shared_by = of_keys ? config_shared_by(capture->config) : 0;
@@ -249,23 +249,22 @@ static struct array *add_item(struct capture *capture, size_t text, struct array
             heads = &capture->key_heads;
         else if (site_set_has(capture->selection->whole, item.site))
             heads = &capture->all_heads;
-        item.heads = heads->items;
-        item.shape[0] = heads->count;
+        item.heads.numbers = heads->items;
+        item.heads.size = heads->count;
         struct config own;
         size_t most =
             config_of_stack(capture->config, site_part(item.site) == PART_SOURCE, &own)->n_head;
-        while (item.shape[0] && item.heads[item.shape[0] - 1] >= most)
-            item.shape[0]--;
+        while (item.heads.size && item.heads.numbers[item.heads.size - 1] >= most)
+            item.heads.size--;
     }
     item.bits = capture->selection->bits && site_id(item.site) == SITE_ENTROPY;
     if (capture->selection->queries && has_query_rows(capture->selection, item.site)) {
-        size_t *rows = &item.shape[item.rank - 2];
-        const struct index_range range = {"--query", "text", "token", *rows};
+        const struct index_range range = {"--query", "text", "token", item.rows.size};
         if (!list->queries && selection_indices(&list->queries, &list->query_count, list->wanted,
                                                 &range, capture->arena, err))
             return NULL;
         item.rows.numbers = list->queries;
-        *rows = list->query_count;
+        item.rows.size = list->query_count;
     }
     if (has_values &&
         !(item.data = arena_room(capture->arena, array_cells(&item), sizeof *item.data, err)))
@@ -277,19 +276,23 @@ static struct array *add_item(struct capture *capture, size_t text, struct array
 int capture_sink(void *context, const struct announcement *seen, struct err *err)
 {
     const struct tensor *values = &seen->values;
-    struct array item = {.site = seen->site, .layer = seen->layer, .rank = values->rank};
-    memcpy(item.shape, values->shape, sizeof item.shape);
+    struct array item = {.site = seen->site,
+                         .layer = seen->layer,
+                         .heads.name = values->rank == 3 ? "head" : NULL,
+                         .rows.size = values->shape[values->rank - 2],
+                         .columns.size = values->shape[values->rank - 1]};
     const struct array *array = add_item(context, seen->text, item, true, err);
     float *data = array ? (float *)array->data : NULL;
     for (size_t i = 0; array && i < array_matrix_count(array); i++) {
-        struct tensor matrix = array->heads ? tensor_slice(values, array->heads[i]) : *values;
+        struct tensor matrix =
+            array->heads.name ? tensor_slice(values, array->heads.numbers[i]) : *values;
         if (!array->rows.numbers)
             tensor_copy(data, &matrix);
-        for (size_t row = 0; array->rows.numbers && row < array->shape[array->rank - 2]; row++) {
+        for (size_t row = 0; array->rows.numbers && row < array->rows.size; row++) {
             struct tensor slice = tensor_slice(&matrix, array->rows.numbers[row]);
             tensor_copy(data + row * matrix.shape[1], &slice);
         }
-        data += array->shape[array->rank - 2] * array->shape[array->rank - 1];
+        data += array->rows.size * array->columns.size;
     }
     return array ? 0 : -1;
 }
@@ -299,13 +302,15 @@ int capture_lend(void *context, struct attention_map_room *room, struct err *err
     struct capture *capture = context;
     struct array item = {.site = room->site,
                          .layer = room->layer,
-                         .rank = 3,
-                         .shape = {0, room->queries, room->keys}};
+                         .heads.name = "head",
+                         .rows.size = room->queries,
+                         .columns.size = room->keys};
     const struct array *array = add_item(capture, room->text, item, true, err);
     if (!array)
         return -1;
-    for (size_t i = 0; i < array->shape[0]; i++)
-        room->heads[array->heads[i]] = (float *)array->data + i * array->shape[1] * array->shape[2];
+    for (size_t i = 0; i < array->heads.size; i++)
+        room->heads[array->heads.numbers[i]] =
+            (float *)array->data + i * array->rows.size * array->columns.size;
     if (!array->rows.numbers)
         return 0;
     struct array_list *list = &capture->lists[room->text];
@@ -368,11 +373,11 @@ static int find_visible(struct array *array, const struct viewer *viewer, const 
     size_t layer = (size_t)array->layer;
     enum site_part part = site_part(array->site);
     struct score_rule rule = score_rule_read(&viewer->model.config, part, layer);
-    size_t maps = array->data ? visible_maps(viewer, array->site, layer, array->shape[0]) : 0;
+    size_t maps = array->data ? visible_maps(viewer, array->site, layer, array->heads.size) : 0;
     if (!maps)
         return 0;
     const struct text_with_source *pair = &look->pairs[text];
-    size_t rows = array->shape[1], keys = array->shape[2], count = rows * maps;
+    size_t rows = array->rows.size, keys = array->columns.size, count = rows * maps;
     float *visible = arena_alloc(arena, count * keys, sizeof *visible, err);
     uint32_t *memory = arena_alloc(arena, 2 * keys, sizeof *memory, err);
     if (!visible || !memory)
@@ -390,7 +395,7 @@ static int find_visible(struct array *array, const struct viewer *viewer, const 
     };
     for (size_t i = 0; i < count; i++) {
         block.data = visible + i * keys;
-        block.first_head = array->heads[i / rows];
+        block.first_head = array->heads.numbers[i / rows];
         block.first_row = array->rows.numbers ? array->rows.numbers[i % rows] : i % rows;
         visible_row(block, &rule, viewer->edits, memory);
     }
@@ -403,8 +408,8 @@ static int find_visible(struct array *array, const struct viewer *viewer, const 
 static void make_mask(struct array *array)
 {
     float *cells = (float *)array->data;
-    size_t matrix = array->shape[1] * array->shape[2];
-    for (size_t i = 0; i < array->shape[0] * matrix; i++) {
+    size_t matrix = array->rows.size * array->columns.size;
+    for (size_t i = 0; i < array->heads.size * matrix; i++) {
         size_t cell = i / matrix * array->visible_step + i % matrix;
         bool visible = array->visible ? array->visible[cell] != 0 : cells[i] != -INFINITY;
         cells[i] = visible == (array->site == SITE_VISIBLE);
@@ -429,7 +434,7 @@ static int complete(const struct viewer *viewer, const struct look *look, size_t
             continue;
         const struct tokenized *sentence = &look->pairs[text].sentence;
         const struct label *of = next && array_predicts(array) ? next : sentence->labels;
-        size_t count = array->shape[array->rank - 2];
+        size_t count = array->rows.size;
         const size_t *numbers = array->rows.numbers;
         struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
         if (!labels)
@@ -475,7 +480,7 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
         for (const struct array *array = lists[i].items; array < lists[i].items + lists[i].count;
              array++)
             if (!array_has_key_columns(array))
-                widest = num_max(widest, array->shape[array->rank - 1]);
+                widest = num_max(widest, array->columns.size);
     const struct label *numbers = labels_of_numbers(NULL, widest, arena, err);
     struct report report;
     if (!numbers || (named && !words) || viewer_report(&report, viewer, arena, err))
@@ -576,8 +581,9 @@ static int plan_maps(struct capture *plan, const struct look *look, const struct
         for (enum site site = first_map; site <= last_map; site++) {
             struct array map = {.site = site,
                                 .layer = (int)selection->layers.items[i],
-                                .rank = 3,
-                                .shape = {0, tokens, tokens}};
+                                .heads.name = "head",
+                                .rows.size = tokens,
+                                .columns.size = tokens};
             if (site_set_has(selection->sites, site) && !add_item(plan, 0, map, false, err))
                 return -1;
         }
@@ -603,7 +609,7 @@ int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_take
     int failed = 0;
     for (size_t i = 0; i < plan.lists->count && !failed; i++) {
         const struct array *map = &plan.lists->items[i];
-        size_t most = num_max(FLOATS_AT_ONCE / map->shape[1] / map->shape[2], 1);
+        size_t most = num_max(FLOATS_AT_ONCE / map->rows.size / map->columns.size, 1);
         size_t layer = (size_t)map->layer;
         selection = (struct selection){.layers = {&layer, 1}, .head_count = 1};
         if (i == 0 || map[-1].layer != map->layer) {
@@ -617,10 +623,10 @@ int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_take
         }
         selection.sites = SITE_SET(map->site);
         selection.queries = look->selection->queries;
-        for (size_t first = 0; first < map->shape[0] && !failed; first += most) {
+        for (size_t first = 0; first < map->heads.size && !failed; first += most) {
             struct report part = *look->reports;
-            selection.heads = map->heads + first;
-            selection.head_count = num_min(map->shape[0] - first, most);
+            selection.heads = map->heads.numbers + first;
+            selection.head_count = num_min(map->heads.size - first, most);
             failed = viewer_look(viewer, &one, &pass, err);
             part.arrays = found.arrays;
             part.array_count = 1;

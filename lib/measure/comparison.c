@@ -171,8 +171,8 @@ static double sink_of(const float *row, size_t keys)
 static void add_heads(struct head_sums *sums, const struct array *a, const struct array *b,
                       bool has_sinks)
 {
-    size_t cells = a->shape[1] * a->shape[2], keys = a->shape[2];
-    for (size_t head = 0; head < a->shape[0]; head++, sums++)
+    size_t keys = a->columns.size, cells = a->rows.size * keys;
+    for (size_t head = 0; head < a->heads.size; head++, sums++)
         for (size_t i = head * cells; i < (head + 1) * cells; i++) {
             double x = (double)a->data[i];
             double y = (double)b->data[i];
@@ -238,9 +238,9 @@ struct pair_loop {
 static void add_pairs(void *context, size_t head, size_t thread)
 {
     const struct pair_loop *loop = context;
-    size_t heads = loop->a->shape[0];
-    size_t queries = loop->a->shape[1];
-    size_t keys = loop->a->shape[2];
+    size_t heads = loop->a->heads.size;
+    size_t queries = loop->a->rows.size;
+    size_t keys = loop->a->columns.size;
     (void)thread;
     for (size_t other = 0; other < heads; other++)
         for (size_t query = loop->hidden; query < queries; query++)
@@ -255,7 +255,7 @@ static void add_pairs(void *context, size_t head, size_t thread)
 static void add_values(struct site_sums *sums, const struct array *a, const struct array *b,
                        size_t first, size_t end, size_t first_column)
 {
-    size_t columns = a->shape[a->rank - 1], rows = a->shape[a->rank - 2];
+    size_t columns = a->columns.size, rows = a->rows.size;
     for (size_t head = 0; head < array_cells(a) / (rows * columns); head++)
         for (size_t i = (head * rows + first) * columns; i < (head * rows + end) * columns; i++) {
             double x = (double)a->data[i];
@@ -280,7 +280,7 @@ static int add_site(struct comparison *s, struct site_sums *sums, const struct a
 {
     enum site_axes axes = site_row(a->site)->axes;
     bool is_map = axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY;
-    size_t tokens = a->shape[a->rank - 2];
+    size_t tokens = a->rows.size;
     size_t hidden = s->plan->hide_first && axes != AXES_FIRST_CHANNEL;
     sums->compared = true;
     add_values(sums, a, b, hidden, tokens, is_map ? hidden : 0);

@@ -107,7 +107,8 @@ static void see_row(void *context, size_t row, const float *logits, size_t count
 static struct matrix find(const struct report *report, enum site site, size_t layer)
 {
     const struct array *array = report_find(report, site, layer);
-    return (struct matrix){(float *)array->data, array->shape[0], array->shape[1], array->shape[1]};
+    size_t width = array->columns.size;
+    return (struct matrix){(float *)array->data, array->rows.size, width, width};
 }
 
 static int look_at_tokens(struct lens_work *work, size_t count, struct err *err)

@@ -308,7 +308,7 @@ static int keep(struct side *side, const struct array_list *list, struct sweep *
         if (array->site == SITE_RESID_PRE)
             side->streams[array->layer] = array->data;
         if (array->site == s->site)
-            side->values[array->layer] = tensor_dense(array->data, array->rank, array->shape);
+            side->values[array->layer] = array_tensor(array);
     }
     return 0;
 }

@@ -27,12 +27,12 @@ void json_report_selection(struct json_writer *json, const struct array *array)
         json_put_text(json, "layer", NULL);
     else
         json_put_integer(json, "layer", array->layer);
-    if (array->heads && array->shared_by <= 1)
-        json_put_integers(json, "heads", array->heads, array->shape[0]);
+    if (array->heads.name && array->shared_by <= 1)
+        json_put_integers(json, "heads", array->heads.numbers, array->heads.size);
     else
         json_put_text(json, "heads", NULL);
-    if (array->heads && array->shared_by)
-        json_put_integers(json, "kv_heads", array->heads, array->shape[0]);
+    if (array->heads.name && array->shared_by)
+        json_put_integers(json, "kv_heads", array->heads.numbers, array->heads.size);
 }
 
 /* Put a token. Invalid UTF-8, such as a part of a character, becomes U+FFFD in "text"; "bytes" then
@@ -178,12 +178,12 @@ void json_report_origin(struct json_writer *json, const struct report *report,
         json_put_integers(json, "\n heads", report->heads, report->head_count);
     for (size_t i = report->array_count; i-- > 0;) { /* selections are equal in all tensors */
         const struct array *array = &report->arrays[i];
-        shared = array->shared_by && array->heads ? array : shared;
+        shared = array->shared_by && array->heads.name ? array : shared;
         queries = array_selects(array, &array->rows) ? array : queries;
         keys = array_selects(array, &array->columns) ? array : keys;
     }
     if (report->heads && shared)
-        json_put_integers(json, "\n kv_heads", shared->heads, shared->shape[0]);
+        json_put_integers(json, "\n kv_heads", shared->heads.numbers, shared->heads.size);
     if (queries)
         json_put_integers(json, "\n queries", queries->rows.numbers, queries->rows.size);
     if (keys)
@@ -476,7 +476,7 @@ int json_sheet(struct writer *writer, const struct sheet *sheet, struct err *err
     char tensor[SITE_NAME_BYTES];
     struct json_writer *json = &writer->json;
     const struct array *array = &writer->report->arrays[writer->tensor];
-    bool first = writer->sheet == 0, alone = array->rank == 2;
+    bool first = writer->sheet == 0, alone = !array->heads.name;
     const char *name = alone ? tensor : first ? NULL : "\n ";
     size_t columns = sheet->columns.size;
     (void)err;
@@ -485,7 +485,7 @@ int json_sheet(struct writer *writer, const struct sheet *sheet, struct err *err
         json_put_gap(json, "\n ");
     if (first && !alone)
         json_put_open(json, tensor, '[');
-    if (array_rank(array) < array->rank) {
+    if (array_rank(array) < (alone ? 2 : 3)) {
         json_put_floats(json, name, sheet->values, sheet->rows.size);
     } else {
         json_put_open(json, name, '[');

@@ -16,8 +16,8 @@ static bool are_layers(const struct report *report)
     const struct array *first = report->arrays;
     for (size_t i = 0; i < report->array_count; i++) {
         const struct array *other = &first[i];
-        if (other->name || other->site != first->site || other->rank != first->rank ||
-            memcmp(other->shape, first->shape, sizeof first->shape) != 0)
+        if (other->name || other->site != first->site || other->heads.size != first->heads.size ||
+            other->rows.size != first->rows.size || other->columns.size != first->columns.size)
             return false;
     }
     return report->array_count > 0;
@@ -44,7 +44,8 @@ static struct safetensors_tensor *name_tensors(const struct writer *writer, stru
     for (size_t i = 0; i < count && tensors; i++) {
         const struct array *array = &report->arrays[i];
         char *name = arena_alloc(arena, SITE_NAME_BYTES, 1, err);
-        size_t *shape = arena_alloc(arena, array->rank + 2, sizeof *shape, err);
+        const struct tensor tensor = array_tensor(array);
+        size_t *shape = arena_alloc(arena, tensor.rank + 2, sizeof *shape, err);
         size_t rank = 0;
         if (!name || !shape)
             return NULL;
@@ -53,8 +54,8 @@ static struct safetensors_tensor *name_tensors(const struct writer *writer, stru
         if (of_layers && count > 1)
             shape[rank++] = count;
         for (size_t axis = 0; axis < array_rank(array); axis++)
-            if (!stacked || axis + 2 != array->rank || array->shape[axis] > 1)
-                shape[rank++] = array->shape[axis];
+            if (!stacked || axis + 2 != tensor.rank || tensor.shape[axis] > 1)
+                shape[rank++] = tensor.shape[axis];
         array_name(name, array);
         tensors[i] = (struct safetensors_tensor){
             of_layers && count > 1 ? site_name(array->site) : name, rank, shape};

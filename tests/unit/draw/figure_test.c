@@ -140,8 +140,6 @@ TEST(parts_of_a_sum_are_bars_by_default)
     static const struct label labels[] = {{"0", "0", "0"}, {"mlp", "mlp", "mlp"}};
     const struct array array = {.name = "parts",
                                 .layer = -1,
-                                .rank = 2,
-                                .shape = {1, 2},
                                 .data = values,
                                 .rows = {"layer", 1, labels, 0},
                                 .columns = {"part", 2, labels, 0},
@@ -174,9 +172,9 @@ TEST(pooled_cells_have_a_note)
     static float values[12 * FIXTURE_LONG_MAX * FIXTURE_LONG_MAX];
     struct array kept = report.arrays[0];
     struct array layers[2];
-    kept.shape[0] = 12;
+    kept.heads.size = 12;
     kept.data = values;
-    kept.heads = heads;
+    kept.heads.numbers = heads;
     layers[0] = layers[1] = kept;
     layers[1].layer = 1;
     report.arrays = layers;

@@ -108,16 +108,17 @@ static void story_expect_report(struct story *story)
     for (size_t i = 0; i < whole.array_count; i++) {
         const struct array *one = &whole.arrays[i];
         const struct array *other = &grown.arrays[i];
-        size_t count = one->shape[0] * one->shape[1] * (one->rank == 3 ? one->shape[2] : 1);
         ck_assert_int_eq(one->site, other->site);
         ck_assert_int_eq(one->layer, other->layer);
-        ck_assert_uint_eq(one->rank, other->rank);
-        ck_assert_mem_eq(one->shape, other->shape, sizeof one->shape);
-        ck_assert_msg(memcmp(one->data, other->data, count * sizeof *one->data) == 0,
+        ck_assert_uint_eq(one->rows.size, other->rows.size);
+        ck_assert_uint_eq(one->columns.size, other->columns.size);
+        ck_assert_uint_eq(one->heads.size, other->heads.size);
+        ck_assert_msg(memcmp(one->data, other->data, array_cells(one) * sizeof *one->data) == 0,
                       "'%s' of layer %d differs", site_name(one->site), one->layer);
-        ck_assert(!one->heads == !other->heads);
-        if (one->heads)
-            ck_assert_mem_eq(one->heads, other->heads, one->shape[0] * sizeof *one->heads);
+        ck_assert(!one->heads.name == !other->heads.name);
+        if (one->heads.name)
+            ck_assert_mem_eq(one->heads.numbers, other->heads.numbers,
+                             one->heads.size * sizeof *one->heads.numbers);
     }
 }
 

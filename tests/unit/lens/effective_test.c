@@ -102,8 +102,8 @@ TEST_LOOP(entropies_are_those_of_the_rows_of_weights, COUNT(entropic))
     viewer.edits = NULL;
     ck_assert_uint_eq(report.array_count, 4);
     const struct array *masked = &report.arrays[0], *weights = &report.arrays[1];
-    size_t keys = weights->shape[2];
-    for (size_t row = 0; row < weights->shape[0] * weights->shape[1]; row++) {
+    size_t keys = weights->columns.size;
+    for (size_t row = 0; row < weights->heads.size * weights->rows.size; row++) {
         double entropy = 0, visible = 0;
         for (size_t cell = row * keys; cell < (row + 1) * keys; cell++) {
             double a = (double)weights->data[cell];
@@ -157,7 +157,7 @@ static const float *rows_of(const char *site, const struct edits *edits, size_t 
     viewer.edits = edits;
     ck_assert_msg(!look(site, "-1"), "%s", err.text);
     viewer.edits = NULL;
-    *width = report.arrays[0].shape[1];
+    *width = report.arrays[0].columns.size;
     return report.arrays[0].data;
 }
 
@@ -247,7 +247,7 @@ TEST(other_texts_and_selected_heads_do_not_change_a_bit)
         !viewer_look(&viewer, &(struct look){&selection, &pair, 1, 0, reports}, &arena, &err));
     for (size_t i = 0; i < 4; i++) {
         const struct array *one = &reports[0].arrays[i];
-        size_t first = one->heads ? 2 * array_cells(one) : 0;
+        size_t first = one->heads.name ? 2 * array_cells(one) : 0;
         ck_assert(
             memcmp(one->data, alone.arrays[i].data + first, array_cells(one) * sizeof(float)) == 0);
     }

@@ -18,23 +18,25 @@ static int take(void *context, const struct report *whole, struct report *part, 
     const struct array *array = &part->arrays[0];
     const struct array *expected = &taken->all->arrays[taken->tensor];
     const struct array *planned = &whole->arrays[taken->tensor];
-    size_t cells = expected->shape[1] * expected->shape[2];
+    size_t cells = expected->rows.size * expected->columns.size;
     (void)arena;
     (void)err;
     ck_assert_uint_eq(whole->array_count, taken->all->array_count);
-    ck_assert(!planned->data && planned->rank == 3);
-    ck_assert_mem_eq(planned->shape, expected->shape, sizeof planned->shape);
+    ck_assert(!planned->data && planned->heads.name);
+    ck_assert_uint_eq(planned->heads.size, expected->heads.size);
+    ck_assert_uint_eq(planned->rows.size, expected->rows.size);
+    ck_assert_uint_eq(planned->columns.size, expected->columns.size);
     ck_assert_int_eq(array->site, expected->site);
     ck_assert_int_eq(array->layer, expected->layer);
     ck_assert(!array->visible == !expected->visible);
-    for (size_t i = 0; i < array->shape[0]; i++, taken->head++) {
-        ck_assert_uint_eq(array->heads[i], expected->heads[taken->head]);
+    for (size_t i = 0; i < array->heads.size; i++, taken->head++) {
+        ck_assert_uint_eq(array->heads.numbers[i], expected->heads.numbers[taken->head]);
         ck_assert_mem_eq(array->data + i * cells, expected->data + taken->head * cells,
                          cells * sizeof(float));
         taken->cells += cells;
     }
-    taken->tensor += taken->head == expected->shape[0];
-    taken->head %= expected->shape[0];
+    taken->tensor += taken->head == expected->heads.size;
+    taken->head %= expected->heads.size;
     return 0;
 }
 

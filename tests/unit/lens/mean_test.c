@@ -25,10 +25,10 @@ static void add(size_t tokens, float value)
     for (size_t i = 0; i < HEADS * tokens * tokens; i++)
         data[i] = value + (float)(i / (tokens * tokens));
     const struct array array = {.site = SITE_WEIGHTS,
-                                .rank = 3,
-                                .shape = {HEADS, tokens, tokens},
-                                .data = data,
-                                .heads = heads};
+                                .heads = {"head", HEADS, NULL, 0, heads},
+                                .rows.size = tokens,
+                                .columns.size = tokens,
+                                .data = data};
     const struct report report = {.model = "m", .arrays = &array, .array_count = 1};
     mean.longest = LONGEST;
     ck_assert_int_eq(text_mean_add(&mean, &report, &err), 0);
@@ -85,8 +85,8 @@ TEST(a_cell_without_texts_is_nan)
     for (size_t i = 0; i < COUNT(shapes); i++) {
         static const float data[] = {1, 2};
         const struct array kept = {.site = SITE_OF(PART_CROSS, SITE_WEIGHTS),
-                                   .rank = 2,
-                                   .shape = {shapes[i][0], shapes[i][1]},
+                                   .rows.size = shapes[i][0],
+                                   .columns.size = shapes[i][1],
                                    .data = data};
         mean.longest = 2;
         const struct report one = {.model = "m", .arrays = &kept, .array_count = 1};

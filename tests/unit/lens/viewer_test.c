@@ -102,9 +102,10 @@ TEST(texts_of_a_batch_have_the_bits_of_each_alone)
         for (size_t t = 0; t < alone.array_count; t++) {
             const struct array *a = &alone.arrays[t];
             const struct array *b = &together[i].arrays[t];
-            size_t count = a->shape[0] * a->shape[1] * (a->rank == 3 ? a->shape[2] : 1);
-            ck_assert_mem_eq(a->shape, b->shape, a->rank * sizeof *a->shape);
-            ck_assert_mem_eq(a->data, b->data, count * sizeof *a->data);
+            ck_assert_uint_eq(a->heads.size, b->heads.size);
+            ck_assert_uint_eq(a->rows.size, b->rows.size);
+            ck_assert_uint_eq(a->columns.size, b->columns.size);
+            ck_assert_mem_eq(a->data, b->data, array_cells(a) * sizeof *a->data);
         }
     }
 }
@@ -201,9 +202,9 @@ TEST(queries_choose_the_logits_that_are_kept)
     selection.queries = "2";
     selection.last_logits = true;
     ck_assert_msg(!look(&selection, &pair, 1, &one), "%s", err.text);
-    ck_assert_uint_eq(one.arrays->shape[0], 1);
-    ck_assert_mem_eq(one.arrays->data, all.arrays->data + 2 * all.arrays->shape[1],
-                     all.arrays->shape[1] * sizeof(float));
+    ck_assert_uint_eq(one.arrays->rows.size, 1);
+    ck_assert_mem_eq(one.arrays->data, all.arrays->data + 2 * all.arrays->columns.size,
+                     all.arrays->columns.size * sizeof(float));
 }
 
 TEST(a_model_that_does_not_open_releases_everything)

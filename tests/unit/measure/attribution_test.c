@@ -219,7 +219,7 @@ TEST_LOOP(parts_of_a_decoder_with_a_source_sum_to_the_logit, 12)
         double bound = 1e-5 * fmax(1, fabs(attribution.logit)), sums[2] = {0};
         ck_assert_msg(fabs(attribution.logit - attribution.sum) <= bound, "%s %s", path, edits[i]);
         ck_assert(fabs(attribution.logit - logit_of_pass()) <= bound);
-        size_t columns = report.arrays->shape[1];
+        size_t columns = report.arrays->columns.size;
         for (size_t k = 0; k < array_cells(report.arrays); k++)
             if (k % columns < 2 * heads)
                 sums[k % columns >= heads] += (double)report.arrays->data[k];
@@ -239,9 +239,9 @@ TEST(an_ablated_head_adds_nothing_and_reads_from_no_token)
     viewer.edits = &list.edits;
     ask(BY_PART);
     const struct array *parts = report.arrays;
-    ck_assert_float_eq(parts->data[2 * parts->shape[1] + 2], 0);
+    ck_assert_float_eq(parts->data[2 * parts->columns.size + 2], 0);
     ask(BY_SOURCE);
     const struct array *sources = report.arrays + 1;
-    for (size_t key = 0; key < sources->shape[1]; key++)
-        ck_assert_float_eq(sources->data[2 * sources->shape[1] + key], 0);
+    for (size_t key = 0; key < sources->columns.size; key++)
+        ck_assert_float_eq(sources->data[2 * sources->columns.size + key], 0);
 }

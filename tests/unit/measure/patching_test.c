@@ -94,8 +94,7 @@ static struct edit_source other_values(enum site site)
     ck_assert_msg(!viewer_look(&viewer, &look, &arena, &err), "%s", err.text);
     for (size_t i = 0; i < report.array_count; i++) {
         const struct array *array = &report.arrays[i];
-        values[array->layer < 0 ? 0 : array->layer] =
-            tensor_dense(array->data, array->rank, array->shape);
+        values[array->layer < 0 ? 0 : array->layer] = array_tensor(array);
     }
     return (struct edit_source){.values = values, .count = 1, .longest = other.sentence.count};
 }
