@@ -80,7 +80,7 @@ enum { LENGTHS_MAX = 64, TOKENS_MAX = 1000000, WIDTH_MAX = 4096, WIDTH_TOKENS = 
 
 static const double SECONDS_MOST = 0.5; /* see --tokens */
 
-struct job {
+struct bench_run {
     const struct options *options;
     struct output output;
     struct new_model new_models[LENGTHS_MAX];
@@ -113,28 +113,28 @@ static int read_sizes(size_t *sizes, size_t *count, struct sizes list, struct er
     return 0;
 }
 
-static int read_lengths(struct job *job, struct err *err)
+static int read_lengths(struct bench_run *run, struct err *err)
 {
-    struct bench_plan *plan = &job->plan;
-    const struct own_options *own = options_own(job->options);
-    if (read_sizes(job->lengths, &plan->length_count,
+    struct bench_plan *plan = &run->plan;
+    const struct own_options *own = options_own(run->options);
+    if (read_sizes(run->lengths, &plan->length_count,
                    (struct sizes){"--tokens", own->lengths, TOKENS_MAX}, err) ||
-        read_sizes(job->widths, &plan->width_count,
+        read_sizes(run->widths, &plan->width_count,
                    (struct sizes){"--widths", own->widths, WIDTH_MAX}, err))
         return -1;
     if (own->widths && !own->lengths)
-        job->lengths[plan->length_count++] = WIDTH_TOKENS;
+        run->lengths[plan->length_count++] = WIDTH_TOKENS;
     if (own->widths && plan->length_count > 1)
         return err_usage(err, "--widths: expected one length in --tokens, found %zu",
                          plan->length_count);
-    plan->lengths = plan->length_count ? job->lengths : NULL;
-    plan->widths = own->widths ? job->widths : NULL;
+    plan->lengths = plan->length_count ? run->lengths : NULL;
+    plan->widths = own->widths ? run->widths : NULL;
     return 0;
 }
 
-static int read_options(struct job *job, struct err *err)
+static int read_options(struct bench_run *run, struct err *err)
 {
-    const struct options *options = job->options;
+    const struct options *options = run->options;
     const char *only = options_own(options)->only;
     const char *precision = options->model.precision;
     const char *model = options->model.name             ? options->model.name
@@ -150,35 +150,35 @@ static int read_options(struct job *job, struct err *err)
     if (options_own(options)->widths && (model || options_own(options)->shape))
         return err_usage(err, "--widths and the model '%s' cannot be combined",
                          model ? model : options_own(options)->shape);
-    if (output_choose_table(&job->output, &options->output, err) || read_lengths(job, err) ||
+    if (output_choose_table(&run->output, &options->output, err) || read_lengths(run, err) ||
         (only &&
-         names_choose_set(&job->plan.kinds, NAMES(task_rows, TASK_KINDS), "--only", only, err)))
+         names_choose_set(&run->plan.kinds, NAMES(task_rows, TASK_KINDS), "--only", only, err)))
         return -1;
     if (options_own(options)->growth)
         return options_exclude(options, "growth", "only precision", err);
-    return precision ? precision_choose(&job->plan.precision, precision, err) : 0;
+    return precision ? precision_choose(&run->plan.precision, precision, err) : 0;
 }
 
 /* Use the model of --shape or, for --growth without a model, a single attention head. */
-static int find_folder(struct job *job, struct err *err)
+static int find_folder(struct bench_run *run, struct err *err)
 {
     const char *name = NULL;
-    const struct options *options = job->options;
+    const struct options *options = run->options;
     const struct own_options *own = options_own(options);
     bool named =
         !own->widths && (options->input.operands.count || chosen_model(options->model.name));
-    size_t count = own->widths ? job->plan.width_count : 1;
+    size_t count = own->widths ? run->plan.width_count : 1;
     if (!own->shape && (!own->growth || named))
         return err_if(only_model(&name, options, err) ||
-                      model_find(job->folders, name, &job->arena, err));
+                      model_find(run->folders, name, &run->arena, err));
     for (size_t i = 0; i < count; i++) {
-        struct new_model *new_model = &job->new_models[i];
-        size_t width = own->widths ? job->widths[i] : HEAD_WIDTH;
+        struct new_model *new_model = &run->new_models[i];
+        size_t width = own->widths ? run->widths[i] : HEAD_WIDTH;
         if (own->shape ? shape_make(new_model, own->shape, err)
                        : shape_make_head(new_model, width, err))
             return -1;
-        job->folders[i] = new_model->folder;
-        if (heap_expect(new_model->files[0].size, job->folders[i].path, err)) /* packed weights */
+        run->folders[i] = new_model->folder;
+        if (heap_expect(new_model->files[0].size, run->folders[i].path, err)) /* packed weights */
             return -1;
     }
     return 0;
@@ -199,43 +199,43 @@ static void note_fit(const struct report *result)
                    table->rows.labels[worst].text, column_number(spread, worst));
 }
 
-static int measure(struct job *job, struct err *err)
+static int measure(struct bench_run *run, struct err *err)
 {
-    const struct options *options = job->options;
+    const struct options *options = run->options;
     struct mechanism_options mechanism = options->mechanism;
     struct mechanism *ways = NULL;
     struct report result;
     if (!mechanism.attention)
         mechanism.attention = "dense";
     int failed = options_own(options)->growth &&
-                 mechanism_options_list(&ways, &job->plan.way_count, &mechanism, &job->arena, err);
-    job->plan.ways = ways;
-    failed = failed || benchmark(&result, &job->plan, &job->arena, err);
-    progress_end(&job->progress);
+                 mechanism_options_list(&ways, &run->plan.way_count, &mechanism, &run->arena, err);
+    run->plan.ways = ways;
+    failed = failed || benchmark(&result, &run->plan, &run->arena, err);
+    progress_end(&run->progress);
     if (!failed)
         note_fit(&result);
-    return err_if(failed || output_write_table(&job->output, &result, options, NULL, err));
+    return err_if(failed || output_write_table(&run->output, &result, options, NULL, err));
 }
 
 int bench_command(const struct options *options, struct err *err)
 {
-    struct job job = {
+    struct bench_run run = {
         .options = options,
-        .plan = {.folder = job.folders,
+        .plan = {.folder = run.folders,
                  .threads = (size_t)options->model.threads,
                  .rounds = (size_t)options_own(options)->repeat,
                  .kinds = TASKS_ALL,
                  .seconds_most = SECONDS_MOST,
-                 .progress = &job.progress.sink},
+                 .progress = &run.progress.sink},
     };
-    int failed = read_options(&job, err) || find_folder(&job, err);
+    int failed = read_options(&run, err) || find_folder(&run, err);
     if (!failed) {
-        progress_begin(&job.progress, NULL);
-        failed = measure(&job, err);
+        progress_begin(&run.progress, NULL);
+        failed = measure(&run, err);
     }
-    output_discard(&job.output);
+    output_discard(&run.output);
     for (size_t i = 0; i < LENGTHS_MAX; i++)
-        new_model_release(&job.new_models[i]);
-    arena_release(&job.arena);
+        new_model_release(&run.new_models[i]);
+    arena_release(&run.arena);
     return failed;
 }

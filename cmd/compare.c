@@ -41,7 +41,7 @@ const struct command command_compare = {
     .without = "words precision show query key mean verbose",
 };
 
-struct job {
+struct compare_run {
     struct options options; /* without --attention and without operands that are models */
     struct output output;
     struct items items;
@@ -53,18 +53,18 @@ struct job {
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* Open the texts and the first model, and select layers and heads. */
-static int open_first(struct job *job, struct err *err)
+static int open_first(struct compare_run *run, struct err *err)
 {
-    const struct select_options *select = &job->options.select;
-    struct session *first = &job->sessions[0];
-    if (items_open(&job->items, &job->options, 0, ITEMS_SOME, err) || session_begin(first, err))
+    const struct select_options *select = &run->options.select;
+    struct session *first = &run->sessions[0];
+    if (items_open(&run->items, &run->options, 0, ITEMS_SOME, err) || session_begin(first, err))
         return -1;
     const struct config *config = &first->viewer.model.config;
     for (int part = 0; part < SITE_PARTS; part++)
         if (site_exists(config, SITE_OF(part, SITE_WEIGHTS)))
-            site_set_add(&job->selection.sites, SITE_OF(part, SITE_WEIGHTS));
-    return err_if(selection_layers(&job->selection, select->layer, config, &first->arena, err) ||
-                  selection_heads(&job->selection, select->head, config, &first->arena, err));
+            site_set_add(&run->selection.sites, SITE_OF(part, SITE_WEIGHTS));
+    return err_if(selection_layers(&run->selection, select->layer, config, &first->arena, err) ||
+                  selection_heads(&run->selection, select->head, config, &first->arena, err));
 }
 
 static bool are_same(const struct tokenized *a, const struct tokenized *b)
@@ -74,26 +74,26 @@ static bool are_same(const struct tokenized *a, const struct tokenized *b)
 }
 
 /* Read the texts with both models, which must give the same ids. Notes are printed once. */
-static int read_both(struct job *job, struct err *err)
+static int read_both(struct compare_run *run, struct err *err)
 {
     bool is_quiet = progress_is_quiet();
-    job->pairs = session_read_items(&job->sessions[0], &job->items, err);
-    if (!job->pairs)
-        return model_blame(job->sessions[0].model, err);
+    run->pairs = session_read_items(&run->sessions[0], &run->items, err);
+    if (!run->pairs)
+        return model_blame(run->sessions[0].model, err);
     progress_set_quiet(true);
-    const struct text_with_source *others = session_read_items(&job->sessions[1], &job->items, err);
+    const struct text_with_source *others = session_read_items(&run->sessions[1], &run->items, err);
     progress_set_quiet(is_quiet);
     if (!others)
-        return model_blame(job->sessions[1].model, err);
-    for (size_t i = 0; i < job->items.count; i++) {
-        if (are_same(&job->pairs[i].sentence, &others[i].sentence) &&
-            are_same(&job->pairs[i].source, &others[i].source))
+        return model_blame(run->sessions[1].model, err);
+    for (size_t i = 0; i < run->items.count; i++) {
+        if (are_same(&run->pairs[i].sentence, &others[i].sentence) &&
+            are_same(&run->pairs[i].source, &others[i].source))
             continue;
         err_usage(err,
                   "'%s': expected the same token ids as '%s', found others: compare needs models "
                   "with the same vocabulary",
-                  job->sessions[1].model, job->sessions[0].model);
-        return items_blame(&job->items, i, err);
+                  run->sessions[1].model, run->sessions[0].model);
+        return items_blame(&run->items, i, err);
     }
     return 0;
 }
@@ -101,15 +101,15 @@ static int read_both(struct job *job, struct err *err)
 /* --- comparisons ------------------------------------------------------------------------------ */
 
 /* True if both models have the same weights, all of which are read. */
-static bool weights_are_equal(const struct job *job)
+static bool weights_are_equal(const struct compare_run *run)
 {
     char hashes[2][SHA256_DIGITS + 1];
     for (size_t i = 0; i < 2; i++)
-        weights_hash(&job->sessions[i].viewer.model.weights, hashes[i]);
+        weights_hash(&run->sessions[i].viewer.model.weights, hashes[i]);
     return strcmp(hashes[0], hashes[1]) == 0;
 }
 
-static int compare(struct job *job, const struct comparison_run *runs, size_t count,
+static int compare(struct compare_run *run, const struct comparison_run *runs, size_t count,
                    struct err *err)
 {
     struct report report;
@@ -117,42 +117,42 @@ static int compare(struct job *job, const struct comparison_run *runs, size_t co
     struct comparison_plan plan = {
         .runs = runs,
         .run_count = count,
-        .pairs = job->pairs,
-        .pair_count = job->items.count,
-        .selection = &job->selection,
+        .pairs = run->pairs,
+        .pair_count = run->items.count,
+        .selection = &run->selection,
         .progress = &progress.sink,
-        .hide_first = job->options.select.hide_first,
-        .draws = job->output.format->is_picture,
+        .hide_first = run->options.select.hide_first,
+        .draws = run->output.format->is_picture,
     };
     double bytes = 0;
     struct weights_bytes weights = {0, 0};
     size_t longest = 0;
-    for (size_t i = 0; i < job->items.count; i++) {
+    for (size_t i = 0; i < run->items.count; i++) {
         struct memory memory = {0};
-        comparison_add_memory(&memory, &plan, &job->pairs[i]);
+        comparison_add_memory(&memory, &plan, &run->pairs[i]);
         bytes = fmax(bytes, memory.held + memory.during);
-        longest = num_max(longest, job->pairs[i].sentence.count);
+        longest = num_max(longest, run->pairs[i].sentence.count);
     }
-    for (size_t i = 0; i < 2 && job->sessions[i].viewer.model.name; i++) {
-        struct weights_bytes own = weights_bytes(&job->sessions[i].viewer.model.weights);
+    for (size_t i = 0; i < 2 && run->sessions[i].viewer.model.name; i++) {
+        struct weights_bytes own = weights_bytes(&run->sessions[i].viewer.model.weights);
         weights.heap += own.heap;
         weights.mapped += own.mapped;
     }
     bytes += (double)weights.heap;
-    if (session_expect(&job->sessions[0], bytes, weights, longest, err))
+    if (session_expect(&run->sessions[0], bytes, weights, longest, err))
         return -1;
-    plan.equal_weights = job->sessions[1].viewer.model.name && weights_are_equal(job);
+    plan.equal_weights = run->sessions[1].viewer.model.name && weights_are_equal(run);
     progress_begin(&progress, "texts");
-    int failed = comparison_make(&report, &plan, &job->sessions[0].arena, err);
+    int failed = comparison_make(&report, &plan, &run->sessions[0].arena, err);
     progress_end(&progress);
-    return failed ? -1 : output_write_table(&job->output, &report, &job->options, NULL, err);
+    return failed ? -1 : output_write_table(&run->output, &report, &run->options, NULL, err);
 }
 
 /* Compare dense attention without edits with each kind of --attention, with the edits. */
-static int compare_settings(struct job *job, const struct options *options, struct err *err)
+static int compare_settings(struct compare_run *run, const struct options *options, struct err *err)
 {
     static const struct mechanism dense;
-    struct session *session = &job->sessions[0];
+    struct session *session = &run->sessions[0];
     struct arena *arena = &session->arena;
     struct mechanism_options kinds = options->mechanism;
     struct mechanism *mechanisms = NULL;
@@ -163,8 +163,8 @@ static int compare_settings(struct job *job, const struct options *options, stru
                          "window:8,linear; or --edit, --ablate or --knockout; or a second model");
     if (!kinds.attention)
         kinds.attention = "dense";
-    if (mechanism_options_list(&mechanisms, &count, &kinds, arena, err) || open_first(job, err) ||
-        !(job->pairs = session_read_items(session, &job->items, err)))
+    if (mechanism_options_list(&mechanisms, &count, &kinds, arena, err) || open_first(run, err) ||
+        !(run->pairs = session_read_items(session, &run->items, err)))
         return -1;
     bool edited = session->viewer.edits != NULL;
     if (options->select.hide_first)
@@ -181,23 +181,23 @@ static int compare_settings(struct job *job, const struct options *options, stru
             return -1;
         runs[i + 1] = (struct comparison_run){&session->viewer, name, &mechanisms[i], edited};
     }
-    return compare(job, runs, count + 1, err);
+    return compare(run, runs, count + 1, err);
 }
 
-static int compare_models(struct job *job, const struct options *options, struct err *err)
+static int compare_models(struct compare_run *run, const struct options *options, struct err *err)
 {
     const char *other = options_are_given(options, "attention edit ablate knockout seed");
-    const struct viewer *first = &job->sessions[0].viewer, *second = &job->sessions[1].viewer;
+    const struct viewer *first = &run->sessions[0].viewer, *second = &run->sessions[1].viewer;
     if (other)
         return err_usage(err, "--%s: expected one model, found two", other);
-    if (open_first(job, err) || session_begin(&job->sessions[1], err) ||
-        comparison_check_models(&first->model, &second->model, err) || read_both(job, err))
+    if (open_first(run, err) || session_begin(&run->sessions[1], err) ||
+        comparison_check_models(&first->model, &second->model, err) || read_both(run, err))
         return -1;
     const struct comparison_run runs[] = {
-        {&job->sessions[0].viewer, first->model.name, NULL, false},
-        {&job->sessions[1].viewer, second->model.name, NULL, false},
+        {&run->sessions[0].viewer, first->model.name, NULL, false},
+        {&run->sessions[1].viewer, second->model.name, NULL, false},
     };
-    return compare(job, runs, 2, err);
+    return compare(run, runs, 2, err);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -233,21 +233,21 @@ int compare_command(const struct options *options, struct err *err)
 {
     struct texts models;
     struct arena arena = {0};
-    struct job job = {.options = *options};
-    job.options.mechanism.attention = NULL;
-    int failed = find_models(&models, &job.options, &arena, err) ||
-                 output_choose_table(&job.output, &options->output, err);
+    struct compare_run run = {.options = *options};
+    run.options.mechanism.attention = NULL;
+    int failed = find_models(&models, &run.options, &arena, err) ||
+                 output_choose_table(&run.output, &options->output, err);
     bool of_models = !failed && models.count == 2;
     if (of_models)
-        job.options.model.names = models; /* operands, too, may read pairs: see items_open */
+        run.options.model.names = models; /* operands, too, may read pairs: see items_open */
     for (size_t i = 0; i < 2; i++)
-        job.sessions[i] =
-            (struct session){.options = &job.options, .model = of_models ? models.items[i] : NULL};
-    failed = failed || (of_models ? compare_models : compare_settings)(&job, options, err);
-    output_discard(&job.output);
-    session_release(&job.sessions[1]);
-    session_release(&job.sessions[0]);
-    items_release(&job.items);
+        run.sessions[i] =
+            (struct session){.options = &run.options, .model = of_models ? models.items[i] : NULL};
+    failed = failed || (of_models ? compare_models : compare_settings)(&run, options, err);
+    output_discard(&run.output);
+    session_release(&run.sessions[1]);
+    session_release(&run.sessions[0]);
+    items_release(&run.items);
     arena_release(&arena);
     return err_if(failed);
 }

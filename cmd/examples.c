@@ -35,7 +35,7 @@ struct example {
     uint32_t ids[TOKENS_BEFORE + 1 + TOKENS_AFTER];
 };
 
-struct state {
+struct examples_state {
     struct selection selection;
     const size_t *channels; /* [channel_count]; NULL: all */
     size_t channel_count, top, count;
@@ -45,7 +45,7 @@ struct state {
 
 static int open(void *state, struct driver *driver, struct err *err)
 {
-    struct state *own = state;
+    struct examples_state *own = state;
     const struct options *options = driver->session.options;
     const struct config *config = &driver->session.viewer.model.config;
     bool has_neurons = site_is_in_layer(config, SITE_MLP_ACT, config->n_layer - 1);
@@ -56,7 +56,8 @@ static int open(void *state, struct driver *driver, struct err *err)
     struct arena *arena = &driver->session.arena;
     enum site site = 0;
     const struct own_options *given = options_own(options);
-    *own = (struct state){.top = (size_t)options->lens.best, .sign = given->smallest ? -1 : 1};
+    *own = (struct examples_state){.top = (size_t)options->lens.best,
+                                   .sign = given->smallest ? -1 : 1};
     if (selection_of_channels(&own->selection, &site, name, layers, config, arena, err) ||
         selection_channels(&own->channels, &own->channel_count, given->channel, config, site, arena,
                            err))
@@ -71,7 +72,7 @@ static int open(void *state, struct driver *driver, struct err *err)
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
                 struct err *err)
 {
-    const struct state *own = state;
+    const struct examples_state *own = state;
     (void)arena;
     (void)err;
     viewer_add_memory(&work->memory, &driver->session.viewer, &own->selection, &work->pair,
@@ -81,12 +82,12 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
 
 static int run(void *state, const struct group *group, struct err *err)
 {
-    return group_look(group, &((const struct state *)state)->selection, err);
+    return group_look(group, &((const struct examples_state *)state)->selection, err);
 }
 
 static int add(void *state, struct work *work, struct err *err)
 {
-    struct state *own = state;
+    struct examples_state *own = state;
     (void)err;
     for (size_t i = 0; i < work->report.array_count * own->channel_count; i++) {
         const struct array *array = &work->report.arrays[i / own->channel_count];
@@ -129,7 +130,7 @@ static void put_columns(struct table_rows *rows, const struct items *items, size
 static int end(void *state, struct driver *driver, struct err *err)
 {
     enum { KEY = COLUMN_KEY | COLUMN_LEADS };
-    struct state *own = state;
+    struct examples_state *own = state;
     const struct viewer *viewer = &driver->session.viewer;
     struct table table;
     struct table_rows rows = {.most = own->count, .arena = &driver->session.arena, .err = err};
@@ -177,7 +178,7 @@ static const struct task examples_task = {
     .many = ITEMS_SOME,
     .pages = "attn-cli page",
     .folder = "csv",
-    .state_bytes = sizeof(struct state),
+    .state_bytes = sizeof(struct examples_state),
     .open = open,
     .read = read,
     .at_once = true,

@@ -57,7 +57,7 @@ const struct command command_explain = {
     .without = "document words precision color force verbose",
 };
 
-struct job {
+struct explain_run {
     const struct options *options;
     const struct format *format;
     struct items items;
@@ -70,53 +70,53 @@ struct job {
 };
 
 /* Choose the attention of --part, by default the first one of the model. */
-static int choose_part(struct job *job, struct err *err)
+static int choose_part(struct explain_run *run, struct err *err)
 {
-    const struct model *model = &job->session.viewer.model;
+    const struct model *model = &run->session.viewer.model;
     bool has_encoder = model->config.n_encoder_layer > 0;
     enum site_part first = config_is_cross(&model->config) ? PART_CROSS : PART_SENTENCE;
-    enum site_part part = job->options->explain.part ? (enum site_part)job->part : first;
+    enum site_part part = run->options->explain.part ? (enum site_part)run->part : first;
     if (!has_encoder && part != first)
         return err_usage(err, "--part: expected %s, the only attention of '%s', found '%s'",
                          attention_parts[first].name, model->name, attention_parts[part].name);
-    job->request.part = has_encoder ? part : PART_SENTENCE;
-    job->text = part == PART_SOURCE ? &job->pair->source : &job->pair->sentence;
-    job->called = part == PART_SOURCE ? "source" : "text";
+    run->request.part = has_encoder ? part : PART_SENTENCE;
+    run->text = part == PART_SOURCE ? &run->pair->source : &run->pair->sentence;
+    run->called = part == PART_SOURCE ? "source" : "text";
     return 0;
 }
 
-static int choose_layer_and_head(struct job *job, struct err *err)
+static int choose_layer_and_head(struct explain_run *run, struct err *err)
 {
-    const struct options *options = job->options;
-    const struct config *config = &job->session.viewer.model.config;
-    enum site site = SITE_OF(job->request.part, SITE_WEIGHTS);
+    const struct options *options = run->options;
+    const struct config *config = &run->session.viewer.model.config;
+    enum site site = SITE_OF(run->request.part, SITE_WEIGHTS);
     struct selection chosen = {.sites = SITE_SET(site)};
     if (selection_layers(&chosen, options->select.layer ? options->select.layer : "0", config,
-                         &job->session.arena, err) ||
+                         &run->session.arena, err) ||
         selection_heads(&chosen, options->select.head ? options->select.head : "0", config,
-                        &job->session.arena, err))
+                        &run->session.arena, err))
         return -1;
     struct layers layers = selection_layers_of(&chosen, site);
     if (layers.count != 1)
         return err_usage(err, "--layer: expected one layer to explain, found %zu", layers.count);
     if (chosen.head_count != 1)
         return err_usage(err, "--head: expected one head to explain, found %zu", chosen.head_count);
-    job->request.layer = layers.items ? layers.items[0] : 0; /* NULL: all layers */
-    job->request.head = chosen.heads ? chosen.heads[0] : 0;
+    run->request.layer = layers.items ? layers.items[0] : 0; /* NULL: all layers */
+    run->request.head = chosen.heads ? chosen.heads[0] : 0;
     return 0;
 }
 
 /* Choose the query of --token, by default the last token; of equal tokens, the first. */
-static int choose_query(struct job *job, struct err *err)
+static int choose_query(struct explain_run *run, struct err *err)
 {
-    const struct tokenized *tokenized = job->text;
-    const char *name = job->session.token;
+    const struct tokenized *tokenized = run->text;
+    const char *name = run->session.token;
     struct token_match match = {.index = tokenized->count - 1};
     struct nearest nearest;
     char guess[NAMES_GUESS_BYTES];
-    job->request.is_list = name && strcmp(name, "all") == 0;
-    job->request.query_count = job->request.is_list ? tokenized->count : 1;
-    if (job->request.is_list)
+    run->request.is_list = name && strcmp(name, "all") == 0;
+    run->request.query_count = run->request.is_list ? tokenized->count : 1;
+    if (run->request.is_list)
         return 0;
     if (name && !tokenized_find_token(&match, tokenized, name)) {
         nearest_begin(&nearest, name, strlen(name));
@@ -124,61 +124,61 @@ static int choose_query(struct job *job, struct err *err)
             nearest_offer(&nearest, label_name(&tokenized->labels[i]));
         return err_usage(
             err, "--token: expected a token of the %s, or an index from 0 to %zu, found '%s'%s",
-            job->called, tokenized->count - 1, name, names_guess(guess, nearest.name));
+            run->called, tokenized->count - 1, name, names_guess(guess, nearest.name));
     }
-    job->request.query = match.index;
+    run->request.query = match.index;
     if (match.alike)
         print_note("'%s' occurs %zu times in the %s: this is the first; --token %s is the next",
-                   name, match.alike + 1, job->called, tokenized->labels[match.next].exact);
+                   name, match.alike + 1, run->called, tokenized->labels[match.next].exact);
     return 0;
 }
 
-static int explain(struct job *job, struct err *err)
+static int explain(struct explain_run *run, struct err *err)
 {
     struct progress progress;
     struct stream out = {0};
     struct report report;
     struct style style = style_default;
-    const struct layout layout = page_layout(job->options, &style);
-    if (language_read(&job->request.language, job->options, err))
+    const struct layout layout = page_layout(run->options, &style);
+    if (language_read(&run->request.language, run->options, err))
         return -1;
-    style.language = job->request.language;
-    job->request.digits =
-        job->options->explain.digits ? (int)job->options->explain.digits : NUMERAL_DIGITS;
-    job->request.keys = layout.lines;
+    style.language = run->request.language;
+    run->request.digits =
+        run->options->explain.digits ? (int)run->options->explain.digits : NUMERAL_DIGITS;
+    run->request.keys = layout.lines;
     struct memory memory = {0};
-    const struct viewer *viewer = &job->session.viewer;
+    const struct viewer *viewer = &run->session.viewer;
     struct weights_bytes weights = weights_bytes(&viewer->model.weights);
-    if (explanation_add_memory(&memory, viewer, job->pair, &job->request, &job->session.arena,
+    if (explanation_add_memory(&memory, viewer, run->pair, &run->request, &run->session.arena,
                                err) ||
-        session_expect(&job->session, memory.held + memory.during + (double)weights.heap, weights,
-                       job->text->count, err))
+        session_expect(&run->session, memory.held + memory.during + (double)weights.heap, weights,
+                       run->text->count, err))
         return -1;
     progress_begin(&progress, "layers");
-    job->session.viewer.machine.progress = &progress.sink;
-    int failed = explanation_make(&report, &job->session.viewer, job->pair, &job->request,
-                                  &job->session.arena, err);
-    job->session.viewer.machine.progress = NULL;
+    run->session.viewer.machine.progress = &progress.sink;
+    int failed = explanation_make(&report, &run->session.viewer, run->pair, &run->request,
+                                  &run->session.arena, err);
+    run->session.viewer.machine.progress = NULL;
     progress_end(&progress);
     const struct target target = {.stream = &out};
-    failed = failed || output_to(&out, job->options->output.path, err) ||
-             report_write(job->format, &target, &report, &layout, err);
+    failed = failed || output_to(&out, run->options->output.path, err) ||
+             report_write(run->format, &target, &report, &layout, err);
     return stream_end(&out, failed, err);
 }
 
 int explain_command(const struct options *options, struct err *err)
 {
-    struct job job = {.options = options, .session.options = options};
+    struct explain_run run = {.options = options, .session.options = options};
     const char *part = options->explain.part;
-    job.format = format_choose(NAMES(format_rows, FORMATS_OF_WORKING), &options->output, err);
+    run.format = format_choose(NAMES(format_rows, FORMATS_OF_WORKING), &options->output, err);
     int failed =
-        !job.format ||
+        !run.format ||
         (part &&
-         names_choose(&job.part, NAMES(attention_parts, SITE_PARTS), "--part", part, err)) ||
-        items_open(&job.items, options, 0, ITEMS_ONE, err) || session_begin(&job.session, err) ||
-        !(job.pair = session_read_items(&job.session, &job.items, err)) || choose_part(&job, err) ||
-        choose_layer_and_head(&job, err) || choose_query(&job, err) || explain(&job, err);
-    session_release(&job.session);
-    items_release(&job.items);
+         names_choose(&run.part, NAMES(attention_parts, SITE_PARTS), "--part", part, err)) ||
+        items_open(&run.items, options, 0, ITEMS_ONE, err) || session_begin(&run.session, err) ||
+        !(run.pair = session_read_items(&run.session, &run.items, err)) || choose_part(&run, err) ||
+        choose_layer_and_head(&run, err) || choose_query(&run, err) || explain(&run, err);
+    session_release(&run.session);
+    items_release(&run.items);
     return err_if(failed);
 }

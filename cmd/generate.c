@@ -66,7 +66,7 @@ const struct command command_generate = {
 };
 
 /* The state of a setting. */
-struct state {
+struct generate_state {
     struct request request;              /* of --show */
     struct generation_config generation; /* with the seed of item 0 */
 };
@@ -140,10 +140,10 @@ static int choose_selection(struct request *request, struct driver *driver, stru
 
 static int open(void *state, struct driver *driver, struct err *err)
 {
-    struct state *own = state;
+    struct generate_state *own = state;
     struct session *session = &driver->session;
     const struct options *options = session->options;
-    *own = (struct state){
+    *own = (struct generate_state){
         .generation = {
             .tokens = (size_t)options->generate.tokens,
             .sampling = {options->generate.temperature, (size_t)options->generate.top_k,
@@ -163,7 +163,7 @@ static int open(void *state, struct driver *driver, struct err *err)
 static int read_item(void *state, struct driver *driver, struct work *work, struct arena *arena,
                      struct err *err)
 {
-    const struct state *own = state;
+    const struct generate_state *own = state;
     const struct viewer *viewer = &driver->session.viewer;
     struct tokenized *prompt = &work->pair.sentence;
     if (viewer->model.config.n_encoder_layer) { /* without the end of a text */
@@ -278,7 +278,7 @@ static int run(void *state, const struct group *group, struct err *err)
 {
     struct work *work = group->works[0];
     struct growth growth = {.driver = group->driver, .arena = group->arena};
-    struct generation_config generation = ((struct state *)state)->generation;
+    struct generation_config generation = ((struct generate_state *)state)->generation;
     generation.sampling.seed += (uint64_t)work->item.number << 32;
     const struct items *items = &group->driver->items;
     const struct tokenized *prompt = &work->pair.sentence;
@@ -302,7 +302,7 @@ static int run(void *state, const struct group *group, struct err *err)
 static const struct task generate_task = {
     .many = ITEMS_PROMPT,
     .alone = true,
-    .state_bytes = sizeof(struct state),
+    .state_bytes = sizeof(struct generate_state),
     .open = open,
     .read = read_item,
     .run = run,

@@ -96,7 +96,7 @@ const struct command command_heads = {
     .without = "words precision view token-range verbose",
 };
 
-struct state {
+struct heads_state {
     const struct own_options *options;
     struct score_list scores;
     const struct score *map;      /* NULL: a table */
@@ -138,8 +138,8 @@ static int find_usual(unsigned *usual, const struct driver *driver, struct err *
 
 /* Choose the usual scores of a kind of model, or `all` that it has except "offset", which needs a
  * number. Scores that read a file, or are of a source, are chosen if these are given. */
-static int choose_rows(struct state *own, const struct driver *driver, unsigned usual, bool all,
-                       struct err *err)
+static int choose_rows(struct heads_state *own, const struct driver *driver, unsigned usual,
+                       bool all, struct err *err)
 {
     const struct options *options = driver->options;
     bool has_source = options->input.source || driver->items.found & 1 << ITEM_SOURCE;
@@ -157,8 +157,8 @@ static int choose_rows(struct state *own, const struct driver *driver, unsigned 
     return 0;
 }
 
-static int choose_listed(struct state *own, struct driver *driver, unsigned usual, const char *list,
-                         struct err *err)
+static int choose_listed(struct heads_state *own, struct driver *driver, unsigned usual,
+                         const char *list, struct err *err)
 {
     for (; list; list = list_next(list)) {
         const char *name = arena_text(&driver->kept, list, strcspn(list, ","), err);
@@ -172,7 +172,8 @@ static int choose_listed(struct state *own, struct driver *driver, unsigned usua
 }
 
 /* Refuse a score without its file or texts, and a file without its score. */
-static int check_materials(const struct state *own, const struct driver *driver, struct err *err)
+static int check_materials(const struct heads_state *own, const struct driver *driver,
+                           struct err *err)
 {
     const char *pairs = driver->options->heads.pairs, *needles = driver->options->heads.needles;
     bool found[SCORE_MATERIALS] = {false};
@@ -194,7 +195,7 @@ static int check_materials(const struct state *own, const struct driver *driver,
     return 0;
 }
 
-static int choose_scores(struct state *own, struct driver *driver, struct err *err)
+static int choose_scores(struct heads_state *own, struct driver *driver, struct err *err)
 {
     unsigned usual = 0;
     const struct options *options = driver->options;
@@ -211,7 +212,7 @@ static int choose_scores(struct state *own, struct driver *driver, struct err *e
 /* --- options ---------------------------------------------------------------------------------- */
 
 /* Set up the output. A table holds all models; maps are one report for each model. */
-static void prepare_output(struct state *own, struct driver *driver)
+static void prepare_output(struct heads_state *own, struct driver *driver)
 {
     own->accumulates = !driver->is_batch || driver->accumulates;
     driver->output.draws_pages = true;
@@ -222,7 +223,7 @@ static void prepare_output(struct state *own, struct driver *driver)
         driver_accumulate(driver, own->in_maps ? num_max(driver->sweep.models.count, 1) : 1);
 }
 
-static int prepare_composition(struct state *own, struct driver *driver, struct err *err)
+static int prepare_composition(struct heads_state *own, struct driver *driver, struct err *err)
 {
     const struct options *options = driver->options;
     if (options_exclude(options, "composition",
@@ -239,7 +240,7 @@ static int prepare_composition(struct state *own, struct driver *driver, struct 
 
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
-    struct state *own = state;
+    struct heads_state *own = state;
     const struct options *options = driver->options;
     own->options = options_own(options);
     if (own->options->composition)
@@ -269,7 +270,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
 }
 
 /* Refuse models of different shapes in one CSV table of maps, whose columns are heads. */
-static int check_shape(struct state *own, const struct driver *driver, struct err *err)
+static int check_shape(struct heads_state *own, const struct driver *driver, struct err *err)
 {
     const struct config *c = &driver->session.viewer.model.config;
     const struct output *output = &driver->output;
@@ -305,7 +306,7 @@ static bool is_of_texts(const struct head_survey *survey)
 }
 
 /* Refuse scores that the model lacks, if they are named; with --score all they have no values. */
-static int check_circuits(struct state *own, const struct driver *driver, struct err *err)
+static int check_circuits(struct heads_state *own, const struct driver *driver, struct err *err)
 {
     const struct score *sort = own->sort;
     struct err why = {0};
@@ -323,7 +324,7 @@ static int check_circuits(struct state *own, const struct driver *driver, struct
 
 static int open(void *state, struct driver *driver, struct err *err)
 {
-    struct state *own = state;
+    struct heads_state *own = state;
     struct viewer *viewer = &driver->session.viewer;
     struct head_survey *survey = &own->survey;
     *survey = (struct head_survey){.viewer = viewer,
@@ -392,8 +393,8 @@ static int read_pairs(struct circuit_words *words, const struct file *file, cons
 }
 
 /* Measure the scores of weights alone, on all words or on those of --pairs. */
-static int measure_words(struct state *own, struct driver *driver, enum score_material material,
-                         struct err *err)
+static int measure_words(struct heads_state *own, struct driver *driver,
+                         enum score_material material, struct err *err)
 {
     const struct head_survey *survey = &own->survey;
     const char *path = driver->options->heads.pairs;
@@ -419,7 +420,7 @@ static int measure_words(struct state *own, struct driver *driver, enum score_ma
 
 /* --- needles ---------------------------------------------------------------------------------- */
 
-static int run_needle(struct state *own, struct viewer *viewer, const struct item *item,
+static int run_needle(struct heads_state *own, struct viewer *viewer, const struct item *item,
                       struct arena *arena, struct err *err)
 {
     struct text_with_source pair;
@@ -448,7 +449,7 @@ static int run_needle(struct state *own, struct viewer *viewer, const struct ite
     return marked ? head_survey_run(&own->survey, viewer, OF_NEEDLES, &one, 1, err) : -1;
 }
 
-static int measure_needles(struct state *own, struct driver *driver, struct err *err)
+static int measure_needles(struct heads_state *own, struct driver *driver, struct err *err)
 {
     struct options options = *driver->options;
     struct arena arena = {0};
@@ -477,7 +478,7 @@ static int measure_needles(struct state *own, struct driver *driver, struct err 
 
 static int begin(void *state, struct driver *driver, struct err *err)
 {
-    struct state *own = state;
+    struct heads_state *own = state;
     if (own->options->composition)
         return 0;
     return err_if(head_sums_init(&own->sums, &own->survey, &driver->kept, err) ||
@@ -495,7 +496,7 @@ static double rank_of(const struct column *sort, size_t row)
 }
 
 /* Make the table, with the rows of each model in the order of --sort and limited to --top. */
-static int make_table(struct report *report, const struct state *own,
+static int make_table(struct report *report, const struct heads_state *own,
                       const struct head_results *results, struct arena *arena, struct err *err)
 {
     struct table *table = head_table_report(report, results, arena, err);
@@ -523,8 +524,8 @@ static int make_table(struct report *report, const struct state *own,
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* Make the report of one model, of one text in a batch, or of all models (NULL). */
-static int make_report(struct report *report, const struct state *own, struct head_result *result,
-                       struct arena *arena, struct err *err)
+static int make_report(struct report *report, const struct heads_state *own,
+                       struct head_result *result, struct arena *arena, struct err *err)
 {
     struct head_results one = own->results;
     one.items = result ? result : one.items;
@@ -537,7 +538,7 @@ static int make_report(struct report *report, const struct state *own, struct he
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
                 struct err *err)
 {
-    const struct head_survey *survey = &((const struct state *)state)->survey;
+    const struct head_survey *survey = &((const struct heads_state *)state)->survey;
     if (driver_translate(driver, work, arena, err))
         return -1;
     if (head_survey_needs(survey, OF_TEXTS))
@@ -548,7 +549,7 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
 
 static int run(void *state, const struct group *group, struct err *err)
 {
-    const struct state *own = state;
+    const struct heads_state *own = state;
     struct arena *arena = group->arena;
     struct head_text *texts = arena_alloc(arena, group->count, sizeof *texts, err);
     struct head_sums *sums = arena_alloc(arena, group->count, sizeof *sums, err);
@@ -582,7 +583,7 @@ static int run(void *state, const struct group *group, struct err *err)
 
 static int add(void *state, struct work *work, struct err *err)
 {
-    struct state *own = state;
+    struct heads_state *own = state;
     (void)err;
     if (own->accumulates)
         head_sums_merge(&own->sums, &own->survey, work->own);
@@ -593,7 +594,8 @@ static int add(void *state, struct work *work, struct err *err)
 
 /* Print a note on the material of the scores, unless the format contains it (text, JSON) or all
  * scores are measured on the texts. */
-static void note_material(const struct state *own, const struct driver *driver, const char *origin)
+static void note_material(const struct heads_state *own, const struct driver *driver,
+                          const char *origin)
 {
     bool tells = format_is(driver->output.format, "text json jsonl");
     if (driver->items.count && !is_of_texts(&own->survey) && !tells)
@@ -603,7 +605,7 @@ static void note_material(const struct state *own, const struct driver *driver, 
 /* Write the result of a model after its last text. */
 static int end(void *state, struct driver *driver, struct err *err)
 {
-    struct state *own = state;
+    struct heads_state *own = state;
     const struct sweep *sweep = &driver->sweep; /* models vary slowest */
     size_t model = driver->setting / (sweep->settings / num_max(sweep->models.count, 1));
     struct arena *arena = &driver->session.arena;
@@ -635,7 +637,7 @@ static int end(void *state, struct driver *driver, struct err *err)
 
 static int finish(void *state, struct driver *driver, struct err *err)
 {
-    const struct state *own = state;
+    const struct heads_state *own = state;
     struct report report;
     if (driver->is_batch || own->in_maps)
         return 0;
@@ -647,7 +649,7 @@ static int finish(void *state, struct driver *driver, struct err *err)
 static const struct task heads_task = {
     .many = ITEMS_ANY,
     .pages = "attn-cli page",
-    .state_bytes = sizeof(struct state),
+    .state_bytes = sizeof(struct heads_state),
     .prepare = prepare,
     .open = open,
     .read = read,

@@ -444,7 +444,7 @@ static int write_completion(const char *shell, struct err *err)
 /* --- search ----------------------------------------------------------------------------------- */
 
 /* Finds pages that mention a word in the names of options and values, or in their descriptions. */
-struct search {
+struct help_search {
     const char *word;
     size_t size;
     bool in_names;
@@ -453,7 +453,7 @@ struct search {
     struct buf found; /* "help score (--bits, --words" */
 };
 
-static bool mentions(const struct search *search, const char *name, const char *about)
+static bool mentions(const struct help_search *search, const char *name, const char *about)
 {
     const char *text = search->in_names ? name : about;
     for (const char *at = text; at && *at; at++)
@@ -463,7 +463,7 @@ static bool mentions(const struct search *search, const char *name, const char *
     return false;
 }
 
-static void add_mention(struct search *search, const char *page, const char *dashes,
+static void add_mention(struct help_search *search, const char *page, const char *dashes,
                         const char *name)
 {
     enum { PAGES_MAX = 3 };
@@ -477,7 +477,7 @@ static void add_mention(struct search *search, const char *page, const char *das
 }
 
 /* Find options by their names, lines of help and values, unless a topic lists these. */
-static void search_rows(struct search *search, const char *page, const struct option_row *rows)
+static void search_rows(struct help_search *search, const char *page, const struct option_row *rows)
 {
     struct value value;
     for (const struct option_row *row = rows; row && row->name; row++) {
@@ -490,7 +490,7 @@ static void search_rows(struct search *search, const char *page, const struct op
     }
 }
 
-static void search_pages(struct search *search)
+static void search_pages(struct help_search *search)
 {
     struct value value;
     for (const struct help_topic *topic = topics; topic < topics + TOPICS; topic++) {
@@ -509,7 +509,7 @@ static int unknown_page(const char *word, struct err *err)
 {
     char guess[NAMES_GUESS_BYTES];
     struct nearest nearest;
-    struct search search = {word, strlen(word), .in_names = true};
+    struct help_search search = {word, strlen(word), .in_names = true};
     nearest_begin(&nearest, word, search.size);
     for (size_t i = 0; i < command_count; i++)
         nearest_offer(&nearest, commands[i]->name);

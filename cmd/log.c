@@ -69,22 +69,22 @@ static int open_file(int *descriptor, const char *path, int flags, struct err *e
 /* --- lines ------------------------------------------------------------------------------------ */
 
 /* A part of a mapped file: a line without its newline, or the rest of the file. */
-struct span {
+struct log_span {
     const char *at, *end;
 };
 
 /* Get the next line. A last line without a newline is not counted: writing it was interrupted. */
-static bool next_line(struct span *line, struct span *rest)
+static bool next_line(struct log_span *line, struct log_span *rest)
 {
     const char *newline = memchr(rest->at, '\n', (size_t)(rest->end - rest->at));
     if (!newline)
         return false;
-    *line = (struct span){rest->at, newline};
+    *line = (struct log_span){rest->at, newline};
     rest->at = newline + 1;
     return true;
 }
 
-static bool skip(struct span *span, const char *text)
+static bool skip(struct log_span *span, const char *text)
 {
     size_t size = strlen(text);
     if ((size_t)(span->end - span->at) < size || memcmp(span->at, text, size) != 0)
@@ -107,7 +107,7 @@ void log_end_line(struct log *log)
 }
 
 /* True if a line, with its newline, has the given checksum. */
-static bool has_sum(struct span line, const char *sum)
+static bool has_sum(struct log_span line, const char *sum)
 {
     char text[SUM_BYTES + 1];
     print_sum(text, hash_fnv(HASH_FNV_BEGIN, line.at, (size_t)(line.end + 1 - line.at)));
@@ -115,7 +115,7 @@ static bool has_sum(struct span line, const char *sum)
 }
 
 /* Count a line that is already in the log. */
-static int count_line(struct log *log, struct span line, struct span value, struct err *err)
+static int count_line(struct log *log, struct log_span line, struct log_span value, struct err *err)
 {
     struct json *root = NULL;
     const char *message = "";
@@ -139,7 +139,8 @@ struct assembly {
 };
 
 /* Add a line, or the bytes of a result if it has any: "output", or "next" after other results. */
-static int add_line(struct assembly *result, struct span line, struct span value, struct err *err)
+static int add_line(struct assembly *result, struct log_span line, struct log_span value,
+                    struct err *err)
 {
     static const char digits[] = "0123456789abcdef";
     static const char about[] = ", \"about\": {";
@@ -154,7 +155,7 @@ static int add_line(struct assembly *result, struct span line, struct span value
     if (!skip(&value, "\"output\": \""))
         return 0;
     const char *quote = memchr(value.at, '"', (size_t)(value.end - value.at));
-    struct span next = {quote ? quote : value.end, value.end};
+    struct log_span next = {quote ? quote : value.end, value.end};
     if (result->begun && skip(&next, "\", \"next\": \""))
         value = next;
     result->begun = true;
@@ -181,14 +182,14 @@ static int read_lines(struct log *log, struct assembly *result, struct err *err)
 {
     struct file file = {0};
     int failed = file_map(&file, log->part, err);
-    struct span rest = {file.bytes, file.bytes + file.size};
+    struct log_span rest = {file.bytes, file.bytes + file.size};
     for (size_t job = log->first; !failed; job++) {
         char begin[NUMBER_BYTES + sizeof "{\"job\": , "];
-        struct span line = rest;
+        struct log_span line = rest;
         size_t index = job - log->first;
         bool has_old = index < log->old_sum_count;
         bool is_there = (has_old || log->finished) && next_line(&line, &rest);
-        struct span value = line; /* after `{"job": 3, ` */
+        struct log_span value = line; /* after `{"job": 3, ` */
         if (!is_there && (!log->finished || job == log->end))
             break;
         snprintf(begin, sizeof begin, "{\"job\": %zu, ", job);
@@ -277,10 +278,10 @@ static int read_facts(struct log *log, const struct json *line, bool is_end, str
 static int read_header(struct log *log, bool is_needed, struct err *err)
 {
     struct file file = {0};
-    struct span line;
+    struct log_span line;
     if (file_map(&file, log->header, err))
         return -1;
-    struct span rest = {file.bytes, file.bytes + file.size};
+    struct log_span rest = {file.bytes, file.bytes + file.size};
     size_t size = num_min(file.size, sizeof header_begin - 1);
     int failed = memcmp(file.bytes, header_begin, size);
     for (int i = 0; i < 2 && !failed && next_line(&line, &rest); i++) {

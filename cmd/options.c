@@ -128,7 +128,7 @@ static int check_dashes(struct option_set set, const char *argument, struct err 
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-struct reader {
+struct option_reader {
     struct options *options;
     char **next;
     struct arena *arena;
@@ -148,7 +148,7 @@ int texts_add(struct texts *texts, const char *text, struct arena *arena, struct
 
 /* Store the value of an option. The last of several values counts; but a second --file or --output
  * is refused, since the first one would not be read or written. */
-static int set_option(struct reader *reader, const struct option_row *row, const char *value)
+static int set_option(struct option_reader *reader, const struct option_row *row, const char *value)
 {
     void *field = (char *)reader->options + row->offset;
     switch (row->kind) {
@@ -182,7 +182,8 @@ static int set_option(struct reader *reader, const struct option_row *row, const
 
 /* --- the command line ------------------------------------------------------------------------- */
 
-static int give_option(struct reader *reader, const struct option_row *row, const char *value)
+static int give_option(struct option_reader *reader, const struct option_row *row,
+                       const char *value)
 {
     reader->changes_nothing &= (row->flags & OPTION_PROCESS) != 0;
     return err_if(texts_add(&reader->options->given, row->name, reader->arena, reader->err) ||
@@ -195,7 +196,7 @@ static bool takes_any_text(const struct option_row *row)
 }
 
 /* Use the next argument as a value, unless it is an option. */
-static const char *take_next(struct reader *reader, const struct option_row *row)
+static const char *take_next(struct option_reader *reader, const struct option_row *row)
 {
     const char *value = *reader->next;
     bool known = value && value[0] == '-' && option_is_known(reader->options->set, value);
@@ -206,7 +207,7 @@ static const char *take_next(struct reader *reader, const struct option_row *row
     return NULL;
 }
 
-static int read_long(struct reader *reader, char *argument)
+static int read_long(struct option_reader *reader, char *argument)
 {
     const char *name = argument + 2;
     size_t size = strcspn(name, "=");
@@ -229,7 +230,7 @@ static int read_long(struct reader *reader, char *argument)
 }
 
 /* Read `-q`, `-qv`, `-m life` or `-mlife`. */
-static int read_letters(struct reader *reader, char *argument)
+static int read_letters(struct option_reader *reader, char *argument)
 {
     for (const char *letter = argument + 1; *letter; letter++) {
         const struct option_row *row = option_find_letter(reader->options->set, *letter);
@@ -287,7 +288,7 @@ static int find_done(struct option_set *set, char *const *arguments, struct err 
 }
 
 /* Read the next operand, or the next option with its value. */
-static int read_argument(struct reader *reader, bool *only_operands)
+static int read_argument(struct option_reader *reader, bool *only_operands)
 {
     char *argument = *reader->next++;
     bool is_long = strncmp(argument, "--", 2) == 0;
@@ -330,7 +331,7 @@ int options_parse(struct options *options, const struct command *command, char *
     if (set.done && find_done(&set, arguments, err))
         return -1;
     options_init(options, set);
-    struct reader reader = {options, arguments, arena, err};
+    struct option_reader reader = {options, arguments, arena, err};
     struct buf line = {0};
     bool only_operands = false;
     int failed = 0;
@@ -367,7 +368,7 @@ int options_exclude(const struct options *options, const char *name, const char 
 int options_set(struct options *options, const char *name, const char *value, struct arena *arena,
                 struct err *err)
 {
-    struct reader reader = {options, NULL, arena, err};
+    struct option_reader reader = {options, NULL, arena, err};
     const struct option_row *row = find_text(options->set, name);
     if (!row)
         return option_refuse(options->set, name, strlen(name), err);

@@ -45,7 +45,7 @@ const struct command command_page = {
         "query figure-width font font-size dpi cells mark token-range panel-labels mask verbose",
 };
 
-struct state {
+struct page_state {
     struct driver *driver;
     struct request request;
     bool *explains;                   /* [layers, heads] named by --explain; NULL: all */
@@ -59,7 +59,7 @@ static const double QUICK_PRODUCTS = 5e9; /* take half a second */
 
 /* A run of a text, by a viewer with the mechanism and edits of the options. */
 struct page_run {
-    const struct state *own;
+    const struct page_state *own;
     const struct options *options;
     struct viewer *viewer;
     const struct text_with_source *pair;
@@ -68,7 +68,7 @@ struct page_run {
     struct page_facts facts;
 };
 
-static size_t runs_of(const struct state *own)
+static size_t runs_of(const struct page_state *own)
 {
     return own->driver->options->page.unedited ? 2 : 1;
 }
@@ -85,7 +85,7 @@ static size_t layers_of(const struct config *config)
     return config->n_layer > config->n_encoder_layer ? config->n_layer : config->n_encoder_layer;
 }
 
-static int read_explain(struct state *own, const struct config *config, struct arena *arena,
+static int read_explain(struct page_state *own, const struct config *config, struct arena *arena,
                         struct err *err)
 {
     const char *list = own->driver->options->page.explain;
@@ -162,7 +162,7 @@ static int select_layers(struct selection *selection, const bool *explains,
  * of the options, or all if they are small enough. */
 static const bool *explained_heads(struct page_run *run)
 {
-    const struct state *own = run->own;
+    const struct page_state *own = run->own;
     size_t tokens = run->pair->sentence.count;
     size_t bytes = page_explained_numbers(&run->viewer->model.config, tokens) * 16 / 3;
     bool all = !run->options->page.explain && bytes <= DEFAULT_BYTES / own->identity.count;
@@ -275,7 +275,7 @@ static int find_scores(struct page_run *run, struct err *err)
 
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
-    struct state *own = state;
+    struct page_state *own = state;
     const struct options *options = driver->options;
     const struct select_options *select = &options->select;
     if (driver->output.to_folder)
@@ -305,7 +305,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
 
 static int open(void *state, struct driver *driver, struct err *err)
 {
-    struct state *own = state;
+    struct page_state *own = state;
     struct session *session = &driver->session;
     struct request *request = &own->request;
     if (request_make(request, session, driver->output.format, err))
@@ -446,7 +446,7 @@ static int find_live(struct page_run *run, struct err *err)
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* Run a text once. `name` is "unedited" or "edited"; NULL if there is one run. */
-static int look_once(struct page_run *run, const struct state *own, const struct group *group,
+static int look_once(struct page_run *run, const struct page_state *own, const struct group *group,
                      const char *name, struct err *err)
 {
     struct work *work = group->works[0];
@@ -480,7 +480,7 @@ static int look_once(struct page_run *run, const struct state *own, const struct
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
                 struct err *err)
 {
-    const struct state *own = state;
+    const struct page_state *own = state;
     struct viewer *viewer = &driver->session.viewer;
     if (driver_translate(driver, work, arena, err))
         return -1;
@@ -512,7 +512,7 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
 static int run(void *state, const struct group *group, struct err *err)
 {
     static const char *const names[] = {"unedited", "edited"};
-    const struct state *own = state;
+    const struct page_state *own = state;
     struct viewer *viewer = group->viewer;
     const struct edits *edits = viewer->edits;
     struct work *work = group->works[0];
@@ -531,7 +531,7 @@ static int run(void *state, const struct group *group, struct err *err)
 
 static int add(void *state, struct work *work, struct err *err)
 {
-    struct state *own = state;
+    struct page_state *own = state;
     struct output *output = &own->driver->output;
     struct page_run *runs = work->own;
     for (size_t i = 0; i < runs_of(own); i++, own->identity.index++) {
@@ -546,7 +546,7 @@ static int add(void *state, struct work *work, struct err *err)
 static const struct task page_task = {
     .many = ITEMS_OR_SOURCE,
     .alone = true,
-    .state_bytes = sizeof(struct state),
+    .state_bytes = sizeof(struct page_state),
     .prepare = prepare,
     .open = open,
     .read = read,
@@ -560,7 +560,7 @@ int page_add_lesson(struct output *output, struct identity *identity, const stru
 {
     struct driver driver = {.options = options, .session.options = options, .output = *output};
     struct session *session = &driver.session;
-    struct state own = {
+    struct page_state own = {
         .driver = &driver, .lesson = lesson, .layout = *layout, .identity = *identity};
     struct work work = {.job = 0};
     struct group group = {&driver, &session->viewer, (struct work *[]){&work}, 1, &driver.kept};

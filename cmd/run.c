@@ -53,7 +53,7 @@ const struct command command_run = {
 
 enum { HINT_BYTES = 160 };
 
-struct state {
+struct run_state {
     struct request request;
     double row_size; /* --stack: size of the first text's tensors; 0: not known yet */
 };
@@ -86,7 +86,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
 
 static int open(void *state, struct driver *driver, struct err *err)
 {
-    struct request *request = &((struct state *)state)->request;
+    struct request *request = &((struct run_state *)state)->request;
     struct session *session = &driver->session;
     if (request_make(request, session, driver->output.format, err))
         return -1;
@@ -184,7 +184,7 @@ static bool have_keys(const struct selection *selection)
 
 /* --stack: refuse a text whose tensors differ in size from those of the first. Words count by
  * `sentence` and `source`, of which `queries` are selected; without words, bytes do. */
-static int check_size(struct state *own, const struct work *work, const struct report *report,
+static int check_size(struct run_state *own, const struct work *work, const struct report *report,
                       size_t queries, struct err *err)
 {
     const struct request *request = &own->request;
@@ -208,7 +208,7 @@ static int check_size(struct state *own, const struct work *work, const struct r
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
                 struct err *err)
 {
-    struct state *own = state;
+    struct run_state *own = state;
     const struct request *request = &own->request;
     const struct look look = {.selection = &request->selection, .pairs = &work->pair, .count = 1};
     bool is_labelled = !site_set_is_empty(request->selection.sites) && driver->output.format->looks;
@@ -240,7 +240,7 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
 
 static int run(void *state, const struct group *group, struct err *err)
 {
-    const struct selection *selection = &((struct state *)state)->request.selection;
+    const struct selection *selection = &((struct run_state *)state)->request.selection;
     struct work *work = group->works[0];
     struct streamed streamed = {.group = group};
     const struct look look = {selection, &work->pair, 1, work->job, &work->report, NULL};
@@ -285,7 +285,7 @@ static int finish(void *state, struct driver *driver, struct err *err)
     size_t texts = driver->jobs;
     size_t threads = pool_threads(viewer->machine.pool);
     (void)err; /* errors of writing stay in the stream */
-    if (!((struct state *)state)->request.chosen && driver->output.to_stdout)
+    if (!((struct run_state *)state)->request.chosen && driver->output.to_stdout)
         write_hint(driver);
     if (driver->options->verbose)
         print_note("%zu text%s through '%s' on %zu thread%s, %s kernels, %s: %.1f ms", texts,
@@ -298,7 +298,7 @@ static int finish(void *state, struct driver *driver, struct err *err)
 static const struct task run_task = {
     .many = ITEMS_OR_SOURCE,
     .parts = "layers",
-    .state_bytes = sizeof(struct state),
+    .state_bytes = sizeof(struct run_state),
     .prepare = prepare,
     .open = open,
     .read = read,

@@ -100,7 +100,7 @@ enum {
     FABLES_PERPLEXITY = 300, /* whole fables have less than 40, parts of them up to 200 */
 };
 
-struct state {
+struct score_state {
     struct driver *driver;
     struct scoring scoring; /* of the open setting, like the view */
     struct score_view view;
@@ -149,7 +149,7 @@ static enum totals_kind kind_of(bool has_good, bool has_continuations)
                                : TOTALS_OF_TEXTS;
 }
 
-static void choose_totals(struct state *own, const struct options *options)
+static void choose_totals(struct score_state *own, const struct options *options)
 {
     const struct items *items = &own->driver->items;
     bool is_suite = items->formulas.count && !own->driver->is_batch && !options->select.words;
@@ -165,7 +165,7 @@ static void choose_totals(struct state *own, const struct options *options)
 }
 
 /* Choose the column of the groups whose texts are compared. */
-static int choose_group(struct state *own, struct names columns, struct err *err)
+static int choose_group(struct score_state *own, struct names columns, struct err *err)
 {
     const char *group = own->driver->options->score.group;
     bool single = own->table.are_single;
@@ -185,7 +185,7 @@ static int choose_group(struct state *own, struct names columns, struct err *err
 
 /* Choose the keys of a row of totals: the columns of --per, or, for single texts and pairs, all
  * columns of the input and the text. The last key is the label of the row. */
-static int prepare_table(struct state *own, struct err *err)
+static int prepare_table(struct score_state *own, struct err *err)
 {
     const struct items *items = &own->driver->items;
     struct arena *arena = &own->driver->kept;
@@ -235,7 +235,7 @@ static int prepare_table(struct state *own, struct err *err)
                : err_if(err->kind);
 }
 
-static int read_unigrams(struct state *own, const char *path, struct err *err)
+static int read_unigrams(struct score_state *own, const char *path, struct err *err)
 {
     struct file file = {0};
     if (own->kind != TOTALS_OF_TEXTS || !own->totals || own->per)
@@ -250,7 +250,7 @@ static int read_unigrams(struct state *own, const char *path, struct err *err)
 
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
-    struct state *own = state;
+    struct score_state *own = state;
     const struct options *options = driver->options;
     struct output *output = &driver->output;
     bool words = options->select.words, is_mean = driver->derivation.mean_of_texts;
@@ -308,7 +308,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
 }
 
 /* What was asked for instead of a row for each token or word of one text; NULL: nothing. */
-static const char *other_table(const struct state *own)
+static const char *other_table(const struct score_state *own)
 {
     return own->totals                             ? own->totals
            : own->kind == TOTALS_OF_CONTINUATIONS  ? "--continue"
@@ -318,14 +318,14 @@ static const char *other_table(const struct state *own)
 }
 
 /* The same, instead of a row for each token. */
-static const char *other_rows(const struct state *own)
+static const char *other_rows(const struct score_state *own)
 {
     return own->view.words && !own->totals ? "--words" : other_table(own);
 }
 
 static int open(void *state, struct driver *driver, struct err *err)
 {
-    struct state *own = state;
+    struct score_state *own = state;
     struct viewer *viewer = &driver->session.viewer;
     const struct options *options = driver->session.options;
     const struct score_options *score = &options->score;
@@ -411,7 +411,7 @@ static int find_words(struct tokenized *sentence, const struct viewer *viewer, s
 
 /* A text with mask tokens has no scores, and its rows are likely tokens: in one table, all texts
  * have masks, or none has. --at selects some. */
-static int check_masks(struct state *own, const struct tokenized *sentence,
+static int check_masks(struct score_state *own, const struct tokenized *sentence,
                        const struct score_text *text, struct err *err)
 {
     const struct viewer *viewer = own->scoring.viewer;
@@ -455,7 +455,7 @@ static int check_continued(const struct tokenized *sentence, const struct viewer
 static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
                 struct err *err)
 {
-    struct state *task = state;
+    struct score_state *task = state;
     const struct viewer *viewer = &driver->session.viewer;
     const struct item *item = &work->item;
     const struct texts *continuations = &item->options.score.continuations;
@@ -534,7 +534,7 @@ static const char *whole_text(const struct tokenized *text, struct arena *arena,
 
 /* Find the total of an item's text, or of the tokens or words of --at; with --unigrams that of
  * its words with scores by themselves; a pair also has that of its bad text. */
-static void find_total(const struct state *task, struct work *work, struct arena *arena,
+static void find_total(const struct score_state *task, struct work *work, struct arena *arena,
                        struct err *err)
 {
     struct scored_item *own = work->own;
@@ -564,7 +564,7 @@ static void find_total(const struct state *task, struct work *work, struct arena
 
 /* Report an item. Its rows are its total, or the totals of its continuations or regions; a region
  * without tokens has a row only in a suite. */
-static int report_item(const struct state *task, struct work *work, struct arena *arena,
+static int report_item(const struct score_state *task, struct work *work, struct arena *arena,
                        struct err *err)
 {
     struct scored_item *own = work->own;
@@ -604,7 +604,7 @@ static int report_item(const struct state *task, struct work *work, struct arena
 /* Score the texts of all items together. */
 static int run(void *state, const struct group *group, struct err *err)
 {
-    const struct state *own = state;
+    const struct score_state *own = state;
     struct scoring scoring = own->scoring;
     struct look look = {.first = group->works[0]->job};
     for (size_t i = 0; i < group->count; i++)
@@ -639,7 +639,7 @@ static int run(void *state, const struct group *group, struct err *err)
 /* --- rows of totals --------------------------------------------------------------------------- */
 
 /* Compare a total with that of the first text of its group. */
-static int find_group(struct state *own, const struct item *item, struct score_total *total,
+static int find_group(struct score_state *own, const struct item *item, struct score_total *total,
                       struct err *err)
 {
     const char *value = item_column(item, own->group);
@@ -660,7 +660,7 @@ static int find_group(struct state *own, const struct item *item, struct score_t
 }
 
 /* Add the rows of an item to the table, and its words to the column of their model or row. */
-static int add_item(struct state *own, struct work *work, struct err *err)
+static int add_item(struct score_state *own, struct work *work, struct err *err)
 {
     const struct scored_item *item = work->own;
     struct driver *driver = own->driver;
@@ -698,7 +698,7 @@ static int add_item(struct state *own, struct work *work, struct err *err)
 static int begin(void *state, struct driver *driver, struct err *err)
 {
     static const char *const names[] = {"token", "word", "continuation"};
-    struct state *own = state;
+    struct score_state *own = state;
     size_t count = own->title ? driver->items.count : 1;
     own->blank = own->unscored = own->unknown = own->ties = 0;
     if (own->by_text)
@@ -743,7 +743,7 @@ static bool has_unknown(const struct scored_item *item, const struct viewer *vie
 
 static int add(void *state, struct work *work, struct err *err)
 {
-    struct state *own = state;
+    struct score_state *own = state;
     struct driver *driver = own->driver;
     struct report *report = &work->report;
     const struct scored_item *item = work->own;
@@ -771,7 +771,7 @@ static int add(void *state, struct work *work, struct err *err)
 }
 
 /* Rows without numbers, and numbers that mean little, have a note that says why. */
-static int note_missing(struct state *own, struct err *err)
+static int note_missing(struct score_state *own, struct err *err)
 {
     struct driver *driver = own->driver;
     const char *model = driver->session.viewer.model.name, *other = other_table(own);
@@ -820,7 +820,7 @@ static int write_as(struct driver *driver, const char *folder, const char *name,
 }
 
 /* Write the means of words or the totals; into a folder, both. The last total is of all texts. */
-static int write_totals(struct state *own, struct err *err)
+static int write_totals(struct score_state *own, struct err *err)
 {
     struct report report;
     struct driver *driver = own->driver;
@@ -856,7 +856,7 @@ static int write_totals(struct state *own, struct err *err)
 /* After the last text of a model. */
 static int end(void *state, struct driver *driver, struct err *err)
 {
-    struct state *own = state;
+    struct score_state *own = state;
     size_t count = driver->items.count;
     double perplexity = score_perplexity(&own->all);
     bool on_page = format_is(driver->output.format, "text") && !driver->output.to_folder &&
@@ -889,7 +889,7 @@ static const struct task score_task = {
     .folder = "csv",
     .parts = "tokens",
     .way_out = "--stride N reads it in windows",
-    .state_bytes = sizeof(struct state),
+    .state_bytes = sizeof(struct score_state),
     .prepare = prepare,
     .open = open,
     .expect = expect,

@@ -54,7 +54,7 @@ const struct command command_steer = {
 
 enum { AT_ONCE = 64, TOKENS_AT_ONCE = 1024 };
 
-struct job {
+struct steer_run {
     struct options options;
     struct session session;
     struct selection selection;
@@ -69,49 +69,49 @@ struct job {
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-static int choose_site(struct job *job, struct err *err)
+static int choose_site(struct steer_run *run, struct err *err)
 {
-    const struct config *config = &job->session.viewer.model.config;
-    const char *name = job->options.lens.site ? job->options.lens.site : "resid_post";
-    struct selection *selection = &job->selection;
-    if (selection_of_channels(selection, &job->site, name, job->options.select.layer, config,
-                              &job->session.arena, err))
+    const struct config *config = &run->session.viewer.model.config;
+    const char *name = run->options.lens.site ? run->options.lens.site : "resid_post";
+    struct selection *selection = &run->selection;
+    if (selection_of_channels(selection, &run->site, name, run->options.select.layer, config,
+                              &run->session.arena, err))
         return -1;
-    const enum site site = job->site;
-    site_size(&job->width, config, site, 1, 1, 1);
-    selection->queries = job->options.select.query;
+    const enum site site = run->site;
+    site_size(&run->width, config, site, 1, 1, 1);
+    selection->queries = run->options.select.query;
     const struct layers chosen = selection_layers_of(selection, site);
     const size_t layers = chosen.count;
     if (config->cross)
         return err_unsupported(err,
                                "'%s': expected a model of one text for steer, found one with "
                                "cross-attention to a source",
-                               job->session.viewer.model.name);
-    if (strcmp(job->ending, ".npy") == 0 && layers != 1)
+                               run->session.viewer.model.name);
+    if (strcmp(run->ending, ".npy") == 0 && layers != 1)
         return err_usage(err,
                          "--output: a .npy file has one layer, found %zu: add --layer, or use "
                          ".safetensors",
                          layers);
-    if (strcmp(job->ending, ".gguf") == 0 && site != SITE_RESID_POST)
+    if (strcmp(run->ending, ".gguf") == 0 && site != SITE_RESID_POST)
         return err_usage(err, "--output: a control vector (.gguf) has resid_post, not '%s'", name);
-    if (strcmp(job->ending, ".gguf") == 0 && layers == 1 && chosen.items[0] == 0)
+    if (strcmp(run->ending, ".gguf") == 0 && layers == 1 && chosen.items[0] == 0)
         return err_usage(err, "--output: a control vector (.gguf) has no direction for layer 0: "
                               "choose another --layer, or a .safetensors file");
     for (size_t side = 0; side < 2; side++)
-        job->sums[side] =
-            arena_alloc(&job->session.arena, layers * job->width, sizeof(double), err);
-    job->norms = arena_alloc(&job->session.arena, layers, sizeof(double), err);
-    job->vectors = arena_alloc(&job->session.arena, layers * job->width, sizeof(float), err);
+        run->sums[side] =
+            arena_alloc(&run->session.arena, layers * run->width, sizeof(double), err);
+    run->norms = arena_alloc(&run->session.arena, layers, sizeof(double), err);
+    run->vectors = arena_alloc(&run->session.arena, layers * run->width, sizeof(float), err);
     return err_if(err->kind);
 }
 
 /* Add the mean over the selected tokens of each text. */
-static int add_texts(struct job *job, size_t side, const struct text_with_source *pairs,
+static int add_texts(struct steer_run *run, size_t side, const struct text_with_source *pairs,
                      size_t count, struct arena *arena, struct err *err)
 {
     struct report *reports = arena_alloc(arena, count, sizeof *reports, err);
-    const struct look look = {&job->selection, pairs, count, 0, reports, NULL};
-    struct viewer *viewer = &job->session.viewer;
+    const struct look look = {&run->selection, pairs, count, 0, reports, NULL};
+    struct viewer *viewer = &run->session.viewer;
     const struct edits *edits = viewer->edits;
     if (!reports)
         return -1;
@@ -121,28 +121,28 @@ static int add_texts(struct job *job, size_t side, const struct text_with_source
     for (size_t i = 0; i < count && !failed; i++)
         for (size_t layer = 0; layer < reports[i].array_count; layer++) {
             const struct array *array = &reports[i].arrays[layer];
-            double *sum = job->sums[side] + layer * job->width;
+            double *sum = run->sums[side] + layer * run->width;
             for (size_t row = 0; row < array->rows.size; row++) {
                 double square = 0;
-                for (size_t k = 0; k < job->width; k++) {
-                    double value = (double)array->data[row * job->width + k];
+                for (size_t k = 0; k < run->width; k++) {
+                    double value = (double)array->data[row * run->width + k];
                     sum[k] += value / (double)array->rows.size;
                     square += value * value;
                 }
-                job->norms[layer] += sqrt(square) / (double)array->rows.size;
+                run->norms[layer] += sqrt(square) / (double)array->rows.size;
             }
         }
-    job->counts[side] += count;
+    run->counts[side] += count;
     return failed;
 }
 
 /* Read the texts of one side, as many at a time as share a pass. */
-static int read_side(struct job *job, const struct items *items, size_t side, struct err *err)
+static int read_side(struct steer_run *run, const struct items *items, size_t side, struct err *err)
 {
     bool is_table = items->fields >> ITEM_NEGATIVE & 1; /* of both sides */
     struct arena arena = {0};
     struct text_with_source pairs[AT_ONCE];
-    size_t count = 0, tokens = 0, most = job->session.edits.by_text ? 1 : AT_ONCE;
+    size_t count = 0, tokens = 0, most = run->session.edits.by_text ? 1 : AT_ONCE;
     int failed = 0;
     for (size_t i = 0; i < items->count && !failed; i++) {
         struct item item;
@@ -153,7 +153,7 @@ static int read_side(struct job *job, const struct items *items, size_t side, st
             failed = err_set(err, "expected a text in the column 'negative', found none");
         if (side == 1 && is_table)
             item.input = input_of(item.fields[ITEM_NEGATIVE], NULL);
-        failed = failed || session_read_item(&job->session, &item, &pairs[count], &arena, err);
+        failed = failed || session_read_item(&run->session, &item, &pairs[count], &arena, err);
         if (failed) {
             items_blame(items, i, err);
             break;
@@ -161,7 +161,7 @@ static int read_side(struct job *job, const struct items *items, size_t side, st
         tokens += pairs[count++].sentence.count;
         if (count < most && tokens < TOKENS_AT_ONCE && i + 1 < items->count)
             continue;
-        failed = add_texts(job, side, pairs, count, &arena, err);
+        failed = add_texts(run, side, pairs, count, &arena, err);
         count = tokens = 0;
         arena_clear(&arena);
     }
@@ -169,19 +169,19 @@ static int read_side(struct job *job, const struct items *items, size_t side, st
     return err_if(failed);
 }
 
-static int read_files(struct job *job, struct err *err)
+static int read_files(struct steer_run *run, struct err *err)
 {
-    const struct own_options *own = options_own(&job->options);
-    const char *file = job->options.input.file;
+    const struct own_options *own = options_own(&run->options);
+    const char *file = run->options.input.file;
     for (size_t side = 0; side < 2; side++) {
         struct items items;
         unsigned fields = file ? 1u << ITEM_POSITIVE | 1u << ITEM_NEGATIVE : 0;
         if (!file)
-            job->options.input.file = side ? own->negative : own->positive;
-        int failed = items_open(&items, &job->options, fields, ITEMS_SOME, err) ||
-                     read_side(job, &items, side, err);
+            run->options.input.file = side ? own->negative : own->positive;
+        int failed = items_open(&items, &run->options, fields, ITEMS_SOME, err) ||
+                     read_side(run, &items, side, err);
         items_release(&items);
-        job->options.input.file = file;
+        run->options.input.file = file;
         if (failed)
             return file ? -1 : err_prefix(err, side ? "--negative" : "--positive");
     }
@@ -203,11 +203,11 @@ static void put_text(struct buf *out, const char *text)
 }
 
 /* GGUF: the architecture "controlvector", and direction.L [width] for each layer but 0. */
-static void put_control_vector(struct buf *out, const struct job *job, struct layers layers)
+static void put_control_vector(struct buf *out, const struct steer_run *run, struct layers layers)
 {
     enum { U32 = 4, TEXT = 8, ALIGNMENT = 32 };
     size_t skipped = layers.count && layers.items[0] == 0;
-    size_t bytes = (job->width * sizeof(float) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    size_t bytes = (run->width * sizeof(float) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     char name[SHEET_NAME_BYTES];
     buf_text(out, "GGUF");
     put_integer(out, 3, 4);
@@ -218,7 +218,7 @@ static void put_control_vector(struct buf *out, const struct job *job, struct la
     put_text(out, "controlvector");
     put_text(out, "controlvector.model_hint");
     put_integer(out, TEXT, 4);
-    put_text(out, config_kind_name(&job->session.viewer.model.config));
+    put_text(out, config_kind_name(&run->session.viewer.model.config));
     put_text(out, "controlvector.layer_count");
     put_integer(out, U32, 4);
     put_integer(out, layers.count - skipped, 4);
@@ -226,59 +226,59 @@ static void put_control_vector(struct buf *out, const struct job *job, struct la
         snprintf(name, sizeof name, "direction.%zu", layers.items[i]);
         put_text(out, name);
         put_integer(out, 1, 4); /* axes */
-        put_integer(out, job->width, 8);
+        put_integer(out, run->width, 8);
         put_integer(out, 0, 4); /* F32 */
         put_integer(out, (i - skipped) * bytes, 8);
     }
     for (size_t i = skipped; i < layers.count; i++) {
         while (out->size % ALIGNMENT && !out->out_of_memory)
             buf_char(out, '\0');
-        buf_bytes(out, (const char *)(job->vectors + i * job->width), job->width * sizeof(float));
+        buf_bytes(out, (const char *)(run->vectors + i * run->width), run->width * sizeof(float));
     }
     if (skipped)
         print_note("a control vector has no direction for layer 0: it is left out");
 }
 
-static int put_tensors(struct buf *out, const struct job *job, struct layers layers,
+static int put_tensors(struct buf *out, const struct steer_run *run, struct layers layers,
                        struct err *err)
 {
     struct arena arena = {0};
     struct safetensors_tensor *tensors = arena_alloc(&arena, layers.count, sizeof *tensors, err);
     for (size_t i = 0; tensors && i < layers.count; i++)
         tensors[i] = (struct safetensors_tensor){
-            arena_format(&arena, err, "%s.%zu.%s", site_stack(job->site), layers.items[i],
-                         site_name_in_layer(job->site)),
-            1, &job->width, job->vectors + i * job->width};
+            arena_format(&arena, err, "%s.%zu.%s", site_stack(run->site), layers.items[i],
+                         site_name_in_layer(run->site)),
+            1, &run->width, run->vectors + i * run->width};
     int failed = err->kind || safetensors_header(out, tensors, layers.count, NULL, 0, err);
-    buf_bytes(out, (const char *)job->vectors, layers.count * job->width * sizeof(float));
+    buf_bytes(out, (const char *)run->vectors, layers.count * run->width * sizeof(float));
     arena_release(&arena);
     return err_if(failed);
 }
 
-static int write_vectors(struct job *job, struct err *err)
+static int write_vectors(struct steer_run *run, struct err *err)
 {
     struct stream out = {0};
     struct buf bytes = {0};
-    struct layers layers = selection_layers_of(&job->selection, job->site);
+    struct layers layers = selection_layers_of(&run->selection, run->site);
     for (size_t i = 0; i < layers.count; i++) {
         double square = 0;
-        for (size_t k = i * job->width; k < (i + 1) * job->width; k++) {
-            job->vectors[k] = (float)(job->sums[0][k] / (double)job->counts[0] -
-                                      job->sums[1][k] / (double)job->counts[1]);
-            square += (double)job->vectors[k] * (double)job->vectors[k];
+        for (size_t k = i * run->width; k < (i + 1) * run->width; k++) {
+            run->vectors[k] = (float)(run->sums[0][k] / (double)run->counts[0] -
+                                      run->sums[1][k] / (double)run->counts[1]);
+            square += (double)run->vectors[k] * (double)run->vectors[k];
         }
-        print_note("%s layer %zu: norm %.4f, of the tokens themselves %.4f", site_name(job->site),
+        print_note("%s layer %zu: norm %.4f, of the tokens themselves %.4f", site_name(run->site),
                    layers.items[i], sqrt(square),
-                   job->norms[i] / (double)(job->counts[0] + job->counts[1]));
+                   run->norms[i] / (double)(run->counts[0] + run->counts[1]));
     }
-    int failed = output_to(&out, job->options.output.path, err);
-    if (!failed && strcmp(job->ending, ".npy") == 0) {
-        npy_begin(&out, 1, &job->width);
-        buf_bytes(&bytes, (const char *)job->vectors, job->width * sizeof(float));
-    } else if (!failed && strcmp(job->ending, ".gguf") == 0)
-        put_control_vector(&bytes, job, layers);
+    int failed = output_to(&out, run->options.output.path, err);
+    if (!failed && strcmp(run->ending, ".npy") == 0) {
+        npy_begin(&out, 1, &run->width);
+        buf_bytes(&bytes, (const char *)run->vectors, run->width * sizeof(float));
+    } else if (!failed && strcmp(run->ending, ".gguf") == 0)
+        put_control_vector(&bytes, run, layers);
     else if (!failed)
-        failed = put_tensors(&bytes, job, layers, err);
+        failed = put_tensors(&bytes, run, layers, err);
     failed = failed || buf_check(&bytes, err);
     if (!failed)
         stream_bytes(&out, bytes.bytes, bytes.size);
@@ -289,7 +289,7 @@ static int write_vectors(struct job *job, struct err *err)
 int steer_command(const struct options *options, struct err *err)
 {
     static const char *const endings[] = {".safetensors", ".npy", ".gguf"};
-    struct job job = {.options = *options};
+    struct steer_run run = {.options = *options};
     const struct own_options *own = options_own(options);
     const char *path = options->output.path;
     if (options->input.operands.count)
@@ -300,15 +300,15 @@ int steer_command(const struct options *options, struct err *err)
         return err_usage(err, "expected --positive FILE and --negative FILE, or --file FILE with "
                               "these columns");
     for (size_t i = 0; path && i < sizeof endings / sizeof *endings; i++)
-        job.ending = name_ends_in(path, endings[i]) ? endings[i] : job.ending;
-    if (!job.ending)
+        run.ending = name_ends_in(path, endings[i]) ? endings[i] : run.ending;
+    if (!run.ending)
         return err_usage(err, "--output: expected a file .safetensors, .npy or .gguf, found %s%s%s",
                          path ? "'" : "", path ? path : "none", path ? "'" : "");
-    if (!job.options.select.query)
-        job.options.select.query = "-1";
-    job.session.options = &job.options;
-    int failed = session_begin(&job.session, err) || choose_site(&job, err) ||
-                 read_files(&job, err) || write_vectors(&job, err);
-    session_release(&job.session);
+    if (!run.options.select.query)
+        run.options.select.query = "-1";
+    run.session.options = &run.options;
+    int failed = session_begin(&run.session, err) || choose_site(&run, err) ||
+                 read_files(&run, err) || write_vectors(&run, err);
+    session_release(&run.session);
     return err_if(failed);
 }

@@ -39,7 +39,7 @@ const struct command command_tokenize = {
     .without = "document ids source words long precision threads",
 };
 
-struct job {
+struct tokenize_run {
     const struct options *options;
     struct output output;
     struct folder folder;
@@ -59,53 +59,54 @@ struct job {
 
 static int take_ids(void *context, const struct token *tokens, size_t count, struct err *err)
 {
-    struct job *job = context;
+    struct tokenize_run *run = context;
     char id[1 + NUM_COUNT_BYTES] = " ";
-    for (size_t i = 0; i < count && job->options->tokens.only_ids; i++) {
-        bool is_first = job->count + i == 0;
-        buf_bytes(&job->lines, id + is_first, 1 + num_count(id + 1, tokens[i].id) - is_first);
+    for (size_t i = 0; i < count && run->options->tokens.only_ids; i++) {
+        bool is_first = run->count + i == 0;
+        buf_bytes(&run->lines, id + is_first, 1 + num_count(id + 1, tokens[i].id) - is_first);
     }
-    job->count += count;
-    return buf_check(&job->lines, err);
+    run->count += count;
+    return buf_check(&run->lines, err);
 }
 
 /* Tokenize a text, with --pair two. */
-static int encode(const struct job *job, struct tokens *tokens, const struct input *input,
+static int encode(const struct tokenize_run *run, struct tokens *tokens, const struct input *input,
                   struct arena *arena, struct err *err)
 {
     const struct token_bytes texts[] = {{input->text, input->size}, input->pair};
     return input->pair.bytes
-               ? tokenizer_encode_pair(job->of_texts, tokens, texts, arena, err)
-               : tokenizer_encode(job->of_texts, tokens, input->text, input->size, arena, err);
+               ? tokenizer_encode_pair(run->of_texts, tokens, texts, arena, err)
+               : tokenizer_encode(run->of_texts, tokens, input->text, input->size, arena, err);
 }
 
 /* Read the tokens of a text, and add its dropped characters to `dropped`. */
-static int read_text(struct job *job, size_t index, struct dropped *dropped, struct err *err)
+static int read_text(struct tokenize_run *run, size_t index, struct dropped *dropped,
+                     struct err *err)
 {
     struct item item;
     struct arena arena = {0};
-    const struct token_sink sink = {take_ids, job};
+    const struct token_sink sink = {take_ids, run};
     struct token_list list = {.sink = &sink, .only_ids = true};
-    job->count = 0;
-    bool is_read = !items_read(&job->items, &item, index, &arena, err);
+    run->count = 0;
+    bool is_read = !items_read(&run->items, &item, index, &arena, err);
     int failed = !is_read;
     if (is_read && !item.input.text)
         failed = err_usage(err, "expected a text, found ids: --decode prints the text of ids");
-    failed = failed || input_wrap(&item.input, job->chat, &arena, err);
+    failed = failed || input_wrap(&item.input, run->chat, &arena, err);
     if (!failed && item.input.pair.bytes) {
         struct tokens tokens = {0};
-        failed = encode(job, &tokens, &item.input, &arena, err) ||
-                 take_ids(job, tokens.items, tokens.count, err);
+        failed = encode(run, &tokens, &item.input, &arena, err) ||
+                 take_ids(run, tokens.items, tokens.count, err);
         list.dropped_count = tokens.dropped_count;
         if (tokens.dropped_first)
             list.dropped_first = *tokens.dropped_first;
     } else if (!failed)
-        failed = tokenizer_stream(job->of_texts, &list, item.input.text, item.input.size, err);
+        failed = tokenizer_stream(run->of_texts, &list, item.input.text, item.input.size, err);
     if (!failed) {
         const struct tokenized text = {.text = item.input.text,
                                        .size = item.input.size,
                                        .pair = item.input.pair,
-                                       .count = job->count,
+                                       .count = run->count,
                                        .dropped_count = list.dropped_count,
                                        .dropped_first = list.dropped_first};
         dropped_add(dropped, &text, index);
@@ -113,59 +114,59 @@ static int read_text(struct job *job, size_t index, struct dropped *dropped, str
     }
     token_list_release(&list);
     arena_release(&arena);
-    return is_read && failed ? items_blame(&job->items, index, err) : err_if(failed);
+    return is_read && failed ? items_blame(&run->items, index, err) : err_if(failed);
 }
 
-static int read_all(struct job *job, struct err *err)
+static int read_all(struct tokenize_run *run, struct err *err)
 {
     struct dropped dropped = {0};
-    job->lacks = arena_alloc(&job->arena, job->items.count, sizeof *job->lacks, err);
-    if (!job->lacks)
+    run->lacks = arena_alloc(&run->arena, run->items.count, sizeof *run->lacks, err);
+    if (!run->lacks)
         return -1;
-    for (size_t i = 0; i < job->items.count; i++) {
+    for (size_t i = 0; i < run->items.count; i++) {
         struct err why = {0};
-        job->lacks[i] = read_text(job, i, &dropped, &why);
-        if (job->lacks[i] && (why.about != ERR_ABOUT_EMPTY || job->items.count == 1))
+        run->lacks[i] = read_text(run, i, &dropped, &why);
+        if (run->lacks[i] && (why.about != ERR_ABOUT_EMPTY || run->items.count == 1))
             return err_adopt(err, &why);
-        if (job->lacks[i] && !job->failed++)
-            job->failure = arena_text(&job->arena, why.text, strlen(why.text), err);
-        if (job->failed && !job->failure)
+        if (run->lacks[i] && !run->failed++)
+            run->failure = arena_text(&run->arena, why.text, strlen(why.text), err);
+        if (run->failed && !run->failure)
             return -1;
-        buf_char(&job->lines, '\n');
+        buf_char(&run->lines, '\n');
     }
-    if (job->failed && job->failed == job->items.count)
-        return err_set(err, "%s", job->failure);
-    return err_if(dropped_note(&dropped, &job->items, err) || buf_check(&job->lines, err));
+    if (run->failed && run->failed == run->items.count)
+        return err_set(err, "%s", run->failure);
+    return err_if(dropped_note(&dropped, &run->items, err) || buf_check(&run->lines, err));
 }
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-static int print_bytes(const struct job *job, const struct buf *bytes, struct err *err)
+static int print_bytes(const struct tokenize_run *run, const struct buf *bytes, struct err *err)
 {
     struct stream out = {0};
-    if (output_to(&out, job->options->output.path, err))
+    if (output_to(&out, run->options->output.path, err))
         return -1;
     if (bytes->size)
         stream_bytes(&out, bytes->bytes, bytes->size);
     return stream_end(&out, 0, err);
 }
 
-static int print_table(struct job *job, size_t index, const struct identity *identity,
+static int print_table(struct tokenize_run *run, size_t index, const struct identity *identity,
                        struct arena *arena, struct err *err)
 {
     struct item item;
     struct tokens tokens = {0};
     struct tokenized text;
     struct table table;
-    struct layout layout = page_layout(job->options, NULL);
+    struct layout layout = page_layout(run->options, NULL);
     struct report report = {
-        .model = job->folder.path, .tables = &table, .table_count = 1, .untitled = true};
-    if (items_read(&job->items, &item, index, arena, err))
+        .model = run->folder.path, .tables = &table, .table_count = 1, .untitled = true};
+    if (items_read(&run->items, &item, index, arena, err))
         return -1;
-    if (input_wrap(&item.input, job->chat, arena, err) ||
-        encode(job, &tokens, &item.input, arena, err) ||
-        tokenized_label(&text, &tokens, job->of_texts, arena, err))
-        return items_blame(&job->items, index, err);
+    if (input_wrap(&item.input, run->chat, arena, err) ||
+        encode(run, &tokens, &item.input, arena, err) ||
+        tokenized_label(&text, &tokens, run->of_texts, arena, err))
+        return items_blame(&run->items, index, err);
     layout.columns = layout.lines = 0; /* no limit */
     text.text = report.sentence.text = item.input.text;
     text.size = report.sentence.size = item.input.size;
@@ -176,24 +177,24 @@ static int print_table(struct job *job, size_t index, const struct identity *ide
     report.identity.extra_count = item.column_count;
     report.identity.text_count = item.options.output.no_text ? 0 : item.text_count;
     return err_if(tokenized_table(&table, &text, NULL, arena, err) ||
-                  output_write(&job->output, &report, &layout, err));
+                  output_write(&run->output, &report, &layout, err));
 }
 
-static int print_tables(struct job *job, struct err *err)
+static int print_tables(struct tokenize_run *run, struct err *err)
 {
     struct arena arena = {0};
-    struct identity identity = identity_first(job->items.count - job->failed);
+    struct identity identity = identity_first(run->items.count - run->failed);
     int failed =
-        output_check_count(&job->output, identity.count, err) || output_open(&job->output, err);
-    for (size_t i = 0; i < job->items.count && !failed; i++) {
-        if (job->lacks[i])
+        output_check_count(&run->output, identity.count, err) || output_open(&run->output, err);
+    for (size_t i = 0; i < run->items.count && !failed; i++) {
+        if (run->lacks[i])
             continue;
-        failed = print_table(job, i, &identity, &arena, err);
+        failed = print_table(run, i, &identity, &arena, err);
         identity.index++;
         arena_clear(&arena);
     }
     arena_release(&arena);
-    return err_if(failed || output_commit(&job->output, err));
+    return err_if(failed || output_commit(&run->output, err));
 }
 
 /* --- from ids to text ------------------------------------------------------------------------- */
@@ -213,11 +214,11 @@ static int decode_list(const struct tokenizer *tokenizer, struct token_decoder *
 }
 
 /* Decode the ids of the operands, of the file or of standard input. */
-static int decode(const struct job *job, struct err *err)
+static int decode(const struct tokenize_run *run, struct err *err)
 {
-    const struct tokenizer *tokenizer = job->tokenizer;
-    const struct texts *lists = &job->options->input.operands;
-    const char *path = job->options->input.file;
+    const struct tokenizer *tokenizer = run->tokenizer;
+    const struct texts *lists = &run->options->input.operands;
+    const char *path = run->options->input.file;
     struct token_decoder decoder = {0};
     struct buf text = {0};
     struct file file = {0};
@@ -237,7 +238,7 @@ static int decode(const struct job *job, struct err *err)
         failed = err_set(err, "the list is empty: expected at least one id");
     if (!failed)
         token_decoder_end(&decoder);
-    failed = failed || buf_check(&text, err) || print_bytes(job, &text, err);
+    failed = failed || buf_check(&text, err) || print_bytes(run, &text, err);
     token_decoder_release(&decoder);
     buf_release(&text);
     file_release(&file);
@@ -246,9 +247,9 @@ static int decode(const struct job *job, struct err *err)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-static int check_options(struct job *job, struct err *err)
+static int check_options(struct tokenize_run *run, struct err *err)
 {
-    const struct options *options = job->options;
+    const struct options *options = run->options;
     if (options_exclude(options, "decode", "only-ids format sentence special chat literal-special",
                         err) ||
         options_exclude(options, "only-ids", "format", err) ||
@@ -256,39 +257,39 @@ static int check_options(struct job *job, struct err *err)
         return -1;
     if (options->tokens.decode || options->tokens.only_ids)
         return 0;
-    return output_choose_table(&job->output, &options->output, err);
+    return output_choose_table(&run->output, &options->output, err);
 }
 
-static int open_tokenizer(struct job *job, struct err *err)
+static int open_tokenizer(struct tokenize_run *run, struct err *err)
 {
-    if (model_find(&job->folder, chosen_model(job->options->model.name), &job->arena, err) ||
-        tokenizer_open(&job->tokenizer, &job->folder, err))
+    if (model_find(&run->folder, chosen_model(run->options->model.name), &run->arena, err) ||
+        tokenizer_open(&run->tokenizer, &run->folder, err))
         return -1;
-    if (!job->tokenizer)
+    if (!run->tokenizer)
         return err_set(err, "'%s': expected a tokenizer (tokenizer.json or vocab.json), found none",
-                       job->folder.path);
-    job->of_texts = tokenizer_of_source(job->tokenizer);
-    if (!job->options->tokens.decode) /* decoding tokenizes no text */
-        print_note_of_tokenizer(job->tokenizer);
-    return tokenizer_options_set(&job->chat, job->tokenizer, &job->folder, job->options,
-                                 &job->arena, err);
+                       run->folder.path);
+    run->of_texts = tokenizer_of_source(run->tokenizer);
+    if (!run->options->tokens.decode) /* decoding tokenizes no text */
+        print_note_of_tokenizer(run->tokenizer);
+    return tokenizer_options_set(&run->chat, run->tokenizer, &run->folder, run->options,
+                                 &run->arena, err);
 }
 
 int tokenize_command(const struct options *options, struct err *err)
 {
-    struct job job = {.options = options};
-    int failed = check_options(&job, err) || open_tokenizer(&job, err);
+    struct tokenize_run run = {.options = options};
+    int failed = check_options(&run, err) || open_tokenizer(&run, err);
     if (!failed && options->tokens.decode)
-        failed = decode(&job, err);
+        failed = decode(&run, err);
     else if (!failed)
-        failed = items_open(&job.items, options, 0, ITEMS_WHOLE, err) || read_all(&job, err) ||
-                 (options->tokens.only_ids ? print_bytes(&job, &job.lines, err)
-                                           : print_tables(&job, err)) ||
-                 items_check_failed(job.failed, job.items.count, "failed", job.failure, err);
-    output_discard(&job.output);
-    tokenizer_free(job.tokenizer);
-    buf_release(&job.lines);
-    items_release(&job.items);
-    arena_release(&job.arena);
+        failed = items_open(&run.items, options, 0, ITEMS_WHOLE, err) || read_all(&run, err) ||
+                 (options->tokens.only_ids ? print_bytes(&run, &run.lines, err)
+                                           : print_tables(&run, err)) ||
+                 items_check_failed(run.failed, run.items.count, "failed", run.failure, err);
+    output_discard(&run.output);
+    tokenizer_free(run.tokenizer);
+    buf_release(&run.lines);
+    items_release(&run.items);
+    arena_release(&run.arena);
     return err_if(failed);
 }

@@ -92,7 +92,7 @@ const struct command command_train = {
 
 enum { TEST_EVERY = 100, LOSS_BYTES = 64 };
 
-struct job {
+struct train_run {
     const struct options *options;
     const char *output; /* the folder to write */
     bool replaces;      /* existing files in it */
@@ -136,9 +136,9 @@ static int check_sources(const struct options *options, struct err *err)
     return 0;
 }
 
-static int check_options(struct job *job, struct err *err)
+static int check_options(struct train_run *run, struct err *err)
 {
-    const struct options *options = job->options;
+    const struct options *options = run->options;
     const char *resume = options_own(options)->resume;
     const char *output = options->output.path ? options->output.path : resume;
     if (options->input.operands.count)
@@ -150,9 +150,9 @@ static int check_options(struct job *job, struct err *err)
         return err_usage(err, "expected texts: --data FILE");
     if (!output || !*output)
         return err_usage(err, "expected an output folder: --output DIR");
-    job->output = output;
-    job->replaces = options->output.force || (resume && file_is_same(resume, output));
-    return target_folder_check(output, job->replaces, err);
+    run->output = output;
+    run->replaces = options->output.force || (resume && file_is_same(resume, output));
+    return target_folder_check(output, run->replaces, err);
 }
 
 /* The options with their defaults. */
@@ -182,12 +182,12 @@ static int check_settings(const struct trainer_settings *saved, const struct opt
     return 0;
 }
 
-static int take_settings(struct job *job, struct err *err)
+static int take_settings(struct train_run *run, struct err *err)
 {
-    const struct options *options = job->options;
-    struct trainer_settings *settings = &job->state.settings;
+    const struct options *options = run->options;
+    struct trainer_settings *settings = &run->state.settings;
     if (options_own(options)->resume)
-        return err_if(train_checkpoint_open(&job->state, &job->model.like, err) ||
+        return err_if(train_checkpoint_open(&run->state, &run->model.like, err) ||
                       check_settings(settings, options, err));
     *settings = settings_of(options);
     if (settings->warmup >= settings->steps)
@@ -198,85 +198,85 @@ static int take_settings(struct job *job, struct err *err)
 
 /* --- the model ------------------------------------------------------------------------------- */
 
-static int open_model(struct job *job, struct err *err)
+static int open_model(struct train_run *run, struct err *err)
 {
-    struct model_maker *model = &job->model;
-    const struct weight_init init = {.seed = (uint64_t)options_own(job->options)->settings.seed};
-    if (model_maker_open(model, job->output, err))
+    struct model_maker *model = &run->model;
+    const struct weight_init init = {.seed = (uint64_t)options_own(run->options)->settings.seed};
+    if (model_maker_open(model, run->output, err))
         return -1;
-    job->output = model->words.path;
+    run->output = model->words.path;
     if (train_step_check(&model->new_model.config, err))
         return err_prefix(err, "'%s'", model->label);
     return model->like.path ? train_checkpoint_weights(&model->new_model, &model->like, err)
                             : weight_init_draw(&model->new_model, &init, err);
 }
 
-static int read_texts(struct job *job, struct err *err)
+static int read_texts(struct train_run *run, struct err *err)
 {
-    const struct texts *paths = &options_own(job->options)->data;
-    struct trainer_settings *settings = &job->state.settings;
+    const struct texts *paths = &options_own(run->options)->data;
+    struct trainer_settings *settings = &run->state.settings;
     struct tokenizer *tokenizer = NULL;
-    int failed = tokenizer_open(&tokenizer, &job->model.words, err);
+    int failed = tokenizer_open(&tokenizer, &run->model.words, err);
     if (!failed && !tokenizer)
-        failed = err_set(err, "'%s': expected a tokenizer, found none", job->model.like.path);
+        failed = err_set(err, "'%s': expected a tokenizer, found none", run->model.like.path);
     for (size_t i = 0; i < paths->count && !failed; i++) {
         struct file file = {0};
         failed = input_file_open(&file, paths->items[i], err);
-        if (!failed && dataset_add(&job->texts, tokenizer, file.bytes, file.size, err))
+        if (!failed && dataset_add(&run->texts, tokenizer, file.bytes, file.size, err))
             failed = err_prefix(err, "'%s'", paths->items[i]);
         file_release(&file);
     }
     tokenizer_free(tokenizer);
     if (!settings->tokens) {
-        size_t positions = job->model.new_model.config.n_positions;
+        size_t positions = run->model.new_model.config.n_positions;
         settings->tokens = positions && positions < 128 ? (long long)positions : 128;
     }
-    if (!failed && dataset_finish(&job->texts, (size_t)settings->tokens, 0.02, err))
+    if (!failed && dataset_finish(&run->texts, (size_t)settings->tokens, 0.02, err))
         failed = err_prefix(err, "--data");
     return err_if(failed);
 }
 
 /* --- saving ---------------------------------------------------------------------------------- */
 
-static long long step_of(const struct job *job)
+static long long step_of(const struct train_run *run)
 {
-    return (long long)job->trainer.adamw.steps;
+    return (long long)run->trainer.adamw.steps;
 }
 
-static int save(const struct job *job, const struct target_folder *target, struct err *err)
+static int save(const struct train_run *run, const struct target_folder *target, struct err *err)
 {
-    return train_checkpoint_write(&job->trainer, &job->model.new_model, &job->log, target, err);
+    return train_checkpoint_write(&run->trainer, &run->model.new_model, &run->log, target, err);
 }
 
 /* Save to a folder OUTPUT/step-00000064. */
-static int save_step(struct job *job, struct err *err)
+static int save_step(struct train_run *run, struct err *err)
 {
     struct target_folder step = {0};
     const char *path =
-        arena_format(&job->model.arena, err, "%s/step-%08lld", job->output, step_of(job));
-    if (!path || target_folder_open_inside(&step, path, &job->target, err))
+        arena_format(&run->model.arena, err, "%s/step-%08lld", run->output, step_of(run));
+    if (!path || target_folder_open_inside(&step, path, &run->target, err))
         return -1;
-    int failed = save(job, &step, err);
+    int failed = save(run, &step, err);
     target_folder_close(&step);
     return failed;
 }
 
 /* Write a line of log.csv and, if the held-out loss was measured (not NaN), a line of output. */
-static void write_line(struct job *job, const struct trainer_report *report, double held_out)
+static void write_line(struct train_run *run, const struct trainer_report *report, double held_out)
 {
-    double steps = (double)(step_of(job) - job->first_step);
-    double speed = job->seconds > 0 ? steps * job->step_tokens / job->seconds : 0;
-    buf_format(&job->log, "%lld,%.0f,%.6f,", step_of(job), (double)step_of(job) * job->step_tokens,
+    double steps = (double)(step_of(run) - run->first_step);
+    double speed = run->seconds > 0 ? steps * run->step_tokens / run->seconds : 0;
+    buf_format(&run->log, "%lld,%.0f,%.6f,", step_of(run), (double)step_of(run) * run->step_tokens,
                report->loss);
     if (!isnan(held_out))
-        buf_format(&job->log, "%.6f", held_out);
-    buf_format(&job->log, ",%.6g,%.6g,%.0f\n", report->rate, report->gradient_norm, speed);
-    if (isnan(held_out) || job->options->quiet)
+        buf_format(&run->log, "%.6f", held_out);
+    buf_format(&run->log, ",%.6g,%.6g,%.0f\n", report->rate, report->gradient_norm, speed);
+    if (isnan(held_out) || run->options->quiet)
         return;
     progress_say("", 0); /* removes the line */
-    stream_format(&job->out, "%8lld  %8.4f  %8.4f  %8.0f\n", step_of(job), report->loss, held_out,
+    stream_format(&run->out, "%8lld  %8.4f  %8.4f  %8.0f\n", step_of(run), report->loss, held_out,
                   speed);
-    stream_flush(&job->out);
+    stream_flush(&run->out);
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -300,91 +300,91 @@ static void catch_signals(void)
             sigaction(ending[i], &action, &usual);
 }
 
-static int run_step(struct job *job, struct err *err)
+static int run_step(struct train_run *run, struct err *err)
 {
     struct trainer_report report;
     char loss[LOSS_BYTES];
     double held_out = (double)NAN;
     double began = clock_seconds();
-    if (trainer_step(&job->trainer, &report, err))
+    if (trainer_step(&run->trainer, &report, err))
         return -1;
-    job->seconds += clock_seconds() - began;
-    long long step = step_of(job);
-    long long steps = job->trainer.settings.steps;
-    long long every = job->trainer.settings.save_every;
+    run->seconds += clock_seconds() - began;
+    long long step = step_of(run);
+    long long steps = run->trainer.settings.steps;
+    long long every = run->trainer.settings.save_every;
     bool saves = every ? step % every == 0 : (step & (step - 1)) == 0;
     if ((saves || step == steps || interrupted || step % TEST_EVERY == 0) &&
-        trainer_evaluate(&job->trainer, &held_out, err))
+        trainer_evaluate(&run->trainer, &held_out, err))
         return -1;
-    write_line(job, &report, held_out);
+    write_line(run, &report, held_out);
     snprintf(loss, sizeof loss, "loss %.4f", report.loss);
-    progress_show(&job->progress, (size_t)step, (size_t)steps, loss);
-    return saves ? save_step(job, err) : 0;
+    progress_show(&run->progress, (size_t)step, (size_t)steps, loss);
+    return saves ? save_step(run, err) : 0;
 }
 
-static int run_steps(struct job *job, struct err *err)
+static int run_steps(struct train_run *run, struct err *err)
 {
     catch_signals();
-    job->first_step = step_of(job);
-    progress_begin(&job->progress, "steps");
-    job->progress.before = (size_t)job->first_step;
-    while (step_of(job) < job->trainer.settings.steps && !interrupted)
-        if (run_step(job, err))
+    run->first_step = step_of(run);
+    progress_begin(&run->progress, "steps");
+    run->progress.before = (size_t)run->first_step;
+    while (step_of(run) < run->trainer.settings.steps && !interrupted)
+        if (run_step(run, err))
             return -1;
-    progress_end(&job->progress);
-    if (save(job, &job->target, err))
+    progress_end(&run->progress);
+    if (save(run, &run->target, err))
         return -1;
-    if (step_of(job) < job->trainer.settings.steps)
+    if (step_of(run) < run->trainer.settings.steps)
         return err_interrupted(err, "interrupted after step %lld: --resume '%s' continues",
-                               step_of(job), job->output);
+                               step_of(run), run->output);
     return 0;
 }
 
-static int open_trainer(struct job *job, struct err *err)
+static int open_trainer(struct train_run *run, struct err *err)
 {
-    const struct trainer_settings *settings = &job->trainer.settings;
-    if (machine_open(&job->machine, (size_t)job->options->model.threads, err) ||
-        trainer_open(&job->trainer, &job->state.settings, &job->machine, &job->model.new_model,
-                     &job->texts, err))
+    const struct trainer_settings *settings = &run->trainer.settings;
+    if (machine_open(&run->machine, (size_t)run->options->model.threads, err) ||
+        trainer_open(&run->trainer, &run->state.settings, &run->machine, &run->model.new_model,
+                     &run->texts, err))
         return -1;
-    if (!options_own(job->options)->resume)
-        buf_text(&job->log, "step,tokens,loss,held_out,rate,gradient_norm,tokens_per_second\n");
-    else if (train_checkpoint_resume(&job->trainer, &job->state, &job->log, &job->model.like, err))
+    if (!options_own(run->options)->resume)
+        buf_text(&run->log, "step,tokens,loss,held_out,rate,gradient_norm,tokens_per_second\n");
+    else if (train_checkpoint_resume(&run->trainer, &run->state, &run->log, &run->model.like, err))
         return -1;
-    if (stream_to(&job->out, STDOUT_FILENO, err) ||
-        target_folder_open(&job->target, job->output, job->replaces, err))
+    if (stream_to(&run->out, STDOUT_FILENO, err) ||
+        target_folder_open(&run->target, run->output, run->replaces, err))
         return -1;
-    job->step_tokens =
+    run->step_tokens =
         (double)settings->texts * (double)settings->tokens * (double)settings->accumulate;
-    if (job->options->quiet)
+    if (run->options->quiet)
         return 0;
-    stream_format(&job->out,
+    stream_format(&run->out,
                   "%zu parameters, %zu tokens in %zu lines, %.0f tokens per step\n"
                   "    step      loss  held out  tokens/s\n",
-                  job->trainer.step.weights.count, job->texts.count, job->texts.start_count,
-                  job->step_tokens);
-    stream_flush(&job->out);
+                  run->trainer.step.weights.count, run->texts.count, run->texts.start_count,
+                  run->step_tokens);
+    stream_flush(&run->out);
     return 0;
 }
 
 int train_command(const struct options *options, struct err *err)
 {
-    static struct job job;
+    static struct train_run run;
     const char *name =
         options_own(options)->resume ? options_own(options)->resume : options->model.name;
-    job = (struct job){.options = options, .model.options = options};
-    int failed = check_options(&job, err) ||
-                 (name && model_find(&job.model.like, name, &job.model.arena, err)) ||
-                 take_settings(&job, err);
-    failed = failed || open_model(&job, err) || read_texts(&job, err) || open_trainer(&job, err) ||
-             run_steps(&job, err);
-    if (job.out.buffer && stream_commit(&job.out, failed ? NULL : err))
+    run = (struct train_run){.options = options, .model.options = options};
+    int failed = check_options(&run, err) ||
+                 (name && model_find(&run.model.like, name, &run.model.arena, err)) ||
+                 take_settings(&run, err);
+    failed = failed || open_model(&run, err) || read_texts(&run, err) || open_trainer(&run, err) ||
+             run_steps(&run, err);
+    if (run.out.buffer && stream_commit(&run.out, failed ? NULL : err))
         failed = -1;
-    target_folder_close(&job.target);
-    trainer_release(&job.trainer);
-    machine_release(&job.machine);
-    dataset_release(&job.texts);
-    model_maker_release(&job.model);
-    buf_release(&job.log);
+    target_folder_close(&run.target);
+    trainer_release(&run.trainer);
+    machine_release(&run.machine);
+    dataset_release(&run.texts);
+    model_maker_release(&run.model);
+    buf_release(&run.log);
     return err_if(failed);
 }

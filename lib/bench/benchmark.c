@@ -28,7 +28,7 @@ struct peak {
 /* Work of a pass: a multiply-add is two operations; each weight, cached key and cached value is
  * read once; embeddings, norms, softmax and activations are not counted. Or limits of the machine
  * per second: products alone, in the pass's precision, and reads from memory. */
-struct work {
+struct bench_work {
     double operations, bytes;
 };
 
@@ -126,10 +126,10 @@ static void read_piece(void *context, size_t round, size_t thread)
 }
 
 /* Each window reads on where the last one ended: data read earlier has left the caches by then. */
-static struct work measure_limits(struct peak *peak, struct machine *machine)
+static struct bench_work measure_limits(struct peak *peak, struct machine *machine)
 {
     const struct loop reads = {WINDOW_BYTES / PIECE_BYTES, ALL_THREADS, read_piece};
-    struct work best = {0};
+    struct bench_work best = {0};
     for (int i = 0; i < WINDOWS; i++) {
         double start = clock_seconds();
         linear(machine, peak->y, peak->x, &peak->weight, ACTIVATION_NONE);
@@ -154,10 +154,10 @@ struct pass_size {
 };
 
 /* One token's multiply-adds with the weight matrices of all layers, or of the unembedding. */
-static struct work work_of_weights(const struct weights *weights, bool unembedding)
+static struct bench_work work_of_weights(const struct weights *weights, bool unembedding)
 {
     const struct config *c = weights->config;
-    struct work work = {0};
+    struct bench_work work = {0};
     int words = c->tied ? SLOT_TOKENS : SLOT_HEAD;
     for (size_t i = 0; i < weights->parameter_count; i++) {
         struct slot slot = weights_parameter(weights, i).slot;
@@ -172,19 +172,20 @@ static struct work work_of_weights(const struct weights *weights, bool unembeddi
     return work;
 }
 
-static struct work work_of(const struct pass_size *size, const struct weights *weights)
+static struct bench_work work_of(const struct pass_size *size, const struct weights *weights)
 {
     const struct config *c = weights->config;
     size_t cached_bytes = weights->precision == PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float);
-    struct work own = work_of_weights(weights, false);
-    struct work logits = size->logits ? work_of_weights(weights, true) : (struct work){0};
+    struct bench_work own = work_of_weights(weights, false);
+    struct bench_work logits =
+        size->logits ? work_of_weights(weights, true) : (struct bench_work){0};
     double layers = (double)c->n_layer, tokens = (double)size->tokens;
     double all = tokens * (double)(size->cached + size->tokens); /* pairs of query and key */
     double visible = c->causal ? all - tokens * (tokens - 1) / 2 : all;
     double of_source = c->n_encoder_layer ? (layers + (double)c->n_encoder_layer) * all : 0;
     double width = (double)(c->d_k + c->d_v);
     double cached = (double)(c->n_layer * size->cached * c->n_kv_head) * width;
-    return (struct work){
+    return (struct bench_work){
         .operations = tokens * own.operations + logits.operations +
                       2 * (double)c->n_head * (layers * visible + of_source) * width,
         .bytes = own.bytes + logits.bytes + cached * (double)cached_bytes,
@@ -236,7 +237,7 @@ enum value {
 };
 
 /* A row of the result. */
-struct task {
+struct bench_task {
     const char *name;            /* name of the task, or of its attention: "window:64" */
     const struct mechanism *way; /* measure only this attention; NULL: whole task */
     struct viewer *viewer;
@@ -255,10 +256,10 @@ struct bench {
     size_t length_count;
     const size_t *points; /* lengths or widths, of which the result is a power */
     size_t point_count;
-    struct task *tasks;
+    struct bench_task *tasks;
     size_t task_count;
-    struct work *limits; /* [rounds], then replaced by their medians */
-    struct arena arena;  /* freed after the result is made */
+    struct bench_work *limits; /* [rounds], then replaced by their medians */
+    struct arena arena;        /* freed after the result is made */
 };
 
 /* --- passes ----------------------------------------------------------------------------------- */
@@ -308,7 +309,8 @@ static int take_time(void *context, const struct announcement *seen, struct err 
     return 0;
 }
 
-static int prefill(struct bench *bench, const struct task *task, double *seconds, struct err *err)
+static int prefill(struct bench *bench, const struct bench_task *task, double *seconds,
+                   struct err *err)
 {
     struct viewer *viewer = task->viewer;
     struct config *config = &viewer->model.config;
@@ -344,7 +346,8 @@ static int extend(struct bench *bench, const struct text *text, double *seconds,
 }
 
 /* Fill the cache by a first pass, then repeatedly remove and rerun the last token. */
-static int decode(struct bench *bench, const struct task *task, double *seconds, struct err *err)
+static int decode(struct bench *bench, const struct bench_task *task, double *seconds,
+                  struct err *err)
 {
     const struct config *config = &bench->viewer.model.config;
     size_t cached = task->size.cached;
@@ -394,7 +397,7 @@ static int choose_lengths(struct bench *bench, struct err *err)
     return lengths ? 0 : -1;
 }
 
-static int add_task(struct bench *bench, struct task task, struct err *err)
+static int add_task(struct bench *bench, struct bench_task task, struct err *err)
 {
     task.seconds = arena_alloc(&bench->arena, bench->plan->rounds, sizeof *task.seconds, err);
     for (int i = 0; i < VALUES; i++)
@@ -411,7 +414,7 @@ static int list_tasks(struct bench *bench, struct err *err)
     const struct config *config = &bench->viewer.model.config;
     unsigned kinds = bench->plan->kinds;
     size_t context = config->n_positions ? config->n_positions : SIZE_MAX;
-    struct task task = {task_rows[TASK_PREFILL].name, .viewer = &bench->viewer};
+    struct bench_task task = {task_rows[TASK_PREFILL].name, .viewer = &bench->viewer};
     for (size_t i = 0; i < bench->length_count && kinds >> TASK_PREFILL & 1; i++) {
         task.size.tokens = bench->lengths[i];
         if (add_task(bench, task, err))
@@ -420,8 +423,8 @@ static int list_tasks(struct bench *bench, struct err *err)
     if (!config->causal || config->cross || config->kind == MODEL_ATTENTION ||
         !(kinds >> TASK_DECODE & 1))
         return 0;
-    task = (struct task){task_rows[TASK_DECODE].name,
-                         .size = {1, num_min(DECODE_CACHED, context - 1), .logits = true}};
+    task = (struct bench_task){task_rows[TASK_DECODE].name,
+                               .size = {1, num_min(DECODE_CACHED, context - 1), .logits = true}};
     return add_task(bench, task, err);
 }
 
@@ -445,7 +448,7 @@ static int count_scores(double *pairs, const struct config *config, size_t token
     return keys ? 0 : -1;
 }
 
-static int add_way(struct bench *bench, struct task *task, size_t width, struct arena *arena,
+static int add_way(struct bench *bench, struct bench_task *task, size_t width, struct arena *arena,
                    struct err *err)
 {
     struct config config = task->viewer->model.config;
@@ -471,7 +474,7 @@ static int list_ways(struct bench *bench, struct arena *arena, struct err *err)
     const struct bench_plan *plan = bench->plan;
     for (size_t way = 0; way < plan->way_count; way++)
         for (size_t i = 0; i < bench->point_count; i++) {
-            struct task task = {.way = &plan->ways[way], .viewer = &bench->viewer};
+            struct bench_task task = {.way = &plan->ways[way], .viewer = &bench->viewer};
             task.size.tokens = bench->lengths[plan->widths ? 0 : i];
             if (plan->widths)
                 task.viewer = &bench->wide[i];
@@ -516,11 +519,12 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
 /* Each round counts its fastest pass: other processes only slow passes down. Two passes are not
  * counted: the first packs weights and finds the memory size that a pass needs; the second
  * allocates this as one piece, which later passes reuse. */
-static int measure_task(struct bench *bench, const struct task *task, size_t round, struct err *err)
+static int measure_task(struct bench *bench, const struct bench_task *task, size_t round,
+                        struct err *err)
 {
     double *best = &task->seconds[round];
     double sum = 0, once = 0;
-    int (*run)(struct bench *, const struct task *, double *, struct err *) =
+    int (*run)(struct bench *, const struct bench_task *, double *, struct err *) =
         task->size.logits ? decode : prefill;
     int uncounted = round == 0 ? 2 : task->way != NULL;
     while (uncounted-- > 0)
@@ -541,14 +545,14 @@ static int measure(struct bench *bench, struct err *err)
         if (!plan->ways)
             bench->limits[round] = measure_limits(&bench->peak, &bench->viewer.machine);
         for (size_t i = 0; i < bench->task_count; i++) {
-            const struct task *task = &bench->tasks[i];
+            const struct bench_task *task = &bench->tasks[i];
             snprintf(note, sizeof note, "%s, %zu tokens", task->name, task->size.tokens);
             if (progress)
                 progress->report(progress->context, round * bench->task_count + i,
                                  plan->rounds * bench->task_count, note);
             if (measure_task(bench, task, round, err))
                 return -1;
-            struct task *next = &bench->tasks[i + 1];
+            struct bench_task *next = &bench->tasks[i + 1];
             bool is_usual = !plan->lengths && !plan->ways && i + 1 < bench->task_count;
             if (is_usual && next->size.tokens == usual_lengths[USUAL_LENGTHS - 1] &&
                 task->seconds[0] > plan->seconds_most) /* the longest text would take long */
@@ -610,7 +614,7 @@ double growth_spread(const size_t *x, const double *y, size_t count)
 }
 
 /* The times of the fastest rounds have the same exponent if nothing disturbs the measurement. */
-static double time_spread(const struct bench *bench, const struct task *tasks, double *y)
+static double time_spread(const struct bench *bench, const struct bench_task *tasks, double *y)
 {
     size_t count = bench->point_count;
     double spread = growth_spread(bench->points, y, count);
@@ -628,7 +632,7 @@ static int fit(struct bench *bench, struct err *err)
     double *y = arena_alloc(&bench->arena, count, sizeof *y, err);
     for (size_t row = 0; y && row < bench->task_count; row += count)
         for (enum value value = SECONDS; value < VALUES; value += 2) {
-            struct task *tasks = bench->tasks + row;
+            struct bench_task *tasks = bench->tasks + row;
             for (size_t i = 0; i < count; i++)
                 y[i] = tasks[i].values[value];
             double exponent = growth_exponent(bench->points, y, count);
@@ -643,20 +647,20 @@ static int fit(struct bench *bench, struct err *err)
 
 static int summarise(struct bench *bench, struct err *err)
 {
-    struct work *first = bench->limits;
+    struct bench_work *first = bench->limits;
     size_t rounds = bench->plan->rounds;
     double *sorted = arena_alloc(&bench->arena, rounds, sizeof *sorted, err);
     if (!sorted)
         return -1;
-    *first = (struct work){median(&first->operations, sizeof *first, rounds, sorted),
-                           median(&first->bytes, sizeof *first, rounds, sorted)};
+    *first = (struct bench_work){median(&first->operations, sizeof *first, rounds, sorted),
+                                 median(&first->bytes, sizeof *first, rounds, sorted)};
     for (size_t i = 0; i < bench->task_count; i++) {
-        struct task *task = &bench->tasks[i];
+        struct bench_task *task = &bench->tasks[i];
         double *values = task->values;
         double seconds = values[SECONDS] = median(task->seconds, sizeof(double), rounds, sorted);
         if (bench->plan->ways)
             continue;
-        struct work work = work_of(&task->size, &bench->viewer.model.weights);
+        struct bench_work work = work_of(&task->size, &bench->viewer.model.weights);
         values[RATE] = values[TOKENS_RUN] / seconds;
         values[OPERATIONS] = work.operations;
         values[BYTES] = work.bytes;
@@ -707,7 +711,7 @@ enum { VALUE_ROWS = sizeof value_rows / sizeof *value_rows };
 static void add_lines(struct table_rows *rows, const struct bench *bench, size_t point,
                       const struct column *column, enum value value, double scale)
 {
-    for (const struct task *task = bench->tasks; task < bench->tasks + bench->task_count;
+    for (const struct bench_task *task = bench->tasks; task < bench->tasks + bench->task_count;
          task += bench->point_count) {
         double exponent = task->values[value + 1];
         struct column line = *column;

@@ -186,14 +186,15 @@ static void fit_panels(struct section *section)
 static const double PAD = 1.5; /* background left and right of a token */
 static const double WORD_GAP = 2;
 
-struct word {
+struct legend_word {
     const char *text;
     double x, width;
     size_t line;
 };
 
 /* Place the next word, after a gap if it begins with a space; wrap if the line is full. */
-static struct word word_after(const struct word *before, const struct section *section, size_t row)
+static struct legend_word word_after(const struct legend_word *before,
+                                     const struct section *section, size_t row)
 {
     static const char blank[] = "␣";
     const struct sheet *sheet = section->what.sheets;
@@ -201,7 +202,8 @@ static struct word word_after(const struct word *before, const struct section *s
     const char *text = sheet->rows.labels[row].text;
     bool has_blank = strncmp(text, blank, sizeof blank - 1) == 0 && text[sizeof blank - 1];
     bool is_apart = has_blank || strcmp(sheet->rows.name, "word") == 0;
-    struct word word = {.text = text + (has_blank ? sizeof blank - 1 : 0), .line = before->line};
+    struct legend_word word = {.text = text + (has_blank ? sizeof blank - 1 : 0),
+                               .line = before->line};
     word.x = before->x + before->width + (is_apart && row ? WORD_GAP : 0);
     word.width = letters_width(word.text, size) + 2 * PAD;
     if (word.x > 0 && word.x + word.width > section->room) {
@@ -213,7 +215,7 @@ static struct word word_after(const struct word *before, const struct section *s
 
 static void fit_text(struct section *section)
 {
-    struct word word = {.line = 0};
+    struct legend_word word = {.line = 0};
     double widest = 0;
     for (size_t row = 0; row < section->what.sheets->rows.size; row++) {
         word = word_after(&word, section, row);
@@ -230,7 +232,7 @@ static void draw_text(const struct section *section, struct canvas *canvas)
     const struct sheet *sheet = section->what.sheets;
     const double line = section_line(section, TYPE_TEXT);
     struct colour_norm norm = norm_of_sheet(&section->norms, sheet);
-    struct word word = {.line = 0};
+    struct legend_word word = {.line = 0};
     for (size_t row = 0; row < sheet->rows.size; row++) {
         struct font font = section_font(section, TYPE_TEXT, 0);
         unsigned level = norm_level(&norm, sheet_cell(sheet, row, 0));

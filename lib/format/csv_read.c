@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* The end of a record. */
-struct extent {
+struct field_extent {
     const char *end; /* before the line break */
     size_t fields;   /* upper bound of their number */
     bool open;       /* a quote is not closed before the end of the file */
@@ -19,10 +19,10 @@ static enum state state_after(enum state state, char c, char separator)
     return state == QUOTED ? QUOTED : c == separator ? FRESH : state == CLOSED ? CLOSED : PLAIN;
 }
 
-static struct extent measure(const struct csv_reader *reader)
+static struct field_extent measure(const struct csv_reader *reader)
 {
     const char *at = reader->at;
-    struct extent extent = {.fields = 1};
+    struct field_extent extent = {.fields = 1};
     enum state state = FRESH;
     for (; at < reader->end && (state == QUOTED || *at != '\n'); at++) {
         state = state_after(state, *at, reader->separator);
@@ -64,7 +64,7 @@ static int read_field(char **out, const char **at, const char *end, char separat
     return 0;
 }
 
-static int read_fields(struct csv_record *record, const char *at, const struct extent *extent,
+static int read_fields(struct csv_record *record, const char *at, const struct field_extent *extent,
                        char separator, struct arena *arena, struct err *err)
 {
     size_t room = (size_t)(extent->end - at) + 1; /* a closing 0 for each separator */
@@ -87,7 +87,7 @@ int csv_read(struct csv_reader *reader, struct csv_record *record, struct arena 
     *record = (struct csv_record){0};
     while (reader->at < reader->end) {
         const char *at = reader->at;
-        struct extent extent = measure(reader);
+        struct field_extent extent = measure(reader);
         size_t line = reader->line;
         if (extent.open) { /* refuse only this line */
             const char *newline = memchr(at, '\n', (size_t)(reader->end - at));

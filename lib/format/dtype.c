@@ -220,7 +220,7 @@ static ALWAYS_INLINE int iq4_xs_times(const struct blocks *some, int row, int i,
 /* --- blocks to floats ------------------------------------------------------------------------- */
 
 /* Bytes in a block: the offset of the scale, and the offset and the count of the words. */
-struct layout {
+struct dtype_layout {
     int scale, words, count;
 };
 
@@ -246,7 +246,7 @@ static ALWAYS_INLINE void read_quads(uint32_t (*to)[DTYPE_ROWS], const char *con
 }
 
 static ALWAYS_INLINE void read_blocks(struct blocks *some, const char *const from[DTYPE_ROWS],
-                                      size_t ahead, struct layout layout, bool has_min)
+                                      size_t ahead, struct dtype_layout layout, bool has_min)
 {
     int words = layout.count / WORD_BYTES;
     for (int row = 0; row < DTYPE_ROWS; row++) {
@@ -332,13 +332,13 @@ static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks
 
 typedef void block_loop(const struct use *use, const char *const *from, size_t ahead);
 
-#define MAKE_LOOP(loop, dots, q, times, less, count, ...)                              \
-    FOR_EACH_ISA                                                                       \
-    static void loop(const struct use *use, const char *const *from, size_t ahead)     \
-    {                                                                                  \
-        struct blocks some;                                                            \
-        read_blocks(&some, from, ahead, (struct layout){__VA_ARGS__}, (less) != NULL); \
-        use_numbers(use, &some, count, q, times, less, dots);                          \
+#define MAKE_LOOP(loop, dots, q, times, less, count, ...)                                    \
+    FOR_EACH_ISA                                                                             \
+    static void loop(const struct use *use, const char *const *from, size_t ahead)           \
+    {                                                                                        \
+        struct blocks some;                                                                  \
+        read_blocks(&some, from, ahead, (struct dtype_layout){__VA_ARGS__}, (less) != NULL); \
+        use_numbers(use, &some, count, q, times, less, dots);                                \
     }
 
 #define MAKE_LOOPS(name, q, times, less, count, bytes, ...)                 \

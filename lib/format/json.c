@@ -479,14 +479,14 @@ void json_free(struct json *root)
     cJSON_Delete((cJSON *)root);
 }
 
-struct reader {
+struct json_reader {
     int (*read)(void *context, const struct json *root, struct err *err);
     void *context;
 };
 
 static int read_root(void *context, const struct file *file, struct err *err)
 {
-    const struct reader *reader = context;
+    const struct json_reader *reader = context;
     struct json *root = NULL;
     int failed = file_refuse_format(file->bytes, file->size, "JSON", err) ||
                  json_parse(&root, file->bytes, file->size, err) ||
@@ -499,7 +499,7 @@ int json_read_file(const struct folder *folder, const char *name,
                    int (*read)(void *context, const struct json *root, struct err *err),
                    void *context, struct err *err)
 {
-    struct reader reader = {read, context};
+    struct json_reader reader = {read, context};
     return folder_read(folder, name, read_root, &reader, err);
 }
 

@@ -42,7 +42,7 @@ enum { PICKLE_BYTES_MAX = 1 << 23 };
 
 /* Each array has room for as many values as the pickle has bytes: an opcode makes at most one, and
  * a value is added to at most one tuple or dict. */
-struct machine {
+struct pickle_machine {
     const char *at, *end;
     size_t size;
     struct pickle_value *stack, *memo, *items; /* items of all tuples */
@@ -111,14 +111,14 @@ static bool has_form(const struct pickle_value *tuple, const char *form)
 
 enum { TO_MARK = -1 }; /* pops all values above the last mark, and the mark */
 
-static int push(struct machine *m, struct pickle_value value)
+static int push(struct pickle_machine *m, struct pickle_value value)
 {
     m->stack[m->depth++] = value;
     return 0;
 }
 
 /* Take the next bytes. NULL: too few. */
-static const char *read(struct machine *m, uint64_t size, struct err *err)
+static const char *read(struct pickle_machine *m, uint64_t size, struct err *err)
 {
     if (size > (size_t)(m->end - m->at)) {
         err_set(err, "expected more bytes, found the end");
@@ -128,7 +128,7 @@ static const char *read(struct machine *m, uint64_t size, struct err *err)
     return m->at - size;
 }
 
-static int take(struct machine *m, int count, struct err *err)
+static int take(struct pickle_machine *m, int count, struct err *err)
 {
     size_t taken = count == TO_MARK ? 0 : (size_t)count;
     while (count == TO_MARK && taken < m->depth &&
@@ -143,21 +143,21 @@ static int take(struct machine *m, int count, struct err *err)
     return 0;
 }
 
-static int constant(struct machine *m, struct err *err)
+static int constant(struct pickle_machine *m, struct err *err)
 {
     (void)err;
     int64_t number = m->row == PICKLE_DICT ? m->dicts++ : 0;
     return push(m, (struct pickle_value){(enum pickle_kind)m->row, 0, .integer = number});
 }
 
-static int integer(struct machine *m, struct err *err)
+static int integer(struct pickle_machine *m, struct err *err)
 {
     if (m->argument > (m->row ? INT32_MAX : INT64_MAX))
         return err_unsupported(err, "expected a number from 0 to 2^63 - 1, found another");
     return push(m, (struct pickle_value){PICKLE_INTEGER, 0, .integer = (int64_t)m->argument});
 }
 
-static int long_integer(struct machine *m, struct err *err)
+static int long_integer(struct pickle_machine *m, struct err *err)
 {
     uint64_t size = m->argument;
     const char *bytes = read(m, size, err);
@@ -168,14 +168,14 @@ static int long_integer(struct machine *m, struct err *err)
     return integer(m, err);
 }
 
-static int text(struct machine *m, struct err *err)
+static int text(struct pickle_machine *m, struct err *err)
 {
     uint32_t size = (uint32_t)m->argument;
     const char *bytes = read(m, m->argument, err);
     return bytes ? push(m, (struct pickle_value){PICKLE_TEXT, size, .text = bytes}) : -1;
 }
 
-static int global(struct machine *m, struct err *err)
+static int global(struct pickle_machine *m, struct err *err)
 {
     const struct pickle_value *names = m->taken;
     for (size_t i = 0; i < sizeof globals / sizeof *globals; i++) {
@@ -190,7 +190,7 @@ static int global(struct machine *m, struct err *err)
 }
 
 /* Two lines: module and name. */
-static int global_by_lines(struct machine *m, struct err *err)
+static int global_by_lines(struct pickle_machine *m, struct err *err)
 {
     for (int i = 0; i < 2; i++) {
         const char *end = memchr(m->at, '\n', (size_t)(m->end - m->at));
@@ -201,7 +201,7 @@ static int global_by_lines(struct machine *m, struct err *err)
     return err_if(take(m, 2, err) || global(m, err));
 }
 
-static int put(struct machine *m, struct err *err)
+static int put(struct pickle_machine *m, struct err *err)
 {
     uint64_t index = m->row ? m->memoized : m->argument;
     if (index >= m->size)
@@ -211,14 +211,14 @@ static int put(struct machine *m, struct err *err)
     return push(m, *m->taken);
 }
 
-static int get(struct machine *m, struct err *err)
+static int get(struct pickle_machine *m, struct err *err)
 {
     if (m->argument >= m->size || !m->memo[m->argument].kind)
         return err_set(err, "expected a memoized value, found none");
     return push(m, m->memo[m->argument]);
 }
 
-static int tuple(struct machine *m, struct err *err)
+static int tuple(struct pickle_machine *m, struct err *err)
 {
     (void)err;
     struct pickle_value *items = m->items + m->item_count;
@@ -228,7 +228,7 @@ static int tuple(struct machine *m, struct err *err)
     return push(m, (struct pickle_value){PICKLE_TUPLE, count, .items = items});
 }
 
-static int set_items(struct machine *m, struct err *err)
+static int set_items(struct pickle_machine *m, struct err *err)
 {
     struct pickle *pickle = m->pickle;
     const struct pickle_value *dict = m->depth ? &m->stack[m->depth - 1] : NULL;
@@ -242,7 +242,7 @@ static int set_items(struct machine *m, struct err *err)
     return 0;
 }
 
-static int reduce(struct machine *m, struct err *err)
+static int reduce(struct pickle_machine *m, struct err *err)
 {
     const struct pickle_value *call = &m->taken[0];
     const struct pickle_value *arguments = &m->taken[1];
@@ -258,7 +258,7 @@ static int reduce(struct machine *m, struct err *err)
 }
 
 /* A dict is only updated with its _metadata, which is ignored. */
-static int build(struct machine *m, struct err *err)
+static int build(struct pickle_machine *m, struct err *err)
 {
     if (m->taken[0].kind == PICKLE_DICT && m->taken[1].kind == PICKLE_DICT)
         return push(m, m->taken[0]);
@@ -266,7 +266,7 @@ static int build(struct machine *m, struct err *err)
                            pickle_describe(&m->taken[0]), pickle_describe(&m->taken[1]));
 }
 
-static int storage(struct machine *m, struct err *err)
+static int storage(struct pickle_machine *m, struct err *err)
 {
     const struct pickle_value *id = m->taken;
     if (!has_form(id, "tgtti") || !is_text(&id->items[0], "storage") ||
@@ -278,7 +278,7 @@ static int storage(struct machine *m, struct err *err)
 static const struct opcode {
     unsigned char code, bytes; /* of its argument */
     int takes, row;            /* values of the stack; a parameter of `run` */
-    int (*run)(struct machine *m, struct err *err);
+    int (*run)(struct pickle_machine *m, struct err *err);
 } opcodes[] = {
     {0x80, 1, 0, 0, NULL},               /* PROTO */
     {0x95, 8, 0, 0, NULL},               /* FRAME */
@@ -313,7 +313,7 @@ static const struct opcode {
     {'Q', 0, 1, 0, storage},             /* BINPERSID */
 };
 
-static int step(struct machine *m, unsigned char code, struct err *err)
+static int step(struct pickle_machine *m, unsigned char code, struct err *err)
 {
     for (size_t i = 0; i < sizeof opcodes / sizeof *opcodes; i++) {
         const struct opcode *opcode = &opcodes[i];
@@ -332,7 +332,7 @@ static int step(struct machine *m, unsigned char code, struct err *err)
 static int pickle_read(struct pickle *pickle, const char *bytes, size_t size, struct arena *arena,
                        struct err *err)
 {
-    struct machine m = {.at = bytes, .end = bytes + size, .size = size, .pickle = pickle};
+    struct pickle_machine m = {.at = bytes, .end = bytes + size, .size = size, .pickle = pickle};
     if (size > PICKLE_BYTES_MAX)
         return err_unsupported(err, "expected at most %d bytes, found %zu", PICKLE_BYTES_MAX, size);
     m.memo = arena_alloc(arena, size, sizeof *m.memo, err);
@@ -357,7 +357,7 @@ static int pickle_read(struct pickle *pickle, const char *bytes, size_t size, st
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-struct reading {
+struct pickle_reading {
     struct safetensors *tensors;
     struct zip zip;
     const char *root; /* "archive/": the folder of all entries */
@@ -366,7 +366,7 @@ struct reading {
 };
 
 /* Find an entry below the root and check its data. NULL is an error only if it is `needed`. */
-static int find(const struct zip_entry **entry, struct reading *reading, const char *folder,
+static int find(const struct zip_entry **entry, struct pickle_reading *reading, const char *folder,
                 const struct pickle_value *name, bool needed, struct err *err)
 {
     uint32_t index = 0;
@@ -383,7 +383,7 @@ static int find(const struct zip_entry **entry, struct reading *reading, const c
     return zip_check(&reading->zip.entries[index], err);
 }
 
-static int check_byte_order(struct reading *reading, struct err *err)
+static int check_byte_order(struct pickle_reading *reading, struct err *err)
 {
     static const char little[] = "little";
     const struct zip_entry *order = NULL;
@@ -396,7 +396,7 @@ static int check_byte_order(struct reading *reading, struct err *err)
 
 /* --- a tensor: offset and strides in a storage, in elements ----------------------------------- */
 
-struct layout {
+struct storage_layout {
     const char *numbers; /* of the storage */
     size_t count;        /* of the storage */
     size_t offset;
@@ -404,8 +404,8 @@ struct layout {
     bool in_rows; /* contiguous: nothing to copy */
 };
 
-static int read_storage(struct layout *layout, struct safetensors_entry *entry,
-                        struct reading *reading, const struct pickle_value *storage,
+static int read_storage(struct storage_layout *layout, struct safetensors_entry *entry,
+                        struct pickle_reading *reading, const struct pickle_value *storage,
                         struct err *err)
 {
     const struct zip_entry *found = NULL;
@@ -422,7 +422,7 @@ static int read_storage(struct layout *layout, struct safetensors_entry *entry,
 }
 
 /* From the last dimension, which has the smallest stride. */
-static int read_shape(struct layout *layout, struct safetensors_entry *entry,
+static int read_shape(struct storage_layout *layout, struct safetensors_entry *entry,
                       const struct pickle_value *shape, const struct pickle_value *strides,
                       struct err *err)
 {
@@ -454,8 +454,8 @@ static int read_shape(struct layout *layout, struct safetensors_entry *entry,
 }
 
 /* All copies together are at most as large as the file: many tensors could share a storage. */
-static int copy_rows(struct safetensors_entry *entry, const struct layout *layout,
-                     struct reading *reading, struct err *err)
+static int copy_rows(struct safetensors_entry *entry, const struct storage_layout *layout,
+                     struct pickle_reading *reading, struct err *err)
 {
     size_t size = dtype_size_bytes(entry->dtype);
     size_t at[SAFETENSORS_RANK_MAX] = {0};
@@ -480,11 +480,11 @@ static int copy_rows(struct safetensors_entry *entry, const struct layout *layou
     return 0;
 }
 
-static int read_tensor(struct safetensors_entry *entry, struct reading *reading,
+static int read_tensor(struct safetensors_entry *entry, struct pickle_reading *reading,
                        const struct pickle_value *tensor, struct err *err)
 {
     const struct pickle_value *items = tensor->items;
-    struct layout layout = {0};
+    struct storage_layout layout = {0};
     if (tensor->kind != PICKLE_TENSOR)
         return err_unsupported(err, "expected a tensor, found %s", pickle_describe(tensor));
     layout.offset = (size_t)items[1].integer;
@@ -497,7 +497,7 @@ static int read_tensor(struct safetensors_entry *entry, struct reading *reading,
     return layout.in_rows || !entry->count ? 0 : copy_rows(entry, &layout, reading, err);
 }
 
-static int read_pair(struct safetensors_entry *entry, struct reading *reading,
+static int read_pair(struct safetensors_entry *entry, struct pickle_reading *reading,
                      const struct pickle_value *name, struct err *err)
 {
     if (name->kind != PICKLE_TEXT || utf8_invalid_at(name->text, name->size) != name->size ||
@@ -510,7 +510,7 @@ static int read_pair(struct safetensors_entry *entry, struct reading *reading,
     return err_prefix(err, "tensor '%.*s'", (int)name->size, name->text);
 }
 
-static int read_archive(struct reading *reading, struct err *err)
+static int read_archive(struct pickle_reading *reading, struct err *err)
 {
     struct safetensors *tensors = reading->tensors;
     struct pickle pickle = {0};
@@ -537,7 +537,7 @@ static int read_archive(struct reading *reading, struct err *err)
     return safetensors_list(tensors, err);
 }
 
-static int read_file(struct reading *reading, struct err *err)
+static int read_file(struct pickle_reading *reading, struct err *err)
 {
     const struct file *file = &reading->tensors->file;
     bool archive = file->size > 0 && *file->bytes == 'P';
@@ -552,7 +552,7 @@ static int read_file(struct reading *reading, struct err *err)
 int pytorch_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                  struct err *err)
 {
-    struct reading reading = {.tensors = tensors};
+    struct pickle_reading reading = {.tensors = tensors};
     *tensors = (struct safetensors){0};
     if (folder_open(&tensors->file, folder, name, err))
         return -1;

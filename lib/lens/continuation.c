@@ -254,13 +254,13 @@ struct beam {
     size_t count;  /* of a finished text: tokens; 0: there is none */
 };
 
-struct candidate {
+struct beam_candidate {
     size_t beam;
     uint32_t id;
     double total;
 };
 
-struct search {
+struct beam_search {
     struct continuation *text;
     size_t width;
     struct beam *beams; /* [3, width] */
@@ -268,14 +268,14 @@ struct search {
     struct beam *grown; /* [width] `live` after a step; each is a third of `beams` */
     struct beam *ended; /* [width] finished texts, the best first */
     size_t live_count;
-    struct text *texts;           /* [width] */
-    struct candidate *candidates; /* [width, most] */
-    size_t most;                  /* per beam */
-    size_t count;                 /* tokens per beam, including the prompt */
-    struct arena arena;           /* memory of the search */
+    struct text *texts;                /* [width] */
+    struct beam_candidate *candidates; /* [width, most] */
+    size_t most;                       /* per beam */
+    size_t count;                      /* tokens per beam, including the prompt */
+    struct arena arena;                /* memory of the search */
 };
 
-static int open_search(struct search *search, struct err *err)
+static int open_search(struct beam_search *search, struct err *err)
 {
     struct continuation *text = search->text;
     const struct config *config = config_of(text);
@@ -307,9 +307,9 @@ static int open_search(struct search *search, struct err *err)
 /* Take the most likely next tokens of a beam. */
 static int take_logits(void *context, const struct announcement *seen, struct err *err)
 {
-    struct search *search = context;
+    struct beam_search *search = context;
     struct continuation *text = search->text;
-    struct candidate *candidates = search->candidates + seen->text * search->most;
+    struct beam_candidate *candidates = search->candidates + seen->text * search->most;
     const struct beam *beam = &search->live[seen->text];
     size_t count = config_of(text)->vocab_size;
     float *scores = arena_room(&text->step, count, sizeof *scores, err);
@@ -325,16 +325,16 @@ static int take_logits(void *context, const struct announcement *seen, struct er
         log_sum = config_of(text)->generation.renormalised ? logsumexp(scores, count) : 0;
     topk(best, search->most, scores, count, 0);
     for (size_t i = 0; i < search->most; i++)
-        candidates[i] = (struct candidate){seen->text, best[i].id,
-                                           beam->total + (double)best[i].logprob - log_sum};
+        candidates[i] = (struct beam_candidate){seen->text, best[i].id,
+                                                beam->total + (double)best[i].logprob - log_sum};
     return 0;
 }
 
 /* Most likely first; ties in the order of beams and ids. */
 static int compare(const void *a, const void *b)
 {
-    const struct candidate *one = a;
-    const struct candidate *other = b;
+    const struct beam_candidate *one = a;
+    const struct beam_candidate *other = b;
     if (one->total != other->total)
         return one->total > other->total ? -1 : 1;
     if (one->beam != other->beam)
@@ -342,21 +342,21 @@ static int compare(const void *a, const void *b)
     return one->id < other->id ? -1 : one->id > other->id;
 }
 
-static double penalty_of(const struct search *search)
+static double penalty_of(const struct beam_search *search)
 {
     const struct config *c = config_of(search->text);
     return c->n_encoder_layer ? c->generation.length_penalty : 1;
 }
 
 /* total / tokens^penalty, for the tokens that are new in a text of `count` */
-static double score_of(const struct search *search, double total, size_t count)
+static double score_of(const struct beam_search *search, double total, size_t count)
 {
     double penalty = penalty_of(search), tokens = (double)(count - search->text->prompt_count);
     return total / (penalty == 1 ? tokens : pow(tokens, penalty));
 }
 
 /* Put a text that ends with a candidate among the finished ones, if it is better than the last. */
-static void keep_ended(struct search *search, const struct candidate *candidate)
+static void keep_ended(struct beam_search *search, const struct beam_candidate *candidate)
 {
     struct beam *ended = search->ended, last = ended[search->width - 1];
     size_t at = search->width - 1;
@@ -373,7 +373,7 @@ static void keep_ended(struct search *search, const struct candidate *candidate)
 }
 
 /* Replace the beams by the chosen candidates: copies of beams with one more token. */
-static int grow(struct search *search, const struct candidate *chosen, size_t count,
+static int grow(struct beam_search *search, const struct beam_candidate *chosen, size_t count,
                 struct err *err)
 {
     struct beam *live = search->live;
@@ -394,7 +394,7 @@ static int grow(struct search *search, const struct candidate *chosen, size_t co
 }
 
 /* Whether the beams can still lead to a better text than those that are finished. */
-static bool may_improve(const struct search *search)
+static bool may_improve(const struct beam_search *search)
 {
     const struct continuation *text = search->text;
     const struct generation_rules *rules = &config_of(text)->generation;
@@ -409,16 +409,16 @@ static bool may_improve(const struct search *search)
 }
 
 /* Choose the most likely candidates of a step. */
-static int choose(struct search *search, struct err *err)
+static int choose(struct beam_search *search, struct err *err)
 {
     const struct continuation *text = search->text;
     const struct config *config = config_of(text);
-    struct candidate *candidates = search->candidates;
+    struct beam_candidate *candidates = search->candidates;
     size_t all = search->live_count * search->most;
     size_t count = 0; /* number of chosen candidates, moved to the front */
     qsort(candidates, all, sizeof *candidates, compare);
     for (size_t i = 0; i < all && count < search->width; i++) {
-        const struct candidate candidate = candidates[i];
+        const struct beam_candidate candidate = candidates[i];
         bool ends = !text->generation.past_end && ends_text(config, candidate.id);
         if (candidate.total <= FORBIDDEN)
             break;
@@ -433,7 +433,7 @@ static int choose(struct search *search, struct err *err)
 /* Find the most likely continuation, whose tokens are the choices from now on. */
 static int search_all(struct continuation *text, struct err *err)
 {
-    struct search search = {.text = text, .width = text->generation.beams};
+    struct beam_search search = {.text = text, .width = text->generation.beams};
     const struct tap tap = {.sink = take_logits, .context = &search};
     int failed = open_search(&search, err);
     bool more = search.count < text->room;

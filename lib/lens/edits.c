@@ -16,7 +16,7 @@
 #include "model/score_rule.h"
 
 /* An edit being parsed. */
-struct reader {
+struct edit_reader {
     struct edit_list *list;
     const struct config *config;
     const char *words; /* "--ablate '9.6'": starts each message */
@@ -26,7 +26,7 @@ struct reader {
 };
 
 /* A part of the text, without surrounding spaces. */
-struct piece {
+struct edit_piece {
     const char *at;
     size_t size;
 };
@@ -39,25 +39,25 @@ struct edit_axis {
     bool of_source; /* tokens of the source */
 };
 
-static struct piece trim(const char *at, const char *end)
+static struct edit_piece trim(const char *at, const char *end)
 {
     while (at < end && *at == ' ')
         at++;
     while (end > at && end[-1] == ' ')
         end--;
-    return (struct piece){at, (size_t)(end - at)};
+    return (struct edit_piece){at, (size_t)(end - at)};
 }
 
-static bool is_word(struct piece piece, const char *word)
+static bool is_word(struct edit_piece piece, const char *word)
 {
     return piece.size == strlen(word) && memcmp(piece.at, word, piece.size) == 0;
 }
 
 /* Return the part before a comma or `end`, and move `at` past it. */
-static struct piece next_piece(const char **at, const char *end)
+static struct edit_piece next_piece(const char **at, const char *end)
 {
     const char *comma = memchr(*at, ',', (size_t)(end - *at));
-    struct piece piece = trim(*at, comma ? comma : end);
+    struct edit_piece piece = trim(*at, comma ? comma : end);
     *at = comma ? comma + 1 : end + 1;
     return piece;
 }
@@ -65,7 +65,8 @@ static struct piece next_piece(const char **at, const char *end)
 /* --- positions -------------------------------------------------------------------------------- */
 
 /* Add `3`, `-1` or `0-2` to an axis. */
-static int add_range(const struct reader *reader, const struct edit_axis *axis, struct piece piece)
+static int add_range(const struct edit_reader *reader, const struct edit_axis *axis,
+                     struct edit_piece piece)
 {
     struct edit_places *places = axis->places;
     struct edit_range range = {0, 0};
@@ -93,8 +94,8 @@ static int add_range(const struct reader *reader, const struct edit_axis *axis, 
 }
 
 /* Add a position to an axis: by name, or of rows, as those of the text's tokens. */
-static int add_position(const struct reader *reader, const struct edit_axis *axis,
-                        struct piece piece)
+static int add_position(const struct edit_reader *reader, const struct edit_axis *axis,
+                        struct edit_piece piece)
 {
     struct edit_list *list = reader->list;
     bool is_named = piece.size > 1 && *piece.at == '@';
@@ -112,7 +113,7 @@ static int add_position(const struct reader *reader, const struct edit_axis *axi
     return err_if(!tokens);
 }
 
-static struct edit_axis layer_axis(struct reader *reader)
+static struct edit_axis layer_axis(struct edit_reader *reader)
 {
     return (struct edit_axis){"layer", site_layers(reader->config, reader->edit.site),
                               &reader->edit.layers};
@@ -126,7 +127,7 @@ static size_t heads_of_site(const struct config *config, enum site site)
 }
 
 /* True if an axis of the edited site, of queries or keys, has the tokens of the source. */
-static bool counts_source(const struct reader *reader, bool of_keys)
+static bool counts_source(const struct edit_reader *reader, bool of_keys)
 {
     enum site_part part = site_part(reader->edit.site);
     bool at_itself = part == PART_SENTENCE && !config_is_cross(reader->config);
@@ -135,7 +136,7 @@ static bool counts_source(const struct reader *reader, bool of_keys)
 
 /* Find an axis of the edited site by its name. Queries may be called tokens; heads of keys and
  * values kv_head, even where each head has its own. */
-static int choose_axis(struct edit_axis *axis, struct reader *reader, struct piece name)
+static int choose_axis(struct edit_axis *axis, struct edit_reader *reader, struct edit_piece name)
 {
     struct edit *edit = &reader->edit;
     struct edit_axis axes[4];
@@ -156,9 +157,9 @@ static int choose_axis(struct edit_axis *axis, struct reader *reader, struct pie
         is_map ? (struct edit_axis){"key", 0, &edit->columns, counts_source(reader, true)}
                : (struct edit_axis){experts ? "expert" : "channel", columns, &edit->columns};
     if (is_map && is_word(name, "token"))
-        name = (struct piece){"query", 5};
+        name = (struct edit_piece){"query", 5};
     if (of_keys && is_word(name, "kv_head"))
-        name = (struct piece){head, strlen(head)};
+        name = (struct edit_piece){head, strlen(head)};
     if (names_choose_item(&index, (struct names){&axes->name, count, sizeof *axes}, reader->words,
                           name.at, name.size, reader->err))
         return -1;
@@ -167,7 +168,8 @@ static int choose_axis(struct edit_axis *axis, struct reader *reader, struct pie
 }
 
 /* Refuse head=1 of keys or values that several heads share: the edit would apply to all of them. */
-static int check_head(const struct reader *reader, struct piece name, struct piece number)
+static int check_head(const struct edit_reader *reader, struct edit_piece name,
+                      struct edit_piece number)
 {
     const struct config *config = reader->config;
     size_t shared_by = config_shared_by(config);
@@ -187,15 +189,15 @@ static int check_head(const struct reader *reader, struct piece name, struct pie
 }
 
 /* Parse head=6,token=-1,3: a name applies until the next one. */
-static int read_positions(struct reader *reader, struct piece text)
+static int read_positions(struct edit_reader *reader, struct edit_piece text)
 {
     struct edit_axis axis = {NULL, 0, NULL};
     const char *end = text.at + text.size;
     for (const char *at = text.at; at <= end;) {
-        struct piece piece = next_piece(&at, end);
+        struct edit_piece piece = next_piece(&at, end);
         const char *sign = memchr(piece.at, '=', piece.size);
-        struct piece name = trim(piece.at, sign ? sign : piece.at + piece.size);
-        struct piece place = sign ? trim(sign + 1, piece.at + piece.size) : piece;
+        struct edit_piece name = trim(piece.at, sign ? sign : piece.at + piece.size);
+        struct edit_piece place = sign ? trim(sign + 1, piece.at + piece.size) : piece;
         if ((sign || !axis.name) &&
             (check_head(reader, name, place) || choose_axis(&axis, reader, name)))
             return -1;
@@ -274,7 +276,7 @@ static int copy_array(struct npy *array, const char *name, const size_t *shape, 
 }
 
 /* Read h.L.SITE of each layer, or the named tensor for all of them. */
-static int read_safetensors(struct npy *arrays, size_t layers, const struct reader *reader,
+static int read_safetensors(struct npy *arrays, size_t layers, const struct edit_reader *reader,
                             const char *path, const char *named)
 {
     struct arena *arena = reader->list->arena;
@@ -303,7 +305,7 @@ static int read_safetensors(struct npy *arrays, size_t layers, const struct read
 }
 
 /* Read llama.cpp's control vector: direction.L is added to the output of layer L; 0 has none. */
-static int read_control_vector(struct npy *arrays, size_t layers, const struct reader *reader,
+static int read_control_vector(struct npy *arrays, size_t layers, const struct edit_reader *reader,
                                const char *path)
 {
     struct gguf gguf = {0};
@@ -331,7 +333,7 @@ static int read_control_vector(struct npy *arrays, size_t layers, const struct r
 }
 
 /* Without layers in the edit: those that the file has. */
-static int choose_file_layers(struct reader *reader, const struct npy *arrays, size_t layers,
+static int choose_file_layers(struct edit_reader *reader, const struct npy *arrays, size_t layers,
                               const char *path)
 {
     struct edit *edit = &reader->edit;
@@ -347,7 +349,7 @@ static int choose_file_layers(struct reader *reader, const struct npy *arrays, s
             return err_set(reader->err, "'%s': expected a tensor for layer %zu, found none", path,
                            i);
         if (!is_given && site_row(edit->site)->in_layer && arrays[i].data &&
-            add_range(reader, &axis, (struct piece){number, (size_t)size}))
+            add_range(reader, &axis, (struct edit_piece){number, (size_t)size}))
             return -1;
     }
     return found ? 0
@@ -364,7 +366,7 @@ static const struct edit_value *find_value(const struct edit_values *values, con
 }
 
 /* Read the array of each layer; a .npy file, or a value of the caller, serves every layer. */
-static int open_file(struct reader *reader, const char *path, const char *named)
+static int open_file(struct edit_reader *reader, const char *path, const char *named)
 {
     struct arena *arena = reader->list->arena;
     struct err *err = reader->err;
@@ -437,7 +439,7 @@ static struct file_value split_file(char sign, const char *text)
 }
 
 /* Read [NUMBER *] FILE, or a value of the caller. Returns 1 if the value is neither. */
-static int read_file(struct reader *reader, char sign, const char *text)
+static int read_file(struct edit_reader *reader, char sign, const char *text)
 {
     struct edit *edit = &reader->edit;
     const struct file_value value = split_file(sign, text);
@@ -445,7 +447,7 @@ static int read_file(struct reader *reader, char sign, const char *text)
     if (sign == '*' || !(value.is_file || find_value(&reader->list->values, value.path)))
         return 1;
     if (value.star) {
-        struct piece before = trim(text, value.star);
+        struct edit_piece before = trim(text, value.star);
         const char *factor = arena_text(reader->list->arena, before.at, before.size, reader->err);
         if (!factor || !num_parse_double(factor, -(double)FLT_MAX, (double)FLT_MAX, &number))
             return err_usage(reader->err, "%s: expected NUMBER * FILE, found '%s'", reader->words,
@@ -466,7 +468,7 @@ static int read_file(struct reader *reader, char sign, const char *text)
     return 0;
 }
 
-static int read_value(struct reader *reader, char sign, struct piece value)
+static int read_value(struct edit_reader *reader, char sign, struct edit_piece value)
 {
     static const char resample[] = "resample:";
     const char *text = arena_text(reader->list->arena, value.at, value.size, reader->err);
@@ -505,7 +507,7 @@ static int read_value(struct reader *reader, char sign, struct piece value)
 /* --- the three options ------------------------------------------------------------------------ */
 
 /* Refuse layers none of which has the site, such as those without experts. */
-static int check_layers(const struct reader *reader)
+static int check_layers(const struct edit_reader *reader)
 {
     const struct edit *edit = &reader->edit;
     const struct edit_range *range = edit->layers.items;
@@ -518,7 +520,7 @@ static int check_layers(const struct reader *reader)
                              (size_t)range->first, site_name(edit->site));
 }
 
-static int append(struct reader *reader)
+static int append(struct edit_reader *reader)
 {
     if (check_layers(reader))
         return -1;
@@ -540,7 +542,7 @@ static int append(struct reader *reader)
 }
 
 /* Parse `h.9.context`, `enc.0.weights`, or a site's name alone. */
-static int read_site(struct reader *reader, struct piece name)
+static int read_site(struct edit_reader *reader, struct edit_piece name)
 {
     enum site *site = &reader->edit.site;
     bool encoder = name.size > 4 && memcmp(name.at, "enc.", 4) == 0;
@@ -576,7 +578,7 @@ static const char *find_sign(const char *text, const char **open, const char **c
     return sign + (*close ? strspn(sign, " ") : strcspn(sign, "=*+"));
 }
 
-static int read_words(struct reader *reader, const char *text)
+static int read_words(struct edit_reader *reader, const char *text)
 {
     const char *end = text + strlen(text), *open = NULL, *close = NULL;
     const char *sign = find_sign(text, &open, &close);
@@ -591,7 +593,7 @@ static int read_words(struct reader *reader, const char *text)
 }
 
 /* Parse `9.6`, or `9`: all heads. */
-static int read_heads(struct reader *reader, struct piece piece)
+static int read_heads(struct edit_reader *reader, struct edit_piece piece)
 {
     const struct edit_axis layers = layer_axis(reader);
     const struct edit_axis heads = {"head", heads_of_site(reader->config, reader->edit.site),
@@ -599,12 +601,13 @@ static int read_heads(struct reader *reader, struct piece piece)
     const char *end = piece.at + piece.size;
     const char *dot = memchr(piece.at, '.', piece.size);
     if (add_range(reader, &layers,
-                  (struct piece){piece.at, (size_t)((dot ? dot : end) - piece.at)}))
+                  (struct edit_piece){piece.at, (size_t)((dot ? dot : end) - piece.at)}))
         return -1;
-    return dot ? add_range(reader, &heads, (struct piece){dot + 1, (size_t)(end - dot - 1)}) : 0;
+    return dot ? add_range(reader, &heads, (struct edit_piece){dot + 1, (size_t)(end - dot - 1)})
+               : 0;
 }
 
-static int read_ablation(struct reader *reader, const char *text)
+static int read_ablation(struct edit_reader *reader, const char *text)
 {
     const char *sign = strchr(text, '=');
     const char *end = sign ? sign : text + strlen(text);
@@ -612,7 +615,7 @@ static int read_ablation(struct reader *reader, const char *text)
     if (sign && read_value(reader, '=', trim(sign + 1, text + strlen(text))))
         return -1;
     for (const char *at = text; at <= end;) {
-        struct piece piece = next_piece(&at, end);
+        struct edit_piece piece = next_piece(&at, end);
         reader->edit.layers = reader->edit.heads = (struct edit_places){NULL, 0};
         if (read_heads(reader, piece) || append(reader))
             return -1;
@@ -621,14 +624,14 @@ static int read_ablation(struct reader *reader, const char *text)
 }
 
 /* Parse 4:2, 9:4:2 or 9.6:4:2. */
-static int read_knockout(struct reader *reader, const char *text)
+static int read_knockout(struct edit_reader *reader, const char *text)
 {
     struct edit *edit = &reader->edit;
     const struct edit_axis queries = {"query", 0, &edit->tokens};
     const struct edit_axis keys = {"key", 0, &edit->columns, config_is_cross(reader->config)};
     const char *end = text + strlen(text);
     for (const char *at = text; at <= end;) {
-        struct piece piece = next_piece(&at, end);
+        struct edit_piece piece = next_piece(&at, end);
         const char *second = platform_last_byte(piece.at, ':', piece.size);
         const char *first =
             second ? platform_last_byte(piece.at, ':', (size_t)(second - piece.at)) : NULL;
@@ -665,7 +668,7 @@ int edit_files(const char *edit, int (*use)(void *context, const char *path, str
         size_t size = strcspn(at, ";");
         const char *part = arena_text(arena, at, size, err);
         const char *sign = part ? find_sign(part, &open, &close) : "";
-        struct piece words = trim(*sign ? sign + 1 : sign, sign + strlen(sign));
+        struct edit_piece words = trim(*sign ? sign + 1 : sign, sign + strlen(sign));
         const char *text = part ? arena_text(arena, words.at, words.size, err) : NULL;
         struct file_value value = text ? split_file(*sign, text) : (struct file_value){0};
         const char *path = text ? arena_text(arena, value.path, value.path_size, err) : NULL;
@@ -680,14 +683,14 @@ int edit_list_add(struct edit_list *list, enum edit_form form, const char *text,
 {
     static const struct {
         const char *option, *separator;
-        int (*read)(struct reader *, const char *);
+        int (*read)(struct edit_reader *, const char *);
     } forms[] = {
         [EDIT_WORDS] = {"--edit", ";", read_words},
         [EDIT_ABLATION] = {"--ablate", "", read_ablation},
         [EDIT_KNOCKOUT] = {"--knockout", "", read_knockout},
     };
     for (;; text++) {
-        struct reader reader = {.list = list, .config = list->config, .err = err};
+        struct edit_reader reader = {.list = list, .config = list->config, .err = err};
         size_t size = *forms[form].separator ? strcspn(text, forms[form].separator) : strlen(text);
         const char *part = arena_text(list->arena, text, size, err);
         reader.words =

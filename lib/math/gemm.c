@@ -353,7 +353,7 @@ static const float *find_next(const struct product *p, const struct round *round
 }
 
 /* A panel by a group of rows. */
-struct part {
+struct product_part {
     const float *panel, *next; /* NULL: nothing is prefetched */
     struct matrix sums;
     float *segment; /* as large as the sums: those of a segment after the first */
@@ -363,7 +363,7 @@ struct part {
 
 /* sums += x · chunk, a tile at a time; segments after the first are summed separately. The first
  * tile prefetches the next panel, or each tile an equal part of it. */
-static void multiply_chunk(const struct product *p, const struct part *part, size_t chunk)
+static void multiply_chunk(const struct product *p, const struct product_part *part, size_t chunk)
 {
     const float *x = matrix_row(p->x, part->at.row) + chunk * p->plan.chunk;
     size_t tile = part->at.row / TILE_ROWS; /* groups are whole tiles */
@@ -403,7 +403,7 @@ static void compute_panels(void *context, size_t index, size_t thread)
         for (size_t panel = round.first; panel < round.end; panel++) {
             size_t offset = (panel - round.first) * rows * p->plan.panel_columns;
             size_t column = blocking_start(&p->columns, panel);
-            struct part part = {
+            struct product_part part = {
                 .panel = copies ? buffers->panel : find_panel(p, panel, chunk),
                 .next = p->plan.flags & PREFETCH ? find_next(p, &round, panel, chunk) : NULL,
                 .sums = {buffers->sums + offset, rows, blocking_size(&p->columns, panel),

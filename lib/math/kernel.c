@@ -142,7 +142,7 @@ const struct vector_loops *vectors_best(void)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-struct entry {
+struct kernel_entry {
     struct kernel kernel;
     double work;  /* multiply-adds that it was fetched for so far */
     bool settled; /* it has its code, or never will */
@@ -158,7 +158,7 @@ struct kernels {
     bool way_chosen;
     bool all_code; /* also for little work */
     struct hash_index index;
-    struct entry *entries; /* [count], with room for KERNELS_MAX */
+    struct kernel_entry *entries; /* [count], with room for KERNELS_MAX */
     size_t count;
     struct arena arena;
 };
@@ -385,7 +385,7 @@ static kernel_body *find_body(const struct kernels *kernels, const struct kernel
 _Static_assert(sizeof(struct kernel_shape) == 10 * sizeof(int), "a shape's bytes are its numbers");
 
 /* The entry of a shape, which is new and without code the first time. */
-static struct entry *entry_of(struct kernels *kernels, const struct kernel_shape *shape)
+static struct kernel_entry *entry_of(struct kernels *kernels, const struct kernel_shape *shape)
 {
     uint32_t number = 0;
     struct hash_probe probe =
@@ -396,7 +396,8 @@ static struct entry *entry_of(struct kernels *kernels, const struct kernel_shape
     assert(kernels->count < KERNELS_MAX);
     number = (uint32_t)kernels->count++;
     hash_put(&probe, number);
-    kernels->entries[number] = (struct entry){.kernel = {*shape, NULL, find_body(kernels, shape)}};
+    kernels->entries[number] =
+        (struct kernel_entry){.kernel = {*shape, NULL, find_body(kernels, shape)}};
     return &kernels->entries[number];
 }
 
@@ -404,7 +405,7 @@ void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct ke
                  double work)
 {
     bool tiles = shape->pairs && kernels_pair_way(kernels) == PAIRS_BY_TILES;
-    struct entry *entry = entry_of(kernels, shape);
+    struct kernel_entry *entry = entry_of(kernels, shape);
     entry->work += work;
     if (tiles || shape->panels || entry->kernel.body == body_of_panels(kernels))
         entry->settled = true;

@@ -120,7 +120,7 @@ int assignment_find(size_t *match, const double *costs, size_t count, struct are
 /* --- sums ------------------------------------------------------------------------------------- */
 
 /* Sums over the differences of one head under another setting. */
-struct head_sums {
+struct compared_head {
     double max, sum, kept, overlap;
 };
 
@@ -135,7 +135,7 @@ struct site_sums {
 };
 
 /* The selected heads of a layer of an attention. */
-struct group {
+struct compared_group {
     enum site_part part;
     size_t layer, count, channels;
     size_t first;  /* its first head among those of all groups */
@@ -146,11 +146,11 @@ struct comparison {
     const struct comparison_plan *plan;
     const struct config *config;
     bool of_models;
-    struct group *groups;
+    struct compared_group *groups;
     size_t group_count, head_count; /* of all groups */
     size_t layers;                  /* of the model, or of the larger stack */
     size_t queries[SITE_PARTS], longest;
-    struct head_sums *of_heads; /* [runs after the first][head_count] */
+    struct compared_head *of_heads; /* [runs after the first][head_count] */
     struct site_sums *of_sites; /* [SITE_COUNT, layers]; layer 0 also for sites outside of layers */
     struct arena *arena;        /* of the report */
     struct arena first, other;  /* tensors of the passes */
@@ -168,7 +168,7 @@ static double sink_of(const float *row, size_t keys)
 }
 
 /* Add the differences of two tensors of weights or contexts. A sink counts as a key. */
-static void add_heads(struct head_sums *sums, const struct array *a, const struct array *b,
+static void add_heads(struct compared_head *sums, const struct array *a, const struct array *b,
                       bool has_sinks)
 {
     size_t keys = a->columns.size, cells = a->rows.size * keys;
@@ -303,7 +303,7 @@ static int add_tensor(struct comparison *s, size_t run, const struct array *a,
                       const struct report *other, struct err *err)
 {
     const struct array *b = report_find(other, a->site, (size_t)a->layer);
-    const struct group *group = s->groups;
+    const struct compared_group *group = s->groups;
     size_t layer = a->layer < 0 ? 0 : (size_t)a->layer;
     if (!b || array_cells(a) != array_cells(b))
         return 0;
@@ -441,11 +441,12 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
 static void put_setting(struct table_rows *rows, const struct comparison *s, const char *name,
                         size_t index)
 {
-    const struct head_sums *sums = s->of_heads + rows->row / (1 + s->head_count) * s->head_count;
-    struct head_sums sum = {0};
+    const struct compared_head *sums =
+        s->of_heads + rows->row / (1 + s->head_count) * s->head_count;
+    struct compared_head sum = {0};
     double queries = 0, channels = 0;
-    const struct group *group = NULL; /* of the head */
-    for (const struct group *g = s->groups; g < s->groups + s->group_count; g++)
+    const struct compared_group *group = NULL; /* of the head */
+    for (const struct compared_group *g = s->groups; g < s->groups + s->group_count; g++)
         for (size_t i = g->first; i < g->first + g->count; i++) {
             if (index && i != index - 1)
                 continue;
@@ -598,7 +599,7 @@ static int make_distances(struct table tables[3], const struct comparison *s, st
     struct table_rows data = {
         .most = s->head_count + SITE_COUNT * s->layers, .arena = arena, .err = err};
     struct table_rows sites = {.most = SITE_COUNT, .arena = arena, .err = err};
-    for (const struct group *g = s->groups; g < s->groups + s->group_count; g++) {
+    for (const struct compared_group *g = s->groups; g < s->groups + s->group_count; g++) {
         double queries = (double)s->queries[g->part];
         if (!match || assignment_find(match, g->pairs, g->count, arena, err))
             return -1;
@@ -642,7 +643,7 @@ static int draw_heads(struct report *report, const struct comparison *s, enum si
     const struct selection *selection = s->plan->selection;
     enum site site = SITE_OF(part, SITE_WEIGHTS);
     struct layers layers = selection_layers_of(selection, site);
-    const struct group *first = s->groups;
+    const struct compared_group *first = s->groups;
     while (first < s->groups + s->group_count && first->part != part)
         first++;
     if (first == s->groups + s->group_count)
@@ -752,8 +753,8 @@ static int take_room(struct comparison *s, struct arena *arena, struct err *err)
         for (size_t i = 0; i < layers.count && site_exists(s->config, site); i++) {
             double *pairs =
                 s->of_models ? arena_alloc(arena, heads * heads, sizeof *pairs, err) : NULL;
-            s->groups[s->group_count++] =
-                (struct group){part, layers.items[i], heads, config->d_v, s->head_count, pairs};
+            s->groups[s->group_count++] = (struct compared_group){
+                part, layers.items[i], heads, config->d_v, s->head_count, pairs};
             s->head_count += heads;
         }
     }

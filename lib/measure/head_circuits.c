@@ -254,18 +254,18 @@ const char *const composition_names[COMPOSITIONS] = {"q", "k", "v"};
 enum { PART_Q, PART_K, PART_V, PART_O, HEAD_PARTS };
 
 /* A matrix of a layer as [C, heads · d] (W_O transposed), and the Gram matrix of each head. */
-struct part {
+struct circuit_part {
     struct matrix columns;
     size_t heads, size;
     double *squares; /* [heads, d, d] */
 };
 
 struct layer {
-    struct part parts[HEAD_PARTS];
+    struct circuit_part parts[HEAD_PARTS];
     double *lengths; /* [H] ‖V·O‖ */
 };
 
-static int square(struct part *part, struct arena *arena, struct err *err)
+static int square(struct circuit_part *part, struct arena *arena, struct err *err)
 {
     size_t d = part->size;
     part->squares = arena_alloc(arena, part->heads * d * d, sizeof *part->squares, err);
@@ -282,7 +282,7 @@ static int square(struct part *part, struct arena *arena, struct err *err)
 }
 
 /* Load W_Q, W_K or W_V, with the norm before it and the scales of the norm after it (or NULL). */
-static void read_in(struct part *part, const struct sublayer *s, const struct weight *w,
+static void read_in(struct circuit_part *part, const struct sublayer *s, const struct weight *w,
                     const struct norm *before, const struct norm *after)
 {
     struct matrix m = part->columns;
@@ -305,8 +305,8 @@ static void read_in(struct part *part, const struct sublayer *s, const struct we
 }
 
 /* Load W_O, transposed, with the norm after it. */
-static int read_out(struct part *part, const struct sublayer *s, const struct attention_weights *w,
-                    struct err *err)
+static int read_out(struct circuit_part *part, const struct sublayer *s,
+                    const struct attention_weights *w, struct err *err)
 {
     struct arena arena = {0};
     struct matrix m = part->columns;
@@ -329,12 +329,13 @@ static double product(const double *a, const double *b, size_t count)
     return sum;
 }
 
-static const double *squares_of(const struct part *part, size_t head, size_t heads)
+static const double *squares_of(const struct circuit_part *part, size_t head, size_t heads)
 {
     return part->squares + head / (heads / part->heads) * part->size * part->size;
 }
 
-static double length(const struct part *x, const struct part *y, size_t head, size_t heads)
+static double length(const struct circuit_part *x, const struct circuit_part *y, size_t head,
+                     size_t heads)
 {
     return sqrt(product(squares_of(x, head, heads), squares_of(y, head, heads), x->size * x->size));
 }
@@ -351,7 +352,7 @@ static int read_layer(struct layer *layer, struct viewer *viewer, size_t number,
     const struct weight *const weights[] = {&w.q, &w.k, &w.v};
     const struct norm *const norms[] = {&w.q_norm, &w.k_norm};
     for (int i = 0; i < HEAD_PARTS; i++) {
-        struct part *part = &layer->parts[i];
+        struct circuit_part *part = &layer->parts[i];
         part->heads = i == PART_K || i == PART_V ? c->n_kv_head : c->n_head;
         part->size = i == PART_Q || i == PART_K ? c->d_k : c->d_v;
         part->columns = new_matrix(arena, c->n_embd, part->heads * part->size, err);
@@ -392,7 +393,8 @@ static double composed(const double *v, struct matrix m, const double *y, double
 
 /* Compute the cells of a layer and a later layer, for B = X·Yᵀ. */
 static int compose_layers(float *cells, struct viewer *viewer, const struct layer *first,
-                          const struct part *x, const struct part *y, struct err *err)
+                          const struct circuit_part *x, const struct circuit_part *y,
+                          struct err *err)
 {
     const struct config *c = &viewer->model.config;
     size_t heads = c->n_head;
@@ -438,7 +440,7 @@ static int compose(float *values, enum composition way, struct viewer *viewer, s
         values[i] = NAN;
     int failed = !layers;
     for (size_t later = 0; later < c->n_layer && !failed; later++) {
-        const struct part *parts = layers[later].parts;
+        const struct circuit_part *parts = layers[later].parts;
         failed = read_layer(&layers[later], viewer, later, &arena, err);
         for (size_t first = 0; first < later && !failed; first++)
             failed =

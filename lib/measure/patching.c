@@ -40,7 +40,7 @@ struct side {
     const float *logits;   /* [V] after the position */
 };
 
-struct sweep {
+struct patch_sweep {
     const struct patching_plan *plan;
     const struct config *config;
     struct patching *found;
@@ -66,7 +66,7 @@ struct sweep {
     struct err *err;
 };
 
-static struct text text_of(const struct sweep *s, const struct side *side)
+static struct text text_of(const struct patch_sweep *s, const struct side *side)
 {
     struct text text = viewer_text(side->pair);
     text.count = s->tokens;
@@ -74,13 +74,13 @@ static struct text text_of(const struct sweep *s, const struct side *side)
     return text;
 }
 
-static double answer_of(const struct sweep *s, const float *logits)
+static double answer_of(const struct patch_sweep *s, const float *logits)
 {
     return question_ask(s->plan->question, logits, s->config->vocab_size);
 }
 
 /* The logits of the position, in those of the last token or of all. */
-static const float *row_of(const struct sweep *s, const float *logits)
+static const float *row_of(const struct patch_sweep *s, const float *logits)
 {
     return logits + (s->is_last ? 0 : s->plan->question->position * s->config->vocab_size);
 }
@@ -89,7 +89,7 @@ static const float *row_of(const struct sweep *s, const float *logits)
 
 static int read_logits(void *context, const struct announcement *seen, struct err *err)
 {
-    struct sweep *s = context;
+    struct patch_sweep *s = context;
     (void)err;
     s->logits[seen->text] = answer_of(s, row_of(s, seen->values.data));
     return 0;
@@ -97,7 +97,7 @@ static int read_logits(void *context, const struct announcement *seen, struct er
 
 /* Run the tokens of each copy from `firsts` on, starting with the base's stream before a layer,
  * with the edits of all runs and then the patches. */
-static int run_from(struct sweep *s, const size_t *firsts, size_t layer,
+static int run_from(struct patch_sweep *s, const size_t *firsts, size_t layer,
                     const struct edits *patches, const struct selection *selection, tap_sink sink)
 {
     struct viewer *viewer = s->plan->viewer;
@@ -133,7 +133,7 @@ static int run_from(struct sweep *s, const size_t *firsts, size_t layer,
     return failed;
 }
 
-static int run_to_logits(struct sweep *s, size_t layer, const struct edits *patches)
+static int run_to_logits(struct patch_sweep *s, size_t layer, const struct edits *patches)
 {
     const struct selection selection = {.sites = SITE_SET(SITE_LOGITS), .last_logits = s->is_last};
     return run_from(s, s->firsts, layer, patches, &selection, read_logits);
@@ -142,14 +142,14 @@ static int run_to_logits(struct sweep *s, size_t layer, const struct edits *patc
 /* --- patches as edits ------------------------------------------------------------------------- */
 
 /* The layer, the head and the token of a cell, if cells have them. */
-static struct patch_head head_of(const struct sweep *s, size_t column)
+static struct patch_head head_of(const struct patch_sweep *s, size_t column)
 {
     return s->plan->heads
                ? s->plan->heads[column]
                : (struct patch_head){s->layer, s->by_token ? column / s->tokens : column};
 }
 
-static size_t token_of(const struct sweep *s, size_t column)
+static size_t token_of(const struct patch_sweep *s, size_t column)
 {
     return column % s->tokens;
 }
@@ -157,7 +157,7 @@ static size_t token_of(const struct sweep *s, size_t column)
 /* The cells that the patch of a column changes: one, or after all listed heads these together. */
 static struct cells {
     size_t first, end;
-} cells_of(const struct sweep *s, size_t column)
+} cells_of(const struct patch_sweep *s, size_t column)
 {
     size_t heads = s->plan->head_count;
     return heads && column == heads ? (struct cells){0, heads} : (struct cells){column, column + 1};
@@ -181,7 +181,7 @@ static struct edit take(enum site site, const struct edit_range *layers,
                          .words = "--over"};
 }
 
-static struct edit_source source_of(const struct sweep *s, const struct tensor *values)
+static struct edit_source source_of(const struct patch_sweep *s, const struct tensor *values)
 {
     return (struct edit_source){.values = values, .count = 1, .longest = s->tokens, .exact = true};
 }
@@ -199,7 +199,7 @@ static size_t end_of_paths(const struct patching_plan *plan, const struct config
 /* Store the queries, keys or values of a copy's receivers. */
 static int keep_received(void *context, const struct announcement *seen, struct err *err)
 {
-    struct sweep *s = context;
+    struct patch_sweep *s = context;
     size_t count = s->plan->receiver_count, layer = (size_t)seen->layer;
     for (size_t i = 0; i < count; i++) {
         const struct patch_receiver *receiver = &s->plan->receivers[i];
@@ -220,7 +220,7 @@ static int keep_received(void *context, const struct announcement *seen, struct 
 
 /* Run two passes: with the patches up to the last receiver; then the base text, in which only the
  * receivers after the senders get the stored inputs. */
-static int run_received(struct sweep *s, const struct edits *patches)
+static int run_received(struct patch_sweep *s, const struct edits *patches)
 {
     const struct patching_plan *plan = s->plan;
     size_t count = plan->receiver_count;
@@ -259,7 +259,7 @@ static int run_received(struct sweep *s, const struct edits *patches)
 
 /* Patch each copy with the other run's value of its column. For paths, all other heads from the
  * first sender to the last receiver keep the base's values. */
-static int run_copies(struct sweep *s)
+static int run_copies(struct patch_sweep *s)
 {
     bool by_paths = s->plan->over == PATCH_PATHS;
     struct edit_source base = source_of(s, s->base.values);
@@ -295,7 +295,7 @@ static int run_copies(struct sweep *s)
 
 /* --- unpatched runs of the two texts ---------------------------------------------------------- */
 
-static int keep(struct side *side, const struct array_list *list, struct sweep *s)
+static int keep(struct side *side, const struct array_list *list, struct patch_sweep *s)
 {
     side->streams = arena_alloc(&s->kept, s->config->n_layer, sizeof *side->streams, s->err);
     side->values = arena_alloc(&s->kept, s->config->n_layer, sizeof *side->values, s->err);
@@ -313,7 +313,7 @@ static int keep(struct side *side, const struct array_list *list, struct sweep *
     return 0;
 }
 
-static int run_both(struct sweep *s)
+static int run_both(struct patch_sweep *s)
 {
     struct viewer *viewer = s->plan->viewer;
     struct patching *found = s->found;
@@ -348,7 +348,7 @@ static size_t copies_of(const struct patching_plan *plan, size_t tokens, size_t 
     return num_max(most, 1);
 }
 
-static int take_copies(struct sweep *s)
+static int take_copies(struct patch_sweep *s)
 {
     size_t each = s->whole ? 1 : cache_bytes(s->config, s->cache.precision, s->tokens);
     s->most = copies_of(s->plan, s->tokens, each, s->found->columns);
@@ -364,7 +364,7 @@ static int take_copies(struct sweep *s)
 
 /* The first token that can affect the answer and has a different value in a cell; past the end:
  * none. After the last layer's heads, and on a path to the logits, only the position's can. */
-static size_t first_change(const struct sweep *s, size_t column)
+static size_t first_change(const struct patch_sweep *s, size_t column)
 {
     size_t layer = head_of(s, column).layer;
     const struct tensor *base = &s->base.values[layer];
@@ -386,7 +386,7 @@ static size_t first_change(const struct sweep *s, size_t column)
     return s->tokens;
 }
 
-static int run_layer(struct sweep *s, size_t row)
+static int run_layer(struct patch_sweep *s, size_t row)
 {
     struct patching *found = s->found;
     double *logits = found->logits + row * found->columns;
@@ -464,7 +464,7 @@ static int check_edits(const struct patching_plan *plan, struct err *err)
     return 0;
 }
 
-static int lay_out(struct sweep *s, struct arena *arena)
+static int lay_out(struct patch_sweep *s, struct arena *arena)
 {
     struct patching *found = s->found;
     const struct patching_plan *plan = s->plan;
@@ -493,7 +493,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
                   struct err *err)
 {
     struct viewer *viewer = plan->viewer;
-    struct sweep s = {
+    struct patch_sweep s = {
         .plan = plan,
         .config = &viewer->model.config,
         .found = patching,

@@ -33,7 +33,7 @@ double logits_piece_bytes(const struct viewer *viewer, size_t rows)
     return (double)logits_piece_rows(words, rows) * (double)words * sizeof(float);
 }
 
-struct piece {
+struct scored_piece {
     const struct logits_work *work;
     struct matrix logits;
     size_t first;
@@ -43,7 +43,7 @@ struct piece {
 /* Check the logits here, so that the row is still in the cache when `see` reads it. */
 static void see_row(void *context, size_t row, size_t thread)
 {
-    struct piece *piece = context;
+    struct scored_piece *piece = context;
     const float *logits = matrix_row(piece->logits, row);
     size_t words = piece->logits.columns;
     (void)thread;
@@ -61,7 +61,8 @@ static int make_piece(const struct logits_work *work, size_t first, size_t count
     struct run run = {.machine = &viewer->machine,
                       .config = &viewer->model.config,
                       .weights = &viewer->model.weights};
-    struct piece piece = {.work = work, .logits = {NULL, count, words, words}, .first = first};
+    struct scored_piece piece = {
+        .work = work, .logits = {NULL, count, words, words}, .first = first};
     struct loop loop = {count, WORTH * (double)count * (double)words, see_row};
     piece.logits.data = arena_room(&viewer->scratch, count, words * sizeof *piece.logits.data, err);
     int failed = !piece.logits.data ||
@@ -132,7 +133,7 @@ struct score_target {
 };
 
 /* The windows of a pass, and the beginning of the next one. */
-struct reading {
+struct score_reading {
     const struct scoring *scoring;
     const struct look *look;
     struct scored *scored;
@@ -151,7 +152,7 @@ struct reading {
 
 static int keep_rows(void *context, const struct announcement *seen, struct err *err)
 {
-    struct reading *reading = context;
+    struct score_reading *reading = context;
     (void)err;
     for (; reading->filled < reading->target_count; reading->filled++) {
         const struct score_target *target = &reading->targets[reading->filled];
@@ -179,7 +180,7 @@ static double log_share(const bool *marks, const float *logits, size_t count, do
 
 static void score_row(void *context, size_t row, const float *logits, size_t count)
 {
-    struct reading *reading = context;
+    struct score_reading *reading = context;
     const struct score_target *target = &reading->targets[row];
     struct likely *best = reading->best + row * reading->best_count;
     const bool *begins = reading->scoring->begins;
@@ -197,7 +198,7 @@ static void score_row(void *context, size_t row, const float *logits, size_t cou
     };
 }
 
-static int add_target(struct reading *reading, size_t token, size_t row, uint32_t id,
+static int add_target(struct score_reading *reading, size_t token, size_t row, uint32_t id,
                       struct err *err)
 {
     reading->targets = arena_grow(&reading->pass, reading->targets, reading->target_count,
@@ -221,7 +222,7 @@ static bool is_special(const struct text_templates *special, uint32_t id)
 }
 
 /* Add the next copy of a text to the pass, with a masked token; or the text with its own masks. */
-static int add_copy(struct reading *reading, struct err *err)
+static int add_copy(struct score_reading *reading, struct err *err)
 {
     const struct text_with_source *pair = &reading->look->pairs[reading->text];
     const struct tokenized *sentence = &pair->sentence;
@@ -259,7 +260,7 @@ static int add_copy(struct reading *reading, struct err *err)
 
 /* Add the next window to the pass. With `begins` the last window of a text scores one more token:
  * the probability that a word ends with the text; with `next`, only that token. */
-static int add_window(struct reading *reading, struct err *err)
+static int add_window(struct score_reading *reading, struct err *err)
 {
     const struct scoring *scoring = reading->scoring;
     const struct text_with_source *pair = &reading->look->pairs[reading->text];
@@ -288,7 +289,7 @@ static int add_window(struct reading *reading, struct err *err)
 }
 
 /* Score as many windows as fit into a pass. */
-static int read_windows(struct reading *reading, struct arena *arena, struct err *err)
+static int read_windows(struct score_reading *reading, struct arena *arena, struct err *err)
 {
     struct viewer *viewer = reading->scoring->viewer;
     const struct config *config = &viewer->model.config;
@@ -341,7 +342,7 @@ int scoring_run(struct scored *scored, const struct scoring *scoring, const stru
     const struct progress_sink *sink = machine->progress; /* it counts tokens, not layers */
     const struct viewer *viewer = scoring->viewer;
     size_t words = viewer->model.config.vocab_size;
-    struct reading reading = {
+    struct score_reading reading = {
         .scoring = scoring, .look = look, .scored = scored, .next = viewer->mask < 0};
     size_t tokens = 0, done = 0;
     if (viewer->mask >= 0 && tokenizer_special(&reading.special, viewer->tokenizer, err))

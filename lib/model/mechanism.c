@@ -40,20 +40,20 @@ const struct attention_kind_row attention_kind_rows[] = {
 
 const size_t attention_kind_row_count = sizeof attention_kind_rows / sizeof *attention_kind_rows;
 
-struct word {
+struct mechanism_word {
     const char *text;
     size_t size;
 };
 
-static struct word word_up_to(const char *text, const char *ends)
+static struct mechanism_word word_up_to(const char *text, const char *ends)
 {
-    return (struct word){text, strcspn(text, ends)};
+    return (struct mechanism_word){text, strcspn(text, ends)};
 }
 
 /* --- attention -------------------------------------------------------------------------------- */
 
 /* The row of a name; NULL with `err` if there is none. */
-static const struct attention_kind_row *find_attention(struct word word, struct err *err)
+static const struct attention_kind_row *find_attention(struct mechanism_word word, struct err *err)
 {
     struct buf known = {0};
     char guess[NAMES_GUESS_BYTES];
@@ -78,7 +78,7 @@ static const struct attention_kind_row *find_attention(struct word word, struct 
 
 /* Parse the part after the name of a pattern: nothing, `:W` or `:K:SEED`. */
 static int set_numbers(struct mechanism *mechanism, const struct attention_kind_row *row,
-                       struct word rest, struct err *err)
+                       struct mechanism_word rest, struct err *err)
 {
     long long number = 0;
     size_t *field = (size_t *)(void *)((char *)mechanism + row->offset);
@@ -87,7 +87,7 @@ static int set_numbers(struct mechanism *mechanism, const struct attention_kind_
                          (int)rest.size, rest.text);
     if (!row->offset)
         return 0;
-    struct word digits = {rest.text + (rest.size > 0), rest.size ? rest.size - 1 : 0};
+    struct mechanism_word digits = {rest.text + (rest.size > 0), rest.size ? rest.size - 1 : 0};
     bool seeded = row->offset == NUMBER(pattern.random);
     if (seeded && memchr(digits.text, ':', digits.size))
         digits.size = strcspn(digits.text, ":");
@@ -108,7 +108,7 @@ static int set_numbers(struct mechanism *mechanism, const struct attention_kind_
     mechanism->pattern.seed = mechanism->seed;
     if (after == end)
         return 0;
-    digits = (struct word){after + 1, (size_t)(end - after - 1)};
+    digits = (struct mechanism_word){after + 1, (size_t)(end - after - 1)};
     if (!num_parse_part(digits.text, digits.size, 0, LLONG_MAX, &number))
         return err_usage(err,
                          "--attention random: expected a seed from 0 to %lld after the second "
@@ -124,10 +124,10 @@ int mechanism_set_attention(struct mechanism *mechanism, const char *text, struc
     mechanism->pattern = (struct pattern){0};
     mechanism->block = mechanism->segments = 0;
     for (const char *at = text;; at++) {
-        struct word item = word_up_to(at, "+");
-        struct word name = word_up_to(at, ":+");
+        struct mechanism_word item = word_up_to(at, "+");
+        struct mechanism_word name = word_up_to(at, ":+");
         const struct attention_kind_row *row = find_attention(name, err);
-        struct word rest = {at + name.size, item.size - name.size};
+        struct mechanism_word rest = {at + name.size, item.size - name.size};
         if (!row)
             return -1;
         if (joined && row->kind != ATTENTION_SPARSE)

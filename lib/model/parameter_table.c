@@ -219,14 +219,14 @@ static uint64_t order_of(struct slot slot)
 }
 
 /* A list that is being filled. */
-struct listing {
+struct slot_listing {
     char *items;
     size_t step, count;
     const struct config *config;
 };
 
 /* Add the slots that exist with ids from that of `slot` on, each with its bias. */
-static void add(struct listing *list, struct slot slot, int end)
+static void add(struct slot_listing *list, struct slot slot, int end)
 {
     for (; slot.id < end; slot.id = (unsigned char)(slot.id + 2)) {
         short count = (short)slot_count(slot.id, list->config);
@@ -244,7 +244,7 @@ static void add(struct listing *list, struct slot slot, int end)
 
 size_t slot_list(void *list, size_t step, const struct config *config)
 {
-    struct listing to = {list, step, 0, config};
+    struct slot_listing to = {list, step, 0, config};
     for (int id = 0; id < SLOTS_OF_ENDS; id += 2)
         for (int part = PART_SOURCE; part >= PART_SENTENCE; part--)
             add(&to, slot_of_end(part, id), id + 2);

@@ -112,7 +112,7 @@ int added_tokens_init(struct added_tokens *tokens, const struct added_token *ite
 
 /* --- searching a text ------------------------------------------------------------------------- */
 
-struct search {
+struct token_search {
     const struct added_walk *walk;
     const char *text;
     size_t size;
@@ -149,19 +149,19 @@ const struct added_token *added_tokens_at(const struct added_tokens *tokens, con
     return longest(tokens, text, size, true, true);
 }
 
-static enum unicode_kind kind_at(const struct search *search, size_t at, size_t *length)
+static enum unicode_kind kind_at(const struct token_search *search, size_t at, size_t *length)
 {
     uint32_t c = 0;
     *length = utf8_decode(&c, search->text + at, search->size - at);
     return unicode_kind(c);
 }
 
-static enum unicode_kind kind_before(const struct search *search, size_t at, size_t *length)
+static enum unicode_kind kind_before(const struct token_search *search, size_t at, size_t *length)
 {
     return kind_at(search, utf8_before(search->text, at), length);
 }
 
-static bool touches_word(const struct search *search, const struct match *match)
+static bool touches_word(const struct token_search *search, const struct match *match)
 {
     size_t length = 0;
     return (match->start > 0 && unicode_is_word(kind_before(search, match->start, &length))) ||
@@ -170,7 +170,8 @@ static bool touches_word(const struct search *search, const struct match *match)
 
 /* Find the next match, with the white space that its token strips, back to `search->at` at most,
  * and set `search->at` to its end; false if there are no more. */
-static bool find(const struct added_tokens *tokens, struct search *search, struct match *match)
+static bool find(const struct added_tokens *tokens, struct token_search *search,
+                 struct match *match)
 {
     bool normalized = search->walk->normalized;
     const bool *begins = tokens->begins[normalized];
@@ -210,7 +211,8 @@ static int pass_on(const struct added_walk *walk, size_t start, size_t end, stru
 int added_tokens_walk(const struct added_tokens *tokens, const struct added_walk *walk,
                       struct err *err)
 {
-    struct search search = {.walk = walk, .text = walk->text->bytes, .size = walk->text->size};
+    struct token_search search = {
+        .walk = walk, .text = walk->text->bytes, .size = walk->text->size};
     struct match match;
     size_t hint = 0;
     for (size_t done = 0;; done = search.at) {

@@ -9,7 +9,7 @@
 #include "text/builder.h"
 #include "text/label.h"
 
-struct reader {
+struct stage_reader {
     struct tokenizer *tokenizer;
     size_t file_bytes;
     struct json_extent extent;
@@ -21,7 +21,7 @@ struct reader {
 /* --- the document ----------------------------------------------------------------------------- */
 
 /* Find vocab and merges, which are too large for a tree, and parse the rest of the document. */
-static int parse_rest(struct reader *reader, struct json_cursor at, struct err *err)
+static int parse_rest(struct stage_reader *reader, struct json_cursor at, struct err *err)
 {
     const char *copied = at.at; /* all before it is in `rest` */
     struct buf rest = {0};
@@ -66,7 +66,7 @@ static int need_table(struct json_cursor *cursor, struct json_span table, const 
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-static int read_words(struct reader *reader, char kind, enum word_form form, struct err *err)
+static int read_words(struct stage_reader *reader, char kind, enum word_form form, struct err *err)
 {
     struct json_cursor vocab;
     struct word_table *words = &reader->tokenizer->set.words;
@@ -76,7 +76,8 @@ static int read_words(struct reader *reader, char kind, enum word_form form, str
                                                                         : 0;
 }
 
-static int read_affix(struct word *affix, struct reader *reader, const char *name, struct err *err)
+static int read_affix(struct word *affix, struct stage_reader *reader, const char *name,
+                      struct err *err)
 {
     const char *text = "";
     if (json_text(reader->model, name, &text, err))
@@ -86,7 +87,7 @@ static int read_affix(struct word *affix, struct reader *reader, const char *nam
     return affix->bytes ? 0 : -1;
 }
 
-static int read_bpe_settings(struct reader *reader, struct bpe *bpe, struct err *err)
+static int read_bpe_settings(struct stage_reader *reader, struct bpe *bpe, struct err *err)
 {
     const struct json *fields = reader->model;
     const char *unknown = "";
@@ -122,7 +123,7 @@ static enum word_form find_form(struct tokenizer *tokenizer)
     return encodes ? WORD_BYTES : WORD_TEXT;
 }
 
-static int read_bpe(struct reader *reader, struct subword *model, struct err *err)
+static int read_bpe(struct stage_reader *reader, struct subword *model, struct err *err)
 {
     struct json_cursor vocab, merges;
     struct word prefix = {0};
@@ -145,7 +146,7 @@ static int read_bpe(struct reader *reader, struct subword *model, struct err *er
     return subword_find_fronts(model, err);
 }
 
-static int read_unigram(struct reader *reader, struct subword *model, struct err *err)
+static int read_unigram(struct stage_reader *reader, struct subword *model, struct err *err)
 {
     enum { PENALTY = 10 }; /* of an unknown character, below the smallest score */
     const struct json *fields = reader->model;
@@ -174,7 +175,7 @@ static int read_unigram(struct reader *reader, struct subword *model, struct err
     return word_trie_init(&model->trie, words, err);
 }
 
-static int read_word_level(struct reader *reader, struct subword *model, struct err *err)
+static int read_word_level(struct stage_reader *reader, struct subword *model, struct err *err)
 {
     const char *text = "";
     if (read_words(reader, '{', WORD_TEXT, err) ||
@@ -184,7 +185,7 @@ static int read_word_level(struct reader *reader, struct subword *model, struct 
     return 0;
 }
 
-static int read_word_piece(struct reader *reader, struct subword *model, struct err *err)
+static int read_word_piece(struct stage_reader *reader, struct subword *model, struct err *err)
 {
     const char *prefix = "##";
     if (read_word_level(reader, model, err) ||
@@ -195,9 +196,10 @@ static int read_word_piece(struct reader *reader, struct subword *model, struct 
     return subword_find_rests(model, prefix, err);
 }
 
-static int read_model(struct reader *reader, struct err *err)
+static int read_model(struct stage_reader *reader, struct err *err)
 {
-    static int (*const read[SUBWORD_WORDS])(struct reader *, struct subword *, struct err *) = {
+    static int (*const read[SUBWORD_WORDS])(struct stage_reader *, struct subword *,
+                                            struct err *) = {
         [SUBWORD_BPE] = read_bpe,
         [SUBWORD_UNIGRAM] = read_unigram,
         [SUBWORD_WORD_PIECE] = read_word_piece,
@@ -310,7 +312,7 @@ int tokenizer_parse_stages(struct tokenizer *tokenizer, struct buf *text, struct
     return err_if(failed);
 }
 
-static int read_root(struct reader *reader, struct json_cursor cursor, struct err *err)
+static int read_root(struct stage_reader *reader, struct json_cursor cursor, struct err *err)
 {
     struct tokenizer *tokenizer = reader->tokenizer;
     if (json_cursor_kind(&cursor) != '{')
@@ -333,7 +335,7 @@ static int read_root(struct reader *reader, struct json_cursor cursor, struct er
 static int read_file(void *tokenizer, const struct file *file, struct err *err)
 {
     struct json_cursor root;
-    struct reader reader = {.tokenizer = tokenizer, .file_bytes = file->size};
+    struct stage_reader reader = {.tokenizer = tokenizer, .file_bytes = file->size};
     int failed = json_cursor_open(&root, &reader.extent, file->bytes, file->size, err) ||
                  read_root(&reader, root, err);
     json_free(reader.root);

@@ -163,7 +163,7 @@ enum { DESCRIPTION_BYTES = 80, AHEAD = 8 };
 enum { IDS_FREE = 1 << 18, IDS_PER_BYTE = 16 };
 
 /* A word that was read and is not yet in the table. */
-struct entry {
+struct word_entry {
     struct json_span word;
     struct stored_word stored;
     size_t id;
@@ -177,8 +177,8 @@ struct word_reader {
     char kind;       /* '{' or '[' */
     size_t id_limit; /* in proportion to the file's size */
     size_t file_bytes;
-    const char *limit;           /* the end of the memory for the words' bytes */
-    struct entry entries[AHEAD]; /* a ring of words that are not yet entered */
+    const char *limit;                /* the end of the memory for the words' bytes */
+    struct word_entry entries[AHEAD]; /* a ring of words that are not yet entered */
     size_t read, entered;
     struct err *err;
 };
@@ -265,7 +265,7 @@ static struct json_span write_word(struct word_reader *reader, struct stored_wor
 static int enter_next(struct word_reader *reader)
 {
     struct word_table *table = reader->table;
-    const struct entry *entry = &reader->entries[reader->entered++ % AHEAD];
+    const struct word_entry *entry = &reader->entries[reader->entered++ % AHEAD];
     struct stored_word stored = entry->stored;
     enum word_entered entered = WORD_IS_NEW;
     uint32_t first = 0;
@@ -294,7 +294,7 @@ static int add_read(struct word_reader *reader, struct json_span word, struct st
     uint64_t hash = word_hash(written, stored.form);
     word_table_prefetch(table, hash);
     table->used_bytes += stored.size;
-    reader->entries[reader->read++ % AHEAD] = (struct entry){word, stored, id, hash};
+    reader->entries[reader->read++ % AHEAD] = (struct word_entry){word, stored, id, hash};
     return 0;
 }
 

@@ -215,21 +215,22 @@ void torch_random_skip_normal(struct torch_random *random, size_t count)
 /* --- weights ---------------------------------------------------------------------------------- */
 
 /* The state while a model is filled. */
-struct drawing {
+struct weight_drawing {
     struct new_model *new_model;
     const struct weight_init *init;
     struct torch_random random;
     struct arena scratch; /* of one tensor */
 };
 
-static float *take_scratch(struct drawing *drawing, size_t count, struct err *err)
+static float *take_scratch(struct weight_drawing *drawing, size_t count, struct err *err)
 {
     arena_clear(&drawing->scratch);
     return arena_alloc(&drawing->scratch, count, sizeof(float), err);
 }
 
 /* The tensor of a slot, NULL if there is none; `layer` is 0 outside layers. */
-static struct new_model_tensor *tensor_of(const struct drawing *drawing, int id, size_t layer)
+static struct new_model_tensor *tensor_of(const struct weight_drawing *drawing, int id,
+                                          size_t layer)
 {
     return new_model_tensor(drawing->new_model, id < SLOTS_OF_ENDS
                                                     ? slot_of_text(id)
@@ -238,7 +239,7 @@ static struct new_model_tensor *tensor_of(const struct drawing *drawing, int id,
 
 /* --- bare attention: the words --------------------------------------------------------------- */
 
-static int draw_words(struct drawing *drawing, struct err *err)
+static int draw_words(struct weight_drawing *drawing, struct err *err)
 {
     const struct weight_init *init = drawing->init;
     const struct new_model_tensor *wte = tensor_of(drawing, SLOT_TOKENS, 0);
@@ -263,8 +264,8 @@ static int draw_words(struct drawing *drawing, struct err *err)
 
 /* torch.rand for head `head` of `heads`, which are stored side by side in a matrix, if the model
  * has it. */
-static int draw_head(struct drawing *drawing, const struct new_model_tensor *matrix, size_t head,
-                     size_t heads, struct err *err)
+static int draw_head(struct weight_drawing *drawing, const struct new_model_tensor *matrix,
+                     size_t head, size_t heads, struct err *err)
 {
     if (!matrix)
         return 0;
@@ -279,7 +280,7 @@ static int draw_head(struct drawing *drawing, const struct new_model_tensor *mat
     return 0;
 }
 
-static int draw_rand(struct drawing *drawing, size_t layer, struct err *err)
+static int draw_rand(struct weight_drawing *drawing, size_t layer, struct err *err)
 {
     const struct config *config = &drawing->new_model->config;
     const struct new_model_tensor *q = tensor_of(drawing, SLOT_Q, layer);
@@ -298,7 +299,7 @@ static int draw_rand(struct drawing *drawing, size_t layer, struct err *err)
 
 /* nn.Linear: the weight is stored as [out, in]. The ranges of weight and bias are both 1/√in, but
  * computed by different formulas, which round differently. */
-static int draw_linear(struct drawing *drawing, int id, size_t layer, struct err *err)
+static int draw_linear(struct weight_drawing *drawing, int id, size_t layer, struct err *err)
 {
     const struct new_model_tensor *matrix = tensor_of(drawing, id, layer);
     const struct new_model_tensor *bias = tensor_of(drawing, id + 1, layer);
@@ -322,7 +323,7 @@ static int draw_linear(struct drawing *drawing, int id, size_t layer, struct err
     return 0;
 }
 
-static int draw_linears(struct drawing *drawing, size_t layer, struct err *err)
+static int draw_linears(struct weight_drawing *drawing, size_t layer, struct err *err)
 {
     static const int order[] = {SLOT_Q, SLOT_K, SLOT_V, SLOT_O};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
@@ -331,7 +332,7 @@ static int draw_linears(struct drawing *drawing, size_t layer, struct err *err)
     return 0;
 }
 
-static int draw_attention(struct drawing *drawing, struct err *err)
+static int draw_attention(struct weight_drawing *drawing, struct err *err)
 {
     bool linear = drawing->init->way == WEIGHT_INIT_LINEAR;
     if (draw_words(drawing, err))
@@ -356,7 +357,7 @@ static bool is_matrix(const struct new_model_tensor *tensor)
 
 /* `linear`: modules are nn.Linear, which draw uniform numbers when they are made; else output
  * projections are drawn twice, the second time with a smaller deviation. */
-static void draw_decoder(struct drawing *drawing, bool linear)
+static void draw_decoder(struct weight_drawing *drawing, bool linear)
 {
     const struct config *config = &drawing->new_model->config;
     const struct new_model_tensor *first = drawing->new_model->tensors;
@@ -392,7 +393,7 @@ static void draw_decoder(struct drawing *drawing, bool linear)
 
 int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err)
 {
-    struct drawing drawing = {.new_model = new_model, .init = init};
+    struct weight_drawing drawing = {.new_model = new_model, .init = init};
     const struct config *c = &new_model->config;
     enum model_kind kind = c->kind;
     bool joined = family_row(c->family, slot_of(PART_SENTENCE, SLOT_Q, 0))->members[1];

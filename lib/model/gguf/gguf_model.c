@@ -50,7 +50,7 @@ static int whole_number(const struct gguf *gguf, const struct gguf_architecture 
  * A reader returns the value of a key after the architecture's name, or a default. The first error
  * stops the writing: later readers return defaults. */
 
-struct writer {
+struct gguf_writer {
     struct json_writer json;
     const struct gguf *gguf;
     const struct gguf_architecture *architecture;
@@ -59,26 +59,26 @@ struct writer {
     bool failed;
 };
 
-static struct err *fail(struct writer *w)
+static struct err *fail(struct gguf_writer *w)
 {
     struct err *err = w->failed ? NULL : w->err;
     w->failed = true;
     return err;
 }
 
-static bool has_key(const struct writer *w, const char *key)
+static bool has_key(const struct gguf_writer *w, const char *key)
 {
     char full[KEY_BYTES];
     return gguf_value(w->gguf, full_key(full, w->architecture, key));
 }
 
-static long long read_size(struct writer *w, const char *key, long long otherwise)
+static long long read_size(struct gguf_writer *w, const char *key, long long otherwise)
 {
     w->failed = w->failed || whole_number(w->gguf, w->architecture, key, &otherwise, w->err);
     return otherwise;
 }
 
-static double read_number(struct writer *w, const char *key, double min, double max)
+static double read_number(struct gguf_writer *w, const char *key, double min, double max)
 {
     char full[KEY_BYTES];
     double value = 0;
@@ -87,7 +87,7 @@ static double read_number(struct writer *w, const char *key, double min, double 
     return value;
 }
 
-static void put_double(struct writer *w, const char *name, double value)
+static void put_double(struct gguf_writer *w, const char *name, double value)
 {
     char text[NUM_DOUBLE_BYTES];
     num_double(text, value);
@@ -95,7 +95,7 @@ static void put_double(struct writer *w, const char *name, double value)
 }
 
 /* A number of float32 as the shortest that reads back the same. */
-static void put_real(struct writer *w, const char *name, const char *key, double value)
+static void put_real(struct gguf_writer *w, const char *name, const char *key, double value)
 {
     char full[KEY_BYTES];
     if (gguf_value(w->gguf, full_key(full, w->architecture, key))->kind == GGUF_F32)
@@ -104,7 +104,7 @@ static void put_real(struct writer *w, const char *name, const char *key, double
         put_double(w, name, value);
 }
 
-static void put_layers(struct writer *w, const char *name, const char *key)
+static void put_layers(struct gguf_writer *w, const char *name, const char *key)
 {
     const struct gguf_value *list = gguf_value(w->gguf, key);
     if (list->kind != GGUF_ARRAY || list->item_kind == GGUF_TEXT || list->item_kind == GGUF_ARRAY) {
@@ -118,7 +118,7 @@ static void put_layers(struct writer *w, const char *name, const char *key)
     json_put_close(&w->json, ']');
 }
 
-static void put_key(struct writer *w, const struct gguf_key *row)
+static void put_key(struct gguf_writer *w, const struct gguf_key *row)
 {
     char key[KEY_BYTES];
     bool flag = false;
@@ -165,7 +165,7 @@ static void put_key(struct writer *w, const struct gguf_key *row)
     }
 }
 
-static void put_keys(struct writer *w)
+static void put_keys(struct gguf_writer *w)
 {
     static const struct gguf_key epsilons[] = {
         {"attention.layer_norm_epsilon", "layer_norm_epsilon", KEY_REAL, true},
@@ -183,7 +183,7 @@ static void put_keys(struct writer *w)
 }
 
 /* Channels of a head's queries and keys. */
-static long long head_width(struct writer *w)
+static long long head_width(struct gguf_writer *w)
 {
     long long heads = read_size(w, "attention.head_count", 1);
     return read_size(w, "attention.key_length", read_size(w, "embedding_length", 0) / heads);
@@ -191,7 +191,7 @@ static long long head_width(struct writer *w)
 
 /* Gemma's files lack the number by whose root scores are divided. llama.cpp's is the size of heads;
  * in the largest model, the channels per head. */
-static long long divisor(struct writer *w)
+static long long divisor(struct gguf_writer *w)
 {
     bool wide = read_size(w, "block_count", 1) == w->architecture->wide_layers;
     return wide ? read_size(w, "embedding_length", 1) / read_size(w, "attention.head_count", 1)
@@ -199,7 +199,7 @@ static long long divisor(struct writer *w)
 }
 
 /* A value of a key that only repeats what the architecture computes anyway. */
-static double own_value(struct writer *w, const char *key)
+static double own_value(struct gguf_writer *w, const char *key)
 {
     if (strcmp(key, "expert_gating_func") == 0) /* softmax, sigmoid */
         return w->family->defaults->mixture.router == ROUTER_SIGMOID ? 2 : 1;
@@ -211,7 +211,7 @@ static double own_value(struct writer *w, const char *key)
 /* Refuse keys that change what a model computes, unless they are 0 or the architecture's own. (Caps
  * of scores and logits belong to other architectures; llama.cpp writes them into every file that it
  * saves.) */
-static void refuse_undone(struct writer *w)
+static void refuse_undone(struct gguf_writer *w)
 {
     static const char *const undone[] = {"expert_count",
                                          "expert_gating_func",
@@ -247,7 +247,7 @@ static void refuse_undone(struct writer *w)
     }
 }
 
-static void put_factors(struct writer *w, const char *name, const char *tensor)
+static void put_factors(struct gguf_writer *w, const char *name, const char *tensor)
 {
     float numbers[256];
     const struct gguf_tensor *factors = gguf_find(w->gguf, tensor);
@@ -265,7 +265,7 @@ static void put_factors(struct writer *w, const char *name, const char *tensor)
 
 /* A factor for each pair of channels, as longrope. Those of Llama 3 are the same for texts of every
  * length. Phi-3 has factors for short and for long texts, and a factor of the rotated vectors. */
-static void put_longrope(struct writer *w, bool same)
+static void put_longrope(struct gguf_writer *w, bool same)
 {
     static const char amplitude[] = "rope.scaling.attn_factor";
     const char *trained = same ? "context_length" : "rope.scaling.original_context_length";
@@ -281,7 +281,7 @@ static void put_longrope(struct writer *w, bool same)
 }
 
 /* llama.cpp saves an attention factor of 1 in every file; it computes yarn's own then. */
-static void put_yarn(struct writer *w)
+static void put_yarn(struct gguf_writer *w)
 {
     static const struct gguf_key keys[] = {
         {"rope.scaling.factor", "factor", KEY_REAL, true},
@@ -301,7 +301,7 @@ static void put_yarn(struct writer *w)
 }
 
 /* The factor of all positions, 0 or at least 1; or factors of pairs. */
-static void put_scaling(struct writer *w)
+static void put_scaling(struct gguf_writer *w)
 {
     char key[KEY_BYTES];
     struct gguf_text type = {"linear", strlen("linear")};
@@ -344,7 +344,7 @@ static void put_scaling(struct writer *w)
 
 /* Sizes of heads of latent attention: newer files have them with "_mla", and without, the sizes of
  * what llama.cpp keeps of each token. */
-static void put_latent(struct writer *w)
+static void put_latent(struct gguf_writer *w)
 {
     long long width = read_size(w, "attention.key_length_mla", head_width(w));
     long long values = read_size(w, "attention.value_length", width);
@@ -354,7 +354,7 @@ static void put_latent(struct writer *w)
     json_put_integer(&w->json, "v_head_dim", read_size(w, "attention.value_length_mla", values));
 }
 
-static void put_heads(struct writer *w)
+static void put_heads(struct gguf_writer *w)
 {
     const char *name = w->architecture->name;
     long long width = head_width(w);
@@ -383,7 +383,7 @@ static void put_heads(struct writer *w)
     put_double(w, key ? key : "partial_rotary_factor", share);
 }
 
-static void put_id(struct writer *w, const char *key, const char *name)
+static void put_id(struct gguf_writer *w, const char *key, const char *name)
 {
     long long id = -1;
     w->failed = w->failed || gguf_integer(w->gguf, key, 0, UINT32_MAX, &id, w->err);
@@ -394,7 +394,7 @@ static void put_id(struct writer *w, const char *key, const char *name)
 }
 
 /* The vocabulary has a token for each row of the embedding, as in llama.cpp. */
-static void put_vocabulary(struct writer *w)
+static void put_vocabulary(struct gguf_writer *w)
 {
     const struct gguf_tensor *words = gguf_find(w->gguf, "token_embd.weight");
     const struct gguf_value *tokens = NULL;
@@ -421,7 +421,7 @@ static void put_vocabulary(struct writer *w)
 }
 
 /* What tensors show: whether the head is tied, and which matrices have a bias. */
-static void put_tensors(struct writer *w)
+static void put_tensors(struct gguf_writer *w)
 {
     const struct gguf *gguf = w->gguf;
     unsigned biases = w->family->defaults->biases;
@@ -440,7 +440,7 @@ static void put_tensors(struct writer *w)
 int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err)
 {
     static const struct gguf_key theta = {"rope.freq_base", "rope_theta", KEY_REAL};
-    struct writer w = {.json = {.buf = out}, .gguf = gguf, .err = err};
+    struct gguf_writer w = {.json = {.buf = out}, .gguf = gguf, .err = err};
     if (gguf_find_architecture(&w.architecture, gguf, err))
         return -1;
     w.family = family_find(w.architecture->model_type);

@@ -212,14 +212,14 @@ int subword_find_fronts(struct subword *model, struct err *err)
 /* --- BPE: pieces ------------------------------------------------------------------------------ */
 
 /* A part of a piece: maps offsets of decoded bytes to offsets in the piece. */
-struct part {
+struct word_part {
     const char *text; /* the text in GPT-2's alphabet; NULL: offsets are the same */
     size_t start;
     size_t text_at, byte_at; /* the last position found: in the text, and in decoded bytes */
 };
 
 /* The position in the piece of a byte of the part; fast for ascending bytes, as most are. */
-static inline size_t position_of(struct part *part, size_t byte)
+static inline size_t position_of(struct word_part *part, size_t byte)
 {
     if (!part->text)
         return part->start + byte;
@@ -238,7 +238,7 @@ static int encode_part(const struct subword *model, struct encoder *encoder,
     struct bpe_piece *found = &encoder->piece;
     const char *bytes = piece->text->bytes + piece->range.start + range.start;
     size_t size = range.end - range.start;
-    struct part part = {.text = encoded ? bytes : NULL, .start = range.start};
+    struct word_part part = {.text = encoded ? bytes : NULL, .start = range.start};
     struct buf *decoded = &encoder->scratch;
     int known = encoder_add_known(encoder, piece, range, err);
     if (known)
