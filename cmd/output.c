@@ -19,6 +19,7 @@ enum { ROW_FORMAT_WITHIN = 128 }; /* bytes at the beginning of a file of rows */
 static const char row_format[] = "\"format\": \"" JSON_FORMAT("row") "\"";
 
 const struct format format_rows[] = {
+    /* FORMATS_OF_WORKING: explain has these */
     {"text", ".txt", "tables with four decimals, fitted to the terminal", UNIT_SENTENCE,
      .looks = LOOKS_CELLS | LOOKS_COLOURS | LOOKS_TERMINAL, .has_tokens = true,
      .show = "tokens,weights,context",
@@ -34,21 +35,22 @@ const struct format format_rows[] = {
      .show_of_encoder = "embedding,source_embedding,enc.weights,weights,cross_weights",
      .write = html_report_write},
     {"json", ".json", "one object with the tokens, and the tensors as nested arrays", UNIT_SENTENCE,
-     .has_tokens = true, .has_tables = true, .has_origin = true, .cell_bytes = 9, .arrays = true,
-     .begin = json_begin, .sheet = json_sheet, .end = json_end},
+     .has_tokens = true, .has_tables = true, .has_origin = true, .cell_bytes = 9,
+     .keeps_shape = true, .begin = json_begin, .sheet = json_sheet, .end = json_end},
+    /* the others */
     {"csv", ".csv", "a labelled matrix or a table", UNIT_SHEET, .has_tables = true, .cell_bytes = 8,
      .begin = csv_begin, .sheet = csv_sheet},
     {"tidy", ".tidy.csv", "CSV with one row per cell (long format), for pandas and R",
      UNIT_SENTENCE, .has_tables = true, .cell_bytes = 20, .begin = tidy_begin, .sheet = tidy_sheet},
     {"jsonl", ".jsonl", "one JSON object for each text, one per line", UNIT_SENTENCE,
-     .has_tokens = true, .has_tables = true, .has_origin = true, .cell_bytes = 9, .arrays = true,
-     .begin = json_begin, .sheet = json_sheet, .end = json_end},
-    {"npy", ".npy", "NumPy file with one float32 array", UNIT_TENSOR, .for_files = true,
-     .one_sentence = true, .cell_bytes = 4, .arrays = true, .begin = array_begin,
+     .has_tokens = true, .has_tables = true, .has_origin = true, .cell_bytes = 9,
+     .keeps_shape = true, .begin = json_begin, .sheet = json_sheet, .end = json_end},
+    {"npy", ".npy", "NumPy file with one float32 array", UNIT_ARRAY, .for_files = true,
+     .one_sentence = true, .cell_bytes = 4, .keeps_shape = true, .begin = array_begin,
      .sheet = array_sheet},
     {"safetensors", ".safetensors", "all tensors by name, float32; tokens in the metadata",
      UNIT_SENTENCE, .for_files = true, .one_sentence = true, .has_tokens = true, .has_origin = true,
-     .cell_bytes = 4, .arrays = true, .begin = tensors_begin, .sheet = array_sheet},
+     .cell_bytes = 4, .keeps_shape = true, .begin = tensors_begin, .sheet = array_sheet},
     {"svg", ".svg", "vector figure", UNIT_SHEET, .looks = LOOKS_PICTURE | LOOKS_FONT,
      .is_picture = true, .one_sentence = true, .has_origin = true, .write = figure_write_svg},
     {"tex", ".tex", "the same figure as TikZ code for LaTeX, to \\input or to compile", UNIT_SHEET,

@@ -184,17 +184,17 @@ static int find_explained(struct page_run *run, struct err *err)
         return 0;
     if (viewer_look(run->viewer, &look, arena, err))
         return -1;
-    struct array *tensors = arena_alloc(arena, report->array_count, sizeof *tensors, err);
+    struct array *arrays = arena_alloc(arena, report->array_count, sizeof *arrays, err);
     size_t count = 0;
-    if (!tensors)
+    if (!arrays)
         return -1;
     for (size_t i = 0; i < report->array_count; i++) {
-        tensors[count] = report->arrays[i];
-        if (narrow(&tensors[count], explains, config, arena, err))
+        arrays[count] = report->arrays[i];
+        if (narrow(&arrays[count], explains, config, arena, err))
             return -1;
-        count += tensors[count].heads.size > 0;
+        count += arrays[count].heads.size > 0;
     }
-    report->arrays = tensors;
+    report->arrays = arrays;
     report->array_count = count;
     run->facts.explained = report;
     return 0;

@@ -609,7 +609,7 @@ int request_make(struct request *request, struct session *session, const struct 
     selection->bits = options->bits;
     if (options->bits && !strstr(show, "entropy"))
         return err_usage(err, "--bits: expected entropy in --show, found '%s'", show);
-    if (!format->arrays && config->sinks && site_set_has(selection->sites, SITE_WEIGHTS))
+    if (!format->keeps_shape && config->sinks && site_set_has(selection->sites, SITE_WEIGHTS))
         site_set_add(&selection->sites, SITE_SINK);
     if (!options->show && !options->words && format_is(format, "html") &&
         site_exists(config, SITE_EXPERT_WEIGHTS))

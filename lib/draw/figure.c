@@ -142,21 +142,21 @@ static bool is_alike(const struct array *a, const struct array *b)
 static int gather(struct section_sheets *what, const struct report *report, size_t first,
                   bool *taken, const struct figure_form *form, struct arena *arena, struct err *err)
 {
-    const struct array *tensors = report->arrays;
-    size_t heads = array_matrix_count(&tensors[first]); /* all layers have the same number */
+    const struct array *arrays = report->arrays;
+    size_t heads = array_matrix_count(&arrays[first]); /* all layers have the same number */
     *what = (struct section_sheets){.heads = heads,
                                     .fills = report->about,
-                                    .first_hidden = !tensors[first].name && report->first_shown};
+                                    .first_hidden = !arrays[first].name && report->first_shown};
     for (size_t i = first; i < report->array_count; i++)
-        what->layers += is_alike(&tensors[first], &tensors[i]);
+        what->layers += is_alike(&arrays[first], &arrays[i]);
     struct sheet *sheets = arena_alloc(arena, what->layers * heads, sizeof *sheets, err);
     what->sheets = sheets;
     for (size_t i = first; i < report->array_count && sheets; i++) {
-        if (!is_alike(&tensors[first], &tensors[i]))
+        if (!is_alike(&arrays[first], &arrays[i]))
             continue;
         taken[i] = true;
         for (size_t head = 0; head < heads; head++, sheets++) {
-            *sheets = array_matrix(report, &tensors[i], head);
+            *sheets = array_matrix(report, &arrays[i], head);
             if (crop(sheets, &what->cropped, report, form, arena, err))
                 return -1;
         }
@@ -183,12 +183,12 @@ static int check_options(const struct figure *figure, const struct style *style,
         return err_usage(err,
                          "--token-range: expected a figure of tokens, found %s: rows are %s, "
                          "columns %s",
-                         first->tensor, first->rows.name, first->columns.name);
+                         first->name, first->rows.name, first->columns.name);
     if (first && !has_arrows)
         return err_usage(err,
                          "--view arrows: expected a tensor of 3 channels, found %s: rows are "
                          "%s, columns %zu %ss; -m journey --show embedding has one",
-                         first->tensor, first->rows.name, first->columns.size, first->columns.name);
+                         first->name, first->rows.name, first->columns.size, first->columns.name);
     for (size_t m = 0; m < form->mark_count; m++)
         if (!has_mark[m])
             return err_usage(err,
@@ -211,16 +211,16 @@ static bool arrange_attentions(struct section *sections, size_t count, const str
         struct section_sheets *what = &sections[i].what;
         const struct sheet *sheets = what->sheets;
         size_t panels = what->layers * what->heads;
-        if (!name_ends_in(sheets->tensor, "weights") || strcmp(sheets->columns.name, "key") != 0)
+        if (!name_ends_in(sheets->name, "weights") || strcmp(sheets->columns.name, "key") != 0)
             continue;
         struct extent extent = norms_make(sheets, panels, style).whole.extent;
         first = found++ ? first : extent;
         shares = shares && extent.low == first.low && extent.high == first.high;
         single += panels == 1;
         last = i;
-        what->attention = strncmp(sheets->tensor, "enc.", 4) == 0     ? "encoder self-attention"
-                          : strncmp(sheets->tensor, "cross_", 6) == 0 ? "cross-attention"
-                                                                      : "decoder self-attention";
+        what->attention = strncmp(sheets->name, "enc.", 4) == 0     ? "encoder self-attention"
+                          : strncmp(sheets->name, "cross_", 6) == 0 ? "cross-attention"
+                                                                    : "decoder self-attention";
     }
     bool row = style->form.width > 0 && count > 1 && single == count &&
                room >= SECTION_LEAST * (double)count &&

@@ -170,7 +170,7 @@ static void put_tensor(struct json_writer *json, const struct report *report,
         code.most = fmaxf(code.most, fabsf(array->data[i]));
     }
     json_put_open(json, "\n", '{');
-    json_put_text(json, "tensor", sheet.tensor);
+    json_put_text(json, "tensor", sheet.name);
     json_report_selection(json, array);
     json_put_text(json, "mean_of", mean_of(mean, &sheet));
     json_put_text(json, "rows", sheet.rows.name);

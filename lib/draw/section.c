@@ -281,7 +281,7 @@ static int fit_bars(struct section *section, struct arena *arena, struct err *er
     for (size_t i = 0; i < count; i++) {
         struct buf text = {0};
         struct strong_cell cell = bars->strongest.cells[i];
-        cell.sheet.tensor = ""; /* the subtitle names it, and the only layer, or the only head */
+        cell.sheet.name = ""; /* the subtitle names it, and the only layer, or the only head */
         if (section->what.layers == 1)
             cell.sheet.layer = -1;
         if (section->what.heads == 1)
@@ -606,7 +606,7 @@ static void describe(struct buf *text, const struct section *section)
     const char *language = section->style->language;
     buf_text(text, section->what.attention ? say(language, section->what.attention)
                    : sheet->display.title  ? say(language, sheet->display.title)
-                                           : sheet->tensor);
+                                           : sheet->name);
     if (style_is_untitled(section->style) || section->kind == KIND_CURVES)
         return;
     if (section->what.layers == 1 && sheet->layer >= 0)
@@ -653,8 +653,8 @@ static void name_axes(struct section *section)
         section->column_title = say(section->style->language, sheet->columns.name);
     }
     if (section->kind == KIND_CURVES)
-        section->row_title = say(section->style->language, sheet->tensor);
-    section->bar_title = sheet->display.beside_texts ? sheet->display.beside_texts : sheet->tensor;
+        section->row_title = say(section->style->language, sheet->name);
+    section->bar_title = sheet->display.beside_texts ? sheet->display.beside_texts : sheet->name;
     if (section->kind == KIND_TEXT)
         section->bar_title = sheet->columns.labels[0].text;
     if (section->what.shares_bar) /* several attentions share the bar */

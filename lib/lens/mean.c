@@ -261,25 +261,25 @@ static int join_heads(struct array *array, struct arena *arena, struct err *err)
 }
 
 /* Replace the tensors of each site by their mean, at the index of the first. */
-static int join_layers(struct array *tensors, struct report *report, struct arena *arena,
+static int join_layers(struct array *arrays, struct report *report, struct arena *arena,
                        struct err *err)
 {
     struct site_set joined = {0};
     size_t count = 0;
     struct array *layers = arena_alloc(arena, report->array_count, sizeof *layers, err);
     for (size_t i = 0; layers && i < report->array_count; i++) {
-        struct array mean = tensors[i];
+        struct array mean = arrays[i];
         size_t found = 0;
         if (site_set_has(joined, mean.site))
             continue;
         site_set_add(&joined, mean.site);
         for (size_t k = i; k < report->array_count; k++)
-            if (tensors[k].site == mean.site)
-                layers[found++] = tensors[k];
+            if (arrays[k].site == mean.site)
+                layers[found++] = arrays[k];
         if (mean.layer >= 0 && take_mean(&mean, layers, found, arena, err))
             return -1;
         mean.layer = -1;
-        tensors[count++] = mean;
+        arrays[count++] = mean;
     }
     report->array_count = count;
     return layers ? 0 : -1;
@@ -308,15 +308,15 @@ static int join_rows(struct report *report, const struct derivation *how, struct
     return tables ? 0 : -1;
 }
 
-int report_take_means(struct array *tensors, struct report *report, const struct derivation *how,
+int report_take_means(struct array *arrays, struct report *report, const struct derivation *how,
                       struct arena *arena, struct err *err)
 {
     if (join_rows(report, how, arena, err))
         return -1;
     for (size_t i = 0; how->mean_of_heads && i < report->array_count; i++)
-        if (tensors[i].heads.name && join_heads(&tensors[i], arena, err))
+        if (arrays[i].heads.name && join_heads(&arrays[i], arena, err))
             return -1;
-    return err_if(how->mean_of_layers && join_layers(tensors, report, arena, err));
+    return err_if(how->mean_of_layers && join_layers(arrays, report, arena, err));
 }
 
 /* --- tensors and facts of texts --------------------------------------------------------------- */
@@ -583,13 +583,13 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
 {
     size_t count = mean->first.array_count;
     bool counted[SITE_PARTS][AXES_QUERY_KEY + 1] = {{false}};
-    struct array *tensors = arena_alloc(arena, 2 * count, sizeof *tensors, err);
+    struct array *arrays = arena_alloc(arena, 2 * count, sizeof *arrays, err);
     struct table *tables = arena_alloc(arena, mean->first.table_count, sizeof *tables, err);
     *report = mean->first;
-    if (!tensors || !tables || label_report(report, mean, tokenizer, arena, err) ||
+    if (!arrays || !tables || label_report(report, mean, tokenizer, arena, err) ||
         describe(report, mean, arena, err))
         return -1;
-    report->arrays = tensors;
+    report->arrays = arrays;
     report->tables = tables;
     report->table_count = 0;
     for (size_t i = 0; i < mean->first.table_count; i++)
@@ -598,14 +598,14 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
             return -1;
     for (size_t i = 0; i < count; i++) {
         const struct mean_sums *sums = &mean->sums[i];
-        tensors[i] = sums->kept;
-        tensors[i].data = divide(sums->values, sums, arena, err);
-        tensors[i].visible = sums->visible ? divide(sums->visible, sums, arena, err) : NULL;
-        tensors[i].visible_step = sums->kept.rows.size * sums->kept.columns.size;
-        if (!tensors[i].data || (sums->visible && !tensors[i].visible))
+        arrays[i] = sums->kept;
+        arrays[i].data = divide(sums->values, sums, arena, err);
+        arrays[i].visible = sums->visible ? divide(sums->visible, sums, arena, err) : NULL;
+        arrays[i].visible_step = sums->kept.rows.size * sums->kept.columns.size;
+        if (!arrays[i].data || (sums->visible && !arrays[i].visible))
             return -1;
         if (sums->kept.name) {
-            struct axis *rows = &tensors[i].rows, *columns = &tensors[i].columns;
+            struct axis *rows = &arrays[i].rows, *columns = &arrays[i].columns;
             rows->labels = rows->labels ? rows->labels : report->numbers;
             columns->labels = columns->labels ? columns->labels : report->numbers;
             continue;
@@ -614,7 +614,7 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
         if (!counts || *is_counted)
             continue;
         *is_counted = true;
-        if (count_array(&tensors[report->array_count++], report, sums, arena, err))
+        if (count_array(&arrays[report->array_count++], report, sums, arena, err))
             return -1;
     }
     return report->strongest

@@ -13,7 +13,7 @@
 
 /* Replace the tensors of a report by means over heads or layers, owned by the arena. Rows of tables
  * that differ only in heads or layers are replaced by their mean. */
-int report_take_means(struct array *tensors, struct report *report, const struct derivation *how,
+int report_take_means(struct array *arrays, struct report *report, const struct derivation *how,
                       struct arena *arena, struct err *err);
 
 struct text_mean {

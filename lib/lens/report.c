@@ -154,7 +154,8 @@ const struct array *report_find(const struct report *report, enum site site, siz
 {
     int number = site_row(site)->in_layer ? (int)layer : -1;
     for (size_t i = 0; i < report->array_count; i++)
-        if (report->arrays[i].site == site && report->arrays[i].layer == number)
+        if (!report->arrays[i].name && report->arrays[i].site == site &&
+            report->arrays[i].layer == number)
             return &report->arrays[i];
     return NULL;
 }
@@ -180,7 +181,7 @@ size_t array_cells(const struct array *array)
 bool array_has_key_columns(const struct array *array)
 {
     enum site_axes axes = site_row(array->site)->axes;
-    return axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY;
+    return !array->name && (axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY);
 }
 
 size_t array_matrix_count(const struct array *array)
@@ -211,7 +212,7 @@ struct sheet array_matrix(const struct report *report, const struct array *array
     size_t rows = array->rows.size, columns = array->columns.size;
     bool of_heads = array_is_mean_of_heads(array), of_layers = array_is_mean_of_layers(array);
     struct sheet sheet = {
-        .tensor = array->name,
+        .name = array->name,
         .layer = array->layer,
         .head = array->heads.name ? (int)array->heads.numbers[index] : -1,
         .shared_by = array->shared_by,
@@ -231,7 +232,7 @@ struct sheet array_matrix(const struct report *report, const struct array *array
         sheet.rows = label_axis(report, array, &axes[0], rows);
     if (!sheet.columns.labels)
         sheet.columns = label_axis(report, array, &axes[1], columns);
-    sheet.tensor = array->bits ? in_bits[site_part(array->site)] : site_name(array->site);
+    sheet.name = array->bits ? in_bits[site_part(array->site)] : site_name(array->site);
     sheet.display.fraction = site_set_has(fractions, site_id(array->site));
     sheet.display.whole = site_id(array->site) >= SITE_MASK && !of_layers && !of_heads;
     sheet.causal = report->causal && site->masked && site_part(array->site) == PART_SENTENCE;
@@ -271,9 +272,9 @@ static int add_sink(struct axis *axis, const struct axis *keys, struct arena *ar
 
 int report_join_sinks(struct report *report, struct arena *arena, struct err *err)
 {
-    struct array *tensors = arena_alloc(arena, report->array_count, sizeof *tensors, err);
+    struct array *arrays = arena_alloc(arena, report->array_count, sizeof *arrays, err);
     size_t count = 0;
-    for (size_t i = 0; tensors && i < report->array_count; i++) {
+    for (size_t i = 0; arrays && i < report->array_count; i++) {
         struct array array = report->arrays[i];
         const struct array *other = report_find(
             report, array.site == SITE_SINK ? SITE_WEIGHTS : SITE_SINK, (size_t)array.layer);
@@ -294,11 +295,11 @@ int report_join_sinks(struct report *report, struct arena *arena, struct err *er
                 return -1;
             array.visible_step = array.visible_step ? rows * array.columns.size : 0;
         }
-        tensors[count++] = array;
+        arrays[count++] = array;
     }
-    report->arrays = tensors;
+    report->arrays = arrays;
     report->array_count = count;
-    return tensors ? 0 : -1;
+    return arrays ? 0 : -1;
 }
 
 const struct chapter *report_chapter(const struct report *report)
@@ -395,10 +396,10 @@ static int group_matrix(struct array *array, const struct groups axes[2], struct
     return 0;
 }
 
-static int group_all(struct array *tensors, const struct report *report, enum grouping how,
+static int group_all(struct array *arrays, const struct report *report, enum grouping how,
                      struct arena *arena, struct err *err)
 {
-    for (struct array *array = tensors; array < tensors + report->array_count; array++) {
+    for (struct array *array = arrays; array < arrays + report->array_count; array++) {
         enum site_part part = site_part(array->site);
         enum site_axes site_axes = site_row(array->site)->axes;
         const struct tokenized *keys = report_keys(report, part);
@@ -474,10 +475,10 @@ static int hide_keys(struct array *array, const struct groups *kept_keys, struct
 }
 
 /* Leave only the selected keys and, of words, queries; the pass computed only selected tokens. */
-static int select_cells(struct array *tensors, const struct report *report, bool hides_keys,
+static int select_cells(struct array *arrays, const struct report *report, bool hides_keys,
                         struct arena *arena, struct err *err)
 {
-    for (struct array *array = tensors; array < tensors + report->array_count; array++) {
+    for (struct array *array = arrays; array < arrays + report->array_count; array++) {
         if (array->name)
             continue;
         enum site_part part = site_part(array->site);
@@ -511,7 +512,7 @@ static int select_cells(struct array *tensors, const struct report *report, bool
     return 0;
 }
 
-static int hide_first(struct array *tensors, struct report *report, struct arena *arena,
+static int hide_first(struct array *arrays, struct report *report, struct arena *arena,
                       struct err *err)
 {
     const struct tokenized *texts[] = {&report->sentence, &report->source};
@@ -520,7 +521,7 @@ static int hide_first(struct array *tensors, struct report *report, struct arena
             return err_set(err, "--hide-first: expected a %s of two tokens or more, found one",
                            i ? "source" : "text");
     report->first_shown = 1;
-    return group_all(tensors, report, WITHOUT_FIRST, arena, err);
+    return group_all(arrays, report, WITHOUT_FIRST, arena, err);
 }
 
 const struct label pooling_labels[POOL_MAX] = {{"first", "first", "first"},
@@ -549,10 +550,10 @@ static void pool_rows(float *to, const float *from, size_t rows, size_t columns,
         to[c] = (float)((double)to[c] / sqrt(squares));
 }
 
-static int pool_all(struct array *tensors, const struct report *report,
-                    const struct derivation *how, struct arena *arena, struct err *err)
+static int pool_all(struct array *arrays, const struct report *report, const struct derivation *how,
+                    struct arena *arena, struct err *err)
 {
-    for (struct array *array = tensors; array < tensors + report->array_count; array++) {
+    for (struct array *array = arrays; array < arrays + report->array_count; array++) {
         size_t matrices = array_matrix_count(array);
         size_t rows = array->rows.size, columns = array->columns.size;
         float *data = arena_alloc(arena, matrices * columns, sizeof *data, err);
@@ -592,7 +593,7 @@ static void add_stats(struct table_rows *rows, const struct sheet *sheet, bool s
     char stem[SHEET_NAME_BYTES];
     const char *name = arena_format(rows->arena, rows->err, "%s", sheet_stem(stem, sheet));
     rows_label(rows, "row", COLUMN_HIDDEN, (struct label){name, name, name});
-    rows_text(rows, "tensor", COLUMN_KEY, sheet->tensor);
+    rows_text(rows, "tensor", COLUMN_KEY, sheet->name);
     rows_integer(rows, "layer", COLUMN_KEY, sheet->layer < 0 ? COLUMN_MISSING : sheet->layer);
     bool of_keys = sheet->shared_by > 1;
     rows_integer(rows, "head", COLUMN_KEY,
@@ -729,27 +730,27 @@ int derive_check(const struct derivation *how, const struct selection *selection
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err)
 {
-    struct array *tensors = arena_alloc(arena, report->array_count, sizeof *tensors, err);
-    if (!tensors)
+    struct array *arrays = arena_alloc(arena, report->array_count, sizeof *arrays, err);
+    if (!arrays)
         return -1;
     for (size_t i = 0; i < report->array_count; i++)
-        tensors[i] = report->arrays[i];
-    report->arrays = tensors;
+        arrays[i] = report->arrays[i];
+    report->arrays = arrays;
     if ((how->mean_of_heads || how->mean_of_layers) &&
-        report_take_means(tensors, report, how, arena, err))
+        report_take_means(arrays, report, how, arena, err))
         return -1;
     if (how->words &&
         (word_spans_find(&report->sentence, tokenizer, arena, err) ||
          (report->source.count &&
           word_spans_find(&report->source, tokenizer_of_source(tokenizer), arena, err)) ||
-         group_all(tensors, report, INTO_WORDS, arena, err) ||
+         group_all(arrays, report, INTO_WORDS, arena, err) ||
          (report->next &&
           !(report->next = labels_with_next(report->sentence.word_labels,
                                             report->sentence.word_count, arena, err)))))
         return -1;
-    if ((how->hide_first && hide_first(tensors, report, arena, err)) ||
-        select_cells(tensors, report, how->hides_keys, arena, err) ||
-        (how->pool && pool_all(tensors, report, how, arena, err)))
+    if ((how->hide_first && hide_first(arrays, report, arena, err)) ||
+        select_cells(arrays, report, how->hides_keys, arena, err) ||
+        (how->pool && pool_all(arrays, report, how, arena, err)))
         return -1;
     return how->align ? align(report, arena, err) : how->stats ? describe(report, arena, err) : 0;
 }

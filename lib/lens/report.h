@@ -77,7 +77,7 @@ struct report {
     const struct tokenized *corrupt_source; /* its source, if it has another; else NULL */
     const struct array *arrays;
     size_t array_count;
-    const struct table *tables; /* tables */
+    const struct table *tables;
     size_t table_count;
     const char *strongest;     /* ending of sheet names for report_add_strongest, or NULL */
     float origin;              /* reference value for `strongest` */

@@ -13,7 +13,7 @@
 static const char *write_name(char name[SHEET_NAME_BYTES], const struct sheet *sheet,
                               const char *const layers[2], const char *const heads[][2])
 {
-    size_t size = (size_t)snprintf(name, SHEET_NAME_BYTES, "%s", sheet->tensor);
+    size_t size = (size_t)snprintf(name, SHEET_NAME_BYTES, "%s", sheet->name);
     if (sheet->mean_of_layers || sheet->layer >= 0)
         size += (size_t)snprintf(name + size, SHEET_NAME_BYTES - size,
                                  layers[sheet->mean_of_layers], sheet->layer);
@@ -432,7 +432,7 @@ void strong_cell_name(struct buf *out, const struct strong_cell *cell)
     const struct sheet *sheet = &cell->sheet;
     if (sheet->layer >= 0)
         buf_format(out, "layer %d", sheet->layer);
-    if (strncmp(sheet->tensor, "cross_", strlen("cross_")) == 0)
+    if (strncmp(sheet->name, "cross_", strlen("cross_")) == 0)
         buf_format(out, "%scross", out->size ? " " : "");
     if (sheet->head >= 0)
         buf_format(out, "%shead %d", out->size ? " " : "", sheet->head);

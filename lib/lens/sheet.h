@@ -97,10 +97,10 @@ size_t array_rank(const struct array *array);
 /* A labelled matrix of an array. Hidden cells (keys that a query cannot attend to) have no defined
  * value. */
 struct sheet {
-    const char *tensor; /* name of the array: "weights" */
-    int layer;          /* -1: outside of layers, or mean over layers */
-    int head;           /* -1: without heads, or mean over heads */
-    size_t shared_by;   /* query heads that share each key/value head; 0: heads are query heads */
+    const char *name; /* of the array: "weights" */
+    int layer;        /* -1: outside of layers, or mean over layers */
+    int head;         /* -1: without heads, or mean over heads */
+    size_t shared_by; /* query heads that share each key/value head; 0: heads are query heads */
     struct axis rows;
     struct axis columns;
     const float *values;  /* [rows, columns], contiguous */

@@ -49,15 +49,15 @@ void live_close(struct live *live)
 static int choose_sites(struct report *part, const struct report *report, struct site_set sites,
                         struct arena *arena, struct err *err)
 {
-    struct array *tensors = arena_alloc(arena, report->array_count, sizeof *tensors, err);
+    struct array *arrays = arena_alloc(arena, report->array_count, sizeof *arrays, err);
     size_t count = 0;
-    for (size_t i = 0; tensors && i < report->array_count; i++)
+    for (size_t i = 0; arrays && i < report->array_count; i++)
         if (site_set_has(sites, report->arrays[i].site))
-            tensors[count++] = report->arrays[i];
+            arrays[count++] = report->arrays[i];
     *part = *report;
-    part->arrays = tensors;
+    part->arrays = arrays;
     part->array_count = count;
-    return tensors ? 0 : -1;
+    return arrays ? 0 : -1;
 }
 
 /* Run a text in one pass, and write its JSON. */

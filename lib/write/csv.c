@@ -77,9 +77,9 @@ static void add_field(struct buf *line, const char *text)
  * the item, of a table. */
 static size_t leading_count(const struct writer *writer)
 {
-    bool is_table = writer->format->begin == csv_begin && report_has_tables(writer->report);
+    bool has_tables = writer->format->begin == csv_begin && report_has_tables(writer->report);
     return writer->report->identity.extra_count +
-           (is_table ? writer->report->identity.text_count : 0);
+           (has_tables ? writer->report->identity.text_count : 0);
 }
 
 /* Append the cells that identify a report in its stream, each with a comma: the leading columns,
@@ -261,7 +261,7 @@ static void add_sheet(struct writer *writer, const struct sheet *sheet, size_t r
     struct buf *line = &writer->line;
     int layer, head;
     sheet_layer_head(sheet, row, column, &layer, &head);
-    buf_format(line, "%s,", sheet->tensor);
+    buf_format(line, "%s,", sheet->name);
     add_index(line, layer, sheet->mean_of_layers);
     bool of_queries = sheet->shared_by <= 1; /* one key/value head for each query head, or none */
     add_index(line, of_queries ? head : -1, of_queries && sheet->mean_of_heads);
@@ -284,8 +284,8 @@ static int check_columns(const struct report *report, struct err *err)
                 err,
                 "--format csv: expected the same columns in all matrices of a table, "
                 "found %zu %ss of '%s', %zu %ss of '%s': use --format tidy or a folder (-o DIR/)",
-                first.columns.size, first.columns.name, first.tensor, other.columns.size,
-                other.columns.name, other.tensor);
+                first.columns.size, first.columns.name, first.name, other.columns.size,
+                other.columns.name, other.name);
     }
     /* all sentences share a source, but not their tokens or words */
     const struct tokenized *text = report_text_of(report, &first.columns);
@@ -296,12 +296,12 @@ static int check_columns(const struct report *report, struct err *err)
             err,
             "--format csv: expected the same columns in all matrices of a table, found "
             "'%s' of %zu sentences, each with its own %ss: use --format tidy or a folder (-o DIR/)",
-            first.tensor, identity_sentences(&report->identity), first.columns.name);
+            first.name, identity_sentences(&report->identity), first.columns.name);
     return 0;
 }
 
 /* True if several matrices share the stream, or rows begin with columns of the input. */
-static bool is_table(const struct writer *writer)
+static bool has_leading(const struct writer *writer)
 {
     const struct report *report = writer->report;
     return report->array_count > 1 || array_matrix_count(report->arrays) > 1 ||
@@ -318,10 +318,10 @@ int csv_begin(struct writer *writer, struct err *err)
         return 0;
     if (check_columns(report, err))
         return -1;
-    if (is_table(writer) && writer->report->identity.index > 0)
+    if (has_leading(writer) && writer->report->identity.index > 0)
         return 0;
     struct sheet first = array_matrix(report, &report->arrays[0], 0);
-    if (is_table(writer)) {
+    if (has_leading(writer)) {
         add_identity_names(writer, err);
         add_cell_names(writer, SHEET_NAMES, err);
     } else {
@@ -335,7 +335,7 @@ int csv_begin(struct writer *writer, struct err *err)
 int csv_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 {
     struct stream *out = writer->out;
-    bool table = is_table(writer);
+    bool table = has_leading(writer);
     for (size_t r = 0; r < sheet->rows.size; r++) {
         if (table) {
             add_identity(writer);

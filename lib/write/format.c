@@ -9,7 +9,7 @@
 
 bool writer_at_last(const struct writer *writer)
 {
-    return writer->sheet + 1 == array_matrix_count(&writer->report->arrays[writer->tensor]);
+    return writer->sheet + 1 == array_matrix_count(&writer->report->arrays[writer->array]);
 }
 
 /* --- files in a folder ------------------------------------------------------------------------ */
@@ -109,7 +109,7 @@ static int folder_begin(struct writer *writer, const struct target_folder *targe
     *folder =
         (struct folder_files){.target = target, .unit = writer->format->unit, .report = *report};
     if (writer->format->is_picture && style && style->view == VIEW_OVERLAY)
-        folder->unit = UNIT_TENSOR; /* one picture shows all heads */
+        folder->unit = UNIT_ARRAY; /* one picture shows all heads */
     struct identity *identity = &folder->report.identity;
     identity->index = identity->sentences = 0;
     identity->count = 1;
@@ -144,11 +144,11 @@ static const char *choose_share(struct writer *writer, char stem[SHEET_NAME_BYTE
                                 const struct sheet *sheet)
 {
     struct folder_files *folder = writer->folder;
-    const struct array *array = &writer->report->arrays[writer->tensor];
+    const struct array *array = &writer->report->arrays[writer->array];
     folder->report.arrays = &folder->one;
     folder->report.array_count = 1;
     folder->one = *array;
-    if (folder->unit == UNIT_TENSOR)
+    if (folder->unit == UNIT_ARRAY)
         return array_name(stem, array);
     folder->one = array_head(array, writer->sheet);
     folder->one.data = sheet->values;
@@ -166,7 +166,7 @@ static int folder_sheet(struct writer *writer, const struct sheet *sheet, struct
     if (begins && !shared && open_file(writer, choose_share(writer, stem, sheet), err))
         return -1;
     if (begins)
-        put_entry(folder, NULL, shared ? &writer->report->arrays[writer->tensor] : &folder->one);
+        put_entry(folder, NULL, shared ? &writer->report->arrays[writer->array] : &folder->one);
     if (writer_sheet(&folder->writer, sheet, err))
         return err_prefix(err, "'%s'", folder->path.bytes);
     return ends && !shared ? close_file(writer, err) : 0;
@@ -211,7 +211,7 @@ int writer_sheet(struct writer *writer, const struct sheet *sheet, struct err *e
     if (step && step(writer, sheet, err))
         return -1;
     bool last = writer_at_last(writer);
-    writer->tensor += last;
+    writer->array += last;
     writer->sheet = last ? 0 : writer->sheet + 1;
     return 0;
 }
@@ -274,7 +274,7 @@ int report_write(const struct format *format, const struct target *target,
         failed = copy_as_arrays(&sheets, report, format->looks & LOOKS_PICTURE, &arena, err);
         report = &sheets;
     }
-    if (!format->arrays && !failed) {
+    if (!format->keeps_shape && !failed) {
         sheets = *report;
         failed = report_join_sinks(&sheets, &arena, err);
         report = &sheets;

@@ -47,7 +47,7 @@ struct layout {
 };
 
 /* Content of one file in a folder. */
-enum format_unit { UNIT_SENTENCE, UNIT_TENSOR, UNIT_SHEET };
+enum format_unit { UNIT_SENTENCE, UNIT_ARRAY, UNIT_SHEET };
 
 /* Display options that affect a format. */
 enum format_looks {
@@ -81,7 +81,7 @@ struct format {
     bool one_sentence; /* at most one text per stream */
     bool has_tables;   /* false: the numbers of tables are written as sheets */
     bool has_tokens;   /* writes tokens even without tensors */
-    bool arrays;       /* tensors have the shapes of their sites */
+    bool keeps_shape;  /* arrays have the shapes of their sites */
     bool can_show_all; /* readers can show and hide the first token */
     bool has_origin;   /* writes provenance */
     int cell_bytes;    /* bytes of a number in a large matrix, about */
@@ -109,7 +109,7 @@ struct writer {
     struct stream *out;
     const struct report *report;
     const struct layout *layout;
-    size_t tensor, sheet; /* next sheet: its tensor, and its index in it */
+    size_t array, sheet; /* next sheet: its array, and its index in it */
     struct json_writer json;
     struct buf line, columns;    /* for the format's use; released by the writer */
     struct folder_files *folder; /* NULL: writes to a stream */

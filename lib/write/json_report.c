@@ -475,13 +475,13 @@ int json_sheet(struct writer *writer, const struct sheet *sheet, struct err *err
 {
     char tensor[SITE_NAME_BYTES];
     struct json_writer *json = &writer->json;
-    const struct array *array = &writer->report->arrays[writer->tensor];
+    const struct array *array = &writer->report->arrays[writer->array];
     bool first = writer->sheet == 0, alone = !array->heads.name;
     const char *name = alone ? tensor : first ? NULL : "\n ";
     size_t columns = sheet->columns.size;
     (void)err;
     array_name(tensor, array);
-    if (first && writer->tensor > 0)
+    if (first && writer->array > 0)
         json_put_gap(json, "\n ");
     if (first && !alone)
         json_put_open(json, tensor, '[');

@@ -31,7 +31,7 @@ static struct safetensors_tensor *name_tensors(const struct writer *writer, stru
     bool stacked = writer->report->identity.stacked;
     bool of_site = count && !report->arrays->name; /* of a command with --show */
     bool of_layers = stacked && are_layers(report);
-    if (count != 1 && !of_layers && (stacked || writer->format->unit == UNIT_TENSOR)) {
+    if (count != 1 && !of_layers && (stacked || writer->format->unit == UNIT_ARRAY)) {
         err_usage(err, "--format %s: one %s holds one tensor, found %zu: %s%s",
                   writer->format->name, stacked ? "array" : "file", count,
                   stacked   ? "choose one with --show, of any layers"

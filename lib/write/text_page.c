@@ -619,7 +619,7 @@ static int write_heading(const struct matrices *matrices, size_t width, struct e
     const struct sheet *sheet = matrices->sheets;
     const struct text_cut *rows = &matrices->rows, *columns = &matrices->columns;
     struct buf line = {0};
-    buf_text(&line, sheet->tensor);
+    buf_text(&line, sheet->name);
     if (sheet->layer >= 0)
         buf_format(&line, " · layer %d", sheet->layer);
     if (sheet->mean_of_layers)

@@ -65,7 +65,7 @@ TEST(each_cell_is_the_mean_over_texts_that_are_long_enough)
                                                                                      : 1);
                 }
         }
-        ck_assert_str_eq(array_matrix(&whole, &whole.arrays[1], 0).tensor, "weights.count");
+        ck_assert_str_eq(array_matrix(&whole, &whole.arrays[1], 0).name, "weights.count");
         ck_assert_str_eq(array_matrix(&whole, &whole.arrays[0], 0).rows.labels[3].text, "3");
         ck_assert_str_eq(whole.about, "mean of 3 texts");
         text_mean_release(&mean);
