@@ -78,14 +78,14 @@ static int open_setting(struct driver *driver, size_t setting, struct err *err)
 /* --- what identifies a result ----------------------------------------------------------------- */
 
 /* The name of a job's folder: 0003, or 0003,head=2,repeat=1. NULL on failure. */
-static const char *name_folder(const struct driver *driver, const struct work *work,
+static const char *name_folder(const struct driver *driver, const struct job *job,
                                struct arena *arena, struct err *err)
 {
     static const char safe[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,+";
     struct buf name = {0};
     const struct sweep *sweep = &driver->sweep;
-    buf_format(&name, "%04zu", work->item.number);
+    buf_format(&name, "%04zu", job->item.number);
     size_t size = name.size;
     for (size_t i = sweep->of_models; i < sweep->count; i++) {
         buf_format(&name, ",%s=", sweep->items[i].name);
@@ -100,50 +100,50 @@ static const char *name_folder(const struct driver *driver, const struct work *w
 }
 
 /* Set the index of a result. The number of its item, which counts blank texts, is `blank` more. */
-static void set_index(struct identity *identity, const struct work *work, size_t index)
+static void set_index(struct identity *identity, const struct job *job, size_t index)
 {
     size_t texts = identity->sentences;
     identity->index = index;
-    identity->blank = work->item.number - (texts ? index % texts : index);
+    identity->blank = job->item.number - (texts ? index % texts : index);
 }
 
 /* Columns that identify a result are the settings, then the columns of the input, of which the text
  * is the last; a setting with the name of a column is renamed. In JSON of a batch, the item is
  * "job": 5, "item": 3, "settings": {"head": "1"}, "columns": {"region": "NP"} */
-int driver_identify(struct driver *driver, const struct work *work, struct identity *identity,
+int driver_identify(struct driver *driver, const struct job *job, struct identity *identity,
                     struct arena *arena, struct err *err)
 {
     const struct swept_option *swept = &driver->sweep.items[driver->sweep.of_models];
     size_t settings = driver->sweep.count - driver->sweep.of_models;
-    size_t count = settings + work->item.column_count;
+    size_t count = settings + job->item.column_count;
     struct buf members = {0};
     struct json_writer json = {.buf = &members};
-    const struct names columns = {(const char *const *)work->item.columns,
-                                  work->item.column_count + work->item.text_count,
-                                  sizeof *work->item.columns};
-    size_t text_count = driver->options->output.no_text ? 0 : work->item.text_count;
+    const struct names columns = {(const char *const *)job->item.columns,
+                                  job->item.column_count + job->item.text_count,
+                                  sizeof *job->item.columns};
+    size_t text_count = driver->options->output.no_text ? 0 : job->item.text_count;
     struct identity_column *extras = arena_alloc(arena, count + text_count, sizeof *extras, err);
     if (!extras)
         return -1;
     for (size_t i = 0; i < count + text_count; i++)
         extras[i] = i < settings
                         ? (struct identity_column){.name = swept[i].name, .value = swept[i].label}
-                        : work->item.columns[i - settings];
+                        : job->item.columns[i - settings];
     *identity = driver->identity;
     identity->extras = extras;
     identity->extra_count = count;
     identity->text_count = text_count;
     if (driver->sweep.of_models && identity->count > identity_sentences(identity))
         identity->model = driver->session.viewer.model.name; /* the result is of one model */
-    if (work->index == SIZE_MAX)
+    if (job->index == SIZE_MAX)
         identity->sentences = 1;
-    set_index(identity, work, work->before);
+    set_index(identity, job, job->before);
     if (driver->is_batch)
-        json_put_integer(&json, "job", (long long)work->job);
+        json_put_integer(&json, "job", (long long)job->number);
     if (identity->stacked)
-        json_put_integer(&json, "row", (long long)work->job);
+        json_put_integer(&json, "row", (long long)job->number);
     if (driver->is_batch && !driver->accumulates)
-        json_put_integer(&json, "item", (long long)work->item.number);
+        json_put_integer(&json, "item", (long long)job->item.number);
     columns_put(&json, "settings", extras, settings);
     columns_put(&json, "columns", extras + settings, count - settings);
     if (members.size || members.out_of_memory)
@@ -179,10 +179,10 @@ static int write_folder(struct driver *driver, struct report report, const char 
 
 /* Write the bytes of a result, formatted as the result number `index`, as a hexadecimal string. */
 static int put_output(struct json_writer *json, const char *name, const struct driver *driver,
-                      const struct work *work, struct report report, size_t index, struct err *err)
+                      const struct job *job, struct report report, size_t index, struct err *err)
 {
     struct stream out = {0};
-    set_index(&report.identity, work, index);
+    set_index(&report.identity, job, index);
     json_put_raw(json, name, "\"");
     int failed = stream_to_hex(&out, json->stream, err) ||
                  report_write(driver->output.format, &(struct target){.stream = &out}, &report,
@@ -194,14 +194,14 @@ static int put_output(struct json_writer *json, const char *name, const struct d
 
 /* Write a line for a failure, or for a result in a format other than JSON: its folder, or its
  * bytes. The first result also has its bytes as a later result. */
-static int write_line(struct driver *driver, struct stream *out, const struct work *work,
+static int write_line(struct driver *driver, struct stream *out, const struct job *work,
                       const struct report *report, struct arena *arena, struct err *err)
 {
     struct json_writer json = {.stream = out};
     const struct identity *identity = &report->identity;
-    size_t job = strcspn(identity->item, ","); /* the rest comes after the result */
+    size_t first = strcspn(identity->item, ","); /* the rest comes after the result */
     json_put_open(&json, NULL, '{');
-    json_put_integer(&json, "job", (long long)work->job);
+    json_put_integer(&json, "job", (long long)work->number);
     if (work->fault) {
         json_put_open(&json, "error", '{');
         json_put_integer(&json, "status", work->fault);
@@ -216,8 +216,8 @@ static int write_line(struct driver *driver, struct stream *out, const struct wo
                (identity->index == 0 && put_output(&json, "next", driver, work, *report, 1, err))) {
         return -1; /* the log ends with half a line, which --resume removes */
     }
-    if (identity->item[job])
-        json_put_raw(&json, NULL, identity->item + job + sizeof ",");
+    if (identity->item[first])
+        json_put_raw(&json, NULL, identity->item + first + sizeof ",");
     json_put_text(&json, "format",
                   work->fault ? JSON_FORMAT("batch-failure") : JSON_FORMAT("batch-item"));
     if (identity->stacked) {
@@ -236,7 +236,7 @@ static int write_line(struct driver *driver, struct stream *out, const struct wo
 /* --- results ---------------------------------------------------------------------------------- */
 
 /* Write a result or a failure to the log or the output. */
-static int write_result(struct driver *driver, struct stream *out, const struct work *work,
+static int write_result(struct driver *driver, struct stream *out, const struct job *work,
                         struct arena *arena, struct err *err)
 {
     struct report report = work->report;
@@ -251,8 +251,7 @@ static int write_result(struct driver *driver, struct stream *out, const struct 
 }
 
 /* Format a result in memory, for a thread that may not write to the output. */
-static int make_bytes(struct driver *driver, struct work *work, struct arena *arena,
-                      struct err *err)
+static int make_bytes(struct driver *driver, struct job *work, struct arena *arena, struct err *err)
 {
     const struct output *output = &driver->output;
     bool is_page = output->draws_pages && format_is(output->format, "html");
@@ -267,8 +266,7 @@ static int make_bytes(struct driver *driver, struct work *work, struct arena *ar
 }
 
 /* Write a result, a failure, or the mean of a setting, whose job is the number of the setting. */
-static int write_work(struct driver *driver, struct work *work, struct arena *arena,
-                      struct err *err)
+static int write_job(struct driver *driver, struct job *work, struct arena *arena, struct err *err)
 {
     struct stream *out = driver->log ? &driver->log->out : &driver->output.stream;
     bool is_array = is_lines(driver) && !driver->log && format_is(driver->output.format, "json");
@@ -276,7 +274,7 @@ static int write_work(struct driver *driver, struct work *work, struct arena *ar
     driver->expected -= work->fault && work->before != SIZE_MAX; /* failed after it was read */
     work->before = driver->written;
     if (is_array)
-        stream_text(out, work->job * driver->jobs_of_result == driver->first ? "[" : ",");
+        stream_text(out, work->number * driver->jobs_of_result == driver->first ? "[" : ",");
     if (work->fault && !is_lines(driver))
         items_print_failure(&driver->items, work->index, work->message);
     if (is_made)
@@ -286,31 +284,31 @@ static int write_work(struct driver *driver, struct work *work, struct arena *ar
             return -1;
     if (driver->log)
         log_end_line(driver->log);
-    if (is_array && (work->job + 1) * driver->jobs_of_result == driver->end)
+    if (is_array && (work->number + 1) * driver->jobs_of_result == driver->end)
         stream_text(out, "]\n");
     driver->written += !work->fault;
     return 0;
 }
 
-static int count_failure(struct driver *driver, const struct work *work, struct err *err)
+static int count_failure(struct driver *driver, const struct job *work, struct err *err)
 {
     if (!driver->failed++)
         driver->failure = arena_text(&driver->kept, work->message, strlen(work->message), err);
     return driver->failure ? 0 : -1;
 }
 
-static int write_works(struct driver *driver, struct work *works, size_t count, struct arena *arena,
-                       struct err *err)
+static int write_jobs(struct driver *driver, struct job *works, size_t count, struct arena *arena,
+                      struct err *err)
 {
     if (!driver->log && output_open(&driver->output, err))
         return -1;
     for (size_t i = 0; i < count; i++) {
-        struct work *work = &works[i];
+        struct job *work = &works[i];
         if (driver->task->add && !work->fault && driver->task->add(driver->state, work, err))
             return -1;
         if (driver->derivation.mean_of_texts
                 ? text_mean_add(&driver->mean, &work->report, err)
-                : !driver->accumulates && write_work(driver, work, arena, err))
+                : !driver->accumulates && write_job(driver, work, arena, err))
             return -1;
         if (work->fault && count_failure(driver, work, err))
             return -1;
@@ -320,10 +318,10 @@ static int write_works(struct driver *driver, struct work *works, size_t count, 
 
 int driver_write(struct driver *driver, const struct report *report, struct err *err)
 {
-    struct work work = {
-        .job = driver->setting, .index = SIZE_MAX, .before = SIZE_MAX, .report = *report};
+    struct job work = {
+        .number = driver->setting, .index = SIZE_MAX, .before = SIZE_MAX, .report = *report};
     return err_if((!driver->log && output_open(&driver->output, err)) ||
-                  write_work(driver, &work, &driver->session.arena, err) ||
+                  write_job(driver, &work, &driver->session.arena, err) ||
                   log_flush(driver->log, err));
 }
 
@@ -346,8 +344,8 @@ static int write_mean(struct driver *driver, struct err *err)
 /* Keep the reason why a job failed. The whole command fails outside a batch, unless a text lacks
  * tokens or a position that others have; with --fail-fast, for a mean or an array, and if memory
  * ran out, since another run may have enough. */
-static int fail_work(const struct driver *driver, struct work *work, struct err *why,
-                     struct arena *arena, struct err *err)
+static int fail_job(const struct driver *driver, struct job *work, struct err *why,
+                    struct arena *arena, struct err *err)
 {
     bool lacks = why->about == ERR_ABOUT_POSITION || why->about == ERR_ABOUT_EMPTY;
     if (!(driver->is_batch || (lacks && driver->items.count > 1)) ||
@@ -362,12 +360,12 @@ static int fail_work(const struct driver *driver, struct work *work, struct err 
 
 /* Read a job of the open setting. On failure `why` names the item, unless the only text does not
  * fit the options. */
-static int read_work(struct driver *driver, size_t job, struct work *work, struct arena *arena,
-                     struct err *why)
+static int read_job(struct driver *driver, size_t number, struct job *work, struct arena *arena,
+                    struct err *why)
 {
     const struct task *task = driver->task;
     const struct items *items = &driver->items;
-    *work = (struct work){.job = job, .index = job % items->count};
+    *work = (struct job){.number = number, .index = number % items->count};
     if (items_read(items, &work->item, work->index, arena, why))
         return -1;
     if (session_check_source(&work->item, items, &driver->session.viewer.model, why))
@@ -399,9 +397,9 @@ static void expect_tokens(struct driver *driver)
         viewer_expect(&driver->session.viewer, driver->survey.tokens);
 }
 
-/* Add a job to the totals, and its memory to that of its group; read_round will make the same. A
+/* Add a job to the totals, and its memory to that of its group; read_group will make the same. A
  * thread formats its result (make_bytes), as hexadecimal digits for a log. */
-static int survey_work(struct driver *driver, struct work *work, struct err *err)
+static int survey_job(struct driver *driver, struct job *work, struct err *err)
 {
     struct survey *survey = &driver->survey;
     struct group_size *group = &survey->group, *most = &survey->most;
@@ -475,17 +473,17 @@ int driver_check(struct driver *driver, struct err *err)
 {
     struct survey *survey = &driver->survey;
     struct arena arena = {0};
-    size_t job = driver->first;
+    size_t number = driver->first;
     int failed = 0;
     for (size_t i = driver->first_setting; i < driver->end_setting && !failed; i++) {
         failed = open_setting(driver, i, err);
         survey->group = (struct group_size){0};
-        for (; job < end_of_setting(driver, i) && !failed; job++) {
-            struct work work;
+        for (; number < end_of_setting(driver, i) && !failed; number++) {
+            struct job work;
             struct err why = {0};
-            failed = (read_work(driver, job, &work, &arena, &why) &&
-                      fail_work(driver, &work, &why, &arena, err)) ||
-                     survey_work(driver, &work, err);
+            failed = (read_job(driver, number, &work, &arena, &why) &&
+                      fail_job(driver, &work, &why, &arena, err)) ||
+                     survey_job(driver, &work, err);
             arena_clear(&arena);
         }
         if (failed && driver->sweep.of_models)
@@ -525,239 +523,212 @@ int group_look(const struct group *group, const struct selection *selection, str
 {
     struct report *reports = arena_alloc(group->arena, group->count, sizeof *reports, err);
     struct text_with_source *pairs = arena_alloc(group->arena, group->count, sizeof *pairs, err);
-    const struct look look = {selection, pairs, group->count, group->works[0]->job, reports};
+    const struct look look = {selection, pairs, group->count, group->jobs[0]->number, reports};
     if (!reports || !pairs)
         return -1;
     for (size_t i = 0; i < group->count; i++)
-        pairs[i] = group->works[i]->pair;
+        pairs[i] = group->jobs[i]->pair;
     if (viewer_look(group->viewer, &look, group->arena, err))
         return -1;
     for (size_t i = 0; i < group->count; i++)
-        group->works[i]->report = reports[i];
+        group->jobs[i]->report = reports[i];
     return 0;
 }
 
-/* Consecutive jobs, and those of them that run as one group, since they did not fail before. */
-struct round {
-    struct work *works; /* [count] */
-    size_t count, tokens;
-    struct group group;
-    bool is_done;
-    struct err err; /* error that ends the command */
-    struct arena arena;
-};
-
-static void round_clear(struct round *round)
+static void group_clear(struct group *group)
 {
-    for (size_t i = 0; i < round->count; i++)
-        buf_release(&round->works[i].bytes);
-    round->count = round->tokens = 0;
-    round->is_done = false;
-    arena_clear(&round->arena);
+    for (size_t i = 0; i < group->read_count; i++)
+        buf_release(&group->read[i].bytes);
+    group->read_count = group->tokens = 0;
+    group->is_done = false;
+    arena_clear(&group->memory);
 }
 
-/* Read the next jobs of the setting, as many as share a pass of `limit` tokens. */
-static int read_round(struct driver *driver, struct round *round, size_t limit, struct err *err)
+/* Read the next jobs of the setting, as many as share a pass of `limit` tokens; those that do not
+ * fail run. */
+static int read_group(struct driver *driver, struct group *group, size_t limit, struct err *err)
 {
     size_t left = end_of_setting(driver, driver->setting) - driver->next;
     size_t most = num_min(left, driver->group_texts);
     struct err why = {0};
-    round_clear(round);
-    struct group *group = &round->group;
-    *group = (struct group){.driver = driver, .arena = &round->arena};
-    round->works = arena_alloc(&round->arena, most, sizeof *round->works, err);
-    group->works = arena_alloc(&round->arena, most, sizeof *group->works, err);
-    if (!round->works || !group->works)
+    group_clear(group);
+    group->driver = driver;
+    group->arena = &group->memory;
+    group->count = 0;
+    group->read = arena_alloc(group->arena, most, sizeof *group->read, err);
+    group->jobs = arena_alloc(group->arena, most, sizeof *group->jobs, err);
+    if (!group->read || !group->jobs)
         return -1;
-    while (round->count < most && round->tokens < limit) {
-        struct work *work = &round->works[round->count];
-        if (read_work(driver, driver->next + round->count, work, &round->arena, &why) &&
-            fail_work(driver, work, &why, &round->arena, err))
+    while (group->read_count < most && group->tokens < limit) {
+        struct job *job = &group->read[group->read_count];
+        if (read_job(driver, driver->next, job, group->arena, &why) &&
+            fail_job(driver, job, &why, group->arena, err))
             return -1;
-        size_t tokens = work->pair.sentence.count;
-        if (round->count && round->tokens + tokens > limit)
-            return 0; /* the text is read again in the next round */
-        work->before = SIZE_MAX;
-        if (!work->fault) {
-            work->before = driver->expected++;
-            group->works[group->count++] = work;
+        size_t tokens = job->pair.sentence.count;
+        if (group->read_count && group->tokens + tokens > limit)
+            return 0; /* the next group reads the text again */
+        job->before = SIZE_MAX;
+        if (!job->fault) {
+            job->before = driver->expected++;
+            group->jobs[group->count++] = job;
         }
-        round->tokens += tokens;
-        round->count++;
+        group->tokens += tokens;
+        group->read_count++;
+        driver->next++;
     }
-    return 0;
-}
-
-/* A failed pass does not tell which text caused it: a batch then runs each text alone. */
-static int run_works(struct driver *driver, const struct group *group, struct err *err)
-{
-    struct err why = {0};
-    struct group alone = *group;
-    const struct edits *edits = group->viewer->edits;
-    if (group->count && driver->session.edits.by_text)
-        group->viewer->edits = group->works[0]->pair.edits;
-    int failed = group->count && driver->task->run(driver->state, group, &why);
-    group->viewer->edits = edits;
-    if (!failed)
-        return 0;
-    if (!driver->is_batch || why.out_of_memory)
-        return err_adopt(err, &why);
-    if (group->count == 1) {
-        items_blame(&driver->items, group->works[0]->index, &why);
-        return fail_work(driver, group->works[0], &why, group->arena, err);
-    }
-    err_clear(&why);
-    for (alone.count = 1; alone.works < group->works + group->count; alone.works++)
-        if (run_works(driver, &alone, err))
-            return -1;
     return 0;
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-/* Groups that run in parallel, each in a thread with its own viewer. */
-struct parallel {
+/* The groups that run at the same time: one, or several, each in a thread with its own viewer. */
+struct turn {
     struct driver *driver;
     struct viewer *viewers; /* [threads] */
-    struct round *rounds;   /* [most] */
-    size_t most, tokens;    /* limits: of rounds, and of the tokens of each */
+    struct group *groups;   /* [most] */
+    size_t most, tokens;    /* limits: of groups, and of the tokens of each */
     size_t threads;         /* divide the rate of all threads, for that of one */
-    size_t count, written;  /* rounds; how many of them were written */
+    size_t count, written;  /* groups; how many of them were written */
     pthread_mutex_t mutex;  /* held to write results */
     struct err err;
 };
 
 /* Write the results of all groups before the first one that still runs. */
-static int write_rounds(struct parallel *parallel)
+static int write_groups(struct turn *turn)
 {
-    struct driver *driver = parallel->driver;
+    struct driver *driver = turn->driver;
     char failures[NUM_COUNT_BYTES + sizeof " failed"];
-    while (parallel->written < parallel->count && parallel->rounds[parallel->written].is_done) {
-        struct round *round = &parallel->rounds[parallel->written++];
-        if (round->err.kind)
-            return err_adopt(&parallel->err, &round->err);
-        if (write_works(driver, round->works, round->count, &round->arena, &parallel->err))
+    while (turn->written < turn->count && turn->groups[turn->written].is_done) {
+        struct group *group = &turn->groups[turn->written++];
+        if (group->err.kind)
+            return err_adopt(&turn->err, &group->err);
+        if (write_jobs(driver, group->read, group->read_count, group->arena, &turn->err))
             return -1;
         snprintf(failures, sizeof failures, "%zu failed", driver->failed);
         if (driver->end - driver->first > 1)
-            progress_show(&driver->progress, round->works[round->count - 1].job + 1 - driver->first,
+            progress_show(&driver->progress,
+                          group->read[group->read_count - 1].number + 1 - driver->first,
                           driver->end - driver->first, driver->failed ? failures : NULL);
     }
     return 0;
 }
 
-/* Run a group, apply --mean and --words, and write what is complete. In one of several threads,
- * format the results before. */
+/* Run a group, apply --mean and --words, and write what is complete. A failed pass does not tell
+ * which text caused it: a batch then runs each text alone. In one of several threads, format the
+ * results before. */
 static void run_group(void *context, size_t index, size_t thread)
 {
-    struct parallel *parallel = context;
-    struct driver *driver = parallel->driver;
-    struct round *round = &parallel->rounds[index];
-    struct viewer *viewer = round->group.viewer = &parallel->viewers[thread];
+    struct turn *turn = context;
+    struct driver *driver = turn->driver;
+    struct group *group = &turn->groups[index];
+    struct viewer *viewer = group->viewer = &turn->viewers[thread];
+    const struct edits *edits = viewer->edits;
     struct err why = {0};
-    int failed = run_works(driver, &round->group, &round->err);
-    for (size_t i = 0; i < round->count && !failed; i++) {
-        struct work *work = &round->works[i];
-        if (!work->fault && !work->is_written &&
-            derive(&work->report, &driver->derivation, driver->session.viewer.tokenizer,
-                   &round->arena, &why)) {
-            items_blame(&driver->items, work->index, &why);
-            failed = fail_work(driver, work, &why, &round->arena, &round->err);
+    int failed = 0;
+    for (size_t i = 0, together = group->count; i < group->count && !failed;) {
+        struct group part = *group;
+        part.jobs += i;
+        part.count = together;
+        if (driver->session.edits.by_text)
+            viewer->edits = part.jobs[0]->pair.edits;
+        bool fails = driver->task->run(driver->state, &part, &why);
+        viewer->edits = edits;
+        if (fails && (!driver->is_batch || why.out_of_memory)) {
+            failed = err_adopt(&group->err, &why);
+        } else if (fails && together > 1) {
+            err_clear(&why);
+            together = 1;
+            continue;
+        } else if (fails) {
+            items_blame(&driver->items, part.jobs[0]->index, &why);
+            failed = fail_job(driver, part.jobs[0], &why, group->arena, &group->err);
+        }
+        i += together;
+    }
+    for (size_t i = 0; i < group->read_count && !failed; i++) {
+        struct job *job = &group->read[i];
+        if (!job->fault && !job->is_written &&
+            derive(&job->report, &driver->derivation, driver->session.viewer.tokenizer,
+                   group->arena, &why)) {
+            items_blame(&driver->items, job->index, &why);
+            failed = fail_job(driver, job, &why, group->arena, &group->err);
         }
         if (!failed && viewer != &driver->session.viewer)
-            failed = make_bytes(driver, work, &round->arena, &round->err);
+            failed = make_bytes(driver, job, group->arena, &group->err);
     }
-    pthread_mutex_lock(&parallel->mutex);
-    round->is_done = true;
-    if (!parallel->err.kind)
-        write_rounds(parallel);
-    pthread_mutex_unlock(&parallel->mutex);
-}
-
-/* Read, run and write the next groups of the setting. */
-static int run_parallel(struct parallel *parallel, struct err *err)
-{
-    struct driver *driver = parallel->driver;
-    struct pool *pool = driver->session.viewer.machine.pool;
-    size_t end = end_of_setting(driver, driver->setting);
-    size_t tokens = 0;
-    double start = clock_seconds();
-    double left = (double)(end - driver->next) / (double)(driver->end - driver->first);
-    double share =
-        left * (double)driver->survey.tokens / (double)parallel->threads; /* of a thread */
-    size_t limit = num_min(parallel->tokens, num_max(1, (size_t)share + driver->survey.longest));
-    parallel->count = parallel->written = 0;
-    while (parallel->count < parallel->most && driver->next < end) {
-        struct round *round = &parallel->rounds[parallel->count++];
-        if (read_round(driver, round, limit, err))
-            return -1;
-        driver->next += round->count;
-        tokens += round->tokens;
-    }
-    if (parallel->most == 1)
-        run_group(parallel, 0, 0);
-    else /* .work: large, for all threads */
-        pool_run(pool, (struct loop){parallel->count, 1e12, run_group}, parallel);
-    if (parallel->err.kind)
-        return err_adopt(err, &parallel->err);
-    double seconds = (clock_seconds() - start) * (double)parallel->threads;
-    double most = (double)tokens / seconds * group_seconds;
-    if (tokens)
-        parallel->tokens = most < GROUP_TOKENS ? num_max((size_t)most, 1) : GROUP_TOKENS;
-    return 0;
-}
-
-/* Run the remaining jobs of the open setting. The first group packs the weights, and the threads'
- * viewers share them afterwards. */
-static int run_groups(struct driver *driver, struct err *err)
-{
-    struct arena arena = {0};
-    struct viewer *viewer = &driver->session.viewer;
-    size_t most = groups_at_once(driver);
-    size_t threads = most > 1 ? pool_threads(viewer->machine.pool) : 1;
-    struct viewer *viewers = arena_alloc(&arena, threads, sizeof *viewers, err);
-    struct round *rounds = arena_alloc(&arena, most, sizeof *rounds, err);
-    const size_t first = 1; /* one group, of one text: its rate is not known */
-    struct parallel parallel = {
-        driver, viewer, rounds, first, first, threads, .mutex = PTHREAD_MUTEX_INITIALIZER};
-    int failed = !viewers || !rounds;
-    while (!failed && driver->next < end_of_setting(driver, driver->setting)) {
-        failed = run_parallel(&parallel, err);
-        for (size_t i = 0; parallel.most < most && i < threads && !failed; i++) /* once */
-            failed = viewer_share(&viewers[i], viewer, err);
-        if (threads > 1)
-            parallel.viewers = viewers;
-        parallel.most = most;
-    }
-    for (size_t i = 0; viewers && i < threads; i++)
-        viewer_release_shared(&viewers[i]);
-    for (size_t i = 0; rounds && i < most; i++) {
-        round_clear(&rounds[i]);
-        arena_release(&rounds[i].arena);
-    }
-    arena_release(&arena);
-    return err_if(failed);
+    pthread_mutex_lock(&turn->mutex);
+    group->is_done = true;
+    if (!turn->err.kind)
+        write_groups(turn);
+    pthread_mutex_unlock(&turn->mutex);
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
+/* Run the remaining jobs of a setting, turn by turn. The first turn is one group of one text, whose
+ * rate is not known; it packs the weights, and the threads' viewers share them afterwards. */
 static int run_setting(struct driver *driver, size_t setting, struct err *err)
 {
     const struct task *task = driver->task;
-    bool counts_parts = driver->end - driver->first == 1 && task->parts;
+    struct viewer *viewer = &driver->session.viewer;
+    size_t jobs = driver->end - driver->first, end = end_of_setting(driver, setting);
     bool is_quiet = progress_is_quiet();
     progress_set_quiet(is_quiet || driver->sweep.settings > 1); /* driver_check printed the notes */
     int failed = open_setting(driver, setting, err);
     progress_set_quiet(is_quiet);
-    driver->session.viewer.machine.progress = counts_parts ? &driver->progress.sink : NULL;
+    viewer->machine.progress = jobs == 1 && task->parts ? &driver->progress.sink : NULL;
     driver->expected = driver->written;
     driver->mean.longest = num_max(driver->survey.longest, driver->survey.longest_source);
     if (!failed)
         expect_tokens(driver);
-    failed = failed || (task->begin && task->begin(driver->state, driver, err)) ||
-             run_groups(driver, err) || (driver->mean.texts && write_mean(driver, err)) ||
+    failed = failed || (task->begin && task->begin(driver->state, driver, err));
+
+    struct arena arena = {0};
+    size_t most = failed ? 1 : groups_at_once(driver);
+    size_t threads = most > 1 ? pool_threads(viewer->machine.pool) : 1;
+    struct viewer *viewers = arena_alloc(&arena, threads, sizeof *viewers, err);
+    struct group *groups = arena_alloc(&arena, most, sizeof *groups, err);
+    struct turn turn = {driver, viewer, groups, 1, 1, threads, .mutex = PTHREAD_MUTEX_INITIALIZER};
+    failed |= !viewers || !groups;
+    while (!failed && driver->next < end) {
+        size_t tokens = 0;
+        double start = clock_seconds();
+        double share = (double)(end - driver->next) / (double)jobs * (double)driver->survey.tokens /
+                       (double)threads; /* of a thread */
+        size_t limit = num_min(turn.tokens, num_max(1, (size_t)share + driver->survey.longest));
+        turn.count = turn.written = 0;
+        while (turn.count < turn.most && driver->next < end && !failed) {
+            failed = read_group(driver, &groups[turn.count], limit, err);
+            tokens += groups[turn.count++].tokens;
+        }
+        if (failed)
+            break;
+        if (turn.most == 1)
+            run_group(&turn, 0, 0);
+        else /* .work: large, for all threads */
+            pool_run(viewer->machine.pool, (struct loop){turn.count, 1e12, run_group}, &turn);
+        failed = turn.err.kind ? err_adopt(err, &turn.err) : 0;
+        double seconds = (clock_seconds() - start) * (double)threads;
+        double rate = (double)tokens / seconds * group_seconds;
+        if (tokens)
+            turn.tokens = rate < GROUP_TOKENS ? num_max((size_t)rate, 1) : GROUP_TOKENS;
+        for (size_t i = 0; turn.most < most && i < threads && !failed; i++) /* once */
+            failed = viewer_share(&viewers[i], viewer, err);
+        if (threads > 1)
+            turn.viewers = viewers;
+        turn.most = most;
+    }
+    for (size_t i = 0; viewers && i < threads; i++)
+        viewer_release_shared(&viewers[i]);
+    for (size_t i = 0; groups && i < most; i++) {
+        group_clear(&groups[i]);
+        arena_release(&groups[i].memory);
+    }
+    arena_release(&arena);
+
+    failed = failed || (driver->mean.texts && write_mean(driver, err)) ||
              (task->end && task->end(driver->state, driver, err));
-    driver->session.viewer.machine.progress = NULL;
+    viewer->machine.progress = NULL;
     return failed && driver->sweep.of_models ? blame_setting(driver, err) : err_if(failed);
 }
 

@@ -21,13 +21,13 @@
  *     {
  *         int failed = group_look(group, state, err);
  *         for (size_t i = 0; i < group->count && !failed; i++)
- *             failed = make_table(&group->works[i]->report, group->arena, err);
+ *             failed = make_table(&group->jobs[i]->report, group->arena, err);
  *         return failed;
  *     }
- *     static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
+ *     static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
  *                     struct err *err)
  *     {
- *         viewer_add_memory(&work->memory, &driver->session.viewer, state, &work->pair,
+ *         viewer_add_memory(&job->memory, &driver->session.viewer, state, &job->pair,
  *                           LOOK_AT_ALL);
  *         return 0;
  *     }
@@ -58,8 +58,8 @@
 struct driver;
 
 /* One job, from its texts to its result. */
-struct work {
-    size_t job, index; /* indices of the job and of its item (SIZE_MAX: several jobs) */
+struct job {
+    size_t number, index; /* of the job and of its item (SIZE_MAX: several jobs) */
     struct item item;
     struct text_with_source pair; /* the text and --source as tokens */
     void *own;                    /* data of the task, in the group's arena */
@@ -77,9 +77,16 @@ struct work {
 struct group {
     struct driver *driver;
     struct viewer *viewer; /* has the mechanism and the edits of the setting */
-    struct work **works;   /* [count] */
+    struct job **jobs;     /* [count] */
     size_t count;
     struct arena *arena; /* freed after the results are written */
+
+    /* For the driver: the jobs that were read; those that failed do not run. */
+    struct job *read; /* [read_count] */
+    size_t read_count, tokens;
+    bool is_done;
+    struct err err; /* error that ends the command */
+    struct arena memory;
 };
 
 struct task {
@@ -106,9 +113,9 @@ struct task {
     /* Tell the viewer how many tokens will run. NULL: the driver calls viewer_expect. */
     void (*expect)(void *state, struct driver *driver, size_t tokens);
 
-    /* Add the memory of a text's passes and result to `work->memory`. Refuse a text, or set
-     * `work->own`, for example to texts that run in its place. Required. */
-    int (*read)(void *state, struct driver *driver, struct work *work, struct arena *arena,
+    /* Add the memory of a text's passes and result to `job->memory`. Refuse a text, or set
+     * `job->own`, for example to texts that run in its place. Required. */
+    int (*read)(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err);
 
     /* Called before the first job of a setting. */
@@ -119,7 +126,7 @@ struct task {
 
     /* Process a job before its result is written; called in the order of the jobs, while other
      * threads may call `run`. It may change the report only if there are several settings. */
-    int (*add)(void *state, struct work *work, struct err *err);
+    int (*add)(void *state, struct job *job, struct err *err);
 
     /* Called after the last job of a setting, and of all: write accumulated or final results. */
     int (*end)(void *state, struct driver *driver, struct err *err);
@@ -199,8 +206,7 @@ double driver_memory(const struct driver *driver);
 void driver_accumulate(struct driver *driver, size_t results);
 
 /* For a `read` hook: translate a source without a text. In run.c. */
-int driver_translate(struct driver *driver, struct work *work, struct arena *arena,
-                     struct err *err);
+int driver_translate(struct driver *driver, struct job *job, struct arena *arena, struct err *err);
 
 /* Write a result of several jobs, in any format. */
 int driver_write(struct driver *driver, const struct report *report, struct err *err);
@@ -209,5 +215,5 @@ int driver_write(struct driver *driver, const struct report *report, struct err 
 int group_look(const struct group *group, const struct selection *selection, struct err *err);
 
 /* Set what identifies a result in the output, for a task that writes it during the pass. */
-int driver_identify(struct driver *driver, const struct work *work, struct identity *identity,
+int driver_identify(struct driver *driver, const struct job *job, struct identity *identity,
                     struct arena *arena, struct err *err);

@@ -69,13 +69,13 @@ static int open(void *state, struct driver *driver, struct err *err)
     return own->best ? 0 : -1;
 }
 
-static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
+static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err)
 {
     const struct examples_state *own = state;
     (void)arena;
     (void)err;
-    viewer_add_memory(&work->memory, &driver->session.viewer, &own->selection, &work->pair,
+    viewer_add_memory(&job->memory, &driver->session.viewer, &own->selection, &job->pair,
                       LOOK_AT_ALL);
     return 0;
 }
@@ -85,13 +85,13 @@ static int run(void *state, const struct group *group, struct err *err)
     return group_look(group, &((const struct examples_state *)state)->selection, err);
 }
 
-static int add(void *state, struct work *work, struct err *err)
+static int add(void *state, struct job *job, struct err *err)
 {
     struct examples_state *own = state;
     (void)err;
-    for (size_t i = 0; i < work->report.array_count * own->channel_count; i++) {
-        const struct array *array = &work->report.arrays[i / own->channel_count];
-        const struct tokenized *text = report_queries(&work->report, site_part(array->site));
+    for (size_t i = 0; i < job->report.array_count * own->channel_count; i++) {
+        const struct array *array = &job->report.arrays[i / own->channel_count];
+        const struct tokenized *text = report_queries(&job->report, site_part(array->site));
         size_t k = i % own->channel_count, channel = own->channels ? own->channels[k] : k;
         struct example *best = own->best + i * own->top;
         for (size_t row = 0; row < array->rows.size; row++) {
@@ -100,8 +100,8 @@ static int add(void *state, struct work *work, struct err *err)
                 continue;
             size_t first = row < TOKENS_BEFORE ? 0 : row - TOKENS_BEFORE, at = own->top - 1;
             size_t end = num_min(row + TOKENS_AFTER + 1, text->count);
-            struct example entry = {value,       array->layer, end < text->count, work->item.number,
-                                    work->index, row,          end - first,       {0}};
+            struct example entry = {value,      array->layer, end < text->count, job->item.number,
+                                    job->index, row,          end - first,       {0}};
             memcpy(entry.ids, text->ids + first, entry.count * sizeof *entry.ids);
             for (; at && value > best[at - 1].activation; at--)
                 best[at] = best[at - 1];

@@ -160,25 +160,24 @@ static int open(void *state, struct driver *driver, struct err *err)
 }
 
 /* Estimate memory. Refused: a pair of texts. */
-static int read_item(void *state, struct driver *driver, struct work *work, struct arena *arena,
+static int read_item(void *state, struct driver *driver, struct job *job, struct arena *arena,
                      struct err *err)
 {
     const struct generate_state *own = state;
     const struct viewer *viewer = &driver->session.viewer;
-    struct tokenized *prompt = &work->pair.sentence;
+    struct tokenized *prompt = &job->pair.sentence;
     if (viewer->model.config.n_encoder_layer) { /* without the end of a text */
         prompt->count -= prompt->added_after;
         prompt->added_after = 0;
     }
-    struct text_with_source whole = work->pair;
+    struct text_with_source whole = job->pair;
     if (whole.sentence.pair.bytes)
         return err_usage(err, "expected one text to continue, found a pair");
     (void)arena;
-    whole.sentence.count = continuation_room(viewer, &own->generation, work->pair.sentence.count);
-    continuation_add_memory(&work->memory, viewer, &own->generation, &work->pair);
+    whole.sentence.count = continuation_room(viewer, &own->generation, job->pair.sentence.count);
+    continuation_add_memory(&job->memory, viewer, &own->generation, &job->pair);
     if (own->generation.selection)
-        work->result_bytes =
-            request_add_memory(&work->memory, &own->request, viewer, &whole, false);
+        job->result_bytes = request_add_memory(&job->memory, &own->request, viewer, &whole, false);
     return 0;
 }
 
@@ -234,7 +233,7 @@ static int grow(struct growth *growth, struct err *err)
 /* --- the result ------------------------------------------------------------------------------- */
 
 /* Print the table of --logprobs below the text. Fill the report, unless the text is the result. */
-static int fill_report(struct growth *growth, struct work *work, struct err *err)
+static int fill_report(struct growth *growth, struct job *job, struct err *err)
 {
     struct driver *driver = growth->driver;
     if (growth->text.choices && growth->typed) {
@@ -245,10 +244,10 @@ static int fill_report(struct growth *growth, struct work *work, struct err *err
             table_text_write(growth->typed, table.tables, &all, err))
             return -1;
     }
-    work->is_written = growth->typed == &driver->output.stream;
-    if (work->is_written)
+    job->is_written = growth->typed == &driver->output.stream;
+    if (job->is_written)
         return 0;
-    return continuation_report(&growth->text, &work->report, growth->arena, err);
+    return continuation_report(&growth->text, &job->report, growth->arena, err);
 }
 
 static void note_work(const struct growth *growth)
@@ -276,24 +275,24 @@ static void note_work(const struct growth *growth)
 /* Item N uses the random numbers of the seed --seed + N·2³². */
 static int run(void *state, const struct group *group, struct err *err)
 {
-    struct work *work = group->works[0];
+    struct job *job = group->jobs[0];
     struct growth growth = {.driver = group->driver, .arena = group->arena};
     struct generation_config generation = ((struct generate_state *)state)->generation;
-    generation.sampling.seed += (uint64_t)work->item.number << 32;
+    generation.sampling.seed += (uint64_t)job->item.number << 32;
     const struct items *items = &group->driver->items;
-    const struct tokenized *prompt = &work->pair.sentence;
+    const struct tokenized *prompt = &job->pair.sentence;
     if (!group->driver->is_batch && group->driver->options->input.file &&
         items->kind == ITEMS_DOCUMENT && prompt->text && memchr(prompt->text, '\n', prompt->size))
         print_note("'%s': its lines are one prompt; 'attn-cli batch --do generate' continues each",
                    shown_path(items->path));
-    if (continuation_open(&growth.text, group->viewer, &work->pair, &generation, err))
+    if (continuation_open(&growth.text, group->viewer, &job->pair, &generation, err))
         return -1;
     int failed = grow(&growth, err);
     if (!failed && !group->driver->is_batch)
         note_work(&growth);
-    failed = failed || (!is_broken(&growth) && fill_report(&growth, work, err)) ||
+    failed = failed || (!is_broken(&growth) && fill_report(&growth, job, err)) ||
              (growth.typed == &growth.beside && stream_commit(&growth.beside, err));
-    work->is_written |= is_broken(&growth);
+    job->is_written |= is_broken(&growth);
     stream_discard(&growth.beside);
     continuation_release(&growth.text);
     return err_if(failed);

@@ -535,15 +535,15 @@ static int make_report(struct report *report, const struct heads_state *own,
                   derive(report, own->how, NULL, arena, err));
 }
 
-static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
+static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err)
 {
     const struct head_survey *survey = &((const struct heads_state *)state)->survey;
-    if (driver_translate(driver, work, arena, err))
+    if (driver_translate(driver, job, arena, err))
         return -1;
     if (head_survey_needs(survey, OF_TEXTS))
-        head_survey_add_memory(&work->memory, &driver->session.viewer, survey->scores->count,
-                               &work->pair);
+        head_survey_add_memory(&job->memory, &driver->session.viewer, survey->scores->count,
+                               &job->pair);
     return 0;
 }
 
@@ -556,12 +556,12 @@ static int run(void *state, const struct group *group, struct err *err)
     if (!texts || !sums)
         return -1;
     for (size_t i = 0; i < group->count; i++) {
-        struct work *work = group->works[i];
-        work->own = &sums[i];
-        texts[i] = (struct head_text){.text = viewer_text(&work->pair),
-                                      .number = work->index,
+        struct job *job = group->jobs[i];
+        job->own = &sums[i];
+        texts[i] = (struct head_text){.text = viewer_text(&job->pair),
+                                      .number = job->index,
                                       .sums = &sums[i],
-                                      .before = head_copies(&work->pair.sentence, arena, err)};
+                                      .before = head_copies(&job->pair.sentence, arena, err)};
         if (!texts[i].before || head_sums_init(&sums[i], &own->survey, arena, err))
             return -1;
     }
@@ -570,23 +570,23 @@ static int run(void *state, const struct group *group, struct err *err)
         return -1;
     /* The result of a text: its own sums and those that need no text. */
     for (size_t i = 0; i < group->count && !own->accumulates; i++) {
-        struct work *work = group->works[i];
+        struct job *job = group->jobs[i];
         struct head_result result;
         head_sums_merge(&sums[i], &own->survey, &own->sums);
         if (head_result_keep(&result, &own->survey, &sums[i], arena, err) ||
-            make_report(&work->report, own, &result, arena, err))
+            make_report(&job->report, own, &result, arena, err))
             return -1;
-        work->report.sentence = work->pair.sentence;
+        job->report.sentence = job->pair.sentence;
     }
     return 0;
 }
 
-static int add(void *state, struct work *work, struct err *err)
+static int add(void *state, struct job *job, struct err *err)
 {
     struct heads_state *own = state;
     (void)err;
     if (own->accumulates)
-        head_sums_merge(&own->sums, &own->survey, work->own);
+        head_sums_merge(&own->sums, &own->survey, job->own);
     return 0;
 }
 

@@ -34,7 +34,7 @@ struct inquiry {
     struct driver *driver;
     const struct options *options;
     struct viewer *viewer;    /* of the setting, or of the thread that runs it */
-    struct work *work;        /* NULL: no text yet */
+    struct job *job;          /* NULL: no text yet */
     struct question question; /* --answer or --target, and --position */
     unsigned numbers;         /* --show: 1 << LENS_... or PATCH_... */
     struct facts *facts;      /* of the report */
@@ -92,9 +92,9 @@ static int read_answer(struct inquiry *inquiry, struct arena *arena, struct err 
     const char *first = arena_text(arena, text, size, err);
     if (!first || token_option_read(&question->answer, viewer, option, first, arena, err))
         return -1;
-    if (inquiry->work && !inquiry->options->attribute.position &&
-        lacks_space(&inquiry->work->pair.sentence, first, viewer->tokenizer, arena))
-        notes_add(&inquiry->driver->notes, inquiry->work->index, LACKS_SPACE_NOTE, option, first,
+    if (inquiry->job && !inquiry->options->attribute.position &&
+        lacks_space(&inquiry->job->pair.sentence, first, viewer->tokenizer, arena))
+        notes_add(&inquiry->driver->notes, inquiry->job->index, LACKS_SPACE_NOTE, option, first,
                   first);
     return colon ? token_option_read(&question->against, viewer, option, colon + 1, arena, err) : 0;
 }
@@ -104,8 +104,8 @@ static int read_position(struct inquiry *inquiry, struct arena *arena, struct er
 {
     const char *position = inquiry->options->attribute.position;
     const struct viewer *viewer = inquiry->viewer;
-    const uint32_t *ids = inquiry->work->pair.sentence.ids;
-    size_t count = inquiry->work->pair.sentence.count;
+    const uint32_t *ids = inquiry->job->pair.sentence.ids;
+    size_t count = inquiry->job->pair.sentence.count;
     size_t *index = &inquiry->question.position;
     bool seeks = !position && viewer->mask >= 0;
     *index = count - 1;
@@ -134,7 +134,7 @@ static const char *describe_answer(const struct inquiry *inquiry, const char *so
     struct facts *facts = inquiry->facts;
     const struct viewer *viewer = inquiry->viewer;
     const struct question *question = &inquiry->question;
-    const struct label *after = &inquiry->work->pair.sentence.labels[question->position];
+    const struct label *after = &inquiry->job->pair.sentence.labels[question->position];
     const char *cap = viewer->model.config.logit_cap > 0 ? soft_cap : NULL;
     bool differs = question->against >= 0;
     const char *other = "",
@@ -227,21 +227,21 @@ static int ask_lens(struct inquiry *inquiry, struct arena *arena, struct err *er
     plan->target = inquiry->question.answer;
     plan->against = inquiry->question.against;
     plan->viewer = inquiry->viewer;
-    if (inquiry->work)
-        lens_add_memory(&inquiry->work->memory, plan, &inquiry->work->pair);
+    if (inquiry->job)
+        lens_add_memory(&inquiry->job->memory, plan, &inquiry->job->pair);
     return 0;
 }
 
 static int find_lens(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     struct logit_lens lens;
-    struct work *work = inquiry->work;
+    struct job *job = inquiry->job;
     inquiry->lens.viewer = inquiry->viewer;
     inquiry->lens.position = inquiry->question.position;
     facts_text(inquiry->facts, "site", site_name(inquiry->lens.site));
-    return err_if(lens_look(&lens, &inquiry->lens, &work->pair, arena, err) ||
-                  lens_report(&work->report, &lens, inquiry->numbers, inquiry->viewer->tokenizer,
-                              arena, err));
+    return err_if(
+        lens_look(&lens, &inquiry->lens, &job->pair, arena, err) ||
+        lens_report(&job->report, &lens, inquiry->numbers, inquiry->viewer->tokenizer, arena, err));
 }
 
 /* --- attribute -------------------------------------------------------------------------------- */
@@ -294,19 +294,19 @@ static int ask_attribution(struct inquiry *inquiry, struct arena *arena, struct 
          read_layers(&inquiry->split.layers, inquiry, arena, err)))
         return -1;
     inquiry->split.by = (enum attribution_by)index;
-    if (inquiry->work)
-        attribution_add_memory(&inquiry->work->memory, inquiry->viewer, inquiry->split.by,
-                               &inquiry->work->pair);
+    if (inquiry->job)
+        attribution_add_memory(&inquiry->job->memory, inquiry->viewer, inquiry->split.by,
+                               &inquiry->job->pair);
     return 0;
 }
 
 static int find_attribution(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     struct attribution *found = &inquiry->attribution;
-    struct report *report = &inquiry->work->report;
+    struct report *report = &inquiry->job->report;
     inquiry->split.viewer = inquiry->viewer;
     inquiry->split.question = &inquiry->question;
-    inquiry->split.number = inquiry->work->index;
+    inquiry->split.number = inquiry->job->index;
     if (attribution_make(found, report, &inquiry->split, arena, err))
         return -1;
     const char *logit = describe_answer(inquiry, "before", arena, err);
@@ -326,16 +326,16 @@ struct remainder {
     char logit[NOTE_BYTES]; /* of the first text */
 };
 
-static int add_remainder(void *state, struct work *work, struct err *err)
+static int add_remainder(void *state, struct job *job, struct err *err)
 {
     struct remainder *remainder = state;
-    const struct inquiry *inquiry = work->own;
+    const struct inquiry *inquiry = job->own;
     (void)err;
     remainder->most =
         fmax(remainder->most, fabs(inquiry->attribution.logit - inquiry->attribution.sum));
     remainder->what = inquiry->question.against >= 0 ? "logit difference" : "logit";
     if (!remainder->texts++)
-        snprintf(remainder->logit, sizeof remainder->logit, "%s; ", work->report.about);
+        snprintf(remainder->logit, sizeof remainder->logit, "%s; ", job->report.about);
     return 0;
 }
 
@@ -587,7 +587,7 @@ static int read_corrupt(struct inquiry *inquiry, struct arena *arena, struct err
     const char *source = options->patch.corrupt_source;
     const struct input of_source =
         inquiry->viewer->tokenizer ? input_of(source, NULL) : (struct input){.ids = source};
-    struct text_with_source *pair = &inquiry->work->pair, *corrupt = &inquiry->corrupt;
+    struct text_with_source *pair = &inquiry->job->pair, *corrupt = &inquiry->corrupt;
     if (!text)
         return err_usage(err,
                          "expected --corrupt TEXT or a text in the column 'corrupt', found none");
@@ -609,11 +609,11 @@ static int ask_patch(struct inquiry *inquiry, struct arena *arena, struct err *e
     if (read_layers(&plan->layers, inquiry, arena, err) || read_over(plan, inquiry->options, err) ||
         read_joint(plan, inquiry->options, arena, err) ||
         read_numbers(inquiry, NAMES(patch_numbers, PATCH_NUMBERS), err) ||
-        read_path(plan, inquiry->options, !inquiry->work, arena, err) ||
-        (inquiry->work && read_corrupt(inquiry, arena, err)))
+        read_path(plan, inquiry->options, !inquiry->job, arena, err) ||
+        (inquiry->job && read_corrupt(inquiry, arena, err)))
         return -1;
-    if (inquiry->work)
-        patching_add_memory(&inquiry->work->memory, plan, &inquiry->work->pair);
+    if (inquiry->job)
+        patching_add_memory(&inquiry->job->memory, plan, &inquiry->job->pair);
     return 0;
 }
 
@@ -622,16 +622,16 @@ static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *
 {
     struct patching_plan *plan = &inquiry->plan;
     struct facts *facts = inquiry->facts;
-    struct work *work = inquiry->work;
+    struct job *job = inquiry->job;
     struct patching found;
     plan->viewer = inquiry->viewer;
-    plan->clean = &work->pair;
+    plan->clean = &job->pair;
     plan->corrupt = &inquiry->corrupt;
     if (inquiry->options->patch.corrupt_source)
-        work->report.corrupt_source = &inquiry->corrupt.source;
+        job->report.corrupt_source = &inquiry->corrupt.source;
     plan->question = &inquiry->question;
     if (patching_make(&found, plan, arena, err) ||
-        patching_report(&work->report, &found, inquiry->numbers, arena, err))
+        patching_report(&job->report, &found, inquiry->numbers, arena, err))
         return -1;
     facts_text(facts, "over", patch_overs[plan->over].name);
     facts_text(facts, "patched", plan->noise ? "clean" : "corrupt");
@@ -640,10 +640,10 @@ static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *
         return -1;
     facts_float(facts, "clean", found.clean);
     facts_float(facts, "corrupt", found.corrupt);
-    work->report.about =
+    job->report.about =
         arena_format(arena, err, "%s%s: clean %.4f, corrupt %.4f",
                      plan->noise ? "corrupt into clean · " : "", logit, found.clean, found.corrupt);
-    return work->report.about ? 0 : -1;
+    return job->report.about ? 0 : -1;
 }
 
 /* --- tasks ------------------------------------------------------------------------------------ */
@@ -675,7 +675,7 @@ static int ask(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const struct instrument *instrument = instrument_of(inquiry->driver);
     return err_if(read_answer(inquiry, arena, err) || instrument->ask(inquiry, arena, err) ||
-                  (inquiry->work && (instrument != &lens_instrument || inquiry->lens.is_last) &&
+                  (inquiry->job && (instrument != &lens_instrument || inquiry->lens.is_last) &&
                    read_position(inquiry, arena, err)));
 }
 
@@ -699,14 +699,14 @@ static void expect(void *state, struct driver *driver, size_t tokens)
     viewer_expect_steps(viewer, steps);
 }
 
-static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
+static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err)
 {
-    struct inquiry *inquiry = work->own = arena_alloc(arena, 1, sizeof *inquiry, err);
+    struct inquiry *inquiry = job->own = arena_alloc(arena, 1, sizeof *inquiry, err);
     (void)state;
     if (!inquiry)
         return -1;
-    *inquiry = (struct inquiry){driver, &work->item.options, &driver->session.viewer, work};
+    *inquiry = (struct inquiry){driver, &job->item.options, &driver->session.viewer, job};
     return ask(inquiry, arena, err);
 }
 
@@ -720,17 +720,17 @@ static int run(void *state, const struct group *group, struct err *err)
     (void)state;
     *progress = NULL;
     for (size_t i = 0; i < group->count && !failed; i++) {
-        struct work *work = group->works[i];
-        struct inquiry *inquiry = work->own;
+        struct job *job = group->jobs[i];
+        struct inquiry *inquiry = job->own;
         inquiry->viewer = group->viewer;
         inquiry->plan.progress = sink;
         inquiry->facts = facts_new(group->arena, err);
         if (!inquiry->facts)
             break;
-        work->report = report;
-        work->report.sentence = work->pair.sentence;
-        work->report.source = work->pair.source;
-        work->report.facts = &inquiry->facts->table;
+        job->report = report;
+        job->report.sentence = job->pair.sentence;
+        job->report.source = job->pair.source;
+        job->report.facts = &inquiry->facts->table;
         failed = instrument_of(group->driver)->find(inquiry, group->arena, err);
     }
     *progress = sink;

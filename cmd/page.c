@@ -449,19 +449,19 @@ static int find_live(struct page_run *run, struct err *err)
 static int look_once(struct page_run *run, const struct page_state *own, const struct group *group,
                      const char *name, struct err *err)
 {
-    struct work *work = group->works[0];
+    struct job *job = group->jobs[0];
     uint32_t **translations = group->driver->translations;
     struct viewer *viewer = group->viewer;
-    const struct look look = {&own->request.selection, &work->pair, 1, work->job, &run->report};
+    const struct look look = {&own->request.selection, &job->pair, 1, job->number, &run->report};
     *run = (struct page_run){.own = own,
-                             .options = &work->item.options,
+                             .options = &job->item.options,
                              .viewer = viewer,
-                             .pair = &work->pair,
+                             .pair = &job->pair,
                              .arena = group->arena,
                              .facts = {.config = &viewer->model.config,
-                                       .sentence = &work->pair.sentence,
-                                       .source = &work->pair.source,
-                                       .by_ids = translations && translations[work->job],
+                                       .sentence = &job->pair.sentence,
+                                       .source = &job->pair.source,
+                                       .by_ids = translations && translations[job->number],
                                        .mask = viewer->mask,
                                        .lesson = own->lesson,
                                        .untrained = model_is_untrained(&viewer->model),
@@ -472,28 +472,28 @@ static int look_once(struct page_run *run, const struct page_state *own, const s
         find_effects(run, err) || find_live(run, err))
         return -1;
     return derive(&run->report, &own->request.derivation, viewer->tokenizer, group->arena, err)
-               ? items_blame(&own->driver->items, work->index, err)
+               ? items_blame(&own->driver->items, job->index, err)
                : 0;
 }
 
 /* Add the memory of what look_once looks at. */
-static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
+static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err)
 {
     const struct page_state *own = state;
     struct viewer *viewer = &driver->session.viewer;
-    if (driver_translate(driver, work, arena, err))
+    if (driver_translate(driver, job, arena, err))
         return -1;
-    const struct text_with_source *pair = &work->pair;
+    const struct text_with_source *pair = &job->pair;
     const struct config *config = &viewer->model.config;
     struct page_run run = {own, driver->options, viewer, pair, .arena = arena};
     const bool *explains = explained_heads(&run);
-    struct memory *memory = &work->memory;
+    struct memory *memory = &job->memory;
     struct selection selection;
     struct next_plan next;
     size_t heads = layers_of(config) * config_most_heads(config);
     size_t explained = 0; /* heads that `narrow` copies */
-    work->result_bytes = request_add_memory(memory, &own->request, viewer, pair, false);
+    job->result_bytes = request_add_memory(memory, &own->request, viewer, pair, false);
     if (has_scores(&run))
         head_survey_add_memory(memory, viewer, score_row_count, pair);
     if (select_layers(&selection, explains, config, arena, err) || plan_next(&next, &run, err))
@@ -515,12 +515,12 @@ static int run(void *state, const struct group *group, struct err *err)
     const struct page_state *own = state;
     struct viewer *viewer = group->viewer;
     const struct edits *edits = viewer->edits;
-    struct work *work = group->works[0];
+    struct job *job = group->jobs[0];
     size_t count = runs_of(own);
     struct page_run *runs = arena_alloc(group->arena, count, sizeof *runs, err);
     int failed = !runs;
-    work->own = runs;
-    work->is_written = true; /* by `add` */
+    job->own = runs;
+    job->is_written = true; /* by `add` */
     for (size_t i = 0; i < count && !failed; i++) {
         viewer->edits = i + 1 < count ? NULL : edits;
         failed = look_once(&runs[i], own, group, count > 1 ? names[i] : NULL, err);
@@ -529,11 +529,11 @@ static int run(void *state, const struct group *group, struct err *err)
     return err_if(failed);
 }
 
-static int add(void *state, struct work *work, struct err *err)
+static int add(void *state, struct job *job, struct err *err)
 {
     struct page_state *own = state;
     struct output *output = &own->driver->output;
-    struct page_run *runs = work->own;
+    struct page_run *runs = job->own;
     for (size_t i = 0; i < runs_of(own); i++, own->identity.index++) {
         own->layout.page = &runs[i].facts;
         runs[i].report.identity = own->identity;
@@ -562,15 +562,15 @@ int page_add_lesson(struct output *output, struct identity *identity, const stru
     struct session *session = &driver.session;
     struct page_state own = {
         .driver = &driver, .lesson = lesson, .layout = *layout, .identity = *identity};
-    struct work work = {.job = 0};
-    struct group group = {&driver, &session->viewer, (struct work *[]){&work}, 1, &driver.kept};
+    struct job job = {.number = 0};
+    struct group group = {&driver, &session->viewer, (struct job *[]){&job}, 1, &driver.kept};
     const struct text_with_source *pairs = NULL;
     int failed = items_open(&driver.items, options, 0, ITEMS_ONE, err) ||
                  session_begin(session, err) || open(&own, &driver, err) ||
                  !(pairs = session_read_items(session, &driver.items, err));
     if (!failed)
-        work.pair = *pairs;
-    failed = failed || run(&own, &group, err) || add(&own, &work, err);
+        job.pair = *pairs;
+    failed = failed || run(&own, &group, err) || add(&own, &job, err);
     *output = driver.output;
     driver.output = (struct output){.path = NULL}; /* owned by the caller */
     identity->index = own.identity.index;

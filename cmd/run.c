@@ -118,7 +118,7 @@ static int begin_stream(struct streamed *streamed, const struct report *whole, s
     streamed->whole = *whole;
     if (derive(&streamed->whole, &driver->derivation, group->viewer->tokenizer, group->arena,
                err) ||
-        driver_identify(driver, group->works[0], &streamed->whole.identity, group->arena, err) ||
+        driver_identify(driver, group->jobs[0], &streamed->whole.identity, group->arena, err) ||
         output_open(output, err))
         return -1;
     const struct target target = output_target(output);
@@ -157,16 +157,16 @@ static bool has_parts(const struct tokenized *tokenized)
     return tokenized_first_part(tokenized) < tokenized->count;
 }
 
-int driver_translate(struct driver *driver, struct work *work, struct arena *arena, struct err *err)
+int driver_translate(struct driver *driver, struct job *job, struct arena *arena, struct err *err)
 {
     struct arena *kept = &driver->kept;
-    if (work->item.input.text || work->item.input.ids)
+    if (job->item.input.text || job->item.input.ids)
         return 0;
     if (!driver->translations)
         driver->translations = arena_alloc(kept, driver->jobs, sizeof *driver->translations, err);
     return err_if(!driver->translations ||
-                  continuation_translate(&work->pair, &driver->session.viewer,
-                                         &driver->translations[work->job], kept, arena, err));
+                  continuation_translate(&job->pair, &driver->session.viewer,
+                                         &driver->translations[job->number], kept, arena, err));
 }
 
 /* True if sizes of the selected tensors depend on more than the number of queries. */
@@ -184,11 +184,11 @@ static bool have_keys(const struct selection *selection)
 
 /* --stack: refuse a text whose tensors differ in size from those of the first. Words count by
  * `sentence` and `source`, of which `queries` are selected; without words, bytes do. */
-static int check_size(struct run_state *own, const struct work *work, const struct report *report,
+static int check_size(struct run_state *own, const struct job *job, const struct report *report,
                       size_t queries, struct err *err)
 {
     const struct request *request = &own->request;
-    double size = work->result_bytes;
+    double size = job->result_bytes;
     if (request->derivation.words)
         size = 1 + (double)queries +
                (have_keys(&request->selection) ? 0x1p20 * (double)report->sentence.word_count +
@@ -205,45 +205,45 @@ static int check_size(struct run_state *own, const struct work *work, const stru
 
 /* Translate a source without a text, and estimate memory. Refused: a text without the selected
  * queries, or without a second token if the first is hidden. */
-static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
+static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err)
 {
     struct run_state *own = state;
     const struct request *request = &own->request;
-    const struct look look = {.selection = &request->selection, .pairs = &work->pair, .count = 1};
+    const struct look look = {.selection = &request->selection, .pairs = &job->pair, .count = 1};
     bool is_labelled = !site_set_is_empty(request->selection.sites) && driver->output.format->looks;
-    if (driver_translate(driver, work, arena, err))
+    if (driver_translate(driver, job, arena, err))
         return -1;
     if (is_labelled && !request->derivation.words &&
-        (has_parts(&work->pair.sentence) || has_parts(&work->pair.source)))
-        notes_add(&driver->notes, work->index,
+        (has_parts(&job->pair.sentence) || has_parts(&job->pair.source)))
+        notes_add(&driver->notes, job->index,
                   "a character of several tokens is shown as its parts, as in 爱₂: --words joins "
                   "them");
-    work->result_bytes = request_add_memory(&work->memory, request, &driver->session.viewer,
-                                            &work->pair, is_streamed(driver, &look));
-    struct report report = {.sentence = work->pair.sentence, .source = work->pair.source};
+    job->result_bytes = request_add_memory(&job->memory, request, &driver->session.viewer,
+                                           &job->pair, is_streamed(driver, &look));
+    struct report report = {.sentence = job->pair.sentence, .source = job->pair.source};
     const size_t *queries = NULL;
     size_t count = 0;
     bool stacked = driver->identity.stacked, by_word = stacked && request->derivation.words;
     if ((by_word || request->derivation.hide_first) &&
         derive(&report, &request->derivation, driver->session.viewer.tokenizer, arena, err))
         return -1;
-    const struct tokenized *sentence = &work->pair.sentence;
+    const struct tokenized *sentence = &job->pair.sentence;
     const struct index_range range = {"--query", "text", by_word ? "word" : "token",
                                       by_word ? report.sentence.word_count : sentence->count};
     return err_if(selection_indices(&queries, &count,
                                     by_word ? sentence->queries
                                             : selection_queries(&request->selection, sentence),
                                     &range, arena, err) ||
-                  (stacked && check_size(own, work, &report, count, err)));
+                  (stacked && check_size(own, job, &report, count, err)));
 }
 
 static int run(void *state, const struct group *group, struct err *err)
 {
     const struct selection *selection = &((struct run_state *)state)->request.selection;
-    struct work *work = group->works[0];
+    struct job *job = group->jobs[0];
     struct streamed streamed = {.group = group};
-    const struct look look = {selection, &work->pair, 1, work->job, &work->report, NULL};
+    const struct look look = {selection, &job->pair, 1, job->number, &job->report, NULL};
     bool writes = group->viewer == &group->driver->session.viewer; /* no other thread does */
     if (!writes || group->count > 1 || !is_streamed(group->driver, &look))
         return group_look(group, selection, err);
@@ -251,7 +251,7 @@ static int run(void *state, const struct group *group, struct err *err)
         viewer_look_by_map(group->viewer, &look, take_maps, &streamed, group->arena, err) ||
         writer_end(&streamed.writer, err);
     writer_release(&streamed.writer);
-    work->is_written = true;
+    job->is_written = true;
     return err_if(failed);
 }
 

@@ -452,17 +452,17 @@ static int check_continued(const struct tokenized *sentence, const struct viewer
     return 0;
 }
 
-static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
+static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err)
 {
     struct score_state *task = state;
     const struct viewer *viewer = &driver->session.viewer;
-    const struct item *item = &work->item;
+    const struct item *item = &job->item;
     const struct texts *continuations = &item->options.score.continuations;
     const char *bad = item->fields[ITEM_BAD];
-    struct tokenized *sentence = &work->pair.sentence;
+    struct tokenized *sentence = &job->pair.sentence;
     enum totals_kind kind = kind_of(bad, continuations->count);
-    struct scored_item *own = work->own = arena_alloc(arena, 1, sizeof *own, err);
+    struct scored_item *own = job->own = arena_alloc(arena, 1, sizeof *own, err);
     if (!own)
         return -1;
     struct score_text *text = &own->text;
@@ -489,18 +489,18 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
     if (selection_indices(&text->at, &text->at_count, sentence->queries, &rows, arena, err) ||
         check_masks(task, sentence, text, err))
         return -1;
-    text->pairs[0] = work->pair;
+    text->pairs[0] = job->pair;
     text->part_count = text->continues ? continuations->count : item->region_count;
     text->parts =
         text->continues
-            ? continuations_read(text->pairs, &work->pair, continuations, viewer, arena, err)
+            ? continuations_read(text->pairs, &job->pair, continuations, viewer, arena, err)
             : regions_find(sentence, item, viewer->chat ? strlen(viewer->chat->before) : 0, arena,
                            err);
     for (size_t i = 0; i < own->count && text->continues && !err->kind; i++) {
         const char *more = continuations->items[i];
         if (text->pairs[i].prompt_count && /* after the text, not in place of a mask */
             lacks_space(sentence, more, viewer->tokenizer, arena))
-            notes_add(&driver->notes, work->index, LACKS_SPACE_NOTE, "--continue", more, more);
+            notes_add(&driver->notes, job->index, LACKS_SPACE_NOTE, "--continue", more, more);
         if (task->view.words)
             find_words(&text->pairs[i].sentence, viewer, arena, err);
     }
@@ -511,7 +511,7 @@ static int read(void *state, struct driver *driver, struct work *work, struct ar
             return err_prefix(err, "column 'bad'");
     }
     for (size_t i = 0; i < own->count && !err->kind; i++)
-        scoring_add_memory(&work->memory, &task->scoring, &text->pairs[i]);
+        scoring_add_memory(&job->memory, &task->scoring, &text->pairs[i]);
     return err_if(err->kind);
 }
 
@@ -534,10 +534,10 @@ static const char *whole_text(const struct tokenized *text, struct arena *arena,
 
 /* Find the total of an item's text, or of the tokens or words of --at; with --unigrams that of
  * its words with scores by themselves; a pair also has that of its bad text. */
-static void find_total(const struct score_state *task, struct work *work, struct arena *arena,
+static void find_total(const struct score_state *task, struct job *job, struct arena *arena,
                        struct err *err)
 {
-    struct scored_item *own = work->own;
+    struct scored_item *own = job->own;
     struct score_total *total = &own->total;
     const struct score_text *text = &own->text;
     const struct scored *scored = text->scored;
@@ -552,7 +552,7 @@ static void find_total(const struct score_state *task, struct work *work, struct
                                             range.end - range.start, &total->unknown);
         total->words++;
     }
-    total->number = task->table.are_single ? (long long)work->item.number : COLUMN_MISSING;
+    total->number = task->table.are_single ? (long long)job->item.number : COLUMN_MISSING;
     if (own->count && task->kind == TOTALS_OF_PAIRS) {
         total->count = 1;
         total->bad_logprob = score_total_of(&scored[1], 0, scored[1].count).logprob;
@@ -564,24 +564,24 @@ static void find_total(const struct score_state *task, struct work *work, struct
 
 /* Report an item. Its rows are its total, or the totals of its continuations or regions; a region
  * without tokens has a row only in a suite. */
-static int report_item(const struct score_state *task, struct work *work, struct arena *arena,
+static int report_item(const struct score_state *task, struct job *job, struct arena *arena,
                        struct err *err)
 {
-    struct scored_item *own = work->own;
+    struct scored_item *own = job->own;
     const struct score_text *text = &own->text;
     bool continues = text->continues;
     bool by_part = continues || (task->per && task->other && text->parts);
-    bool has_column = work->item.text_count && format_is(task->driver->output.format, "csv");
+    bool has_column = job->item.text_count && format_is(task->driver->output.format, "csv");
     bool names_text = continues && !has_column && !task->driver->derivation.mean_of_texts;
-    const char *keys[2] = {whole_text(&work->pair.sentence, arena, err)};
+    const char *keys[2] = {whole_text(&job->pair.sentence, arena, err)};
     own->rows = (struct score_totals){.kind = task->kind,
                                       .are_single = true,
                                       .names = &labels[task->kind - names_text],
                                       .key_count = 1 + names_text,
                                       .hides_text = has_column && task->kind == TOTALS_OF_TEXTS,
                                       .has_unigrams = task->unigrams.count > 0,
-                                      .pair = &work->pair};
-    find_total(task, work, arena, err);
+                                      .pair = &job->pair};
+    find_total(task, job, arena, err);
     for (size_t i = 0; i < (by_part ? text->part_count : 1) && !err->kind; i++) {
         const struct score_region *part = by_part ? &text->parts[i] : NULL;
         struct score_total row = own->total;
@@ -597,8 +597,8 @@ static int report_item(const struct score_state *task, struct work *work, struct
     if (err->kind)
         return -1;
     return !task->view.words && (continues || task->totals)
-               ? score_totals_report(&work->report, &task->view, &own->rows, arena, err)
-               : score_report(&work->report, &task->view, &work->pair, text, arena, err);
+               ? score_totals_report(&job->report, &task->view, &own->rows, arena, err)
+               : score_report(&job->report, &task->view, &job->pair, text, arena, err);
 }
 
 /* Score the texts of all items together. */
@@ -606,15 +606,15 @@ static int run(void *state, const struct group *group, struct err *err)
 {
     const struct score_state *own = state;
     struct scoring scoring = own->scoring;
-    struct look look = {.first = group->works[0]->job};
+    struct look look = {.first = group->jobs[0]->number};
     for (size_t i = 0; i < group->count; i++)
-        look.count += ((const struct scored_item *)group->works[i]->own)->count;
+        look.count += ((const struct scored_item *)group->jobs[i]->own)->count;
     struct text_with_source *pairs = arena_alloc(group->arena, look.count, sizeof *pairs, err);
     struct scored *scored = arena_alloc(group->arena, look.count + 1, sizeof *scored, err);
     if (!pairs || !scored)
         return -1;
     for (size_t i = 0, at = 0; i < group->count; i++) {
-        struct scored_item *item = group->works[i]->own;
+        struct scored_item *item = group->jobs[i]->own;
         if (item->count)
             memcpy(&pairs[at], item->text.pairs, item->count * sizeof *pairs);
         item->text.scored = &scored[item->count ? at : look.count];
@@ -631,7 +631,7 @@ static int run(void *state, const struct group *group, struct err *err)
             return -1;
     }
     for (size_t i = 0; i < group->count; i++)
-        if (report_item(own, group->works[i], group->arena, err))
+        if (report_item(own, group->jobs[i], group->arena, err))
             return -1;
     return 0;
 }
@@ -660,9 +660,9 @@ static int find_group(struct score_state *own, const struct item *item, struct s
 }
 
 /* Add the rows of an item to the table, and its words to the column of their model or row. */
-static int add_item(struct score_state *own, struct work *work, struct err *err)
+static int add_item(struct score_state *own, struct job *job, struct err *err)
 {
-    const struct scored_item *item = work->own;
+    const struct scored_item *item = job->own;
     struct driver *driver = own->driver;
     struct score_totals *table = &own->table;
     bool single = table->are_single;
@@ -670,16 +670,16 @@ static int add_item(struct score_state *own, struct work *work, struct err *err)
     for (size_t i = 0; i < item->rows.count; i++) {
         struct score_total total = item->rows.rows[i];
         const char *other = own->title ? driver->sweep.models.items[driver->setting]
-                            : single || work->item.region_count
+                            : single || job->item.region_count
                                 ? total.keys[item->rows.key_count - 1]
                                 : NULL;
         for (size_t k = 0; k < table->key_count; k++) {
             const char *name = table->names[k];
-            const char *key = name == own->other ? other : item_column(&work->item, name);
+            const char *key = name == own->other ? other : item_column(&job->item, name);
             own->keys[k] = key || single ? key : "";
         }
         total.keys = own->keys;
-        if (own->group && find_group(own, &work->item, &total, err))
+        if (own->group && find_group(own, &job->item, &total, err))
             return -1;
         row = score_totals_add(table, &total, table->count, &driver->kept, err);
         if (!row)
@@ -687,9 +687,9 @@ static int add_item(struct score_state *own, struct work *work, struct err *err)
     }
     if (!own->words || (!own->title && !item->count))
         return 0;
-    struct score_totals *words = &own->words[own->title ? work->index : 0];
+    struct score_totals *words = &own->words[own->title ? job->index : 0];
     size_t line = own->title ? driver->setting : row - 1;
-    return score_totals_add_words(words, line, &work->report, &driver->kept, err);
+    return score_totals_add_words(words, line, &job->report, &driver->kept, err);
 }
 
 /* --- over all texts --------------------------------------------------------------------------- */
@@ -741,16 +741,16 @@ static bool has_unknown(const struct scored_item *item, const struct viewer *vie
     return found;
 }
 
-static int add(void *state, struct work *work, struct err *err)
+static int add(void *state, struct job *job, struct err *err)
 {
     struct score_state *own = state;
     struct driver *driver = own->driver;
-    struct report *report = &work->report;
-    const struct scored_item *item = work->own;
+    struct report *report = &job->report;
+    const struct scored_item *item = job->own;
     if (!item->count && !own->blank++)
-        own->first_blank = work->index;
+        own->first_blank = job->index;
     own->unscored +=
-        item->count && !work->pair.sentence.added_before && driver->session.viewer.mask < 0;
+        item->count && !job->pair.sentence.added_before && driver->session.viewer.mask < 0;
     own->unknown += has_unknown(item, &driver->session.viewer);
     own->ties += item->total.count && item->total.correct > 0 && item->total.correct < 1;
     if (driver->derivation.mean_of_texts)
@@ -758,12 +758,12 @@ static int add(void *state, struct work *work, struct err *err)
     if (own->by_text)
         return 0;
     score_total_add(&own->all, &item->total);
-    if ((own->title || own->totals) && add_item(own, work, err))
+    if ((own->title || own->totals) && add_item(own, job, err))
         return -1;
     if (!own->title || driver->accumulates)
         return 0;
-    struct score_totals *words = &own->words[work->index];
-    words->pair = &work->pair;
+    struct score_totals *words = &own->words[job->index];
+    words->pair = &job->pair;
     if (score_totals_report(report, &own->view, words, &driver->session.arena, err))
         return -1;
     report->model = own->title;
