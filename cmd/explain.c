@@ -13,10 +13,10 @@ VALUES(formats_of_people, "Formats (--format)", FORMATS_OF_WORKING, format_rows[
 VALUES(parts, NULL, SITE_PARTS, attention_parts[index].name, attention_parts[index].words)
 
 static const struct option_row own_options[] = {
-    STRING("token", 0, "TOKEN", IN(explain.token),
+    STRING("query", 0, "TOKEN", IN(explain.token),
            "query token: its text (is), its position (1, or -1 for the last), both (1:is), or all "
            "(default: the last)",
-           .heading = "Query"),
+           .heading = "Query", .former = "token"),
     STRING("part", 0, "PART", IN(explain.part),
            "attention of an encoder-decoder model: self (the decoder, default), cross or encoder",
            .values = &values_parts),
@@ -45,11 +45,11 @@ const struct command command_explain = {
     .group = "Inspect",
     .about = "show the arithmetic behind one query, step by step",
     .operands = "[TEXT]",
-    .examples = "attn-cli explain -m life \"Life is short eat dessert first\" --token is\n"
+    .examples = "attn-cli explain -m life \"Life is short eat dessert first\" --query is\n"
                 "attn-cli explain -s \"Life is short\" --layer 1 --head 2 --digits 6\n"
-                "attn-cli explain -m life-causal -s \"Life is short\" --token 1 --format markdown\n"
-                "attn-cli explain -m life -s \"Life is short\" --token is -o walk.md\n"
-                "attn-cli explain -s \"Life is short\" --token all --full -o walk.html\n"
+                "attn-cli explain -m life-causal -s \"Life is short\" --query 1 --format markdown\n"
+                "attn-cli explain -m life -s \"Life is short\" --query is -o walk.md\n"
+                "attn-cli explain -s \"Life is short\" --query all --full -o walk.html\n"
                 "attn-cli explain -m translate -s \"<s> le\" --source \"the cat\" --part cross\n",
     .run = explain_command,
     .options = own_options,
@@ -106,7 +106,7 @@ static int choose_layer_and_head(struct explain_run *run, struct err *err)
     return 0;
 }
 
-/* Choose the query of --token, by default the last token; of equal tokens, the first. */
+/* Choose the query of --query, by default the last token; of equal tokens, the first. */
 static int choose_query(struct explain_run *run, struct err *err)
 {
     const struct tokenized *tokenized = run->text;
@@ -123,12 +123,12 @@ static int choose_query(struct explain_run *run, struct err *err)
         for (size_t i = 0; i < tokenized->count; i++)
             nearest_offer(&nearest, label_name(&tokenized->labels[i]));
         return err_usage(
-            err, "--token: expected a token of the %s, or an index from 0 to %zu, found '%s'%s",
+            err, "--query: expected a token of the %s, or an index from 0 to %zu, found '%s'%s",
             run->called, tokenized->count - 1, name, names_guess(guess, nearest.name));
     }
     run->request.query = match.index;
     if (match.alike)
-        print_note("'%s' occurs %zu times in the %s: this is the first; --token %s is the next",
+        print_note("'%s' occurs %zu times in the %s: this is the first; --query %s is the next",
                    name, match.alike + 1, run->called, tokenized->labels[match.next].exact);
     return 0;
 }

@@ -35,7 +35,7 @@ struct inquiry {
     const struct options *options;
     struct viewer *viewer;    /* of the setting, or of the thread that runs it */
     struct job *job;          /* NULL: no text yet */
-    struct question question; /* --answer or --target, and --position */
+    struct question question; /* --answer or --target, and --query */
     unsigned numbers;         /* --show: 1 << LENS_... or PATCH_... */
     struct facts *facts;      /* of the report */
     struct lens_plan lens;
@@ -99,7 +99,7 @@ static int read_answer(struct inquiry *inquiry, struct arena *arena, struct err 
     return colon ? token_option_read(&question->against, viewer, option, colon + 1, arena, err) : 0;
 }
 
-/* Without --position, the last mask token of a masked model, else the last token. */
+/* Without --query, the last mask token of a masked model, else the last token. */
 static int read_position(struct inquiry *inquiry, struct arena *arena, struct err *err)
 {
     const char *position = inquiry->options->attribute.position;
@@ -116,13 +116,13 @@ static int read_position(struct inquiry *inquiry, struct arena *arena, struct er
         return mask.text ? err_usage(err,
                                      "expected a text with %s, where logits are read, found none: "
                                      "add it%s",
-                                     mask.text, inquiry->lens.is_last ? "" : ", or --position N")
+                                     mask.text, inquiry->lens.is_last ? "" : ", or --query N")
                          : -1;
     }
     if (!position || selection_index(index, position, strlen(position), count))
         return 0;
     return err_usage(
-        err, "--position: expected an index from 0 to %zu (or -%zu to -1 from the end), found '%s'",
+        err, "--query: expected an index from 0 to %zu (or -%zu to -1 from the end), found '%s'",
         count - 1, count, position);
 }
 
@@ -254,9 +254,10 @@ static const struct option_row attribute_options[] = {
            "token whose logit is split, or two tokens whose logit difference is split: ' Mary: "
            "John' (default: the most likely token)",
            .heading = "Attribution"),
-    STRING("position", 0, "N", IN(attribute.position),
+    STRING("query", 0, "N", IN(attribute.position),
            "position whose logit is split (default: -1, the last token; in masked models the last "
-           "[MASK])"),
+           "[MASK])",
+           .former = "position"),
     STRING("by", 0, "part|source|neuron|expert", IN(attribute.by),
            "split by component (default), source token, neuron or expert",
            .values = &values_attributions),
@@ -273,7 +274,7 @@ const struct command command_attribute = {
     .operands = "[TEXT]...",
     .examples = "attn-cli attribute \"Life is short, eat dessert\"\n"
                 "attn-cli attribute \"Life is short, eat dessert\" --answer \" first: last\"\n"
-                "attn-cli attribute \"Life is short, eat dessert\" --position 1 --by source\n"
+                "attn-cli attribute \"Life is short, eat dessert\" --query 1 --by source\n"
                 "attn-cli attribute \"Life is short, eat dessert\" --ablate 0.1,1.2\n"
                 "attn-cli attribute \"Life is short, eat dessert\" -o attribution.svg\n"
                 "attn-cli attribute \"Life is short\" --by neuron --format tidy > neurons.csv\n",
@@ -379,9 +380,10 @@ static const struct option_row patch_options[] = {
     STRING("answer", 0, "TOKEN", IN(attribute.answer),
            "token whose logit is measured, or two tokens whose logit difference is measured: ' "
            "Mary: John' (default: the most likely token after the clean prompt)"),
-    STRING("position", 0, "N", IN(attribute.position),
+    STRING("query", 0, "N", IN(attribute.position),
            "position whose logits are read (default: -1, the last token; in masked models the last "
-           "[MASK])"),
+           "[MASK])",
+           .former = "position"),
     STRING("over", 0, "WHAT", IN(patch.over), "values to patch (default: heads; listed below)",
            .values = &values_patches),
     STRING("layer", 0, "LIST", IN(select.layer),

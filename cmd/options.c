@@ -35,18 +35,28 @@ bool name_is_among(const char *names, const char *name)
     return false;
 }
 
-const struct option_row *option_find(struct option_set set, const char *name, size_t size)
+/* Find the row of a name among those of a set, or that had this name before (`former`). */
+static const struct option_row *find_row(struct option_set set, const char *name, size_t size,
+                                         bool former)
 {
     for (size_t i = 0; i < 2 * TABLES; i++) {
         const struct command *command = i < TABLES ? set.command : set.done;
         bool excepts = i % TABLES && command && command->without;
-        for (const struct option_row *row = table_at(set, i); row && row->name; row++)
-            if (strlen(row->name) == size && memcmp(row->name, name, size) == 0 &&
+        for (const struct option_row *row = table_at(set, i); row && row->name; row++) {
+            const char *own = former ? row->former : row->name;
+            if (own && strlen(own) == size && memcmp(own, name, size) == 0 &&
                 !(excepts && name_is_among(command->without, row->name)) &&
                 !(i >= TABLES && row->flags & OPTION_NOT_BATCH))
                 return row;
+        }
     }
     return NULL;
+}
+
+const struct option_row *option_find(struct option_set set, const char *name, size_t size)
+{
+    const struct option_row *row = find_row(set, name, size, false);
+    return row ? row : find_row(set, name, size, true);
 }
 
 static const struct option_row *find_text(struct option_set set, const char *name)
@@ -96,8 +106,8 @@ int option_refuse(struct option_set set, const char *name, size_t size, struct e
     for (size_t i = 0; i < size && size < WORD_BYTES; i++)
         word[i] = name[i] == '_' ? '-' : (char)utf8_small((unsigned char)name[i] & 0x7f);
     const char *near = find_text(set, word) ? word : NULL;
-    if (name_is_among("query token", word) && !near) /* explain has --token, others --query */
-        near = find_text(set, "token") ? "token" : find_text(set, "query") ? "query" : NULL;
+    if (name_is_among("token position at", word) && !near && find_text(set, "query"))
+        near = "query";
     for (size_t i = 0; i < command_count && !near; i++)
         if (find_text(command_set(commands[i]), word))
             return err_usage(err, "unknown option '--%s': it is an option of %s, not of %s%s%s",

@@ -197,6 +197,7 @@ struct option_row {
     long long min, max;              /* limits of a number */
     const char *about;               /* one line of help */
     double preset;                   /* default of a number */
+    const char *former;              /* another name, which help does not list; NULL: none */
     const char *heading;             /* of this row and the following ones; NULL: as above */
     const struct value_list *values; /* NULL: any text */
     const char *joints;              /* separators of several values; NULL: one value */

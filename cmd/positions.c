@@ -347,11 +347,10 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
                             i && pair->source.count ? tokenizer_of_source(tokenizer) : tokenizer,
                             arena, err))
             return -1;
-    const char *query = options_are_given(options, "at") ? "--at" : "--query";
     struct scope scopes[] = {
-        {item, own->texts, query, false, true, arena, err},
+        {item, own->texts, "--query", false, true, arena, err},
         {item, &own->texts[1], "--key", false, true, arena, err},
-        {item, sentence, "--position", true, true, arena, err},
+        {item, sentence, "--query", true, true, arena, err},
     };
     const char **values[] = {&select->query, &select->key, &options->attribute.position};
     for (size_t i = 0; i < 3; i++) {
@@ -362,7 +361,7 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
             return -1;
     }
     if (resolve(&options->explain.token,
-                &(struct scope){item, sentence, "--token", true, false, arena, err}) ||
+                &(struct scope){item, sentence, "--query", true, false, arena, err}) ||
         (options->score.continuations.count && name_continuations(item, arena, err)))
         return -1;
     sentence->queries = select->query;

@@ -21,7 +21,7 @@ static const struct option_row own_options[] = {
     FLAG("total", 0, IN(score.total),
          "print only the total of each text; text output adds that of all"),
     STRING("group", 0, "COLUMN", IN(score.group),
-           "the total of each text or continuation (with --at: of these tokens), and its "
+           "the total of each text or continuation (with --query: of these tokens), and its "
            "difference in log-probability to the first one with the same value in this column; "
            "outside a batch, --total of a table with a column 'item' has it without this option",
            .flags = OPTION_FIXED),
@@ -43,9 +43,10 @@ static const struct option_row own_options[] = {
     FLAG("within-word", 0, IN(score.within_word),
          "masked models: with a token, also mask the later tokens of its word (Kauf and Ivanova, "
          "2023)"),
-    STRING("at", 0, "LIST", IN(select.query),
+    STRING("query", 0, "LIST", IN(select.query),
            "print only these tokens (with --words: words): 0,3-5, -1, or @NAME, a column of the "
-           "table (indices or words) or a word of the text"),
+           "table (indices or words) or a word of the text",
+           .former = "at"),
     FLAG("bits", 0, IN(select.bits), "print surprisal and entropy in bits (default: nats)"),
     INTEGER("stride", 0, "N", IN(score.stride), 1, 100000000,
             "read long texts in windows that advance by N tokens; each token then has at least the "
@@ -81,8 +82,8 @@ const struct command command_score = {
         "attn-cli score \"Life is short\" --bits --words --format csv\n"
         "attn-cli score \"The keys to the cabinet\" --continue \" are\" --continue \" is\"\n"
         "attn-cli score -f stimuli.csv --words --bits -o words.csv\n"
-        "attn-cli score -f stimuli.csv --words --bits --at @verb -o verbs.csv\n"
-        "attn-cli score -f stimuli.csv --at @verb --group item\n"
+        "attn-cli score -f stimuli.csv --words --bits --query @verb -o verbs.csv\n"
+        "attn-cli score -f stimuli.csv --query @verb --group item\n"
         "attn-cli score -f candidates.csv --continue @candidate --group item\n"
         "attn-cli score -f stimuli.csv --words --bits --per condition -o results/\n"
         "attn-cli score -f pairs.csv --per phenomenon\n"
@@ -257,7 +258,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     size_t models = driver->sweep.settings; /* in a batch, all settings */
     own->driver = driver;
     if (options_exclude(options, "next", "at top begin-word bits", err) ||
-        options_exclude(options, "unigrams", "at", err))
+        options_exclude(options, "unigrams", "query", err))
         return -1;
     choose_totals(own, options);
     bool continues = own->kind == TOTALS_OF_CONTINUATIONS;
@@ -410,7 +411,7 @@ static int find_words(struct tokenized *sentence, const struct viewer *viewer, s
 }
 
 /* A text with mask tokens has no scores, and its rows are likely tokens: in one table, all texts
- * have masks, or none has. --at selects some. */
+ * have masks, or none has. --query selects some. */
 static int check_masks(struct score_state *own, const struct tokenized *sentence,
                        const struct score_text *text, struct err *err)
 {
@@ -422,8 +423,9 @@ static int check_masks(struct score_state *own, const struct tokenized *sentence
     for (size_t i = 0; i < text->at_count && !shows; i++)
         shows = sentence->ids[text->at[i]] == viewer->mask;
     if (!shows)
-        return err_usage(err, "--at: expected a mask token, found others: only these have rows in "
-                              "a text with mask tokens");
+        return err_usage(err,
+                         "--query: expected a mask token, found others: only these have rows in "
+                         "a text with mask tokens");
     own->view.fills = first ? fills : own->view.fills;
     own->asks = true;
     if (fills && other)
@@ -476,14 +478,14 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     if (kind != task->kind)
         return err_set(err, "expected an item with '%s' like others, found one with '%s'",
                        labels[task->kind], labels[kind]);
-    if (options_are_given(&item->options, "at") &&
+    if (options_are_given(&item->options, "query") &&
         ((task->totals && !item->options.score.group) || continuations->count))
-        return err_usage(err, "--at selects rows of tokens or words; %s does not apply",
+        return err_usage(err, "--query selects rows of tokens or words; %s does not apply",
                          task->totals ? task->totals : "--continue");
     if ((task->view.words || task->unigrams.count) && viewer->tokenizer &&
         find_words(sentence, viewer, arena, err))
         return -1;
-    const struct index_range rows = {"--at", "text", task->view.words ? "word" : "token",
+    const struct index_range rows = {"--query", "text", task->view.words ? "word" : "token",
                                      task->view.words ? sentence->word_count
                                                       : sentence->count - sentence->words_before};
     if (selection_indices(&text->at, &text->at_count, sentence->queries, &rows, arena, err) ||
@@ -532,7 +534,7 @@ static const char *whole_text(const struct tokenized *text, struct arena *arena,
     return buf_keep(&whole, arena, err);
 }
 
-/* Find the total of an item's text, or of the tokens or words of --at; with --unigrams that of
+/* Find the total of an item's text, or of the tokens or words of --query; with --unigrams that of
  * its words with scores by themselves; a pair also has that of its bad text. */
 static void find_total(const struct score_state *task, struct job *job, struct arena *arena,
                        struct err *err)

@@ -66,7 +66,7 @@ struct session {
     struct edit_list edits;
     struct edit_store *store; /* of the settings of a sweep; NULL: none */
     bool adds_beginning;      /* --special auto found a token to put before texts */
-    const char *token;        /* --token in the last text that session_read_items read */
+    const char *token;        /* --query in the last text that session_read_items read */
     struct arena arena;
 };
 

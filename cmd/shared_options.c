@@ -73,10 +73,11 @@ const struct option_row mechanism_options[] = {
            "combined by +; linear, blocked:B or lowrank:R",
            .heading = "Model", .values = &values_attention, .joints = "+"),
     FLAG("mask-after", 0, IN(mechanism.mask_after),
-         "apply the causal mask after the softmax and renormalise"),
-    STRING("scale", 0, "X", IN(mechanism.scale),
-           "multiply scores by X instead of 1/√d_k: none, sqrt or a number",
-           .values = &values_scales),
+         "apply the causal mask after the softmax and renormalise (how figures draw it: --mask)"),
+    STRING(
+        "scale", 0, "X", IN(mechanism.scale),
+        "multiply scores by X instead of 1/√d_k: none, sqrt or a number (colours: --color-scale)",
+        .values = &values_scales),
     REAL("attention-temperature", 0, "T", IN(mechanism.temperature), 0, 1000000,
          "divide scores by T (default: 1)", .preset = 1),
     REAL("dropout", 0, "P", IN(mechanism.dropout), 0, 1,
@@ -192,13 +193,13 @@ const struct option_row figure_options[] = {
            .looks = LOOKS_COLOURS, .values = &values_palettes),
     STRING("range", 0, "RANGE", IN(looks.style.range),
            "range of values mapped to the colour scale: all, head, row or LOW:HIGH (default: 0:1 "
-           "for attention, else all)",
+           "for attention, else all; tokens: --token-range)",
            .looks = LOOKS_COLOURS, .values = &values_ranges),
     STRING("color-scale", 0, "SCALE", IN(looks.style.scale),
            "linear (default), or sqrt or log for small values", .looks = LOOKS_COLOURS,
            .values = &values_colour_scales),
     STRINGS("mark", 0, "Q:K,...", IN(looks.marks),
-            "draw a table around cells (repeatable): 4:2 is query 4, key 2; 0:4:2 in one layer, "
+            "draw a frame around cells (repeatable): 4:2 is query 4, key 2; 0:4:2 in one layer, "
             "0.1:4:2 in one head",
             .looks = LOOKS_FIGURE),
     STRING("token-range", 0, "A-B", IN(looks.style.tokens),
@@ -207,8 +208,8 @@ const struct option_row figure_options[] = {
            "label the panels a, b, ...; A, B, ...; 1, 2, ...; or (a), (b), ...",
            .looks = LOOKS_FIGURE),
     STRING("mask", 0, "hatch|triangle", IN(looks.style.mask),
-           "hatch masked cells (default), or leave them blank", .looks = LOOKS_FIGURE,
-           .values = &values_masks),
+           "hatch masked cells (default), or leave them blank (--show mask prints them)",
+           .looks = LOOKS_FIGURE, .values = &values_masks),
     {0},
 };
 

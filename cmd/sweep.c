@@ -225,7 +225,7 @@ int sweep_read(struct sweep *sweep, const struct options *options, struct arena 
     return 0;
 }
 
-/* The label of ablated heads, L0H10 or L0H1+L0H2: data tables would read 0.10 as the number 0.1. */
+/* The label of ablated heads, L0H10 or L0H1+L0H2: data frames would read 0.10 as the number 0.1. */
 static const char *label_heads(const char *value, struct arena *arena, struct err *err)
 {
     struct buf label = {0};

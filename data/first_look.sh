@@ -27,6 +27,6 @@ look context | sed -e 1,2d \
 cat <<END
 tiny is built in and was trained only on short fables; --model names others.
 Try:  $attn run -s "A cat saw a dog on the road" -o page.html
-      $attn explain -s "Life is short" --token short
+      $attn explain -s "Life is short" --query short
       $attn lesson 1
 END

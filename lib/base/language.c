@@ -82,9 +82,9 @@ static const struct translation {
     {"%zu of %zu, with %.2f of the weight", "%zu / %zu 个，占权重的 %.2f"},
     {"(%zu of %zu keys shown: the largest weights, %.2f in total; --full shows all)",
      "（显示 %zu / %zu 个键：权重最大的，共 %.2f；--full 显示全部）"},
-    {"(shows 1 layer of %zu and 1 head of %zu: --layer, --head and --token choose others; --full "
+    {"(shows 1 layer of %zu and 1 head of %zu: --layer, --head and --query choose others; --full "
      "shows whole vectors, all keys and the matrices)",
-     "（共 %zu 层，显示 1 层；共 %zu 个头，显示 1 个：--layer、--head 和 --token "
+     "（共 %zu 层，显示 1 层；共 %zu 个头，显示 1 个：--layer、--head 和 --query "
      "选择其他的；--full "
      "显示完整的向量、所有的键和矩阵）"},
 

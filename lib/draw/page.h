@@ -24,7 +24,7 @@ struct page_lesson {
     const char *before; /* what the step does */
     const char *line;   /* command after "attn-cli"; double quotes group words */
     const char *look;   /* where to look in the figure */
-    const char *marks;  /* cells to table, TENSOR:[LAYER.HEAD:]ROW:COLUMN, as in "scores:1:2
+    const char *marks;  /* cells to frame, TENSOR:[LAYER.HEAD:]ROW:COLUMN, as in "scores:1:2
                          * weights:0.3:1:0" */
     const char *question, *answer;
     const char *show;   /* tensors for a command other than `run`; NULL: the command's own */

@@ -457,7 +457,7 @@ static int check_edits(const struct patching_plan *plan, struct err *err)
                              edit->words);
         if (early && (edit->tokens.count || edit->columns.count || edit->source))
             return err_usage(err,
-                             "%s: expected an edit of all tokens with --position, found single "
+                             "%s: expected an edit of all tokens with --query, found single "
                              "tokens: remove the text after the position",
                              edit->words);
     }

@@ -77,7 +77,7 @@ enum style_cells { CELLS_FIT, CELLS_NUMBERS, CELLS_HEAT, CELLS_BOTH };
 /* Colours supported by a terminal. */
 enum style_depth { DEPTH_NONE, DEPTH_256, DEPTH_FULL };
 
-/* Masked cells are hatched, or excluded from the table. */
+/* Masked cells are hatched, or excluded from the frame. */
 enum figure_mask { MASK_HATCH, MASK_TRIANGLE };
 
 /* Minimum and maximum of a range; low > high: empty. */

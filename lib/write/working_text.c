@@ -140,7 +140,7 @@ static void plain_end(struct document *document)
         return;
     buf_format(line,
                say(document->language,
-                   "(shows 1 layer of %zu and 1 head of %zu: --layer, --head and --token choose "
+                   "(shows 1 layer of %zu and 1 head of %zu: --layer, --head and --query choose "
                    "others; --full shows whole vectors, all keys and the matrices)"),
                chapter->layer_count, chapter->head_count);
     stream_char(document->out, '\n');

@@ -30,7 +30,7 @@ const decimals = (text) => text.match(/-?\d+\.\d+/g) || [];
 // The tensors of a step, from the JSON output of its command line.
 function tensorsOf(line) {
     const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map((found) => found[1] ?? found[2]);
-    const at = words.indexOf('--token');
+    const at = words.indexOf('--query');
     if (at >= 0) words.splice(at, 2);
     if (words[1] === 'explain') words.push('--show', 'all');
     return json(...words.slice(2)).tensors;

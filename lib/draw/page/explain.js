@@ -123,7 +123,7 @@ class Why {
         const token = labels.includes(place) ? `${place}:${labels[this.row]}` : place;
         return commandOf(this.tensor.sentence, 'explain', [
             ...['--layer', String(this.layer), '--head', String(this.head)],
-            ...['--token', token, '--full'],
+            ...['--query', token, '--full'],
             ...(part ? ['--part', part] : []),
         ]);
     }
