@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/names.h"
 #include "base/num.h"
+#include "lens/capture.h"
 #include "lens/continuation.h"
 #include "measure/token_scores.h"
 #include "model/cache.h"

@@ -299,3 +299,22 @@ const struct attention_part attention_parts[SITE_PARTS] = {
     [PART_SOURCE] = {"encoder", "self-attention of the encoder"},
     [PART_CROSS] = {"cross", "cross-attention"},
 };
+
+bool selection_has_queries(const struct selection *selection, enum site site)
+{
+    return !site_set_has(selection->all_tokens, site) &&
+           site_row(site)->axes != AXES_GROUP_TOKEN_DIM &&
+           site_row(site)->axes != AXES_FIRST_CHANNEL && site_part(site) != PART_SOURCE;
+}
+
+size_t selection_query_count(const struct selection *selection, const struct tokenized *text)
+{
+    struct arena arena = {0};
+    const size_t *queries = NULL;
+    size_t count = 0;
+    const struct index_range range = {"--query", "text", "token", text->count};
+    bool failed = selection_indices(&queries, &count, selection_queries(selection, text), &range,
+                                    &arena, NULL);
+    arena_release(&arena);
+    return failed ? text->count : count;
+}

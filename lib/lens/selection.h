@@ -91,6 +91,12 @@ struct layers selection_layers_of(const struct selection *selection, enum site s
 /* Watch the selected sites, and the heads from the first to the last selected one. */
 void selection_watch(const struct selection *selection, struct watch *watch);
 
+/* True if a site's rows are queries, to be selected; false for keys, values and the encoder. */
+bool selection_has_queries(const struct selection *selection, enum site site);
+
+/* The number of tokens of a text that --query selects. */
+size_t selection_query_count(const struct selection *selection, const struct tokenized *text);
+
 /* --- attentions of a model: one, or with an encoder three ------------------------------------- */
 
 extern const struct attention_part {

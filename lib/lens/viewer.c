@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/num.h"
+#include "lens/capture.h"
 #include "model/mechanism.h"
 #include "model/pass.h"
 #include "model/score_rule.h"
@@ -16,8 +17,7 @@ enum {
     TOKENS_WORTH_LITTLE_PACKING = 1024, /* narrow models gain more, since panels are padded */
     NARROW_CHANNELS = 128,
     STEPS_WORTH_PACKING = 256,
-    FLOATS_AT_ONCE = 1 << 24, /* limit for attention maps: 64 MiB */
-    PART_BYTES = 16 << 20,    /* part of a file that a thread unmaps at a time */
+    PART_BYTES = 16 << 20, /* part of a file that a thread unmaps at a time */
 };
 
 /* Open the tokenizer and the machine of an opened model. */
@@ -190,141 +190,6 @@ int viewer_run(struct viewer *viewer, const struct selection *selection,
     return err_if(failed);
 }
 
-/* --- capture ---------------------------------------------------------------------------------- */
-
-int capture_init(struct capture *capture, const struct selection *selection,
-                 const struct config *config, size_t texts, struct arena *arena, struct err *err)
-{
-    size_t heads = config_most_heads(config);
-    size_t *all = arena_alloc(arena, heads, sizeof *all, err);
-    size_t *keys = arena_alloc(arena, heads, sizeof *keys, err);
-    *capture = (struct capture){.selection = selection, .config = config, .arena = arena};
-    capture->lists = arena_alloc(arena, texts, sizeof *capture->lists, err);
-    if (!all || !keys || !capture->lists)
-        return -1;
-    for (enum site site = 0; site != SITE_END; site = site_next(site))
-        if (site_set_has(selection->sites, site))
-            capture->room += selection_layers_of(selection, site).count;
-    for (size_t i = 0; i < heads; i++)
-        all[i] = i;
-    capture->all_heads = capture->query_heads = (struct capture_heads){all, heads};
-    if (selection->heads)
-        capture->query_heads = (struct capture_heads){selection->heads, selection->head_count};
-    for (size_t i = 0; i < capture->query_heads.count; i++) {
-        size_t key = config_kv_head(config, capture->query_heads.items[i]);
-        if (!capture->key_heads.count || keys[capture->key_heads.count - 1] != key)
-            keys[capture->key_heads.count++] = key;
-    }
-    capture->key_heads.items = keys;
-    for (size_t i = 0; i < texts; i++) {
-        struct array **items = &capture->lists[i].items;
-        capture->lists[i].wanted = selection->queries;
-        if (!(*items = arena_alloc(arena, capture->room, sizeof **items, err)))
-            return -1;
-    }
-    return 0;
-}
-
-/* True if a site's rows are queries, to be selected; false for keys, values and the encoder. */
-static bool has_query_rows(const struct selection *selection, enum site site)
-{
-    return !site_set_has(selection->all_tokens, site) &&
-           site_row(site)->axes != AXES_GROUP_TOKEN_DIM &&
-           site_row(site)->axes != AXES_FIRST_CHANNEL && site_part(site) != PART_SOURCE;
-}
-
-/* Append a tensor of this shape, reduced to the selected heads and queries, to the list of a text;
- * allocates its values if `has_values`. Returns NULL with `err`. (An encoder may lack heads that
- * are selected.) */
-static struct array *add_item(struct capture *capture, size_t text, struct array item,
-                              bool has_values, struct err *err)
-{
-    struct array_list *list = &capture->lists[text];
-    assert(list->count < capture->room);
-    if (item.heads.name) {
-        const struct capture_heads *heads = &capture->query_heads;
-        bool of_keys = site_row(item.site)->axes == AXES_GROUP_TOKEN_DIM;
-        item.shared_by = of_keys ? config_shared_by(capture->config) : 0;
-        if (of_keys)
-            heads = &capture->key_heads;
-        else if (site_set_has(capture->selection->whole, item.site))
-            heads = &capture->all_heads;
-        item.heads.numbers = heads->items;
-        item.heads.size = heads->count;
-        struct config own;
-        size_t most =
-            config_of_stack(capture->config, site_part(item.site) == PART_SOURCE, &own)->n_head;
-        while (item.heads.size && item.heads.numbers[item.heads.size - 1] >= most)
-            item.heads.size--;
-    }
-    item.bits = capture->selection->bits && site_id(item.site) == SITE_ENTROPY;
-    if (capture->selection->queries && has_query_rows(capture->selection, item.site)) {
-        const struct index_range range = {"--query", "text", "token", item.rows.size};
-        if (!list->queries && selection_indices(&list->queries, &list->query_count, list->wanted,
-                                                &range, capture->arena, err))
-            return NULL;
-        item.rows.numbers = list->queries;
-        item.rows.size = list->query_count;
-    }
-    if (has_values &&
-        !(item.data = arena_room(capture->arena, array_cells(&item), sizeof *item.data, err)))
-        return NULL;
-    list->items[list->count] = item;
-    return &list->items[list->count++];
-}
-
-int capture_sink(void *context, const struct announcement *seen, struct err *err)
-{
-    const struct tensor *values = &seen->values;
-    struct array item = {.site = seen->site,
-                         .layer = seen->layer,
-                         .heads.name = values->rank == 3 ? "head" : NULL,
-                         .rows.size = values->shape[values->rank - 2],
-                         .columns.size = values->shape[values->rank - 1]};
-    const struct array *array = add_item(context, seen->text, item, true, err);
-    float *data = array ? (float *)array->data : NULL;
-    for (size_t i = 0; array && i < array_matrix_count(array); i++) {
-        struct tensor matrix =
-            array->heads.name ? tensor_slice(values, array->heads.numbers[i]) : *values;
-        if (!array->rows.numbers)
-            tensor_copy(data, &matrix);
-        for (size_t row = 0; array->rows.numbers && row < array->rows.size; row++) {
-            struct tensor slice = tensor_slice(&matrix, array->rows.numbers[row]);
-            tensor_copy(data + row * matrix.shape[1], &slice);
-        }
-        data += array->rows.size * array->columns.size;
-    }
-    return array ? 0 : -1;
-}
-
-int capture_lend(void *context, struct attention_map_room *room, struct err *err)
-{
-    struct capture *capture = context;
-    struct array item = {.site = room->site,
-                         .layer = room->layer,
-                         .heads.name = "head",
-                         .rows.size = room->queries,
-                         .columns.size = room->keys};
-    const struct array *array = add_item(capture, room->text, item, true, err);
-    if (!array)
-        return -1;
-    for (size_t i = 0; i < array->heads.size; i++)
-        room->heads[array->heads.numbers[i]] =
-            (float *)array->data + i * array->rows.size * array->columns.size;
-    if (!array->rows.numbers)
-        return 0;
-    struct array_list *list = &capture->lists[room->text];
-    if (!list->rows) {
-        list->rows = arena_alloc(capture->arena, room->queries, sizeof *list->rows, err);
-        for (size_t i = 0; list->rows && i < room->queries; i++)
-            list->rows[i] = ATTENTION_NO_ROW;
-        for (size_t i = 0; list->rows && i < list->query_count; i++)
-            list->rows[list->queries[i]] = i;
-    }
-    room->rows = list->rows;
-    return list->rows ? 0 : -1;
-}
-
 struct text viewer_text(const struct text_with_source *pair)
 {
     return (struct text){.ids = pair->sentence.ids,
@@ -341,9 +206,7 @@ struct text viewer_text(const struct text_with_source *pair)
  * These are the keys that queries attend to, if a window, a sparse attention pattern or --knockout
  * excludes more than the causal mask. */
 
-/* The maps of visible keys that a tensor needs, one for each head or one for all. 0 if the causal
- * mask is sufficient, or if an edit may have given hidden keys a value. */
-static size_t visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads)
+size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads)
 {
     enum site_part part = site_part(site);
     struct score_rule rule = score_rule_read(&viewer->model.config, part, layer);
@@ -373,7 +236,8 @@ static int find_visible(struct array *array, const struct viewer *viewer, const 
     size_t layer = (size_t)array->layer;
     enum site_part part = site_part(array->site);
     struct score_rule rule = score_rule_read(&viewer->model.config, part, layer);
-    size_t maps = array->data ? visible_maps(viewer, array->site, layer, array->heads.size) : 0;
+    size_t maps =
+        array->data ? viewer_visible_maps(viewer, array->site, layer, array->heads.size) : 0;
     if (!maps)
         return 0;
     const struct text_with_source *pair = &look->pairs[text];
@@ -532,20 +396,6 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
 
 /* --- one map after another -------------------------------------------------------------------- */
 
-static const enum site first_map = SITE_SCORES, last_map = SITE_WEIGHTS;
-
-static size_t count_queries(const struct selection *selection, const struct tokenized *text)
-{
-    struct arena arena = {0};
-    const size_t *queries = NULL;
-    size_t count = 0;
-    const struct index_range range = {"--query", "text", "token", text->count};
-    bool failed = selection_indices(&queries, &count, selection_queries(selection, text), &range,
-                                    &arena, NULL);
-    arena_release(&arena);
-    return failed ? text->count : count;
-}
-
 bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
 {
     const struct selection *selection = look->selection;
@@ -553,14 +403,15 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
     size_t tokens = look->pairs[0].sentence.count;
     size_t heads = 0;
     for (enum site site = 0; site != SITE_END; site = site_next(site)) {
-        if (site_set_has(selection->sites, site) && (site < first_map || site > last_map))
+        if (site_set_has(selection->sites, site) && (site < FIRST_MAP || site > LAST_MAP))
             return false;
         heads +=
             site_set_has(selection->sites, site) * selection->layers.count * selection->head_count;
     }
     if (look->count != 1 || config->cross || config->n_encoder_layer ||
         !site_exists(config, SITE_RESID_PRE) ||
-        heads < FLOATS_AT_ONCE / tokens / count_queries(selection, &look->pairs[0].sentence))
+        heads <
+            FLOATS_AT_ONCE / tokens / selection_query_count(selection, &look->pairs[0].sentence))
         return false;
     for (size_t i = 0; viewer->edits && i < selection->layers.count; i++)
         if (edits_have(viewer->edits, SITE_RESID_PRE, selection->layers.items[i]))
@@ -578,13 +429,13 @@ static int plan_maps(struct capture *plan, const struct look *look, const struct
         return -1;
     plan->lists->wanted = selection_queries(selection, &look->pairs[0].sentence);
     for (size_t i = 0; i < selection->layers.count; i++)
-        for (enum site site = first_map; site <= last_map; site++) {
+        for (enum site site = FIRST_MAP; site <= LAST_MAP; site++) {
             struct array map = {.site = site,
                                 .layer = (int)selection->layers.items[i],
                                 .heads.name = "head",
                                 .rows.size = tokens,
                                 .columns.size = tokens};
-            if (site_set_has(selection->sites, site) && !add_item(plan, 0, map, false, err))
+            if (site_set_has(selection->sites, site) && !capture_add(plan, 0, map, false, err))
                 return -1;
         }
     return 0;
@@ -636,108 +487,4 @@ int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_take
     }
     arena_release(&pass);
     return err_if(failed);
-}
-
-/* --- memory ----------------------------------------------------------------------------------- */
-
-/* The floats of a site in one layer: of all heads and queries, or of the selected ones. */
-static double site_floats(const struct viewer *viewer, const struct selection *selection,
-                          enum site site, const struct text_with_source *pair, bool all)
-{
-    const struct config *config = &viewer->model.config;
-    size_t tokens = pair->sentence.count, count = 0;
-    bool whole = all || !selection->heads || site_set_has(selection->whole, site);
-    if (!site_size(&count, config, site, whole ? config_most_heads(config) : selection->head_count,
-                   tokens, pair->source.count))
-        return (double)INFINITY;
-    if (site == SITE_LOGITS && selection->last_logits && !selection->queries)
-        return (double)config->vocab_size;
-    if (all || !has_query_rows(selection, site) || !tokens)
-        return (double)count;
-    return (double)count / (double)tokens * (double)count_queries(selection, &pair->sentence);
-}
-
-double viewer_captured_bytes(const struct viewer *viewer, const struct selection *selection,
-                             const struct text_with_source *pair)
-{
-    double floats = 0;
-    for (enum site site = 0; site != SITE_END; site = site_next(site))
-        if (site_set_has(selection->sites, site))
-            floats += (double)selection_layers_of(selection, site).count *
-                      site_floats(viewer, selection, site, pair, false);
-    return floats * sizeof(float);
-}
-
-/* The bytes of the visible keys that a look adds: of all its maps, or, map by map, of the one with
- * most. */
-static double visible_bytes(const struct viewer *viewer, const struct selection *selection,
-                            const struct text_with_source *pair, size_t heads_at_once, bool by_map)
-{
-    double all = 0, most = 0;
-    const struct layers *layers = &selection->layers;
-    size_t heads = selection->heads ? selection->head_count : viewer->model.config.n_head;
-    for (size_t i = 0; i < layers->count; i++)
-        for (enum site site = first_map; site <= last_map; site++) {
-            if (!site_set_has(selection->sites, site))
-                continue;
-            size_t layer = layers->items ? layers->items[i] : i;
-            double floats = (double)visible_maps(viewer, site, layer, heads_at_once) *
-                            site_floats(viewer, selection, site, pair, false) / (double)heads;
-            all += floats;
-            most = fmax(most, floats);
-        }
-    return (by_map ? most : all) * sizeof(float);
-}
-
-/* The bytes of a pass: its buffers, the memory of threads, logits, and attention maps of one layer
- * unless they are lent; of those that are taken by rows, a strip for each thread. */
-static double pass_bytes(const struct viewer *viewer, const struct selection *selection,
-                         const struct text_with_source *pair, enum look_way way)
-{
-    bool lends = way != LOOK_RUN;
-    const struct config *config = &viewer->model.config;
-    size_t tokens = num_max(pair->sentence.count, pair->source.count);
-    size_t threads = pool_threads(viewer->machine.pool);
-    double bytes = (double)pass_memory_bytes(config, tokens) +
-                   (double)attention_bytes(config, tokens, tokens, threads);
-    struct site_set sites = selection->sites;
-    if (way == LOOK_BY_ROW)
-        bytes += (double)attention_rows_bytes(tokens) * (double)threads;
-    if (site_set_has_effective(sites)) {
-        bytes += effective_bytes(selection, config, pair->sentence.count);
-        for (enum site_part part = 0; part < SITE_PARTS; part++)
-            if (sites.of[part] >> SITE_PASS_END)
-                site_set_add(&sites, SITE_OF(part, SITE_WEIGHTS));
-        lends = false;
-    }
-    for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
-        if (site_set_has(sites, site) && (site_row(site)->axes == AXES_TOKEN_WORD ||
-                                          (site_row(site)->axes == AXES_HEAD_QUERY_KEY && !lends)))
-            bytes += sizeof(float) * site_floats(viewer, selection, site, pair, true);
-    return bytes;
-}
-
-void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
-                       const struct selection *selection, const struct text_with_source *pair,
-                       enum look_way way)
-{
-    struct selection one = *selection; /* what is captured at once */
-    size_t heads = one.heads ? one.head_count : viewer->model.config.n_head;
-    bool by_map = way == LOOK_BY_MAP;
-    double held = 0;
-    if (by_map) {
-        one.sites = SITE_SET(SITE_WEIGHTS);
-        one.layers.count = 1;
-        double map = viewer_captured_bytes(viewer, &one, pair) / (double)heads;
-        double most = fmax(floor(FLOATS_AT_ONCE * sizeof(float) / map), 1);
-        heads = (size_t)fmin(most, (double)heads);
-        held = (double)heads * map +
-               sizeof(float) * site_floats(viewer, &one, SITE_RESID_PRE, pair, true);
-    } else if (way == LOOK_AT_ALL) {
-        held = viewer_captured_bytes(viewer, selection, pair);
-    }
-    if (way >= LOOK_AT_ALL)
-        held += visible_bytes(viewer, selection, pair, heads, by_map);
-    memory->held += held;
-    memory->during = fmax(memory->during, pass_bytes(viewer, &one, pair, way));
 }

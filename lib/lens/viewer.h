@@ -117,6 +117,10 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
  * The attention maps of a long text do not fit into memory together. Each group of heads gets a
  * pass of its own, which begins with the input of its layer and computes no other maps. */
 
+/* The sites of maps. */
+#define FIRST_MAP SITE_SCORES
+#define LAST_MAP SITE_WEIGHTS
+
 /* True if a look selects only attention maps of one text, which are large, and no edit changes the
  * input of a layer: such an edit would be applied twice. */
 bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look);
@@ -129,6 +133,10 @@ typedef int look_taker(void *context, const struct report *whole, struct report 
 /* Pass the maps of a look to `take`. The look's single report is filled in, without values. */
 int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_taker *take,
                        void *context, struct arena *arena, struct err *err);
+
+/* The maps of visible keys that a tensor needs, one for each head or one for all. 0 if the causal
+ * mask is sufficient, or if an edit may have given hidden keys a value. */
+size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads);
 
 /* --- memory --------------------------------------------------------------------------------------
  *
@@ -147,54 +155,11 @@ void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
                        const struct selection *selection, const struct text_with_source *pair,
                        enum look_way way);
 
+enum { FLOATS_AT_ONCE = 1 << 24 }; /* limit for attention maps: 64 MiB */
+
 /* Bytes of the tensors that viewer_look captures. */
 double viewer_captured_bytes(const struct viewer *viewer, const struct selection *selection,
                              const struct text_with_source *pair);
-
-/* --- capture ------------------------------------------------------------------------------------
- *
- * Copies the selected heads and queries of announced tensors. Attention maps are not copied: the
- * capture lends the memory that the pass writes them to.
- *
- *     struct capture capture;
- *     struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &capture};
- *     if (capture_init(&capture, &selection, config, text_count, &arena, err) ||
- *         viewer_run(&viewer, &selection, &texts, tap, err)) ...
- *     capture.lists[text].items[i] ...
- */
-
-/* The tensors of one text, in the order of the pass. */
-struct array_list {
-    struct array *items;
-    size_t count;
-    const char *wanted;    /* the list of the selected queries */
-    const size_t *queries; /* [query_count] selected queries; NULL: all, or not yet known */
-    size_t query_count;
-    size_t *rows; /* [queries of the text] row of each query in maps, or ATTENTION_NO_ROW */
-};
-
-struct capture_heads {
-    const size_t *items;
-    size_t count;
-};
-
-struct capture {
-    const struct selection *selection;
-    const struct config *config;
-    struct array_list *lists; /* [text] */
-    size_t room;              /* capacity of each list */
-    /* selected query heads, their key/value heads, and all query heads */
-    struct capture_heads query_heads, key_heads, all_heads;
-    struct arena *arena;
-};
-
-/* Prepare lists for everything that the selection can announce. The arena owns all memory. */
-int capture_init(struct capture *capture, const struct selection *selection,
-                 const struct config *config, size_t texts, struct arena *arena, struct err *err);
-
-/* A tap_sink and its tap_lender; `context` is the capture. */
-int capture_sink(void *context, const struct announcement *seen, struct err *err);
-int capture_lend(void *context, struct attention_map_room *room, struct err *err);
 
 /* --- effective attention (effective.c) -----------------------------------------------------------
  *

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "lens/capture.h"
 #include "model/cache.h"
 #include "model/features.h"
 

@@ -1,0 +1,127 @@
+#include "lens/capture.h"
+
+#include <assert.h>
+
+#include "model/pass.h"
+
+int capture_init(struct capture *capture, const struct selection *selection,
+                 const struct config *config, size_t texts, struct arena *arena, struct err *err)
+{
+    size_t heads = config_most_heads(config);
+    size_t *all = arena_alloc(arena, heads, sizeof *all, err);
+    size_t *keys = arena_alloc(arena, heads, sizeof *keys, err);
+    *capture = (struct capture){.selection = selection, .config = config, .arena = arena};
+    capture->lists = arena_alloc(arena, texts, sizeof *capture->lists, err);
+    if (!all || !keys || !capture->lists)
+        return -1;
+    for (enum site site = 0; site != SITE_END; site = site_next(site))
+        if (site_set_has(selection->sites, site))
+            capture->room += selection_layers_of(selection, site).count;
+    for (size_t i = 0; i < heads; i++)
+        all[i] = i;
+    capture->all_heads = capture->query_heads = (struct capture_heads){all, heads};
+    if (selection->heads)
+        capture->query_heads = (struct capture_heads){selection->heads, selection->head_count};
+    for (size_t i = 0; i < capture->query_heads.count; i++) {
+        size_t key = config_kv_head(config, capture->query_heads.items[i]);
+        if (!capture->key_heads.count || keys[capture->key_heads.count - 1] != key)
+            keys[capture->key_heads.count++] = key;
+    }
+    capture->key_heads.items = keys;
+    for (size_t i = 0; i < texts; i++) {
+        struct array **items = &capture->lists[i].items;
+        capture->lists[i].wanted = selection->queries;
+        if (!(*items = arena_alloc(arena, capture->room, sizeof **items, err)))
+            return -1;
+    }
+    return 0;
+}
+
+struct array *capture_add(struct capture *capture, size_t text, struct array item, bool has_values,
+                          struct err *err)
+{
+    struct array_list *list = &capture->lists[text];
+    assert(list->count < capture->room);
+    if (item.heads.name) {
+        const struct capture_heads *heads = &capture->query_heads;
+        bool of_keys = site_row(item.site)->axes == AXES_GROUP_TOKEN_DIM;
+        item.shared_by = of_keys ? config_shared_by(capture->config) : 0;
+        if (of_keys)
+            heads = &capture->key_heads;
+        else if (site_set_has(capture->selection->whole, item.site))
+            heads = &capture->all_heads;
+        item.heads.numbers = heads->items;
+        item.heads.size = heads->count;
+        struct config own;
+        size_t most =
+            config_of_stack(capture->config, site_part(item.site) == PART_SOURCE, &own)->n_head;
+        while (item.heads.size && item.heads.numbers[item.heads.size - 1] >= most)
+            item.heads.size--;
+    }
+    item.bits = capture->selection->bits && site_id(item.site) == SITE_ENTROPY;
+    if (capture->selection->queries && selection_has_queries(capture->selection, item.site)) {
+        const struct index_range range = {"--query", "text", "token", item.rows.size};
+        if (!list->queries && selection_indices(&list->queries, &list->query_count, list->wanted,
+                                                &range, capture->arena, err))
+            return NULL;
+        item.rows.numbers = list->queries;
+        item.rows.size = list->query_count;
+    }
+    if (has_values &&
+        !(item.data = arena_room(capture->arena, array_cells(&item), sizeof *item.data, err)))
+        return NULL;
+    list->items[list->count] = item;
+    return &list->items[list->count++];
+}
+
+int capture_sink(void *context, const struct announcement *seen, struct err *err)
+{
+    const struct tensor *values = &seen->values;
+    struct array item = {.site = seen->site,
+                         .layer = seen->layer,
+                         .heads.name = values->rank == 3 ? "head" : NULL,
+                         .rows.size = values->shape[values->rank - 2],
+                         .columns.size = values->shape[values->rank - 1]};
+    const struct array *array = capture_add(context, seen->text, item, true, err);
+    float *data = array ? (float *)array->data : NULL;
+    for (size_t i = 0; array && i < array_matrix_count(array); i++) {
+        struct tensor matrix =
+            array->heads.name ? tensor_slice(values, array->heads.numbers[i]) : *values;
+        if (!array->rows.numbers)
+            tensor_copy(data, &matrix);
+        for (size_t row = 0; array->rows.numbers && row < array->rows.size; row++) {
+            struct tensor slice = tensor_slice(&matrix, array->rows.numbers[row]);
+            tensor_copy(data + row * matrix.shape[1], &slice);
+        }
+        data += array->rows.size * array->columns.size;
+    }
+    return array ? 0 : -1;
+}
+
+int capture_lend(void *context, struct attention_map_room *room, struct err *err)
+{
+    struct capture *capture = context;
+    struct array item = {.site = room->site,
+                         .layer = room->layer,
+                         .heads.name = "head",
+                         .rows.size = room->queries,
+                         .columns.size = room->keys};
+    const struct array *array = capture_add(capture, room->text, item, true, err);
+    if (!array)
+        return -1;
+    for (size_t i = 0; i < array->heads.size; i++)
+        room->heads[array->heads.numbers[i]] =
+            (float *)array->data + i * array->rows.size * array->columns.size;
+    if (!array->rows.numbers)
+        return 0;
+    struct array_list *list = &capture->lists[room->text];
+    if (!list->rows) {
+        list->rows = arena_alloc(capture->arena, room->queries, sizeof *list->rows, err);
+        for (size_t i = 0; list->rows && i < room->queries; i++)
+            list->rows[i] = ATTENTION_NO_ROW;
+        for (size_t i = 0; list->rows && i < list->query_count; i++)
+            list->rows[list->queries[i]] = i;
+    }
+    room->rows = list->rows;
+    return list->rows ? 0 : -1;
+}

@@ -1,0 +1,54 @@
+/* capture.h: collects the arrays that a pass announces.
+ *
+ * Copies the selected heads and queries of announced tensors. Attention maps are not copied: the
+ * capture lends the memory that the pass writes them to.
+ *
+ *     struct capture capture;
+ *     struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &capture};
+ *     if (capture_init(&capture, &selection, config, text_count, &arena, err) ||
+ *         viewer_run(&viewer, &selection, &texts, tap, err)) ...
+ *     capture.lists[text].items[i] ...
+ */
+#pragma once
+
+#include "lens/report.h"
+#include "model/forward.h"
+
+/* The tensors of one text, in the order of the pass. */
+struct array_list {
+    struct array *items;
+    size_t count;
+    const char *wanted;    /* the list of the selected queries */
+    const size_t *queries; /* [query_count] selected queries; NULL: all, or not yet known */
+    size_t query_count;
+    size_t *rows; /* [queries of the text] row of each query in maps, or ATTENTION_NO_ROW */
+};
+
+struct capture_heads {
+    const size_t *items;
+    size_t count;
+};
+
+struct capture {
+    const struct selection *selection;
+    const struct config *config;
+    struct array_list *lists; /* [text] */
+    size_t room;              /* capacity of each list */
+    /* selected query heads, their key/value heads, and all query heads */
+    struct capture_heads query_heads, key_heads, all_heads;
+    struct arena *arena;
+};
+
+/* Prepare lists for everything that the selection can announce. The arena owns all memory. */
+int capture_init(struct capture *capture, const struct selection *selection,
+                 const struct config *config, size_t texts, struct arena *arena, struct err *err);
+
+/* A tap_sink and its tap_lender; `context` is the capture. */
+int capture_sink(void *context, const struct announcement *seen, struct err *err);
+int capture_lend(void *context, struct attention_map_room *room, struct err *err);
+
+/* Append a tensor of this shape, reduced to the selected heads and queries, to the list of a text;
+ * allocates its values if `has_values`. Returns NULL with `err`. (An encoder may lack heads that
+ * are selected.) */
+struct array *capture_add(struct capture *capture, size_t text, struct array item, bool has_values,
+                          struct err *err);
