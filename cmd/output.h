@@ -92,7 +92,7 @@ int output_clear_folder(const char *path, struct err *err);
  * then each model that is opened. */
 int provenance_begin(const struct options *options, struct err *err);
 int provenance_add_model(const struct model *model, struct err *err);
-int provenance_add_beginning(const char *token, struct err *err); /* of that model */
+int provenance_add_beginning(const char *token, struct err *err); /* of the model opened last */
 
 /* The layout of reports. The width is --width, else that of the terminal, else 80 columns.
  * Tables that are not for a terminal are as wide as they need. With --full the width and the number

@@ -18,7 +18,7 @@ struct swept_option {
     const char *name;
     struct texts values; /* NULL items for "repeat", which adds its index to the seed */
     const char *value;   /* the value in the setting of the last sweep_set */
-    const char *label;   /* the same for data, where a head is L0H10 */
+    const char *label;   /* the value in data, where a head is L0H10 */
 };
 
 struct sweep {

@@ -29,8 +29,8 @@ enum err_about {
     ERR_ABOUT_WORD,      /* missing in a vocabulary */
     ERR_ABOUT_TOKENIZER, /* missing in a model */
     ERR_ABOUT_LENGTH,    /* of a text, above what the model supports */
-    ERR_ABOUT_CONTEXT,   /* the same, but an option allows it */
-    ERR_ABOUT_POSITION,  /* that a text lacks, though others may have it */
+    ERR_ABOUT_CONTEXT,   /* a text beyond the context, which an option allows */
+    ERR_ABOUT_POSITION,  /* a position that a text lacks, though others may have it */
     ERR_ABOUT_EMPTY,     /* a text without tokens; others may have some */
 };
 

@@ -80,7 +80,7 @@ struct nearest {
     size_t size;    /* of the word, in characters */
     size_t limit;   /* the greatest distance */
     size_t steps;   /* the distance of the name */
-    size_t exactly; /* the same if case matters */
+    size_t exactly; /* the distance if case matters */
     uint32_t word[NEAREST_CHARACTERS];
 };
 

@@ -434,7 +434,7 @@ static int count_scores(double *pairs, const struct config *config, size_t token
                         struct arena *arena, struct err *err)
 {
     const struct mechanism *m = &config->mechanism;
-    struct score_rule rule = score_rule_read(config, PART_SENTENCE, 0);
+    struct score_rule rule = score_rule_make(config, PART_SENTENCE, 0);
     uint32_t *keys = arena_alloc(arena, 2 * tokens, sizeof *keys, err);
     *pairs = 0;
     for (size_t query = 0; keys && query < tokens; query++) {

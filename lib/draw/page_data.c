@@ -247,7 +247,7 @@ static void put_attention(struct json_writer *json, const struct config *config)
                                          [BIAS_ALIBI_ROUNDED] = "falcon",
                                          [BIAS_ALIBI_FROM_END] = "mpt",
                                          [BIAS_BUCKETS] = "table"};
-    const struct score_rule rule = score_rule_read(config, PART_SENTENCE, 0);
+    const struct score_rule rule = score_rule_make(config, PART_SENTENCE, 0);
     struct config room;
     json_put_open(json, "\nattention", '{');
     json_put_bool(json, "linear", rule.kind == ATTENTION_LINEAR);
@@ -267,7 +267,7 @@ static void put_attention(struct json_writer *json, const struct config *config)
             continue;
         json_put_open(json, site_name(weights), '[');
         for (size_t layer = 0; layer < site_layers(config, weights); layer++)
-            json_put_float(json, NULL, score_rule_read(stack, part, layer).scale);
+            json_put_float(json, NULL, score_rule_make(stack, part, layer).scale);
         json_put_close(json, ']');
     }
     json_put_close(json, '}');

@@ -65,7 +65,7 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
     trace->config = config_of_stack(config, in_encoder, own);
     assert(request->head < trace->config->n_head);
     trace->count =
-        layer_read(trace->list, config, in_encoder ? PART_SOURCE : PART_SENTENCE, request->layer);
+        layer_make(trace->list, config, in_encoder ? PART_SOURCE : PART_SENTENCE, request->layer);
     trace->rule = trace->list;
     while (trace->rule->part != request->part)
         trace->rule++;
@@ -222,7 +222,7 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
     struct weights *weights = trace->weights;
     const struct config *config = trace->config;
     const struct tokenized *text = report_queries(trace->report, trace->part);
-    const struct embed_rule rule = stack_read(config, PART_SENTENCE).embed;
+    const struct embed_rule rule = stack_make(config, PART_SENTENCE).embed;
     int part = config->own_tables ? (int)trace->part : PART_SENTENCE;
     size_t width = rule.width;
     size_t size = trace->sum_size = rule.project == PROJECT_LAST ? width : config->n_embd;

@@ -418,7 +418,7 @@ static struct named_vector last_of(const struct trace *trace)
 static size_t take_dense(struct builder *builder, struct named_vector rows[2])
 {
     const struct trace *trace = builder->trace;
-    const struct unembed_rule rule = stack_read(trace->config, PART_SENTENCE).unembed;
+    const struct unembed_rule rule = stack_make(trace->config, PART_SENTENCE).unembed;
     const struct named_vector y = last_of(trace);
     const char *name = activation_name(rule.activation);
     struct weight w;
@@ -522,7 +522,7 @@ static void show_tokens(struct builder *builder, const float *y, const struct we
 void step_logits(struct builder *builder, const struct trace *trace)
 {
     const struct config *c = trace->config;
-    const struct unembed_rule rule = stack_read(c, PART_SENTENCE).unembed;
+    const struct unembed_rule rule = stack_make(c, PART_SENTENCE).unembed;
     struct named_vector y = rule.dense ? row_of(trace, rule.at_dense) : last_of(trace);
     struct weight words, projection;
     const float *bias = NULL;

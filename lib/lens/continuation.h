@@ -66,7 +66,7 @@ struct continuation {
     uint32_t chosen;        /* last choice, possibly the end-of-text token */
     struct choice *choices; /* of each step, including the end of the text; NULL: not kept */
     uint32_t *forced;       /* choices that are known, as by a search; NULL: none */
-    double score;           /* of these: see generation_rules */
+    double score;           /* of the tokens after the prompt: see generation_rules */
     struct sampler sampler;
     struct cache cache, source_cache;
     struct arena arena; /* memory of the text */

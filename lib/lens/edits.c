@@ -648,7 +648,7 @@ static int read_knockout(struct edit_reader *reader, const char *text)
         ptrdiff_t query = edit->tokens.items->last;
         ptrdiff_t key = edit->columns.items->first;
         bool is_known = !reader->list->by_text || reader->list->tokens_of;
-        bool causal = score_rule_read(reader->config, PART_SENTENCE, 0).ahead == 0;
+        bool causal = score_rule_make(reader->config, PART_SENTENCE, 0).ahead == 0;
         if (is_known && causal && (query < 0) == (key < 0) && key > query)
             return err_usage(reader->err,
                              "%s: expected a key no later than the query, which cannot attend to "

@@ -186,7 +186,7 @@ static int measure_query(double *distances, const struct effective *e,
     const struct edit_token token = {run->batch->first + seen->text, query,
                                      batch_prompt(run->batch, seen->text),
                                      run->batch->texts[seen->text].grows};
-    struct score_rule rule = score_rule_read(c, PART_SENTENCE, (size_t)seen->layer);
+    struct score_rule rule = score_rule_make(c, PART_SENTENCE, (size_t)seen->layer);
     size_t keys = score_visible(&rule, query, text->keys).end;
     size_t width = config_out_width(c);
     struct arena arena = {0};
@@ -272,7 +272,7 @@ static int make_entropy(const struct effective *e, const struct announcement *se
     size_t keys = seen->values.shape[2], prompt = batch_prompt(batch, seen->text);
     struct config own;
     enum site_part part = site_part(site);
-    struct score_rule rule = score_rule_read(
+    struct score_rule rule = score_rule_make(
         config_of_stack(e->run->config, part == PART_SOURCE, &own), part, (size_t)seen->layer);
     float *row = arena_room(e->scratch, 2 * keys, sizeof *row, err), *visible = row + keys;
     uint32_t *memory = arena_room(e->scratch, 2 * keys, sizeof *memory, err);

@@ -27,7 +27,7 @@ struct identity_column {
 struct identity {
     size_t index;      /* number of this report in its stream */
     size_t count;      /* reports in the stream, with */
-    size_t failed;     /* those that are missing, since their text failed */
+    size_t failed;     /* missing reports, whose texts failed */
     const char *model; /* csv, tidy: model column if there are several; NULL: none */
     size_t sentences;  /* texts per model; 0: one per report */
     size_t blank;      /* blank lines before the text, counted in its number */

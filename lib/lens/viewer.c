@@ -209,7 +209,7 @@ struct text viewer_text(const struct text_with_source *pair)
 size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads)
 {
     enum site_part part = site_part(site);
-    struct score_rule rule = score_rule_read(&viewer->model.config, part, layer);
+    struct score_rule rule = score_rule_make(&viewer->model.config, part, layer);
     bool gives_values = edits_have(viewer->edits, SITE_OF(part, SITE_WEIGHTS), layer);
     bool by_head = false;
     bool plain = rule.back == SIZE_MAX && !rule.pattern;
@@ -235,7 +235,7 @@ static int find_visible(struct array *array, const struct viewer *viewer, const 
 {
     size_t layer = (size_t)array->layer;
     enum site_part part = site_part(array->site);
-    struct score_rule rule = score_rule_read(&viewer->model.config, part, layer);
+    struct score_rule rule = score_rule_make(&viewer->model.config, part, layer);
     size_t maps =
         array->data ? viewer_visible_maps(viewer, array->site, layer, array->heads.size) : 0;
     if (!maps)
@@ -355,7 +355,7 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
     report.head_count = look->selection->head_count;
     report.layers = look->selection->layers;
     report.encoder_layers = look->selection->encoder_layers;
-    report.causal = score_rule_read(config, PART_SENTENCE, 0).ahead == 0;
+    report.causal = score_rule_make(config, PART_SENTENCE, 0).ahead == 0;
     report.has_encoder = config->n_encoder_layer > 0;
     for (size_t i = 0; i < look->count; i++) {
         const struct tokenized *sentence = &look->pairs[i].sentence;

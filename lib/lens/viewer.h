@@ -36,7 +36,7 @@ struct text_with_source {
     struct tokenized sentence;
     struct tokenized source;
     size_t prompt_count;       /* number of prompt tokens, as in forward.h; 0: all */
-    bool grows;                /* likewise */
+    bool grows;                /* token -1 of edits is the last prompt token, then each later one */
     struct word_span scored;   /* tokens that a masked model scores; 0: all after the prompt */
     const struct edits *edits; /* of this text, for its callers to put into the viewer */
 };

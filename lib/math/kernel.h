@@ -30,7 +30,7 @@ enum { SUM_SEGMENT = 512 }; /* products of floats in one chain of a sum, at most
 
 enum kernel_target {
     TARGET_C,    /* plain C */
-    TARGET_OLD,  /* the same without a fused multiply-add, which is computed in steps */
+    TARGET_OLD,  /* AVX2 without a fused multiply-add, which is computed in steps */
     TARGET_NEON, /* arm64 */
     TARGET_AVX2,
     TARGET_AVX512,

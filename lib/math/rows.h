@@ -35,7 +35,7 @@ void add_scaled_row(float *restrict y, const float *restrict x, size_t count, fl
 enum sines {
     SINES_IN_TURN, /* sine, cosine, sine, … ("Attention is all you need") */
     SINES_HALVES,  /* all sines, then all cosines (Marian) */
-    SINES_OFFSET,  /* the same with other angles (M2M-100) */
+    SINES_OFFSET,  /* all sines, then all cosines, of other angles (M2M-100) */
 };
 
 /* x[row][2i] += sin((first + row) / 10000^(2i / C)), x[row][2i + 1] += cos(…): the position

@@ -35,7 +35,7 @@ static inline size_t row_view_at(const struct row_view *view, size_t row)
 
 /* A matrix stored as [out, in]. */
 struct weight_rows {
-    const char *data; /* of any alignment; NULL: stored as [in, out] */
+    const char *data; /* the rows, of any alignment; NULL: stored as [in, out] */
     enum dtype dtype; /* F32, BF16 or a quantised type */
     struct row_view view;
     size_t skipped; /* rows of the view before the first */

@@ -366,7 +366,7 @@ static int layer_back(struct way *way, size_t layer)
     if (weights_block(way->weights, PART_SENTENCE, layer, &w, way->err) ||
         weights_attention(way->weights, PART_CROSS, layer, &cross, way->err))
         return -1;
-    for (size_t i = layer_read(list, way->config, PART_SENTENCE, layer); i-- > 0;) {
+    for (size_t i = layer_make(list, way->config, PART_SENTENCE, layer); i-- > 0;) {
         const struct sublayer *s = &list[i];
         bool is_mlp = s->kind == SUBLAYER_MLP;
         const struct attention_weights *heads = s->part == PART_CROSS ? &cross : &w.self;
@@ -390,7 +390,7 @@ static const float *last_stream(const struct way *way)
 {
     size_t last = way->config->n_layer - 1;
     struct sublayer list[SUBLAYERS_MAX];
-    size_t count = layer_read(list, way->config, PART_SENTENCE, last);
+    size_t count = layer_make(list, way->config, PART_SENTENCE, last);
     return way->rows[last][sublayer_end(&list[count - 1])];
 }
 
@@ -399,7 +399,7 @@ static const float *last_stream(const struct way *way)
  * contributions still sum to the logit. */
 static int dense_back(struct way *way, double *to, double *direction, const float *y)
 {
-    const struct unembed_rule rule = stack_read(way->config, PART_SENTENCE).unembed;
+    const struct unembed_rule rule = stack_make(way->config, PART_SENTENCE).unembed;
     struct weight dense;
     struct norm norm;
     if (edits_back(way, direction, SITE_TRANSFORM, 0) ||

@@ -194,7 +194,7 @@ static int count_layer(struct circuit *circuit, size_t layer)
     struct matrix out;
     struct sublayer list[SUBLAYERS_MAX];
     struct attention_weights w;
-    layer_read(list, c, PART_SENTENCE, layer);
+    layer_make(list, c, PART_SENTENCE, layer);
     arena_clear(&circuit->of_layer);
     struct matrix normed = new_matrix(&circuit->of_layer, words.rows, words.columns, circuit->err);
     struct matrix read =
@@ -346,7 +346,7 @@ static int read_layer(struct layer *layer, struct viewer *viewer, size_t number,
     const struct config *c = &viewer->model.config;
     struct sublayer list[SUBLAYERS_MAX];
     struct attention_weights w;
-    layer_read(list, c, PART_SENTENCE, number);
+    layer_make(list, c, PART_SENTENCE, number);
     if (weights_attention(&viewer->model.weights, PART_SENTENCE, number, &w, err))
         return -1;
     const struct weight *const weights[] = {&w.q, &w.k, &w.v};

@@ -20,7 +20,7 @@ struct score_view {
     bool words;           /* a row for each word, not for each token */
     bool for_people;      /* the most likely tokens are a column, not a second table */
     bool fills;           /* texts have mask tokens: only the most likely tokens */
-    bool next;            /* the same of the token after each text */
+    bool next;            /* only the most likely tokens after each text */
     bool has_regions;     /* some text has regions */
     bool of_pairs;        /* some text is a pair */
 };
@@ -28,7 +28,7 @@ struct score_view {
 /* A text, or its continuations: a text is read together with each of these. */
 struct score_text {
     struct text_with_source *pairs; /* with continuations [part_count] */
-    const struct scored *scored;    /* the same */
+    const struct scored *scored;    /* likewise, the scores of `pairs` */
     const struct score_region {     /* [part_count] continuations, or regions of the text */
         const char *name;
         long long number;
@@ -68,10 +68,10 @@ struct score_total {
     size_t tokens;            /* tokens with a score */
     double logprob, bad_logprob; /* with `grouped`, the latter is that of the group's first text */
     double unigrams;             /* log-probability of the words by themselves */
-    size_t words, unknown;       /* of these; that the list of words lacks */
-    size_t count;                /* pairs, predictions or words */
-    double correct;              /* of these; a tie is half */
-    struct score_total *lines;   /* [line_count] parts by model or condition */
+    size_t words, unknown;     /* words of these texts; words that the list of frequencies lacks */
+    size_t count;              /* pairs, predictions or words */
+    double correct;            /* pairs whose good text is likelier; a tie counts half */
+    struct score_total *lines; /* [line_count] parts by model or condition */
     size_t line_count;
     size_t next; /* number, from 1, of the next row */
 };

@@ -46,7 +46,7 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys,
         size_t bytes = 0;
         struct config own;
         problem.config = config_of_stack(config, part == PART_SOURCE, &own);
-        problem.rule = score_rule_read(problem.config, part, 0);
+        problem.rule = score_rule_make(problem.config, part, 0);
         if (!measure(&size, &bytes, &problem) || !num_add(&all, all, bytes))
             return SIZE_MAX;
     }
@@ -65,7 +65,7 @@ static struct attention_problem problem_of(const struct pass *pass)
     const struct batch *batch = pass->batch;
     struct attention_problem problem = {
         .config = pass->config,
-        .rule = score_rule_read(pass->config, pass->part, 0),
+        .rule = score_rule_make(pass->config, pass->part, 0),
         .queries = batch->longest_queries,
         .keys = batch->longest_keys,
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,

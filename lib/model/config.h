@@ -29,7 +29,7 @@ enum config_bias {
     BIAS_MLP = 4,
     BIAS_LOGITS = 8,
     BIAS_TRANSFORM = 16, /* the dense layer before the logits */
-    BIAS_EXPERTS = 32,   /* those of a mixture, but for the shared one */
+    BIAS_EXPERTS = 32,   /* biases of experts, but for the shared one */
     BIAS_ALL = 7
 };
 
@@ -64,7 +64,7 @@ struct head_norm {
 enum score_bias {
     NO_BIAS,
     BIAS_ALIBI,          /* slope · position of the key, after the scale (Press et al., 2021) */
-    BIAS_ALIBI_ROUNDED,  /* the same in bf16 and before the scale (Falcon) */
+    BIAS_ALIBI_ROUNDED,  /* ALiBi in bf16, added before the scale (Falcon) */
     BIAS_ALIBI_FROM_END, /* slope · (position - that of the last key) (MPT) */
     BIAS_BUCKETS,        /* a number of a table for each distance (T5) */
 };
@@ -74,11 +74,11 @@ enum block_style {
     STYLE_BARE,        /* no norms and no residual stream: attention alone */
     STYLE_PRE,         /* x + f(norm(x)) */
     STYLE_POST,        /* norm(x + f(x)) */
-    STYLE_POST_STREAM, /* the same; resid_post is the normed sum (OPT-350m) */
+    STYLE_POST_STREAM, /* norms of sums, where resid_post is the normed sum (OPT-350m) */
     STYLE_AFTER,       /* x + norm(f(x)) (OLMo 2) */
     STYLE_SANDWICH,    /* x + norm(f(norm(x))) (Gemma 2) */
     STYLE_PARALLEL,    /* attention and MLP read the same stream, each through its norm */
-    STYLE_ONE_NORM,    /* the same, through one norm */
+    STYLE_ONE_NORM,    /* attention and MLP side by side, through one norm */
     STYLE_TO_NORMED,   /* norm(x) + f(norm(x)) (an option of BLOOM) */
 };
 

@@ -254,7 +254,7 @@ void features_of_sublayer(struct feature_list *list, enum purpose purpose, const
 
 void features_find(struct feature_list *list, enum purpose purpose, const struct config *c)
 {
-    const struct stack stack = stack_read(c, PART_SENTENCE);
+    const struct stack stack = stack_make(c, PART_SENTENCE);
     const struct embed_rule *e = &stack.embed;
     const struct unembed_rule *u = &stack.unembed;
     CONFIG_FEATURES(FEATURES_OF, FEATURES_OF, FEATURE_ADD)
@@ -263,7 +263,7 @@ void features_find(struct feature_list *list, enum purpose purpose, const struct
     for (size_t i = 0; i < config_layers(c); i++) {
         bool in_encoder = i >= c->n_layer;
         struct sublayer layer[SUBLAYERS_MAX];
-        size_t count = layer_read(layer, c, in_encoder ? PART_SOURCE : PART_SENTENCE,
+        size_t count = layer_make(layer, c, in_encoder ? PART_SOURCE : PART_SENTENCE,
                                   in_encoder ? i - c->n_layer : i);
         for (size_t k = 0; k < count; k++)
             features_of_sublayer(list, purpose, &layer[k], c);

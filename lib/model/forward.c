@@ -158,7 +158,7 @@ static void add_places(struct pass *pass, const struct embed_rule *rule, size_t 
 
 static enum pass_state embed(struct pass *pass)
 {
-    const struct stack stack = stack_read(pass->config, pass->part);
+    const struct stack stack = stack_make(pass->config, pass->part);
     const struct embed_rule *rule = &stack.embed;
     const struct batch *batch = pass->batch;
     struct slot projection = slot_of_text(SLOT_EMBED_PROJECT);
@@ -499,7 +499,7 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
 {
     struct sublayer list[SUBLAYERS_MAX + 1] = {0};
     struct matrix x = pass->scratch.x, y = x; /* y: what a sublayer reads */
-    size_t count = layer_read(list, pass->config, pass->part, layer);
+    size_t count = layer_make(list, pass->config, pass->part, layer);
     if (!pass->attended) /* otherwise the caller has announced and edited it */
         PASS_TRY(tap_rows(pass, SITE_RESID_PRE, layer, x));
     for (const struct sublayer *s = list; s < list + count; s++) {
@@ -579,7 +579,7 @@ static enum pass_state transform(struct pass *pass, const struct unembed_rule *r
 /* logits [T, V] = cap((y [T, C] · unembedding [C, V] + bias) / divisor) */
 static int make_logits(struct pass *pass, struct matrix logits, struct matrix y)
 {
-    const struct unembed_rule rule = stack_read(pass->config, PART_SENTENCE).unembed;
+    const struct unembed_rule rule = stack_make(pass->config, PART_SENTENCE).unembed;
     struct weight unembedding;
     const float *bias = NULL;
     if (weights_unembedding(pass->weights, &unembedding, pass->err) ||
@@ -600,7 +600,7 @@ static int make_logits(struct pass *pass, struct matrix logits, struct matrix y)
 
 static enum pass_state unembed(struct pass *pass, struct matrix y)
 {
-    const struct unembed_rule rule = stack_read(pass->config, PART_SENTENCE).unembed;
+    const struct unembed_rule rule = stack_make(pass->config, PART_SENTENCE).unembed;
     bool changes = rule.bias || pass_edits(pass, SITE_LOGITS, 0);
     struct likeliest *likeliest = changes ? NULL : pass->tap->likeliest;
     PASS_TRY(transform(pass, &rule, &y));
@@ -631,7 +631,7 @@ static enum pass_state unembed(struct pass *pass, struct matrix y)
 /* y = the final norm of the stream x, in scratch.norm, if the model has one; else x. */
 static enum pass_state norm_last(struct pass *pass, struct matrix *y)
 {
-    bool normed = stack_read(pass->config, pass->part).unembed.norm;
+    bool normed = stack_make(pass->config, pass->part).unembed.norm;
     *y = normed ? pass->scratch.norm : pass->scratch.x;
     return normed
                ? pass_norm(pass, slot_of_end((int)pass->part, SLOT_FINAL_NORM), *y, pass->scratch.x)
@@ -793,7 +793,7 @@ int forward_logits(const struct run *run, struct matrix logits, struct matrix st
 {
     struct pass pass = begin_pass(run, arena, err);
     pass.scratch.x = stream;
-    const struct unembed_rule rule = stack_read(run->config, PART_SENTENCE).unembed;
+    const struct unembed_rule rule = stack_make(run->config, PART_SENTENCE).unembed;
     if ((!normed && (pass_matrix(&pass, &pass.scratch.norm, stream.rows, stream.columns) ||
                      norm_last(&pass, &stream) == PASS_FAILED)) ||
         transform(&pass, &rule, &stream) == PASS_FAILED)

@@ -25,7 +25,7 @@ bool style_is_parallel(enum block_style style)
     return style == STYLE_PARALLEL || style == STYLE_ONE_NORM;
 }
 
-static struct head_rule read_head(const struct config *c, enum site_part part, size_t layer)
+static struct head_rule make_head(const struct config *c, enum site_part part, size_t layer)
 {
     return (struct head_rule){
         .by = c->latent_kv     ? HEADS_LATENT
@@ -44,7 +44,7 @@ static struct head_rule read_head(const struct config *c, enum site_part part, s
     };
 }
 
-struct score_rule score_rule_read(const struct config *c, enum site_part part, size_t layer)
+struct score_rule score_rule_make(const struct config *c, enum site_part part, size_t layer)
 {
     const struct mechanism *m = &c->mechanism;
     bool masked = part == PART_SENTENCE && c->causal;
@@ -81,7 +81,7 @@ struct score_rule score_rule_read(const struct config *c, enum site_part part, s
 }
 
 /* The norms of a sublayer and the sites around it; `sum` is what the stream is called after it. */
-static struct sublayer read_sublayer(const struct config *c, enum sublayer_kind kind,
+static struct sublayer make_sublayer(const struct config *c, enum sublayer_kind kind,
                                      enum site_part part, size_t layer)
 {
     const enum block_style style = c->style;
@@ -116,7 +116,7 @@ static struct sublayer read_sublayer(const struct config *c, enum sublayer_kind 
     return s;
 }
 
-size_t layer_read(struct sublayer list[SUBLAYERS_MAX], const struct config *config,
+size_t layer_make(struct sublayer list[SUBLAYERS_MAX], const struct config *config,
                   enum site_part stack, size_t layer)
 {
     struct config own;
@@ -124,12 +124,12 @@ size_t layer_read(struct sublayer list[SUBLAYERS_MAX], const struct config *conf
     bool looks_back = stack == PART_SENTENCE && config->n_encoder_layer;
     config = config_of_stack(config, stack == PART_SOURCE, &own);
     enum sublayer_kind kind = config_is_cross(config) ? SUBLAYER_ATTEND_SOURCE : SUBLAYER_ATTEND;
-    list[count++] = read_sublayer(config, kind, stack, layer);
+    list[count++] = make_sublayer(config, kind, stack, layer);
     if (looks_back)
-        list[count++] = read_sublayer(config, SUBLAYER_ATTEND_SOURCE, PART_CROSS, layer);
+        list[count++] = make_sublayer(config, SUBLAYER_ATTEND_SOURCE, PART_CROSS, layer);
     for (struct sublayer *s = list; s < list + count; s++) {
-        s->head = read_head(config, s->part, layer);
-        s->score = score_rule_read(config, s->part, layer);
+        s->head = make_head(config, s->part, layer);
+        s->score = score_rule_make(config, s->part, layer);
     }
     if (config->style == STYLE_BARE)
         return count;
@@ -139,7 +139,7 @@ size_t layer_read(struct sublayer list[SUBLAYERS_MAX], const struct config *conf
         end[end[0] != SITE_EMBEDDING] = SITE_RESID_POST;
         return count;
     }
-    list[count] = read_sublayer(config, SUBLAYER_MLP, stack, layer);
+    list[count] = make_sublayer(config, SUBLAYER_MLP, stack, layer);
     size_t chosen = stack == PART_SENTENCE ? config_chosen(config, layer) : 0;
     list[count].mlp = (struct mlp_rule){.activation = config->activation,
                                         .gated = config->gated,
@@ -168,7 +168,7 @@ enum site sublayer_end(const struct sublayer *s)
     return end;
 }
 
-static struct unembed_rule read_end(const struct config *c)
+static struct unembed_rule make_end(const struct config *c)
 {
     struct unembed_rule rule = {
         .norm = c->final_norm,
@@ -196,7 +196,7 @@ static struct unembed_rule read_end(const struct config *c)
     return rule;
 }
 
-struct stack stack_read(const struct config *c, enum site_part part)
+struct stack stack_make(const struct config *c, enum site_part part)
 {
     struct config own;
     bool of_text = part == PART_SENTENCE;
@@ -223,7 +223,7 @@ struct stack stack_read(const struct config *c, enum site_part part)
         .unembed = {.norm = c->final_norm && (of_text || c->n_encoder_layer)},
     };
     if (of_text && c->style != STYLE_BARE)
-        stack.unembed = read_end(c);
+        stack.unembed = make_end(c);
     return stack;
 }
 
@@ -326,7 +326,7 @@ static void write_window(struct buf *out, const struct config *c)
     size_t layer = 0;
     while (!config_window(c, layer))
         layer++;
-    size_t ahead = score_rule_read(c, PART_SENTENCE, layer).ahead;
+    size_t ahead = score_rule_make(c, PART_SENTENCE, layer).ahead;
     buf_format(out, ahead ? "%zu keys and %zu later ones" : "%zu keys", c->window, ahead);
     write_layers(out, c, LAYER_WINDOW);
 }
@@ -389,7 +389,7 @@ static void write_layer(struct buf *out, const struct config *c)
     static const char *const norms[] = {"ln_1", "ln_cross", "ln_2"};
     static const char *const functions[] = {"attention", "cross_attention", "mlp"};
     struct sublayer list[SUBLAYERS_MAX];
-    size_t count = layer_read(list, c, PART_SENTENCE, 0);
+    size_t count = layer_make(list, c, PART_SENTENCE, 0);
     const char *input = NULL; /* the norm whose result the sublayer reads; NULL: the stream */
     for (const struct sublayer *s = list; s < list + count; s++) {
         int which = s->kind == SUBLAYER_MLP ? 2 : s->part == PART_CROSS;
@@ -415,7 +415,7 @@ static void write_layer(struct buf *out, const struct config *c)
 
 static void write_logits(struct buf *out, const struct config *c)
 {
-    const struct unembed_rule end = stack_read(c, PART_SENTENCE).unembed;
+    const struct unembed_rule end = stack_make(c, PART_SENTENCE).unembed;
     if (c->kind == MODEL_ATTENTION)
         return;
     if (end.dense)

@@ -2,11 +2,11 @@
  * and its rule.
  *
  * All code that depends on the shape of a block reads this list: the pass, training, attribution,
- * composition of heads, explanations and `info`. Only layer_read reads the fields of a config that
+ * composition of heads, explanations and `info`. Only layer_make reads the fields of a config that
  * it is made of.
  *
  *     struct sublayer list[SUBLAYERS_MAX];
- *     size_t count = layer_read(list, config, PART_SENTENCE, layer);
+ *     size_t count = layer_make(list, config, PART_SENTENCE, layer);
  *     for (const struct sublayer *s = list; s < list + count; s++) {
  *         y = s->norm_before ? norm(x) : x;       x: the stream, or the block's input
  *         out = s->kind == SUBLAYER_MLP ? mlp(y) : attention(y);
@@ -77,10 +77,10 @@ struct sublayer {
     struct mlp_rule mlp;
 };
 
-/* Read the sublayers of a layer of a text (PART_SENTENCE) or of its encoder (PART_SOURCE); returns
+/* Make the sublayers of a layer of a text (PART_SENTENCE) or of its encoder (PART_SOURCE); returns
  * their number. Parts that --without leaves out are not in the list; norms that it leaves out are,
  * as they are announced. */
-size_t layer_read(struct sublayer list[SUBLAYERS_MAX], const struct config *config,
+size_t layer_make(struct sublayer list[SUBLAYERS_MAX], const struct config *config,
                   enum site_part stack, size_t layer);
 
 /* The sublayer with the MLP; NULL if there is none. */
@@ -98,11 +98,11 @@ struct embed_rule {
         POSITIONS_TABLE,        /* a row is added */
         POSITIONS_SINES,        /* sines and cosines, alternating ("Attention is all you need") */
         POSITIONS_SINES_HALVES, /* all sines, then all cosines (Marian) */
-        POSITIONS_SINES_OFFSET, /* the same with other angles (M2M-100) */
+        POSITIONS_SINES_OFFSET, /* all sines, then all cosines, of other angles (M2M-100) */
     } positions;
     size_t first;      /* row of the first token's position */
     bool counted;      /* positions number the tokens that are not padding */
-    long long padding; /* of these: it has the row before the first */
+    long long padding; /* id of the padding token, whose row is the one before the first */
     size_t segments;   /* rows of the table of segments; 0: none */
     bool norm;
     enum { PROJECT_NEVER, PROJECT_TOKENS, PROJECT_LAST } project; /* before positions; after all */
@@ -131,7 +131,7 @@ struct stack {
     struct unembed_rule unembed;
 };
 
-struct stack stack_read(const struct config *config, enum site_part part);
+struct stack stack_make(const struct config *config, enum site_part part);
 
 /* Whether norms of a style come before sublayers, are of sums, or of sublayers' outputs; whether
  * attention and MLP read the same stream. */

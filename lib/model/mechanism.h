@@ -77,7 +77,7 @@ struct attention_kind_row {
     const char *name;
     const char *numbers; /* help for the number after a colon, "W"; or NULL */
     enum attention_kind kind;
-    size_t offset; /* of that number in struct mechanism */
+    size_t offset; /* where struct mechanism has the number */
     const char *about;
 };
 

@@ -247,7 +247,7 @@ const float *forward_expert(const struct run *run, const float *x, size_t layer,
         .machine = run->machine, .config = run->config, .weights = run->weights, .err = err};
     struct sublayer list[SUBLAYERS_MAX];
     const struct mlp_rule *rule =
-        &layer_mlp(list, layer_read(list, run->config, PART_SENTENCE, layer))->mlp;
+        &layer_mlp(list, layer_make(list, run->config, PART_SENTENCE, layer))->mlp;
     struct slot gate = slot_of(PART_SENTENCE, SLOT_EXPERT_GATE, layer);
     size_t width = run->config->n_embd;
     float *y = arena_alloc(arena, width + 2 * rule->inner, sizeof *y, err);

@@ -139,7 +139,7 @@ static int take_logits(struct pass *pass)
 
 enum precision pass_attention_precision(const struct pass *pass)
 {
-    bool pairs = score_rule_read(pass->config, pass->part, 0).kind == ATTENTION_DENSE &&
+    bool pairs = score_rule_make(pass->config, pass->part, 0).kind == ATTENTION_DENSE &&
                  !pass->weights->widens;
     return pairs ? pass->weights->precision : PRECISION_FP32;
 }

@@ -53,8 +53,8 @@ struct scratch {
     struct matrix gathered; /* [T, C] what one expert reads, and what it gives */
     struct matrix expert_out;
     struct matrix rotations; /* [T, rotated channels] cosines and sines of the rotary embedding */
-    struct matrix local;     /* the same for layers with a rotary embedding of their own */
-    struct matrix logits;    /* [T, V], or [texts, V] if only the last are watched */
+    struct matrix local;  /* cosines and sines of the layers with a rotary embedding of their own */
+    struct matrix logits; /* [T, V], or [texts, V] if only the last are watched */
     struct attention_maps maps;
     struct attention_memory *attention; /* [thread] its memory, from the first layer on */
 };

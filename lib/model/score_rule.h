@@ -1,7 +1,7 @@
 /* score_rule.h: how scores become attention weights: the scale, the soft cap, the bias of a key,
  * and the keys that are visible to a query. The pass and all that describes it read this one rule.
  *
- *     struct score_rule rule = score_rule_read(config, PART_SENTENCE, layer);
+ *     struct score_rule rule = score_rule_make(config, PART_SENTENCE, layer);
  *     struct key_range seen = score_visible(&rule, query, keys);
  *     struct head_bias bias = score_head_bias(&rule, biases, head);
  *     score_apply(&rule, &bias, query, scores + seen.first, seen, keys);
@@ -18,7 +18,7 @@
 
 struct score_rule {
     float scale;       /* of the products of queries and keys */
-    float base_scale;  /* the same without a temperature */
+    float base_scale;  /* the scale without a temperature */
     float cap;         /* scores are cap · tanh(score / cap); 0: none */
     float temperature; /* divides scores after cap and bias; 0: none, or it is part of the scale */
     enum score_bias bias;
@@ -39,7 +39,7 @@ struct key_range {
 
 /* The rule of a layer of a part, with the mechanism of the config, which must outlive it. It is
  * defined in layer.c, with the other rules that are read from a config. */
-struct score_rule score_rule_read(const struct config *config, enum site_part part, size_t layer);
+struct score_rule score_rule_make(const struct config *config, enum site_part part, size_t layer);
 
 /* Whether scores are changed by more than a factor: by a soft cap or a bias. */
 static inline bool score_bends(const struct score_rule *rule)

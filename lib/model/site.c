@@ -288,7 +288,7 @@ bool site_is_in_layer(const struct config *config, enum site site, size_t layer)
     if (id == SITE_RESID_PRE || id == SITE_RESID_POST)
         return config->style != STYLE_BARE;
     size_t count =
-        layer_read(list, config, part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE, layer);
+        layer_make(list, config, part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE, layer);
     for (size_t i = 0; i < count; i++)
         if (list[i].part == part && sublayer_has(&list[i], &config->mechanism, id))
             return true;
@@ -307,13 +307,13 @@ bool site_exists(const struct config *config, enum site site)
     case SITE_EMBEDDING:
         return part == PART_SENTENCE || (part == PART_SOURCE && config->cross);
     case SITE_LN_F:
-        return part != PART_CROSS && stack_read(config, part).unembed.norm;
+        return part != PART_CROSS && stack_make(config, part).unembed.norm;
     case SITE_TRANSFORM:
     case SITE_POOLED:
-        return part == PART_SENTENCE && stack_read(config, part).unembed.at_dense == site;
+        return part == PART_SENTENCE && stack_make(config, part).unembed.at_dense == site;
     case SITE_DISCRIMINATOR:
     case SITE_LOGITS:
-        return part == PART_SENTENCE && stack_read(config, part).unembed.at_result == site;
+        return part == PART_SENTENCE && stack_make(config, part).unembed.at_result == site;
     default:
         break;
     }

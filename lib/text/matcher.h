@@ -48,7 +48,7 @@ enum {
     PATTERN_O200K,
     PATTERN_CLIP,
     PATTERN_CLIP_SPECIAL,
-    PATTERN_GPT2_SHORT, /* the same as GPT-2's */
+    PATTERN_GPT2_SHORT, /* GPT-2's, with its contractions written shorter */
     PATTERN_COUNT
 };
 

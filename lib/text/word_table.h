@@ -26,7 +26,7 @@
 enum {
     WORD_ID_MAX = 10000000,         /* the largest id that a vocabulary may use */
     WORD_TABLE_BYTES = 16,          /* memory of a table for each word, without its bytes */
-    WORD_BYTES_MAX = (1 << 30) - 1, /* of all words */
+    WORD_BYTES_MAX = (1 << 30) - 1, /* the bytes of all words together */
 };
 
 enum word_form {

@@ -637,7 +637,7 @@ static int read_layer(struct train_step *step, size_t layer, struct err *err)
         new_model_tensor(step->plan.new_model, slot_of(PART_SENTENCE, SLOT_Q_BIAS, layer));
     struct layer_tape *t = &step->layers[layer];
     struct block_weights *w = &t->w;
-    t->count = layer_read(t->list, c, PART_SENTENCE, layer);
+    t->count = layer_make(t->list, c, PART_SENTENCE, layer);
     if (weights_block(&step->model, PART_SENTENCE, layer, w, err))
         return -1;
     if (t->list[t->count - 1].reads == READS_LAST_INPUT)
@@ -752,7 +752,7 @@ static int check_plan(const struct train_step_plan *plan, struct err *err)
                        config->n_positions, plan->tokens);
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         struct sublayer list[SUBLAYERS_MAX];
-        layer_read(list, config, PART_SENTENCE, layer);
+        layer_make(list, config, PART_SENTENCE, layer);
         if (plan->tokens - 1 > list->score.back)
             return err_unsupported(err,
                                    "expected texts of at most %zu tokens, the window of layer "

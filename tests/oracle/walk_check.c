@@ -53,7 +53,7 @@ static enum site input_site(const struct config *config, enum site_part part, si
     const struct sublayer *s = list;
     if (config->kind == MODEL_ATTENTION)
         return layer ? SITE_ATTN_OUT : SITE_EMBEDDING;
-    layer_read(list, config, part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE, layer);
+    layer_make(list, config, part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE, layer);
     while (s->part != part)
         s++;
     if (s->at_input)
@@ -249,7 +249,7 @@ static int check_all_seen(struct traces *traces, size_t layer, struct err *err)
 {
     char name[SITE_NAME_BYTES];
     struct sublayer list[SUBLAYERS_MAX];
-    size_t count = layer_read(list, &traces->viewer->model.config, PART_SENTENCE, layer);
+    size_t count = layer_make(list, &traces->viewer->model.config, PART_SENTENCE, layer);
     for (enum site site = SITE_LN_1; site <= SITE_RESID_POST; site++) {
         bool twice = site == list[count - 1].at_after[1]; /* the stream has another name */
         site_tensor_name(name, site, (int)layer);

@@ -17,9 +17,9 @@ struct gguf_key {
         KEY_COUNT, /* may be 0 */
         KEY_DEPTH, /* less the layers for further tokens, which come last */
         KEY_REAL,  /* 0: as if absent */
-        KEY_TENTH, /* the same, of ten times as much */
+        KEY_TENTH, /* a tenth of the number in config.json */
         KEY_FLAG,
-        KEY_SWITCH, /* the same; absent: false */
+        KEY_SWITCH, /* a boolean; absent: false */
         KEY_WINDOW, /* 0, or absent: null */
         KEY_LAYERS, /* every how many layers have no window; or whether each has one */
         KEY_HAS,    /* true with the tensor */

@@ -179,7 +179,7 @@ static void check_all(void)
                 explain(layer, head, query);
                 ck_assert_uint_ge(report.table_count, 9);
                 check_weights(check_query(),
-                              (double)score_rule_read(config, PART_SENTENCE, layer).scale);
+                              (double)score_rule_make(config, PART_SENTENCE, layer).scale);
                 check_output();
             }
         }

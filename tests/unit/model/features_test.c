@@ -229,7 +229,7 @@ TEST_LOOP(what_a_sublayer_may_have_and_no_config_has_is_found_and_not_computed, 
     const struct ruled *r = &ruled[_i];
     struct feature_list none = {.count = 0}, found = {.count = 0};
     struct sublayer list[SUBLAYERS_MAX];
-    layer_read(list, &plain, PART_SENTENCE, 0);
+    layer_make(list, &plain, PART_SENTENCE, 0);
     struct sublayer *s = &list[r->kind == SUBLAYER_MLP];
     features_of_sublayer(&none, NO_PURPOSE, s, &plain);
     ck_assert_uint_eq(none.count, 0);

@@ -187,14 +187,14 @@ TEST(only_the_decoder_of_a_model_with_an_encoder_is_masked)
     config.mechanism =
         (struct mechanism){.kind = ATTENTION_SPARSE, .pattern = {.window = 2}, .renormalise = true};
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct score_rule rule = score_rule_read(&config, rows[i].part, 1);
+        struct score_rule rule = score_rule_make(&config, rows[i].part, 1);
         ck_assert_uint_eq(rule.back, rows[i].back);
         ck_assert_uint_eq(rule.ahead, rows[i].ahead);
         ck_assert_int_eq(rule.kind, rows[i].kind);
         ck_assert_int_eq(rule.pattern != NULL, rule.kind == ATTENTION_SPARSE);
         ck_assert_int_eq(rule.mask_after, rows[i].mask_after);
     }
-    ck_assert_uint_eq(score_rule_read(&config, PART_SENTENCE, 0).back, SIZE_MAX);
+    ck_assert_uint_eq(score_rule_make(&config, PART_SENTENCE, 0).back, SIZE_MAX);
 }
 
 /* The temperature is a part of the scale, unless something is between them. */
@@ -219,7 +219,7 @@ TEST(a_temperature_divides_after_cap_and_bias)
                                       .score_bias = rows[i].own,
                                       .n_head = 8,
                                       .mechanism = {.temperature = 4, .without = rows[i].without}};
-        struct score_rule rule = score_rule_read(&config, PART_SENTENCE, 0);
+        struct score_rule rule = score_rule_make(&config, PART_SENTENCE, 0);
         ck_assert_float_eq(rule.scale, rows[i].scale);
         ck_assert_float_eq(rule.base_scale, 0.5f);
         ck_assert_float_eq(rule.temperature, rows[i].temperature);
