@@ -139,12 +139,3 @@ bool style_norms_first(enum block_style style);
 bool style_norms_sums(enum block_style style);
 bool style_norms_outputs(enum block_style style);
 bool style_is_parallel(enum block_style style);
-
-/* Lines of `info` that describe a config. */
-struct architecture_row {
-    const char *name;                                            /* "norms" */
-    void (*write)(struct buf *out, const struct config *config); /* writes nothing: no line */
-};
-
-extern const struct architecture_row architecture_rows[];
-extern const size_t architecture_row_count;

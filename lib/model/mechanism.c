@@ -267,8 +267,11 @@ static int check_family(const struct mechanism *m, const struct config *config, 
                                : alibi                                     ? "ALiBi"
                                                                            : "a cap of scores",
                                config_kind_name(config));
-    if ((style_is_parallel(config->style) || config->style == STYLE_TO_NORMED) &&
-        mechanism_lacks(m, PART_RESIDUAL))
+    struct sublayer list[SUBLAYERS_MAX];
+    bool apart = true; /* the sublayers read the stream one after the other */
+    for (size_t i = layer_make(list, config, PART_SENTENCE, 0); i-- > 0;)
+        apart &= list[i].reads == READS_STREAM && !list[i].adds_to_normed;
+    if (!apart && mechanism_lacks(m, PART_RESIDUAL))
         return err_unsupported(err,
                                "--without residual: expected attention and MLP in sequence, each "
                                "with a residual connection, found type \"%s\"",

@@ -325,8 +325,10 @@ bool site_exists(const struct config *config, enum site site)
 
 enum site site_of_output(const struct config *config)
 {
-    bool normed = style_norms_sums(config->style) && !mechanism_lacks(&config->mechanism, PART_MLP);
-    return normed ? SITE_LN_2 : SITE_RESID_POST;
+    struct sublayer list[SUBLAYERS_MAX];
+    size_t count = layer_make(list, config, PART_SENTENCE, 0);
+    enum site end = sublayer_end(&list[count - 1]);
+    return end == SITE_LN_2 ? SITE_LN_2 : SITE_RESID_POST;
 }
 
 enum site site_of_logits(const struct config *config)
@@ -389,10 +391,12 @@ size_t site_order(const struct config *config, enum site site, size_t layer)
     size_t layers = site_layers(config, SITE_OF(part, SITE_Q));
     size_t row = site_row(site)->in_layer ? layer + 1 : id == SITE_EMBEDDING ? 1 : layers;
     size_t step = 2 * (size_t)id;
-    if (style_norms_sums(config->style) && id == SITE_LN_1)
-        step = 2 * SITE_RESID_MID + 1;
-    if (style_norms_sums(config->style) && id == SITE_LN_2)
-        step = 2 * SITE_RESID_POST + 1;
+    struct sublayer list[SUBLAYERS_MAX];
+    if (id == SITE_LN_1 || id == SITE_LN_2) {
+        layer_make(list, config, PART_SENTENCE, 0);
+        if (list->norm_after)
+            step = 2 * (id == SITE_LN_1 ? SITE_RESID_MID : SITE_RESID_POST) + 1;
+    }
     if (part == PART_CROSS)
         step += STEPS * (2 * SITE_RESID_MID + 1) + 1;
     else

@@ -1,0 +1,225 @@
+#include "model/architecture_words.h"
+
+#include <math.h>
+
+#include "base/buf.h"
+#include "math/precision.h"
+#include "model/layer.h"
+
+/* " in layers 0-4, 6": those that have a flag (0: experts); nothing where all have it. */
+static void write_layers(struct buf *out, const struct config *c, unsigned flag)
+{
+    size_t count = 0;
+    bool has[CONFIG_FLAGS_MAX + 1] = {false};
+    for (size_t i = 0; i < c->n_layer && i < CONFIG_FLAGS_MAX; i++)
+        count += has[i] = flag ? c->layer_flags[i] & flag : c->mixture.chosen[i] > 0;
+    if (count == c->n_layer)
+        return;
+    const char *mark = count == 1 ? " in layer " : " in layers ";
+    for (size_t i = 0; i < CONFIG_FLAGS_MAX; i++) {
+        size_t first = i;
+        if (!has[i])
+            continue;
+        while (has[i + 1])
+            i++;
+        buf_format(out, i > first ? "%s%zu-%zu" : "%s%zu", mark, first, i);
+        mark = ", ";
+    }
+}
+
+static void write_norms(struct buf *out, const struct config *c)
+{
+    const struct head_norm *heads = &c->head_norm;
+    if (c->kind == MODEL_ATTENTION)
+        return;
+    buf_format(out, "%s%s, %s", c->rms ? "RMS" : "layer norm", c->norm_offset ? " (1 + w)" : "",
+               style_norms_sums(c->style)   ? "of sums"
+               : c->style == STYLE_AFTER    ? "of sublayer outputs"
+               : c->style == STYLE_SANDWICH ? "before and after sublayers"
+                                            : "before sublayers");
+    buf_text(out, c->norm_plain ? ", without scales" : "");
+    if (heads->q || heads->k)
+        buf_format(out, ", also of %s%s%s",
+                   heads->q && heads->k ? "queries and keys"
+                   : heads->q           ? "queries"
+                                        : "keys",
+                   heads->whole ? ""
+                   : heads->own ? ", per head with its own scales"
+                                : ", per head",
+                   heads->after_rotary ? ", after the rotary embedding" : "");
+    buf_text(out, c->embedding_norm ? ", of embeddings" : "");
+}
+
+static void write_scaling(struct buf *out, const struct rotary *r)
+{
+    static const char *const names[] = {
+        [ROTARY_LINEAR] = "linear", [ROTARY_DYNAMIC] = "dynamic",   [ROTARY_LLAMA3] = "llama3",
+        [ROTARY_YARN] = "yarn",     [ROTARY_LONGROPE] = "longrope",
+    };
+    if (r->scaling == ROTARY_PLAIN)
+        return;
+    buf_format(out, ", %s scaling", names[r->scaling]);
+    if (r->scaling != ROTARY_LONGROPE)
+        buf_format(out, " by %g", r->factor);
+    if (r->trained_positions > 0 && r->scaling != ROTARY_LINEAR)
+        buf_format(out, " of %.0f positions", r->trained_positions);
+}
+
+static void write_positions(struct buf *out, const struct config *c)
+{
+    const struct rotary *r = &c->rotary;
+    if (!config_rotates(c)) {
+        buf_text(out, c->kind == MODEL_ATTENTION ? ""
+                      : c->sinusoids             ? "sines and cosines"
+                      : config_adds_positions(c) ? "learned"
+                                                 : "");
+        bool both = c->score_bias == BIAS_BUCKETS && config_adds_positions(c);
+        if (c->score_bias == BIAS_BUCKETS)
+            buf_format(out, "%sbiases of scores by distance, in %d buckets up to %d%s",
+                       both ? ", and " : "", c->bias_buckets, c->bias_reach,
+                       c->bias_by_layer ? ", for each layer" : "");
+        else if (c->score_bias)
+            buf_text(out, "ALiBi");
+        return;
+    }
+    buf_format(out, "rotary, base %.9g", r->theta);
+    write_scaling(out, r);
+    buf_format(out, ", %s%zu of %zu channels, %s", r->first ? "the last " : "", r->components,
+               c->d_k, r->neighbours ? "neighbours" : "halves");
+    if (config_flags(c) & LAYER_UNROTATED) {
+        buf_text(out, "; none");
+        write_layers(out, c, LAYER_UNROTATED);
+    }
+    if (c->rotary_local.components) {
+        buf_format(out, "; base %.9g", c->rotary_local.theta);
+        write_layers(out, c, LAYER_ROTARY_LOCAL);
+    }
+}
+
+static void write_window(struct buf *out, const struct config *c)
+{
+    if (!(config_flags(c) & LAYER_WINDOW) || !c->window)
+        return;
+    size_t layer = 0;
+    while (!config_window(c, layer))
+        layer++;
+    size_t ahead = score_rule_make(c, PART_SENTENCE, layer).ahead;
+    buf_format(out, ahead ? "%zu keys and %zu later ones" : "%zu keys", c->window, ahead);
+    write_layers(out, c, LAYER_WINDOW);
+}
+
+static void write_scores(struct buf *out, const struct config *c)
+{
+    bool root = c->scale == 1.0f / sqrtf((float)c->d_k);
+    if (root)
+        buf_format(out, "q·k / √%zu", c->d_k);
+    else
+        buf_format(out, "q·k · %g", (double)c->scale);
+    buf_text(out, c->scale_by_layer ? ", divided by the layer number" : "");
+    if (c->score_cap > 0)
+        buf_format(out, ", capped at %g", (double)c->score_cap);
+    if (c->clip > 0)
+        buf_format(out, "; queries, keys and values within ±%g", (double)c->clip);
+    buf_text(out, c->sinks ? "; a sink for each head in the softmax" : "");
+}
+
+static void write_embedding(struct buf *out, const struct config *c)
+{
+    float scale = c->embedding_scale;
+    if (c->n_word)
+        buf_format(out, "%zu channels, projected", c->n_word);
+    if (c->n_segments)
+        buf_format(out, "%s%zu segments", c->n_word ? ", " : "", c->n_segments);
+    if (scale == 1)
+        return;
+    buf_format(out, "%stimes %g", c->n_word || c->n_segments ? ", " : "", (double)scale);
+    if (scale == sqrtf((float)c->n_embd) && c->norm_offset) /* Gemma */
+        buf_format(out, ", √%zu (Hugging Face rounds it in bf16: %g)", c->n_embd,
+                   (double)bf16_value(bf16_round(scale)));
+}
+
+/* "2 of 8 for each token, 14336 channels each, in layers 3-61; a shared one of 2048 channels". */
+static void write_experts(struct buf *out, const struct config *c)
+{
+    const struct mixture *m = &c->mixture;
+    size_t fewest = SIZE_MAX, most = 0;
+    for (size_t i = 0; i < c->n_layer; i++) {
+        size_t chosen = config_chosen(c, i);
+        fewest = chosen && chosen < fewest ? chosen : fewest;
+        most = chosen > most ? chosen : most;
+    }
+    if (!most)
+        return;
+    buf_format(out, fewest < most ? "%zu to " : "", fewest);
+    buf_format(out, "%zu of %zu for each token, %zu channels each", most, m->experts, m->inner);
+    write_layers(out, c, 0);
+    if (m->shared_inner)
+        buf_format(out, "; a shared one of %zu channels", m->shared_inner);
+    if (c->clamp > 0)
+        buf_format(out, "; gate at most %g, up within ±%g and plus %g", (double)c->clamp,
+                   (double)c->clamp, (double)c->up_offset);
+}
+
+/* "x + attention(ln_1(x)), then x + mlp(ln_2(x))": the sublayers of layer 0. */
+static void write_layer(struct buf *out, const struct config *c)
+{
+    static const char *const norms[] = {"ln_1", "ln_cross", "ln_2"};
+    static const char *const functions[] = {"attention", "cross_attention", "mlp"};
+    struct sublayer list[SUBLAYERS_MAX];
+    size_t count = layer_make(list, c, PART_SENTENCE, 0);
+    const char *input = NULL; /* the norm whose result the sublayer reads; NULL: the stream */
+    for (const struct sublayer *s = list; s < list + count; s++) {
+        int which = s->kind == SUBLAYER_MLP ? 2 : s->part == PART_CROSS;
+        if (s->reads != READS_LAST_INPUT)
+            input = s->norm_before ? norms[which] : NULL;
+        if (s->reads == READS_STREAM) {
+            buf_text(out, s == list ? "" : ", then ");
+            buf_format(out, s->norm_after ? "%s(" : "", norms[which]);
+            if (!s->replaces)
+                buf_format(out, s->adds_to_normed ? "%s(x) + " : "x + ", input);
+        } else {
+            buf_text(out, " + ");
+        }
+        buf_format(out, s->factor == 1 ? "" : "%g · ", (double)s->factor);
+        buf_format(out, s->norm_out ? "%s_post(" : "", norms[which]);
+        buf_format(out, input ? "%s(%s(x))" : "%s(x)", functions[which], input);
+        buf_format(out, "%s%s", s->norm_out ? ")" : "", s->norm_after ? ")" : "");
+    }
+    if (c->n_group)
+        buf_format(out, "; parameters for %zu layers, which the others share",
+                   config_own_layers(c, c->n_layer));
+}
+
+static void write_logits(struct buf *out, const struct config *c)
+{
+    const struct unembed_rule end = stack_make(c, PART_SENTENCE).unembed;
+    if (c->kind == MODEL_ATTENTION)
+        return;
+    if (end.dense)
+        buf_format(out, "a dense layer%s with %s%s", end.first_only ? " of the first token" : "",
+                   activation_name(end.activation), end.dense_norm ? " and a norm, then " : "");
+    if (end.at_result != SITE_LOGITS) {
+        buf_text(out, end.at_result ? ", then one logit of each token" : end.dense ? "" : "none");
+        return;
+    }
+    buf_text(out, config_ties(c) ? "tied to the token embedding" : "from a separate matrix");
+    buf_text(out, c->biases & BIAS_LOGITS ? ", with a bias" : "");
+    if (c->logit_divisor > 0)
+        buf_format(out, ", divided by %g", (double)c->logit_divisor);
+    if (c->logit_cap > 0)
+        buf_format(out, ", capped at %g", (double)c->logit_cap);
+}
+
+static void write_ignored(struct buf *out, const struct config *c)
+{
+    if (c->extra_layers)
+        buf_format(out, "layers from %zu on, which predict further tokens", c->n_layer);
+}
+
+const struct architecture_row architecture_rows[] = {
+    {"norms", write_norms},     {"positions", write_positions}, {"window", write_window},
+    {"scores", write_scores},   {"embedding", write_embedding}, {"sublayers", write_layer},
+    {"experts", write_experts}, {"logits", write_logits},       {"ignored", write_ignored},
+};
+
+const size_t architecture_row_count = sizeof architecture_rows / sizeof *architecture_rows;
