@@ -12,6 +12,7 @@
 #include "base/platform.h"
 #include "command.h"
 #include "format/json_writer.h"
+#include "lens/continuation.h"
 
 enum {
     GROUP_TOKENS = 1024, /* texts that share a pass have at most this many tokens */
@@ -356,6 +357,18 @@ static int fail_job(const struct driver *driver, struct job *work, struct err *w
     work->message = arena_text(arena, why->text, strlen(why->text), err);
     err_clear(why);
     return work->message ? 0 : -1;
+}
+
+int driver_translate(struct driver *driver, struct job *job, struct arena *arena, struct err *err)
+{
+    struct arena *kept = &driver->kept;
+    if (job->item.input.text || job->item.input.ids)
+        return 0;
+    if (!driver->translations)
+        driver->translations = arena_alloc(kept, driver->jobs, sizeof *driver->translations, err);
+    return err_if(!driver->translations ||
+                  continuation_translate(&job->pair, &driver->session.viewer,
+                                         &driver->translations[job->number], kept, arena, err));
 }
 
 /* Read a job of the open setting. On failure `why` names the item, unless the only text does not

@@ -205,7 +205,7 @@ double driver_memory(const struct driver *driver);
  * `finish` writes `results` results with driver_write. */
 void driver_accumulate(struct driver *driver, size_t results);
 
-/* For a `read` hook: translate a source without a text. In run.c. */
+/* For a `read` hook: translate a source without a text. */
 int driver_translate(struct driver *driver, struct job *job, struct arena *arena, struct err *err);
 
 /* Write a result of several jobs, in any format. */

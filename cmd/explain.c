@@ -14,8 +14,8 @@ VALUES(parts, NULL, SITE_PARTS, attention_parts[index].name, attention_parts[ind
 
 static const struct option_row own_options[] = {
     STRING("query", 0, "TOKEN", IN(explain.token),
-           "query token: its text (is), its position (1, or -1 for the last), both (1:is), or all "
-           "(default: the last)",
+           "query token: its text (is), its position (1, or -1 for the last), both (1:is), "
+           "positions (0-2), or all (default: the last)",
            .heading = "Query", .former = "token"),
     STRING("part", 0, "PART", IN(explain.part),
            "attention of an encoder-decoder model: self (the decoder, default), cross or encoder",
@@ -106,7 +106,8 @@ static int choose_layer_and_head(struct explain_run *run, struct err *err)
     return 0;
 }
 
-/* Choose the query of --query, by default the last token; of equal tokens, the first. */
+/* Choose the queries of --query: a token, by default the last; of equal tokens, the first; or a
+ * range of positions. */
 static int choose_query(struct explain_run *run, struct err *err)
 {
     const struct tokenized *tokenized = run->text;
@@ -114,19 +115,29 @@ static int choose_query(struct explain_run *run, struct err *err)
     struct token_match match = {.index = tokenized->count - 1};
     struct nearest nearest;
     char guess[NAMES_GUESS_BYTES];
-    run->request.is_list = name && strcmp(name, "all") == 0;
-    run->request.query_count = run->request.is_list ? tokenized->count : 1;
-    if (run->request.is_list)
+    struct explain_request *request = &run->request;
+    ptrdiff_t first = 0, last = (ptrdiff_t)tokenized->count - 1;
+    bool is_found = !name || tokenized_find_token(&match, tokenized, name);
+    request->query_count = 1;
+    if (name &&
+        (strcmp(name, "all") == 0 ||
+         (!is_found && selection_range(&first, &last, name, strlen(name), tokenized->count)))) {
+        request->is_list = true;
+        request->query = (size_t)first;
+        request->query_count = (size_t)(last - first) + 1;
         return 0;
-    if (name && !tokenized_find_token(&match, tokenized, name)) {
+    }
+    if (!is_found) {
         nearest_begin(&nearest, name, strlen(name));
         for (size_t i = 0; i < tokenized->count; i++)
             nearest_offer(&nearest, label_name(&tokenized->labels[i]));
         return err_usage(
-            err, "--query: expected a token of the %s, or an index from 0 to %zu, found '%s'%s",
+            err,
+            "--query: expected a token of the %s, an index from 0 to %zu, a range, or all, "
+            "found '%s'%s",
             run->called, tokenized->count - 1, name, names_guess(guess, nearest.name));
     }
-    run->request.query = match.index;
+    request->query = match.index;
     if (match.alike)
         print_note("'%s' occurs %zu times in the %s: this is the first; --query %s is the next",
                    name, match.alike + 1, run->called, tokenized->labels[match.next].exact);

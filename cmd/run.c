@@ -4,7 +4,6 @@
 
 #include "command.h"
 #include "driver.h"
-#include "lens/continuation.h"
 #include "base/num.h"
 #include "model/site.h"
 #include "write/text.h"
@@ -155,18 +154,6 @@ static bool is_streamed(const struct driver *driver, const struct look *look)
 static bool has_parts(const struct tokenized *tokenized)
 {
     return tokenized_first_part(tokenized) < tokenized->count;
-}
-
-int driver_translate(struct driver *driver, struct job *job, struct arena *arena, struct err *err)
-{
-    struct arena *kept = &driver->kept;
-    if (job->item.input.text || job->item.input.ids)
-        return 0;
-    if (!driver->translations)
-        driver->translations = arena_alloc(kept, driver->jobs, sizeof *driver->translations, err);
-    return err_if(!driver->translations ||
-                  continuation_translate(&job->pair, &driver->session.viewer,
-                                         &driver->translations[job->number], kept, arena, err));
 }
 
 /* True if sizes of the selected tensors depend on more than the number of queries. */
