@@ -16,9 +16,8 @@
 
 struct inquiry;
 
+/* What differs between the three tasks. */
 struct instrument {
-    struct task task; /* first: driver->task points to the instrument */
-
     /* `ask` reads the options, refuses texts that do not fit them, and adds the memory of a text;
      * `find` fills the report. */
     int (*ask)(struct inquiry *inquiry, struct arena *arena, struct err *err);
@@ -28,6 +27,7 @@ struct instrument {
 
 /* Defined at the end of the file. */
 static const struct instrument lens_instrument, attribute_instrument, patch_instrument;
+static const struct task lens_task, attribute_task, patch_task;
 
 /* The options of a command for one text; without a text, they are only checked. */
 struct inquiry {
@@ -190,7 +190,7 @@ const struct command command_lens = {
         "attn-cli lens \"The keys to the cabinet\" --target \" are: is\" --show target\n"
         "attn-cli lens \"Life is short\" --site attn_out --layer -1 --format json\n"
         "attn-cli lens \"Life is short, eat dessert first\" -o lens.svg\n",
-    .task = &lens_instrument.task,
+    .task = &lens_task,
     .options = lens_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
                terminal_options, figure_options},
@@ -278,7 +278,7 @@ const struct command command_attribute = {
                 "attn-cli attribute \"Life is short, eat dessert\" --ablate 0.1,1.2\n"
                 "attn-cli attribute \"Life is short, eat dessert\" -o attribution.svg\n"
                 "attn-cli attribute \"Life is short\" --by neuron --format tidy > neurons.csv\n",
-    .task = &attribute_instrument.task,
+    .task = &attribute_task,
     .options = attribute_options,
     .shared = {text_options, model_options, edit_options, output_options, terminal_options,
                figure_options},
@@ -420,7 +420,7 @@ const struct command command_patch = {
         "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --over resid_pre -o patch.svg\n"
         "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --path :1.3.v\n"
         "attn-cli patch -f data/experiments/pairs.csv --mean texts\n",
-    .task = &patch_instrument.task,
+    .task = &patch_task,
     .run = patch_command,
     .options = patch_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
@@ -652,7 +652,7 @@ static int find_patch(struct inquiry *inquiry, struct arena *arena, struct err *
 
 static const struct instrument *instrument_of(const struct driver *driver)
 {
-    return (const struct instrument *)driver->task;
+    return driver->task->kind;
 }
 
 static int prepare(void *state, struct driver *driver, struct err *err)
@@ -748,24 +748,21 @@ static int run(void *state, const struct group *group, struct err *err)
 enum { OF_ANSWER = 1 << ITEM_ANSWER | 1 << ITEM_POSITION };
 
 static const struct instrument lens_instrument = {
-    {TASK(1 << ITEM_TARGET, MEAN_OF_LAYERS), .pages = "attn-cli page --lens", .at_once = true},
-    ask_lens,
-    find_lens,
+    ask_lens, find_lens,
     "sentence layer position token best probability logprob id entropy kl rank target "
     "target_logprob"};
+static const struct instrument attribute_instrument = {ask_attribution, find_attribution, NULL};
+static const struct instrument patch_instrument = {ask_patch, find_patch, NULL};
 
-static const struct instrument attribute_instrument = {
-    {TASK(OF_ANSWER, MEAN_OF_TEXTS), .state_bytes = sizeof(struct remainder), .add = add_remainder,
-     .finish = note_remainder},
-    ask_attribution,
-    find_attribution};
-
-static const struct instrument patch_instrument = {
-    {TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_CORRUPT_SOURCE,
-          MEAN_OF_TEXTS),
-     .parts = "patches"},
-    ask_patch,
-    find_patch};
+static const struct task lens_task = {TASK(1 << ITEM_TARGET, MEAN_OF_LAYERS),
+                                      .kind = &lens_instrument, .pages = "attn-cli page --lens",
+                                      .at_once = true};
+static const struct task attribute_task = {
+    TASK(OF_ANSWER, MEAN_OF_TEXTS), .kind = &attribute_instrument,
+    .state_bytes = sizeof(struct remainder), .add = add_remainder, .finish = note_remainder};
+static const struct task patch_task = {
+    TASK(OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_CORRUPT_SOURCE, MEAN_OF_TEXTS),
+    .kind = &patch_instrument, .parts = "patches"};
 
 /* The clean text is the command's only text, or the text of each item of a file. */
 int patch_command(const struct options *options, struct err *err)
@@ -783,5 +780,5 @@ int patch_command(const struct options *options, struct err *err)
         own.input.ids = clean;
     else if (clean)
         own.input.sentences = (struct texts){&own.patch.clean, 1};
-    return driver_do(&patch_instrument.task, &own, err);
+    return driver_do(&patch_task, &own, err);
 }
