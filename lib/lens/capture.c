@@ -46,6 +46,7 @@ struct array *capture_add(struct capture *capture, size_t text, struct array ite
         const struct capture_heads *heads = &capture->query_heads;
         bool of_keys = site_row(item.site)->axes == AXES_GROUP_TOKEN_DIM;
         item.shared_by = of_keys ? config_shared_by(capture->config) : 0;
+        item.heads.name = head_word(item.shared_by);
         if (of_keys)
             heads = &capture->key_heads;
         else if (site_set_has(capture->selection->whole, item.site))
