@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,10 +58,15 @@ static int read_line(char *line, size_t size, FILE *file, struct err *err)
     return got < 0 ? cannot_read(err) : 0;
 }
 
+enum { PROGRAM_FILES = 32 }; /* with fewer open files, programs skip fonts and say nothing */
+
 /* Start a program with these streams. Return 0 or an errno value. */
 static int start(pid_t *pid, const char *const arguments[], FILE *const streams[3])
 {
     posix_spawn_file_actions_t files;
+    struct rlimit limit;
+    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < PROGRAM_FILES)
+        return EMFILE;
     int failure = posix_spawn_file_actions_init(&files);
     if (failure)
         return failure;
