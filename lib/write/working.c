@@ -17,9 +17,9 @@ enum {
 
 static size_t row_count(const struct grid *grid)
 {
-    size_t sinks = grid->table->rows.size - grid->chapter->key_count;
-    return grid->table->working.of_keys ? grid->chapter->shown_count + sinks
-                                        : grid->table->rows.size;
+    const struct chapter *chapter = grid->chapter;
+    size_t rows = grid->table->rows.size; /* of keys: with a sink, if there is one */
+    return grid->table->working.of_keys ? rows - chapter->key_count + chapter->shown_count : rows;
 }
 
 static size_t row_at(const struct grid *grid, size_t index)
@@ -88,24 +88,26 @@ static size_t number_width(struct numeral numeral, float value)
     return isnan(value) ? 0 : numeral_write(text, numeral, value);
 }
 
-static struct numeral column_numeral(const struct grid *grid, const struct column *column)
-{
-    return numeral_of(column->values, grid->table->rows.size * elements_of(column), column->digits);
-}
+/* What a column's cells have at any page width: their format and the widest number. */
+struct cells {
+    struct numeral numeral;
+    size_t width;
+};
 
-/* Width of the widest number of all elements, so that columns are the same at any page width. */
-static size_t cell_width(const struct grid *grid, const struct column *column)
+static struct cells fit_cells(const struct grid *grid, const struct column *column)
 {
-    struct numeral numeral = column_numeral(grid, column);
-    size_t widest = column->width ? 1 : width_of(column->title);
+    size_t count = grid->table->rows.size * elements_of(column);
+    struct cells cells = {numeral_of(column->values, count, column->digits),
+                          column->width ? 1 : width_of(column->title)};
     for (size_t element = 0; element < elements_of(column); element++) {
-        widest = num_max(widest, number_width(numeral, number_of(column, true, 0, element)));
+        float total = number_of(column, true, 0, element);
+        cells.width = num_max(cells.width, number_width(cells.numeral, total));
         for (size_t i = 0; i < row_count(grid); i++) {
             float value = number_of(column, false, row_at(grid, i), element);
-            widest = num_max(widest, number_width(numeral, value));
+            cells.width = num_max(cells.width, number_width(cells.numeral, value));
         }
     }
-    return widest;
+    return cells;
 }
 
 static void fit_labels(struct grid *grid)
@@ -137,21 +139,20 @@ static void write_heading(struct buf *out, const struct grid_slot *slot, formula
 /* --- slots ------------------------------------------------------------------------------------ */
 
 /* Append the slots of a column, widening its cells until the heading fits. */
-static void add_column(struct grid *grid, const struct column *column, size_t shown, size_t cell)
+static void add_column(struct grid *grid, const struct column *column, size_t shown,
+                       struct cells cells)
 {
     struct grid_slot *first = &grid->slots[grid->slot_count];
     const struct text_cut cut = text_cut_to(elements_of(column), shown);
     size_t count = text_cut_slots(&cut);
     size_t rest = (count - 1) * GRID_GAP + text_is_cut(&cut);
     size_t numbers = cut.front + cut.back;
-    const struct grid_slot all = {.column = column,
-                                  .numeral = column_numeral(grid, column),
-                                  .cut = cut,
-                                  .language = grid->language};
+    const struct grid_slot all = {
+        .column = column, .numeral = cells.numeral, .cut = cut, .language = grid->language};
     struct buf heading = {0};
     write_heading(&heading, &all, buf_text);
-    while (heading.size && numbers * cell + rest < width_of(heading.bytes))
-        cell++;
+    while (heading.size && numbers * cells.width + rest < width_of(heading.bytes))
+        cells.width++;
     buf_release(&heading);
     for (size_t i = 0; i < count; i++) {
         bool dots = text_cut_between(&cut, i);
@@ -159,20 +160,20 @@ static void add_column(struct grid *grid, const struct column *column, size_t sh
         first[i].kind = dots ? SLOT_DOTS : SLOT_NUMBER;
         first[i].element = text_cut_place(&cut, i);
         first[i].gap = i ? GRID_GAP : grid->gap;
-        first[i].width = dots ? 1 : cell;
+        first[i].width = dots ? 1 : cells.width;
     }
     if (column->fraction) {
         first[count] = all;
         first[count].kind = SLOT_BAR;
     }
     first->column_slots = count + column->fraction;
-    first->column_width = numbers * cell + rest;
+    first->column_width = numbers * cells.width + rest;
     grid->slot_count += first->column_slots;
     grid->width += grid->gap + first->column_width;
 }
 
 /* Show at most `shown` elements of each vector and omit the others. */
-static void lay_out(struct grid *grid, size_t shown, const size_t *cells)
+static void lay_out(struct grid *grid, size_t shown, const struct cells *cells)
 {
     grid->width = grid->label_width;
     grid->slot_count = 0;
@@ -184,10 +185,10 @@ static void lay_out(struct grid *grid, size_t shown, const size_t *cells)
 static int make_grid(struct grid *grid, size_t columns, struct arena *arena, struct err *err)
 {
     const struct table *table = grid->table;
-    size_t *cells = arena_alloc(arena, table->count, sizeof *cells, err);
+    struct cells *cells = arena_alloc(arena, table->count, sizeof *cells, err);
     size_t shown = ELEMENTS_MIN;
     for (size_t i = 0; cells && i < table->count; i++) {
-        cells[i] = cell_width(grid, &table->columns[i]);
+        cells[i] = fit_cells(grid, &table->columns[i]);
         shown = num_max(shown, table->columns[i].width);
     }
     if (columns > 0)
