@@ -315,21 +315,21 @@ bool report_has_tables(const struct report *report)
     return false;
 }
 
-int report_add_strongest(struct report *report, const char *tensor, float origin,
+int report_add_strongest(struct report *report, const char *ending, float origin,
                          struct arena *arena, struct err *err)
 {
     struct table *table = arena_alloc(arena, 1, sizeof *table, err);
     struct strongest strongest = {.origin = origin};
     for (size_t i = 0; i < report->array_count; i++)
-        if (name_ends_in(report->arrays[i].name, tensor)) {
+        if (name_ends_in(report->arrays[i].name, ending)) {
             struct sheet sheet = array_matrix(report, &report->arrays[i], 0);
             strongest_add(&strongest, &sheet);
         }
     report->tables = table;
     report->table_count = strongest.count > 0;
-    report->strongest = tensor;
+    report->strongest = ending;
     report->origin = origin;
-    report->shows_tensors = true;
+    report->shows_arrays = true;
     return table ? strongest_table(table, &strongest, arena, err) : -1;
 }
 
@@ -625,7 +625,7 @@ static int describe(struct report *report, struct arena *arena, struct err *err)
         }
     report->tables = table;
     report->table_count = rows.most > 0;
-    report->shows_tensors = true;
+    report->shows_arrays = true;
     return !table || rows_finish(table, &rows, "stats", "tensor") ? -1 : 0;
 }
 

@@ -1,6 +1,6 @@
-/* report.h: the result of one text: its tokens, and captured tensors or tables. Writers read
- * tensors, or their sheets, one per head. Besides tables, a report may have tensors with the same
- * numbers, for arrays and figures.
+/* report.h: the result of one text: its tokens, arrays and tables. Writers read arrays, or their
+ * sheets, one per head. Besides tables, a report may have arrays with the same numbers, for npy,
+ * safetensors and figures.
  *
  *     for (size_t i = 0; i < report->array_count; i++)
  *         for (size_t k = 0; k < array_matrix_count(&report->arrays[i]); k++) {
@@ -81,7 +81,7 @@ struct report {
     size_t table_count;
     const char *strongest;     /* ending of sheet names for report_add_strongest, or NULL */
     float origin;              /* reference value for `strongest` */
-    bool shows_tensors;        /* text: tensors precede tables for people */
+    bool shows_arrays;         /* text: arrays precede tables for people */
     bool untitled;             /* text: omit the lines with model and text */
     const struct table *facts; /* one row of additional JSON members; NULL: none */
     const size_t *heads;       /* selected heads; NULL: all */
@@ -112,10 +112,10 @@ size_t report_second(const struct tokenized *text, const size_t *queries, size_t
 /* The text that supplies the labels of an axis; NULL: none. */
 const struct tokenized *report_text_of(const struct report *report, const struct axis *axis);
 
-/* Find the tensor of a site (in `layer`, if the site is in layers); NULL: none. */
+/* Find the array of a site (in `layer`, if the site is in layers); NULL: none. */
 const struct array *report_find(const struct report *report, enum site site, size_t layer);
 
-/* The number of values of a tensor. */
+/* The number of values of an array. */
 size_t array_cells(const struct array *array);
 
 /* True if columns are keys, as in attention maps. */
@@ -128,7 +128,7 @@ bool array_predicts(const struct array *array);
 bool array_is_mean_of_heads(const struct array *array);
 bool array_is_mean_of_layers(const struct array *array);
 
-/* Write the tensor's name in files: `h.3.weights` or `ln_f`; means are `h.3.weights.mean` (over
+/* Write the array's name in files: `h.3.weights` or `ln_f`; means are `h.3.weights.mean` (over
  * heads) and `h.mean.weights` (over layers). Returns `name`. */
 const char *array_name(char name[SITE_NAME_BYTES], const struct array *array);
 
@@ -148,21 +148,21 @@ size_t array_matrix_count(const struct array *array);
 struct array array_head(const struct array *array, size_t index);
 struct sheet array_matrix(const struct report *report, const struct array *array, size_t index);
 
-/* Append to attention weights a column for the sinks of their heads, which then are no tensors of
+/* Append to attention weights a column for the sinks of their heads, which then are no arrays of
  * their own: rows sum to 1. */
 int report_join_sinks(struct report *report, struct arena *arena, struct err *err);
 
-/* True if data formats write tables instead of tensors: some table is not only for people. */
+/* True if data formats write tables instead of arrays: some table is not only for people. */
 bool report_has_tables(const struct report *report);
 
-/* Add a table for people, with bars, below the tensors: the cells farthest from `origin` in sheets
- * whose name ends with `tensor`. Nothing is added if all cells equal it. */
-int report_add_strongest(struct report *report, const char *tensor, float origin,
+/* Add a table for people, with bars, below the arrays: the cells farthest from `origin` in sheets
+ * whose name ends with `ending`. Nothing is added if all cells equal it. */
+int report_add_strongest(struct report *report, const char *ending, float origin,
                          struct arena *arena, struct err *err);
 
 /* --- means, words, hidden tokens and pooling -------------------------------------------------- */
 
-/* The row of a tensor that replaces the rows of its tokens. */
+/* The row of an array that replaces the rows of its tokens. */
 enum pooling { POOL_NONE, POOL_FIRST, POOL_LAST, POOL_MEAN, POOL_MAX };
 extern const struct label pooling_labels[POOL_MAX]; /* without POOL_NONE */
 

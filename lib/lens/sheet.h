@@ -1,6 +1,6 @@
 /* sheet.h: the data types of results: labels and axes; the array, and the sheet, a view of one of
- * its matrices, which is the input of every writer and figure; the table, a table with typed
- * columns; and number formats.
+ * its matrices, for writers of matrices and figures; the table, which has typed columns; and number
+ * formats.
  *
  *     for (size_t r = 0; r < sheet->rows.size; r++)
  *         for (size_t c = 0; c < sheet->columns.size; c++)
@@ -246,7 +246,7 @@ struct working {
 #define NO_ROW ((size_t)-1)
 
 struct table {
-    const char *name; /* of the table in JSON; of the tensor in arrays */
+    const char *name; /* in JSON; of the array that it becomes */
     struct axis rows; /* kind of the rows ("token"), their number and labels */
     const struct column *columns;
     size_t count;

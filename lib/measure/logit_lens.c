@@ -362,7 +362,7 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
     }
     report->tables = tables;
     report->table_count = lists ? 2 : 1;
-    report->shows_tensors = true;
+    report->shows_arrays = true;
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /* format.h: an output format, which has a file in lib/write or lib/draw and a row in the table of
  * cmd/output.c, and the writer of reports.
  *
- * A writer first gets the report without values, then its sheets in the order of the tensors. It
+ * A writer first gets the report without values, then its sheets in the order of the arrays. It
  * keeps no sheet, so that each matrix can be written as soon as it is computed:
  *
  *     if (writer_begin(&writer, format_find("csv"), &target, &report, &layout, err) ||
@@ -80,7 +80,7 @@ struct format {
     bool for_files;    /* binary or large: refused on a terminal */
     bool one_sentence; /* at most one text per stream */
     bool has_tables;   /* false: the numbers of tables are written as sheets */
-    bool has_tokens;   /* writes tokens even without tensors */
+    bool has_tokens;   /* writes tokens even without arrays */
     bool keeps_shape;  /* arrays have the shapes of their sites */
     bool can_show_all; /* readers can show and hide the first token */
     bool has_origin;   /* writes provenance */
@@ -116,7 +116,7 @@ struct writer {
     struct arena arena;
 };
 
-/* Begin writing a report, which must outlive the writer; its tensors need no values yet. Unless the
+/* Begin writing a report, which must outlive the writer; its arrays need no values yet. Unless the
  * report is in memory, the format must accept sheets. */
 int writer_begin(struct writer *writer, const struct format *format, const struct target *target,
                  const struct report *report, const struct layout *layout, struct err *err);
@@ -125,7 +125,7 @@ int writer_end(struct writer *writer, struct err *err);
 
 void writer_release(struct writer *writer); /* removes incomplete files */
 
-/* True if the next sheet is the last one of its tensor. */
+/* True if the next sheet is the last one of its array. */
 bool writer_at_last(const struct writer *writer);
 
 /* Write a report in memory; formats without tables get them as sheets. */
@@ -139,12 +139,12 @@ extern writer_sheet_step csv_sheet, tidy_sheet, json_sheet, array_sheet;
 extern report_writer text_page_write, markdown_page_write;
 
 /* JSON members for other documents: command and provenance (NULL: neither); model; text with its
- * tokens; selection, such as "layer": 3, "heads": [0, 2] (null if a tensor has none). */
+ * tokens; selection, such as "layer": 3, "heads": [0, 2] (null if an array has none). */
 void json_report_origin(struct json_writer *json, const struct report *report,
                         const struct provenance *provenance);
 void json_report_selection(struct json_writer *json, const struct array *array);
 
-/* Append a result, without tables and tensors, as one line of JSON: metadata for other formats. */
+/* Append a result, without tables and arrays, as one line of JSON: metadata for other formats. */
 void json_report_metadata(struct buf *out, const struct report *report);
 
 /* Append a CSV field (RFC 4180), also quoted if a spreadsheet would take it for a formula.

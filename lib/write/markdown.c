@@ -306,13 +306,13 @@ int markdown_page_write(struct stream *out, const struct report *report,
                         const struct layout *layout, struct err *err)
 {
     struct buf page = {0};
-    bool shows_tensors = report->shows_tensors || !report->table_count;
+    bool shows_arrays = report->shows_arrays || !report->table_count;
     if (report_chapter(report))
         return write_working(out, report, layout, err);
     if (report->identity.index)
         stream_char(out, '\n');
     add_titles(&page, report, layout);
-    for (size_t i = 0; i < report->array_count && shows_tensors; i++)
+    for (size_t i = 0; i < report->array_count && shows_arrays; i++)
         for (size_t k = 0; k < array_matrix_count(&report->arrays[i]); k++) {
             struct sheet sheet = array_matrix(report, &report->arrays[i], k);
             add_matrix(&page, &sheet);

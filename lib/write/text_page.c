@@ -869,9 +869,9 @@ int text_page_write(struct stream *out, const struct report *report, const struc
         (write_tokens(out, &report->sentence, alone ? "text" : "sentence", layout, err) ||
          (!alone && write_tokens(out, &report->source, "source", layout, err))))
         return -1;
-    bool shows_tensors = report->shows_tensors || !report->table_count;
+    bool shows_arrays = report->shows_arrays || !report->table_count;
     bool first = report->untitled && !write_facts(out, report->facts); /* nothing above it */
-    for (size_t i = 0; i < report->array_count && shows_tensors; i++) {
+    for (size_t i = 0; i < report->array_count && shows_arrays; i++) {
         stream_char(out, '\n');
         if (write_tensor(out, report, &report->arrays[i], layout, err))
             return -1;
