@@ -13,6 +13,7 @@
 #include "lens/continuation.h"
 #include "measure/token_scores.h"
 #include "model/cache.h"
+#include "model/layer.h"
 #include "text/post_processor.h"
 
 /* --- models, texts and errors ----------------------------------------------------------------- */
@@ -43,6 +44,16 @@ static int check_ids(const struct attn_ids *ids, size_t count, const char *thing
     return 0;
 }
 
+/* Without an open model there is nothing to describe. A description is made anew in its own memory,
+ * which does not fail. */
+static void set_mechanism(struct attn_model *model, const struct mechanism *mechanism)
+{
+    struct config *config = &model->viewer.model.config;
+    config->mechanism = *mechanism;
+    if (config->description)
+        config_describe(config, NULL);
+}
+
 /* Every call that runs the model or its tokenizer is between begin_call and end_call, which also
  * ends the settings of its request. */
 static int begin_call(struct host_call *call, const struct attn_model *model)
@@ -55,7 +66,7 @@ static int end_call(struct host_call *call, int failed, struct attn_error *error
 {
     struct attn_model *model = (struct attn_model *)call->object;
     if (model) {
-        model->viewer.model.config.mechanism = model->mechanism;
+        set_mechanism(model, &model->mechanism);
         model->viewer.edits = NULL;
     }
     return host_call_end(call, failed, error);
@@ -134,11 +145,12 @@ const char *attn_token_text(const struct attn_model *model, uint32_t id, size_t 
 
 struct attn_counts attn_count(const struct attn_model *model)
 {
-    static const struct config nothing;
-    const struct config *c = model ? &model->viewer.model.config : &nothing;
+    if (!model)
+        return (struct attn_counts){0};
+    const struct config *c = &model->viewer.model.config;
     return (struct attn_counts){
         .layers = c->n_layer,
-        .encoder_layers = c->n_encoder_layer,
+        .encoder_layers = stack_of(c, PART_SOURCE)->layers,
         .heads = c->n_head,
         .kv_heads = c->n_kv_head,
         .channels = c->n_embd,
@@ -147,9 +159,9 @@ struct attn_counts attn_count(const struct attn_model *model)
         .value_channels = c->d_v,
         .vocabulary = c->vocab_size,
         .positions = c->n_positions,
-        .begin = model ? model->begin : 0,
-        .adds_begin = model ? model->adds_begin : 0,
-        .mask = model ? (size_t)model->viewer.mask : 0,
+        .begin = model->begin,
+        .adds_begin = model->adds_begin,
+        .mask = (size_t)model->viewer.mask,
     };
 }
 
@@ -188,14 +200,13 @@ static int encode(const struct attn_model *given, bool special, bool is_source, 
                   struct attn_ids *ids, struct attn_error *error)
 {
     struct host_call call = {0};
-    struct text_with_source pair;
+    struct tokenized text = {0};
     if (ids)
         *ids = (struct attn_ids){0};
     if (check_given(ids, "a buffer for ids", &call.err) || begin_call(&call, given))
         return end_call(&call, -1, error);
     struct attn_model *model = (struct attn_model *)given;
     struct viewer viewer = model->viewer;
-    struct config own;
     int failed = 0;
     if (!input.text)
         input = (struct input){.text = "", .pair = input.pair};
@@ -204,15 +215,14 @@ static int encode(const struct attn_model *given, bool special, bool is_source, 
                  tokenizer_add_special(model->special, &call.err);
     if (special && viewer.tokenizer)
         viewer.tokenizer = model->special;
-    viewer.starts = special && !is_source && config_has_start(&viewer.model.config);
-    if (is_source) {
-        viewer.model.config = *config_of_stack(&model->viewer.model.config, true, &own);
-        viewer.model.config.n_positions = 0;
-        viewer.tokenizer = (struct tokenizer *)tokenizer_of_source(viewer.tokenizer);
-    }
-    failed = failed || viewer_read(&viewer, &pair, &input, NULL, &call.arena, &call.err) ||
-             word_spans_find(&pair.sentence, viewer.tokenizer, &call.arena, &call.err) ||
-             copy_ids(ids, &pair.sentence, &call.err);
+    viewer.starts = special && config_has_start(&viewer.model.config);
+    failed =
+        failed ||
+        viewer_tokenize(&viewer, &text, is_source ? PART_SOURCE : PART_SENTENCE, &input,
+                        &call.arena, &call.err) ||
+        word_spans_find(&text, is_source ? tokenizer_of_source(viewer.tokenizer) : viewer.tokenizer,
+                        &call.arena, &call.err) ||
+        copy_ids(ids, &text, &call.err);
     failed = end_call(&call, failed, error);
     if (failed)
         attn_ids_free(ids);
@@ -309,7 +319,7 @@ static int read_request(struct host_call *call, struct attn_model *model,
     if (list->origins & ~(1u << EDIT_NUMBER))
         return err_usage(err, "edits: expected numbers or files, found values of other texts");
     viewer->edits = list->edits.count ? &list->edits : NULL;
-    config->mechanism = asked;
+    set_mechanism(model, &asked);
     return 0;
 }
 
@@ -364,7 +374,8 @@ static int check_texts(const struct attn_model *model, const struct attn_ids *te
                        struct err *err)
 {
     for (size_t i = 0; i < count; i++)
-        if (batch_check_ids(&model->viewer.model.config, texts[i].ids, texts[i].count, 0, err))
+        if (batch_check_ids(&model->viewer.model.config, PART_SENTENCE, texts[i].ids,
+                            texts[i].count, 0, err))
             return count > 1 ? err_prefix(err, "text %zu", i) : -1;
     return 0;
 }
@@ -521,7 +532,8 @@ static int read_prompt(struct text_with_source *pair, const struct viewer *viewe
         tokens.items = arena_alloc(arena, ids->count, sizeof *tokens.items, err);
         for (size_t i = 0; tokens.items && i < ids->count; i++)
             tokens.items[i].id = ids->ids[i];
-        if (!tokens.items || batch_check_ids(&viewer->model.config, ids->ids, ids->count, 0, err) ||
+        if (!tokens.items ||
+            batch_check_ids(&viewer->model.config, PART_SENTENCE, ids->ids, ids->count, 0, err) ||
             tokenized_label(&pair->sentence, &tokens, viewer->tokenizer, arena, err))
             return -1;
     }
@@ -652,7 +664,7 @@ static int find_weight(const struct weight_row **row, struct slot *slot,
     bool of_source = strncmp(name, "enc.", 4) == 0, in_layer = of_source || name[0] == 'h';
     const char *rest = name, *number = name + (of_source ? 4 : 2);
     long long layer = -1;
-    size_t layers = of_source ? config->n_encoder_layer : config->n_layer, index = 0;
+    size_t layers = of_source ? stack_of(config, PART_SOURCE)->layers : config->n_layer, index = 0;
     if (in_layer && num_parse_part(number, strspn(number, "0123456789"), 0, 1 << 20, &layer))
         rest = number + strspn(number, "0123456789") + 1;
     if (strncmp(name, "blocks.", 7) == 0)
@@ -685,11 +697,11 @@ static int read_weight(struct attn_tensor *tensor, struct weights *weights, stru
 {
     struct weight matrix = {0};
     struct norm norm = {0};
-    struct config own;
-    const struct config *c = config_of_stack(weights->config, slot.part == PART_SOURCE, &own);
+    const struct stack *stack = stack_of(weights->config, slot.part);
+    const struct head_rule *head = &stack->layer->sublayers->head;
     bool of_norm = row->form == FORM_SCALES || row->form == FORM_SHIFTS;
     bool is_end = row->slot == SLOT_HEAD;
-    size_t heads = row->slot == SLOT_K || row->slot == SLOT_V ? c->n_kv_head : c->n_head;
+    size_t heads = row->slot == SLOT_K || row->slot == SLOT_V ? head->kv_heads : head->heads;
     if (of_norm  ? slot_exists(slot, weights->config) && weights_norm(weights, slot, &norm, err)
         : is_end ? weights_unembedding(weights, &matrix, err) ||
                        weights_vector(weights, slot_bias(slot), &matrix.bias, err)
@@ -698,7 +710,7 @@ static int read_weight(struct attn_tensor *tensor, struct weights *weights, stru
     const float *vector = row->form == FORM_SCALES ? norm.scale
                           : of_norm                ? norm.shift
                                                    : matrix.bias;
-    size_t in = matrix.in, out = of_norm ? c->n_embd : matrix.out;
+    size_t in = matrix.in, out = of_norm ? stack->width : matrix.out;
     if (row->form < FORM_SCALES && weight_exists(&matrix)) {
         float *copy = arena_room(arena, in * out, sizeof *copy, err);
         if (!copy)

@@ -182,7 +182,8 @@ static struct bench_work work_of(const struct pass_size *size, const struct weig
     double layers = (double)c->n_layer, tokens = (double)size->tokens;
     double all = tokens * (double)(size->cached + size->tokens); /* pairs of query and key */
     double visible = c->causal ? all - tokens * (tokens - 1) / 2 : all;
-    double of_source = c->n_encoder_layer ? (layers + (double)c->n_encoder_layer) * all : 0;
+    double of_source =
+        has_encoder(c) ? (layers + (double)stack_of(c, PART_SOURCE)->layers) * all : 0;
     double width = (double)(c->d_k + c->d_v);
     double cached = (double)(c->n_layer * size->cached * c->n_kv_head) * width;
     return (struct bench_work){
@@ -309,6 +310,15 @@ static int take_time(void *context, const struct announcement *seen, struct err 
     return 0;
 }
 
+/* Set the kind of attention of later passes. The description is made anew in its own memory, which
+ * does not fail. */
+static void set_way(const struct bench *bench, struct config *config, const struct mechanism *way)
+{
+    config->mechanism = *way;
+    config->causal = bench->causal && way->kind != ATTENTION_LOWRANK;
+    config_describe(config, NULL);
+}
+
 static int prefill(struct bench *bench, const struct bench_task *task, double *seconds,
                    struct err *err)
 {
@@ -325,8 +335,7 @@ static int prefill(struct bench *bench, const struct bench_task *task, double *s
     if (task->way) {
         tap = (struct tap){.sink = take_time, .context = &stopwatch};
         selection.sites = SITE_SET(SITE_V, SITE_CONTEXT); /* making maps takes time */
-        config->mechanism = *task->way;
-        config->causal = bench->causal && task->way->kind != ATTENTION_LOWRANK;
+        set_way(bench, config, task->way);
     }
     double start = clock_seconds();
     int failed = viewer_run(viewer, &selection, &text, tap, err);
@@ -434,13 +443,13 @@ static int count_scores(double *pairs, const struct config *config, size_t token
                         struct arena *arena, struct err *err)
 {
     const struct mechanism *m = &config->mechanism;
-    struct score_rule rule = score_rule_make(config, PART_SENTENCE, 0);
+    const struct score_rule *rule = &attention_of(config, PART_SENTENCE, 0)->score;
     uint32_t *keys = arena_alloc(arena, 2 * tokens, sizeof *keys, err);
     *pairs = 0;
     for (size_t query = 0; keys && query < tokens; query++) {
-        struct key_range seen = score_visible(&rule, query, tokens);
-        size_t count = rule.pattern ? score_keys(&rule, query, tokens, keys, keys + tokens)
-                                    : seen.end - seen.first;
+        struct key_range seen = score_visible(rule, query, tokens);
+        size_t count = rule->pattern ? score_keys(rule, query, tokens, keys, keys + tokens)
+                                     : seen.end - seen.first;
         *pairs += m->kind == ATTENTION_LINEAR    ? 1
                   : m->kind == ATTENTION_LOWRANK ? (double)num_min(m->segments, count)
                                                  : (double)count;
@@ -451,22 +460,20 @@ static int count_scores(double *pairs, const struct config *config, size_t token
 static int add_way(struct bench *bench, struct bench_task *task, size_t width, struct arena *arena,
                    struct err *err)
 {
-    struct config config = task->viewer->model.config;
+    struct config *config = &task->viewer->model.config;
     size_t n = task->size.tokens;
     size_t map = 0;
-    config.mechanism = *task->way;
-    config.causal = bench->causal && task->way->kind != ATTENTION_LOWRANK;
-    task->name = mechanism_attention_name(&config.mechanism, arena, err);
-    if (!task->name || mechanism_check(&config.mechanism, &config, err) ||
-        add_task(bench, *task, err))
+    set_way(bench, config, task->way);
+    task->name = mechanism_attention_name(task->way, arena, err);
+    if (!task->name || mechanism_check(task->way, config, err) || add_task(bench, *task, err))
         return -1;
     double *values = bench->tasks[bench->task_count - 1].values;
     size_t threads = pool_threads(bench->viewer.machine.pool);
     values[WIDTH] = (double)width;
-    values[MEMORY] = (double)attention_bytes(&config, n, n, threads);
-    if (site_size(&map, &config, SITE_WEIGHTS, config.n_head, n, n))
+    values[MEMORY] = (double)attention_bytes(config, n, n, threads);
+    if (site_size(&map, config, SITE_WEIGHTS, config->n_head, n, n))
         values[MAP_MEMORY] = values[MEMORY] + (double)map * sizeof(float);
-    return count_scores(&values[PAIRS], &config, n, &bench->arena, err);
+    return count_scores(&values[PAIRS], config, n, &bench->arena, err);
 }
 
 static int list_ways(struct bench *bench, struct arena *arena, struct err *err)

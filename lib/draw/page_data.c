@@ -247,37 +247,36 @@ static void put_attention(struct json_writer *json, const struct config *config)
                                          [BIAS_ALIBI_ROUNDED] = "falcon",
                                          [BIAS_ALIBI_FROM_END] = "mpt",
                                          [BIAS_BUCKETS] = "table"};
-    const struct score_rule rule = score_rule_make(config, PART_SENTENCE, 0);
-    struct config room;
+    const struct score_rule *rule = &attention_of(config, PART_SENTENCE, 0)->score;
+    const struct stack *source = stack_of(config, PART_SOURCE);
     json_put_open(json, "\nattention", '{');
-    json_put_bool(json, "linear", rule.kind == ATTENTION_LINEAR);
-    json_put_bool(json, "renormalise", rule.mask_after);
+    json_put_bool(json, "linear", rule->kind == ATTENTION_LINEAR);
+    json_put_bool(json, "renormalise", rule->mask_after);
     json_put_integer(json, "layers", (long long)config->n_layer);
     json_put_integer(json, "heads", (long long)config->n_head);
     json_put_open(json, "encoder", '{');
-    json_put_integer(json, "layers", (long long)config->n_encoder_layer);
-    json_put_integer(json, "heads", (long long)config_of_stack(config, true, &room)->n_head);
+    json_put_integer(json, "layers", (long long)source->layers);
+    json_put_integer(json, "heads", (long long)source->heads);
     json_put_close(json, '}');
     json_put_integer(json, "queries_of_a_key", (long long)config_shared_by(config));
     json_put_open(json, "scales", '{'); /* of each attention by layer */
     for (enum site_part part = 0; part < SITE_PARTS; part++) {
         enum site weights = SITE_OF(part, SITE_WEIGHTS);
-        const struct config *stack = config_of_stack(config, part == PART_SOURCE, &room);
         if (!site_exists(config, weights))
             continue;
         json_put_open(json, site_name(weights), '[');
         for (size_t layer = 0; layer < site_layers(config, weights); layer++)
-            json_put_float(json, NULL, score_rule_make(stack, part, layer).scale);
+            json_put_float(json, NULL, attention_of(config, part, layer)->score.scale);
         json_put_close(json, ']');
     }
     json_put_close(json, '}');
-    json_put_float(json, "cap", rule.cap);
-    json_put_text(json, "alibi", alibis[rule.bias]);
+    json_put_float(json, "cap", rule->cap);
+    json_put_text(json, "alibi", alibis[rule->bias]);
     json_put_open(json, "slopes", '[');
     for (size_t head = 0; head < config->n_head; head++)
-        json_put_float(json, NULL, score_head_bias(&rule, NULL, head).slope);
+        json_put_float(json, NULL, score_head_bias(rule, NULL, head).slope);
     json_put_close(json, ']');
-    json_put_float(json, "temperature", rule.temperature);
+    json_put_float(json, "temperature", rule->temperature);
     json_put_close(json, '}');
 }
 
@@ -350,7 +349,7 @@ struct site_set page_explained_sites(const struct config *config)
 
 size_t page_explained_numbers(const struct config *config, size_t tokens)
 {
-    size_t layers = config->n_layer + config->n_encoder_layer;
+    size_t layers = config_layers(config);
     return layers * config_most_heads(config) * tokens * 5 * (config->d_k + tokens);
 }
 
@@ -404,7 +403,7 @@ static void put_sites(struct json_writer *json, const struct config *config)
     json->compact = true;
     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site)) {
         enum site id = site_id(site);
-        bool last = style_norms_sums(config->style);
+        bool last = layer_of(config, PART_SENTENCE, 0)->sublayers->norm_after;
         if (!last || (id != SITE_LN_1 && id != SITE_LN_2))
             put_site(json, config, site);
         if (last && (id == SITE_RESID_MID || id == SITE_RESID_POST))

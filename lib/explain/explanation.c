@@ -41,7 +41,7 @@ static enum site source_site(const struct config *config)
 /* A model with a decoder only is explained to the end of its layer. */
 static bool is_decoder(const struct config *config)
 {
-    return config->kind != MODEL_ATTENTION && !config->n_encoder_layer;
+    return config->kind != MODEL_ATTENTION && !has_encoder(config);
 }
 
 /* Find the requested attention among the sublayers, and select the layer's sites (of one query only
@@ -57,22 +57,22 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
                     : request->layer + 1 == config->n_layer ? SITE_DISCRIMINATOR
                                                             : SITE_RESID_POST;
     size_t *numbers = arena_alloc(arena, 4, sizeof *numbers, err);
-    struct config *own = arena_alloc(arena, 1, sizeof *own, err);
-    assert(request->layer < (in_encoder ? config->n_encoder_layer : config->n_layer));
-    if (!numbers || !own)
+    assert(request->layer < stack_of(config, request->part)->layers);
+    if (!numbers)
         return -1;
-    *trace = (struct trace){.part = request->part, .layer = request->layer, .head = request->head};
-    trace->config = config_of_stack(config, in_encoder, own);
-    assert(request->head < trace->config->n_head);
-    trace->count =
-        layer_make(trace->list, config, in_encoder ? PART_SOURCE : PART_SENTENCE, request->layer);
-    trace->rule = trace->list;
-    while (trace->rule->part != request->part)
-        trace->rule++;
+    const struct layer *layer = layer_of(config, request->part, request->layer);
+    *trace = (struct trace){.config = config,
+                            .part = request->part,
+                            .list = layer->sublayers,
+                            .count = layer->count,
+                            .rule = layer_attention(layer, request->part),
+                            .layer = request->layer,
+                            .head = request->head};
+    assert(request->head < trace->rule->head.heads);
     numbers[0] = request->head;
     numbers[1] = request->layer > 0 ? request->layer - 1 : 0;
     numbers[2] = request->layer;
-    numbers[3] = config->n_encoder_layer - 1; /* if there is an encoder */
+    numbers[3] = stack_of(config, PART_SOURCE)->layers - 1; /* if there is an encoder */
     *selection = (struct selection){.heads = numbers, .head_count = 1};
     *(in_encoder ? &selection->encoder_layers : &selection->layers) =
         one ? (struct layers){numbers + 2, 1} : (struct layers){numbers + 1, 2};
@@ -91,7 +91,7 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
         return -1;
     if (trace->rule->kind == SUBLAYER_ATTEND_SOURCE) {
         site_set_add(&selection->sites, source_site(config));
-        selection->encoder_layers = (struct layers){numbers + 3, config->n_encoder_layer > 0};
+        selection->encoder_layers = (struct layers){numbers + 3, has_encoder(config)};
     }
     return 0;
 }
@@ -143,8 +143,9 @@ static void find_inputs_and_keys(struct trace *trace)
     if (trace->rule->norm_before)
         trace->streams = report_find(trace->report, stream_site(trace), layer)->data;
     if (trace->rule->kind == SUBLAYER_ATTEND_SOURCE)
-        trace->sources =
-            report_find(trace->report, source_site(config), config->n_encoder_layer - 1)->data;
+        trace->sources = report_find(trace->report, source_site(config),
+                                     stack_of(config, PART_SOURCE)->layers - 1)
+                             ->data;
     trace->keys = trace_find(trace, SITE_K)->rows.size;
     trace->k = trace_find(trace, SITE_K)->data;
     trace->v = trace_find(trace, SITE_V)->data;
@@ -163,7 +164,7 @@ static int project_raw(struct trace *trace, struct raw_heads *raw, const float *
 {
     const struct weight *w = of_keys ? &trace->block.self.k : &trace->block.self.q;
     bool whole = trace->rule->head.norm.whole;
-    size_t width = trace->config->d_k;
+    size_t width = trace->rule->head.d_k;
     size_t first = (of_keys ? trace->group : trace->head) * width;
     const float *all = trace_product(trace, from, trace->keys, w, arena, err);
     raw->values = arena_alloc(arena, trace->keys * width, sizeof *raw->values, err);
@@ -183,7 +184,7 @@ static int project_raw(struct trace *trace, struct raw_heads *raw, const float *
 static void turn_raw(struct trace *trace, struct raw_heads *raw, const float *pre, size_t first,
                      size_t rows)
 {
-    size_t width = trace->config->d_k, turning = trace->rotary->components;
+    size_t width = trace->rule->head.d_k, turning = trace->rotary->components;
     float *to = raw->values + first * width;
     /* casts: only read */
     rotate((struct matrix){to, rows, width, width},
@@ -222,7 +223,7 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
     struct weights *weights = trace->weights;
     const struct config *config = trace->config;
     const struct tokenized *text = report_queries(trace->report, trace->part);
-    const struct embed_rule rule = stack_make(config, PART_SENTENCE).embed;
+    const struct embed_rule rule = stack_of(config, PART_SENTENCE)->embed;
     int part = config->own_tables ? (int)trace->part : PART_SENTENCE;
     size_t width = rule.width;
     size_t size = trace->sum_size = rule.project == PROJECT_LAST ? width : config->n_embd;
@@ -290,7 +291,7 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
     trace->has_norms = !mechanism_lacks(&config->mechanism, PART_NORM);
     trace->viewer = viewer;
     trace->weights = weights;
-    trace->group = config_kv_head(trace->config, request->head);
+    trace->group = head_shares(&trace->rule->head, request->head);
     trace->bias = score_head_bias(&trace->rule->score, biases, request->head);
     trace->sink = sinks ? sinks + request->head : NULL;
     if (!mechanism_lacks(&config->mechanism, PART_POSITIONS))
@@ -615,7 +616,7 @@ static void show_edited(struct builder *builder, const struct trace *before,
     } else if (site == SITE_K || site == SITE_K_PRE) {
         builder_keys(builder);
         builder_vectors(builder, site_name(site), NULL, trace_find(builder->trace, site)->data,
-                        builder->trace->config->d_k);
+                        builder->trace->rule->head.d_k);
     } else {
         show_vectors(builder, before, row, sites);
     }
@@ -697,14 +698,13 @@ static int explain(struct table **end, const struct trace *trace, const struct p
     if (!chapter)
         return -1;
     *chapter = (struct chapter){
-        .part = trace->config->n_encoder_layer ? &attention_parts[trace->part] : NULL,
+        .part = has_encoder(trace->config) ? &attention_parts[trace->part] : NULL,
         .text = report_queries(trace->report, trace->part),
         .layer = trace->layer,
         .head = trace->head,
         .query = trace->query,
-        .layer_count =
-            trace->part == PART_SOURCE ? trace->config->n_encoder_layer : trace->config->n_layer,
-        .head_count = trace->config->n_head,
+        .layer_count = stack_of(trace->config, trace->part)->layers,
+        .head_count = trace->rule->head.heads,
         .key_count = trace->keys,
         .is_listed = request->is_list,
     };

@@ -31,7 +31,7 @@ struct trace {
     const struct report *report;
     const struct config *config; /* of the model */
     enum site_part part;
-    struct sublayer list[SUBLAYERS_MAX]; /* of the layer */
+    const struct sublayer *list; /* of the layer */
     size_t count;
     const struct sublayer *rule; /* of the list: the traced attention */
     struct block_weights block;  /* of the traced attention, and the layer's MLP */

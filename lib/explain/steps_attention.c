@@ -140,7 +140,7 @@ struct stages {
 
 static struct stages stages_of(const struct trace *t, bool of_keys)
 {
-    const float *q_raw = t->raw_q.values ? t->raw_q.values + t->query * t->config->d_k : NULL;
+    const float *q_raw = t->raw_q.values ? t->raw_q.values + t->query * t->rule->head.d_k : NULL;
     const struct named_vector q[] = {
         {t->turns_first ? "q_rot" : "q_raw", q_raw}, {"q_pre", t->q_pre}, {"q", t->q}};
     const struct named_vector k[] = {
@@ -158,7 +158,7 @@ static void show_product(struct builder *builder, struct named_vector q)
 {
     const struct trace *trace = builder->trace;
     const struct weight *w = &trace->block.self.q;
-    size_t width = trace->config->d_k;
+    size_t width = trace->rule->head.d_k;
     size_t count = w->in + (w->bias != NULL);
     struct label *rows = builder_rows(builder, count);
     float *x = builder_floats(builder, count);
@@ -182,7 +182,7 @@ void step_query(struct builder *builder, const struct trace *trace)
 {
     const struct weight *w = &trace->block.self.q;
     const struct named_vector q = stages_of(trace, false).projected;
-    size_t d_k = trace->config->d_k;
+    size_t d_k = trace->rule->head.d_k;
     bool is_small = w->in <= GIVEN_SMALL && d_k <= GIVEN_SMALL;
     builder_projection(builder, q.name, "x", "q", w);
     if (trace->rule->head.by == HEADS_AS_IS) {
@@ -217,7 +217,7 @@ static struct norm draw_head_norm(struct builder *builder, const char *y, const 
     if (clips)
         builder_clip(builder, y, z);
     if (trace->rule->head.norm.whole) {
-        norm.scale += (of_keys ? trace->group : trace->head) * trace->config->d_k;
+        norm.scale += (of_keys ? trace->group : trace->head) * trace->rule->head.d_k;
         builder_note(builder, "The mean is over all heads together.");
     }
     builder_work(builder, "mean(%s²) = %n, ε = %n", x, square, norm.epsilon);
@@ -231,7 +231,7 @@ void step_query_norm(struct builder *builder, const struct trace *trace)
     const struct norm norm = draw_head_norm(builder, q.normed.name, q.raw.name, false, square);
     const struct named_vector rows[] = {q.raw, {"γ", norm.scale}, q.normed};
     float *squares = builder_floats(builder, 3);
-    builder_stack(builder, rows, 3, trace->config->d_k);
+    builder_stack(builder, rows, 3, trace->rule->head.d_k);
     if (builder->err->kind)
         return;
     squares[0] = square;
@@ -250,12 +250,13 @@ void step_key_norm(struct builder *builder, const struct trace *trace)
     if (builder->err->kind)
         return;
     const struct norm norm = draw_head_norm(builder, y, x, true, *squares);
-    struct table *given = give_matrix(builder, "gamma_k", "γ", norm.scale, 1, trace->config->d_k);
+    struct table *given =
+        give_matrix(builder, "gamma_k", "γ", norm.scale, 1, trace->rule->head.d_k);
     if (given)
         given->rows.name = "";
     builder_keys(builder);
     builder_column(builder, "mean_square", mean, squares);
-    builder_vectors(builder, k.normed.name, NULL, k.normed.values, trace->config->d_k);
+    builder_vectors(builder, k.normed.name, NULL, k.normed.values, trace->rule->head.d_k);
 }
 
 /* --- rotary embedding ------------------------------------------------------------------------- */
@@ -358,7 +359,7 @@ void step_query_rotary(struct builder *builder, const struct trace *trace)
         builder_note(builder, "Pair i, (a, b): components 2i and 2i + 1.");
     else
         builder_note(builder, "Pair i, (a, b): components i and i + %z.", r->components / 2);
-    if (r->components < trace->config->d_k)
+    if (r->components < trace->rule->head.d_k)
         builder_note(builder, "Components from %z on are not rotated.", r->components);
     draw_frequency(builder);
     show_rotation(builder);
@@ -372,7 +373,7 @@ void step_query_rotary(struct builder *builder, const struct trace *trace)
 void step_key_rotary(struct builder *builder, const struct trace *trace)
 {
     const struct named_vector turned = stages_of(trace, true).turned;
-    size_t width = trace->config->d_k;
+    size_t width = trace->rule->head.d_k;
     size_t at = trace->query * width;
     draw_rotation(builder);
     builder_formula(builder, "θ_i = j · f_i");
@@ -394,16 +395,17 @@ static void draw_keys(struct builder *builder, const char *symbol)
 {
     const struct trace *trace = builder->trace;
     const struct config *config = trace->config;
-    size_t served = config_shared_by(config);
+    const struct head_rule *head = &trace->rule->head;
+    size_t served = head->heads / head->kv_heads;
     size_t first = trace->group * served;
     if (trace->rule->head.by == HEADS_PROJECTED) {
         give_rows(builder, "x_j", "x_j", trace->sources, trace->input_size, true);
-        give_columns(builder, "W_k", &trace->block.self.k, trace->group, config->d_k);
+        give_columns(builder, "W_k", &trace->block.self.k, trace->group, head->d_k);
     }
     builder_projection(builder, symbol, "x_j", "k", &trace->block.self.k);
     if (trace->rule->kind == SUBLAYER_ATTEND_SOURCE)
         builder_note(builder,
-                     config->n_encoder_layer
+                     has_encoder(config)
                          ? "Keys and values come from the encoder: x_j is row j of its output."
                          : "Keys and values come from the source text.");
     if (served > 1)
@@ -416,7 +418,7 @@ void step_keys(struct builder *builder, const struct trace *trace)
     const struct named_vector keys = stages_of(trace, true).projected;
     builder_keys(builder);
     const struct column *column =
-        builder_vectors(builder, keys.name, NULL, keys.values, trace->config->d_k);
+        builder_vectors(builder, keys.name, NULL, keys.values, trace->rule->head.d_k);
     if (!builder->err->kind)
         draw_keys(builder, column->title);
 }
@@ -425,7 +427,7 @@ void step_keys(struct builder *builder, const struct trace *trace)
 static void show_scores(struct builder *builder, const char *name, const float *a, const float *b)
 {
     const struct trace *trace = builder->trace;
-    size_t width = trace->config->d_k;
+    size_t width = trace->rule->head.d_k;
     if (builder->err->kind)
         return;
     builder_keys(builder);
@@ -447,7 +449,7 @@ void step_scores(struct builder *builder, const struct trace *trace)
 /* Apply φ (linear attention) to vectors [rows, dk]. */
 static float *take_features(struct builder *builder, const float *vectors, size_t rows)
 {
-    size_t width = builder->trace->config->d_k;
+    size_t width = builder->trace->rule->head.d_k;
     float *features = builder_floats(builder, rows * width);
     if (features)
         phi_rows((struct matrix){features, rows, width, width},
@@ -465,7 +467,7 @@ void step_features(struct builder *builder, const struct trace *trace)
     builder_note(
         builder,
         "Features are positive, and so are their products: there is no softmax and no scale.");
-    builder_stack(builder, rows, 2, trace->config->d_k);
+    builder_stack(builder, rows, 2, trace->rule->head.d_k);
     if (!builder->err->kind)
         builder_work(builder, *q > 0 ? "f_0 = %n + 1 = %n" : "f_0 = e^(%n) = %n", *q, *features);
 }
@@ -535,7 +537,7 @@ static void show_change(struct builder *builder, enum change change, const char 
 void step_scaled(struct builder *builder, const struct trace *trace)
 {
     const struct score_rule *rule = &trace->rule->score;
-    size_t d_k = trace->config->d_k;
+    size_t d_k = trace->rule->head.d_k;
     float root = 1.0f / sqrtf((float)d_k);
     float temperature = trace->config->mechanism.temperature;
     give_number(builder, "scale", rule->scale);
@@ -822,7 +824,7 @@ enum { WORKED_ELEMENTS = 2 }; /* elements of a vector in the example */
 /* Work out weight_0 · v_0 = [0.0386 · (-0.2546), …] = [-0.0098, …]. */
 void step_values(struct builder *builder, const struct trace *trace)
 {
-    size_t width = trace->config->d_v;
+    size_t width = trace->rule->head.d_v;
     const char *end = width <= WORKED_ELEMENTS ? "]" : ", …]";
     float weight = trace->weight[builder->key];
     const float *v = trace->v + builder->key * width;
@@ -845,7 +847,7 @@ void step_values(struct builder *builder, const struct trace *trace)
  * first key with a weight to the last. */
 void step_context(struct builder *builder, const struct trace *trace)
 {
-    size_t width = trace->config->d_v;
+    size_t width = trace->rule->head.d_v;
     size_t first = 0;
     size_t end = trace->keys;
     float *products = builder_floats(builder, trace->keys * width);

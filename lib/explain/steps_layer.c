@@ -34,8 +34,8 @@ static void show_shares(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
     const struct weight *w = &trace->block.self.out;
-    size_t heads = trace->config->n_head;
-    size_t width = trace->config->d_v;
+    size_t heads = trace->rule->head.heads;
+    size_t width = trace->rule->head.d_v;
     float *shares = builder_floats(builder, (heads + 1) * w->out);
     if (builder->err->kind)
         return;
@@ -57,9 +57,9 @@ static void show_shares(struct builder *builder)
 /* The operands are the head's rows of the output projection, and the bias. */
 void step_output(struct builder *builder, const struct trace *trace)
 {
-    const struct config *config = trace->config;
+    const struct head_rule *heads = &trace->rule->head;
     const struct weight *w = &trace->block.self.out;
-    size_t width = config->d_v;
+    size_t width = heads->d_v;
     if (!trace->rule->head.no_out) {
         const float *matrix = builder_part(builder, w, trace->head * width, width, 0, w->out);
         struct table *given = give_matrix(builder, "W_O", "W_O,h", matrix, width, w->out);
@@ -69,14 +69,14 @@ void step_output(struct builder *builder, const struct trace *trace)
         builder_formula(builder, "attn_out = Σ_h context_h · W_O,h%s", w->bias ? " + b_O" : "");
         builder_note(builder, "W_O,h: the rows of the output projection that belong to head h.");
         show_shares(builder);
-    } else if (config->n_head == 1) {
+    } else if (heads->heads == 1) {
         builder_formula(builder, "attn_out = context");
         builder_note(builder, "One head and no output projection: the context is the output.");
     } else {
         builder_formula(builder, "attn_out = [context_0, context_1, …]");
         builder_note(builder,
                      "There is no output projection: the contexts of the heads are concatenated.");
-        name_rows(builder, "head ", NULL, config->n_head, NULL);
+        name_rows(builder, "head ", NULL, heads->heads, NULL);
         builder->table->working.own_row = trace->head;
         builder_vectors(builder, "context", "context_h", trace->out, width);
     }
@@ -224,7 +224,7 @@ void step_hidden(struct builder *builder, const struct trace *trace)
     if (gated)
         builder_projection(builder, "gate", y.name, "gate", &w->gate);
     builder_projection(builder, "up", y.name, "up", &w->fc);
-    builder_stack(builder, rows, 2, trace->config->n_inner);
+    builder_stack(builder, rows, 2, trace->list[builder->sublayer].mlp.inner);
     builder_dot(builder, rows[!gated].name, y.values, gated ? &w->gate : &w->fc, 0,
                 *rows[!gated].values);
 }
@@ -233,7 +233,7 @@ void step_activation(struct builder *builder, const struct trace *trace)
 {
     enum activation activation = trace->list[builder->sublayer].mlp.activation;
     const char *name = activation_name(activation);
-    size_t width = trace->config->n_inner;
+    size_t width = trace->list[builder->sublayer].mlp.inner;
     const float *gate = trace_row(trace, SITE_MLP_GATE);
     const float *up = take_up(builder);
     const float *from = gate ? gate : up;
@@ -418,7 +418,7 @@ static struct named_vector last_of(const struct trace *trace)
 static size_t take_dense(struct builder *builder, struct named_vector rows[2])
 {
     const struct trace *trace = builder->trace;
-    const struct unembed_rule rule = stack_make(trace->config, PART_SENTENCE).unembed;
+    const struct unembed_rule rule = stack_of(trace->config, PART_SENTENCE)->unembed;
     const struct named_vector y = last_of(trace);
     const char *name = activation_name(rule.activation);
     struct weight w;
@@ -522,7 +522,7 @@ static void show_tokens(struct builder *builder, const float *y, const struct we
 void step_logits(struct builder *builder, const struct trace *trace)
 {
     const struct config *c = trace->config;
-    const struct unembed_rule rule = stack_make(c, PART_SENTENCE).unembed;
+    const struct unembed_rule rule = stack_of(c, PART_SENTENCE)->unembed;
     struct named_vector y = rule.dense ? row_of(trace, rule.at_dense) : last_of(trace);
     struct weight words, projection;
     const float *bias = NULL;

@@ -53,9 +53,7 @@ struct array *capture_add(struct capture *capture, size_t text, struct array ite
             heads = &capture->all_heads;
         item.heads.numbers = heads->items;
         item.heads.size = heads->count;
-        struct config own;
-        size_t most =
-            config_of_stack(capture->config, site_part(item.site) == PART_SOURCE, &own)->n_head;
+        size_t most = stack_of(capture->config, site_part(item.site))->heads;
         while (item.heads.size && item.heads.numbers[item.heads.size - 1] >= most)
             item.heads.size--;
     }

@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "lens/viewer.h"
 #include "math/portable_math.h"
+#include "model/layer.h"
 
 static const struct config *config_of(const struct continuation *text)
 {
@@ -30,7 +31,7 @@ static struct text unread_text(struct continuation *text, const uint32_t *ids, s
                          .prompt_count = text->prompt_count,
                          .grows = true,
                          .cache = cache,
-                         .source_cache = c->n_encoder_layer ? &text->source_cache : NULL};
+                         .source_cache = has_encoder(c) ? &text->source_cache : NULL};
 }
 
 /* Run texts up to the logits of their last tokens. */
@@ -113,7 +114,7 @@ static void apply_rules(float *scores, const struct continuation *text, const ui
     const struct generation_rules *rules = &c->generation;
     long long forced = count == 1 ? rules->first : -1;
     bool early = count < rules->min_length || count < text->prompt_count + rules->min_new;
-    if (!c->n_encoder_layer)
+    if (!has_encoder(c))
         return;
     if (count + 1 == text->room && rules->last >= 0)
         forced = rules->last;
@@ -185,7 +186,7 @@ int continuation_prepare(struct viewer *viewer, const struct generation_config *
                                "'%s': a model of type \"%s\" has no logits to choose a next "
                                "token by",
                                model->name, config_kind_name(&model->config));
-    if ((!generation->past_end || model->config.n_encoder_layer) &&
+    if ((!generation->past_end || has_encoder(&model->config)) &&
         config_read_generation(&model->config, &model->folder, err))
         return -1;
     size_t steps = tokens_after(viewer, generation, 1);
@@ -209,9 +210,9 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
         continuation_release(text);
         return -1;
     }
-    if (config_of(text)->n_encoder_layer)
+    if (has_encoder(config_of(text)))
         cache_init_source(&text->source_cache, config_of(text));
-    text->screens = !config_of(text)->n_encoder_layer &&
+    text->screens = !has_encoder(config_of(text)) &&
                     can_screen(viewer, generation, text->room - text->prompt_count);
     return 0;
 }
@@ -318,10 +319,10 @@ static int take_logits(void *context, const struct announcement *seen, struct er
         return -1;
     tensor_copy(scores, &seen->values); /* single row */
     double log_sum = logsumexp(scores, count);
-    for (size_t i = 0; i < count && config_of(text)->n_encoder_layer; i++)
+    for (size_t i = 0; i < count && has_encoder(config_of(text)); i++)
         scores[i] = (float)((double)scores[i] - log_sum);
     apply_rules(scores, text, beam->ids, search->count);
-    if (config_of(text)->n_encoder_layer)
+    if (has_encoder(config_of(text)))
         log_sum = config_of(text)->generation.renormalised ? logsumexp(scores, count) : 0;
     topk(best, search->most, scores, count, 0);
     for (size_t i = 0; i < search->most; i++)
@@ -345,7 +346,7 @@ static int compare(const void *a, const void *b)
 static double penalty_of(const struct beam_search *search)
 {
     const struct config *c = config_of(search->text);
-    return c->n_encoder_layer ? c->generation.length_penalty : 1;
+    return has_encoder(c) ? c->generation.length_penalty : 1;
 }
 
 /* total / tokens^penalty, for the tokens that are new in a text of `count` */
@@ -461,7 +462,7 @@ static int search_all(struct continuation *text, struct err *err)
 static const float *scores_of(struct continuation *text, struct err *err)
 {
     size_t words = config_of(text)->vocab_size;
-    if (!config_of(text)->n_encoder_layer)
+    if (!has_encoder(config_of(text)))
         return text->logits;
     float *scores = arena_room(&text->step, words, sizeof *scores, err);
     if (scores) {

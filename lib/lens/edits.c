@@ -13,6 +13,7 @@
 #include "format/npy.h"
 #include "format/safetensors.h"
 #include "lens/mean.h"
+#include "model/layer.h"
 #include "model/score_rule.h"
 
 /* An edit being parsed. */
@@ -121,9 +122,8 @@ static struct edit_axis layer_axis(struct edit_reader *reader)
 
 static size_t heads_of_site(const struct config *config, enum site site)
 {
-    struct config own;
-    config = config_of_stack(config, site_part(site) == PART_SOURCE, &own);
-    return site_row(site)->axes == AXES_GROUP_TOKEN_DIM ? config->n_kv_head : config->n_head;
+    const struct head_rule *head = &layer_of(config, site_part(site), 0)->sublayers->head;
+    return site_row(site)->axes == AXES_GROUP_TOKEN_DIM ? head->kv_heads : head->heads;
 }
 
 /* True if an axis of the edited site, of queries or keys, has the tokens of the source. */
@@ -648,7 +648,7 @@ static int read_knockout(struct edit_reader *reader, const char *text)
         ptrdiff_t query = edit->tokens.items->last;
         ptrdiff_t key = edit->columns.items->first;
         bool is_known = !reader->list->by_text || reader->list->tokens_of;
-        bool causal = score_rule_make(reader->config, PART_SENTENCE, 0).ahead == 0;
+        bool causal = attention_of(reader->config, PART_SENTENCE, 0)->score.ahead == 0;
         if (is_known && causal && (query < 0) == (key < 0) && key > query)
             return err_usage(reader->err,
                              "%s: expected a key no later than the query, which cannot attend to "
@@ -830,7 +830,7 @@ static int make_sources(struct gathering *gathering, const struct edit_texts *te
         for (size_t layer = 0; layer < c->n_layer; layer++)
             edited[layer] |= edits_have(&one, site, layer);
     }
-    if (c->n_encoder_layer || gathering->stores)
+    if (has_encoder(c) || gathering->stores)
         return selection_layers(selection, NULL, c, list->arena, err);
     selection->layers.items = layers;
     for (size_t layer = 0; layer < c->n_layer && edited && layers; layer++)

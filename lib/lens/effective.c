@@ -186,8 +186,8 @@ static int measure_query(double *distances, const struct effective *e,
     const struct edit_token token = {run->batch->first + seen->text, query,
                                      batch_prompt(run->batch, seen->text),
                                      run->batch->texts[seen->text].grows};
-    struct score_rule rule = score_rule_make(c, PART_SENTENCE, (size_t)seen->layer);
-    size_t keys = score_visible(&rule, query, text->keys).end;
+    const struct sublayer *own = attention_of(c, PART_SENTENCE, (size_t)seen->layer);
+    size_t keys = score_visible(&own->score, query, text->keys).end;
     size_t width = config_out_width(c);
     struct arena arena = {0};
     struct matrix x = {NULL, keys + 1, width, width};
@@ -270,10 +270,8 @@ static int make_entropy(const struct effective *e, const struct announcement *se
     const struct batch *batch = e->run->batch;
     size_t heads = seen->values.shape[0], queries = seen->values.shape[1];
     size_t keys = seen->values.shape[2], prompt = batch_prompt(batch, seen->text);
-    struct config own;
     enum site_part part = site_part(site);
-    struct score_rule rule = score_rule_make(
-        config_of_stack(e->run->config, part == PART_SOURCE, &own), part, (size_t)seen->layer);
+    const struct sublayer *own = attention_of(e->run->config, part, (size_t)seen->layer);
     float *row = arena_room(e->scratch, 2 * keys, sizeof *row, err), *visible = row + keys;
     uint32_t *memory = arena_room(e->scratch, 2 * keys, sizeof *memory, err);
     float *values = arena_room(e->scratch, heads * queries, sizeof *values, err);
@@ -297,7 +295,7 @@ static int make_entropy(const struct effective *e, const struct announcement *se
             memset(visible, 0, keys * sizeof *visible);
             block.first_head = i / queries;
             block.first_row = i % queries;
-            visible_row(block, &rule, e->run->edits, memory);
+            visible_row(block, &own->score, e->run->edits, memory);
             for (size_t key = 0; key < keys; key++)
                 count += visible[key] == 1;
             entropy = count > 1 ? entropy / log_double(count) : (double)NAN;

@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "lens/tokenized.h"
 #include "model/config.h"
+#include "model/layer.h"
 #include "model/model.h"
 
 /* Whether a site can be named: effective ones and sinks cannot be edited, only shown. */
@@ -19,8 +20,6 @@ int selection_site(enum site *site, const struct site_word *word, const struct c
 {
     const char *known[SITE_COUNT + 2] = {"tokens"};
     struct names names = {known, word->of_list, sizeof *known};
-    struct config whole = *config;
-    whole.mechanism.without = 0;
     if (!site_find(word->name, word->size, site) || !is_named(*site, word)) {
         char own[SITE_NAME_BYTES];
         int layer = -1;
@@ -41,7 +40,7 @@ int selection_site(enum site *site, const struct site_word *word, const struct c
         return 0;
     if (*site == SITE_SOFTMAX)
         return err_usage(err, "%s: '%s' exists only with --mask-after", word->option, name);
-    if (site_exists(&whole, *site))
+    if (site_is_left_out(config, *site))
         return err_usage(err, "%s: '%s' is left out by --without mlp", word->option, name);
     return err_usage(err, "%s: a model of type \"%s\" has no '%s'", word->option,
                      config_kind_name(config), name);
@@ -198,10 +197,11 @@ static int check_layers(const struct selection *selection, const struct config *
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err)
 {
-    bool in_encoder = config->n_encoder_layer && is_in_stack(selection, true);
-    const char *owner = config->n_encoder_layer ? "decoder" : "model";
+    bool in_encoder = has_encoder(config) && is_in_stack(selection, true);
+    const char *owner = has_encoder(config) ? "decoder" : "model";
     struct index_range range = {"--layer", owner, "layer", config->n_layer};
-    struct index_range encoder = {"--layer", "encoder", "layer", config->n_encoder_layer};
+    struct index_range encoder = {"--layer", "encoder", "layer",
+                                  stack_of(config, PART_SOURCE)->layers};
     selection->layers = selection->encoder_layers = (struct layers){0};
     if (in_encoder && parse_list(list, &encoder, &selection->encoder_layers.items,
                                  &selection->encoder_layers.count, arena, err))
@@ -228,8 +228,8 @@ int selection_heads(struct selection *selection, const char *list, const struct 
     struct index_range range = {"--head", "model", "head", config_most_heads(config)};
     if (is_in_stack(selection, false))
         range.count = config->n_head;
-    if (config->n_encoder_head && is_in_stack(selection, true))
-        range.count = num_min(range.count, config->n_encoder_head);
+    if (is_in_stack(selection, true))
+        range.count = num_min(range.count, stack_of(config, PART_SOURCE)->heads);
     return selection_indices(&selection->heads, &selection->head_count, list, &range, arena, err);
 }
 

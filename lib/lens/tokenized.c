@@ -115,7 +115,7 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
 {
     const struct config *config = limits->config;
     if (!input->text)
-        return err_if(tokens_from_ids(tokens, input->ids, config->vocab_size, arena, err) ||
+        return err_if(tokens_from_ids(tokens, input->ids, limits->vocabulary, arena, err) ||
                       batch_check_length(config, tokens->count, err));
     if (!limits->tokenizer) {
         if (limits->why && *limits->why)
@@ -144,9 +144,9 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
     for (size_t i = 0; i < tokens->count; i++) { /* a tokenizer may have a larger vocabulary */
         uint32_t id = tokens->items[i].id;
         struct token_bytes token = bytes_of(limits->tokenizer, id);
-        if (id >= config->vocab_size)
+        if (id >= limits->vocabulary)
             return err_set(err, "token %zu ('%s'): expected an id below vocab_size = %zu, found %u",
-                           i, label_excerpt(token.bytes, token.size), config->vocab_size, id);
+                           i, label_excerpt(token.bytes, token.size), limits->vocabulary, id);
     }
     return 0;
 }
@@ -212,7 +212,7 @@ int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limi
                     struct arena *arena, struct err *err)
 {
     const struct config *config = limits->config;
-    if ((unsigned long long)config->bos_id >= config->vocab_size) /* -1, too */
+    if ((unsigned long long)config->bos_id >= limits->vocabulary) /* -1, too */
         return err_set(err, "expected a text, since field 'bos_token_id' of config.json names no "
                             "token of the vocabulary to begin with");
     struct tokens tokens = {0};

@@ -1,6 +1,6 @@
 /* tokenized.h: a text as tokens with labels; its words; running text.
  *
- *     struct token_limits limits = {tokenizer, &config, NULL};
+ *     struct token_limits limits = {tokenizer, &config, config.vocab_size, NULL};
  *     struct input input = {.text = "Life is short", .size = 13};
  *     struct tokenized tokenized;
  *     if (tokenized_make(&tokenized, &input, &limits, &arena, err)) ...
@@ -25,7 +25,8 @@ struct input {
 /* Limits of the model for texts. */
 struct token_limits {
     const struct tokenizer *tokenizer; /* NULL: only ids are accepted */
-    const struct config *config;       /* sizes of vocabulary and context */
+    const struct config *config;       /* the size of the context, and the beginning token */
+    size_t vocabulary;                 /* ids are below it */
     const char *why;   /* why the model's tokenizer is not supported; NULL or "": none */
     bool starts;       /* texts begin with the model's beginning token */
     const char *model; /* its folder or file, for messages */

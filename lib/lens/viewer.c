@@ -64,7 +64,7 @@ int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanis
     if (mechanism_check(mechanism, &viewer->model.config, err))
         return -1;
     viewer->model.config.mechanism = *mechanism;
-    return 0;
+    return config_describe(&viewer->model.config, err);
 }
 
 void viewer_expect(struct viewer *viewer, size_t tokens)
@@ -119,6 +119,7 @@ int viewer_share(struct viewer *shared, const struct viewer *viewer, struct err 
     shared->scratch = (struct arena){0};
     shared->machine = (struct machine){0};
     return err_if(
+        config_describe(&shared->model.config, err) ||
         weights_share(&shared->model.weights, &viewer->model.weights, &shared->model.config, err) ||
         machine_open(&shared->machine, 1, err));
 }
@@ -128,30 +129,41 @@ void viewer_release_shared(struct viewer *shared)
     arena_release(&shared->scratch);
     machine_release(&shared->machine);
     weights_release(&shared->model.weights);
+    config_release(&shared->model.config);
     *shared = (struct viewer){0};
+}
+
+int viewer_tokenize(const struct viewer *viewer, struct tokenized *text, enum site_part part,
+                    const struct input *input, struct arena *arena, struct err *err)
+{
+    bool is_source = part == PART_SOURCE;
+    struct config config = viewer->model.config;
+    if (viewer->reads_any_length)
+        config.n_positions = 0;
+    const struct token_limits limits = {
+        .tokenizer = is_source ? tokenizer_of_source(viewer->tokenizer) : viewer->tokenizer,
+        .config = &config,
+        .vocabulary = stack_of(&config, part)->embed.rows,
+        .why = viewer->why,
+        .starts = !is_source && viewer->starts,
+        .model = viewer->model.folder.path,
+    };
+    if (input)
+        return tokenized_make(text, input, &limits, arena, err);
+    return tokenized_begin(text, &limits, arena, err) ? err_prefix(err, "'%s'", viewer->model.name)
+                                                      : 0;
 }
 
 int viewer_read(const struct viewer *viewer, struct text_with_source *pair,
                 const struct input *input, const struct input *source, struct arena *arena,
                 struct err *err)
 {
-    struct config config = viewer->model.config, own;
-    struct token_limits limits = {viewer->tokenizer, &config, viewer->why};
-    if (viewer->reads_any_length)
-        config.n_positions = 0;
     *pair = (struct text_with_source){0};
-    limits.starts = viewer->starts;
-    limits.model = viewer->model.folder.path;
-    if (!input && tokenized_begin(&pair->sentence, &limits, arena, err))
-        return err_prefix(err, "'%s'", viewer->model.name);
-    if (input && tokenized_make(&pair->sentence, input, &limits, arena, err))
+    if (viewer_tokenize(viewer, &pair->sentence, PART_SENTENCE, input, arena, err))
         return -1;
-    limits.config = config_of_stack(&config, true, &own);
-    limits.tokenizer = tokenizer_of_source(viewer->tokenizer);
-    limits.starts = false;
-    if (source && tokenized_make(&pair->source, source, &limits, arena, err))
-        return err_prefix(err, "source");
-    return 0;
+    return source && viewer_tokenize(viewer, &pair->source, PART_SOURCE, source, arena, err)
+               ? err_prefix(err, "source")
+               : 0;
 }
 
 static int check_edits(const struct edits *edits, const struct config *config,
@@ -209,10 +221,14 @@ struct text viewer_text(const struct text_with_source *pair)
 size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads)
 {
     enum site_part part = site_part(site);
-    struct score_rule rule = score_rule_make(&viewer->model.config, part, layer);
+    bool of_scores =
+        site_id(site) >= SITE_MASK; /* scores of hidden keys are -inf, but 0 in these */
+    if (!of_scores && site_id(site) != SITE_MASKED && site_id(site) != SITE_WEIGHTS)
+        return 0;
+    const struct score_rule *rule = &attention_of(&viewer->model.config, part, layer)->score;
     bool gives_values = edits_have(viewer->edits, SITE_OF(part, SITE_WEIGHTS), layer);
     bool by_head = false;
-    bool plain = rule.back == SIZE_MAX && !rule.pattern;
+    bool plain = rule->back == SIZE_MAX && !rule->pattern;
     for (size_t i = 0; viewer->edits && i < viewer->edits->count; i++) {
         const struct edits one = {&viewer->edits->items[i], 1};
         bool knockout = one.items->op == EDIT_FORBID;
@@ -222,10 +238,8 @@ size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t l
         by_head |= knockout && one.items->heads.count;
         gives_values |= !knockout;
     }
-    if (site_id(site) >= SITE_MASK) /* scores of hidden keys are -inf, but 0 in these */
-        plain = gives_values = rule.kind != ATTENTION_LINEAR && !rule.mask_after;
-    else if (site_id(site) != SITE_MASKED && site_id(site) != SITE_WEIGHTS)
-        return 0;
+    if (of_scores)
+        plain = gives_values = rule->kind != ATTENTION_LINEAR && !rule->mask_after;
     return gives_values || plain ? 0 : by_head ? heads : 1;
 }
 
@@ -235,7 +249,6 @@ static int find_visible(struct array *array, const struct viewer *viewer, const 
 {
     size_t layer = (size_t)array->layer;
     enum site_part part = site_part(array->site);
-    struct score_rule rule = score_rule_make(&viewer->model.config, part, layer);
     size_t maps =
         array->data ? viewer_visible_maps(viewer, array->site, layer, array->heads.size) : 0;
     if (!maps)
@@ -261,7 +274,8 @@ static int find_visible(struct array *array, const struct viewer *viewer, const 
         block.data = visible + i * keys;
         block.first_head = array->heads.numbers[i / rows];
         block.first_row = array->rows.numbers ? array->rows.numbers[i % rows] : i % rows;
-        visible_row(block, &rule, viewer->edits, memory);
+        visible_row(block, &attention_of(&viewer->model.config, part, layer)->score, viewer->edits,
+                    memory);
     }
     array->visible = visible;
     array->visible_step = maps > 1 ? rows * keys : 0;
@@ -355,12 +369,12 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
     report.head_count = look->selection->head_count;
     report.layers = look->selection->layers;
     report.encoder_layers = look->selection->encoder_layers;
-    report.causal = score_rule_make(config, PART_SENTENCE, 0).ahead == 0;
-    report.has_encoder = config->n_encoder_layer > 0;
+    report.causal = attention_of(config, PART_SENTENCE, 0)->score.ahead == 0;
+    report.has_encoder = has_encoder(config);
     for (size_t i = 0; i < look->count; i++) {
         const struct tokenized *sentence = &look->pairs[i].sentence;
         const struct label *next = NULL;
-        if (config->n_encoder_layer > 0 && sentence->labels &&
+        if (has_encoder(config) && sentence->labels &&
             !(next = labels_with_next(sentence->labels, sentence->count, arena, err)))
             return -1;
         if (complete(viewer, look, i, &lists[i], next, arena, err))
@@ -408,7 +422,7 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
         heads +=
             site_set_has(selection->sites, site) * selection->layers.count * selection->head_count;
     }
-    if (look->count != 1 || config->cross || config->n_encoder_layer ||
+    if (look->count != 1 || config->cross || has_encoder(config) ||
         !site_exists(config, SITE_RESID_PRE) ||
         heads <
             FLOATS_AT_ONCE / tokens / selection_query_count(selection, &look->pairs[0].sentence))

@@ -91,6 +91,10 @@ void viewer_expect_steps(struct viewer *viewer, size_t steps);
  * than this many bytes, and half of the memory that is free now. */
 void viewer_pack(struct viewer *viewer, size_t most_bytes);
 
+/* Tokenize an input of a part: a text (NULL: the model's beginning token), or a source. */
+int viewer_tokenize(const struct viewer *viewer, struct tokenized *text, enum site_part part,
+                    const struct input *input, struct arena *arena, struct err *err);
+
 /* Tokenize an input (NULL: the model's beginning token) and a source, which may be NULL. */
 int viewer_read(const struct viewer *viewer, struct text_with_source *pair,
                 const struct input *input, const struct input *source, struct arena *arena,

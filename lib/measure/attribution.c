@@ -221,7 +221,7 @@ enum { PART_OF_MLP, PART_OF_BIAS, PART_OF_TOKEN, PART_OF_PLACE, PART_OF_EDITS, P
 /* The heads of the text's attention, then those of cross-attention. */
 static size_t head_columns(const struct config *c)
 {
-    return c->n_encoder_layer ? 2 * c->n_head : c->n_head;
+    return has_encoder(c) ? 2 * c->n_head : c->n_head;
 }
 
 static size_t part_count(const struct edits *edits)
@@ -360,14 +360,14 @@ static int sum_back(struct way *way, size_t layer, const struct sublayer *s, con
 static int layer_back(struct way *way, size_t layer)
 {
     const float *const *rows = way->rows[layer];
-    struct sublayer list[SUBLAYERS_MAX];
+    const struct layer *own = layer_of(way->config, PART_SENTENCE, layer);
     struct block_weights w;
     struct attention_weights cross;
     if (weights_block(way->weights, PART_SENTENCE, layer, &w, way->err) ||
         weights_attention(way->weights, PART_CROSS, layer, &cross, way->err))
         return -1;
-    for (size_t i = layer_make(list, way->config, PART_SENTENCE, layer); i-- > 0;) {
-        const struct sublayer *s = &list[i];
+    for (size_t i = own->count; i-- > 0;) {
+        const struct sublayer *s = &own->sublayers[i];
         bool is_mlp = s->kind == SUBLAYER_MLP;
         const struct attention_weights *heads = s->part == PART_CROSS ? &cross : &w.self;
         const struct norm *norm = is_mlp ? &w.mlp.norm : &heads->norm;
@@ -389,9 +389,8 @@ static int layer_back(struct way *way, size_t layer)
 static const float *last_stream(const struct way *way)
 {
     size_t last = way->config->n_layer - 1;
-    struct sublayer list[SUBLAYERS_MAX];
-    size_t count = layer_make(list, way->config, PART_SENTENCE, last);
-    return way->rows[last][sublayer_end(&list[count - 1])];
+    const struct layer *own = layer_of(way->config, PART_SENTENCE, last);
+    return way->rows[last][sublayer_end(&own->sublayers[own->count - 1])];
 }
 
 /* Go back through the dense layer before the logits, norm(act(y · W + b)), from a direction in its
@@ -399,7 +398,7 @@ static const float *last_stream(const struct way *way)
  * contributions still sum to the logit. */
 static int dense_back(struct way *way, double *to, double *direction, const float *y)
 {
-    const struct unembed_rule rule = stack_make(way->config, PART_SENTENCE).unembed;
+    const struct unembed_rule rule = stack_of(way->config, PART_SENTENCE)->unembed;
     struct weight dense;
     struct norm norm;
     if (edits_back(way, direction, SITE_TRANSFORM, 0) ||
@@ -640,7 +639,7 @@ int attribution_make(struct attribution *attribution, struct report *report,
     way.u = arena_alloc(&way.scratch, c->n_embd, sizeof *way.u, err);
     way.added = arena_alloc(&way.scratch, c->n_embd, sizeof *way.added, err);
     way.inner = arena_alloc(&way.scratch, inner, sizeof *way.inner, err);
-    bool crosses = plan->by == BY_SOURCE && c->n_encoder_layer;
+    bool crosses = plan->by == BY_SOURCE && has_encoder(c);
     int failed = make_cells(&way, false, sentence, arena) ||
                  (crosses && make_cells(&way, true, way.source, arena)) || !way.u || !way.added ||
                  !way.inner || run(&way, sentence) || logits_back(&way);

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "math/portable_math.h"
+#include "model/layer.h"
 #include "model/mechanism.h"
 #include "text/label.h"
 
@@ -329,21 +330,15 @@ static int add_tensor(struct comparison *s, size_t run, const struct array *a,
 
 int comparison_check_models(const struct model *a, const struct model *b, struct err *err)
 {
-    const struct config *configs[] = {&a->config, &b->config};
-    for (int of_encoder = 0; of_encoder < 2; of_encoder++) {
-        size_t layers[2], heads[2];
-        struct config room;
-        for (size_t i = 0; i < 2; i++) {
-            layers[i] = of_encoder ? configs[i]->n_encoder_layer : configs[i]->n_layer;
-            heads[i] = config_of_stack(configs[i], of_encoder, &room)->n_head;
-        }
-        if (layers[0] != layers[1] || heads[0] != heads[1])
+    for (enum site_part part = PART_SENTENCE; part <= PART_SOURCE; part++) {
+        const struct stack *one = stack_of(&a->config, part), *other = stack_of(&b->config, part);
+        if (one->layers != other->layers || one->heads != other->heads)
             return err_usage(err,
                              "'%s': expected %zu layer%s of %zu head%s%s, as '%s' has, found %zu "
                              "of %zu",
-                             b->name, layers[0], num_plural(layers[0]), heads[0],
-                             num_plural(heads[0]), of_encoder ? " in the encoder" : "", a->name,
-                             layers[1], heads[1]);
+                             b->name, one->layers, num_plural(one->layers), one->heads,
+                             num_plural(one->heads), part ? " in the encoder" : "", a->name,
+                             other->layers, other->heads);
     }
     return 0;
 }
@@ -460,7 +455,7 @@ static void put_setting(struct table_rows *rows, const struct comparison *s, con
         }
     size_t head = index ? index - 1 - group->first : 0;
     head = s->plan->selection->heads ? s->plan->selection->heads[head] : head;
-    bool named = s->config->n_encoder_layer > 0; /* by the attention of the head */
+    bool named = has_encoder(s->config); /* by the attention of the head */
     const char *part = named && index ? attention_parts[group->part].name : "";
     const char *label = name;
     if (index)
@@ -593,7 +588,7 @@ static void put_site(struct table_rows *data, struct table_rows *shown, const st
 static int make_distances(struct table tables[3], const struct comparison *s, struct arena *arena,
                           struct err *err)
 {
-    bool named = s->config->n_encoder_layer > 0; /* people see the attention of a head */
+    bool named = has_encoder(s->config); /* people see the attention of a head */
     const size_t *heads = s->plan->selection->heads;
     size_t *match = arena_alloc(arena, s->plan->selection->head_count, sizeof *match, err);
     struct table_rows data = {
@@ -739,22 +734,23 @@ static int take_room(struct comparison *s, struct arena *arena, struct err *err)
 {
     const struct comparison_plan *plan = s->plan;
     const struct selection *selection = plan->selection;
-    s->layers = num_max(s->config->n_layer, s->config->n_encoder_layer);
+    s->layers = num_max(s->config->n_layer, stack_of(s->config, PART_SOURCE)->layers);
     s->groups = arena_alloc(arena, SITE_PARTS * s->layers, sizeof *s->groups, err);
     for (size_t i = 0; i < plan->run_count && !s->of_models; i++)
         if (mechanism_check(plan->runs[i].mechanism, s->config, err))
             return -1;
     for (enum site_part part = 0; part < SITE_PARTS && s->groups; part++) {
-        struct config room;
-        const struct config *config = config_of_stack(s->config, part == PART_SOURCE, &room);
-        size_t heads = selection->heads ? selection->head_count : config->n_head;
+        const struct stack *stack = stack_of(s->config, part);
+        size_t heads = selection->heads ? selection->head_count : stack->heads;
         enum site site = SITE_OF(part, SITE_WEIGHTS);
         struct layers layers = selection_layers_of(selection, site);
         for (size_t i = 0; i < layers.count && site_exists(s->config, site); i++) {
             double *pairs =
                 s->of_models ? arena_alloc(arena, heads * heads, sizeof *pairs, err) : NULL;
             s->groups[s->group_count++] = (struct compared_group){
-                part, layers.items[i], heads, config->d_v, s->head_count, pairs};
+                part,          layers.items[i],
+                heads,         attention_of(s->config, part, layers.items[i])->head.d_v,
+                s->head_count, pairs};
             s->head_count += heads;
         }
     }
@@ -794,12 +790,12 @@ int comparison_make(struct report *report, const struct comparison_plan *plan, s
 static void add_run(struct memory *memory, const struct comparison_run *run,
                     const struct selection *selection, const struct text_with_source *pair)
 {
-    struct viewer viewer = *run->viewer;
+    struct viewer *viewer = run->viewer;
     if (run->mechanism) {
-        viewer.model.config.mechanism = *run->mechanism;
-        viewer.edits = run->edited ? pair->edits : NULL;
+        viewer_set_mechanism(viewer, run->mechanism, NULL); /* it was checked */
+        viewer->edits = run->edited ? pair->edits : NULL;
     }
-    viewer_add_memory(memory, &viewer, selection, pair, LOOK_AT_ALL);
+    viewer_add_memory(memory, viewer, selection, pair, LOOK_AT_ALL);
 }
 
 void comparison_add_memory(struct memory *memory, const struct comparison_plan *plan,

@@ -192,18 +192,17 @@ static int count_layer(struct circuit *circuit, size_t layer)
     const struct config *c = circuit->config;
     struct matrix words = circuit->embeddings;
     struct matrix out;
-    struct sublayer list[SUBLAYERS_MAX];
+    const struct sublayer *s = attention_of(c, PART_SENTENCE, layer);
     struct attention_weights w;
-    layer_make(list, c, PART_SENTENCE, layer);
     arena_clear(&circuit->of_layer);
     struct matrix normed = new_matrix(&circuit->of_layer, words.rows, words.columns, circuit->err);
     struct matrix read =
         new_matrix(&circuit->of_layer, words.rows, c->n_kv_head * c->d_v, circuit->err);
     if (!normed.data || !read.data ||
         weights_attention(circuit->weights, PART_SENTENCE, layer, &w, circuit->err) ||
-        end_of_layer(circuit, &out, list, &w))
+        end_of_layer(circuit, &out, s, &w))
         return -1;
-    if (list->norm_before)
+    if (s->norm_before)
         norm_rows(normed, words, &w.norm);
     else
         copy_rows(normed, words);
@@ -260,7 +259,7 @@ struct circuit_part {
     double *squares; /* [heads, d, d] */
 };
 
-struct layer {
+struct circuit_layer {
     struct circuit_part parts[HEAD_PARTS];
     double *lengths; /* [H] ‖V·O‖ */
 };
@@ -340,13 +339,12 @@ static double length(const struct circuit_part *x, const struct circuit_part *y,
     return sqrt(product(squares_of(x, head, heads), squares_of(y, head, heads), x->size * x->size));
 }
 
-static int read_layer(struct layer *layer, struct viewer *viewer, size_t number,
+static int read_layer(struct circuit_layer *layer, struct viewer *viewer, size_t number,
                       struct arena *arena, struct err *err)
 {
     const struct config *c = &viewer->model.config;
-    struct sublayer list[SUBLAYERS_MAX];
+    const struct sublayer *s = attention_of(c, PART_SENTENCE, number);
     struct attention_weights w;
-    layer_make(list, c, PART_SENTENCE, number);
     if (weights_attention(&viewer->model.weights, PART_SENTENCE, number, &w, err))
         return -1;
     const struct weight *const weights[] = {&w.q, &w.k, &w.v};
@@ -356,11 +354,10 @@ static int read_layer(struct layer *layer, struct viewer *viewer, size_t number,
         part->heads = i == PART_K || i == PART_V ? c->n_kv_head : c->n_head;
         part->size = i == PART_Q || i == PART_K ? c->d_k : c->d_v;
         part->columns = new_matrix(arena, c->n_embd, part->heads * part->size, err);
-        if (!part->columns.data || (i == PART_O && read_out(part, list, &w, err)))
+        if (!part->columns.data || (i == PART_O && read_out(part, s, &w, err)))
             return -1;
         if (i != PART_O)
-            read_in(part, list, weights[i], &w.norm,
-                    list->head.norm.q && i < PART_V ? norms[i] : NULL);
+            read_in(part, s, weights[i], &w.norm, s->head.norm.q && i < PART_V ? norms[i] : NULL);
         if (square(part, arena, err))
             return -1;
     }
@@ -392,7 +389,7 @@ static double composed(const double *v, struct matrix m, const double *y, double
 }
 
 /* Compute the cells of a layer and a later layer, for B = X·Yᵀ. */
-static int compose_layers(float *cells, struct viewer *viewer, const struct layer *first,
+static int compose_layers(float *cells, struct viewer *viewer, const struct circuit_layer *first,
                           const struct circuit_part *x, const struct circuit_part *y,
                           struct err *err)
 {
@@ -435,7 +432,7 @@ static int compose(float *values, enum composition way, struct viewer *viewer, s
     const struct config *c = &viewer->model.config;
     struct arena arena = {0};
     size_t across = c->n_layer * c->n_head;
-    struct layer *layers = arena_alloc(&arena, c->n_layer, sizeof *layers, err);
+    struct circuit_layer *layers = arena_alloc(&arena, c->n_layer, sizeof *layers, err);
     for (size_t i = 0; i < across * across; i++)
         values[i] = NAN;
     int failed = !layers;

@@ -9,6 +9,7 @@
 #include "math/rng.h"
 #include "math/rows.h"
 #include "measure/question.h"
+#include "model/layer.h"
 #include "text/post_processor.h"
 
 enum {
@@ -302,12 +303,12 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
         (struct selection){.sites = SITE_SET(SITE_WEIGHTS), .head_count = config->n_head};
     for (size_t i = 0; i < survey->scores->count; i++) {
         const struct score *score = &survey->scores->items[i];
-        if (config->n_encoder_layer && has_argument(score) && score->material == OF_REPEATS)
+        if (has_encoder(config) && has_argument(score) && score->material == OF_REPEATS)
             return err_usage(err,
                              "score %s: expected a score of texts, since random tokens have no "
                              "source: leave out ':repeats'",
                              score->name);
-        if (score->row->of_source && !config->n_encoder_layer)
+        if (score->row->of_source && !has_encoder(config))
             return err_unsupported(err, "score %s: expected an encoder-decoder, found '%s'",
                                    score->name, name);
         if (score->row->of_source)
@@ -328,11 +329,11 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
     for (size_t i = 0; i < ROLES; i++)
         survey->measured[survey->scores->count + i] = (struct score){
             .row = &score_rows[i], .material = of_roles, .offset = score_rows[i].offset};
-    if (config->n_encoder_layer && head_survey_needs(survey, OF_TEXTS) && !survey->on_texts)
+    if (has_encoder(config) && head_survey_needs(survey, OF_TEXTS) && !survey->on_texts)
         return err_usage(err, "--source: expected a text for the encoder-decoder '%s', found none",
                          name);
     return err_if(
-        (!config->n_encoder_layer && model_check(&survey->viewer->model, NEEDS_ONE_TEXT, err)) ||
+        (!has_encoder(config) && model_check(&survey->viewer->model, NEEDS_ONE_TEXT, err)) ||
         selection_layers(&survey->selection, NULL, config, arena, err));
 }
 

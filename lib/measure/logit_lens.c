@@ -386,8 +386,7 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
         return 0;
     if (selection_layers(&all, NULL, config, arena, err))
         return -1;
-    struct sublayer list[SUBLAYERS_MAX];
-    layer_make(list, config, PART_SENTENCE, 0);
+    const struct sublayer *list = layer_of(config, PART_SENTENCE, 0)->sublayers;
     bool starts = all_steps && !list->norm_after;
     bool halves =
         starts && layers <= HALVES_MAX && !lens_find_site(&site, site_name(site), config, &none);

@@ -507,7 +507,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         .err = err,
     };
     *patching = (struct patching){.plan = plan};
-    if (plan->over == PATCH_PATHS && s.config->n_encoder_layer)
+    if (plan->over == PATCH_PATHS && has_encoder(s.config))
         return err_unsupported(err,
                                "--over paths: expected a decoder without cross-attention, found "
                                "'%s': use --over heads or cross_heads",
@@ -524,7 +524,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         return -1;
     for (size_t layer = 0; layer < s.config->n_layer; layer++)
         s.from_ids = s.from_ids || edits_have(viewer->edits, SITE_RESID_PRE, layer);
-    s.from_ids = s.from_ids || s.config->n_encoder_layer; /* a source is read again */
+    s.from_ids = s.from_ids || has_encoder(s.config); /* a source is read again */
     s.whole = s.from_ids || s.config->mechanism.renormalise || !s.config->causal;
     s.is_last = plan->question->position + 1 == s.tokens;
     if (lay_out(&s, arena))

@@ -29,14 +29,15 @@ static void write_layers(struct buf *out, const struct config *c, unsigned flag)
 
 static void write_norms(struct buf *out, const struct config *c)
 {
-    const struct head_norm *heads = &c->head_norm;
+    const struct sublayer *first = layer_of(c, PART_SENTENCE, 0)->sublayers;
+    const struct head_norm *heads = &first->head.norm;
     if (c->kind == MODEL_ATTENTION)
         return;
     buf_format(out, "%s%s, %s", c->rms ? "RMS" : "layer norm", c->norm_offset ? " (1 + w)" : "",
-               style_norms_sums(c->style)   ? "of sums"
-               : c->style == STYLE_AFTER    ? "of sublayer outputs"
-               : c->style == STYLE_SANDWICH ? "before and after sublayers"
-                                            : "before sublayers");
+               first->norm_after                       ? "of sums"
+               : first->norm_out && first->norm_before ? "before and after sublayers"
+               : first->norm_out                       ? "of sublayer outputs"
+                                                       : "before sublayers");
     buf_text(out, c->norm_plain ? ", without scales" : "");
     if (heads->q || heads->k)
         buf_format(out, ", also of %s%s%s",
@@ -103,7 +104,7 @@ static void write_window(struct buf *out, const struct config *c)
     size_t layer = 0;
     while (!config_window(c, layer))
         layer++;
-    size_t ahead = score_rule_make(c, PART_SENTENCE, layer).ahead;
+    size_t ahead = attention_of(c, PART_SENTENCE, layer)->score.ahead;
     buf_format(out, ahead ? "%zu keys and %zu later ones" : "%zu keys", c->window, ahead);
     write_layers(out, c, LAYER_WINDOW);
 }
@@ -165,10 +166,10 @@ static void write_layer(struct buf *out, const struct config *c)
 {
     static const char *const norms[] = {"ln_1", "ln_cross", "ln_2"};
     static const char *const functions[] = {"attention", "cross_attention", "mlp"};
-    struct sublayer list[SUBLAYERS_MAX];
-    size_t count = layer_make(list, c, PART_SENTENCE, 0);
+    const struct layer *first = layer_of(c, PART_SENTENCE, 0);
+    const struct sublayer *list = first->sublayers;
     const char *input = NULL; /* the norm whose result the sublayer reads; NULL: the stream */
-    for (const struct sublayer *s = list; s < list + count; s++) {
+    for (const struct sublayer *s = list; s < list + first->count; s++) {
         int which = s->kind == SUBLAYER_MLP ? 2 : s->part == PART_CROSS;
         if (s->reads != READS_LAST_INPUT)
             input = s->norm_before ? norms[which] : NULL;
@@ -192,7 +193,7 @@ static void write_layer(struct buf *out, const struct config *c)
 
 static void write_logits(struct buf *out, const struct config *c)
 {
-    const struct unembed_rule end = stack_make(c, PART_SENTENCE).unembed;
+    const struct unembed_rule end = stack_of(c, PART_SENTENCE)->unembed;
     if (c->kind == MODEL_ATTENTION)
         return;
     if (end.dense)

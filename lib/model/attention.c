@@ -22,7 +22,7 @@ static bool measure(struct attention_size *size, size_t *bytes,
 {
     *size = (struct attention_size){.rows = 0};
     *bytes = 0;
-    if (!methods[problem->rule.kind]->measure(size, problem) ||
+    if (!methods[problem->attention->score.kind]->measure(size, problem) ||
         !num_multiply(&size->scores, size->rows, size->strides.scores) ||
         !num_multiply(&size->context, size->rows, size->strides.context) ||
         !num_multiply(&size->part, size->part_rows, size->strides.context))
@@ -38,15 +38,14 @@ static bool measure(struct attention_size *size, size_t *bytes,
 
 size_t attention_bytes(const struct config *config, size_t queries, size_t keys, size_t threads)
 {
-    struct attention_problem problem = {.queries = queries, .keys = keys, .fresh_keys = keys};
-    enum site_part last = config->n_encoder_layer ? PART_CROSS : PART_SENTENCE;
+    struct attention_problem problem = {
+        .config = config, .queries = queries, .keys = keys, .fresh_keys = keys};
+    enum site_part last = has_encoder(config) ? PART_CROSS : PART_SENTENCE;
     size_t all = 0;
     for (enum site_part part = PART_SENTENCE; part <= last; part++) { /* one for each part */
         struct attention_size size;
         size_t bytes = 0;
-        struct config own;
-        problem.config = config_of_stack(config, part == PART_SOURCE, &own);
-        problem.rule = score_rule_make(problem.config, part, 0);
+        problem.attention = attention_of(config, part, 0);
         if (!measure(&size, &bytes, &problem) || !num_add(&all, all, bytes))
             return SIZE_MAX;
     }
@@ -65,7 +64,7 @@ static struct attention_problem problem_of(const struct pass *pass)
     const struct batch *batch = pass->batch;
     struct attention_problem problem = {
         .config = pass->config,
-        .rule = score_rule_make(pass->config, pass->part, 0),
+        .attention = attention_of(pass->config, pass->part, 0),
         .queries = batch->longest_queries,
         .keys = batch->longest_keys,
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
@@ -114,12 +113,12 @@ int attention_maps_init(struct pass *pass)
 {
     struct attention_maps *maps = &pass->scratch.maps;
     const struct batch *batch = pass->batch;
-    size_t heads = batch->count * pass->config->n_head;
+    size_t heads = batch->count * pass->stack->heads;
     size_t total = 0; /* floats of a map for all heads of all texts */
     for (size_t s = 0; s < batch->count; s++) {
         size_t cells = 0;
         if (!num_multiply(&cells, batch->queries[s].count, batch_keys(batch, s)) ||
-            !num_multiply(&cells, cells, pass->config->n_head) || !num_add(&total, total, cells))
+            !num_multiply(&cells, cells, pass->stack->heads) || !num_add(&total, total, cells))
             return err_memory(pass->err, SIZE_MAX);
     }
     if (pass->tap->lend &&
@@ -127,9 +126,9 @@ int attention_maps_init(struct pass *pass)
         return -1;
     for (size_t map = 0; map < ATTENTION_MAPS; map++) {
         size_t layer = 0;
-        while (layer < pass->layers && !map_is_wanted(pass, map, layer))
+        while (layer < pass->stack->layers && !map_is_wanted(pass, map, layer))
             layer++;
-        if (layer == pass->layers)
+        if (layer == pass->stack->layers)
             continue;
         maps->places[map] = arena_alloc(pass->arena, heads, sizeof(float *), pass->err);
         if (!pass->tap->lend)
@@ -150,7 +149,7 @@ static int borrow(struct pass *pass, size_t map, size_t layer, float **places)
 {
     const struct batch *batch = pass->batch;
     struct attention_memory *memory = pass->scratch.attention;
-    size_t heads = pass->config->n_head, threads = pool_threads(pass->machine->pool);
+    size_t heads = pass->stack->heads, threads = pool_threads(pass->machine->pool);
     size_t strip = attention_rows_bytes(batch->longest_keys);
     for (size_t s = 0; s < batch->count; s++) {
         struct attention_map_room room = {
@@ -175,7 +174,7 @@ static int borrow(struct pass *pass, size_t map, size_t layer, float **places)
 static int begin_maps(struct pass *pass, size_t layer)
 {
     struct attention_maps *maps = &pass->scratch.maps;
-    size_t heads = pass->batch->count * pass->config->n_head;
+    size_t heads = pass->batch->count * pass->stack->heads;
     for (size_t map = 0; map < ATTENTION_MAPS; map++) {
         float **places = maps->places[map];
         float *own = maps->own[map];
@@ -187,7 +186,7 @@ static int begin_maps(struct pass *pass, size_t layer)
             return -1;
         for (size_t k = 0; own && k < heads; k++) {
             places[k] = own;
-            own += cells_of(pass, k / pass->config->n_head);
+            own += cells_of(pass, k / pass->stack->heads);
         }
     }
     return 0;
@@ -199,7 +198,7 @@ static enum pass_state announce_map(struct pass *pass, size_t map, size_t layer)
     const struct batch *batch = pass->batch;
     const float *own = pass->scratch.maps.own[map];
     enum site site = (enum site)(SITE_SCORES + map);
-    size_t heads = pass->config->n_head;
+    size_t heads = pass->stack->heads;
     for (size_t s = 0; own && map_is_wanted(pass, map, layer) && s < batch->count; s++) {
         size_t keys = batch_keys(batch, s);
         struct tensor values = {
@@ -237,9 +236,9 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
                                      const struct attention_memory *memory)
 {
     const struct pass *pass = layer->pass;
-    const struct config *c = pass->config;
+    const struct head_rule *c = layer->heads;
     const struct scratch *s = &pass->scratch;
-    size_t group = config_kv_head(c, head);
+    size_t group = head_shares(c, head);
     struct batch_rows queries = pass->batch->queries[text];
     struct batch_rows keys = pass->batch->keys[text];
     struct attention_head job = {
@@ -269,7 +268,7 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
         if (job.lent.take && map_is_wanted(pass, map, layer->layer))
             job.maps[map] = memory->maps[map];
         else if (places)
-            job.maps[map] = places[text * c->n_head + head];
+            job.maps[map] = places[text * c->heads + head];
     }
     return job;
 }
@@ -278,12 +277,12 @@ static void compute_head(void *context, size_t round, size_t thread)
 {
     struct attention_layer *layer = context;
     const struct pass *pass = layer->pass;
-    size_t head = round % pass->config->n_head;
+    size_t head = round % layer->heads->heads;
     struct span heads = pass_heads(pass, SITE_CONTEXT, layer->layer);
     if (head < heads.first || head >= heads.first + heads.count)
         return;
     struct attention_head job =
-        head_of(layer, round / pass->config->n_head, head, &pass->scratch.attention[thread]);
+        head_of(layer, round / layer->heads->heads, head, &pass->scratch.attention[thread]);
     bool wanted = layer->wants_context || pass_watches(pass, SITE_SINK, layer->layer);
     if (!wanted && !job.scores && !job.softmax && !job.masked && !job.weights)
         return;
@@ -299,10 +298,10 @@ static void store_head(void *context, size_t round, size_t thread)
 {
     const struct attention_layer *job = context;
     const struct pass *pass = job->pass;
-    const struct config *c = pass->config;
+    const struct head_rule *c = job->heads;
     const struct scratch *s = &pass->scratch;
-    size_t text = round / c->n_kv_head;
-    size_t group = round % c->n_kv_head;
+    size_t text = round / c->kv_heads;
+    size_t group = round % c->kv_heads;
     struct batch_rows rows = pass->batch->keys[text];
     struct cache *cache = pass_cache(pass, text);
     (void)thread;
@@ -311,32 +310,33 @@ static void store_head(void *context, size_t round, size_t thread)
                     head_part(s->v, rows, group, c->d_v));
 }
 
-void attention_store(struct pass *pass, size_t layer)
+void attention_store(struct pass *pass, const struct head_rule *heads, size_t layer)
 {
-    const struct config *c = pass->config;
-    struct attention_layer job = {.pass = pass, .layer = layer};
-    double work = (double)pass->batch->key_tokens * (double)(c->n_kv_head * (c->d_k + c->d_v));
+    struct attention_layer job = {.pass = pass, .layer = layer, .heads = heads};
+    size_t width = heads->d_k + heads->d_v;
+    double work = (double)pass->batch->key_tokens * (double)(heads->kv_heads * width);
     pool_run(pass->machine->pool,
-             (struct loop){pass->batch->count * c->n_kv_head, work, store_head}, &job);
+             (struct loop){pass->batch->count * heads->kv_heads, work, store_head}, &job);
 }
 
-enum pass_state attention(struct pass *pass, const struct score_rule *rule, size_t layer)
+enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t layer)
 {
+    const struct score_rule *rule = &s->score;
     struct attention_layer job = {
         .pass = pass,
         .layer = layer,
+        .heads = &s->head,
         .rule = *rule,
         .wants_context = pass_goes_to(pass, SITE_CONTEXT, layer),
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
     };
-    const struct config *c = pass->config;
-    size_t heads = c->n_head;
+    size_t heads = s->head.heads;
     size_t rounds = pass->batch->count * heads;
     double cells = 0;
-    for (size_t s = 0; s < pass->batch->count; s++)
-        cells += (double)pass->batch->queries[s].count * (double)batch_keys(pass->batch, s);
+    for (size_t i = 0; i < pass->batch->count; i++)
+        cells += (double)pass->batch->queries[i].count * (double)batch_keys(pass->batch, i);
     /* multiply-adds of all heads, about: with few, the pool uses one thread */
-    double work = cells * (double)heads * (double)(c->d_k + c->d_v);
+    double work = cells * (double)heads * (double)(s->head.d_k + s->head.d_v);
     for (int i = 0; i < ATTENTION_MAPS; i++)
         job.edits |= (unsigned)pass_edits(pass, (enum site)(SITE_SCORES + i), layer) << i;
     struct slot sinks = slot_of((int)pass->part, SLOT_SINKS, layer);

@@ -23,7 +23,7 @@ static bool measure(struct attention_size *size, const struct attention_problem 
 {
     size_t keys = strip_round_up(problem->keys, KEY_PANEL);
     size->rows = strip_rows_of_size(strip_row_size(num_min(problem->queries, STRIP)));
-    if (problem->rule.kind == ATTENTION_BLOCKED) {
+    if (problem->attention->score.kind == ATTENTION_BLOCKED) {
         size_t block = problem->config->mechanism.block;
         block = strip_round_up(block, STEP) + STEP;      /* it may begin within a step */
         keys = num_max(num_min(block, keys), KEY_PANEL); /* raw scores are computed by panels */

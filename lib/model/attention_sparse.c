@@ -30,10 +30,10 @@ enum {
 
 static bool measure(struct attention_size *size, const struct attention_problem *problem)
 {
-    const struct pattern *pattern = problem->rule.pattern;
+    const struct pattern *pattern = problem->attention->score.pattern;
     size->rows = size->part_rows = 1;
-    size->strides.context = problem->config->d_v;
-    size->row = score_most(&problem->rule, problem->keys);
+    size->strides.context = problem->attention->head.d_v;
+    size->row = score_most(&problem->attention->score, problem->keys);
     size->seen = size->row;
     if (pattern->random)
         size->drawn = num_min(pattern->random + 1, problem->keys);
@@ -166,11 +166,11 @@ static size_t count_segments(const struct config *config, size_t keys)
 
 static bool measure_segments(struct attention_size *size, const struct attention_problem *problem)
 {
-    const struct config *c = problem->config;
+    const struct head_rule *head = &problem->attention->head;
     size->rows = 1;
-    size->strides.context = c->d_v;
-    size->row = count_segments(c, problem->keys);
-    return num_multiply(&size->sums, size->row, c->d_k + c->d_v);
+    size->strides.context = head->d_v;
+    size->row = count_segments(problem->config, problem->keys);
+    return num_multiply(&size->sums, size->row, head->d_k + head->d_v);
 }
 
 static struct key_range segment(const struct attention_head *head, size_t index, size_t count)
@@ -258,15 +258,16 @@ const struct attention_method attention_lowrank = {measure_segments, NULL, compu
 
 static bool measure_linear(struct attention_size *size, const struct attention_problem *problem)
 {
-    const struct config *c = problem->config;
-    bool rows = problem->maps || (c->window && problem->keys > c->window);
+    const struct head_rule *head = &problem->attention->head;
+    size_t window = problem->config->window;
+    bool rows = problem->maps || (window && problem->keys > window);
     size_t keys = rows ? strip_round_up(problem->keys, KEY_PANEL) : 0;
     size->rows = 1;
     size->strides.scores = keys;
-    size->strides.context = c->d_v;
-    size->row = c->d_k;
-    size->sums = running_sum_size(c->d_k, c->d_v);
-    return num_multiply(&size->panels, keys, c->d_k);
+    size->strides.context = head->d_v;
+    size->row = head->d_k;
+    size->sums = running_sum_size(head->d_k, head->d_v);
+    return num_multiply(&size->panels, keys, head->d_k);
 }
 
 /* φ of one row, in memory->row. */

@@ -30,28 +30,28 @@ size_t strip_rows_of_size(size_t size)
 /* In bf16: one panel, and the rounded keys, values, queries and weights of a head. */
 static bool measure_pairs(struct attention_size *size, const struct attention_problem *problem)
 {
-    const struct config *c = problem->config;
+    const struct head_rule *head = &problem->attention->head;
     size_t queries = strip_round_up(problem->queries, STEP); /* kernels read whole steps */
     size_t pages = strip_round_up(problem->fresh_keys, KEY_PANEL) / KEY_PANEL;
-    size->panels = KEY_PANEL * c->d_k;
-    size->strides.context = strip_round_up(c->d_v, PAIR_COLUMNS);
-    size->strides.query = matrix_stride(bf16_pairs(c->d_k));
+    size->panels = KEY_PANEL * head->d_k;
+    size->strides.context = strip_round_up(head->d_v, PAIR_COLUMNS);
+    size->strides.query = matrix_stride(bf16_pairs(head->d_k));
     size->strides.weight = matrix_stride(KEY_PANEL / 2);
     size->weight_pairs = size->rows * size->strides.weight;
-    return num_multiply(&size->key_pairs, pages, head_pairs_of_keys(c->d_k)) &&
-           num_multiply(&size->value_pairs, pages, head_pairs_of_values(c->d_v)) &&
+    return num_multiply(&size->key_pairs, pages, head_pairs_of_keys(head->d_k)) &&
+           num_multiply(&size->value_pairs, pages, head_pairs_of_values(head->d_v)) &&
            num_multiply(&size->query_pairs, queries, size->strides.query);
 }
 
 bool strip_measure(struct attention_size *size, const struct attention_problem *problem)
 {
-    const struct config *c = problem->config;
-    size->strides.context = c->d_v;
+    const struct head_rule *head = &problem->attention->head;
+    size->strides.context = head->d_v;
     if (problem->keys > CHAIN)
         size->part_rows = size->rows;
     if (problem->bf16)
         return measure_pairs(size, problem);
-    return num_multiply(&size->panels, strip_round_up(problem->fresh_keys, KEY_PANEL), c->d_k);
+    return num_multiply(&size->panels, strip_round_up(problem->fresh_keys, KEY_PANEL), head->d_k);
 }
 
 /* Estimated multiply-adds of a kernel in all heads: about one call per strip. */
@@ -59,7 +59,7 @@ static double work_of(const struct attention_layer *layer, const struct kernel_s
 {
     const struct pass *pass = layer->pass;
     size_t strips = pass->batch->tokens / (size_t)shape->n + 1;
-    double calls = (double)(pass->config->n_head * strips);
+    double calls = (double)(layer->heads->heads * strips);
     return calls * (double)shape->m * (double)shape->n * (double)shape->k;
 }
 
@@ -69,7 +69,7 @@ void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t k
     struct kernel_shape shape = {
         .m = (int)keys,
         .n = (int)strip_rows_of_size(row_size),
-        .k = (int)pass->config->d_k,
+        .k = (int)layer->heads->d_k,
         .a_stride = KEY_PANEL,
         .b_stride = (int)pass->scratch.q.stride,
         .c_stride = (int)pass->scratch.attention[0].strides.scores,
@@ -77,7 +77,7 @@ void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t k
     if (layer->bf16) { /* whole panels: scores after the last key are never read */
         shape.pairs = 1;
         shape.m = KEY_PANEL;
-        shape.k = (int)bf16_pairs(pass->config->d_k);
+        shape.k = (int)bf16_pairs(layer->heads->d_k);
         shape.b_stride = (int)pass->scratch.attention[0].strides.query;
     }
     kernels_get(pass->machine->kernels, &layer->score_kernels[row_size][keys / STEP - 1], &shape,
@@ -88,7 +88,7 @@ void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t 
 {
     const struct pass *pass = layer->pass;
     struct kernel_shape shape = {
-        .m = (int)pass->config->d_v,
+        .m = (int)layer->heads->d_v,
         .n = (int)strip_rows_of_size(row_size),
         .k = (int)keys,
         .a_stride = (int)pass->scratch.v.stride,

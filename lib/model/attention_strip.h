@@ -76,7 +76,7 @@ struct attention_size {
 /* The longest text of a batch, for which the memory must suffice. */
 struct attention_problem {
     const struct config *config;
-    struct score_rule rule; /* of the first layer */
+    const struct sublayer *attention; /* of the first layer */
     size_t queries, keys;
     size_t fresh_keys; /* keys that are in no cache */
     bool maps;         /* an attention map is watched */
@@ -87,6 +87,7 @@ struct attention_problem {
 struct attention_layer {
     struct pass *pass;
     size_t layer;
+    const struct head_rule *heads;
     struct score_rule rule;
     const float *biases; /* of all distances, if the rule has any */
     const float *sinks;  /* [H] their scores; NULL: none */

@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "math/precision.h"
 #include "math/rows.h"
+#include "model/layer.h"
 #include "model/site.h"
 
 /* --- pages of pairs --------------------------------------------------------------------------- */
@@ -107,7 +108,7 @@ int cache_init(struct cache *cache, const struct config *config, struct err *err
 
 void cache_init_source(struct cache *cache, const struct config *config)
 {
-    assert(config->n_encoder_layer);
+    assert(has_encoder(config));
     *cache = (struct cache){.config = config};
 }
 

@@ -49,26 +49,6 @@ int config_open(struct config *config, const struct folder *folder, struct err *
     return json_read_file(folder, "config.json", parse, config, err);
 }
 
-const struct config *config_of_stack(const struct config *config, bool of_encoder,
-                                     struct config *room)
-{
-    if (!of_encoder ||
-        !(config->n_encoder_head || config->n_encoder_inner || config->n_encoder_vocab))
-        return config;
-    *room = *config;
-    if (config->n_encoder_inner)
-        room->n_inner = config->n_encoder_inner;
-    if (config->n_encoder_vocab)
-        room->vocab_size = config->n_encoder_vocab;
-    if (config->n_encoder_head) {
-        room->n_head = room->n_kv_head = config->n_encoder_head;
-        room->d_k = room->d_v = config->n_embd / config->n_encoder_head;
-        room->scale = 1.0f / sqrtf((float)room->d_k);
-    }
-    room->n_encoder_head = room->n_encoder_inner = room->n_encoder_vocab = 0;
-    return room;
-}
-
 size_t config_most_heads(const struct config *config)
 {
     return num_max(config->n_head, config->n_encoder_head);

@@ -10,6 +10,7 @@
 #include "math/rows.h"
 #include "model/mechanism.h"
 
+struct description;
 struct folder;
 struct family;
 
@@ -195,15 +196,12 @@ struct config {
     double initializer_range;         /* standard deviation of initial weights */
     char unread[CONFIG_UNREAD_BYTES]; /* keys of config.json that had no effect */
     struct mechanism mechanism;       /* from options, not config.json; all zero: none */
+    struct description *description;  /* layer.h: of all this; NULL before config_describe */
 };
 
 /* Read the file `config.json` of a folder, or its text. Errors name the field and the file. */
 int config_open(struct config *config, const struct folder *folder, struct err *err);
 int config_parse(struct config *config, const char *text, size_t size, struct err *err);
-
-/* The config of a stack. If the sizes of an encoder differ, its config is made in `room`. */
-const struct config *config_of_stack(const struct config *config, bool of_encoder,
-                                     struct config *room);
 
 /* The most heads of a layer; the number of all layers. A layer's index counts those of the decoder,
  * then the encoder's. */

@@ -76,7 +76,8 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(logit_divisor, NONE) ARRAY(layer_flags, NONE) FIELD(extra_layers, NONE) \
     FIELD(bos_id, NONE) FIELD(eos_id, NONE) ARRAY(more_ends, NONE) FIELD(more_end_count, NONE) \
     FIELD(generation, NONE) FIELD(end, NONE) FIELD(end_activation, NONE) \
-    FIELD(initializer_range, NONE) ARRAY(unread, NONE) FIELD(mechanism, NONE)
+    FIELD(initializer_range, NONE) ARRAY(unread, NONE) FIELD(mechanism, NONE) \
+    FIELD(description, NONE)
 
 #define SUBLAYER_FEATURES(FIELD, ARRAY, FEATURE) \
     FIELD(kind, FEATURE(s->kind == SUBLAYER_ATTEND_SOURCE, "attention to a second text", ANALYSIS) \
@@ -99,7 +100,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     ARRAY(at_after, NONE) FIELD(head, NONE) FIELD(score, NONE) FIELD(mlp, NONE)
 
 #define EMBED_FEATURES(FIELD, ARRAY, FEATURE) \
-    FIELD(width, NONE) FIELD(rows, NONE) \
+    FIELD(width, NONE) FIELD(rows, NONE) FIELD(own_table, NONE) \
     FIELD(scale, FEATURE(e->scale != 1, "scaled embeddings", ALL)) \
     FIELD(positions, FEATURE(e->positions == POSITIONS_SINES, "sinusoidal positions", ANALYSIS) \
           FEATURE(e->positions > POSITIONS_SINES && e->positions <= POSITIONS_SINES_OFFSET, \
@@ -155,6 +156,7 @@ static bool sublayer_has_other(const struct sublayer *s)
           FEATURE(c->rotary.scaling == ROTARY_LONGROPE, "longrope scaling", ALL) \
           FEATURE(c->rotary_local.components, "two kinds of rotary embeddings", ANALYSIS) \
           FEATURE(config_flags(c) & LAYER_UNROTATED, "layers without rotary embeddings", ALL)) \
+    FIELD(rotary_is_local, NONE) \
     FIELD(clip, \
           FEATURE(s->head.clip != 0, "clipped queries, keys and values", RUN | EXPLAIN | ATTRIBUTE \
                   | PATCH)) \
@@ -254,19 +256,15 @@ void features_of_sublayer(struct feature_list *list, enum purpose purpose, const
 
 void features_find(struct feature_list *list, enum purpose purpose, const struct config *c)
 {
-    const struct stack stack = stack_make(c, PART_SENTENCE);
-    const struct embed_rule *e = &stack.embed;
-    const struct unembed_rule *u = &stack.unembed;
+    const struct embed_rule *e = &stack_of(c, PART_SENTENCE)->embed;
+    const struct unembed_rule *u = &stack_of(c, PART_SENTENCE)->unembed;
     CONFIG_FEATURES(FEATURES_OF, FEATURES_OF, FEATURE_ADD)
     EMBED_FEATURES(FEATURES_OF, FEATURES_OF, FEATURE_ADD)
     UNEMBED_FEATURES(FEATURES_OF, FEATURES_OF, FEATURE_ADD)
     for (size_t i = 0; i < config_layers(c); i++) {
-        bool in_encoder = i >= c->n_layer;
-        struct sublayer layer[SUBLAYERS_MAX];
-        size_t count = layer_make(layer, c, in_encoder ? PART_SOURCE : PART_SENTENCE,
-                                  in_encoder ? i - c->n_layer : i);
-        for (size_t k = 0; k < count; k++)
-            features_of_sublayer(list, purpose, &layer[k], c);
+        const struct layer *layer = &c->description->layers[i];
+        for (size_t k = 0; k < layer->count; k++)
+            features_of_sublayer(list, purpose, &layer->sublayers[k], c);
     }
 }
 

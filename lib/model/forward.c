@@ -26,16 +26,17 @@ int batch_check_length(const struct config *config, size_t count, struct err *er
     return err_about(err, learned ? ERR_ABOUT_LENGTH : ERR_ABOUT_CONTEXT);
 }
 
-int batch_check_ids(const struct config *config, const uint32_t *ids, size_t count, size_t past,
-                    struct err *err)
+int batch_check_ids(const struct config *config, enum site_part part, const uint32_t *ids,
+                    size_t count, size_t past, struct err *err)
 {
     size_t length = count > SIZE_MAX - past ? SIZE_MAX : past + count;
     if (batch_check_length(config, count ? length : 0, err))
         return -1;
+    size_t rows = stack_of(config, part)->embed.rows;
     for (size_t i = 0; i < count; i++)
-        if (ids[i] >= config->vocab_size)
+        if (ids[i] >= rows)
             return err_set(err, "token %zu: expected an id below vocab_size = %zu, found %u", i,
-                           config->vocab_size, ids[i]);
+                           rows, ids[i]);
     return 0;
 }
 
@@ -49,9 +50,9 @@ static int check_text(const struct config *config, const struct text *text, stru
     size_t past = in_cache(text->cache);
     size_t encoded = in_cache(text->source_cache);
     assert(!text->cache || text->cache->config == config);
-    assert(!text->source_cache == !(text->cache && config->n_encoder_layer));
+    assert(!text->source_cache == !(text->cache && has_encoder(config)));
     assert(!encoded || encoded == text->source_count);
-    if (batch_check_ids(config, text->ids, text->count, past, err))
+    if (batch_check_ids(config, PART_SENTENCE, text->ids, text->count, past, err))
         return -1;
     for (size_t i = 0; text->segments && config->n_segments && i < text->count; i++)
         if (text->segments[i] >= config->n_segments)
@@ -64,9 +65,7 @@ static int check_text(const struct config *config, const struct text *text, stru
                    : 0;
     if (!text->source_ids)
         return err_usage(err, "expected a second text (--source): the model has cross-attention");
-    struct config own;
-    config = config_of_stack(config, true, &own);
-    return batch_check_ids(config, text->source_ids, text->source_count, 0, err)
+    return batch_check_ids(config, PART_SOURCE, text->source_ids, text->source_count, 0, err)
                ? err_prefix(err, "source")
                : 0;
 }
@@ -158,8 +157,7 @@ static void add_places(struct pass *pass, const struct embed_rule *rule, size_t 
 
 static enum pass_state embed(struct pass *pass)
 {
-    const struct stack stack = stack_make(pass->config, pass->part);
-    const struct embed_rule *rule = &stack.embed;
+    const struct embed_rule *rule = &pass->stack->embed;
     const struct batch *batch = pass->batch;
     struct slot projection = slot_of_text(SLOT_EMBED_PROJECT);
     struct matrix x = pass->scratch.x; /* [T, C] */
@@ -286,10 +284,9 @@ static enum pass_state norm_both(struct pass *pass, const struct head_rule *rule
 
 static void rotate_heads(const struct pass *pass, const struct head_rule *rule, struct matrix heads)
 {
-    bool local = rule->rotary == &pass->config->rotary_local;
     if (!mechanism_lacks(&pass->config->mechanism, PART_POSITIONS))
         rotate(heads, heads, rule->d_k, rule->rotary,
-               local ? pass->scratch.local : pass->scratch.rotations);
+               rule->rotary_is_local ? pass->scratch.local : pass->scratch.rotations);
 }
 
 /* y = x · W */
@@ -375,8 +372,9 @@ static enum pass_state attend(struct pass *pass, const struct sublayer *rule, si
         return PASS_ON;
     enum pass_state state = project_all(pass, &rule->head, layer, x, source);
     if (pass->batch->cached && pass->scratch.k.rows && state != PASS_FAILED)
-        attention_store(pass, layer); /* these may be the last values that are needed */
-    return state == PASS_ON ? attention(pass, &rule->score, layer) : state;
+        attention_store(pass, &rule->head,
+                        layer); /* these may be the last values that are needed */
+    return state == PASS_ON ? attention(pass, rule, layer) : state;
 }
 
 /* --- the MLP ---------------------------------------------------------------------------------- */
@@ -497,12 +495,12 @@ static enum pass_state read_stream(struct pass *pass, const struct sublayer *s, 
 /* Run the sublayers of a layer on the stream x [T, C]. */
 static enum pass_state run_layer(struct pass *pass, size_t layer)
 {
-    struct sublayer list[SUBLAYERS_MAX + 1] = {0};
+    const struct layer *own = &pass->stack->layer[layer];
+    const struct sublayer *list = own->sublayers, *end = list + own->count;
     struct matrix x = pass->scratch.x, y = x; /* y: what a sublayer reads */
-    size_t count = layer_make(list, pass->config, pass->part, layer);
-    if (!pass->attended) /* otherwise the caller has announced and edited it */
+    if (!pass->attended)                      /* otherwise the caller has announced and edited it */
         PASS_TRY(tap_rows(pass, SITE_RESID_PRE, layer, x));
-    for (const struct sublayer *s = list; s < list + count; s++) {
+    for (const struct sublayer *s = list; s < end; s++) {
         struct pass *p = s->part == PART_CROSS ? pass->cross : pass;
         bool is_mlp = s->kind == SUBLAYER_MLP;
         if (s->reads == READS_STREAM)
@@ -512,7 +510,7 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
         if (s->adds_to_normed)
             copy_rows(x, y);
         PASS_TRY(is_mlp ? mlp(p, &s->mlp, layer, y) : attend(p, s, layer, y));
-        if (s[1].reads == READS_BLOCK_INPUT)
+        if (s + 1 < end && s[1].reads == READS_BLOCK_INPUT)
             PASS_TRY(read_stream(p, s + 1, layer, &y)); /* before x changes */
         PASS_TRY(write_out(p, s, layer));
         PASS_TRY(tap_stream(pass, p, s->at_sum, layer));
@@ -520,7 +518,8 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
             PASS_TRY(pass_norm(p, pass_slot(p, (int)s->norm, layer), x, x));
         PASS_TRY(tap_stream(pass, p, s->at_after, layer));
     }
-    return pass_check_rows(pass, list[0].at_sum[0] || count > 1 ? SITE_RESID_POST : SITE_ATTN_OUT,
+    return pass_check_rows(pass,
+                           list[0].at_sum[0] || own->count > 1 ? SITE_RESID_POST : SITE_ATTN_OUT,
                            layer, pass->scratch.x);
 }
 
@@ -579,7 +578,7 @@ static enum pass_state transform(struct pass *pass, const struct unembed_rule *r
 /* logits [T, V] = cap((y [T, C] · unembedding [C, V] + bias) / divisor) */
 static int make_logits(struct pass *pass, struct matrix logits, struct matrix y)
 {
-    const struct unembed_rule rule = stack_make(pass->config, PART_SENTENCE).unembed;
+    const struct unembed_rule *rule = &stack_of(pass->config, PART_SENTENCE)->unembed;
     struct weight unembedding;
     const float *bias = NULL;
     if (weights_unembedding(pass->weights, &unembedding, pass->err) ||
@@ -590,27 +589,27 @@ static int make_logits(struct pass *pass, struct matrix logits, struct matrix y)
         float *at = matrix_row(logits, row);
         for (size_t i = 0; bias && i < logits.columns; i++)
             at[i] += bias[i];
-        if (rule.divisor > 0)
-            divide_row(at, logits.columns, rule.divisor);
-        if (rule.cap > 0)
-            cap_row(at, logits.columns, rule.cap);
+        if (rule->divisor > 0)
+            divide_row(at, logits.columns, rule->divisor);
+        if (rule->cap > 0)
+            cap_row(at, logits.columns, rule->cap);
     }
     return 0;
 }
 
 static enum pass_state unembed(struct pass *pass, struct matrix y)
 {
-    const struct unembed_rule rule = stack_make(pass->config, PART_SENTENCE).unembed;
-    bool changes = rule.bias || pass_edits(pass, SITE_LOGITS, 0);
+    const struct unembed_rule *rule = &pass->stack->unembed;
+    bool changes = rule->bias || pass_edits(pass, SITE_LOGITS, 0);
     struct likeliest *likeliest = changes ? NULL : pass->tap->likeliest;
-    PASS_TRY(transform(pass, &rule, &y));
-    if (rule.at_dense)
-        PASS_TRY(tap_rows(pass, rule.at_dense, 0, y));
-    if (rule.at_result == SITE_DISCRIMINATOR) { /* one logit of each token, [T, 1] */
+    PASS_TRY(transform(pass, rule, &y));
+    if (rule->at_dense)
+        PASS_TRY(tap_rows(pass, rule->at_dense, 0, y));
+    if (rule->at_result == SITE_DISCRIMINATOR) { /* one logit of each token, [T, 1] */
         PASS_TRY(dense(pass, SLOT_DISCRIMINATOR_HEAD, &y, ACTIVATION_NONE));
         return tap_rows(pass, SITE_DISCRIMINATOR, 0, y);
     }
-    if (rule.at_result != SITE_LOGITS)
+    if (rule->at_result != SITE_LOGITS)
         return PASS_ON;
     if (likeliest) { /* the largest logit alone, if it is found without the others */
         const float *last = matrix_row(y, y.rows - 1);
@@ -631,7 +630,7 @@ static enum pass_state unembed(struct pass *pass, struct matrix y)
 /* y = the final norm of the stream x, in scratch.norm, if the model has one; else x. */
 static enum pass_state norm_last(struct pass *pass, struct matrix *y)
 {
-    bool normed = stack_make(pass->config, pass->part).unembed.norm;
+    bool normed = pass->stack->unembed.norm;
     *y = normed ? pass->scratch.norm : pass->scratch.x;
     return normed
                ? pass_norm(pass, slot_of_end((int)pass->part, SLOT_FINAL_NORM), *y, pass->scratch.x)
@@ -651,8 +650,8 @@ static enum pass_state final_norm(struct pass *pass, struct matrix *y)
 static enum pass_state run_layers(struct pass *pass, size_t first)
 {
     const struct config *c = pass->config;
-    size_t before = pass->part == PART_SOURCE ? 0 : c->n_encoder_layer;
-    for (size_t layer = first; layer < pass->layers; layer++) {
+    size_t before = pass->part == PART_SOURCE ? 0 : stack_of(c, PART_SOURCE)->layers;
+    for (size_t layer = first; layer < pass->stack->layers; layer++) {
         PASS_TRY(run_layer(pass, layer));
         progress_tell(pass->machine->progress, before + layer + 1, config_layers(c));
     }
@@ -663,18 +662,17 @@ static enum pass_state run_layers(struct pass *pass, size_t first)
  * an encoder that is the embedding: no layers, no norm.) */
 static enum pass_state encode(struct pass *pass)
 {
+    const struct stack *stack = stack_of(pass->config, PART_SOURCE);
     struct pass sources = *pass;
-    struct config own;
     struct batch batch;
-    enum site first_use = pass->config->n_encoder_layer ? SITE_OF(PART_CROSS, SITE_K) : SITE_K;
+    enum site first_use = stack->layers ? SITE_OF(PART_CROSS, SITE_K) : SITE_K;
     bool needed = pass->tap->watch->any.of[PART_SOURCE] ||
                   site_order(pass->config, first_use, 0) <= pass->end; /* watched, or for a cache */
     if (!needed || !pass->batch->source_tokens)
         return PASS_ON;
     sources.batch = &batch;
     sources.part = PART_SOURCE;
-    sources.config = config_of_stack(pass->config, true, &own);
-    sources.layers = pass->config->n_encoder_layer;
+    sources.stack = stack;
     sources.first_layer = pass->config->n_layer;
     sources.scratch = (struct scratch){0};
     if (batch_of_sources(&batch, pass->batch, pass->arena, pass->err) || pass_init(&sources))
@@ -690,7 +688,7 @@ static enum pass_state decode(struct pass *pass, size_t first)
     struct pass cross;
     struct batch at_sources = *pass->batch; /* the same texts with the sources as keys */
     struct matrix y;
-    if (pass->config->n_encoder_layer) {
+    if (has_encoder(pass->config)) {
         set_keys(&at_sources, true);
         if (pass_init_cross(&cross, pass, &at_sources))
             return PASS_FAILED;
@@ -720,7 +718,7 @@ static enum pass_state run_pass(struct pass *pass, const struct stream_start *st
 static size_t end_of(const struct run *run, const struct watch *watch)
 {
     const struct config *c = run->config;
-    bool encodes = c->n_encoder_layer && run->batch->source_tokens;
+    bool encodes = has_encoder(c) && run->batch->source_tokens;
     enum site last = encodes ? SITE_OF(PART_CROSS, SITE_V) : SITE_V;
     return run->batch->cached ? num_max(watch->end, site_order(c, last, c->n_layer - 1))
                               : watch->end;
@@ -731,9 +729,9 @@ static struct pass begin_pass(const struct run *run, struct arena *arena, struct
 {
     return (struct pass){.machine = run->machine,
                          .config = run->config,
+                         .stack = stack_of(run->config, PART_SENTENCE),
                          .weights = run->weights,
                          .batch = run->batch,
-                         .layers = run->config->n_layer,
                          .arena = arena,
                          .err = err};
 }
@@ -793,10 +791,9 @@ int forward_logits(const struct run *run, struct matrix logits, struct matrix st
 {
     struct pass pass = begin_pass(run, arena, err);
     pass.scratch.x = stream;
-    const struct unembed_rule rule = stack_make(run->config, PART_SENTENCE).unembed;
     if ((!normed && (pass_matrix(&pass, &pass.scratch.norm, stream.rows, stream.columns) ||
                      norm_last(&pass, &stream) == PASS_FAILED)) ||
-        transform(&pass, &rule, &stream) == PASS_FAILED)
+        transform(&pass, &pass.stack->unembed, &stream) == PASS_FAILED)
         return -1;
     return make_logits(&pass, logits, stream);
 }

@@ -75,9 +75,9 @@ static inline size_t batch_prompt(const struct batch *batch, size_t text)
 /* Refuse a text without tokens, or with more than the model has positions. */
 int batch_check_length(const struct config *config, size_t count, struct err *err);
 
-/* The same for ids after `past` others, and refuse an id beyond the vocabulary. */
-int batch_check_ids(const struct config *config, const uint32_t *ids, size_t count, size_t past,
-                    struct err *err);
+/* The same for ids after `past` others, and refuse an id beyond the vocabulary of a part. */
+int batch_check_ids(const struct config *config, enum site_part part, const uint32_t *ids,
+                    size_t count, size_t past, struct err *err);
 
 /* Check the texts and assign their rows. Refused: lengths as above (with cached tokens), an id
  * beyond the vocabulary, a source that is missing or that the model does not take. */

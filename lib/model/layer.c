@@ -2,29 +2,27 @@
 
 #include <math.h>
 
-bool style_norms_first(enum block_style style)
-{
-    return style != STYLE_BARE && style != STYLE_AFTER && !style_norms_sums(style);
-}
+#include "base/memory.h"
 
-bool style_norms_sums(enum block_style style)
-{
-    return style == STYLE_POST || style == STYLE_POST_STREAM;
-}
-
-bool style_norms_outputs(enum block_style style)
-{
-    return style == STYLE_AFTER || style == STYLE_SANDWICH;
-}
-
-bool style_is_parallel(enum block_style style)
-{
-    return style == STYLE_PARALLEL || style == STYLE_ONE_NORM;
-}
+/* The norms of a style, and whether attention and MLP read the same stream. */
+static const struct {
+    bool norm_before, norm_out, norm_after, parallel;
+} styles[] = {
+    [STYLE_BARE] = {false, false, false, false},
+    [STYLE_PRE] = {true, false, false, false},
+    [STYLE_POST] = {false, false, true, false},
+    [STYLE_POST_STREAM] = {false, false, true, false},
+    [STYLE_AFTER] = {false, true, false, false},
+    [STYLE_SANDWICH] = {true, true, false, false},
+    [STYLE_PARALLEL] = {true, false, false, true},
+    [STYLE_ONE_NORM] = {true, false, false, true},
+    [STYLE_TO_NORMED] = {true, false, false, false},
+};
 
 static struct head_rule make_head(const struct config *c, enum site_part part, size_t layer)
 {
-    return (struct head_rule){
+    bool turns = part == PART_SENTENCE;
+    struct head_rule rule = {
         .by = c->latent_kv     ? HEADS_LATENT
               : c->projections ? HEADS_PROJECTED
                                : HEADS_AS_IS,
@@ -36,27 +34,37 @@ static struct head_rule make_head(const struct config *c, enum site_part part, s
         .latent_kv = c->latent_kv,
         .norm = c->head_norm,
         .clip = c->clip,
-        .rotary = part == PART_SENTENCE ? config_rotary(c, layer) : NULL,
+        .rotary = turns ? config_rotary(c, layer) : NULL,
+        .rotary_is_local = turns && config_layer_flags(c, layer) & LAYER_ROTARY_LOCAL,
         .no_out = !c->out_proj,
     };
+    if (part == PART_SOURCE && c->n_encoder_head) {
+        rule.heads = rule.kv_heads = c->n_encoder_head;
+        rule.d_k = rule.d_v = c->n_embd / c->n_encoder_head;
+    }
+    return rule;
 }
 
-struct score_rule score_rule_make(const struct config *c, enum site_part part, size_t layer)
+/* The scores of heads with keys of d_k channels, with the config's mechanism. */
+static struct score_rule make_score(const struct config *c, const struct head_rule *head,
+                                    enum site_part part, size_t layer)
 {
     const struct mechanism *m = &c->mechanism;
     bool masked = part == PART_SENTENCE && c->causal;
     size_t window = part == PART_SENTENCE ? config_window(c, layer) : 0;
-    float own = c->scale_by_layer ? c->scale / (float)(layer + 1) : c->scale;
+    float root = 1.0f / sqrtf((float)head->d_k);
+    float own = head->d_k == c->d_k ? c->scale : root;
     struct score_rule rule = {
-        .base_scale = m->scale_method == SCALE_SQRT     ? 1.0f / sqrtf((float)c->d_k)
+        .base_scale = m->scale_method == SCALE_SQRT     ? root
                       : m->scale_method == SCALE_NUMBER ? m->scale
+                      : c->scale_by_layer               ? own / (float)(layer + 1)
                                                         : own,
         .cap = c->score_cap,
         .bias = mechanism_lacks(m, PART_POSITIONS) || part == PART_CROSS ? NO_BIAS : c->score_bias,
         .bias_layer = c->bias_by_layer ? (short)layer : -1,
         .buckets = c->bias_buckets,
         .reach = c->bias_reach,
-        .heads = c->n_head,
+        .heads = head->heads,
         .back = window ? window - 1 : SIZE_MAX,
         .ahead = masked   ? 0
                  : window ? window - 1
@@ -89,15 +97,15 @@ static struct sublayer make_sublayer(const struct config *c, enum sublayer_kind 
         .kind = kind,
         .part = part,
         .norm = mlp ? SLOT_NORM_2 : SLOT_NORM_1,
-        .norm_before = style_norms_first(style),
-        .norm_out = style_norms_outputs(style),
-        .norm_after = style_norms_sums(style),
+        .norm_before = styles[style].norm_before,
+        .norm_out = styles[style].norm_out,
+        .norm_after = styles[style].norm_after,
         .adds_to_normed = style == STYLE_TO_NORMED,
         .replaces = style == STYLE_BARE || mechanism_lacks(&c->mechanism, PART_RESIDUAL),
         .factor = c->residual_scale == 0 ? 1.0f : c->residual_scale,
         .at_out = mlp ? SITE_MLP_OUT : SITE_ATTN_OUT,
     };
-    if (style_is_parallel(style) && mlp)
+    if (styles[style].parallel && mlp)
         s.reads = style == STYLE_PARALLEL ? READS_BLOCK_INPUT : READS_LAST_INPUT;
     if (s.reads == READS_LAST_INPUT ||
         (!mlp && part == PART_SENTENCE && config_layer_flags(c, layer) & LAYER_FIRST_PLAIN))
@@ -108,51 +116,63 @@ static struct sublayer make_sublayer(const struct config *c, enum sublayer_kind 
         s.at_out_norm = mlp ? SITE_LN_2_POST : SITE_LN_1_POST;
     if (style == STYLE_POST_STREAM && mlp)
         s.at_after[0] = sum, s.at_after[1] = norm;
-    else if (style != STYLE_BARE && (mlp || !style_is_parallel(style)))
+    else if (style != STYLE_BARE && (mlp || !styles[style].parallel))
         s.at_sum[0] = sum, s.at_after[0] = s.norm_after ? norm : SITE_EMBEDDING;
     return s;
 }
 
-size_t layer_make(struct sublayer list[SUBLAYERS_MAX], const struct config *config,
-                  enum site_part stack, size_t layer)
+/* Make the sublayers of a layer of a text (PART_SENTENCE) or of its source (PART_SOURCE). */
+static struct layer make_layer(const struct config *c, enum site_part stack, size_t layer)
 {
-    struct config own;
-    size_t count = 0;
-    bool looks_back = stack == PART_SENTENCE && config->n_encoder_layer;
-    config = config_of_stack(config, stack == PART_SOURCE, &own);
-    enum sublayer_kind kind = config_is_cross(config) ? SUBLAYER_ATTEND_SOURCE : SUBLAYER_ATTEND;
-    list[count++] = make_sublayer(config, kind, stack, layer);
-    if (looks_back)
-        list[count++] = make_sublayer(config, SUBLAYER_ATTEND_SOURCE, PART_CROSS, layer);
-    for (struct sublayer *s = list; s < list + count; s++) {
-        s->head = make_head(config, s->part, layer);
-        s->score = score_rule_make(config, s->part, layer);
+    struct layer made = {0};
+    struct sublayer *list = made.sublayers;
+    enum sublayer_kind kind = config_is_cross(c) ? SUBLAYER_ATTEND_SOURCE : SUBLAYER_ATTEND;
+    list[made.count++] = make_sublayer(c, kind, stack, layer);
+    if (stack == PART_SENTENCE && c->n_encoder_layer)
+        list[made.count++] = make_sublayer(c, SUBLAYER_ATTEND_SOURCE, PART_CROSS, layer);
+    for (struct sublayer *s = list; s < list + made.count; s++) {
+        s->head = make_head(c, s->part, layer);
+        s->score = make_score(c, &s->head, s->part, layer);
     }
-    if (config->style == STYLE_BARE)
-        return count;
-    if (mechanism_lacks(&config->mechanism, PART_MLP)) {
-        struct sublayer *last = &list[count - 1];
+    made.all = made.count;
+    if (c->style == STYLE_BARE)
+        return made;
+    bool of_encoder = stack == PART_SOURCE && c->n_encoder_inner;
+    size_t chosen = stack == PART_SENTENCE ? config_chosen(c, layer) : 0;
+    list[made.all] = make_sublayer(c, SUBLAYER_MLP, stack, layer);
+    list[made.all++].mlp = (struct mlp_rule){.activation = c->activation,
+                                             .gated = c->gated,
+                                             .xielu = c->xielu,
+                                             .clamp = c->clamp,
+                                             .up_offset = c->up_offset,
+                                             .gate_slope = c->gate_slope,
+                                             .inner = chosen       ? c->mixture.inner
+                                                      : of_encoder ? c->n_encoder_inner
+                                                                   : c->n_inner,
+                                             .mixture = chosen ? &c->mixture : NULL,
+                                             .chosen = chosen};
+    if (mechanism_lacks(&c->mechanism, PART_MLP)) {
+        struct sublayer *last = &list[made.count - 1];
         enum site *end = last->norm_after ? last->at_after : last->at_sum;
         end[end[0] != SITE_EMBEDDING] = SITE_RESID_POST;
-        return count;
+    } else {
+        made.count = made.all;
     }
-    list[count] = make_sublayer(config, SUBLAYER_MLP, stack, layer);
-    size_t chosen = stack == PART_SENTENCE ? config_chosen(config, layer) : 0;
-    list[count].mlp = (struct mlp_rule){.activation = config->activation,
-                                        .gated = config->gated,
-                                        .xielu = config->xielu,
-                                        .clamp = config->clamp,
-                                        .up_offset = config->up_offset,
-                                        .gate_slope = config->gate_slope,
-                                        .inner = chosen ? config->mixture.inner : config->n_inner,
-                                        .mixture = chosen ? &config->mixture : NULL,
-                                        .chosen = chosen};
-    return count + 1;
+    return made;
 }
 
-const struct sublayer *layer_mlp(const struct sublayer *list, size_t count)
+const struct sublayer *layer_mlp(const struct layer *layer)
 {
-    return list[count - 1].kind == SUBLAYER_MLP ? &list[count - 1] : NULL;
+    const struct sublayer *last = &layer->sublayers[layer->count - 1];
+    return last->kind == SUBLAYER_MLP ? last : NULL;
+}
+
+const struct sublayer *layer_attention(const struct layer *layer, enum site_part part)
+{
+    for (const struct sublayer *s = layer->sublayers; s < layer->sublayers + layer->count; s++)
+        if (s->part == part && s->kind != SUBLAYER_MLP)
+            return s;
+    return NULL;
 }
 
 enum site sublayer_end(const struct sublayer *s)
@@ -193,18 +213,21 @@ static struct unembed_rule make_end(const struct config *c)
     return rule;
 }
 
-struct stack stack_make(const struct config *c, enum site_part part)
+/* Make a stack around its layers, which are given memory. */
+static struct stack make_stack(const struct config *c, enum site_part part, struct layer *layers)
 {
-    struct config own;
     bool of_text = part == PART_SENTENCE;
-    c = config_of_stack(c, part == PART_SOURCE, &own);
     bool positions = c->style != STYLE_BARE && config_adds_positions(c);
+    bool own_heads = !of_text && c->n_encoder_head, own_table = !of_text && c->n_encoder_vocab;
     struct stack stack = {
         .part = part,
         .width = c->n_embd,
         .layers = of_text ? c->n_layer : c->n_encoder_layer,
+        .heads = own_heads ? c->n_encoder_head : c->n_head,
+        .layer = layers,
         .embed = {.width = config_word_width(c),
-                  .rows = c->vocab_size,
+                  .rows = own_table ? c->n_encoder_vocab : c->vocab_size,
+                  .own_table = own_table,
                   .scale = c->embedding_scale,
                   .positions = !positions     ? POSITIONS_NONE
                                : c->sinusoids ? POSITIONS_SINES + c->sines
@@ -221,5 +244,27 @@ struct stack stack_make(const struct config *c, enum site_part part)
     };
     if (of_text && c->style != STYLE_BARE)
         stack.unembed = make_end(c);
+    for (size_t layer = 0; layer < stack.layers; layer++)
+        layers[layer] = make_layer(c, part, layer);
     return stack;
+}
+
+int config_describe(struct config *c, struct err *err)
+{
+    struct description *made = c->description;
+    size_t bytes = sizeof *made + config_layers(c) * sizeof *made->layers;
+    if ((!made || made->owner != c) && !(made = heap_alloc(bytes, 1, err)))
+        return -1;
+    made->owner = c;
+    made->text = make_stack(c, PART_SENTENCE, made->layers);
+    made->source = make_stack(c, PART_SOURCE, made->layers + c->n_layer);
+    c->description = made;
+    return 0;
+}
+
+void config_release(struct config *config)
+{
+    if (config->description && config->description->owner == config)
+        heap_free(config->description);
+    config->description = NULL;
 }

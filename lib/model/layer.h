@@ -1,13 +1,12 @@
-/* layer.h: what a layer computes: a list of at most three sublayers, each with its norms, its sites
- * and its rule.
+/* layer.h: what a model computes: two stacks of layers, each layer a list of sublayers with their
+ * norms, sites and rules.
  *
- * All code that depends on the shape of a block reads this list: the pass, training, attribution,
- * composition of heads, explanations and `info`. Only layer_make reads the fields of a config that
- * it is made of.
+ * All code that depends on the shape of a block reads this list: the pass, the table of parameters,
+ * training, attribution, composition of heads, explanations and `info`. It is made once, by
+ * config_describe, which alone reads the fields of a config that it is made of.
  *
- *     struct sublayer list[SUBLAYERS_MAX];
- *     size_t count = layer_make(list, config, PART_SENTENCE, layer);
- *     for (const struct sublayer *s = list; s < list + count; s++) {
+ *     const struct layer *l = layer_of(config, PART_SENTENCE, layer);
+ *     for (const struct sublayer *s = l->sublayers; s < l->sublayers + l->count; s++) {
  *         y = s->norm_before ? norm(x) : x;       x: the stream, or the block's input
  *         out = s->kind == SUBLAYER_MLP ? mlp(y) : attention(y);
  *         x = x + s->factor * (s->norm_out ? norm(out) : out);        (s->replaces: without x +)
@@ -16,12 +15,14 @@
  */
 #pragma once
 
+#include <assert.h>
+
 #include "model/config.h"
 #include "model/parameter_table.h"
 #include "model/score_rule.h"
 #include "model/site.h"
 
-enum { SUBLAYERS_MAX = 3 };
+enum { SUBLAYERS_MAX = 4 };
 
 /* From the input of a sublayer to queries, keys and values. */
 struct head_rule {
@@ -34,9 +35,16 @@ struct head_rule {
     size_t latent_q, latent_kv; /* widths of the narrow vectors; 0: none */
     struct head_norm norm;
     const struct rotary *rotary; /* NULL: none */
+    bool rotary_is_local;        /* it is the config's rotary_local */
     float clip;                  /* of q, k and v to [-clip, clip]; 0: none */
     bool no_out;                 /* the output is the heads side by side */
 };
+
+/* The key/value head of a query head. */
+static inline size_t head_shares(const struct head_rule *rule, size_t head)
+{
+    return head / (rule->heads / rule->kv_heads);
+}
 
 /* The products of an MLP, or of each expert of a mixture, and how experts are chosen. */
 struct mlp_rule {
@@ -77,14 +85,16 @@ struct sublayer {
     struct mlp_rule mlp;
 };
 
-/* Make the sublayers of a layer of a text (PART_SENTENCE) or of its encoder (PART_SOURCE); returns
- * their number. Parts that --without leaves out are not in the list; norms that it leaves out are,
- * as they are announced. */
-size_t layer_make(struct sublayer list[SUBLAYERS_MAX], const struct config *config,
-                  enum site_part stack, size_t layer);
+/* Those after `count` have parameters, but --without leaves them out. Norms that it leaves out stay
+ * in the list, as they are announced. */
+struct layer {
+    size_t count, all;
+    struct sublayer sublayers[SUBLAYERS_MAX];
+};
 
-/* The sublayer with the MLP; NULL if there is none. */
-const struct sublayer *layer_mlp(const struct sublayer *list, size_t count);
+/* The MLP, or the attention of a part, that a layer runs; NULL: it has none. */
+const struct sublayer *layer_mlp(const struct layer *layer);
+const struct sublayer *layer_attention(const struct layer *layer, enum site_part part);
 
 /* The last site of the stream after a sublayer; SITE_EMBEDDING: none. */
 enum site sublayer_end(const struct sublayer *sublayer);
@@ -92,6 +102,7 @@ enum site sublayer_end(const struct sublayer *sublayer);
 /* From ids to the stream that enters the first layer. */
 struct embed_rule {
     size_t width, rows; /* of the table of tokens; rows 0: those of the file */
+    bool own_table;     /* of a source: it is not that of the text */
     float scale;        /* of the token's row alone */
     enum {
         POSITIONS_NONE,
@@ -126,16 +137,46 @@ struct unembed_rule {
  * which may have no layers: then the source is embedded, and no more. */
 struct stack {
     enum site_part part;
-    size_t width, layers;
+    size_t width, layers, heads; /* heads: the most of a layer */
+    const struct layer *layer;   /* [layers] */
     struct embed_rule embed;
     struct unembed_rule unembed;
 };
 
-struct stack stack_make(const struct config *config, enum site_part part);
+/* The description of a config: a stack for texts, and one for their sources. */
+struct description {
+    const struct config *owner; /* copies of the config borrow the description */
+    struct stack text, source;
+    struct layer layers[]; /* those of the text, then of the source */
+};
 
-/* Whether norms of a style come before sublayers, are of sums, or of sublayers' outputs; whether
- * attention and MLP read the same stream. */
-bool style_norms_first(enum block_style style);
-bool style_norms_sums(enum block_style style);
-bool style_norms_outputs(enum block_style style);
-bool style_is_parallel(enum block_style style);
+/* Make the description of a config; make it anew after a change of the config or its mechanism, in
+ * the same memory. A copy of a config that is changed gets one of its own. Release the config's own
+ * description. */
+int config_describe(struct config *config, struct err *err);
+void config_release(struct config *config);
+
+/* The stack of a part: the text's has cross-attention, too. Whether the source's has layers. A
+ * layer, and the attention of a part in it; NULL: the part has none. */
+static inline const struct stack *stack_of(const struct config *config, enum site_part part)
+{
+    return part == PART_SOURCE ? &config->description->source : &config->description->text;
+}
+
+static inline bool has_encoder(const struct config *config)
+{
+    return config->description->source.layers > 0;
+}
+
+static inline const struct layer *layer_of(const struct config *config, enum site_part part,
+                                           size_t layer)
+{
+    assert(layer < stack_of(config, part)->layers);
+    return &stack_of(config, part)->layer[layer];
+}
+
+static inline const struct sublayer *attention_of(const struct config *config, enum site_part part,
+                                                  size_t layer)
+{
+    return layer_attention(layer_of(config, part, layer), part);
+}

@@ -267,10 +267,10 @@ static int check_family(const struct mechanism *m, const struct config *config, 
                                : alibi                                     ? "ALiBi"
                                                                            : "a cap of scores",
                                config_kind_name(config));
-    struct sublayer list[SUBLAYERS_MAX];
+    const struct layer *first = layer_of(config, PART_SENTENCE, 0);
     bool apart = true; /* the sublayers read the stream one after the other */
-    for (size_t i = layer_make(list, config, PART_SENTENCE, 0); i-- > 0;)
-        apart &= list[i].reads == READS_STREAM && !list[i].adds_to_normed;
+    for (const struct sublayer *s = first->sublayers; s < first->sublayers + first->all; s++)
+        apart &= s->reads == READS_STREAM && !s->adds_to_normed;
     if (!apart && mechanism_lacks(m, PART_RESIDUAL))
         return err_unsupported(err,
                                "--without residual: expected attention and MLP in sequence, each "

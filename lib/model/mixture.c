@@ -245,9 +245,7 @@ const float *forward_expert(const struct run *run, const float *x, size_t layer,
 {
     struct pass pass = {
         .machine = run->machine, .config = run->config, .weights = run->weights, .err = err};
-    struct sublayer list[SUBLAYERS_MAX];
-    const struct mlp_rule *rule =
-        &layer_mlp(list, layer_make(list, run->config, PART_SENTENCE, layer))->mlp;
+    const struct mlp_rule *rule = &layer_mlp(layer_of(run->config, PART_SENTENCE, layer))->mlp;
     struct slot gate = slot_of(PART_SENTENCE, SLOT_EXPERT_GATE, layer);
     size_t width = run->config->n_embd;
     float *y = arena_alloc(arena, width + 2 * rule->inner, sizeof *y, err);

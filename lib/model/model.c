@@ -205,7 +205,7 @@ static int open_files(struct model *model, struct err *err)
 {
     model->opened.arena = &model->arena;
     model->folder.opened = &model->opened;
-    if (config_open(&model->config, &model->folder, err) ||
+    if (config_open(&model->config, &model->folder, err) || config_describe(&model->config, err) ||
         features_expect(TO_RUN, &model->config, NULL, err) ||
         weights_open(&model->weights, &model->config, &model->folder, err)) {
         model_release(model);
@@ -247,6 +247,7 @@ bool model_is_untrained(const struct model *model)
 void model_release(struct model *model)
 {
     weights_release(&model->weights);
+    config_release(&model->config);
     arena_release(&model->arena);
     *model = (struct model){0};
 }

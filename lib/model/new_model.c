@@ -10,6 +10,7 @@
 #include "format/safetensors.h"
 #include "math/rng.h"
 #include "model/family/family.h"
+#include "model/layer.h"
 
 struct new_model_tensor *new_model_tensor(const struct new_model *new_model, struct slot slot)
 {
@@ -110,7 +111,8 @@ int new_model_open(struct new_model *new_model, const char *name, const char *te
     *new_model = (struct new_model){0};
     struct folder_file weights = {0};
     char *copy = NULL;
-    if (config_parse(&new_model->config, text, size, err) || list_tensors(new_model, err) ||
+    if (config_parse(&new_model->config, text, size, err) ||
+        config_describe(&new_model->config, err) || list_tensors(new_model, err) ||
         make_room(new_model, &weights, err) ||
         !(copy = arena_text(&new_model->arena, text, size, err))) {
         new_model_release(new_model);
@@ -124,6 +126,7 @@ int new_model_open(struct new_model *new_model, const char *name, const char *te
 
 void new_model_release(struct new_model *new_model)
 {
+    config_release(&new_model->config);
     arena_release(&new_model->arena);
     *new_model = (struct new_model){0};
 }

@@ -7,25 +7,25 @@
 
 #include "model/layer.h"
 
-/* Properties of a config that parameters depend on; BLOCKS: there is more than attention. */
+/* Properties that parameters depend on. c: the config; s: the sublayer that has the parameter; for
+ * a parameter of an end, the first one. BLOCKS: there is more than attention. */
 /* clang-format off */
 #define PROPERTIES(PROPERTY) \
     PROPERTY(BLOCKS, c->style != STYLE_BARE) \
     PROPERTY(LEARNED_POSITIONS, !c->sinusoids && config_adds_positions(c)) \
     PROPERTY(FINAL_NORM, c->final_norm) PROPERTY(UNTIED, !c->tied) \
     PROPERTY(PROJECTIONS, c->projections) PROPERTY(OUT_PROJ, c->out_proj) \
-    PROPERTY(NORMS_IN, style_norms_first(c->style) || style_norms_sums(c->style)) \
-    PROPERTY(SECOND_NORM, c->style != STYLE_ONE_NORM) \
-    PROPERTY(NORMS_OUT, style_norms_outputs(c->style)) PROPERTY(SHIFT, c->norm_shift) \
-    PROPERTY(GATED, c->gated) PROPERTY(Q_NORMED, c->head_norm.q) \
-    PROPERTY(K_NORMED, c->head_norm.k) PROPERTY(HEAD_SHIFT, c->head_norm.shift) \
-    PROPERTY(SCALE, !c->norm_plain) PROPERTY(XIELU, c->xielu) \
+    PROPERTY(NORM_IN, s->norm_before || s->norm_after) PROPERTY(NORM_OUT, s->norm_out) \
+    PROPERTY(SHIFT, c->norm_shift) PROPERTY(GATED, s->mlp.gated) \
+    PROPERTY(Q_NORMED, s->head.norm.q) PROPERTY(K_NORMED, s->head.norm.k) \
+    PROPERTY(HEAD_SHIFT, s->head.norm.shift) \
+    PROPERTY(SCALE, !c->norm_plain) PROPERTY(XIELU, s->mlp.xielu) \
     PROPERTY(EMBEDDING_NORM, c->embedding_norm) PROPERTY(PROJECTED, c->n_word) \
     PROPERTY(PROJECTED_LAST, c->projects_last) PROPERTY(OF_TRANSFORM, c->biases & BIAS_TRANSFORM) \
     PROPERTY(OF_QKV, c->biases & BIAS_QKV) PROPERTY(OF_OUT, c->biases & BIAS_OUT) \
     PROPERTY(OF_MLP, c->biases & BIAS_MLP) PROPERTY(OF_EXPERTS, c->biases & BIAS_EXPERTS) \
     PROPERTY(OF_LOGITS, c->biases & BIAS_LOGITS) \
-    PROPERTY(PLAIN, !config_chosen(c, layer)) PROPERTY(MIXTURE, config_chosen(c, layer)) \
+    PROPERTY(PLAIN, !s->mlp.mixture) PROPERTY(MIXTURE, s->mlp.mixture) \
     PROPERTY(ROUTER_BIAS, c->mixture.router_bias)
 
 /* The axes of shapes. A model lacks a parameter with an axis of size 0. ONE: of a single number.
@@ -36,30 +36,30 @@
  * products of. OUT: of the output of attention. EXPERT: the hidden channels of one; SHARED: of the
  * shared one. */
 #define AXES(AXIS) \
-    AXIS(NONE, 1) AXIS(ONE, 1) AXIS(VOCABULARY, c->vocab_size) \
-    AXIS(POSITIONS, c->n_positions + c->position_offset) AXIS(CHANNELS, c->n_embd) \
-    AXIS(WORD, config_word_width(c)) \
-    AXIS(TABLES, c->projects_last ? config_word_width(c) : c->n_embd) \
-    AXIS(SEGMENTS, c->n_segments) AXIS(NARROW, c->projects_last ? 0 : c->n_word) \
-    AXIS(LOGITS, c->end <= END_MASKED ? c->vocab_size : 0) \
-    AXIS(TRANSFORM, c->end == END_MASKED ? config_word_width(c) : 0) \
-    AXIS(DISCRIMINATOR, c->end == END_DISCRIMINATOR ? c->n_embd : 0) \
+    AXIS(NONE, 1) AXIS(ONE, 1) AXIS(VOCABULARY, t->embed.rows) \
+    AXIS(POSITIONS, c->n_positions + c->position_offset) AXIS(CHANNELS, t->width) \
+    AXIS(WORD, t->embed.width) \
+    AXIS(TABLES, t->embed.project == PROJECT_LAST ? t->embed.width : t->width) \
+    AXIS(SEGMENTS, t->embed.segments) AXIS(NARROW, c->projects_last ? 0 : c->n_word) \
+    AXIS(LOGITS, c->end <= END_MASKED ? t->embed.rows : 0) \
+    AXIS(TRANSFORM, c->end == END_MASKED ? t->embed.width : 0) \
+    AXIS(DISCRIMINATOR, c->end == END_DISCRIMINATOR ? t->width : 0) \
     AXIS(DISCRIMINATOR_LOGIT, c->end == END_DISCRIMINATOR) \
-    AXIS(POOLER, c->end == END_POOLED ? c->n_embd : 0) \
-    AXIS(Q_NORM, (c->head_norm.whole ? c->n_head : 1) * c->d_k) \
-    AXIS(K_NORM, (c->head_norm.whole ? c->n_kv_head : 1) * c->d_k) \
-    AXIS(Q_OWN, c->head_norm.own ? c->n_head : 0) \
-    AXIS(K_OWN, c->head_norm.own ? c->n_kv_head : 0) \
-    AXIS(HIDDEN, c->n_inner) AXIS(BUCKETS, c->bias_by_layer ? 0 : c->bias_buckets) \
+    AXIS(POOLER, c->end == END_POOLED ? t->width : 0) \
+    AXIS(Q_NORM, (s->head.norm.whole ? s->head.heads : 1) * s->head.d_k) \
+    AXIS(K_NORM, (s->head.norm.whole ? s->head.kv_heads : 1) * s->head.d_k) \
+    AXIS(Q_OWN, s->head.norm.own ? s->head.heads : 0) \
+    AXIS(K_OWN, s->head.norm.own ? s->head.kv_heads : 0) \
+    AXIS(HIDDEN, s->mlp.inner) AXIS(BUCKETS, c->bias_by_layer ? 0 : c->bias_buckets) \
     AXIS(LAYER_BUCKETS, c->bias_by_layer ? c->bias_buckets : 0) \
-    AXIS(HEADS, c->n_head) AXIS(SINKS, c->sinks ? c->n_head : 0) \
-    AXIS(LATENT_Q, c->latent_q) AXIS(LATENT_KV, c->latent_kv) \
-    AXIS(MEMORY, c->latent_kv ? c->latent_kv : c->n_embd) \
-    AXIS(Q_UP, c->latent_q ? c->n_head * c->d_k : 0) \
-    AXIS(K_ROTARY, c->latent_kv ? c->rotary.components : 0) \
-    AXIS(QUERIES, c->latent_q ? 0 : c->n_head * c->d_k) \
-    AXIS(KEYS, c->n_kv_head * (c->latent_kv ? c->rotary.first : c->d_k)) \
-    AXIS(VALUES, c->n_kv_head * c->d_v) AXIS(CONTEXT, c->n_head * c->d_v) \
+    AXIS(HEADS, s->head.heads) AXIS(SINKS, s->score.sink ? s->head.heads : 0) \
+    AXIS(LATENT_Q, s->head.latent_q) AXIS(LATENT_KV, s->head.latent_kv) \
+    AXIS(MEMORY, s->head.latent_kv ? s->head.latent_kv : t->width) \
+    AXIS(Q_UP, s->head.latent_q ? s->head.heads * s->head.d_k : 0) \
+    AXIS(K_ROTARY, s->head.latent_kv ? c->rotary.components : 0) \
+    AXIS(QUERIES, s->head.latent_q ? 0 : s->head.heads * s->head.d_k) \
+    AXIS(KEYS, s->head.kv_heads * (s->head.latent_kv ? c->rotary.first : s->head.d_k)) \
+    AXIS(VALUES, s->head.kv_heads * s->head.d_v) AXIS(CONTEXT, s->head.heads * s->head.d_v) \
     AXIS(OUT, config_out_width(c)) AXIS(EXPERTS, c->mixture.experts) \
     AXIS(CORRECTION, c->mixture.corrected ? c->mixture.experts : 0) \
     AXIS(EXPERT, c->mixture.inner) AXIS(SHARED, c->mixture.shared_inner) \
@@ -77,15 +77,28 @@ enum { PROPERTIES(INDEX) PROPERTY_COUNT };
 enum { ANY = 0, PROPERTIES(BIT) NEVER = 1 << PROPERTY_COUNT, ALONE = NEVER << 1 };
 enum axis { AXES(AXIS_ID) };
 
-static int properties_of(const struct config *c, size_t layer)
+/* The sublayer that has a slot's parameter; for a parameter of an end, or of a part or layer that
+ * the model lacks, the first one. */
+static const struct sublayer *sublayer_of(struct slot slot, const struct config *c)
+{
+    const struct stack *t = stack_of(c, slot.part);
+    bool in_layer = slot.layer >= 0 && (size_t)slot.layer < t->layers;
+    const struct layer *layer = in_layer ? &t->layer[slot.layer] : c->description->layers;
+    bool of_mlp = slot.id >= SLOTS_OF_ATTENTION;
+    for (const struct sublayer *s = layer->sublayers; s < layer->sublayers + layer->all; s++)
+        if (of_mlp ? s->kind == SUBLAYER_MLP : s->part == slot.part)
+            return s;
+    return layer->sublayers;
+}
+
+static int properties_of(const struct config *c, const struct sublayer *s)
 {
     return 0 PROPERTIES(VALUE);
 }
 
-static size_t axis_size(enum axis axis, const struct config *c, int part)
+static size_t axis_size(enum axis axis, const struct config *c, const struct stack *t,
+                        const struct sublayer *s)
 {
-    struct config own;
-    c = config_of_stack(c, part == PART_SOURCE, &own);
     const size_t sizes[] = {AXES(AXIS_SIZE)};
     return sizes[axis];
 }
@@ -112,7 +125,7 @@ static const struct parameter_row {
     [SLOT_DISCRIMINATOR / 2] = {{AXIS_DISCRIMINATOR, AXIS_CHANNELS}, ANY, ANY},
     [SLOT_DISCRIMINATOR_HEAD / 2] = {{AXIS_DISCRIMINATOR_LOGIT, AXIS_CHANNELS}, ANY, ANY},
     [SLOT_HEAD / 2] = {{AXIS_LOGITS, AXIS_WORD}, BLOCKS | UNTIED, ALONE | BLOCKS | OF_LOGITS},
-    [SLOT_NORM_1 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORMS_IN | SCALE, SHIFT},
+    [SLOT_NORM_1 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORM_IN | SCALE, SHIFT},
     [SLOT_Q_DOWN / 2] = {{AXIS_LATENT_Q, AXIS_CHANNELS}, ANY, NEVER},
     [SLOT_Q_DOWN_NORM / 2] = {{AXIS_LATENT_Q}, ANY, NEVER},
     [SLOT_Q_UP / 2] = {{AXIS_Q_UP, AXIS_LATENT_Q}, ANY, NEVER},
@@ -127,8 +140,8 @@ static const struct parameter_row {
     [SLOT_Q_NORM / 2] = {{AXIS_Q_NORM}, Q_NORMED, HEAD_SHIFT, AXIS_Q_OWN},
     [SLOT_K_NORM / 2] = {{AXIS_K_NORM}, K_NORMED, HEAD_SHIFT, AXIS_K_OWN},
     [SLOT_SINKS / 2] = {{AXIS_SINKS}, ANY, NEVER},
-    [SLOT_NORM_1_POST / 2] = {{AXIS_CHANNELS}, NORMS_OUT | SCALE, SHIFT},
-    [SLOT_NORM_2 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORMS_IN | SECOND_NORM | SCALE, SHIFT},
+    [SLOT_NORM_1_POST / 2] = {{AXIS_CHANNELS}, NORM_OUT | SCALE, SHIFT},
+    [SLOT_NORM_2 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORM_IN | SCALE, SHIFT},
     [SLOT_GATE / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, GATED | PLAIN, OF_MLP},
     [SLOT_UP / 2] = {{AXIS_HIDDEN, AXIS_CHANNELS}, BLOCKS | PLAIN, OF_MLP},
     [SLOT_DOWN / 2] = {{AXIS_CHANNELS, AXIS_HIDDEN}, BLOCKS | PLAIN, OF_MLP},
@@ -145,25 +158,22 @@ static const struct parameter_row {
     [SLOT_SHARED_UP / 2] = {{AXIS_SHARED, AXIS_CHANNELS}, MIXTURE, OF_MLP},
     [SLOT_SHARED_DOWN / 2] = {{AXIS_CHANNELS, AXIS_SHARED}, MIXTURE, OF_MLP},
     [SLOT_SHARED_SWITCH / 2] = {{AXIS_SWITCH, AXIS_CHANNELS}, MIXTURE, NEVER},
-    [SLOT_NORM_2_POST / 2] = {{AXIS_CHANNELS}, NORMS_OUT | SCALE, SHIFT},
+    [SLOT_NORM_2_POST / 2] = {{AXIS_CHANNELS}, NORM_OUT | SCALE, SHIFT},
 };
 
 /* Whether the part of a model has such parameters: an encoder has no tables of its own. */
 static bool is_of_part(struct slot slot, const struct config *c)
 {
-    size_t layers =
-        slot.part == PART_SOURCE ? c->n_encoder_layer : config_own_layers(c, c->n_layer);
-    bool plain = slot.layer >= 0 && config_layer_flags(c, (size_t)slot.layer) & LAYER_FIRST_PLAIN;
-    if (plain && slot.part == PART_SENTENCE && (slot.id & ~1) == SLOT_NORM_1)
-        return false;
-    if (slot.part != PART_SENTENCE && !c->n_encoder_layer)
+    size_t layers = slot.part == PART_SOURCE ? stack_of(c, PART_SOURCE)->layers
+                                             : config_own_layers(c, c->n_layer);
+    if (slot.part != PART_SENTENCE && !has_encoder(c))
         return false;
     if (slot.id < SLOTS_OF_ENDS)
         return slot.layer < 0 &&
                (slot.part == PART_SENTENCE ||
                 (slot.part == PART_SOURCE &&
                  ((slot.id | 1) == SLOT_FINAL_NORM_BIAS || slot.id == SLOT_BIASES ||
-                  (slot.id == SLOT_TOKENS && c->n_encoder_vocab) ||
+                  (slot.id == SLOT_TOKENS && stack_of(c, PART_SOURCE)->embed.own_table) ||
                   (c->own_tables &&
                    (slot.id == SLOT_POSITIONS || (slot.id | 1) == SLOT_EMBED_NORM_BIAS)))));
     return slot.layer >= 0 && (size_t)slot.layer < layers &&
@@ -174,7 +184,14 @@ static bool is_of_part(struct slot slot, const struct config *c)
 size_t slot_count(int id, const struct config *config)
 {
     enum axis each = rows[id / 2].each;
-    return each == AXIS_NONE ? 0 : axis_size(each, config, PART_SENTENCE);
+    const struct stack *text = stack_of(config, PART_SENTENCE);
+    const struct sublayer *first = sublayer_of(slot_of(PART_SENTENCE, id, 0), config);
+    return each == AXIS_NONE ? 0 : axis_size(each, config, text, first);
+}
+
+bool slot_is_of_expert(int id)
+{
+    return rows[id / 2].each == AXIS_EXPERTS;
 }
 
 size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct config *config)
@@ -186,12 +203,13 @@ size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct co
     long long count = (long long)slot_count(slot.id, config);
     if (slot.expert >= count || (slot.expert < 0) != !count)
         return 0;
-    size_t layer = slot.layer < 0 || slot.part != PART_SENTENCE ? SIZE_MAX : (size_t)slot.layer;
-    if (needs & ~properties_of(config, layer) || !is_of_part(slot, config))
+    const struct stack *t = stack_of(config, slot.part);
+    const struct sublayer *s = sublayer_of(slot, config);
+    if (needs & ~properties_of(config, s) || !is_of_part(slot, config))
         return 0;
-    shape[0] = axis_size(row->shape[0], config, slot.part);
-    shape[1] = axis_size(is_bias ? AXIS_NONE : row->shape[1], config, slot.part);
-    if (!shape[0] || !axis_size(row->shape[1], config, slot.part))
+    shape[0] = axis_size(row->shape[0], config, t, s);
+    shape[1] = axis_size(is_bias ? AXIS_NONE : row->shape[1], config, t, s);
+    if (!shape[0] || !axis_size(row->shape[1], config, t, s))
         return 0; /* an axis that the config does not have */
     return is_bias || row->shape[1] == AXIS_NONE ? 1 : 2;
 }

@@ -109,6 +109,9 @@ bool slot_exists(struct slot slot, const struct config *config);
 /* How many parameters of a kind a layer has, which slot.expert counts; 0: one, with expert -1. */
 size_t slot_count(int id, const struct config *config);
 
+/* Whether each expert of a mixture has a parameter of this kind. */
+bool slot_is_of_expert(int id);
+
 /* List all slots of a config, in the order of `info` and hashes; returns their number. The items of
  * a list are `step` bytes long and begin with the slot; `list` may be NULL. */
 size_t slot_list(void *list, size_t step, const struct config *config);

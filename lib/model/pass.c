@@ -32,33 +32,55 @@ static int take_matrix(struct pass *pass, const struct buffer *buffer, size_t st
     return 0;
 }
 
+/* The widest vectors of any layer of a stack; those of heads that are the stream itself are 0. */
+struct widths {
+    size_t q, k, v, context, inner;
+};
+
+static struct widths widest(const struct stack *stack)
+{
+    struct widths w = {0};
+    for (const struct layer *layer = stack->layer; layer < stack->layer + stack->layers; layer++)
+        for (const struct sublayer *s = layer->sublayers; s < layer->sublayers + layer->all; s++) {
+            const struct head_rule *head = &s->head;
+            size_t shared = s->mlp.mixture ? s->mlp.mixture->shared_inner : 0;
+            bool own = head->by != HEADS_AS_IS;
+            w.q = num_max(w.q, own * head->heads * head->d_k);
+            w.k = num_max(w.k, own * head->kv_heads * head->d_k);
+            w.v = num_max(w.v, own * head->kv_heads * head->d_v);
+            w.context = num_max(w.context, head->heads * head->d_v);
+            w.inner = num_max(w.inner, num_max(s->mlp.inner, shared));
+        }
+    return w;
+}
+
 enum { FIRST_OF_KEYS = 1, BUFFERS_OF_KEYS = 2, BUFFERS = 20 };
 
 /* List the matrices of a pass over `rows` tokens that attend to `keys` tokens; those that a model
  * does not need have no columns. The first is the stream, the only one that a pass without layers
  * needs; keys and values [S, Hkv·d] follow. */
 static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const struct config *c,
-                         size_t rows, size_t keys, size_t inner)
+                         const struct stack *stack, size_t rows, size_t keys)
 {
+    const struct widths w = widest(stack);
     const struct family_row *q = family_row(c->family, slot_of(PART_SENTENCE, SLOT_Q, 0));
     bool joined = q && q->transposed && q->members[1]; /* weights_joined */
     bool block = c->kind != MODEL_ATTENTION;
     size_t experts = c->mixture.experts;
-    size_t d_k = c->projections ? c->d_k : 0, d_v = c->projections ? c->d_v : 0;
     const struct buffer all[BUFFERS] = {
         {&s->x, rows, c->n_embd, c->projections ? 0 : SPARE_ROWS}, /* it may be q and v, too */
-        {&s->k, keys, c->n_kv_head * d_k},
-        {&s->v, keys, c->n_kv_head * d_v, SPARE_ROWS},
-        {&s->q, rows, c->n_head * d_k, SPARE_ROWS},
-        {&s->context, rows, c->n_head * c->d_v},
+        {&s->k, keys, w.k},
+        {&s->v, keys, w.v, SPARE_ROWS},
+        {&s->q, rows, w.q, SPARE_ROWS},
+        {&s->context, rows, w.context},
         {&s->out, rows, c->d_out ? c->d_out : c->n_embd},
         {&s->narrow, rows, num_max(c->latent_q, c->latent_kv)},
-        {&s->k_plain, rows, c->latent_kv ? c->n_head * c->rotary.first : 0},
+        {&s->k_plain, rows, c->latent_kv ? stack->heads * c->rotary.first : 0},
         {&s->k_rotary, rows, c->latent_kv ? c->rotary.components : 0},
-        {&s->sinks, rows, c->sinks ? c->n_head : 0},
+        {&s->sinks, rows, c->sinks ? stack->heads : 0},
         {&s->norm, rows, block ? c->n_embd : 0},
-        {&s->hidden, rows, block ? inner : 0},
-        {&s->up, rows, c->gated ? inner : 0},
+        {&s->hidden, rows, w.inner},
+        {&s->up, rows, c->gated ? w.inner : 0},
         {&s->router, rows, experts},
         {&s->experts, rows, experts},
         {&s->gathered, rows, experts ? c->n_embd : 0},
@@ -79,23 +101,18 @@ static size_t bytes_of(const struct buffer *list, size_t count)
     return floats * sizeof(float);
 }
 
-/* Hidden channels of the widest MLP of any layer. */
-static size_t widest_mlp(const struct config *config)
-{
-    const struct mixture *m = &config->mixture;
-    return num_max(config->n_inner, num_max(m->inner, m->shared_inner));
-}
-
 size_t pass_memory_bytes(const struct config *config, size_t tokens)
 {
     struct scratch none;
     struct buffer list[BUFFERS];
-    list_buffers(list, &none, config, tokens, tokens,
-                 num_max(widest_mlp(config), config->n_encoder_inner));
+    list_buffers(list, &none, config, stack_of(config, PART_SENTENCE), tokens, tokens);
     size_t bytes = bytes_of(list, BUFFERS);
-    if (config->n_encoder_layer) /* the encoder has its own pass; keys and values of its output */
-        return 2 * bytes + bytes_of(list + FIRST_OF_KEYS, BUFFERS_OF_KEYS);
-    return bytes + (config->cross ? bytes_of(list, 1) : 0);
+    if (!has_encoder(config))
+        return bytes + (config->cross ? bytes_of(list, 1) : 0);
+    /* the encoder has its own pass; keys and values of its output */
+    bytes += bytes_of(list + FIRST_OF_KEYS, BUFFERS_OF_KEYS);
+    list_buffers(list, &none, config, stack_of(config, PART_SOURCE), tokens, tokens);
+    return bytes + bytes_of(list, BUFFERS);
 }
 
 /* Allocate some of the buffers of a pass. */
@@ -103,8 +120,7 @@ static int take_buffers(struct pass *pass, size_t first, size_t count)
 {
     const struct batch *batch = pass->batch;
     struct buffer list[BUFFERS];
-    list_buffers(list, &pass->scratch, pass->config, batch->tokens, batch->key_tokens,
-                 widest_mlp(pass->config));
+    list_buffers(list, &pass->scratch, pass->config, pass->stack, batch->tokens, batch->key_tokens);
     for (size_t i = first; i < first + count; i++)
         if (list[i].columns && take_matrix(pass, &list[i], matrix_stride(list[i].columns)))
             return -1;
@@ -139,7 +155,7 @@ static int take_logits(struct pass *pass)
 
 enum precision pass_attention_precision(const struct pass *pass)
 {
-    bool pairs = score_rule_make(pass->config, pass->part, 0).kind == ATTENTION_DENSE &&
+    bool pairs = attention_of(pass->config, pass->part, 0)->score.kind == ATTENTION_DENSE &&
                  !pass->weights->widens;
     return pairs ? pass->weights->precision : PRECISION_FP32;
 }
@@ -184,8 +200,10 @@ int pass_hold_rounded(struct pass *pass)
     const struct config *c = pass->config;
     const struct batch *batch = pass->batch;
     size_t rows = num_max(batch->tokens, batch->source_tokens);
-    size_t columns = num_max(num_max(c->n_head * c->d_v, c->n_embd),
-                             num_max(num_max(widest_mlp(c), c->n_encoder_inner), c->n_word));
+    struct widths text = widest(stack_of(c, PART_SENTENCE));
+    struct widths source = widest(stack_of(c, PART_SOURCE));
+    size_t columns = num_max(num_max(text.context, c->n_embd),
+                             num_max(num_max(text.inner, source.inner), c->n_word));
     if (pass->weights->precision != PRECISION_BF16)
         return 0;
     pass->weights->widens = kernels_pair_way(pass->machine->kernels) == PAIRS_NONE;
@@ -194,7 +212,7 @@ int pass_hold_rounded(struct pass *pass)
 
 int pass_init(struct pass *pass)
 {
-    bool stream_alone = !pass->layers || !pass_goes_to(pass, SITE_RESID_PRE, 0);
+    bool stream_alone = !pass->stack->layers || !pass_goes_to(pass, SITE_RESID_PRE, 0);
     if (pass_memory_take(pass, stream_alone) || pass_hold_rounded(pass))
         return -1;
     if (stream_alone)
@@ -257,7 +275,8 @@ enum pass_state pass_after(const struct pass *pass, enum site id, size_t layer)
 size_t pass_heads_of(const struct pass *pass, enum site site)
 {
     bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
-    return of_keys ? pass->config->n_kv_head : site_has_heads(site) ? pass->config->n_head : 1;
+    const struct head_rule *head = &pass->stack->layer->sublayers->head;
+    return of_keys ? head->kv_heads : site_has_heads(site) ? head->heads : 1;
 }
 
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
@@ -265,7 +284,7 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
     const struct watch *watch = pass->tap->watch;
     bool of_keys = site_row(site)->axes == AXES_GROUP_TOKEN_DIM;
     size_t heads = pass_heads_of(pass, site);
-    size_t group = pass->config->n_head / heads; /* an encoder may have fewer heads than chosen */
+    size_t group = pass->stack->heads / heads; /* an encoder may have fewer heads than chosen */
     if (watch->head_count == 0 || pass_goes_to(pass, SITE_ATTN_OUT, layer) ||
         (of_keys && pass->batch->cached))
         return (struct span){0, heads};

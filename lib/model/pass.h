@@ -64,11 +64,11 @@ struct scratch {
 struct pass {
     struct machine *machine;
     const struct config *config;
+    const struct stack *stack;
     struct weights *weights;
     const struct batch *batch;
     enum site_part part; /* functions of the pass take ids of sites, which are of this part */
-    size_t layers;       /* number of layers in this pass */
-    size_t first_layer;  /* the first of them, an index of config_layers */
+    size_t first_layer;  /* the stack's first layer, an index of config_layers */
     struct pass *cross;  /* the pass of cross-attention; NULL: none */
     struct tap *tap;
     size_t end;    /* site_order of the last value that is watched or stored in a cache */
@@ -201,11 +201,11 @@ void mlp_combine(const struct mlp_rule *rule, struct matrix gate, struct matrix 
 /* --- attention: attention.c ------------------------------------------------------------------- */
 
 /* Append the layer's keys and values to the caches of texts. */
-void attention_store(struct pass *pass, size_t layer);
+void attention_store(struct pass *pass, const struct head_rule *heads, size_t layer);
 
 /* context [T, H·dv] = softmax(rule(q · kᵀ)) · v for each head, in scratch; without the context if
  * nothing after the weights is watched. Announces scores, masked, weights and context. */
-enum pass_state attention(struct pass *pass, const struct score_rule *rule, size_t layer);
+enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t layer);
 
 /* Bytes of memory that threads need for a text with these numbers of queries and keys. */
 size_t attention_bytes(const struct config *config, size_t queries, size_t keys, size_t threads);

@@ -1,10 +1,10 @@
 /* score_rule.h: how scores become attention weights: the scale, the soft cap, the bias of a key,
  * and the keys that are visible to a query. The pass and all that describes it read this one rule.
  *
- *     struct score_rule rule = score_rule_make(config, PART_SENTENCE, layer);
- *     struct key_range seen = score_visible(&rule, query, keys);
- *     struct head_bias bias = score_head_bias(&rule, biases, head);
- *     score_apply(&rule, &bias, query, scores + seen.first, seen, keys);
+ *     const struct score_rule *rule = &attention_of(config, PART_SENTENCE, layer)->score;
+ *     struct key_range seen = score_visible(rule, query, keys);
+ *     struct head_bias bias = score_head_bias(rule, biases, head);
+ *     score_apply(rule, &bias, query, scores + seen.first, seen, keys);
  *
  * With sparse attention the visible keys are those of the range that are also in the pattern
  * (mechanism.h): score_keys lists them. */
@@ -36,10 +36,6 @@ struct score_rule {
 struct key_range {
     size_t first, end;
 };
-
-/* The rule of a layer of a part, with the mechanism of the config, which must outlive it. It is
- * defined in layer.c, with the other rules that are read from a config. */
-struct score_rule score_rule_make(const struct config *config, enum site_part part, size_t layer);
 
 /* Whether scores are changed by more than a factor: by a soft cap or a bias. */
 static inline bool score_bends(const struct score_rule *rule)

@@ -253,7 +253,7 @@ size_t site_layers(const struct config *config, enum site site)
 {
     if (!site_row(site)->in_layer)
         return 1;
-    return site_part(site) == PART_SOURCE ? config->n_encoder_layer : config->n_layer;
+    return stack_of(config, site_part(site))->layers;
 }
 
 /* Whether a sublayer computes or announces a site of its part. */
@@ -278,19 +278,17 @@ static bool sublayer_has(const struct sublayer *s, const struct mechanism *mecha
 
 bool site_is_in_layer(const struct config *config, enum site site, size_t layer)
 {
-    struct sublayer list[SUBLAYERS_MAX];
     enum site_part part = site_part(site);
     enum site id = site_id(site);
     if (!site_row(site)->in_layer)
         return site_exists(config, site);
-    if (!site_about(site) || (part != PART_SENTENCE && !config->n_encoder_layer))
+    if (!site_about(site) || (part != PART_SENTENCE && !has_encoder(config)))
         return false;
     if (id == SITE_RESID_PRE || id == SITE_RESID_POST)
         return config->style != STYLE_BARE;
-    size_t count =
-        layer_make(list, config, part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE, layer);
-    for (size_t i = 0; i < count; i++)
-        if (list[i].part == part && sublayer_has(&list[i], &config->mechanism, id))
+    const struct layer *l = layer_of(config, part, layer);
+    for (const struct sublayer *s = l->sublayers; s < l->sublayers + l->count; s++)
+        if (s->part == part && sublayer_has(s, &config->mechanism, id))
             return true;
     return false;
 }
@@ -307,13 +305,13 @@ bool site_exists(const struct config *config, enum site site)
     case SITE_EMBEDDING:
         return part == PART_SENTENCE || (part == PART_SOURCE && config->cross);
     case SITE_LN_F:
-        return part != PART_CROSS && stack_make(config, part).unembed.norm;
+        return part != PART_CROSS && stack_of(config, part)->unembed.norm;
     case SITE_TRANSFORM:
     case SITE_POOLED:
-        return part == PART_SENTENCE && stack_make(config, part).unembed.at_dense == site;
+        return part == PART_SENTENCE && stack_of(config, part)->unembed.at_dense == site;
     case SITE_DISCRIMINATOR:
     case SITE_LOGITS:
-        return part == PART_SENTENCE && stack_make(config, part).unembed.at_result == site;
+        return part == PART_SENTENCE && stack_of(config, part)->unembed.at_result == site;
     default:
         break;
     }
@@ -323,11 +321,22 @@ bool site_exists(const struct config *config, enum site site)
     return false;
 }
 
+bool site_is_left_out(const struct config *config, enum site site)
+{
+    for (size_t layer = 0; site_row(site)->in_layer && layer < site_layers(config, site); layer++) {
+        const struct layer *l = layer_of(config, site_part(site), layer);
+        for (size_t i = l->count; i < l->all; i++)
+            if (l->sublayers[i].part == site_part(site) &&
+                sublayer_has(&l->sublayers[i], &config->mechanism, site_id(site)))
+                return true;
+    }
+    return false;
+}
+
 enum site site_of_output(const struct config *config)
 {
-    struct sublayer list[SUBLAYERS_MAX];
-    size_t count = layer_make(list, config, PART_SENTENCE, 0);
-    enum site end = sublayer_end(&list[count - 1]);
+    const struct layer *first = layer_of(config, PART_SENTENCE, 0);
+    enum site end = sublayer_end(&first->sublayers[first->count - 1]);
     return end == SITE_LN_2 ? SITE_LN_2 : SITE_RESID_POST;
 }
 
@@ -336,11 +345,20 @@ enum site site_of_logits(const struct config *config)
     return config->final_norm ? SITE_LN_F : site_of_output(config);
 }
 
+/* Hidden channels of the MLPs of a stack that are not mixtures. */
+static size_t hidden_channels(const struct stack *stack)
+{
+    for (const struct layer *layer = stack->layer; layer < stack->layer + stack->layers; layer++)
+        if (layer_mlp(layer) && !layer_mlp(layer)->mlp.mixture)
+            return layer_mlp(layer)->mlp.inner;
+    return 0;
+}
+
 static size_t channels(const struct config *c, enum site site)
 {
     enum site id = site_id(site);
     if (id == SITE_MLP_ACT || id == SITE_MLP_GATE || id == SITE_MLP_UP)
-        return c->n_inner;
+        return hidden_channels(stack_of(c, site_part(site)));
     if (id == SITE_DISCRIMINATOR)
         return 1;
     return id == SITE_TRANSFORM    ? config_word_width(c)
@@ -353,16 +371,17 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
 {
     enum site id = site_id(site);
     enum site_part part = site_part(site);
-    struct config own;
-    config = config_of_stack(config, part == PART_SOURCE, &own);
-    heads = num_min(heads, config->n_head);
-    bool at_itself = config->n_encoder_layer && part == PART_SENTENCE;
+    const struct stack *stack = stack_of(config, part);
+    const struct head_rule *head =
+        &layer_of(config, stack->layers ? part : PART_SENTENCE, 0)->sublayers->head;
+    heads = num_min(heads, head->heads);
+    bool at_itself = has_encoder(config) && part == PART_SENTENCE;
     size_t queries = part == PART_SOURCE ? source : tokens;
     size_t keys = at_itself || !config->cross ? tokens : source;
     const size_t sizes[] = {
         [NONE] = 1,
         [HEAD] = heads,
-        [KV_HEAD] = num_min(heads, config->n_kv_head),
+        [KV_HEAD] = num_min(heads, head->kv_heads),
         [TOKEN] = queries,
         [FIRST] = 1,
         [KEY_TOKEN] = keys,
@@ -370,8 +389,8 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
         [KEY] = keys,
         [CHANNEL] = channels(config, site),
         [EXPERT] = config->mixture.experts,
-        [DIM] = id == SITE_CONTEXT || id == SITE_V ? config->d_v : config->d_k,
-        [WORD] = config->vocab_size,
+        [DIM] = id == SITE_CONTEXT || id == SITE_V ? head->d_v : head->d_k,
+        [WORD] = stack->embed.rows,
     };
     *count = 1;
     for (size_t i = 0; i < AXES_MAX; i++)
@@ -387,16 +406,13 @@ size_t site_order(const struct config *config, enum site site, size_t layer)
     enum { STEPS = 2 * SITE_IDS };
     enum site_part part = site_part(site);
     enum site id = site_id(site);
-    size_t before = part == PART_SOURCE ? 0 : config->n_encoder_layer;
+    size_t before = part == PART_SOURCE ? 0 : stack_of(config, PART_SOURCE)->layers;
     size_t layers = site_layers(config, SITE_OF(part, SITE_Q));
     size_t row = site_row(site)->in_layer ? layer + 1 : id == SITE_EMBEDDING ? 1 : layers;
     size_t step = 2 * (size_t)id;
-    struct sublayer list[SUBLAYERS_MAX];
-    if (id == SITE_LN_1 || id == SITE_LN_2) {
-        layer_make(list, config, PART_SENTENCE, 0);
-        if (list->norm_after)
-            step = 2 * (id == SITE_LN_1 ? SITE_RESID_MID : SITE_RESID_POST) + 1;
-    }
+    if ((id == SITE_LN_1 || id == SITE_LN_2) &&
+        layer_of(config, PART_SENTENCE, 0)->sublayers->norm_after)
+        step = 2 * (id == SITE_LN_1 ? SITE_RESID_MID : SITE_RESID_POST) + 1;
     if (part == PART_CROSS)
         step += STEPS * (2 * SITE_RESID_MID + 1) + 1;
     else
@@ -445,7 +461,7 @@ int watch_init(struct watch *watch, const struct config *config, struct arena *a
 {
     *watch = (struct watch){
         .config = config,
-        .layer_count = num_max(config->n_layer, config->n_encoder_layer),
+        .layer_count = num_max(config->n_layer, stack_of(config, PART_SOURCE)->layers),
     };
     watch->layers = arena_alloc(arena, watch->layer_count, sizeof *watch->layers, err);
     return watch->layers ? 0 : -1;

@@ -183,6 +183,9 @@ const char *site_name_in_layer(enum site site);
  * example), and whether a layer has it, if layers differ. The number of layers of its stack; a site
  * outside of layers counts as in one. */
 bool site_exists(const struct config *config, enum site site);
+
+/* Whether a site belongs to a sublayer that --without leaves out. */
+bool site_is_left_out(const struct config *config, enum site site);
 bool site_is_in_layer(const struct config *config, enum site site, size_t layer);
 size_t site_layers(const struct config *config, enum site site);
 

@@ -9,6 +9,7 @@
 #include "math/argmax.h"
 #include "math/rows.h"
 #include "model/family/family.h"
+#include "model/layer.h"
 #include "model/score_rule.h"
 
 /* A slot of the model, its tensor, and its numbers in the forms that were used so far. */
@@ -102,7 +103,8 @@ int weights_open(struct weights *weights, struct config *config, const struct fo
     if (checkpoint_open(&weights->checkpoint, folder, err))
         return -1;
     checkpoint_settle(&weights->checkpoint, config);
-    int failed = checkpoint_check_names(&weights->checkpoint, config, NULL, err) ||
+    int failed = config_describe(config, err) ||
+                 checkpoint_check_names(&weights->checkpoint, config, NULL, err) ||
                  find_tensors(weights, &wanted, err);
     for (int part = PART_SENTENCE; part <= PART_SOURCE && !failed; part++)
         failed =

@@ -637,7 +637,8 @@ static int read_layer(struct train_step *step, size_t layer, struct err *err)
         new_model_tensor(step->plan.new_model, slot_of(PART_SENTENCE, SLOT_Q_BIAS, layer));
     struct layer_tape *t = &step->layers[layer];
     struct block_weights *w = &t->w;
-    t->count = layer_make(t->list, c, PART_SENTENCE, layer);
+    t->list = layer_of(c, PART_SENTENCE, layer)->sublayers;
+    t->count = layer_of(c, PART_SENTENCE, layer)->count;
     if (weights_block(&step->model, PART_SENTENCE, layer, w, err))
         return -1;
     if (t->list[t->count - 1].reads == READS_LAST_INPUT)
@@ -656,7 +657,7 @@ static int read_layer(struct train_step *step, size_t layer, struct err *err)
 static int take_layer(struct train_step *step, struct layer_tape *t, size_t count, struct err *err)
 {
     const struct config *c = step->config;
-    bool gated = layer_mlp(step->layers->list, step->layers->count)->mlp.gated;
+    bool gated = layer_mlp(layer_of(c, PART_SENTENCE, 0))->mlp.gated;
     for (size_t i = 0; i < count; i++)
         if (take_matrix(step, &t->stream[i], c->n_embd, err) ||
             take_matrix(step, &t->norm[i], c->n_embd, err))
@@ -751,13 +752,12 @@ static int check_plan(const struct train_step_plan *plan, struct err *err)
                        "expected texts of at most %zu tokens, the model's positions, found %zu",
                        config->n_positions, plan->tokens);
     for (size_t layer = 0; layer < config->n_layer; layer++) {
-        struct sublayer list[SUBLAYERS_MAX];
-        layer_make(list, config, PART_SENTENCE, layer);
-        if (plan->tokens - 1 > list->score.back)
+        const struct score_rule *rule = &attention_of(config, PART_SENTENCE, layer)->score;
+        if (plan->tokens - 1 > rule->back)
             return err_unsupported(err,
                                    "expected texts of at most %zu tokens, the window of layer "
                                    "%zu, found %zu: longer ones are not trained",
-                                   list->score.back + 1, layer, plan->tokens);
+                                   rule->back + 1, layer, plan->tokens);
     }
     return 0;
 }

@@ -63,7 +63,7 @@ struct projections {
 
 /* The weights of a layer, and its activations for the backward pass. */
 struct layer_tape {
-    struct sublayer list[SUBLAYERS_MAX]; /* attention, MLP */
+    const struct sublayer *list; /* attention, MLP */
     size_t count;
     struct block_weights w;              /* views into the new model */
     struct matrix stream[SUBLAYERS_MAX]; /* [N, C] residual stream before each sublayer */

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "model/cache.h"
 #include "model/forward.h"
+#include "model/layer.h"
 #include "model/model.h"
 #include "path_text.h"
 
@@ -83,7 +84,7 @@ static int grow(const struct path *path, struct text_with_source *pair, struct p
     struct cache cache;
     struct cache of_source = {0};
     int failed = cache_init(&cache, config, err);
-    if (config->n_encoder_layer)
+    if (has_encoder(config))
         cache_init_source(&of_source, config);
     while (!failed && cache.count < whole->count) {
         size_t rest = whole->count - cache.count;
@@ -91,7 +92,7 @@ static int grow(const struct path *path, struct text_with_source *pair, struct p
         next.ids += cache.count;
         next.count = rest < piece ? rest : piece;
         next.cache = &cache;
-        next.source_cache = config->n_encoder_layer ? &of_source : NULL;
+        next.source_cache = has_encoder(config) ? &of_source : NULL;
         run->past = cache.count;
         run->sequences = &next;
         failed = pass(path, pair, run, 1, err);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "model/layer.h"
 #include "model/model.h"
 
 enum { LONG = 70 }; /* tokens; more than a panel of keys has */
@@ -24,8 +25,9 @@ static void add_site(struct path_text *text, enum site site, int layer)
 /* Sites times layers, of the encoder or the decoder, whichever has more layers. */
 static size_t value_count(const struct config *config)
 {
-    size_t layers =
-        config->n_encoder_layer > config->n_layer ? config->n_encoder_layer : config->n_layer;
+    size_t layers = stack_of(config, PART_SOURCE)->layers > config->n_layer
+                        ? stack_of(config, PART_SOURCE)->layers
+                        : config->n_layer;
     return layers * SITE_COUNT;
 }
 

@@ -49,16 +49,13 @@ static const float *find_column(const struct table *step, const char *name, bool
 /* The tensor that is multiplied by W_q: the output of the norm before it, if any, or the stream. */
 static enum site input_site(const struct config *config, enum site_part part, size_t layer)
 {
-    struct sublayer list[SUBLAYERS_MAX];
-    const struct sublayer *s = list;
     if (config->kind == MODEL_ATTENTION)
         return layer ? SITE_ATTN_OUT : SITE_EMBEDDING;
-    layer_make(list, config, part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE, layer);
-    while (s->part != part)
-        s++;
+    const struct layer *own = layer_of(config, part, layer);
+    const struct sublayer *s = layer_attention(own, part);
     if (s->at_input)
         return SITE_OF(part, s->at_input);
-    return s > list ? sublayer_end(s - 1) : SITE_OF(part, SITE_RESID_PRE);
+    return s > own->sublayers ? sublayer_end(s - 1) : SITE_OF(part, SITE_RESID_PRE);
 }
 
 static int compare(struct traces *traces, const struct place *place, const float *found,
@@ -248,10 +245,10 @@ static int compare_logits(struct traces *traces, const struct report *e, struct 
 static int check_all_seen(struct traces *traces, size_t layer, struct err *err)
 {
     char name[SITE_NAME_BYTES];
-    struct sublayer list[SUBLAYERS_MAX];
-    size_t count = layer_make(list, &traces->viewer->model.config, PART_SENTENCE, layer);
+    const struct layer *own = layer_of(&traces->viewer->model.config, PART_SENTENCE, layer);
     for (enum site site = SITE_LN_1; site <= SITE_RESID_POST; site++) {
-        bool twice = site == list[count - 1].at_after[1]; /* the stream has another name */
+        bool twice =
+            site == own->sublayers[own->count - 1].at_after[1]; /* the stream has another name */
         site_tensor_name(name, site, (int)layer);
         if (!twice && golden_find(traces->golden, name) && !site_set_has(traces->seen, site))
             return err_set(err, "'%s': not in the explanation", name);
@@ -298,12 +295,11 @@ static int walk_all(struct traces *traces, struct err *err)
 {
     const struct config *config = &traces->viewer->model.config;
     bool in_encoder = traces->part == PART_SOURCE;
-    struct config own;
-    size_t heads = config_of_stack(config, in_encoder, &own)->n_head;
-    size_t layers = in_encoder ? config->n_encoder_layer : config->n_layer;
+    size_t heads = stack_of(config, traces->part)->heads;
+    size_t layers = stack_of(config, traces->part)->layers;
     size_t queries = in_encoder ? traces->pair->source.count : traces->pair->sentence.count;
     struct explain_request request = {.query_count = 1, .part = traces->part, .digits = 4};
-    bool decoder = config->kind != MODEL_ATTENTION && !config->n_encoder_layer;
+    bool decoder = config->kind != MODEL_ATTENTION && !has_encoder(config);
     for (request.layer = 0; request.layer < layers; request.layer++) {
         for (request.head = 0; request.head < heads; request.head++)
             for (request.query = 0; request.query < queries; request.query++)
@@ -345,7 +341,7 @@ static void check_part(struct tally *tally, struct traces *traces)
 {
     static struct err err;
     const struct config *config = &traces->viewer->model.config;
-    const char *name = attention_parts[config->n_encoder_layer ? traces->part : PART_SENTENCE].name;
+    const char *name = attention_parts[has_encoder(config) ? traces->part : PART_SENTENCE].name;
     struct feature_list refused = {.count = 0};
     features_find(&refused, TO_EXPLAIN, config);
     int failed = walk_all(traces, &err);
@@ -370,7 +366,7 @@ void walk_check(struct tally *tally, const struct golden *golden)
         tally_judge(tally, golden->folder, "walk", &err);
         return;
     }
-    size_t count = viewer.model.config.n_encoder_layer ? sizeof parts / sizeof *parts : 1;
+    size_t count = has_encoder(&viewer.model.config) ? sizeof parts / sizeof *parts : 1;
     if (read_subject(&pair, &viewer, golden, &arena, &err))
         tally_judge(tally, golden->folder, "walk", &err);
     else

@@ -769,8 +769,8 @@ static int read_tensors(struct tensor_reading *reading)
         entry->name = arena_text(&tensors->arena, to, strlen(to), reading->err);
         if (!entry->name)
             return -1;
-        bool of_experts = row && tensor->rank == (slot.id & 1 ? 2 : 3) &&
-                          slot_count(slot.id, reading->family->defaults);
+        bool of_experts =
+            row && tensor->rank == (slot.id & 1 ? 2 : 3) && slot_is_of_expert(slot.id);
         tensors->count++;
         if (read_numbers(entry, tensor, reading) ||
             (of_experts ? split_experts(slot, &config, reading)

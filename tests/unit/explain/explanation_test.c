@@ -8,6 +8,7 @@
 #include "../rigs/tiny_model.h"
 #include "base/memory.h"
 #include "lens/viewer.h"
+#include "model/layer.h"
 #include "model/score_rule.h"
 
 enum { TOKENS = 5 };
@@ -179,7 +180,7 @@ static void check_all(void)
                 explain(layer, head, query);
                 ck_assert_uint_ge(report.table_count, 9);
                 check_weights(check_query(),
-                              (double)score_rule_make(config, PART_SENTENCE, layer).scale);
+                              (double)attention_of(config, PART_SENTENCE, layer)->score.scale);
                 check_output();
             }
         }

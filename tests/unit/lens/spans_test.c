@@ -162,7 +162,7 @@ TEST(ids_are_merged_into_words_of_their_text)
     ck_assert_int_eq(tokenizer_open(&tokenizer, bundled_find("life"), &err), 0);
     struct input input = {.ids = "0,4,5,1"};
     struct config config = {.vocab_size = 6};
-    struct token_limits limits = {tokenizer, &config, NULL};
+    struct token_limits limits = {tokenizer, &config, config.vocab_size, NULL};
     ck_assert_int_eq(tokenized_make(&tokenized, &input, &limits, &arena, &err), 0);
     check_words(tokenized, tokenizer, "Life|is|short|dessert");
     tokenizer_free(tokenizer);
@@ -181,7 +181,7 @@ static void check_read(const char *name, const struct input *input, const char *
     ck_assert_msg(!tokenizer_open(&tokenizer, &folder, &err) &&
                       !tokenizer_add_special(tokenizer, &err),
                   "%s", err.text);
-    struct token_limits limits = {tokenizer, &config, NULL};
+    struct token_limits limits = {tokenizer, &config, config.vocab_size, NULL};
     ck_assert_msg(!tokenized_make(&tokenized, input, &limits, &arena, &err), "%s", err.text);
     check_words(tokenized, tokenizer, words);
     tokenizer_free(tokenizer);

@@ -70,8 +70,9 @@ TEST_LOOP(logits_of_captured_rows_have_the_bits_of_the_pass, COUNT(models))
     const struct config *config = &viewer.model.config;
     size_t words = config->vocab_size;
     struct report logits = look(SITE_LOGITS, NULL);
-    struct report stream =
-        look(!style_norms_sums(config->style) ? SITE_RESID_POST : SITE_LN_2, "-1");
+    struct report stream = look(
+        layer_of(config, PART_SENTENCE, 0)->sublayers->norm_after ? SITE_LN_2 : SITE_RESID_POST,
+        "-1");
     const struct array *kept = stream.arrays;
     struct run run = {
         .machine = &viewer.machine, .config = config, .weights = &viewer.model.weights};

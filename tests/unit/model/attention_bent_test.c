@@ -7,6 +7,7 @@
 #include "../rigs/bent_config.h"
 #include "../rigs/forward_rig.h"
 #include "../rigs/patience.h"
+#include "model/layer.h"
 
 /* clang-format off */
 static const char *const configs[] = {
@@ -91,6 +92,7 @@ TEST_LOOP(windows_are_exact_around_the_end_of_a_chain, 6)
     for (size_t i = 0; i < COUNT(windows); i += one_of(3)) {
         open_rig(configs[1], 1, ways[_i], (struct mechanism){0});
         model.config.window = windows[i];
+        ck_assert(!config_describe(&model.config, NULL));
         struct text text = text_of(330);
         rig_judge_text(&rig, &text);
         close_rig();
@@ -181,6 +183,7 @@ TEST(a_window_of_the_model_has_the_bits_of_a_pattern)
         open_rig(configs[1], BENT_WINDOWS, "dense", (struct mechanism){0});
         model.config.window = windows[i];
         memset(model.config.layer_flags, LAYER_WINDOW, 3);
+        ck_assert(!config_describe(&model.config, NULL));
         run_text(&own, TOKENS);
         close_rig();
         open_rig(configs[1], BENT_WINDOWS, kind, (struct mechanism){0});
@@ -203,6 +206,7 @@ TEST_LOOP(a_window_as_long_as_the_text_does_not_change_a_bit, COUNT(kinds))
         run_text(&open, TOKENS);
         model.config.window = TOKENS;
         memset(model.config.layer_flags, LAYER_WINDOW, 3);
+        ck_assert(!config_describe(&model.config, NULL));
         run_text(&windowed, TOKENS);
         check_same(&windowed, &open);
         recording_release(&open);

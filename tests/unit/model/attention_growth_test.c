@@ -43,7 +43,7 @@ static int bent = -1; /* see bent_config.h */
 static struct text part_of(struct growth *growth, size_t first, size_t count)
 {
     struct text part = {.ids = growth->ids + first, .count = count};
-    if (growth->model.config.n_encoder_layer) {
+    if (has_encoder(&growth->model.config)) {
         part.source_ids = growth->ids + TOKENS - SOURCE;
         part.source_count = SOURCE;
     }
@@ -59,13 +59,14 @@ static void growth_open(struct growth *growth, const char *config, const char *k
     ck_assert_int_eq(mechanism_set_attention(mechanism, kind, NULL), 0);
     if (bent >= 0)
         bend_config(&growth->model.config, (size_t)bent);
+    ck_assert(!config_describe(&growth->model.config, NULL));
     random_ids(growth->ids, TOKENS, growth->model.config.vocab_size);
     growth->watch = record_all(&growth->model);
     struct text text = part_of(growth, 0, TOKENS);
     record_pass(&growth->whole, &growth->model, &text, 1, &growth->watch);
     ck_assert_int_eq(cache_init(&growth->cache, &growth->model.config, NULL), 0);
     growth->of_source = (struct cache){0};
-    if (growth->model.config.n_encoder_layer)
+    if (has_encoder(&growth->model.config))
         cache_init_source(&growth->of_source, &growth->model.config);
 }
 
@@ -103,10 +104,10 @@ static void grow_under_every_kind(size_t c)
         growth_open(&growth, configs[c], kinds[k], 0);
         for (size_t i = (k + c) % 2; i < COUNT(pieces); i += 1 + one_of(1)) {
             cache_forget(&growth.cache, 0);
-            if (i != 1 && growth.model.config.n_encoder_layer) /* else reuse the source's cache */
+            if (i != 1 && has_encoder(&growth.model.config)) /* else reuse the source's cache */
                 cache_forget(&growth.of_source, 0);
             grow_by(&growth, pieces[i]);
-            if (growth.model.config.n_encoder_layer)
+            if (has_encoder(&growth.model.config))
                 continue;
             growth.watch.sites.of[PART_SENTENCE] &=
                 ~((uint64_t)1 << SITE_SCORES); /* which need masked keys, too */

@@ -67,6 +67,7 @@ static void open_rig(const char *config, const char *attention, size_t threads)
     tiny_model_make(&model, config);
     model.config.mechanism = mechanism_of(attention);
     ck_assert_int_eq(mechanism_check(&model.config.mechanism, &model.config, NULL), 0);
+    ck_assert(!config_describe(&model.config, NULL));
     rig_open(&rig, &model, threads);
     rig.weights.precision = precision;
     rig_watch_all(&rig);
@@ -311,6 +312,7 @@ TEST(working_memory_is_linear_in_the_length_of_the_text)
     for (size_t k = 0; k < COUNT(kinds); k++) {
         tiny_model_make(&model, causal_configs[2]);
         model.config.mechanism = mechanism_of(kinds[k]);
+        ck_assert(!config_describe(&model.config, NULL));
         size_t once = attention_bytes(&model.config, 4096, 4096, 1);
         size_t twice = attention_bytes(&model.config, 8192, 8192, 1);
         ck_assert_uint_le(twice, 2 * once + 1024);
@@ -325,6 +327,7 @@ TEST(working_memory_of_a_window_is_constant)
     for (size_t k = 0; k < COUNT(kinds); k++) {
         tiny_model_make(&model, causal_configs[2]);
         model.config.mechanism = mechanism_of(kinds[k]);
+        ck_assert(!config_describe(&model.config, NULL));
         ck_assert_uint_eq(attention_bytes(&model.config, 65536, 65536, 1),
                           attention_bytes(&model.config, 512, 512, 1));
         tiny_model_release(&model);

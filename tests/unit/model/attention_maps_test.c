@@ -187,6 +187,7 @@ TEST(rows_that_are_taken_are_those_of_the_maps)
         begin(rows[i].config);
         ck_assert(!mechanism_set_attention(&model.config.mechanism, rows[i].attention, &err));
         model.config.mechanism.renormalise = rows[i].mask_after;
+        ck_assert(!config_describe(&model.config, NULL));
         rig_watch_all(&rig);
         shown = (struct recording){0};
         ck_assert_int_eq(rig_run(&rig, &shown, texts, COUNT(texts), NULL), 0);

@@ -224,24 +224,33 @@ static bool has(const struct feature_list *list, const char *words)
     return false;
 }
 
+static void find_features(struct feature_list *list, enum purpose purpose, const struct config *of)
+{
+    struct config config = *of;
+    ck_assert(!config_describe(&config, NULL));
+    features_find(list, purpose, &config);
+    config_release(&config);
+}
+
 TEST_LOOP(what_a_sublayer_may_have_and_no_config_has_is_found_and_not_computed, COUNT(ruled))
 {
     const struct ruled *r = &ruled[_i];
     struct feature_list none = {.count = 0}, found = {.count = 0};
-    struct sublayer list[SUBLAYERS_MAX];
-    layer_make(list, &plain, PART_SENTENCE, 0);
-    struct sublayer *s = &list[r->kind == SUBLAYER_MLP];
-    features_of_sublayer(&none, NO_PURPOSE, s, &plain);
+    struct config config = plain;
+    ck_assert(!config_describe(&config, NULL));
+    struct sublayer s = layer_of(&config, PART_SENTENCE, 0)->sublayers[r->kind == SUBLAYER_MLP];
+    features_of_sublayer(&none, NO_PURPOSE, &s, &config);
     ck_assert_uint_eq(none.count, 0);
-    memcpy((char *)s + r->offset, r->value, r->size);
-    features_of_sublayer(&found, TO_RUN, s, &plain);
+    memcpy((char *)&s + r->offset, r->value, r->size);
+    features_of_sublayer(&found, TO_RUN, &s, &config);
     ck_assert(has(&found, r->words));
+    config_release(&config);
 }
 
 TEST(a_plain_config_has_no_feature_and_every_feature_is_planted)
 {
     struct feature_list none = {.count = 0};
-    features_find(&none, NO_PURPOSE, &plain);
+    find_features(&none, NO_PURPOSE, &plain);
     ck_assert_uint_eq(none.count, 0);
     for (size_t k = 0; k < feature_count; k++) {
         bool is_planted = false;
@@ -261,6 +270,7 @@ TEST_LOOP(wings_refuse_by_name_each_feature_that_they_do_not_support, COUNT(plan
     struct feature_list all = {.count = 0};
     viewer.model = (struct model){.name = "planted", .config = plain};
     memcpy((char *)&viewer.model.config + p->offset, p->value, p->size);
+    ck_assert(!config_describe(&viewer.model.config, NULL));
     features_find(&all, NO_PURPOSE, &viewer.model.config);
     ck_assert(has(&all, p->words));
     for (const struct wing *wing = wings; wing < wings + COUNT(wings); wing++) {
@@ -274,6 +284,7 @@ TEST_LOOP(wings_refuse_by_name_each_feature_that_they_do_not_support, COUNT(plan
         ck_assert_msg(strstr(err.text, p->words) || !strstr(err.text, "without"), "%s", err.text);
         err = (struct err){0};
     }
+    config_release(&viewer.model.config);
 }
 
 /* --- golden models ---------------------------------------------------------------------------- */
@@ -285,7 +296,7 @@ static void add_file(struct feature_list *all, const char *path)
     int failed = file_map(&file, path, &err) || config_parse(&config, file.bytes, file.size, &err);
     ck_assert_msg(!failed, "%s: %s", path, err.text);
     file_release(&file);
-    features_find(all, NO_PURPOSE, &config);
+    find_features(all, NO_PURPOSE, &config);
 }
 
 /* Add the features of all models in a folder: FOLDER/NAME/config.json, or FOLDER/NAME.json. */
@@ -331,7 +342,7 @@ TEST_LOOP(a_golden_model_has_each_feature_that_a_wing_supports, COUNT(checked))
         struct config config = plain;
         struct feature_list refused = {.count = 0};
         memcpy((char *)&config + p->offset, p->value, p->size);
-        features_find(&refused, wings[_i].purpose, &config);
+        find_features(&refused, wings[_i].purpose, &config);
         bool elsewhere = c->has_layer_scale && strstr(p->words, "the layer's number");
         ck_assert_msg(has(&refused, p->words) || has(&golden, p->words) || elsewhere, "%c: %s",
                       c->wing, p->words);

@@ -37,6 +37,7 @@ static void open_kind(const char *config, const char *kind, enum precision preci
     model.weights.precision = precision;
     model.config.mechanism = (struct mechanism){.seed = 5};
     ck_assert_int_eq(mechanism_set_attention(&model.config.mechanism, kind, NULL), 0);
+    ck_assert(!config_describe(&model.config, NULL));
     random_ids(ids, COUNT(ids), model.config.vocab_size);
 }
 

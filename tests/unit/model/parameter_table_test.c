@@ -1,3 +1,4 @@
+#include "model/layer.h"
 #include "model/parameter_table.h"
 
 #include <stdint.h>
@@ -25,6 +26,7 @@ TEST_LOOP(a_list_has_each_slot_once_and_finds_it, COUNT(configs))
     struct slot list[200];
     size_t shape[SLOT_RANK_MAX], without[SLOT_RANK_MAX];
     ck_assert_int_eq(config_parse(&config, configs[_i], strlen(configs[_i]), NULL), 0);
+    ck_assert_int_eq(config_describe(&config, NULL), 0);
     size_t count = slot_list(NULL, 0, &config);
     ck_assert_uint_le(count, COUNT(list));
     ck_assert_uint_eq(slot_list(list, sizeof *list, &config), count);
@@ -46,6 +48,7 @@ TEST_LOOP(a_list_has_each_slot_once_and_finds_it, COUNT(configs))
                 bool found = slot_find(list, count, sizeof *list, slot) != SIZE_MAX;
                 ck_assert(found == slot_exists(slot, &config));
             }
+    config_release(&config);
 }
 
 TEST(the_longest_name_fits)

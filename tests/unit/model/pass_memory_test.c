@@ -72,7 +72,7 @@ static size_t taken_by(size_t length, size_t threads, bool logits)
 /* The tolerance for a pass over layers, and for each further thread. */
 static size_t tolerance_bytes(void)
 {
-    return model.config.n_encoder_layer ? 3 * 1024 : 1024;
+    return has_encoder(&model.config) ? 3 * 1024 : 1024;
 }
 
 TEST(a_pass_takes_the_documented_memory)
@@ -111,6 +111,7 @@ TEST(every_kind_of_attention_takes_the_documented_memory)
         size_t threads = 1 + 2 * (i % 2);
         tiny_model_make(&model, configs[i / 2 % 2]);
         ck_assert_int_eq(mechanism_set_attention(&model.config.mechanism, ways[i / 4], NULL), 0);
+        ck_assert(!config_describe(&model.config, NULL));
         size_t said =
             pass_memory_bytes(&model.config, 30) + attention_bytes(&model.config, 30, 30, threads);
         size_t taken = taken_by(30, threads, false);

@@ -1,3 +1,4 @@
+#include "model/layer.h"
 #include "model/score_rule.h"
 
 #include <stdbool.h>
@@ -183,18 +184,27 @@ TEST(only_the_decoder_of_a_model_with_an_encoder_is_masked)
         {PART_SOURCE, SIZE_MAX, SIZE_MAX, ATTENTION_SPARSE, false},
         {PART_CROSS, SIZE_MAX, SIZE_MAX, ATTENTION_DENSE, false},
     };
-    struct config config = {.causal = true, .window = 4, .layer_flags = {0, LAYER_WINDOW}};
+    struct config config = {.causal = true,
+                            .cross = true,
+                            .n_layer = 2,
+                            .n_encoder_layer = 2,
+                            .n_head = 1,
+                            .n_kv_head = 1,
+                            .window = 4,
+                            .layer_flags = {0, LAYER_WINDOW}};
     config.mechanism =
         (struct mechanism){.kind = ATTENTION_SPARSE, .pattern = {.window = 2}, .renormalise = true};
+    ck_assert(!config_describe(&config, NULL));
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct score_rule rule = score_rule_make(&config, rows[i].part, 1);
+        const struct score_rule rule = attention_of(&config, rows[i].part, 1)->score;
         ck_assert_uint_eq(rule.back, rows[i].back);
         ck_assert_uint_eq(rule.ahead, rows[i].ahead);
         ck_assert_int_eq(rule.kind, rows[i].kind);
         ck_assert_int_eq(rule.pattern != NULL, rule.kind == ATTENTION_SPARSE);
         ck_assert_int_eq(rule.mask_after, rows[i].mask_after);
     }
-    ck_assert_uint_eq(score_rule_make(&config, PART_SENTENCE, 0).back, SIZE_MAX);
+    ck_assert_uint_eq(attention_of(&config, PART_SENTENCE, 0)->score.back, SIZE_MAX);
+    config_release(&config);
 }
 
 /* The temperature is a part of the scale, unless something is between them. */
@@ -214,17 +224,21 @@ TEST(a_temperature_divides_after_cap_and_bias)
         {0, BIAS_ALIBI, 1 << PART_POSITIONS, 0.125f, 0, NO_BIAS},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        const struct config config = {.scale = 0.5f,
-                                      .score_cap = rows[i].cap,
-                                      .score_bias = rows[i].own,
-                                      .n_head = 8,
-                                      .mechanism = {.temperature = 4, .without = rows[i].without}};
-        struct score_rule rule = score_rule_make(&config, PART_SENTENCE, 0);
+        struct config config = {.scale = 0.5f,
+                                .score_cap = rows[i].cap,
+                                .score_bias = rows[i].own,
+                                .n_layer = 1,
+                                .n_head = 8,
+                                .n_kv_head = 8,
+                                .mechanism = {.temperature = 4, .without = rows[i].without}};
+        ck_assert(!config_describe(&config, NULL));
+        const struct score_rule rule = attention_of(&config, PART_SENTENCE, 0)->score;
         ck_assert_float_eq(rule.scale, rows[i].scale);
         ck_assert_float_eq(rule.base_scale, 0.5f);
         ck_assert_float_eq(rule.temperature, rows[i].temperature);
         ck_assert_int_eq(rule.bias, rows[i].bias);
         ck_assert_float_eq(score_head_bias(&rule, NULL, 1).slope, rule.bias ? 0.25f : 0);
+        config_release(&config);
     }
 }
 

@@ -1,3 +1,4 @@
+#include "model/layer.h"
 #include "model/site.h"
 
 #include <stdint.h>
@@ -85,7 +86,9 @@ TEST(names_of_tensors_have_their_layer)
 
 TEST(a_size_that_overflows_is_refused)
 {
-    static const struct config config = {.n_head = 4, .n_kv_head = 4};
+    struct config config = {.n_layer = 1, .n_head = 4, .n_kv_head = 4};
     size_t count = 0;
+    ck_assert(!config_describe(&config, NULL));
     ck_assert(!site_size(&count, &config, SITE_WEIGHTS, 4, SIZE_MAX / 8, SIZE_MAX / 8));
+    config_release(&config);
 }

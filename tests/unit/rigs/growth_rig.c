@@ -1,6 +1,7 @@
 #include "growth_rig.h"
 
 #include "asserts.h"
+#include "model/layer.h"
 
 const char growth_tiny[] = "{\"model_type\": \"gpt2\", \"n_layer\": 2, \"n_head\": 4, "
                            "\"n_embd\": 32, \"n_positions\": 64, \"vocab_size\": 512}";
@@ -27,7 +28,7 @@ const char growth_norms_first[] = "{\"model_type\": \"transformer\", \"n_encoder
 struct text growth_part(struct growth *growth, size_t first, size_t count, struct cache *cache)
 {
     struct text part = {.ids = growth->ids + first, .count = count, .cache = cache};
-    if (!growth->model.config.n_encoder_layer)
+    if (!has_encoder(&growth->model.config))
         return part;
     part.source_ids = growth->source_ids;
     part.source_count = GROWTH_SOURCE;
@@ -49,7 +50,7 @@ void growth_open(struct growth *growth, const char *config, size_t count, enum p
     record_pass(&growth->whole, &growth->model, &text, 1, &watch);
     ck_assert_int_eq(cache_init(&growth->cache, &growth->model.config, NULL), 0);
     growth->of_source = (struct cache){0};
-    if (growth->model.config.n_encoder_layer)
+    if (has_encoder(&growth->model.config))
         cache_init_source(&growth->of_source, &growth->model.config);
 }
 
@@ -84,7 +85,7 @@ void growth_step(struct growth *growth, size_t count)
 void growth_by(struct growth *growth, size_t count)
 {
     cache_forget(&growth->cache, 0);
-    if (growth->model.config.n_encoder_layer)
+    if (has_encoder(&growth->model.config))
         cache_forget(&growth->of_source, 0);
     while (growth->cache.count < growth->count)
         growth_step(growth, count);

@@ -7,6 +7,7 @@
 #include "format/safetensors.h"
 #include "memory_stream.h"
 #include "model/family/family.h"
+#include "model/layer.h"
 #include "model/parameter_table.h"
 
 enum { TENSORS_MAX = 256 };
@@ -84,7 +85,9 @@ void random_model_open(struct random_model *model, const char *config, size_t th
     *model = (struct random_model){0};
     model->files[0] = (struct folder_file){"config.json", config, strlen(config)};
     model->folder = (struct folder){"random", model->files, 1};
-    ck_assert_msg(config_open(&model->config, &model->folder, &err) == 0, "%s", err.text);
+    ck_assert_msg(!config_open(&model->config, &model->folder, &err) &&
+                      !config_describe(&model->config, &err),
+                  "%s", err.text);
     model->bytes = write_weights(&model->config);
     model->files[1] =
         (struct folder_file){"model.safetensors", model->bytes.bytes, model->bytes.size};
@@ -98,6 +101,7 @@ void random_model_release(struct random_model *model)
 {
     machine_release(&model->machine);
     weights_release(&model->weights);
+    config_release(&model->config);
     file_release(&model->bytes);
 }
 

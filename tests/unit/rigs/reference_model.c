@@ -98,7 +98,7 @@ static const double *before(struct reference *r, const struct reference_stack *s
     size_t size = stack->rows * r->model->config.n_embd;
     double *y = reference_taken(r, size);
     memcpy(y, stack->x, size * sizeof *y);
-    if (style_norms_sums(r->model->config.style))
+    if (layer_of(&r->model->config, PART_SENTENCE, 0)->sublayers->norm_after)
         return y;
     y = norm_of(r, stack, layer, name);
     keep_stream(r, stack, site, layer, y);
@@ -111,7 +111,7 @@ static void after(struct reference *r, const struct reference_stack *stack, size
     size_t size = stack->rows * r->model->config.n_embd;
     add(r, stack->x, out, size);
     keep_stream(r, stack, sum, layer, stack->x);
-    if (!style_norms_sums(r->model->config.style))
+    if (!layer_of(&r->model->config, PART_SENTENCE, 0)->sublayers->norm_after)
         return;
     memcpy(stack->x, norm_of(r, stack, layer, name), size * sizeof *stack->x);
     keep_stream(r, stack, site, layer, stack->x);
@@ -144,9 +144,9 @@ static double *part_of(struct reference *r, const struct reference_stack *stack,
 }
 
 /* Attention with its residual connection; keys and values are from `y`. */
-static const double *attention_of(struct reference *r, const struct reference_stack *stack,
-                                  size_t layer, const char *name, const double *x, const double *y,
-                                  struct inputs in)
+static const double *attended(struct reference *r, const struct reference_stack *stack,
+                              size_t layer, const char *name, const double *x, const double *y,
+                              struct inputs in)
 {
     if (r->model->config.kind == MODEL_GPT2) {
         project_gpt2(r, layer, x, &in);
@@ -179,13 +179,13 @@ static void block_of(struct reference *r, const struct reference_stack *stack, s
     keep_stream(r, stack, SITE_OF(part, SITE_RESID_PRE), layer, stack->x);
 
     const double *x = before(r, stack, layer, "ln_1", SITE_OF(part, SITE_LN_1));
-    const double *out = attention_of(r, stack, layer, "attn", x, x, self);
+    const double *out = attended(r, stack, layer, "attn", x, x, self);
     keep_stream(r, stack, SITE_OF(part, SITE_ATTN_OUT), layer, out);
     after(r, stack, layer, "ln_1", SITE_OF(part, SITE_LN_1), SITE_OF(part, SITE_RESID_MID), out);
 
     if (stack->source) {
         x = before(r, stack, layer, "ln_cross", SITE_OF(PART_CROSS, SITE_LN_1));
-        out = attention_of(r, stack, layer, "cross_attn", x, stack->source, cross);
+        out = attended(r, stack, layer, "cross_attn", x, stack->source, cross);
         keep_stream(r, stack, SITE_OF(PART_CROSS, SITE_ATTN_OUT), layer, out);
         after(r, stack, layer, "ln_cross", SITE_OF(PART_CROSS, SITE_LN_1),
               SITE_OF(PART_CROSS, SITE_RESID_MID), out);
@@ -238,7 +238,7 @@ static void run_blocks(struct reference *r, double *x, double *source)
     if (c->kind == MODEL_TRANSFORMER) {
         struct reference_stack encoder = {.part = PART_SOURCE, .prefix = "enc", .x = source};
         encoder.rows = decoder.source_rows = r->text->source_count;
-        decoder.source = run_stack(r, &encoder, c->n_encoder_layer);
+        decoder.source = run_stack(r, &encoder, has_encoder(c));
     }
     unembed(r, run_stack(r, &decoder, c->n_layer));
 }

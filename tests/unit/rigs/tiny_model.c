@@ -6,6 +6,7 @@
 #include "asserts.h"
 #include "dice.h"
 #include "model/family/family.h"
+#include "model/layer.h"
 
 struct tiny_tensor *tiny_model_add(struct tiny_model *model, const char *name, enum dtype dtype,
                                    size_t rank, const size_t *shape)
@@ -43,7 +44,9 @@ void tiny_model_make(struct tiny_model *model, const char *config)
     *model = (struct tiny_model){.files[0] = {"config.json", config, strlen(config)},
                                  .files[1] = {"model.safetensors", NULL, 0}};
     model->folder = (struct folder){.path = "tiny-model", .files = model->files, .file_count = 2};
-    ck_assert_msg(!config_open(&model->config, &model->folder, &err), "%s", err.text);
+    ck_assert_msg(!config_open(&model->config, &model->folder, &err) &&
+                      !config_describe(&model->config, &err),
+                  "%s", err.text);
     struct slot slots[2 * TINY_TENSORS_MAX];
     size_t count = slot_list(NULL, 0, &model->config);
     ck_assert_uint_le(count, 2 * TINY_TENSORS_MAX);
@@ -56,6 +59,7 @@ void tiny_model_make(struct tiny_model *model, const char *config)
 void tiny_model_release(struct tiny_model *model)
 {
     buf_release(&model->bytes);
+    config_release(&model->config);
     arena_release(&model->arena);
 }
 
