@@ -12,6 +12,7 @@
 #include "driver.h"
 #include "lens/continuation.h"
 #include "write/text.h"
+#include "texts.h"
 
 static const struct option_row own_options[] = {
     INTEGER("tokens", 'n', "N", IN(generate.tokens), 1, 1000000,

@@ -8,6 +8,7 @@
 #include "measure/logit_lens.h"
 #include "command.h"
 #include "driver.h"
+#include "texts.h"
 
 static const struct option_row own_options[] = {
     STRING("explain", 0, "LIST", IN(page.explain),
@@ -543,7 +544,7 @@ static int add(void *state, struct job *job, struct err *err)
     return 0;
 }
 
-static const struct task page_task = {
+const struct task page_task = {
     .many = ITEMS_OR_SOURCE,
     .alone = true,
     .state_bytes = sizeof(struct page_state),
@@ -576,16 +577,4 @@ int page_add_lesson(struct output *output, struct identity *identity, const stru
     identity->index = own.identity.index;
     driver_release(&driver);
     return err_if(failed);
-}
-
-int page_command(const struct options *options, struct err *err)
-{
-    struct options own = *options;
-    const char *path = own.output.path;
-    const char *name = path && strrchr(path, '/') ? strrchr(path, '/') : path;
-    own.output.format = "html";
-    if (!output_is_standard(path) && strchr(name, '.') && !name_has_ending(path, ".html"))
-        return err_usage(err, "--output: expected an HTML file such as page.html, found '%s'",
-                         path); /* browsers would not open a file of another name */
-    return driver_do(&page_task, &own, err);
 }

@@ -1,12 +1,12 @@
 /* run.c: `attn-cli run`: writes attention weights and other tensors of each text. */
 #include <stdio.h>
-#include <string.h>
 
 #include "command.h"
 #include "driver.h"
 #include "base/num.h"
 #include "model/site.h"
 #include "write/text.h"
+#include "texts.h"
 
 static const struct task run_task;
 
@@ -293,17 +293,3 @@ static const struct task run_task = {
     .run = run,
     .finish = finish,
 };
-
-/* An HTML file is written by `page` if it shows whole texts one by one; otherwise it is a page
- * without the extras of `page`. */
-int run_command(const struct options *options, struct err *err)
-{
-    struct output output = {.path = NULL};
-    if (output_choose(&output, &options->output, err))
-        return -1;
-    const struct select_options *select = &options->select;
-    bool is_page = format_is(output.format, "html") && !output.to_folder && !select->query &&
-                   !(select->mean && strstr(select->mean, "texts")) && !select->pool &&
-                   !select->align;
-    return is_page ? page_command(options, err) : driver_do(&run_task, options, err);
-}

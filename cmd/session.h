@@ -18,7 +18,6 @@
 #include "progress.h"
 #include "text/chat.h"
 #include "text/label.h"
-#include "write/format.h"
 
 struct item;
 struct items;
@@ -124,23 +123,6 @@ bool lacks_space(const struct tokenized *text, const char *more, const struct to
 #define LACKS_SPACE_NOTE "%s '%s' has no space before it: did you mean ' %s'?"
 
 /* --- options of the model --------------------------------------------------------------------- */
-
-struct request {
-    struct selection selection;
-    struct derivation derivation;
-    bool chosen; /* --show, --layer, --head, --query or a format other than text was given */
-};
-
-/* Read --show, --layer, --head, --mean, --words and --hide-first. The default tensors and layers
- * depend on the format. Refused: tensors that the model does not have with its mechanism. */
-int request_make(struct request *request, struct session *session, const struct format *format,
-                 struct err *err);
-
-/* Add the memory of a look and of what is derived from it. `by_map`: viewer_look_by_map. Returns
- * the bytes of the result's tensors. */
-double request_add_memory(struct memory *memory, const struct request *request,
-                          const struct viewer *viewer, const struct text_with_source *pair,
-                          bool by_map);
 
 /* Read a list of mechanisms, "dense,window:8,linear", into memory of the arena. */
 int mechanism_options_list(struct mechanism **mechanisms, size_t *count,

@@ -1,0 +1,143 @@
+#include "texts.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "command.h"
+#include "driver.h"
+#include "model/site.h"
+
+/* --- which tensors ---------------------------------------------------------------------------- */
+
+/* The tensors that a format shows by default. Models with an encoder have more to show. */
+static const char *show_of(const struct format *format, bool has_encoder)
+{
+    const char *show = has_encoder ? format->show_of_encoder : format->show;
+    return show ? show : has_encoder ? "enc.weights,weights,cross_weights" : "weights";
+}
+
+static const struct names poolings = {&pooling_labels->text, POOL_MAX, sizeof *pooling_labels};
+
+int request_make(struct request *request, struct session *session, const struct format *format,
+                 struct err *err)
+{
+    const struct select_options *options = &session->options->select;
+    const struct viewer *viewer = &session->viewer;
+    const struct config *config = &viewer->model.config;
+    const struct style_words *words = &session->options->looks.style;
+    bool is_talk = words->preset && format->looks & LOOKS_CELLS && config->causal &&
+                   !config->n_encoder_layer && !(words->tokens && *words->tokens == '0');
+    const char *show = options->show    ? options->show
+                       : options->align ? "cross_weights"
+                       : options->pool  ? site_name(site_of_logits(config))
+                                        : show_of(format, config->n_encoder_layer > 0);
+    size_t pool = 0;
+    struct selection *selection = &request->selection;
+    struct derivation *how = &request->derivation;
+    *request = (struct request){
+        .chosen = !format_is(format, "text") || options->show || options->layer || options->head ||
+                  options->query || options->pool || options->align,
+        .derivation = {.mean_of_heads = options->align,
+                       .mean_of_layers = options->align,
+                       .align = options->align,
+                       .words = options->words,
+                       .hides_keys = format->can_show_all,
+                       .hide_first = is_talk || (options->hide_first && !format->can_show_all),
+                       .normalize = options->normalize,
+                       .stats = options->stats},
+    };
+    if (options->pool && names_choose(&pool, poolings, "--pool", options->pool, err))
+        return -1;
+    how->pool = options->pool ? POOL_FIRST + (enum pooling)pool : POOL_NONE;
+    if (how->normalize && !how->pool)
+        return err_usage(err, "--normalize: expected --pool, which makes a vector of each text");
+    if (options->align && !config->n_encoder_layer)
+        return err_usage(err, "--align: expected an encoder-decoder, found '%s'",
+                         viewer->model.name);
+    if (options->mean && derive_read_mean(how, options->mean, MEAN_AXES, err))
+        return -1;
+    const char *layer = options->layer                          ? options->layer
+                        : options->pool && !options->show       ? "-1"
+                        : how->mean_of_layers || !format->layer ? "all"
+                                                                : format->layer;
+    if (selection_sites(selection, show, config, err) ||
+        selection_layers(selection, layer, config, &session->arena, err) ||
+        selection_heads(selection, options->head, config, &session->arena, err))
+        return -1;
+    selection->tokens &= options->show || !how->mean_of_texts; /* by default, what has a mean */
+    selection->bits = options->bits;
+    if (options->bits && !strstr(show, "entropy"))
+        return err_usage(err, "--bits: expected entropy in --show, found '%s'", show);
+    if (!format->keeps_shape && config->sinks && site_set_has(selection->sites, SITE_WEIGHTS))
+        site_set_add(&selection->sites, SITE_SINK);
+    if (!options->show && !options->words && format_is(format, "html") &&
+        site_exists(config, SITE_EXPERT_WEIGHTS))
+        site_set_add(&selection->sites, SITE_EXPERT_WEIGHTS);
+    if (options->query && format_is(format, "html"))
+        return err_usage(err, "--query: a page always shows all tokens: choose another format");
+    selection->queries = options->words ? NULL : options->query;
+    return derive_check(how, selection, viewer->tokenizer, err);
+}
+
+/* Bytes that this adds to tensors of so many bytes; `bytes` becomes the size of the result. */
+static double derived_bytes(const struct derivation *how, double *bytes, size_t heads,
+                            size_t layers, size_t rows)
+{
+    double added = 0;
+    if (how->mean_of_heads)
+        added += *bytes /= (double)heads;
+    if (how->mean_of_layers)
+        added += *bytes /= (double)layers;
+    added += *bytes * (how->words + how->hide_first);
+    if (how->pool)
+        added += *bytes /= (double)rows;
+    return added;
+}
+
+double request_add_memory(struct memory *memory, const struct request *request,
+                          const struct viewer *viewer, const struct text_with_source *pair,
+                          bool by_map)
+{
+    const struct selection *selection = &request->selection;
+    size_t heads = selection->heads ? selection->head_count : viewer->model.config.n_head;
+    size_t layers = num_max(selection->layers.count, 1);
+    struct memory look = {0};
+    viewer_add_memory(&look, viewer, selection, pair, by_map ? LOOK_BY_MAP : LOOK_AT_ALL);
+    double bytes = viewer_captured_bytes(viewer, selection, pair);
+    double held = by_map ? look.held : bytes;
+    memory->held +=
+        look.held + derived_bytes(&request->derivation, &held, heads, layers, pair->sentence.count);
+    if (site_set_has(selection->sites, SITE_SINK)) /* copies with one more column */
+        memory->held += held;
+    memory->during = fmax(memory->during, look.during);
+    return by_map ? bytes : held;
+}
+
+/* --- which command ---------------------------------------------------------------------------- */
+
+int page_command(const struct options *options, struct err *err)
+{
+    struct options own = *options;
+    const char *path = own.output.path;
+    const char *name = path && strrchr(path, '/') ? strrchr(path, '/') : path;
+    own.output.format = "html";
+    if (!output_is_standard(path) && strchr(name, '.') && !name_has_ending(path, ".html"))
+        return err_usage(err, "--output: expected an HTML file such as page.html, found '%s'",
+                         path); /* browsers would not open a file of another name */
+    return driver_do(&page_task, &own, err);
+}
+
+/* An HTML file is written by `page` if it shows whole texts one by one; otherwise it is a page
+ * without the extras of `page`. */
+int run_command(const struct options *options, struct err *err)
+{
+    struct output output = {.path = NULL};
+    if (output_choose(&output, &options->output, err))
+        return -1;
+    const struct select_options *select = &options->select;
+    bool is_page = format_is(output.format, "html") && !output.to_folder && !select->query &&
+                   !(select->mean && strstr(select->mean, "texts")) && !select->pool &&
+                   !select->align;
+    return is_page ? page_command(options, err) : driver_do(command_run.task, options, err);
+}

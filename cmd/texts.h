@@ -1,0 +1,30 @@
+/* texts.h: the tensors of texts that `run`, `page` and `generate --show` show; and the choice
+ * between `run` and `page`. */
+#pragma once
+
+#include "lens/report.h"
+#include "lens/selection.h"
+#include "lens/viewer.h"
+
+struct format;
+struct session;
+
+struct request {
+    struct selection selection;
+    struct derivation derivation;
+    bool chosen; /* --show, --layer, --head, --query or a format other than text was given */
+};
+
+/* Read --show, --layer, --head, --mean, --words and --hide-first. The default tensors and layers
+ * depend on the format. Refused: tensors that the model does not have with its mechanism. */
+int request_make(struct request *request, struct session *session, const struct format *format,
+                 struct err *err);
+
+/* Add the memory of a look and of what is derived from it. `by_map`: viewer_look_by_map. Returns
+ * the bytes of the result's tensors. */
+double request_add_memory(struct memory *memory, const struct request *request,
+                          const struct viewer *viewer, const struct text_with_source *pair,
+                          bool by_map);
+
+/* Writes texts as one interactive page (page.c). */
+extern const struct task page_task;
