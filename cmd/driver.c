@@ -359,10 +359,11 @@ static int fail_job(const struct driver *driver, struct job *work, struct err *w
     return work->message ? 0 : -1;
 }
 
-int driver_translate(struct driver *driver, struct job *job, struct arena *arena, struct err *err)
+/* Translate a source without a text. The translation is kept, since jobs are read twice. */
+static int translate(struct driver *driver, struct job *job, struct arena *arena, struct err *err)
 {
     struct arena *kept = &driver->kept;
-    if (job->item.input.text || job->item.input.ids)
+    if (job->item.input.text || job->item.input.ids || driver->task->many == ITEMS_PROMPT)
         return 0;
     if (!driver->translations)
         driver->translations = arena_alloc(kept, driver->jobs, sizeof *driver->translations, err);
@@ -385,7 +386,8 @@ static int read_job(struct driver *driver, size_t number, struct job *work, stru
         return items->found >> ITEM_SOURCE & 1 ? items_blame(items, work->index, why) : -1;
     bool is_read = work->item.is_blank ||
                    !session_read_item(&driver->session, &work->item, &work->pair, arena, why);
-    if (is_read && !task->read(driver->state, driver, work, arena, why))
+    if (is_read && !translate(driver, work, arena, why) &&
+        !task->read(driver->state, driver, work, arena, why))
         return 0;
     if (task->way_out && driver->session.viewer.mask < 0 &&
         (why->about == ERR_ABOUT_LENGTH || why->about == ERR_ABOUT_CONTEXT)) {
@@ -823,6 +825,8 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     size_t settings = driver->sweep.settings;
     if (!num_multiply(&driver->jobs, driver->items.count, settings))
         return err_usage(err, "--sweep, --repeat: expected fewer than 2^64 jobs");
+    driver->begins_texts =
+        task->begins_words && options->select.words ? BEGINNING_ADDED : BEGINNING_OF_TOKENIZER;
     driver->layout = page_layout(options, &driver->style);
     driver->identity = identity_first(driver->jobs);
     driver->identity.sentences = settings > 1 ? driver->items.count : 0;

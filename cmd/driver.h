@@ -91,7 +91,9 @@ struct group {
 
 struct task {
     unsigned fields; /* 1 << ITEM_…: table columns that it reads in addition to the common ones */
-    enum items_many many; /* number of texts that the command reads; a batch reads any number */
+    enum items_many many; /* number of texts that the command reads; a batch reads any number. A
+                           * source without a text is translated, except for ITEMS_PROMPT. */
+    bool begins_words;    /* with --words, texts begin as in score --words: with the same pass */
     enum mean_axes means; /* axes that --mean accepts; 0: all */
     bool alone;           /* each job is a group: its pass is long, its result large */
     bool at_once;         /* groups may run in parallel: `run` changes only its group */
@@ -171,7 +173,7 @@ struct driver {
     struct notes notes;           /* of `read` hooks; printed by driver_check */
     struct derivation derivation; /* for every report: from --mean, or set by `open` */
     struct text_mean mean;        /* with --mean texts: sums of the open setting */
-    enum beginning begins_texts;  /* as in input_options; set by a `prepare` hook */
+    enum beginning begins_texts;  /* as in input_options; a `prepare` hook may change it */
     const char *columns;          /* names of a table's columns, set by it; NULL: matrices */
     bool accumulates;             /* see driver_accumulate */
     struct output output;
@@ -185,7 +187,7 @@ struct driver {
     struct progress progress;
     double seconds;          /* duration of all passes */
     struct arena kept;       /* freed with the driver */
-    uint32_t **translations; /* [jobs] ids for sources without a text; jobs are read twice */
+    uint32_t **translations; /* [jobs] ids for sources without a text */
 };
 
 /* Run a command, from its options to its result. */
@@ -205,9 +207,6 @@ double driver_memory(const struct driver *driver);
 /* For a `prepare` hook: jobs have no results of their own. `add` processes each job, and `end` or
  * `finish` writes `results` results with driver_write. */
 void driver_accumulate(struct driver *driver, size_t results);
-
-/* For a `read` hook: translate a source without a text. */
-int driver_translate(struct driver *driver, struct job *job, struct arena *arena, struct err *err);
 
 /* Write a result of several jobs, in any format. */
 int driver_write(struct driver *driver, const struct report *report, struct err *err);

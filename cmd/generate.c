@@ -123,10 +123,9 @@ static int check_options(const struct driver *driver, const struct options *opti
 /* Select tensors as `run` does: the text format shows the last layer by default. */
 static int choose_selection(struct request *request, struct driver *driver, struct err *err)
 {
-    struct session *session = &driver->session;
-    if (!session->options->select.show)
+    if (!driver->session.options->select.show)
         return 0;
-    if (request_make(request, session, driver->output.format, err))
+    if (request_make(request, driver, err))
         return -1;
     if (site_set_has(request->selection.sites, SITE_SCORES))
         return err_usage(err, "--show scores: the scores of later keys are not available while "
@@ -134,8 +133,6 @@ static int choose_selection(struct request *request, struct driver *driver, stru
     if (request->derivation.mean_of_texts)
         return err_usage(err, "--mean texts: generated texts cannot be averaged: save them and use "
                               "'attn-cli run -f FILE --mean texts'");
-    driver->derivation = request->derivation;
-    driver->layout.show_tokens = request->selection.tokens;
     return output_check_selection(&driver->output, &request->selection, err);
 }
 

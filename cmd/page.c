@@ -285,7 +285,6 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     if (options->page.unedited && !edit_options_are_given(&options->edit))
         return err_usage(err, "--unedited: expected --edit, --ablate or --knockout, found none");
     driver->accumulates = true;
-    driver->begins_texts = select->words ? BEGINNING_ADDED : BEGINNING_OF_TOKENIZER; /* as in run */
     own->driver = driver;
     own->layout = driver->layout;
     own->identity = driver->identity;
@@ -309,7 +308,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     struct page_state *own = state;
     struct session *session = &driver->session;
     struct request *request = &own->request;
-    if (request_make(request, session, driver->output.format, err))
+    if (request_make(request, driver, err))
         return -1;
     if (request->derivation.mean_of_texts)
         return err_usage(err, "--mean texts: a page shows each text: 'attn-cli run' averages them");
@@ -483,8 +482,6 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
 {
     const struct page_state *own = state;
     struct viewer *viewer = &driver->session.viewer;
-    if (driver_translate(driver, job, arena, err))
-        return -1;
     const struct text_with_source *pair = &job->pair;
     const struct config *config = &viewer->model.config;
     struct page_run run = {own, driver->options, viewer, pair, .arena = arena};
@@ -546,6 +543,7 @@ static int add(void *state, struct job *job, struct err *err)
 
 const struct task page_task = {
     .many = ITEMS_OR_SOURCE,
+    .begins_words = true,
     .alone = true,
     .state_bytes = sizeof(struct page_state),
     .prepare = prepare,

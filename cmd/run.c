@@ -57,13 +57,11 @@ struct run_state {
     double row_size; /* --stack: size of the first text's tensors; 0: not known yet */
 };
 
-/* With --words, texts begin as in score --words, so that both have the same pass. */
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
     const struct select_options *select = &driver->options->select;
     struct output *output = &driver->output;
     (void)state;
-    driver->begins_texts = select->words ? BEGINNING_ADDED : BEGINNING_OF_TOKENIZER;
     if (options_exclude(driver->options, "align", "show mean stats query key hide-first pool", err))
         return -1;
     if (select->pool && format_is(output->format, "html"))
@@ -86,11 +84,8 @@ static int prepare(void *state, struct driver *driver, struct err *err)
 static int open(void *state, struct driver *driver, struct err *err)
 {
     struct request *request = &((struct run_state *)state)->request;
-    struct session *session = &driver->session;
-    if (request_make(request, session, driver->output.format, err))
+    if (request_make(request, driver, err))
         return -1;
-    driver->derivation = request->derivation;
-    driver->layout.show_tokens = request->selection.tokens;
     if (request->derivation.mean_of_texts != driver->accumulates)
         return err_usage(err, "--mean: texts is for all settings: use --mean texts without --sweep "
                               "mean");
@@ -190,7 +185,7 @@ static int check_size(struct run_state *own, const struct job *job, const struct
                            have_keys(&request->selection) ? "" : " or --query -1");
 }
 
-/* Translate a source without a text, and estimate memory. Refused: a text without the selected
+/* Estimate memory. Refused: a text without the selected
  * queries, or without a second token if the first is hidden. */
 static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err)
@@ -199,8 +194,6 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     const struct request *request = &own->request;
     const struct look look = {.selection = &request->selection, .pairs = &job->pair, .count = 1};
     bool is_labelled = !site_set_is_empty(request->selection.sites) && driver->output.format->looks;
-    if (driver_translate(driver, job, arena, err))
-        return -1;
     if (is_labelled && !request->derivation.words &&
         (has_parts(&job->pair.sentence) || has_parts(&job->pair.source)))
         notes_add(&driver->notes, job->index,
@@ -284,6 +277,7 @@ static int finish(void *state, struct driver *driver, struct err *err)
 
 static const struct task run_task = {
     .many = ITEMS_OR_SOURCE,
+    .begins_words = true,
     .parts = "layers",
     .state_bytes = sizeof(struct run_state),
     .prepare = prepare,

@@ -19,9 +19,10 @@ static const char *show_of(const struct format *format, bool has_encoder)
 
 static const struct names poolings = {&pooling_labels->text, POOL_MAX, sizeof *pooling_labels};
 
-int request_make(struct request *request, struct session *session, const struct format *format,
-                 struct err *err)
+int request_make(struct request *request, struct driver *driver, struct err *err)
 {
+    struct session *session = &driver->session;
+    const struct format *format = driver->output.format;
     const struct select_options *options = &session->options->select;
     const struct viewer *viewer = &session->viewer;
     const struct config *config = &viewer->model.config;
@@ -77,6 +78,8 @@ int request_make(struct request *request, struct session *session, const struct 
     if (options->query && format_is(format, "html"))
         return err_usage(err, "--query: a page always shows all tokens: choose another format");
     selection->queries = options->words ? NULL : options->query;
+    driver->derivation = *how;
+    driver->layout.show_tokens = selection->tokens;
     return derive_check(how, selection, viewer->tokenizer, err);
 }
 

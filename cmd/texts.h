@@ -6,8 +6,7 @@
 #include "lens/selection.h"
 #include "lens/viewer.h"
 
-struct format;
-struct session;
+struct driver;
 
 struct request {
     struct selection selection;
@@ -15,10 +14,10 @@ struct request {
     bool chosen; /* --show, --layer, --head, --query or a format other than text was given */
 };
 
-/* Read --show, --layer, --head, --mean, --words and --hide-first. The default tensors and layers
- * depend on the format. Refused: tensors that the model does not have with its mechanism. */
-int request_make(struct request *request, struct session *session, const struct format *format,
-                 struct err *err);
+/* For a hook `open`: read --show, --layer, --head, --mean, --words and --hide-first, and set what
+ * the driver derives from each report. The default tensors and layers depend on the format.
+ * Refused: tensors that the model does not have with its mechanism. */
+int request_make(struct request *request, struct driver *driver, struct err *err);
 
 /* Add the memory of a look and of what is derived from it. `by_map`: viewer_look_by_map. Returns
  * the bytes of the result's tensors. */
