@@ -51,8 +51,6 @@ struct page_state {
     struct request request;
     bool *explains;                   /* [layers, heads] named by --explain; NULL: all */
     const struct page_lesson *lesson; /* NULL: not of a lesson */
-    struct layout layout;
-    struct identity identity; /* its count: pages of all models */
 };
 
 enum { PAGE_NEXT_BEST = 50 };             /* default of --top */
@@ -166,7 +164,8 @@ static const bool *explained_heads(struct page_run *run)
     const struct page_state *own = run->own;
     size_t tokens = run->pair->sentence.count;
     size_t bytes = page_explained_numbers(&run->viewer->model.config, tokens) * 16 / 3;
-    bool all = !run->options->page.explain && bytes <= DEFAULT_BYTES / own->identity.count;
+    size_t pages = own->driver->identity.count;
+    bool all = !run->options->page.explain && bytes <= DEFAULT_BYTES / pages;
     run->facts.explained_bytes = bytes;
     return all ? NULL : own->explains;
 }
@@ -286,15 +285,13 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return err_usage(err, "--unedited: expected --edit, --ablate or --knockout, found none");
     driver->accumulates = true;
     own->driver = driver;
-    own->layout = driver->layout;
-    own->identity = driver->identity;
-    own->identity.count = driver->jobs * runs_of(own);
-    own->identity.sentences = driver->items.count;
+    driver->identity.count = driver->jobs * runs_of(own); /* pages of all models */
+    driver->identity.sentences = driver->items.count;
     if (!options->page.live)
         return 0;
-    if (own->identity.count != 1)
+    if (driver->identity.count != 1)
         return err_usage(err, "--live: expected one text and one model, found %zu pages",
-                         own->identity.count);
+                         driver->identity.count);
     /* A live page has fields for some settings, which can be changed; it would not keep these. */
     if (select->words || select->mean || select->hide_first || select->layer || select->head ||
         select->key)
@@ -411,7 +408,8 @@ static int find_effects(struct page_run *run, struct err *err)
     double words = (double)config->vocab_size * (double)config->n_embd;
     double tokens = (double)run->pair->sentence.count;
     double pass = tokens * ((double)config->n_layer * layer + words);
-    double runs = (double)(config->n_layer * config->n_head) * (double)run->own->identity.count;
+    double runs =
+        (double)(config->n_layer * config->n_head) * (double)run->own->driver->identity.count;
     if (!facts->next || !facts->next->token_count || run->viewer->edits ||
         pass * runs > QUICK_PRODUCTS)
         return 0;
@@ -529,13 +527,14 @@ static int run(void *state, const struct group *group, struct err *err)
 
 static int add(void *state, struct job *job, struct err *err)
 {
-    struct page_state *own = state;
-    struct output *output = &own->driver->output;
+    const struct page_state *own = state;
+    struct driver *driver = own->driver;
     struct page_run *runs = job->own;
-    for (size_t i = 0; i < runs_of(own); i++, own->identity.index++) {
-        own->layout.page = &runs[i].facts;
-        runs[i].report.identity = own->identity;
-        if (output_open(output, err) || output_write(output, &runs[i].report, &own->layout, err))
+    for (size_t i = 0; i < runs_of(own); i++, driver->identity.index++) {
+        driver->layout.page = &runs[i].facts;
+        runs[i].report.identity = driver->identity;
+        if (output_open(&driver->output, err) ||
+            output_write(&driver->output, &runs[i].report, &driver->layout, err))
             return -1;
     }
     return 0;
@@ -557,10 +556,13 @@ int page_add_lesson(struct output *output, struct identity *identity, const stru
                     const struct options *options, const struct page_lesson *lesson,
                     struct err *err)
 {
-    struct driver driver = {.options = options, .session.options = options, .output = *output};
+    struct driver driver = {.options = options,
+                            .session.options = options,
+                            .output = *output,
+                            .layout = *layout,
+                            .identity = *identity};
     struct session *session = &driver.session;
-    struct page_state own = {
-        .driver = &driver, .lesson = lesson, .layout = *layout, .identity = *identity};
+    struct page_state own = {.driver = &driver, .lesson = lesson};
     struct job job = {.number = 0};
     struct group group = {&driver, &session->viewer, (struct job *[]){&job}, 1, &driver.kept};
     const struct text_with_source *pairs = NULL;
@@ -572,7 +574,7 @@ int page_add_lesson(struct output *output, struct identity *identity, const stru
     failed = failed || run(&own, &group, err) || add(&own, &job, err);
     *output = driver.output;
     driver.output = (struct output){.path = NULL}; /* owned by the caller */
-    identity->index = own.identity.index;
+    identity->index = driver.identity.index;
     driver_release(&driver);
     return err_if(failed);
 }

@@ -104,30 +104,26 @@ struct streamed {
     struct writer writer;
 };
 
-static int begin_stream(struct streamed *streamed, const struct report *whole, struct err *err)
-{
-    const struct group *group = streamed->group;
-    struct driver *driver = group->driver;
-    struct output *output = &driver->output;
-    streamed->whole = *whole;
-    if (derive(&streamed->whole, &driver->derivation, group->viewer->tokenizer, group->arena,
-               err) ||
-        driver_identify(driver, group->jobs[0], &streamed->whole.identity, group->arena, err) ||
-        output_open(output, err))
-        return -1;
-    const struct target target = output_target(output);
-    return writer_begin(&streamed->writer, output->format, &target, &streamed->whole,
-                        &driver->layout, err);
-}
-
-/* Write the next attention maps. */
+/* Write the next attention maps; before the first, the beginning of the result. */
 static int take_maps(void *context, const struct report *whole, struct report *part,
                      struct arena *arena, struct err *err)
 {
     struct streamed *streamed = context;
-    const struct driver *driver = streamed->group->driver;
-    if ((!streamed->writer.format && begin_stream(streamed, whole, err)) ||
-        derive(part, &driver->derivation, driver->session.viewer.tokenizer, arena, err))
+    const struct group *group = streamed->group;
+    const struct tokenizer *tokenizer = group->viewer->tokenizer;
+    struct driver *driver = group->driver;
+    struct output *output = &driver->output;
+    if (!streamed->writer.format) {
+        struct report *first = &streamed->whole;
+        const struct target target = output_target(output);
+        *first = *whole;
+        if (derive(first, &driver->derivation, tokenizer, group->arena, err) ||
+            driver_identify(driver, group->jobs[0], &first->identity, group->arena, err) ||
+            output_open(output, err) ||
+            writer_begin(&streamed->writer, output->format, &target, first, &driver->layout, err))
+            return -1;
+    }
+    if (derive(part, &driver->derivation, tokenizer, arena, err))
         return -1;
     for (size_t i = 0; i < array_matrix_count(part->arrays); i++) { /* a part has one tensor */
         struct sheet sheet = array_matrix(part, part->arrays, i);
@@ -262,8 +258,7 @@ static void write_hint(struct driver *driver)
 static int finish(void *state, struct driver *driver, struct err *err)
 {
     const struct viewer *viewer = &driver->session.viewer;
-    size_t texts = driver->jobs;
-    size_t threads = pool_threads(viewer->machine.pool);
+    size_t texts = driver->jobs, threads = pool_threads(viewer->machine.pool);
     (void)err; /* errors of writing stay in the stream */
     if (!((struct run_state *)state)->request.chosen && driver->output.to_stdout)
         write_hint(driver);

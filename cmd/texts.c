@@ -10,13 +10,6 @@
 
 /* --- which tensors ---------------------------------------------------------------------------- */
 
-/* The tensors that a format shows by default. Models with an encoder have more to show. */
-static const char *show_of(const struct format *format, bool has_encoder)
-{
-    const char *show = has_encoder ? format->show_of_encoder : format->show;
-    return show ? show : has_encoder ? "enc.weights,weights,cross_weights" : "weights";
-}
-
 static const struct names poolings = {&pooling_labels->text, POOL_MAX, sizeof *pooling_labels};
 
 int request_make(struct request *request, struct driver *driver, struct err *err)
@@ -29,10 +22,14 @@ int request_make(struct request *request, struct driver *driver, struct err *err
     const struct style_words *words = &session->options->looks.style;
     bool is_talk = words->preset && format->looks & LOOKS_CELLS && config->causal &&
                    !config->n_encoder_layer && !(words->tokens && *words->tokens == '0');
+    bool has_encoder = config->n_encoder_layer > 0; /* has more to show by default */
+    const char *usual = has_encoder ? format->show_of_encoder : format->show;
     const char *show = options->show    ? options->show
                        : options->align ? "cross_weights"
                        : options->pool  ? site_name(site_of_logits(config))
-                                        : show_of(format, config->n_encoder_layer > 0);
+                       : usual          ? usual
+                       : has_encoder    ? "enc.weights,weights,cross_weights"
+                                        : "weights";
     size_t pool = 0;
     struct selection *selection = &request->selection;
     struct derivation *how = &request->derivation;
@@ -83,34 +80,26 @@ int request_make(struct request *request, struct driver *driver, struct err *err
     return derive_check(how, selection, viewer->tokenizer, err);
 }
 
-/* Bytes that this adds to tensors of so many bytes; `bytes` becomes the size of the result. */
-static double derived_bytes(const struct derivation *how, double *bytes, size_t heads,
-                            size_t layers, size_t rows)
-{
-    double added = 0;
-    if (how->mean_of_heads)
-        added += *bytes /= (double)heads;
-    if (how->mean_of_layers)
-        added += *bytes /= (double)layers;
-    added += *bytes * (how->words + how->hide_first);
-    if (how->pool)
-        added += *bytes /= (double)rows;
-    return added;
-}
-
 double request_add_memory(struct memory *memory, const struct request *request,
                           const struct viewer *viewer, const struct text_with_source *pair,
                           bool by_map)
 {
     const struct selection *selection = &request->selection;
+    const struct derivation *how = &request->derivation;
     size_t heads = selection->heads ? selection->head_count : viewer->model.config.n_head;
     size_t layers = num_max(selection->layers.count, 1);
     struct memory look = {0};
     viewer_add_memory(&look, viewer, selection, pair, by_map ? LOOK_BY_MAP : LOOK_AT_ALL);
     double bytes = viewer_captured_bytes(viewer, selection, pair);
-    double held = by_map ? look.held : bytes;
-    memory->held +=
-        look.held + derived_bytes(&request->derivation, &held, heads, layers, pair->sentence.count);
+    double held = by_map ? look.held : bytes; /* then each step makes a copy of this size */
+    memory->held += look.held;
+    if (how->mean_of_heads)
+        memory->held += held /= (double)heads;
+    if (how->mean_of_layers)
+        memory->held += held /= (double)layers;
+    memory->held += held * (how->words + how->hide_first);
+    if (how->pool)
+        memory->held += held /= (double)pair->sentence.count;
     if (site_set_has(selection->sites, SITE_SINK)) /* copies with one more column */
         memory->held += held;
     memory->during = fmax(memory->during, look.during);
