@@ -136,7 +136,6 @@ static int read_options(struct bench_run *run, struct err *err)
 {
     const struct options *options = run->options;
     const char *only = options_own(options)->only;
-    const char *precision = options->model.precision;
     const char *model = options->model.name             ? options->model.name
                         : options->input.operands.count ? *options->input.operands.items
                                                         : NULL;
@@ -156,7 +155,7 @@ static int read_options(struct bench_run *run, struct err *err)
         return -1;
     if (options_own(options)->growth)
         return options_exclude(options, "growth", "only precision", err);
-    return precision ? precision_choose(&run->plan.precision, precision, err) : 0;
+    return precision_choose(&run->plan.precision, options->model.precision, err);
 }
 
 /* Use the model of --shape or, for --growth without a model, a single attention head. */

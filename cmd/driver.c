@@ -163,21 +163,6 @@ static bool is_lines(const struct driver *driver)
            format_is(driver->output.format, "json jsonl");
 }
 
-/* Write the files of a job to the job's own folder. */
-static int write_folder(struct driver *driver, struct report report, const char *name,
-                        struct arena *arena, struct err *err)
-{
-    const struct target_folder outer = {.replaces = true, .descriptor = -1};
-    struct target_folder folder;
-    const char *path = arena_format(arena, err, "%s/%s", driver->log->path, name);
-    report.identity.count = 1;
-    report.identity.item = NULL;
-    return err_if(!path || target_folder_open_inside(&folder, path, &outer, err) ||
-                  output_clear_folder(path, err) ||
-                  report_write(driver->output.format, &(struct target){.folder = &folder}, &report,
-                               &driver->layout, err));
-}
-
 /* Write the bytes of a result, formatted as the result number `index`, as a hexadecimal string. */
 static int put_output(struct json_writer *json, const char *name, const struct driver *driver,
                       const struct job *job, struct report report, size_t index, struct err *err)
@@ -209,8 +194,17 @@ static int write_line(struct driver *driver, struct stream *out, const struct jo
         json_put_text(&json, "message", work->message);
         json_put_close(&json, '}');
     } else if (driver->output.to_folder) {
+        const struct target_folder outer = {.replaces = true, .descriptor = -1};
+        struct target_folder folder;
+        struct report own = *report;
         const char *name = name_folder(driver, work, arena, err);
-        if (!name || write_folder(driver, *report, name, arena, err))
+        const char *path = name ? arena_format(arena, err, "%s/%s", driver->log->path, name) : NULL;
+        own.identity.count = 1;
+        own.identity.item = NULL;
+        if (!path || target_folder_open_inside(&folder, path, &outer, err) ||
+            output_clear_folder(path, err) ||
+            report_write(driver->output.format, &(struct target){.folder = &folder}, &own,
+                         &driver->layout, err))
             return -1;
         json_put_text(&json, "folder", name);
     } else if (put_output(&json, "output", driver, work, *report, identity->index, err) ||
@@ -380,10 +374,8 @@ static int read_job(struct driver *driver, size_t number, struct job *work, stru
     const struct task *task = driver->task;
     const struct items *items = &driver->items;
     *work = (struct job){.number = number, .index = number % items->count};
-    if (items_read(items, &work->item, work->index, arena, why))
+    if (session_open_item(&driver->session, &work->item, items, work->index, arena, why))
         return -1;
-    if (session_check_source(&work->item, items, &driver->session.viewer.model, why))
-        return items->found >> ITEM_SOURCE & 1 ? items_blame(items, work->index, why) : -1;
     bool is_read = work->item.is_blank ||
                    !session_read_item(&driver->session, &work->item, &work->pair, arena, why);
     if (is_read && !translate(driver, work, arena, why) &&
@@ -787,20 +779,6 @@ void driver_accumulate(struct driver *driver, size_t results)
     driver->identity.sentences = 1;
 }
 
-/* Set the jobs and settings of this process: at least one setting, as a task may have own texts. */
-static void find_jobs(struct driver *driver)
-{
-    size_t items = driver->items.count, settings = driver->sweep.settings;
-    size_t jobs = driver->is_batch && driver->accumulates ? items : 1;
-    shard_range(&driver->shard, driver->jobs / jobs, &driver->first, &driver->end);
-    driver->jobs_of_result = jobs;
-    driver->first *= jobs;
-    driver->end *= jobs;
-    driver->first_setting = items ? num_min(driver->first / items, settings - 1) : 0;
-    driver->end_setting =
-        items ? num_max((driver->end + items - 1) / items, driver->first_setting + 1) : settings;
-}
-
 int driver_prepare(struct driver *driver, const struct task *task, const struct options *options,
                    struct err *err)
 {
@@ -845,7 +823,15 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     if (driver->accumulates && driver->shard.count > 1 && settings == 1)
         return err_usage(err, "--shard: expected results to divide, found one result of all texts: "
                               "leave out --shard, or divide the settings of a --sweep");
-    find_jobs(driver);
+    /* of this process: at least one setting, as a task may have texts of its own */
+    size_t items = driver->items.count;
+    size_t jobs = driver->jobs_of_result = driver->is_batch && driver->accumulates ? items : 1;
+    shard_range(&driver->shard, driver->jobs / jobs, &driver->first, &driver->end);
+    driver->first *= jobs;
+    driver->end *= jobs;
+    driver->first_setting = items ? num_min(driver->first / items, settings - 1) : 0;
+    driver->end_setting =
+        items ? num_max((driver->end + items - 1) / items, driver->first_setting + 1) : settings;
     size_t results = driver->identity.stacked ? 1 : driver->identity.count;
     if (output_check_count(&driver->output, results, err))
         return -1;

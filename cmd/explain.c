@@ -180,12 +180,11 @@ static int explain(struct explain_run *run, struct err *err)
 int explain_command(const struct options *options, struct err *err)
 {
     struct explain_run run = {.options = options, .session.options = options};
-    const char *part = options->explain.part;
     run.format = format_choose(NAMES(format_rows, FORMATS_OF_WORKING), &options->output, err);
     int failed =
         !run.format ||
-        (part &&
-         names_choose(&run.part, NAMES(attention_parts, SITE_PARTS), "--part", part, err)) ||
+        names_choose(&run.part, NAMES(attention_parts, SITE_PARTS), "--part", options->explain.part,
+                     err) ||
         items_open(&run.items, options, 0, ITEMS_ONE, err) || session_begin(&run.session, err) ||
         !(run.pair = session_read_items(&run.session, &run.items, err)) || choose_part(&run, err) ||
         choose_layer_and_head(&run, err) || choose_query(&run, err) || explain(&run, err);

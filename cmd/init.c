@@ -451,7 +451,7 @@ int init_command(const struct options *options, struct err *err)
     const struct make_options *make = &options->make;
     struct model_maker maker = {.options = options};
     size_t way = 0;
-    int failed = (make->draw && names_choose(&way, NAMES_LIST(ways), "--draw", make->draw, err)) ||
+    int failed = names_choose(&way, NAMES_LIST(ways), "--draw", make->draw, err) ||
                  check_options(options, err);
     if (!failed && !make->shape && !make->config) /* sizes of --like, or of life */
         failed = model_find(&maker.like, make->like ? make->like : "life", &maker.arena, err);

@@ -289,8 +289,7 @@ static int ask_attribution(struct inquiry *inquiry, struct arena *arena, struct 
 {
     const char *name = inquiry->options->attribute.by;
     size_t index = BY_PART;
-    if ((name &&
-         names_choose(&index, NAMES(attribution_ways, ATTRIBUTION_WAYS), "--by", name, err)) ||
+    if (names_choose(&index, NAMES(attribution_ways, ATTRIBUTION_WAYS), "--by", name, err) ||
         (inquiry->options->select.layer &&
          read_layers(&inquiry->split.layers, inquiry, arena, err)))
         return -1;
@@ -432,7 +431,7 @@ static int read_over(struct patching_plan *plan, const struct options *options, 
 {
     const char *name = options->patch.over;
     size_t index = PATCH_HEADS;
-    if (name && names_choose(&index, NAMES(patch_overs, PATCH_OVERS), "--over", name, err))
+    if (names_choose(&index, NAMES(patch_overs, PATCH_OVERS), "--over", name, err))
         return -1;
     plan->over = (enum patch_over)index;
     plan->noise = options->patch.noise;

@@ -120,7 +120,7 @@ const void *format_choose(struct names formats, const struct output_options *opt
         err_usage(err, "--output: expected a path, found ''");
         return NULL;
     }
-    if (name && names_choose(&index, formats, "--format", name, err))
+    if (names_choose(&index, formats, "--format", name, err))
         return NULL;
     if (!name && !output_is_standard(path) && !format_find_ending(&index, formats, path)) {
         const char *file = strrchr(path, '/') ? strrchr(path, '/') : path;
@@ -353,8 +353,7 @@ static int read_colour(struct style *style, const struct options *options, struc
     bool is_full =
         strstr(colours, "truecolor") || strstr(colours, "24bit") || strstr(terminal, "-direct");
     size_t when = AUTO;
-    if (options->looks.color &&
-        names_choose(&when, NAMES_LIST(times), "--color", options->looks.color, err))
+    if (names_choose(&when, NAMES_LIST(times), "--color", options->looks.color, err))
         return -1;
     style->depth = when == NEVER || (when == AUTO && !wanted) ? DEPTH_NONE
                    : is_full                                  ? DEPTH_FULL

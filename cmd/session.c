@@ -17,11 +17,10 @@
 
 int session_read_options(struct session *session, struct err *err)
 {
-    const char *precision = session->options->model.precision;
     const struct mechanism_options *options = &session->options->mechanism;
     struct mechanism *mechanism = &session->mechanism;
     session->precision = PRECISION_FP32;
-    if (precision && precision_choose(&session->precision, precision, err))
+    if (precision_choose(&session->precision, session->options->model.precision, err))
         return -1;
     *mechanism = (struct mechanism){
         .temperature = options->temperature == 1 ? 0 : (float)options->temperature,
@@ -234,8 +233,10 @@ static int read_own_edits(struct text_with_source *pair, const struct session *s
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-int session_check_source(const struct item *item, const struct items *items,
-                         const struct model *model, struct err *err)
+/* Refuse --source, or a column of that name, for a model without cross-attention, and
+ * cross-attention without --source. */
+static int check_source(const struct item *item, const struct items *items,
+                        const struct model *model, struct err *err)
 {
     const struct input_options *options = &item->options.input;
     bool is_column = items->found >> ITEM_SOURCE & 1;
@@ -288,23 +289,6 @@ int dropped_note(const struct dropped *dropped, const struct items *items, struc
     return failed;
 }
 
-static int set_chat(const struct chat **chat, const struct tokenizer *tokenizer,
-                    const struct folder *folder, const struct options *options, bool begins,
-                    struct arena *arena, struct err *err)
-{
-    struct chat *found = arena_alloc(arena, 1, sizeof *found, err);
-    if (options_exclude(options, "chat", "ids literal-special", err))
-        return -1;
-    if (!tokenizer)
-        return err_usage(err, "--chat: expected a model with a tokenizer, found none");
-    if (!found || chat_open(found, folder, tokenizer, begins, arena, err))
-        return -1;
-    if (options->verbose)
-        print_note("--chat: %s: %sTEXT%s", found->name, found->before, found->after);
-    *chat = found;
-    return 0;
-}
-
 int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
                           const struct folder *folder, const struct options *options,
                           struct arena *arena, struct err *err)
@@ -314,10 +298,20 @@ int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
     const struct input_options *input = &options->input;
     size_t when = AUTO;
     *chat = NULL;
-    if ((input->special &&
-         names_choose(&when, NAMES_LIST(words), "--special", input->special, err)) ||
-        (input->chat && set_chat(chat, tokenizer, folder, options, when == AUTO, arena, err)))
+    if (names_choose(&when, NAMES_LIST(words), "--special", input->special, err))
         return -1;
+    if (input->chat) {
+        struct chat *found = arena_alloc(arena, 1, sizeof *found, err);
+        if (options_exclude(options, "chat", "ids literal-special", err))
+            return -1;
+        if (!tokenizer)
+            return err_usage(err, "--chat: expected a model with a tokenizer, found none");
+        if (!found || chat_open(found, folder, tokenizer, when == AUTO, arena, err))
+            return -1;
+        if (options->verbose)
+            print_note("--chat: %s: %sTEXT%s", found->name, found->before, found->after);
+        *chat = found;
+    }
     if (!tokenizer || input->ids)
         return 0; /* texts are refused later; ids are used as they are */
     if (input->literal_special)
@@ -368,32 +362,28 @@ static int set_beginning(struct viewer *viewer, const struct input_options *inpu
     return provenance_add_beginning(shown, err);
 }
 
-static int lift_context(struct model *model, struct err *err)
-{
-    struct config *c = &model->config;
-    if (slot_exists(slot_of_text(SLOT_POSITIONS), c))
-        return err_usage(
-            err,
-            "--long: expected rotary, ALiBi or sinusoidal positions, found %zu learned ones ('%s')",
-            c->n_positions, model->name);
-    model->context = c->n_positions;
-    c->n_positions = 0;
-    return 0;
-}
-
 /* Open everything in this order: edits need the mechanism, which needs the model. Notes tell the
  * model's limits, which --long lifts. */
 int session_begin(struct session *session, struct err *err)
 {
     const struct options *options = session->options;
     struct viewer *viewer = &session->viewer;
+    struct config *config = &viewer->model.config;
     const char *name = session->model ? session->model : options->model.name;
     if (session_read_options(session, err) ||
         viewer_open(viewer, chosen_model(name), (size_t)options->model.threads, err) ||
-        (!session->omits_origin && provenance_add_model(&viewer->model, err)) ||
-        (options->input.any_length && lift_context(&viewer->model, err)))
+        (!session->omits_origin && provenance_add_model(&viewer->model, err)))
         return -1;
-    if (viewer->model.config.lacks_head)
+    if (options->input.any_length && slot_exists(slot_of_text(SLOT_POSITIONS), config))
+        return err_usage(
+            err,
+            "--long: expected rotary, ALiBi or sinusoidal positions, found %zu learned ones ('%s')",
+            config->n_positions, viewer->model.name);
+    if (options->input.any_length) {
+        viewer->model.context = config->n_positions;
+        config->n_positions = 0;
+    }
+    if (config->lacks_head)
         print_note("'%s' has no '%s', though its embeddings are not tied: the token embedding is "
                    "used for the logits",
                    viewer->model.folder.path,
@@ -404,7 +394,7 @@ int session_begin(struct session *session, struct err *err)
                    viewer->model.folder.path, viewer->model.context);
     const char *special = options->input.special;
     bool is_auto = !special || strcmp(special, "auto") == 0;
-    bool has_start = is_auto && config_has_start(&viewer->model.config);
+    bool has_start = is_auto && config_has_start(config);
     viewer->starts = has_start;
     if (tokenizer_options_set(&viewer->chat, viewer->tokenizer, &viewer->model.folder, options,
                               &session->arena, err) ||
@@ -415,9 +405,9 @@ int session_begin(struct session *session, struct err *err)
     print_note_of_tokenizer(viewer->tokenizer);
     if (options->input.ids && *viewer->why)
         print_note("%s: tokens are shown by their ids", viewer->why);
-    if (options->verbose && *viewer->model.config.unread)
+    if (options->verbose && *config->unread)
         print_note("'%s/config.json': a model of type \"%s\" ignores %s", viewer->model.folder.path,
-                   config_kind_name(&viewer->model.config), viewer->model.config.unread);
+                   config_kind_name(config), config->unread);
     return err_if(viewer_set_mechanism(viewer, &session->mechanism, err) ||
                   read_edits(session, err));
 }
@@ -443,6 +433,16 @@ int session_read_item(struct session *session, struct item *item, struct text_wi
                                    pair->source.count, err));
 }
 
+int session_open_item(const struct session *session, struct item *item, const struct items *items,
+                      size_t index, struct arena *arena, struct err *err)
+{
+    if (items_read(items, item, index, arena, err))
+        return -1;
+    if (!check_source(item, items, &session->viewer.model, err))
+        return 0;
+    return items->found >> ITEM_SOURCE & 1 ? items_blame(items, index, err) : -1;
+}
+
 struct text_with_source *session_read_items(struct session *session, const struct items *items,
                                             struct err *err)
 {
@@ -451,12 +451,10 @@ struct text_with_source *session_read_items(struct session *session, const struc
     struct text_with_source *pairs = arena_alloc(arena, items->count, sizeof *pairs, err);
     for (size_t i = 0; pairs && i < items->count; i++) {
         struct item item;
-        if (items_read(items, &item, i, arena, err))
+        if (session_open_item(session, &item, items, i, arena, err))
             return NULL;
-        bool fits = !session_check_source(&item, items, &session->viewer.model, err);
-        if (!fits || session_read_item(session, &item, &pairs[i], arena, err)) {
-            if (fits || items->found >> ITEM_SOURCE & 1)
-                items_blame(items, i, err);
+        if (session_read_item(session, &item, &pairs[i], arena, err)) {
+            items_blame(items, i, err);
             return NULL;
         }
         session->viewer.edits = pairs[i].edits;

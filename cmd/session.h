@@ -24,11 +24,6 @@ struct items;
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Refuse --source, or a column of that name, for a model without cross-attention, and
- * cross-attention without --source. */
-int session_check_source(const struct item *item, const struct items *items,
-                         const struct model *model, struct err *err);
-
 /* Characters of all texts that are not in the vocabulary. */
 struct dropped {
     size_t count;
@@ -95,6 +90,11 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
 
 /* The tokens of a position in an edit (edit_list.tokens_of); `context` is an item_positions. */
 const char *positions_tokens(void *context, bool of_source, const char *position, size_t size);
+
+/* Parse an item (items_read). Refused: a source, as --source or a column, for a model without
+ * cross-attention, and none for one with it. */
+int session_open_item(const struct session *session, struct item *item, const struct items *items,
+                      size_t index, struct arena *arena, struct err *err);
 
 /* Read the text and the source of an item as tokens, and check them against the edits; with
  * positions by name the item's options and the pair's edits are its own. */

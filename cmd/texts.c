@@ -45,7 +45,7 @@ int request_make(struct request *request, struct driver *driver, struct err *err
                        .normalize = options->normalize,
                        .stats = options->stats},
     };
-    if (options->pool && names_choose(&pool, poolings, "--pool", options->pool, err))
+    if (names_choose(&pool, poolings, "--pool", options->pool, err))
         return -1;
     how->pool = options->pool ? POOL_FIRST + (enum pooling)pool : POOL_NONE;
     if (how->normalize && !how->pool)

@@ -215,5 +215,5 @@ const char *list_next(const char *item)
 int names_choose(size_t *index, struct names names, const char *option, const char *word,
                  struct err *err)
 {
-    return names_choose_item(index, names, option, word, strlen(word), err);
+    return word ? names_choose_item(index, names, option, word, strlen(word), err) : 0;
 }

@@ -33,7 +33,7 @@ bool names_find(size_t *index, struct names names, const char *word, size_t size
 const char *names_nearest(struct names names, const char *word, size_t size);
 
 /* Find a word, or an item of `size` bytes, or refuse it as usage: "--palette: expected one of …,
- * found '…': did you mean '…'?" */
+ * found '…': did you mean '…'?" names_choose leaves the index if `word` is NULL. */
 int names_choose(size_t *index, struct names names, const char *option, const char *word,
                  struct err *err);
 int names_choose_item(size_t *index, struct names names, const char *option, const char *word,

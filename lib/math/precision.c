@@ -12,7 +12,7 @@ const char *precision_name(enum precision precision)
 
 int precision_choose(enum precision *precision, const char *name, struct err *err)
 {
-    size_t index = 0;
+    size_t index = (size_t)*precision;
     if (names_choose(&index, NAMES_LIST(names), "--precision", name, err))
         return -1;
     *precision = (enum precision)index;
