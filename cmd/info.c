@@ -119,82 +119,17 @@ static void add_token(const struct info *info, struct buf *row, uint32_t id)
     label_visible(row, bytes ? bytes : "", bytes ? size : 0);
 }
 
-/* Add the special tokens, "bos <s> 1, eos </s> 2". */
-static void tell_roles(struct info *info)
+static void tell_tokenizer(struct info *info)
 {
     static const struct {
         const char *name, *fact;
     } roles[TOKEN_ROLES] = {[ROLE_BOS] = {"bos", "bos_id"},
                             [ROLE_EOS] = {"eos", "eos_id"},
                             [ROLE_MASK] = {"mask", "mask_id"}};
-    struct buf row = {0};
-    for (enum token_role role = 0; role < TOKEN_ROLES; role++) {
-        uint32_t id = 0;
-        bool has = false;
-        tokenizer_role(info->tokenizer, role, &id, &has, info->err);
-        facts_integer(info->facts, roles[role].fact, has ? (long long)id : COLUMN_MISSING);
-        if (!has)
-            continue;
-        buf_format(&row, "%s%s ", row.size ? ", " : "", roles[role].name);
-        add_token(info, &row, id);
-        buf_format(&row, " %u", id);
-    }
-    tell_buf(info, "special tokens", NULL, &row);
-}
-
-/* Add the tokens that the tokenizer adds before and after a text. */
-static void tell_around(struct info *info)
-{
-    struct text_templates special = {0};
-    struct buf row = {0};
-    tokenizer_special(&special, info->tokenizer, info->err);
-    for (size_t i = 0; i < special.single.count; i++) {
-        buf_text(&row, i ? " " : "");
-        if (special.single.parts[i].kind == TEMPLATE_SPECIAL)
-            add_token(info, &row, special.single.parts[i].id);
-        else
-            buf_text(&row, special.single.count > 1 ? "TEXT" : "nothing");
-    }
-    tell_buf(info, "added to text", "add_special", &row);
-}
-
-static void list_added(struct info *info)
-{
-    const struct added_tokens *added = tokenizer_facts(info->tokenizer)->added;
-    struct table_rows rows = {.most = added->count, .arena = &info->arena, .err = info->err};
-    for (size_t i = 0; i < added->count; i++, rows_next(&rows)) {
-        rows_integer(&rows, "id", COLUMN_KEY, added->by_id[i].id);
-        rows_label(&rows, "text", 0,
-                   label_of_word(info->tokenizer, added->by_id[i].id, &info->arena, info->err));
-        rows_integer(&rows, "special", 0, added->by_id[i].special);
-    }
-    struct table *table = add_table(info, &rows, "added_tokens", "token");
-    table->heading = "Added tokens";
-    table->flags = added->count ? 0 : COLUMN_DATA_ONLY;
-}
-
-/* List the vocabulary of a tokenizer of words, since a text may contain no other words. */
-static void list_words(struct info *info)
-{
-    size_t count = tokenizer_size(info->tokenizer);
-    struct buf text = {0};
-    for (size_t id = 0; id < count && id < WORDS_SHOWN; id++) {
-        buf_text(&text, id ? " " : "");
-        add_token(info, &text, (uint32_t)id);
-    }
-    if (count > WORDS_SHOWN)
-        buf_format(&text, " and %zu more: see vocab.json or tokenizer.json", count - WORDS_SHOWN);
-    info->tables[info->report.table_count++] =
-        (struct table){"words", .heading = "Words",
-                       .note = buf_keep(&text, &info->arena, info->err), .flags = COLUMN_TEXT_ONLY};
-}
-
-static void tell_tokenizer(struct info *info)
-{
     const struct tokenizer *tokenizer = info->tokenizer;
     const char *gguf = gguf_file_name(info->folder);
     const char *kind = tokenizer ? tokenizer_facts(tokenizer)->kind : NULL;
-    struct buf stages = {0};
+    struct buf stages = {0}, row = {0};
     tell(info, NULL, "tokenizer", kind);
     tell(info, "tokenizer", NULL, kind ? kind : "none: --ids only");
     tell(info, "read from", "tokenizer_files",
@@ -205,9 +140,42 @@ static void tell_tokenizer(struct info *info)
         return;
     tokenizer_stages(tokenizer, &stages);
     tell_buf(info, "stages", "tokenizer_stages", &stages);
-    tell_roles(info);
-    tell_around(info);
-    list_added(info);
+
+    for (enum token_role role = 0; role < TOKEN_ROLES; role++) { /* "bos <s> 1, eos </s> 2" */
+        uint32_t id = 0;
+        bool has = false;
+        tokenizer_role(tokenizer, role, &id, &has, info->err);
+        facts_integer(info->facts, roles[role].fact, has ? (long long)id : COLUMN_MISSING);
+        if (!has)
+            continue;
+        buf_format(&row, "%s%s ", row.size ? ", " : "", roles[role].name);
+        add_token(info, &row, id);
+        buf_format(&row, " %u", id);
+    }
+    tell_buf(info, "special tokens", NULL, &row);
+
+    struct text_templates special = {0};
+    tokenizer_special(&special, tokenizer, info->err);
+    for (size_t i = 0; i < special.single.count; i++) {
+        buf_text(&row, i ? " " : "");
+        if (special.single.parts[i].kind == TEMPLATE_SPECIAL)
+            add_token(info, &row, special.single.parts[i].id);
+        else
+            buf_text(&row, special.single.count > 1 ? "TEXT" : "nothing");
+    }
+    tell_buf(info, "added to text", "add_special", &row);
+
+    const struct added_tokens *added = tokenizer_facts(tokenizer)->added;
+    struct table_rows rows = {.most = added->count, .arena = &info->arena, .err = info->err};
+    for (size_t i = 0; i < added->count; i++, rows_next(&rows)) {
+        rows_integer(&rows, "id", COLUMN_KEY, added->by_id[i].id);
+        rows_label(&rows, "text", 0,
+                   label_of_word(tokenizer, added->by_id[i].id, &info->arena, info->err));
+        rows_integer(&rows, "special", 0, added->by_id[i].special);
+    }
+    struct table *table = add_table(info, &rows, "added_tokens", "token");
+    table->heading = "Added tokens";
+    table->flags = added->count ? 0 : COLUMN_DATA_ONLY;
 }
 
 /* --- the model -------------------------------------------------------------------------------- */
@@ -426,9 +394,20 @@ static void list_tensors(struct info *info, const struct weights *weights)
 
 static int write_report(struct info *info, const char *model)
 {
-    if (info->tokenizer &&
-        *tokenizer_facts(info->tokenizer)->gap) /* the vocabulary is a list of words */
-        list_words(info);
+    if (info->tokenizer && *tokenizer_facts(info->tokenizer)->gap) { /* no other words are known */
+        size_t count = tokenizer_size(info->tokenizer);
+        struct buf text = {0};
+        for (size_t id = 0; id < count && id < WORDS_SHOWN; id++) {
+            buf_text(&text, id ? " " : "");
+            add_token(info, &text, (uint32_t)id);
+        }
+        if (count > WORDS_SHOWN)
+            buf_format(&text, " and %zu more: see vocab.json or tokenizer.json",
+                       count - WORDS_SHOWN);
+        info->tables[info->report.table_count++] = (struct table){
+            "words", .heading = "Words", .note = buf_keep(&text, &info->arena, info->err),
+            .flags = COLUMN_TEXT_ONLY};
+    }
     info->report.model = model;
     info->report.untitled = true;
     info->report.tables = info->tables;

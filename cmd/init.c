@@ -154,19 +154,7 @@ static int learn_pairs(struct model_maker *maker, size_t size, struct err *err)
     return err_if(failed);
 }
 
-static int learn_words(struct model_maker *maker, struct err *err)
-{
-    size_t size = (size_t)maker->options->make.size;
-    if ((size ? learn_pairs(maker, size, err) : list_words(maker, err)) ||
-        buf_check(&maker->json, err) || buf_check(&maker->merges, err))
-        return -1;
-    add_file(maker, "vocab.json", maker->json.bytes, maker->json.size);
-    if (size)
-        add_file(maker, "merges.txt", maker->merges.bytes, maker->merges.size);
-    return 0;
-}
-
-/* --- an existing vocabulary ------------------------------------------------------------------- */
+/* --- the vocabulary --------------------------------------------------------------------------- */
 
 /* Add a file to the new model, from `path` or, if that is NULL, from the model of --like. */
 static int map_file(struct model_maker *maker, const char *name, const char *path, struct err *err)
@@ -178,26 +166,13 @@ static int map_file(struct model_maker *maker, const char *name, const char *pat
     return 0;
 }
 
-/* Add --vocab and --merges. The name of --vocab tells a tokenizer.json from a vocab.json. */
-static int map_vocab(struct model_maker *maker, struct err *err)
-{
-    const struct make_options *make = &maker->options->make;
-    bool is_json = name_ends_in(make->vocab, "tokenizer.json");
-    if (is_json && make->merges)
-        return err_usage(err,
-                         "--merges: expected a vocab.json, found '%s', which has merges of its own",
-                         make->vocab);
-    if (map_file(maker, is_json ? "tokenizer.json" : "vocab.json", make->vocab, err))
-        return -1;
-    return make->merges ? map_file(maker, "merges.txt", make->merges, err) : 0;
-}
-
-/* In an error, replace a file of the new folder, which does not exist yet, by its source. */
+/* In an error about --vocab or --merges, replace the file of the new folder, which does not exist
+ * yet, by its source. */
 static int name_source(const struct model_maker *maker, struct err *err)
 {
     const char *const sources[] = {maker->options->make.vocab, maker->options->make.merges};
     char start[ERR_TEXT_BYTES];
-    for (size_t i = 0; i < maker->words.file_count; i++) {
+    for (size_t i = 0; i < maker->words.file_count && sources[0]; i++) {
         int size =
             snprintf(start, sizeof start, "'%s/%s': ", maker->words.path, maker->files[i].name);
         if (size < 0 || size >= ERR_TEXT_BYTES || strncmp(err->text, start, (size_t)size) != 0)
@@ -205,34 +180,46 @@ static int name_source(const struct model_maker *maker, struct err *err)
         memmove(err->text, err->text + size, strlen(err->text + size) + 1);
         return err_prefix(err, "'%s'", sources[i]);
     }
-    return err_prefix(err, "'%s'", sources[0]);
+    return sources[0] ? err_prefix(err, "'%s'", sources[0]) : -1;
 }
 
 static int find_words(struct model_maker *maker, struct err *err)
 {
-    const struct options *options = maker->options;
+    const struct make_options *make = &maker->options->make;
     struct tokenizer *tokenizer = NULL;
-    int failed = 0;
-    if (options->make.vocab)
-        failed = map_vocab(maker, err);
-    else if (has_texts(options))
-        failed = learn_words(maker, err);
-    else if (maker->like.path)
-        for (size_t i = 0; i < TOKENIZER_FILES && !failed; i++)
-            failed = folder_has(&maker->like, tokenizer_file_name(i)) &&
-                     map_file(maker, tokenizer_file_name(i), NULL, err);
-    if (failed)
-        return -1;
+    size_t size = (size_t)make->size;
+    if (make->vocab) { /* its name tells a tokenizer.json from a vocab.json */
+        bool is_json = name_ends_in(make->vocab, "tokenizer.json");
+        if (is_json && make->merges)
+            return err_usage(
+                err, "--merges: expected a vocab.json, found '%s', which has merges of its own",
+                make->vocab);
+        if (map_file(maker, is_json ? "tokenizer.json" : "vocab.json", make->vocab, err) ||
+            (make->merges && map_file(maker, "merges.txt", make->merges, err)))
+            return -1;
+    } else if (has_texts(maker->options)) {
+        if ((size ? learn_pairs(maker, size, err) : list_words(maker, err)) ||
+            buf_check(&maker->json, err) || buf_check(&maker->merges, err))
+            return -1;
+        add_file(maker, "vocab.json", maker->json.bytes, maker->json.size);
+        if (size)
+            add_file(maker, "merges.txt", maker->merges.bytes, maker->merges.size);
+    } else if (maker->like.path) {
+        for (size_t i = 0; i < TOKENIZER_FILES; i++)
+            if (folder_has(&maker->like, tokenizer_file_name(i)) &&
+                map_file(maker, tokenizer_file_name(i), NULL, err))
+                return -1;
+    }
     if (tokenizer_open(&tokenizer, &maker->words, err))
-        return options->make.vocab ? name_source(maker, err) : -1;
+        return name_source(maker, err);
     maker->word_count = tokenizer ? tokenizer_size(tokenizer) : 0;
     bool lacks_merges = tokenizer && tokenizer_lacks_merges(tokenizer);
     tokenizer_free(tokenizer);
-    if (options->make.vocab && lacks_merges) /* subwords are not words */
+    if (make->vocab && lacks_merges) /* subwords are not words */
         return err_usage(err,
                          "'%s': expected a list of words, found the vocabulary of a byte-level "
                          "BPE: give its merges, too (--merges merges.txt)",
-                         options->make.vocab);
+                         make->vocab);
     return 0;
 }
 
@@ -292,60 +279,14 @@ static int change_config(struct model_maker *maker, struct err *err)
     return 0;
 }
 
-/* Without projections scores are those of the embeddings; with them a scale is expected. */
-static void note_scale(const struct model_maker *maker)
-{
-    const struct config *config = &maker->new_model.config;
-    if (sets_key(&maker->edit, "projections") && !sets_key(&maker->edit, "scale") &&
-        config->projections && config->scale == 1)
-        print_note("scores are not scaled, as in '%s': add scale=sqrt to --set for 1/√d_k",
-                   maker->label);
-}
-
-static int check_rows(const struct model_maker *maker, struct err *err)
-{
-    size_t rows = maker->new_model.config.vocab_size;
-    if (rows >= maker->word_count)
-        return 0;
-    bool is_set = sets_key(&maker->edit, "vocab_size");
-    (is_set ? err_usage : err_set)(
-        err, "field 'vocab_size': expected at least %zu, a row for each word, found %zu",
-        maker->word_count, rows);
-    return is_set ? err_prefix(err, "--set") : err_prefix(err, "'%s'", maker->label);
-}
-
 /* --- the folder ------------------------------------------------------------------------------- */
-
-static int check_target(const struct model_maker *maker, struct err *err)
-{
-    const struct folder target = {.path = maker->words.path};
-    for (size_t i = 0; i < TOKENIZER_FILES; i++) {
-        const char *name = tokenizer_file_name(i);
-        if (folder_has(&target, name) && !folder_has(&maker->words, name))
-            return err_output(err,
-                              "cannot write '%s': its '%s' would be read with the new files: move "
-                              "it, or choose another folder",
-                              target.path, name);
-    }
-    return 0;
-}
-
-/* Name and bytes are borrowed. */
-static void add_model_file(struct new_model *new_model, const char *name, const char *bytes,
-                           size_t size)
-{
-    size_t last = new_model->folder.file_count - 1;
-    assert(new_model->folder.file_count < NEW_MODEL_FILES_MAX);
-    new_model->files[last + 1] = new_model->files[last];
-    new_model->files[last] = (struct folder_file){name, bytes, size};
-    new_model->folder.file_count++;
-}
 
 int model_maker_open(struct model_maker *maker, const char *path, struct err *err)
 {
     const struct make_options *make = &maker->options->make;
     const struct texts *sets = &make->sets;
     struct new_model *new_model = &maker->new_model;
+    const struct config *config = &new_model->config;
     if (options_exclude(maker->options, "shape", "config", err))
         return -1;
     if (make->merges && !make->vocab)
@@ -359,13 +300,36 @@ int model_maker_open(struct model_maker *maker, const char *path, struct err *er
         return -1;
     if (new_model_open(new_model, maker->words.path, maker->text.bytes, maker->text.size, err))
         return err_prefix(err, "'%s'", maker->label);
-    for (size_t i = 0; i < maker->words.file_count; i++)
-        add_model_file(new_model, maker->files[i].name, maker->files[i].bytes,
-                       maker->files[i].size);
-    if (config_edit_check(&maker->edit, &new_model->config, err) || check_rows(maker, err) ||
-        check_target(maker, err))
+    for (size_t i = 0; i < maker->words.file_count; i++) { /* before the last file, the weights */
+        struct folder_file *last = &new_model->files[new_model->folder.file_count - 1];
+        assert(new_model->folder.file_count < NEW_MODEL_FILES_MAX);
+        last[1] = *last;
+        *last = maker->files[i];
+        new_model->folder.file_count++;
+    }
+    if (config_edit_check(&maker->edit, config, err))
         return -1;
-    note_scale(maker);
+    if (config->vocab_size < maker->word_count) {
+        bool is_set = sets_key(&maker->edit, "vocab_size");
+        (is_set ? err_usage : err_set)(
+            err, "field 'vocab_size': expected at least %zu, a row for each word, found %zu",
+            maker->word_count, config->vocab_size);
+        return is_set ? err_prefix(err, "--set") : err_prefix(err, "'%s'", maker->label);
+    }
+    const struct folder target = {.path = maker->words.path};
+    for (size_t i = 0; i < TOKENIZER_FILES; i++) {
+        const char *name = tokenizer_file_name(i);
+        if (folder_has(&target, name) && !folder_has(&maker->words, name))
+            return err_output(err,
+                              "cannot write '%s': its '%s' would be read with the new files: move "
+                              "it, or choose another folder",
+                              target.path, name);
+    }
+    /* without projections scores are those of the embeddings; with them a scale is expected */
+    if (sets_key(&maker->edit, "projections") && !sets_key(&maker->edit, "scale") &&
+        config->projections && config->scale == 1)
+        print_note("scores are not scaled, as in '%s': add scale=sqrt to --set for 1/√d_k",
+                   maker->label);
     return 0;
 }
 
