@@ -108,24 +108,8 @@ static const struct command *read_line(struct options *options, const char *line
     return command && !options_parse(options, command, words + 2, arena, err) ? command : NULL;
 }
 
-/* Write a line before the next step, or how to continue. */
-static void write_end(struct stream *out, const struct tour *tour, size_t step)
-{
-    if (step + 1 < tour->end) {
-        for (size_t i = 0; i < tour->columns; i++)
-            stream_char(out, '-');
-        stream_text(out, "\n\n");
-    } else if (step + 1 < lesson_steps) {
-        stream_format(out, "%sattn-cli lesson %zu", tour->lesson->next, step + 2);
-        if (tour->lesson != lessons)
-            stream_format(out, " --lang %s", tour->lesson->language);
-        stream_char(out, '\n');
-    } else {
-        text_wrap(out, tour->lesson->last, 0, 0, tour->columns);
-    }
-}
-
-/* Show a step; its command runs as if it had been typed, with the width of the lesson. */
+/* Show a step; its command runs as if it had been typed, with the width of the lesson. Then write
+ * a line before the next step, or how to continue. */
 static int show_step(struct tour *tour, size_t step, struct err *err)
 {
     const char *mark = tour->lesson->look;
@@ -148,7 +132,18 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     stream_format(&out, "\n%s", mark);
     text_wrap(&out, row->look, utf8_width(mark, strlen(mark)), 0, tour->columns);
     stream_char(&out, '\n');
-    write_end(&out, tour, step);
+    if (step + 1 < tour->end) {
+        for (size_t i = 0; i < tour->columns; i++)
+            stream_char(&out, '-');
+        stream_text(&out, "\n\n");
+    } else if (step + 1 < lesson_steps) {
+        stream_format(&out, "%sattn-cli lesson %zu", tour->lesson->next, step + 2);
+        if (tour->lesson != lessons)
+            stream_format(&out, " --lang %s", tour->lesson->language);
+        stream_char(&out, '\n');
+    } else {
+        text_wrap(&out, tour->lesson->last, 0, 0, tour->columns);
+    }
     return stream_end(&out, failed, err);
 }
 
@@ -297,23 +292,8 @@ static int scale_html(const char **html, struct arena *arena, struct err *err)
 
 /* --- the HTML page ---------------------------------------------------------------------------- */
 
-/* Append the sections of a page of explain that `parts` names: "9-12". */
-static void add_parts(struct buf *out, const char *html, const char *parts)
-{
-    char *end;
-    char heading[NUM_COUNT_BYTES + sizeof "<h2>. "];
-    snprintf(heading, sizeof heading, "<h2>%ld. ", strtol(parts, &end, 10));
-    const char *first = strstr(html, heading);
-    snprintf(heading, sizeof heading, "<h2>%ld. ", strtol(end + 1, NULL, 10) + 1);
-    const char *last = strstr(html, heading);
-    last = last ? last : strstr(html, "</section>");
-    assert(first && last); /* steps are constant */
-    buf_text(out, "<div class=\"walk\">");
-    buf_bytes(out, first, (size_t)(last - first));
-    buf_text(out, "</div>");
-}
-
-/* The output of an explain command as HTML, from which the page takes its tables. */
+/* The output of an explain command as HTML, from which the page takes its tables; or the sections
+ * of it that `parts` names: "9-12". */
 static int read_tables(struct page_lesson *lesson, const char *line, struct arena *arena,
                        struct err *err)
 {
@@ -326,8 +306,19 @@ static int read_tables(struct page_lesson *lesson, const char *line, struct aren
     stream_capture(&html);
     int failed = explain_command(&options, err);
     stream_capture(NULL);
-    if (!failed && lesson->parts)
-        add_parts(&parts, html.bytes, lesson->parts);
+    if (!failed && lesson->parts) {
+        char *end;
+        char heading[NUM_COUNT_BYTES + sizeof "<h2>. "];
+        snprintf(heading, sizeof heading, "<h2>%ld. ", strtol(lesson->parts, &end, 10));
+        const char *first = strstr(html.bytes, heading);
+        snprintf(heading, sizeof heading, "<h2>%ld. ", strtol(end + 1, NULL, 10) + 1);
+        const char *last = strstr(html.bytes, heading);
+        last = last ? last : strstr(html.bytes, "</section>");
+        assert(first && last); /* steps are constant */
+        buf_text(&parts, "<div class=\"walk\">");
+        buf_bytes(&parts, first, (size_t)(last - first));
+        buf_text(&parts, "</div>");
+    }
     lesson->arithmetic = failed ? NULL : buf_keep(lesson->parts ? &parts : &html, arena, err);
     buf_release(&parts);
     buf_release(&html);
@@ -383,53 +374,42 @@ static int write_page(struct tour *tour, struct err *err)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-static int check_options(const struct tour *tour, struct err *err)
+/* Choose the language, and the step of the operand, or all. The default is step 1 for text, else
+ * all. */
+static int read_options(struct tour *tour, struct err *err)
 {
-    const char *path = tour->options->output.path;
-    const char *own_walk = tour->options->model.name              ? "model"
-                           : options_own(tour->options)->sentence ? "sentence"
-                                                                  : NULL;
-    if (options_exclude(tour->options, "list", "output", err))
+    const struct options *options = tour->options;
+    const struct own_options *own = options_own(options);
+    const struct texts *operands = &options->input.operands;
+    const char *path = options->output.path, *language;
+    const char *name = operands->count ? operands->items[0] : own->list || path ? "all" : "1";
+    const char *own_walk = options->model.name ? "model" : own->sentence ? "sentence" : NULL;
+    long long step = 0;
+    if (language_read(&language, options, err))
+        return -1;
+    tour->lesson = lessons;
+    while (strcmp(tour->lesson->language, language) != 0)
+        tour->lesson++;
+    if (operands->count > 1)
+        return err_usage(err, "expected one step, found '%s' as well", operands->items[1]);
+    tour->end = lesson_steps;
+    if (strcmp(name, "scale") == 0) {
+        tour->first = tour->end++;
+    } else if (strcmp(name, "all") != 0) {
+        if (!num_parse_integer(name, 1, (long long)lesson_steps, &step))
+            return err_usage(
+                err, "expected a step from 1 to %zu, all or scale, found '%s': --list shows them",
+                lesson_steps, name);
+        tour->first = (size_t)step - 1;
+        tour->end = (size_t)step;
+    }
+    if (options_exclude(options, "list", "output", err))
         return -1;
     if (path && !name_ends_in(path, ".html"))
         return err_usage(err, "--output: expected a name that ends in .html, found '%s'", path);
     if (own_walk && (!path || !is_whole(tour)))
         return err_usage(err, "--%s applies only to the page of all steps: expected -o FILE.html",
                          own_walk);
-    return 0;
-}
-
-static int choose_language(struct tour *tour, struct err *err)
-{
-    const char *language;
-    if (language_read(&language, tour->options, err))
-        return -1;
-    tour->lesson = lessons;
-    while (strcmp(tour->lesson->language, language) != 0)
-        tour->lesson++;
-    return 0;
-}
-
-/* Choose the step of the operand, or all. The default is step 1 for text, else all. */
-static int choose_steps(struct tour *tour, struct err *err)
-{
-    const struct texts *operands = &tour->options->input.operands;
-    bool usually_all = options_own(tour->options)->list || tour->options->output.path;
-    const char *name = operands->count ? operands->items[0] : usually_all ? "all" : "1";
-    long long step = 0;
-    if (operands->count > 1)
-        return err_usage(err, "expected one step, found '%s' as well", operands->items[1]);
-    tour->end = lesson_steps;
-    if (strcmp(name, "scale") == 0)
-        tour->first = tour->end++;
-    if (tour->first || strcmp(name, "all") == 0)
-        return 0;
-    if (!num_parse_integer(name, 1, (long long)lesson_steps, &step))
-        return err_usage(
-            err, "expected a step from 1 to %zu, all or scale, found '%s': --list shows them",
-            lesson_steps, name);
-    tour->first = (size_t)step - 1;
-    tour->end = (size_t)step;
     return 0;
 }
 
@@ -512,8 +492,7 @@ static int show_screens(struct tour *tour, struct err *err)
 int lesson_command(const struct options *options, struct err *err)
 {
     struct tour tour = {.options = options};
-    int failed =
-        choose_language(&tour, err) || choose_steps(&tour, err) || check_options(&tour, err);
+    int failed = read_options(&tour, err);
     tour.columns = page_layout(options, NULL).columns;
     if (!failed)
         failed = options->output.path ? write_page(&tour, err) : show_screens(&tour, err);

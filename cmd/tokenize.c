@@ -247,38 +247,33 @@ static int decode(const struct tokenize_run *run, struct err *err)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-static int check_options(struct tokenize_run *run, struct err *err)
+/* Check the options, and open the tokenizer. */
+static int begin(struct tokenize_run *run, struct err *err)
 {
     const struct options *options = run->options;
+    bool is_table = !options->tokens.decode && !options->tokens.only_ids;
     if (options_exclude(options, "decode", "only-ids format sentence special chat literal-special",
                         err) ||
         options_exclude(options, "only-ids", "format", err) ||
-        options_exclude(options, "pair", "decode", err))
-        return -1;
-    if (options->tokens.decode || options->tokens.only_ids)
-        return 0;
-    return output_choose_table(&run->output, &options->output, err);
-}
-
-static int open_tokenizer(struct tokenize_run *run, struct err *err)
-{
-    if (model_find(&run->folder, chosen_model(run->options->model.name), &run->arena, err) ||
+        options_exclude(options, "pair", "decode", err) ||
+        (is_table && output_choose_table(&run->output, &options->output, err)) ||
+        model_find(&run->folder, chosen_model(options->model.name), &run->arena, err) ||
         tokenizer_open(&run->tokenizer, &run->folder, err))
         return -1;
     if (!run->tokenizer)
         return err_set(err, "'%s': expected a tokenizer (tokenizer.json or vocab.json), found none",
                        run->folder.path);
     run->of_texts = tokenizer_of_source(run->tokenizer);
-    if (!run->options->tokens.decode) /* decoding tokenizes no text */
+    if (!options->tokens.decode) /* decoding tokenizes no text */
         print_note_of_tokenizer(run->tokenizer);
-    return tokenizer_options_set(&run->chat, run->tokenizer, &run->folder, run->options,
-                                 &run->arena, err);
+    return tokenizer_options_set(&run->chat, run->tokenizer, &run->folder, options, &run->arena,
+                                 err);
 }
 
 int tokenize_command(const struct options *options, struct err *err)
 {
     struct tokenize_run run = {.options = options};
-    int failed = check_options(&run, err) || open_tokenizer(&run, err);
+    int failed = begin(&run, err);
     if (!failed && options->tokens.decode)
         failed = decode(&run, err);
     else if (!failed)

@@ -155,44 +155,34 @@ static int check_options(struct train_run *run, struct err *err)
     return target_folder_check(output, run->replaces, err);
 }
 
-/* The options with their defaults. */
-static struct trainer_settings settings_of(const struct options *options)
+/* Take the settings of the options or, with --resume, the saved ones, which given options must
+ * repeat. */
+static int take_settings(struct train_run *run, struct err *err)
 {
-    struct trainer_settings settings = options_own(options)->settings;
+    const struct options *options = run->options;
+    const char *resume = options_own(options)->resume;
+    struct trainer_settings line = options_own(options)->settings;
     if (!options_are_given(options, "warmup-steps"))
-        settings.warmup = settings.steps / 20;
-    return settings;
-}
-
-/* Options that are given with --resume must have the saved values. */
-static int check_settings(const struct trainer_settings *saved, const struct options *options,
-                          struct err *err)
-{
-    const struct trainer_settings line = settings_of(options);
+        line.warmup = line.steps / 20;
+    if (!resume) {
+        run->state.settings = line;
+        return line.warmup < line.steps
+                   ? 0
+                   : err_usage(err, "--warmup-steps: expected fewer steps than %lld, found %lld",
+                               line.steps, line.warmup);
+    }
+    if (train_checkpoint_open(&run->state, &run->model.like, err))
+        return -1;
     for (size_t i = 0; i < trainer_setting_count; i++) {
         const struct trainer_setting *row = &trainer_setting_rows[i];
-        double expected = trainer_setting_value(saved, row);
+        double expected = trainer_setting_value(&run->state.settings, row);
         double found = trainer_setting_value(&line, row);
         if (options_are_given(options, row->option) && expected != found)
             return err_usage(err,
                              "--%s: expected %.16g as in '%s', found %.16g: omit the option, or "
                              "start a new training with --model",
-                             row->option, expected, options_own(options)->resume, found);
+                             row->option, expected, resume, found);
     }
-    return 0;
-}
-
-static int take_settings(struct train_run *run, struct err *err)
-{
-    const struct options *options = run->options;
-    struct trainer_settings *settings = &run->state.settings;
-    if (options_own(options)->resume)
-        return err_if(train_checkpoint_open(&run->state, &run->model.like, err) ||
-                      check_settings(settings, options, err));
-    *settings = settings_of(options);
-    if (settings->warmup >= settings->steps)
-        return err_usage(err, "--warmup-steps: expected fewer steps than %lld, found %lld",
-                         settings->steps, settings->warmup);
     return 0;
 }
 
@@ -248,19 +238,6 @@ static int save(const struct train_run *run, const struct target_folder *target,
     return train_checkpoint_write(&run->trainer, &run->model.new_model, &run->log, target, err);
 }
 
-/* Save to a folder OUTPUT/step-00000064. */
-static int save_step(struct train_run *run, struct err *err)
-{
-    struct target_folder step = {0};
-    const char *path =
-        arena_format(&run->model.arena, err, "%s/step-%08lld", run->output, step_of(run));
-    if (!path || target_folder_open_inside(&step, path, &run->target, err))
-        return -1;
-    int failed = save(run, &step, err);
-    target_folder_close(&step);
-    return failed;
-}
-
 /* Write a line of log.csv and, if the held-out loss was measured (not NaN), a line of output. */
 static void write_line(struct train_run *run, const struct trainer_report *report, double held_out)
 {
@@ -290,16 +267,6 @@ static void note_signal(int number)
     sigaction(number, &usual, NULL); /* a second signal ends the program at once */
 }
 
-static void catch_signals(void)
-{
-    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-    const struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
-    struct sigaction now; /* a parent process, such as nohup, ignores some */
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
-        if (sigaction(ending[i], NULL, &now) || now.sa_handler != SIG_IGN)
-            sigaction(ending[i], &action, &usual);
-}
-
 static int run_step(struct train_run *run, struct err *err)
 {
     struct trainer_report report;
@@ -319,12 +286,25 @@ static int run_step(struct train_run *run, struct err *err)
     write_line(run, &report, held_out);
     snprintf(loss, sizeof loss, "loss %.4f", report.loss);
     progress_show(&run->progress, (size_t)step, (size_t)steps, loss);
-    return saves ? save_step(run, err) : 0;
+    if (!saves)
+        return 0;
+    struct target_folder folder = {0};
+    const char *path = arena_format(&run->model.arena, err, "%s/step-%08lld", run->output, step);
+    if (!path || target_folder_open_inside(&folder, path, &run->target, err))
+        return -1;
+    int failed = save(run, &folder, err);
+    target_folder_close(&folder);
+    return failed;
 }
 
 static int run_steps(struct train_run *run, struct err *err)
 {
-    catch_signals();
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    const struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
+    struct sigaction now; /* a parent process, such as nohup, ignores some */
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        if (sigaction(ending[i], NULL, &now) || now.sa_handler != SIG_IGN)
+            sigaction(ending[i], &action, &usual);
     run->first_step = step_of(run);
     progress_begin(&run->progress, "steps");
     run->progress.before = (size_t)run->first_step;
