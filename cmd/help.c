@@ -70,17 +70,9 @@ static const struct help_topic {
 
 enum { TOPICS = sizeof topics / sizeof *topics };
 
-static const char *page_name(size_t index)
-{
-    return index < command_count ? commands[index]->name : topics[index - command_count].name;
-}
-
-static const char *page_about(size_t index)
-{
-    return index < command_count ? commands[index]->about : topics[index - command_count].about;
-}
-
-VALUES(pages, NULL, command_count + TOPICS, page_name(index), page_about(index))
+VALUES(pages, NULL, command_count + TOPICS,
+       index < command_count ? commands[index]->name : topics[index - command_count].name,
+       index < command_count ? commands[index]->about : topics[index - command_count].about)
 
 struct own_options {
     const char *completion;
@@ -308,15 +300,6 @@ static void write_roff(struct stream *out, const char *line, size_t size)
     stream_text(out, is_heading ? "\n.nf\n" : "\n");
 }
 
-static void write_synopsis(struct stream *out, const struct command *command)
-{
-    stream_text(out, ".SH SYNOPSIS\n.B attn\\-cli ");
-    if (command)
-        stream_format(out, "%s\n[options] %s\n", command->name, command->operands);
-    else
-        stream_text(out, "\\fICOMMAND\\fP\n[options] [TEXT]...\n.SH DESCRIPTION\n.nf\n");
-}
-
 /* Write the manual page of a command, or of the program (NULL): the overview and all topics. */
 static void write_manual(struct stream *out, const struct command *command, struct err *err)
 {
@@ -346,8 +329,13 @@ static void write_manual(struct stream *out, const struct command *command, stru
         size = strcspn(line, "\n");
         if (strncmp(line, "Usage: ", 7) != 0)
             write_roff(out, line, size);
-        if (line + size + 1 == about_end)
-            write_synopsis(out, command);
+        if (line + size + 1 != about_end)
+            continue;
+        stream_text(out, ".SH SYNOPSIS\n.B attn\\-cli ");
+        if (command)
+            stream_format(out, "%s\n[options] %s\n", command->name, command->operands);
+        else
+            stream_text(out, "\\fICOMMAND\\fP\n[options] [TEXT]...\n.SH DESCRIPTION\n.nf\n");
     }
     stream_text(out, ".fi\n.SH SEE ALSO\n");
     for (size_t i = 0; i < command_count && !command; i++)

@@ -106,14 +106,6 @@ void log_end_line(struct log *log)
     log->sum = HASH_FNV_BEGIN;
 }
 
-/* True if a line, with its newline, has the given checksum. */
-static bool has_sum(struct log_span line, const char *sum)
-{
-    char text[SUM_BYTES + 1];
-    print_sum(text, hash_fnv(HASH_FNV_BEGIN, line.at, (size_t)(line.end + 1 - line.at)));
-    return memcmp(text, sum, SUM_BYTES) == 0;
-}
-
 /* Count a line that is already in the log. */
 static int count_line(struct log *log, struct log_span line, struct log_span value, struct err *err)
 {
@@ -184,7 +176,7 @@ static int read_lines(struct log *log, struct assembly *result, struct err *err)
     int failed = file_map(&file, log->part, err);
     struct log_span rest = {file.bytes, file.bytes + file.size};
     for (size_t job = log->first; !failed; job++) {
-        char begin[NUMBER_BYTES + sizeof "{\"job\": , "];
+        char begin[NUMBER_BYTES + sizeof "{\"job\": , "], sum[SUM_BYTES + 1];
         struct log_span line = rest;
         size_t index = job - log->first;
         bool has_old = index < log->old_sum_count;
@@ -193,10 +185,12 @@ static int read_lines(struct log *log, struct assembly *result, struct err *err)
         if (!is_there && (!log->finished || job == log->end))
             break;
         snprintf(begin, sizeof begin, "{\"job\": %zu, ", job);
+        if (has_old) /* of the line with its newline */
+            print_sum(sum, hash_fnv(HASH_FNV_BEGIN, line.at, (size_t)(rest.at - line.at)));
         if (!is_there || job == log->end || !skip(&value, begin))
             failed = err_set(err, "expected job %zu of this batch, found %s: --force starts over",
                              job, is_there ? "something else" : "the end");
-        else if (has_old && !has_sum(line, log->old_sums + index * SUM_BYTES))
+        else if (has_old && memcmp(sum, log->old_sums + index * SUM_BYTES, SUM_BYTES) != 0)
             failed = err_set(err,
                              "expected job %zu as it was written, found a changed line: "
                              "--force starts over",
@@ -490,18 +484,6 @@ static int read_shard(struct log *log, const char *path, struct err *err)
     return 0;
 }
 
-/* Refuse shards that differ in more than their index; all of them have the 16 of "2/16". */
-static int check_same(const struct log *first, const struct log *other, struct err *err)
-{
-    for (size_t i = 0; i <= LOG_SHARD; i++) {
-        const char *one = first->facts[i], *two = other->facts[i];
-        if (i == LOG_SHARD ? first->shard.count != other->shard.count : strcmp(one, two))
-            return err_set(err, "expected shards of one batch: %s: '%s' has \"%s\", '%s' \"%s\"",
-                           fact_names[i], first->name, one, other->name, two);
-    }
-    return 0;
-}
-
 struct log **log_join(const char *const *paths, size_t count, struct arena *arena, struct err *err)
 {
     struct log **logs = NULL;
@@ -509,8 +491,17 @@ struct log **log_join(const char *const *paths, size_t count, struct arena *aren
     for (size_t i = 0; found && i < count; i++) {
         struct log *log = &found[i];
         log->arena = arena;
-        if (read_shard(log, paths[i], err) || check_same(found, log, err) ||
-            (!logs && !(logs = arena_alloc(arena, log->shard.count, sizeof *logs, err))))
+        if (read_shard(log, paths[i], err))
+            return NULL;
+        for (size_t k = 0; k <= LOG_SHARD; k++) { /* of the shard "2/16", all have the 16 */
+            const char *one = found->facts[k], *two = log->facts[k];
+            if (k < LOG_SHARD ? strcmp(one, two) == 0 : found->shard.count == log->shard.count)
+                continue;
+            err_set(err, "expected shards of one batch: %s: '%s' has \"%s\", '%s' \"%s\"",
+                    fact_names[k], found->name, one, log->name, two);
+            return NULL;
+        }
+        if (!logs && !(logs = arena_alloc(arena, log->shard.count, sizeof *logs, err)))
             return NULL;
         struct log **place = &logs[log->shard.index - 1];
         if (*place) {

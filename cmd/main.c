@@ -19,23 +19,19 @@ static void hold_standard_streams(void)
             errno = 0; /* no /dev/null: continue without it */
 }
 
-/* Refuse a small stack now instead of crashing later. The deepest recursion, into all levels of a
- * JSON text, needs half of the limit; arguments and environment may use the other half. */
-static int check_stack(struct err *err)
+/* Run a command line, in a stack that is large enough: refuse a small one now instead of crashing
+ * later. The deepest recursion, into all levels of a JSON text, needs half of the limit; arguments
+ * and environment may use the other half. */
+static int dispatch(char **argv, struct arena *arena, struct err *err)
 {
     enum { KIB = 1024, LEAST_KIB = 256 };
     struct rlimit limit;
-    if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur == RLIM_INFINITY ||
-        limit.rlim_cur >= LEAST_KIB * KIB)
-        return 0;
-    return err_set(err, "expected a stack of at least %d KiB, found %llu: 'ulimit -s' sets it",
-                   LEAST_KIB, (unsigned long long)limit.rlim_cur / KIB);
-}
-
-static int dispatch(char **argv, struct arena *arena, struct err *err)
-{
     struct options options;
     const char *word = name_is_among("--help -h", argv[1]) ? "help" : argv[1];
+    if (!getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur != RLIM_INFINITY &&
+        limit.rlim_cur < LEAST_KIB * KIB)
+        return err_set(err, "expected a stack of at least %d KiB, found %llu: 'ulimit -s' sets it",
+                       LEAST_KIB, (unsigned long long)limit.rlim_cur / KIB);
     if (name_is_among("--version -V version", word))
         return help_version(err);
     if (word[0] == '-')
@@ -59,7 +55,7 @@ int main(int argc, char **argv)
               stderr);
         return ERR_USAGE;
     }
-    int failed = check_stack(&err) || dispatch(argv, &arena, &err);
+    int failed = dispatch(argv, &arena, &err);
     arena_release(&arena);
     if (!failed && close(STDOUT_FILENO) && errno != EBADF) /* a full disk may show only now */
         failed = err_output(&err, "cannot write 'standard output': %s", strerror(errno));

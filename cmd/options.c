@@ -123,19 +123,6 @@ int option_refuse(struct option_set set, const char *name, size_t size, struct e
     return err_usage(err, "unknown option '--%.*s': --help lists them", (int)size, name);
 }
 
-/* Refuse `-layer`, which would be read as letters, and `–layer` with the dash of a word processor,
- * which would be read as a text. */
-static int check_dashes(struct option_set set, const char *argument, struct err *err)
-{
-    size_t dashes = strspn(argument, "-‐‑‒–—―−");
-    const char *name = argument + dashes;
-    size_t size = strcspn(name, "=");
-    if (dashes && size > 1 && option_find(set, name, size))
-        return err_usage(err, "unknown option '%.*s': did you mean '--%.*s', with two hyphens?",
-                         (int)(dashes + size), argument, (int)size, name);
-    return 0;
-}
-
 /* --- values ----------------------------------------------------------------------------------- */
 
 struct option_reader {
@@ -297,14 +284,21 @@ static int find_done(struct option_set *set, char *const *arguments, struct err 
     return 0;
 }
 
-/* Read the next operand, or the next option with its value. */
+/* Read the next operand, or the next option with its value. Refused: `-layer`, which would be read
+ * as letters, and `–layer` with the dash of a word processor, which would be read as a text. */
 static int read_argument(struct option_reader *reader, bool *only_operands)
 {
     char *argument = *reader->next++;
     bool is_long = strncmp(argument, "--", 2) == 0;
+    size_t dashes = strspn(argument, "-‐‑‒–—―−");
+    const char *name = argument + dashes;
+    size_t size = strcspn(name, "=");
     reader->changes_nothing = false;
-    if (!*only_operands && !is_long && check_dashes(reader->options->set, argument, reader->err))
-        return -1;
+    if (!*only_operands && !is_long && dashes && size > 1 &&
+        option_find(reader->options->set, name, size))
+        return err_usage(reader->err,
+                         "unknown option '%.*s': did you mean '--%.*s', with two hyphens?",
+                         (int)(dashes + size), argument, (int)size, name);
     if (*only_operands || argument[0] != '-' || argument[1] == '\0')
         return texts_add(&reader->options->input.operands, argument, reader->arena, reader->err);
     if (strcmp(argument, "--") == 0) {

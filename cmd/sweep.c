@@ -56,25 +56,19 @@ static int add_values(struct texts *values, const char *value, bool of_heads, st
     return 0;
 }
 
-/* The number of digits after the point. */
-static size_t decimals_of(const char *number, size_t size)
-{
-    const char *point = memchr(number, '.', size);
-    return point ? (size_t)(number + size - point) - 1 : 0;
-}
-
 /* Add the numbers of FIRST:LAST:STEP, such as `-3:3:0.5`. Returns 1 if the value is none. */
 static int add_steps(struct texts *values, const char *value, struct arena *arena, struct err *err)
 {
     const char *part = value;
     double numbers[3];
-    size_t decimals = 0;
+    size_t decimals = 0; /* the most digits after the point */
     for (size_t i = 0; i < 3; i++) {
         size_t size = strcspn(part, ":");
         const char *text = arena_text(arena, part, size, err);
         if (!text || (i == 2) != !part[size] || !num_parse_double(text, -1e9, 1e9, &numbers[i]))
             return text ? 1 : -1;
-        decimals = num_max(decimals, decimals_of(part, size));
+        const char *point = strchr(text, '.');
+        decimals = num_max(decimals, point ? strlen(point + 1) : 0);
         part += size + 1;
     }
     double steps = numbers[2] > 0 ? floor((numbers[1] - numbers[0]) / numbers[2] + 1e-9) : -1;
@@ -240,16 +234,6 @@ static const char *label_heads(const char *value, struct arena *arena, struct er
     return buf_keep(&label, arena, err);
 }
 
-/* Give an option its value in the setting; heads that are ablated together are joined by `+`. */
-static int set_value(struct options *options, const struct swept_option *swept, struct arena *arena,
-                     struct err *err)
-{
-    char *value = arena_text(arena, swept->value, strlen(swept->value), err);
-    for (char *at = value; at && (at = strchr(at, '+')) && strcmp(swept->name, "ablate") == 0;)
-        *at = ',';
-    return err_if(!value || options_set(options, swept->name, value, arena, err));
-}
-
 /* --- one setting ------------------------------------------------------------------------------ */
 
 int sweep_set(struct sweep *sweep, size_t setting, struct options *options, struct arena *arena,
@@ -274,12 +258,19 @@ int sweep_set(struct sweep *sweep, size_t setting, struct options *options, stru
         const struct swept_option *swept = &sweep->items[i];
         bool in_edits = is_in_edits(sweep, swept->name);
         options->edit.are_swept |= in_edits || name_is_among("edit ablate", swept->name);
-        if (!swept->values.items)
+        if (!swept->values.items) {
             options->mechanism.seed += strtoll(swept->value, NULL, 10);
-        else if (in_edits) {
+            continue;
+        }
+        if (in_edits) {
             if (set_in_edits(&options->edit.edits, swept->name, swept->value, arena, err))
                 return -1;
-        } else if (set_value(options, swept, arena, err))
+            continue;
+        }
+        char *value = arena_text(arena, swept->value, strlen(swept->value), err), *at = value;
+        while (at && strcmp(swept->name, "ablate") == 0 && (at = strchr(at, '+')))
+            *at = ','; /* heads that are ablated together */
+        if (!value || options_set(options, swept->name, value, arena, err))
             return err_prefix(err, "--sweep %s", swept->name);
     }
     return 0;

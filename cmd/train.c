@@ -112,14 +112,18 @@ struct train_run {
 
 /* --- options --------------------------------------------------------------------------------- */
 
-/* Allow one source of the model. */
-static int check_sources(const struct options *options, struct err *err)
+/* Allow one source of the model, and check the folder of the output. */
+static int check_options(struct train_run *run, struct err *err)
 {
+    const struct options *options = run->options;
     const struct make_options *make = &options->make;
-    const char *found = options_own(options)->resume ? "--resume"
-                        : options->model.name        ? "--model"
-                                                     : NULL;
+    const char *resume = options_own(options)->resume;
+    const char *found = resume ? "--resume" : options->model.name ? "--model" : NULL;
+    const char *output = options->output.path ? options->output.path : resume;
     bool fresh = make->config || make->shape;
+    if (options->input.operands.count)
+        return err_usage(err, "unexpected argument '%s': use --data for texts",
+                         options->input.operands.items[0]);
     if (options_exclude(options, "resume", "model shape config set", err) ||
         options_exclude(options, "model", "shape config", err))
         return -1;
@@ -133,19 +137,6 @@ static int check_sources(const struct options *options, struct err *err)
                     "FILE -o DIR' writes DIR/vocab.json"
                   : "--vocab applies only to new models, found %s",
             found);
-    return 0;
-}
-
-static int check_options(struct train_run *run, struct err *err)
-{
-    const struct options *options = run->options;
-    const char *resume = options_own(options)->resume;
-    const char *output = options->output.path ? options->output.path : resume;
-    if (options->input.operands.count)
-        return err_usage(err, "unexpected argument '%s': use --data for texts",
-                         options->input.operands.items[0]);
-    if (check_sources(options, err))
-        return -1;
     if (!options_own(options)->data.count)
         return err_usage(err, "expected texts: --data FILE");
     if (!output || !*output)
