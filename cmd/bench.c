@@ -183,21 +183,8 @@ static int find_folder(struct bench_run *run, struct err *err)
     return 0;
 }
 
-/* Note the least certain exponent of times if it may be off by a quarter or more. */
-static void note_fit(const struct report *result)
-{
-    const struct table *table = result->tables;
-    const struct column *spread = table_column(table, "time_exponent_spread");
-    size_t worst = 0;
-    for (size_t i = 1; spread && i < table->rows.size; i++)
-        if (column_number(spread, i) > column_number(spread, worst))
-            worst = i;
-    if (spread && column_number(spread, worst) >= 0.25)
-        print_note("the times of '%s' are no clear power: its exponent may be off by %.2f (close "
-                   "other programs, or measure longer texts or more rounds: --tokens, --repeat)",
-                   table->rows.labels[worst].text, column_number(spread, worst));
-}
-
+/* Measure and write the result. Note the least certain exponent of times if it may be off by a
+ * quarter or more. */
 static int measure(struct bench_run *run, struct err *err)
 {
     const struct options *options = run->options;
@@ -211,9 +198,19 @@ static int measure(struct bench_run *run, struct err *err)
     run->plan.ways = ways;
     failed = failed || benchmark(&result, &run->plan, &run->arena, err);
     progress_end(&run->progress);
-    if (!failed)
-        note_fit(&result);
-    return err_if(failed || output_write_table(&run->output, &result, options, NULL, err));
+    if (failed)
+        return -1;
+    const struct table *table = result.tables;
+    const struct column *spread = table_column(table, "time_exponent_spread");
+    size_t worst = 0;
+    for (size_t i = 1; spread && i < table->rows.size; i++)
+        if (column_number(spread, i) > column_number(spread, worst))
+            worst = i;
+    if (spread && column_number(spread, worst) >= 0.25)
+        print_note("the times of '%s' are no clear power: its exponent may be off by %.2f (close "
+                   "other programs, or measure longer texts or more rounds: --tokens, --repeat)",
+                   table->rows.labels[worst].text, column_number(spread, worst));
+    return output_write_table(&run->output, &result, options, NULL, err);
 }
 
 int bench_command(const struct options *options, struct err *err)

@@ -100,15 +100,6 @@ static int read_both(struct compare_run *run, struct err *err)
 
 /* --- comparisons ------------------------------------------------------------------------------ */
 
-/* True if both models have the same weights, all of which are read. */
-static bool weights_are_equal(const struct compare_run *run)
-{
-    char hashes[2][SHA256_DIGITS + 1];
-    for (size_t i = 0; i < 2; i++)
-        weights_hash(&run->sessions[i].viewer.model.weights, hashes[i]);
-    return strcmp(hashes[0], hashes[1]) == 0;
-}
-
 static int compare(struct compare_run *run, const struct comparison_run *runs, size_t count,
                    struct err *err)
 {
@@ -141,7 +132,12 @@ static int compare(struct compare_run *run, const struct comparison_run *runs, s
     bytes += (double)weights.heap;
     if (session_expect(&run->sessions[0], bytes, weights, longest, err))
         return -1;
-    plan.equal_weights = run->sessions[1].viewer.model.name && weights_are_equal(run);
+    if (run->sessions[1].viewer.model.name) {
+        char hashes[2][SHA256_DIGITS + 1]; /* of all weights */
+        for (size_t i = 0; i < 2; i++)
+            weights_hash(&run->sessions[i].viewer.model.weights, hashes[i]);
+        plan.equal_weights = strcmp(hashes[0], hashes[1]) == 0;
+    }
     progress_begin(&progress, "texts");
     int failed = comparison_make(&report, &plan, &run->sessions[0].arena, err);
     progress_end(&progress);

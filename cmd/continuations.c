@@ -28,21 +28,6 @@ static int find_gap(struct gap *gap, const struct tokenized *text, const struct 
                      : 0;
 }
 
-/* A text with a continuation in its gap. One blank between them is enough. */
-static struct input join(const struct tokenized *text, const struct gap *gap, const char *more,
-                         struct arena *arena, struct err *err)
-{
-    struct buf joined = {0};
-    bool is_apart = !gap->start || isspace((unsigned char)text->text[gap->start - 1]);
-    buf_bytes(&joined, text->text, gap->start);
-    while (gap->end < text->size && is_apart && *more == ' ')
-        more++;
-    buf_text(&joined, more);
-    buf_bytes(&joined, text->text + gap->end, text->size - gap->end);
-    size_t size = joined.size;
-    return (struct input){.text = buf_keep(&joined, arena, err), .size = size};
-}
-
 /* Refuse a text that lacks tokens of the text without the continuation. */
 static int check_joined(const struct tokenized *read, const struct tokenized *text,
                         const struct gap *gap, const char *more, struct err *err)
@@ -82,8 +67,16 @@ const struct score_region *continuations_read(struct text_with_source *pairs,
         return NULL;
     for (size_t i = 0; i < continuations->count; i++) {
         struct tokenized *read = &pairs[i].sentence;
-        const char *more = continuations->items[i];
-        struct input whole = join(text, &gap, more, arena, err);
+        const char *more = continuations->items[i], *joined = more;
+        bool is_apart = !gap.start || isspace((unsigned char)text->text[gap.start - 1]);
+        while (gap.end < text->size && is_apart && *joined == ' ')
+            joined++; /* one blank before it is enough */
+        struct buf bytes = {0};
+        buf_bytes(&bytes, text->text, gap.start);
+        buf_text(&bytes, joined);
+        buf_bytes(&bytes, text->text + gap.end, text->size - gap.end);
+        struct input whole = {.size = bytes.size};
+        whole.text = buf_keep(&bytes, arena, err);
         if (!whole.text || viewer_read(viewer, &pairs[i], &whole, NULL, arena, err) ||
             check_joined(read, text, &gap, more, err))
             return NULL;

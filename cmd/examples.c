@@ -111,22 +111,6 @@ static int add(void *state, struct job *job, struct err *err)
     return 0;
 }
 
-/* Put the columns of a table of texts before those of the example. `known` [items] has those of the
- * items that were read. */
-static void put_columns(struct table_rows *rows, const struct items *items, size_t index,
-                        const struct identity_column **known)
-{
-    struct item item;
-    if (!items->names.count ||
-        (!known[index] && items_read(items, &item, index, rows->arena, rows->err)))
-        return;
-    if (!known[index])
-        known[index] = item.columns;
-    for (size_t i = 0; i < items->names.count; i++)
-        rows_text(rows, known[index][i].name, COLUMN_KEY | COLUMN_LEADS | COLUMN_DATA_ONLY,
-                  known[index][i].value);
-}
-
 static int end(void *state, struct driver *driver, struct err *err)
 {
     enum { KEY = COLUMN_KEY | COLUMN_LEADS };
@@ -136,7 +120,7 @@ static int end(void *state, struct driver *driver, struct err *err)
     struct table_rows rows = {.most = own->count, .arena = &driver->session.arena, .err = err};
     struct report report;
     const struct items *items = &driver->items;
-    const struct identity_column **columns =
+    const struct identity_column **columns = /* of a table of texts, for the items that were read */
         arena_alloc(rows.arena, items->count, sizeof *columns, err);
     if (!columns || viewer_report(&report, viewer, rows.arena, err))
         return -1;
@@ -154,10 +138,17 @@ static int end(void *state, struct driver *driver, struct err *err)
         text = arena_format(rows.arena, err, "%s%s%s", example->position > at ? "…" : "",
                             text ? text : "", example->goes_on ? "…" : "");
         struct label token = label_of_word(viewer->tokenizer, example->ids[at], rows.arena, err);
+        const struct identity_column **own_columns = &columns[example->item];
+        struct item item;
+        if (!err->kind && items->names.count && !*own_columns &&
+            !items_read(items, &item, example->item, rows.arena, err))
+            *own_columns = item.columns;
         if (err->kind)
             break;
         k = own->channels ? own->channels[k] : k;
-        put_columns(&rows, items, example->item, columns);
+        for (size_t c = 0; c < items->names.count; c++)
+            rows_text(&rows, (*own_columns)[c].name, KEY | COLUMN_DATA_ONLY,
+                      (*own_columns)[c].value);
         rows_integer(&rows, "layer", COLUMN_KEY, example->layer);
         rows_integer(&rows, "channel", KEY, (long long)k);
         rows_integer(&rows, "rank", KEY, (long long)rank + 1);

@@ -157,20 +157,6 @@ static int choose_rows(struct heads_state *own, const struct driver *driver, uns
     return 0;
 }
 
-static int choose_listed(struct heads_state *own, struct driver *driver, unsigned usual,
-                         const char *list, struct err *err)
-{
-    for (; list; list = list_next(list)) {
-        const char *name = arena_text(&driver->kept, list, strcspn(list, ","), err);
-        bool all = name && strcmp(name, "all") == 0;
-        own->has_all |= all;
-        if (!name || (all ? choose_rows(own, driver, usual, true, err)
-                          : !score_choose(&own->scores, "--score", name, err)))
-            return -1;
-    }
-    return 0;
-}
-
 /* Refuse a score without its file or texts, and a file without its score. */
 static int check_materials(const struct heads_state *own, const struct driver *driver,
                            struct err *err)
@@ -200,12 +186,19 @@ static int choose_scores(struct heads_state *own, struct driver *driver, struct 
     unsigned usual = 0;
     const struct options *options = driver->options;
     const char *list = own->options->score, *map = own->options->map, *sort = own->options->sort;
-    return err_if(options_exclude(options, "map", "score", err) ||
-                  find_usual(&usual, driver, err) ||
-                  (map && !(own->map = score_choose(&own->scores, "--map", map, err))) ||
-                  (list ? choose_listed(own, driver, usual, list, err)
-                        : !map && choose_rows(own, driver, usual, false, err)) ||
-                  (sort && !(own->sort = score_choose(&own->scores, "--sort", sort, err))) ||
+    if (options_exclude(options, "map", "score", err) || find_usual(&usual, driver, err) ||
+        (map && !(own->map = score_choose(&own->scores, "--map", map, err))) ||
+        (!map && !list && choose_rows(own, driver, usual, false, err)))
+        return -1;
+    for (; list; list = list_next(list)) {
+        const char *name = arena_text(&driver->kept, list, strcspn(list, ","), err);
+        bool all = name && strcmp(name, "all") == 0;
+        own->has_all |= all;
+        if (!name || (all ? choose_rows(own, driver, usual, true, err)
+                          : !score_choose(&own->scores, "--score", name, err)))
+            return -1;
+    }
+    return err_if((sort && !(own->sort = score_choose(&own->scores, "--sort", sort, err))) ||
                   check_materials(own, driver, err));
 }
 

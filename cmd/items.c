@@ -127,18 +127,6 @@ static const struct other_file {
     {"PAR1\x15", "a Parquet file", "write it as CSV or JSONL"},
 };
 
-static int refuse_other_file(const struct file *file, const char *path, struct err *err)
-{
-    for (size_t i = 0; i < sizeof other_files / sizeof *other_files; i++) {
-        const struct other_file *other = &other_files[i];
-        size_t size = strlen(other->begins);
-        if (file->size >= size && memcmp(file->bytes, other->begins, size) == 0)
-            return err_set(err, "'%s': expected texts in UTF-8, found %s: %s", shown_path(path),
-                           other->what, other->way_out);
-    }
-    return 0;
-}
-
 const char *shown_path(const char *path)
 {
     return strcmp(path, "-") == 0 ? "standard input" : path;
@@ -151,9 +139,17 @@ int input_file_open(struct file *file, const char *path, struct err *err)
     bool is_standard = strcmp(path, "-") == 0;
     if (is_standard && poll(&standard, 1, PATIENCE_MS) == 0)
         print_note("waiting for standard input: Ctrl-D ends it, '</dev/null' is an empty one");
-    return err_if((is_standard ? file_read(file, STDIN_FILENO, shown_path(path), err)
-                               : file_map(file, path, err)) ||
-                  refuse_other_file(file, path, err));
+    if (is_standard ? file_read(file, STDIN_FILENO, shown_path(path), err)
+                    : file_map(file, path, err))
+        return -1;
+    for (size_t i = 0; i < sizeof other_files / sizeof *other_files; i++) {
+        const struct other_file *other = &other_files[i];
+        size_t size = strlen(other->begins);
+        if (file->size >= size && memcmp(file->bytes, other->begins, size) == 0)
+            return err_set(err, "'%s': expected texts in UTF-8, found %s: %s", shown_path(path),
+                           other->what, other->way_out);
+    }
+    return 0;
 }
 
 /* --- names of columns ------------------------------------------------------------------------- */
@@ -478,8 +474,9 @@ static int find_kind(struct items *items, struct err *err)
     return 0;
 }
 
-/* What neither spreadsheets nor the command show of the texts of a table. */
-static void note_texts(const struct items *items, enum items_many many)
+/* What neither spreadsheets nor the command show of the texts of a table. With -v, list the columns
+ * that the command reads, and those to copy. */
+static void note_texts(struct items *items, enum items_many many)
 {
     const struct text_survey *survey = &items->survey;
     const char *path = items->path ? shown_path(items->path) : "";
@@ -495,11 +492,8 @@ static void note_texts(const struct items *items, enum items_many many)
                    "%s line %zu: --trim removes them",
                    path, survey->stray, num_plural(survey->stray),
                    survey->stray == 1 ? "in" : "the first in", survey->stray_line);
-}
-
-/* -v: list the columns that the command reads, and those to copy. */
-static void note_columns(struct items *items)
-{
+    if (!items->options->verbose || items->kind < ITEMS_JSONL)
+        return;
     struct buf text = {0};
     for (size_t field = 0; field < ITEM_FIELDS; field++)
         if (items->found >> field & 1)
@@ -510,7 +504,7 @@ static void note_columns(struct items *items)
         buf_format(&text, "%s%s", i ? ", " : "", items->names.items[i]);
     const char *listed = buf_keep(&text, &items->arena, NULL);
     if (listed)
-        print_note("'%s': columns read: %s", shown_path(items->path), listed);
+        print_note("'%s': columns read: %s", path, listed);
 }
 
 static int find_in_file(struct items *items, enum items_many many, struct err *err)
@@ -603,8 +597,6 @@ int items_open(struct items *items, const struct options *options, unsigned fiel
         return -1;
     }
     note_texts(items, many);
-    if (options->verbose && items->kind >= ITEMS_JSONL)
-        note_columns(items);
     return 0;
 }
 
@@ -871,16 +863,6 @@ static int read_fields(const struct items *items, struct item *item, const struc
     return check_ids(&item->options.input, err);
 }
 
-/* A text that is no cell of a table. */
-static struct input text_input(const struct items *items, const struct item_start *start,
-                               struct arena *arena, struct err *err)
-{
-    if (!items->options->input.trim)
-        return (struct input){.text = start->at, .size = start->size};
-    const char *text = arena_text(arena, start->at, start->size, err);
-    return input_of(text ? text_trim(text, arena, err) : NULL, NULL);
-}
-
 int items_read(const struct items *items, struct item *item, size_t index, struct arena *arena,
                struct err *err)
 {
@@ -897,10 +879,14 @@ int items_read(const struct items *items, struct item *item, size_t index, struc
         item->input.ids = items->options->input.ids;
     else if (!start->line && items->kind >= ITEMS_JSONL)
         set_value(item, ITEM_TEXT, start->at, arena, err);
-    else if (!start->line || items->kind == ITEMS_LINES)
-        item->input = text_input(items, start, arena, err);
-    else if (read_fields(items, item, start, arena, err))
-        return items_blame(items, index, err);
+    else if (start->line && items->kind != ITEMS_LINES) {
+        if (read_fields(items, item, start, arena, err))
+            return items_blame(items, index, err);
+    } else if (items->options->input.trim) {
+        const char *whole = arena_text(arena, start->at, start->size, err);
+        item->input = input_of(whole ? text_trim(whole, arena, err) : NULL, NULL);
+    } else
+        item->input = (struct input){.text = start->at, .size = start->size};
     const char *text = item->input.text;
     if (text)
         item->input.pair = input_of(NULL, item->options.input.pair).pair;

@@ -239,24 +239,9 @@ static void put_control_vector(struct buf *out, const struct steer_run *run, str
         print_note("a control vector has no direction for layer 0: it is left out");
 }
 
-static int put_tensors(struct buf *out, const struct steer_run *run, struct layers layers,
-                       struct err *err)
-{
-    struct arena arena = {0};
-    struct safetensors_tensor *tensors = arena_alloc(&arena, layers.count, sizeof *tensors, err);
-    for (size_t i = 0; tensors && i < layers.count; i++)
-        tensors[i] = (struct safetensors_tensor){
-            arena_format(&arena, err, "%s.%zu.%s", site_stack(run->site), layers.items[i],
-                         site_name_in_layer(run->site)),
-            1, &run->width, run->vectors + i * run->width};
-    int failed = err->kind || safetensors_header(out, tensors, layers.count, NULL, 0, err);
-    buf_bytes(out, (const char *)run->vectors, layers.count * run->width * sizeof(float));
-    arena_release(&arena);
-    return err_if(failed);
-}
-
 static int write_vectors(struct steer_run *run, struct err *err)
 {
+    struct arena *arena = &run->session.arena;
     struct stream out = {0};
     struct buf bytes = {0};
     struct layers layers = selection_layers_of(&run->selection, run->site);
@@ -277,8 +262,16 @@ static int write_vectors(struct steer_run *run, struct err *err)
         buf_bytes(&bytes, (const char *)run->vectors, run->width * sizeof(float));
     } else if (!failed && strcmp(run->ending, ".gguf") == 0)
         put_control_vector(&bytes, run, layers);
-    else if (!failed)
-        failed = put_tensors(&bytes, run, layers, err);
+    else if (!failed) {
+        struct safetensors_tensor *tensors = arena_alloc(arena, layers.count, sizeof *tensors, err);
+        for (size_t i = 0; tensors && i < layers.count; i++)
+            tensors[i] = (struct safetensors_tensor){
+                arena_format(arena, err, "%s.%zu.%s", site_stack(run->site), layers.items[i],
+                             site_name_in_layer(run->site)),
+                1, &run->width, run->vectors + i * run->width};
+        failed = err->kind || safetensors_header(&bytes, tensors, layers.count, NULL, 0, err);
+        buf_bytes(&bytes, (const char *)run->vectors, layers.count * run->width * sizeof(float));
+    }
     failed = failed || buf_check(&bytes, err);
     if (!failed)
         stream_bytes(&out, bytes.bytes, bytes.size);
