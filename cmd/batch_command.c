@@ -373,32 +373,27 @@ static int join_logs(const struct options *options, struct err *err)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* An operand is the input file, as with --file, unless it has a blank and no such file exists. */
-static int read_operand(struct options *options, struct err *err)
-{
-    struct texts *operands = &options->input.operands;
-    const char *first = operands->count ? operands->items[0] : "";
-    if (!operands->count || (strchr(first, ' ') && !file_exists(first)))
-        return 0;
-    if (operands->count > 1 || options->input.file)
-        return err_usage(err, "expected one file, found '%s' as well",
-                         operands->count > 1 ? operands->items[1] : options->input.file);
-    options->input.file = first;
-    operands->count = 0;
-    return 0;
-}
-
 int batch_command(const struct options *options, struct err *err)
 {
     struct options own = *options;
     struct driver driver = {.is_batch = true};
+    struct texts *operands = &own.input.operands;
+    const char *first = operands->count ? operands->items[0] : NULL;
     if (options->batch.join)
         return join_logs(options, err);
     if (!own.output.format && !gets_log(own.output.path))
         own.output.format = "jsonl";
     heap_give_back();
-    int failed = options_exclude(&own, "resume", "force", err) || read_operand(&own, err) ||
-                 driver_prepare(&driver, own.set.done->task, &own, err);
+    if (options_exclude(&own, "resume", "force", err))
+        return -1;
+    if (first && (!strchr(first, ' ') || file_exists(first))) { /* the file, as with --file */
+        if (operands->count > 1 || own.input.file)
+            return err_usage(err, "expected one file, found '%s' as well",
+                             operands->count > 1 ? operands->items[1] : own.input.file);
+        own.input.file = first;
+        operands->count = 0;
+    }
+    int failed = driver_prepare(&driver, own.set.done->task, &own, err);
     if (!failed && format_is(driver.output.format, "html") && !driver.output.to_folder)
         failed = err_usage(err, "--format html: 'attn-cli page --file FILE' writes a page of many "
                                 "texts");

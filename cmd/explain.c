@@ -69,26 +69,21 @@ struct explain_run {
     struct explain_request request;
 };
 
-/* Choose the attention of --part, by default the first one of the model. */
-static int choose_part(struct explain_run *run, struct err *err)
+/* Choose the attention of --part, by default the first one of the model; a layer, and a head. */
+static int choose_head(struct explain_run *run, struct err *err)
 {
+    const struct options *options = run->options;
     const struct model *model = &run->session.viewer.model;
-    bool has_encoder = model->config.n_encoder_layer > 0;
-    enum site_part first = config_is_cross(&model->config) ? PART_CROSS : PART_SENTENCE;
-    enum site_part part = run->options->explain.part ? (enum site_part)run->part : first;
+    const struct config *config = &model->config;
+    bool has_encoder = config->n_encoder_layer > 0;
+    enum site_part first = config_is_cross(config) ? PART_CROSS : PART_SENTENCE;
+    enum site_part part = options->explain.part ? (enum site_part)run->part : first;
     if (!has_encoder && part != first)
         return err_usage(err, "--part: expected %s, the only attention of '%s', found '%s'",
                          attention_parts[first].name, model->name, attention_parts[part].name);
     run->request.part = has_encoder ? part : PART_SENTENCE;
     run->text = part == PART_SOURCE ? &run->pair->source : &run->pair->sentence;
     run->called = part == PART_SOURCE ? "source" : "text";
-    return 0;
-}
-
-static int choose_layer_and_head(struct explain_run *run, struct err *err)
-{
-    const struct options *options = run->options;
-    const struct config *config = &run->session.viewer.model.config;
     enum site site = SITE_OF(run->request.part, SITE_WEIGHTS);
     struct selection chosen = {.sites = SITE_SET(site)};
     if (selection_layers(&chosen, options->select.layer ? options->select.layer : "0", config,
@@ -181,13 +176,13 @@ int explain_command(const struct options *options, struct err *err)
 {
     struct explain_run run = {.options = options, .session.options = options};
     run.format = format_choose(NAMES(format_rows, FORMATS_OF_WORKING), &options->output, err);
-    int failed =
-        !run.format ||
-        names_choose(&run.part, NAMES(attention_parts, SITE_PARTS), "--part", options->explain.part,
-                     err) ||
-        items_open(&run.items, options, 0, ITEMS_ONE, err) || session_begin(&run.session, err) ||
-        !(run.pair = session_read_items(&run.session, &run.items, err)) || choose_part(&run, err) ||
-        choose_layer_and_head(&run, err) || choose_query(&run, err) || explain(&run, err);
+    int failed = !run.format ||
+                 names_choose(&run.part, NAMES(attention_parts, SITE_PARTS), "--part",
+                              options->explain.part, err) ||
+                 items_open(&run.items, options, 0, ITEMS_ONE, err) ||
+                 session_begin(&run.session, err) ||
+                 !(run.pair = session_read_items(&run.session, &run.items, err)) ||
+                 choose_head(&run, err) || choose_query(&run, err) || explain(&run, err);
     session_release(&run.session);
     items_release(&run.items);
     return err_if(failed);

@@ -120,25 +120,11 @@ static int check_options(const struct driver *driver, const struct options *opti
     return 0;
 }
 
-/* Select tensors as `run` does: the text format shows the last layer by default. */
-static int choose_selection(struct request *request, struct driver *driver, struct err *err)
-{
-    if (!driver->session.options->select.show)
-        return 0;
-    if (request_make(request, driver, err))
-        return -1;
-    if (site_set_has(request->selection.sites, SITE_SCORES))
-        return err_usage(err, "--show scores: the scores of later keys are not available while "
-                              "generating: use 'attn-cli run'");
-    if (request->derivation.mean_of_texts)
-        return err_usage(err, "--mean texts: generated texts cannot be averaged: save them and use "
-                              "'attn-cli run -f FILE --mean texts'");
-    return output_check_selection(&driver->output, &request->selection, err);
-}
-
+/* With --show, tensors are selected as by `run`. */
 static int open(void *state, struct driver *driver, struct err *err)
 {
     struct generate_state *own = state;
+    struct request *request = &own->request;
     struct session *session = &driver->session;
     const struct options *options = session->options;
     *own = (struct generate_state){
@@ -150,11 +136,22 @@ static int open(void *state, struct driver *driver, struct err *err)
             .past_end = options->generate.ignore_eos,
             .logits = options->generate.logprobs,
         }};
-    if (options->select.show)
-        own->generation.selection = &own->request.selection;
-    return err_if(
-        check_options(driver, options, err) || choose_selection(&own->request, driver, err) ||
-        continuation_prepare(&session->viewer, &own->generation, driver->items.count, err));
+    if (check_options(driver, options, err))
+        return -1;
+    if (options->select.show) {
+        own->generation.selection = &request->selection;
+        if (request_make(request, driver, err))
+            return -1;
+        if (site_set_has(request->selection.sites, SITE_SCORES))
+            return err_usage(err, "--show scores: the scores of later keys are not available while "
+                                  "generating: use 'attn-cli run'");
+        if (request->derivation.mean_of_texts)
+            return err_usage(err, "--mean texts: generated texts cannot be averaged: save them and "
+                                  "use 'attn-cli run -f FILE --mean texts'");
+        if (output_check_selection(&driver->output, &request->selection, err))
+            return -1;
+    }
+    return continuation_prepare(&session->viewer, &own->generation, driver->items.count, err);
 }
 
 /* Estimate memory. Refused: a pair of texts. */

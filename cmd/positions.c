@@ -21,11 +21,6 @@ struct scope {
     struct err *err;
 };
 
-static bool begins_name(const char *text, const char *at)
-{
-    return *at == '@' && (at == text || strchr(",:=", at[-1]));
-}
-
 /* True if no word goes on across a byte: there is a space, a sign, or a script without spaces. */
 static bool is_edge(const char *text, size_t size, size_t at)
 {
@@ -244,7 +239,7 @@ static int resolve(const char **value, const struct scope *scope)
         const char *name = at + 1;
         size_t size = name_size(name, scope->item);
         long long nth = 0;
-        if (!begins_name(*value, at)) {
+        if (*at != '@' || (at > *value && !strchr(",:=", at[-1]))) { /* begins no name */
             buf_char(&out, *at++);
             continue;
         }

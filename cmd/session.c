@@ -213,44 +213,7 @@ static int read_edits(struct session *session, struct err *err)
     return 0;
 }
 
-/* Read the edits again with the positions of an item, and the values that were read. */
-static int read_own_edits(struct text_with_source *pair, const struct session *session,
-                          struct item_positions *own, struct arena *arena, struct err *err)
-{
-    struct edit_list *list = arena_alloc(arena, 1, sizeof *list, err);
-    if (!list)
-        return -1;
-    *list = (struct edit_list){.config = &session->viewer.model.config,
-                               .arena = arena,
-                               .values = session->edits.values,
-                               .like = &session->edits,
-                               .of_rows = session->edits.of_rows,
-                               .tokens_of = positions_tokens,
-                               .context = own};
-    pair->edits = &list->edits;
-    return add_edits(list, &own->item->options.edit, own, err);
-}
-
 /* --- texts ------------------------------------------------------------------------------------ */
-
-/* Refuse --source, or a column of that name, for a model without cross-attention, and
- * cross-attention without --source. */
-static int check_source(const struct item *item, const struct items *items,
-                        const struct model *model, struct err *err)
-{
-    const struct input_options *options = &item->options.input;
-    bool is_column = items->found >> ITEM_SOURCE & 1;
-    const char *subject = is_column ? "column 'source'" : "--source";
-    if (options->source && options->pair)
-        return err_usage(err, "--pair and --source cannot be combined");
-    if (options->source && !model->config.cross)
-        return err_usage(err, "%s: expected none, since '%s' has no cross-attention%s", subject,
-                         model->name, is_column ? ": rename the column to copy it" : "");
-    if (!options->source && model->config.cross)
-        return err_usage(err, "%s: expected a text for the cross-attention of '%s', found none",
-                         subject, model->name);
-    return 0;
-}
 
 void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, size_t index)
 {
@@ -428,19 +391,45 @@ int session_read_item(struct session *session, struct item *item, struct text_wi
     if (positions_resolve(&own, item, pair, viewer->tokenizer, arena, err))
         return -1;
     pair->edits = viewer->edits;
-    return err_if((session->edits.by_text && read_own_edits(pair, session, &own, arena, err)) ||
-                  edits_check_text(pair->edits, &viewer->model.config, pair->sentence.count,
-                                   pair->source.count, err));
+    if (session->edits.by_text) { /* the edits again, with the item's positions */
+        struct edit_list *list = arena_alloc(arena, 1, sizeof *list, err);
+        if (!list)
+            return -1;
+        *list = (struct edit_list){.config = &viewer->model.config,
+                                   .arena = arena,
+                                   .values = session->edits.values,
+                                   .like = &session->edits,
+                                   .of_rows = session->edits.of_rows,
+                                   .tokens_of = positions_tokens,
+                                   .context = &own};
+        pair->edits = &list->edits;
+        if (add_edits(list, &item->options.edit, &own, err))
+            return -1;
+    }
+    return edits_check_text(pair->edits, &viewer->model.config, pair->sentence.count,
+                            pair->source.count, err);
 }
 
 int session_open_item(const struct session *session, struct item *item, const struct items *items,
                       size_t index, struct arena *arena, struct err *err)
 {
+    const struct input_options *options = &item->options.input;
+    const struct model *model = &session->viewer.model;
+    bool is_column = items->found >> ITEM_SOURCE & 1;
+    const char *subject = is_column ? "column 'source'" : "--source";
     if (items_read(items, item, index, arena, err))
         return -1;
-    if (!check_source(item, items, &session->viewer.model, err))
+    if (options->source && options->pair)
+        err_usage(err, "--pair and --source cannot be combined");
+    else if (options->source && !model->config.cross)
+        err_usage(err, "%s: expected none, since '%s' has no cross-attention%s", subject,
+                  model->name, is_column ? ": rename the column to copy it" : "");
+    else if (!options->source && model->config.cross)
+        err_usage(err, "%s: expected a text for the cross-attention of '%s', found none", subject,
+                  model->name);
+    else
         return 0;
-    return items->found >> ITEM_SOURCE & 1 ? items_blame(items, index, err) : -1;
+    return is_column ? items_blame(items, index, err) : -1;
 }
 
 struct text_with_source *session_read_items(struct session *session, const struct items *items,
