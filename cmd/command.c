@@ -77,15 +77,25 @@ static void add_advice(struct err *err, const struct command *command, const cha
         err_append(err, "%s shorten it, or use --long", gap);
 }
 
-/* Print a file's name and size, "weights.csv: 12.3 KiB", on a terminal without --quiet. */
-static void print_written(const char *path)
+int command_start(const struct command *command, const struct options *options, struct err *err)
 {
+    const char *path = options->output.path;
     char size[NUM_SIZE_BYTES];
     struct buf line = {0};
     struct stat status;
-    if (progress_is_quiet() || output_is_standard(path) || !isatty(STDERR_FILENO))
-        return;
-    if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
+    progress_set_quiet(options->quiet);
+    if (options->help)
+        return help_of(command, err);
+    if (provenance_begin(options, err))
+        return -1;
+    if (command->run ? command->run(options, err) : driver_do(command->task, options, err)) {
+        add_advice(err, command, chosen_model(options->model.name));
+        return -1;
+    }
+    if (options->batch.dry_run || progress_is_quiet() || output_is_standard(path) ||
+        !isatty(STDERR_FILENO))
+        return 0;
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) { /* "weights.csv: 12.3 KiB" */
         label_line(&line, path, strlen(path));
         buf_format(&line, ": %s\n", num_size(size, (uint64_t)status.st_size));
         if (!line.out_of_memory)
@@ -93,22 +103,7 @@ static void print_written(const char *path)
         buf_release(&line);
     }
     errno = 0;
-}
-
-int command_start(const struct command *command, const struct options *options, struct err *err)
-{
-    progress_set_quiet(options->quiet);
-    if (options->help)
-        return help_of(command, err);
-    if (provenance_begin(options, err))
-        return -1;
-    if (!(command->run ? command->run(options, err) : driver_do(command->task, options, err))) {
-        if (!options->batch.dry_run)
-            print_written(options->output.path);
-        return 0;
-    }
-    add_advice(err, command, chosen_model(options->model.name));
-    return -1;
+    return 0;
 }
 
 const char *chosen_model(const char *option)

@@ -320,20 +320,6 @@ int driver_write(struct driver *driver, const struct report *report, struct err 
                   log_flush(driver->log, err));
 }
 
-static int write_mean(struct driver *driver, struct err *err)
-{
-    struct report report;
-    const struct output *output = &driver->output;
-    bool holds_one = format_is(output->format, "npy") && !output->to_folder;
-    bool counts = !format_is_looked_at(output->format) && !holds_one;
-    struct arena *arena = &driver->session.arena;
-    int failed = text_mean_report(&report, &driver->mean, driver->session.viewer.tokenizer, counts,
-                                  arena, err) ||
-                 driver_write(driver, &report, err);
-    text_mean_release(&driver->mean);
-    return err_if(failed);
-}
-
 /* --- jobs ------------------------------------------------------------------------------------- */
 
 /* Keep the reason why a job failed. The whole command fails outside a batch, unless a text lacks
@@ -733,8 +719,17 @@ static int run_setting(struct driver *driver, size_t setting, struct err *err)
     }
     arena_release(&arena);
 
-    failed = failed || (driver->mean.texts && write_mean(driver, err)) ||
-             (task->end && task->end(driver->state, driver, err));
+    if (!failed && driver->mean.texts) {
+        const struct output *output = &driver->output;
+        struct report report;
+        bool holds_one = format_is(output->format, "npy") && !output->to_folder;
+        bool counts = !format_is_looked_at(output->format) && !holds_one;
+        failed = text_mean_report(&report, &driver->mean, viewer->tokenizer, counts,
+                                  &driver->session.arena, err) ||
+                 driver_write(driver, &report, err);
+        text_mean_release(&driver->mean);
+    }
+    failed = failed || (task->end && task->end(driver->state, driver, err));
     viewer->machine.progress = NULL;
     return failed && driver->sweep.of_models ? blame_setting(driver, err) : err_if(failed);
 }
