@@ -4,6 +4,7 @@
 #include "command.h"
 #include "explain/explanation.h"
 #include "items.h"
+#include "model/layer.h"
 #include "output.h"
 #include "session.h"
 
@@ -75,13 +76,13 @@ static int choose_head(struct explain_run *run, struct err *err)
     const struct options *options = run->options;
     const struct model *model = &run->session.viewer.model;
     const struct config *config = &model->config;
-    bool has_encoder = config->n_encoder_layer > 0;
+    bool translates = has_encoder(config);
     enum site_part first = config_is_cross(config) ? PART_CROSS : PART_SENTENCE;
     enum site_part part = options->explain.part ? (enum site_part)run->part : first;
-    if (!has_encoder && part != first)
+    if (!translates && part != first)
         return err_usage(err, "--part: expected %s, the only attention of '%s', found '%s'",
                          attention_parts[first].name, model->name, attention_parts[part].name);
-    run->request.part = has_encoder ? part : PART_SENTENCE;
+    run->request.part = translates ? part : PART_SENTENCE;
     run->text = part == PART_SOURCE ? &run->pair->source : &run->pair->sentence;
     run->called = part == PART_SOURCE ? "source" : "text";
     enum site site = SITE_OF(run->request.part, SITE_WEIGHTS);

@@ -11,6 +11,7 @@
 #include "command.h"
 #include "driver.h"
 #include "lens/continuation.h"
+#include "model/layer.h"
 #include "write/text.h"
 #include "texts.h"
 
@@ -161,7 +162,7 @@ static int read_item(void *state, struct driver *driver, struct job *job, struct
     const struct generate_state *own = state;
     const struct viewer *viewer = &driver->session.viewer;
     struct tokenized *prompt = &job->pair.sentence;
-    if (viewer->model.config.n_encoder_layer) { /* without the end of a text */
+    if (has_encoder(&viewer->model.config)) { /* without the end of a text */
         prompt->count -= prompt->added_after;
         prompt->added_after = 0;
     }

@@ -8,6 +8,7 @@
 #include "command.h"
 #include "model/architecture_words.h"
 #include "model/gguf/gguf_model.h"
+#include "model/layer.h"
 #include "model/model.h"
 #include "model/parameter_table.h"
 #include "model/pass.h"
@@ -183,6 +184,7 @@ static void tell_tokenizer(struct info *info)
 static void tell_model(struct info *info, const struct model *model)
 {
     const struct config *c = &model->config;
+    const struct stack *source = stack_of(c, PART_SOURCE);
     bool has_mlp = c->kind != MODEL_ATTENTION;
     bool bundled = bundled_find(model->folder.path);
     bool searched = !model->folder.files && strcmp(model->folder.path, model->name) != 0;
@@ -199,16 +201,15 @@ static void tell_model(struct info *info, const struct model *model)
         tell(info, "found in", "folder", model->folder.path);
     tell(info, "type", "model_type", config_kind_name(c));
     tell(info, "attention", NULL,
-         c->n_encoder_layer ? "causal, with cross-attention to a second text (--source)"
-         : c->cross         ? "cross-attention to a second text (--source)"
-         : c->causal        ? "causal"
-                            : "bidirectional");
+         has_encoder(c) ? "causal, with cross-attention to a second text (--source)"
+         : c->cross     ? "cross-attention to a second text (--source)"
+         : c->causal    ? "causal"
+                        : "bidirectional");
     tell_number(info, "layers", "n_layer", c->n_layer);
-    tell_number(info, c->n_encoder_layer ? "encoder layers" : NULL, "n_encoder_layer",
-                c->n_encoder_layer);
+    tell_number(info, has_encoder(c) ? "encoder layers" : NULL, "n_encoder_layer", source->layers);
     tell_number(info, "heads", "n_head", c->n_head);
-    if (c->n_encoder_head)
-        tell_number(info, "encoder heads", "n_encoder_head", c->n_encoder_head);
+    if (source->heads != c->n_head)
+        tell_number(info, "encoder heads", "n_encoder_head", source->heads);
     tell_number(info, c->n_kv_head != c->n_head ? "KV heads" : NULL, "n_kv_head", c->n_kv_head);
     tell_number(info, c->d_v != c->d_k ? "key size" : "head size", "d_k", c->d_k);
     tell_number(info, c->d_v != c->d_k ? "value size" : NULL, "d_v", c->d_v);
@@ -217,8 +218,8 @@ static void tell_model(struct info *info, const struct model *model)
         tell_number(info, "output size", "d_out", c->d_out);
     tell_number(info, NULL, "n_inner", c->n_inner);
     tell_number(info, "vocabulary", "vocab_size", c->vocab_size);
-    if (c->n_encoder_vocab)
-        tell_number(info, "encoder vocabulary", "n_encoder_vocab", c->n_encoder_vocab);
+    if (source->embed.own_table)
+        tell_number(info, "encoder vocabulary", "n_encoder_vocab", source->embed.rows);
     tell_number(info, c->n_positions ? "context" : NULL, "n_positions", c->n_positions);
     tell_number(info, NULL, "causal", c->causal);
     tell_number(info, NULL, "cross", c->cross);
@@ -361,7 +362,7 @@ static void list_site_names(struct info *info, const struct config *c)
         rows_text(&rows, "axes", 0, buf_keep(&axes, &info->arena, info->err));
         rows_text(&rows, "transformer_lens", 0, lens);
         rows_title(&rows, "TransformerLens");
-        rows_text(&rows, "hugging_face", 0, hugging_face[site][c->n_encoder_layer > 0]);
+        rows_text(&rows, "hugging_face", 0, hugging_face[site][has_encoder(c)]);
         rows_title(&rows, "Hugging Face");
         rows_next(&rows);
     }

@@ -8,6 +8,7 @@
 #include "measure/logit_lens.h"
 #include "command.h"
 #include "driver.h"
+#include "model/layer.h"
 #include "texts.h"
 
 static const struct option_row own_options[] = {
@@ -81,7 +82,7 @@ enum {
 
 static size_t layers_of(const struct config *config)
 {
-    return config->n_layer > config->n_encoder_layer ? config->n_layer : config->n_encoder_layer;
+    return num_max(config->n_layer, stack_of(config, PART_SOURCE)->layers);
 }
 
 static int read_explain(struct page_state *own, const struct config *config, struct arena *arena,
@@ -152,7 +153,7 @@ static int select_layers(struct selection *selection, const bool *explains,
         layers[count++] = layer;
         selection->sites = page_explained_sites(config);
         selection->layers.count += layer < config->n_layer;
-        selection->encoder_layers.count += layer < config->n_encoder_layer;
+        selection->encoder_layers.count += layer < stack_of(config, PART_SOURCE)->layers;
     }
     return 0;
 }

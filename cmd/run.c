@@ -4,6 +4,7 @@
 #include "command.h"
 #include "driver.h"
 #include "base/num.h"
+#include "model/layer.h"
 #include "model/site.h"
 #include "write/text.h"
 #include "texts.h"
@@ -239,14 +240,14 @@ static void write_hint(struct driver *driver)
     const struct config *config = &driver->session.viewer.model.config;
     struct stream *out = &driver->output.stream;
     size_t columns = driver->layout.columns;
-    bool more = config->n_layer > 1 || config->n_encoder_layer > 1;
+    bool more = config->n_layer > 1 || stack_of(config, PART_SOURCE)->layers > 1;
     char line[HINT_BYTES];
     snprintf(line, sizeof line, "This is layer %zu, the last of %zu.", config->n_layer - 1,
              config->n_layer);
-    if (config->n_encoder_layer)
+    if (has_encoder(config))
         snprintf(line, sizeof line,
                  "These are the last layers of %zu in the encoder, %zu in the decoder.",
-                 config->n_encoder_layer, config->n_layer);
+                 stack_of(config, PART_SOURCE)->layers, config->n_layer);
     stream_char(out, '\n');
     if (more)
         text_wrap(out, line, 0, 0, columns);

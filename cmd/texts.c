@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "command.h"
 #include "driver.h"
+#include "model/layer.h"
 #include "model/site.h"
 
 /* --- which tensors ---------------------------------------------------------------------------- */
@@ -21,14 +22,14 @@ int request_make(struct request *request, struct driver *driver, struct err *err
     const struct config *config = &viewer->model.config;
     const struct style_words *words = &session->options->looks.style;
     bool is_talk = words->preset && format->looks & LOOKS_CELLS && config->causal &&
-                   !config->n_encoder_layer && !(words->tokens && *words->tokens == '0');
-    bool has_encoder = config->n_encoder_layer > 0; /* has more to show by default */
-    const char *usual = has_encoder ? format->show_of_encoder : format->show;
+                   !has_encoder(config) && !(words->tokens && *words->tokens == '0');
+    bool translates = has_encoder(config); /* has more to show by default */
+    const char *usual = translates ? format->show_of_encoder : format->show;
     const char *show = options->show    ? options->show
                        : options->align ? "cross_weights"
                        : options->pool  ? site_name(site_of_logits(config))
                        : usual          ? usual
-                       : has_encoder    ? "enc.weights,weights,cross_weights"
+                       : translates     ? "enc.weights,weights,cross_weights"
                                         : "weights";
     size_t pool = 0;
     struct selection *selection = &request->selection;
@@ -50,7 +51,7 @@ int request_make(struct request *request, struct driver *driver, struct err *err
     how->pool = options->pool ? POOL_FIRST + (enum pooling)pool : POOL_NONE;
     if (how->normalize && !how->pool)
         return err_usage(err, "--normalize: expected --pool, which makes a vector of each text");
-    if (options->align && !config->n_encoder_layer)
+    if (options->align && !has_encoder(config))
         return err_usage(err, "--align: expected an encoder-decoder, found '%s'",
                          viewer->model.name);
     if (options->mean && derive_read_mean(how, options->mean, MEAN_AXES, err))
