@@ -101,19 +101,61 @@ enum {
     FABLES_PERPLEXITY = 300, /* whole fables have less than 40, parts of them up to 200 */
 };
 
+/* What the options and the input ask for. The first of these names a result in messages. */
+enum {
+    PAIRS = 1 << 0, /* a table of minimal pairs */
+    PER = 1 << 1,
+    GROUP = 1 << 2,
+    TOTAL = 1 << 3,
+    SUITE = 1 << 4,
+    WORDS = 1 << 5,
+    CONTINUE = 1 << 6,
+    MEAN = 1 << 7,
+    MODELS = 1 << 8, /* several, side by side in one table */
+    QUERY = 1 << 9,
+    UNIGRAMS = 1 << 10,
+};
+
+/* A kind of result. A table of all texts has their totals: a row for each text, or for each value
+ * of some columns. Without such a table, each text has a result of its own: its tokens, words or
+ * continuations. */
+struct kind {
+    unsigned needs; /* the first kind is chosen of which all this is asked for */
+    unsigned takes; /* MEAN, QUERY and UNIGRAMS, if it accepts them */
+    enum { EACH_ALONE, ROW_FOR_EACH, ROW_FOR_VALUES } table;
+    enum totals_kind totals;
+    const char *label;  /* column of what is scored: texts, continuations or good texts */
+    const char *row;    /* the row of a table with a column for each model or value */
+    const char *column; /* instead of --per or, if the table has it, of --group */
+};
+
+static const struct kind kinds[] = {
+    {PAIRS | PER, 0, ROW_FOR_VALUES, TOTALS_OF_PAIRS, "good", NULL, NULL},
+    {PAIRS, 0, ROW_FOR_EACH, TOTALS_OF_PAIRS, "good", NULL, NULL},
+    {PER | WORDS, 0, ROW_FOR_VALUES, TOTALS_OF_GROUPS, "text", "word", NULL},
+    {PER, 0, ROW_FOR_VALUES, TOTALS_OF_GROUPS, "text", NULL, NULL},
+    {SUITE, 0, ROW_FOR_VALUES, TOTALS_OF_GROUPS, "text", NULL, "item,condition,region"},
+    {GROUP | CONTINUE, 0, ROW_FOR_EACH, TOTALS_OF_CONTINUATIONS, "continuation", NULL, NULL},
+    {GROUP, QUERY | UNIGRAMS, ROW_FOR_EACH, TOTALS_OF_TEXTS, "text", NULL, NULL},
+    {TOTAL, UNIGRAMS, ROW_FOR_EACH, TOTALS_OF_TEXTS, "text", NULL, "item"},
+    {WORDS | CONTINUE, MEAN, EACH_ALONE, TOTALS_OF_CONTINUATIONS, "continuation", "word", NULL},
+    {CONTINUE, MEAN, EACH_ALONE, TOTALS_OF_CONTINUATIONS, "continuation", "continuation", NULL},
+    {WORDS, MEAN | QUERY, EACH_ALONE, TOTALS_OF_TEXTS, "text", "word", NULL},
+    {0, MEAN | QUERY, EACH_ALONE, TOTALS_OF_TEXTS, "text", "token", NULL},
+};
+
 struct score_state {
     struct driver *driver;
-    struct scoring scoring; /* of the open setting, like the view */
+    const struct kind *kind; /* of the open setting, like the next three */
+    unsigned asked;
+    struct scoring scoring;
     struct score_view view;
-    const char *totals;    /* reason why only totals are reported: "--per"; NULL: all tokens are */
-    const char *per;       /* --per, or `of_suite`; NULL: a row is a text or a model */
-    enum totals_kind kind; /* of a single item: a text, continuations or a minimal pair */
-    bool asks;             /* the first text was read, and says whether `view.fills` */
-    size_t unscored;       /* texts whose first token has no score */
-    size_t blank;          /* texts without tokens */
-    size_t first_blank;    /* index of the first blank text */
-    size_t unknown;        /* texts with words that are not in the vocabulary */
-    size_t ties;           /* pairs whose texts have the same log-probability */
+    bool asks;          /* the first text was read, and says whether `view.fills` */
+    size_t unscored;    /* texts whose first token has no score */
+    size_t blank;       /* texts without tokens */
+    size_t first_blank; /* index of the first blank text */
+    size_t unknown;     /* texts with words that are not in the vocabulary */
+    size_t ties;        /* pairs whose texts have the same log-probability */
 
     bool by_text;               /* a batch with a result for each text; the rest is unused */
     struct score_total all;     /* sum over the texts of the open model */
@@ -135,102 +177,99 @@ struct scored_item {
     struct score_text text;   /* of the good text, if it is a pair */
     size_t count;             /* texts; 0: blank */
     struct score_total total; /* of the item's own text, or of the pair */
+    const char *names[2];     /* of the columns of the text and of what is scored */
     struct score_totals rows; /* `total`, or a row for each continuation or region */
 };
 
-static const char of_suite[] = "item,condition,region"; /* rows that predictions compare */
-static const char *const labels[] = {"text", "text", "continuation", "good"};
-
 /* --- options ---------------------------------------------------------------------------------- */
 
-static enum totals_kind kind_of(bool has_good, bool has_continuations)
+static void choose_kind(struct score_state *own, const struct options *options)
 {
-    return has_good            ? TOTALS_OF_PAIRS
-           : has_continuations ? TOTALS_OF_CONTINUATIONS
-                               : TOTALS_OF_TEXTS;
+    const struct driver *driver = own->driver;
+    const struct score_options *score = &options->score;
+    bool pairs = driver->items.found >> ITEM_GOOD & 1, words = options->select.words;
+    bool continues = driver->items.found >> ITEM_CONTINUE & !pairs;
+    bool is_suite = driver->items.formulas.count && !driver->is_batch && !words;
+    own->asked = (pairs ? PAIRS : 0) | (score->per ? PER : 0) | (score->group ? GROUP : 0) |
+                 (score->total ? TOTAL : 0) | (is_suite ? SUITE : 0) | (words ? WORDS : 0) |
+                 (continues || score->continuations.count ? CONTINUE : 0) |
+                 (driver->derivation.mean_of_texts ? MEAN : 0) | (own->title ? MODELS : 0);
+    for (own->kind = kinds; own->kind->needs & ~own->asked;)
+        own->kind++;
 }
 
-static void choose_totals(struct score_state *own, const struct options *options)
+/* The name in messages of the first that is asked for; NULL: a row for each token of one text. */
+static const char *name_of(unsigned asked)
 {
+    static const char *const names[] = {"a table of minimal pairs",
+                                        "--per",
+                                        "--group",
+                                        "--total",
+                                        "a suite",
+                                        "--words",
+                                        "--continue",
+                                        "--mean",
+                                        "several models"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (asked >> i & 1)
+            return names[i];
+    return NULL;
+}
+
+/* Choose the keys of a row of totals: the columns of --per, or, for single texts and pairs, all
+ * columns of the input and the text. The last key is the label of the row. Choose the column of the
+ * groups whose texts are compared. */
+static int prepare_table(struct score_state *own, struct err *err)
+{
+    const struct kind *kind = own->kind;
     const struct items *items = &own->driver->items;
-    bool is_suite = items->formulas.count && !own->driver->is_batch && !options->select.words;
-    own->kind = kind_of(items->found & 1 << ITEM_GOOD,
-                        items->found & 1 << ITEM_CONTINUE || options->score.continuations.count);
-    own->per = options->score.per ? options->score.per : is_suite ? of_suite : NULL;
-    own->totals = own->kind == TOTALS_OF_PAIRS ? "a table of minimal pairs"
-                  : options->score.per         ? "--per"
-                  : options->score.group       ? "--group"
-                  : options->score.total       ? "--total"
-                  : is_suite                   ? "a suite"
-                                               : NULL;
-}
-
-/* Choose the column of the groups whose texts are compared. */
-static int choose_group(struct score_state *own, struct names columns, struct err *err)
-{
-    const char *group = own->driver->options->score.group;
-    bool single = own->table.are_single;
-    size_t index = 0;
-    if (group && (!single || own->kind == TOTALS_OF_PAIRS))
+    const struct options *options = own->driver->options;
+    struct names columns = {items->names.items, items->names.count, sizeof *items->names.items};
+    struct arena *arena = &own->driver->kept;
+    bool by_values = kind->table == ROW_FOR_VALUES, single = !by_values && !own->title;
+    struct texts every = {0}, chosen = {0}, *keys = by_values ? &chosen : &every;
+    const char *group = options->score.group, *other = own->title ? "model" : kind->label;
+    const char *per = !by_values ? NULL : kind->column ? kind->column : options->score.per;
+    size_t index = 0, most = items->survey.marks + items->count + own->driver->sweep.models.count;
+    own->table = (struct score_totals){.kind = kind->totals,
+                                       .are_single = single,
+                                       .has_unigrams = own->unigrams.count > 0,
+                                       .most = single || (by_values && kind->column) ? 0 : most,
+                                       .texts = items->count};
+    if (group && !(single && kind->needs & GROUP))
         return err_usage(err, "--group: expected totals of texts of one model, found %s",
-                         own->per     ? "--per"
+                         by_values    ? "--per"
                          : own->title ? own->title
                                       : "pairs");
     if (group && column_choose(&index, columns, "--group", group, strlen(group), err))
         return -1;
-    if (single && own->totals && (group || own->kind == TOTALS_OF_TEXTS) &&
-        (group || names_find(&index, columns, "item", strlen("item"))))
+    if (single && (group || (kind->column &&
+                             names_find(&index, columns, kind->column, strlen(kind->column)))))
         own->group = names_at(columns, index);
-    return 0;
-}
-
-/* Choose the keys of a row of totals: the columns of --per, or, for single texts and pairs, all
- * columns of the input and the text. The last key is the label of the row. */
-static int prepare_table(struct score_state *own, struct err *err)
-{
-    const struct items *items = &own->driver->items;
-    struct arena *arena = &own->driver->kept;
-    struct names columns = {items->names.items, items->names.count, sizeof *items->names.items};
-    struct texts keys = {0};
-    const char *per = own->per, *other;
-    bool single = !own->title && !per;
-    size_t index = 0, most = items->survey.marks + items->count + own->driver->sweep.models.count;
-    own->table = (struct score_totals){
-        .kind = per && own->kind == TOTALS_OF_TEXTS ? TOTALS_OF_GROUPS : own->kind,
-        .are_single = single,
-        .has_unigrams = own->unigrams.count > 0,
-        .most = single || per == of_suite ? 0 : most,
-        .texts = items->count};
-    if (choose_group(own, columns, err))
-        return -1;
     for (size_t i = 0; !own->title && i < items->names.count; i++)
-        texts_add(&keys, items->names.items[i], arena, err);
-    if (single && own->kind == TOTALS_OF_CONTINUATIONS && items->text_name)
-        texts_add(&keys, items->text_name, arena, err);
-    if (per)
+        texts_add(&every, items->names.items[i], arena, err);
+    if (by_values)
         other = items->survey.marks && !names_find(&index, columns, "region", strlen("region"))
                     ? "region"
                     : NULL;
-    else
-        other = own->title                                         ? "model"
-                : own->kind == TOTALS_OF_TEXTS && items->text_name ? items->text_name
-                                                                   : labels[own->kind];
+    else if (single && items->text_name && kind->needs & CONTINUE)
+        texts_add(&every, items->text_name, arena, err);
+    else if (single && items->text_name)
+        other = items->text_name;
     if (other)
-        texts_add(&keys, other, arena, err);
-    own->other = per ? NULL : other;
-    columns = (struct names){keys.items, keys.count, sizeof *keys.items};
-    keys = per ? (struct texts){0} : keys;
+        texts_add(&every, other, arena, err);
+    own->other = by_values ? NULL : other;
+    columns = (struct names){every.items, every.count, sizeof *every.items};
     for (const char *next = per; next && !err->kind; next = list_next(next)) {
-        size_t size = strcspn(next, ",");
-        if (column_choose(&index, columns, "--per", next, size, err))
+        if (column_choose(&index, columns, "--per", next, strcspn(next, ","), err))
             return -1;
-        texts_add(&keys, names_at(columns, index), arena, err);
+        texts_add(&chosen, names_at(columns, index), arena, err);
         own->other = names_at(columns, index) == other ? other : own->other;
     }
-    own->table.names = keys.items;
-    own->table.key_count = keys.count;
-    own->keys = arena_alloc(arena, keys.count, sizeof *own->keys, err);
-    return per && own->other && own->driver->options->select.words
+    own->table.names = keys->items;
+    own->table.key_count = keys->count;
+    own->keys = arena_alloc(arena, keys->count, sizeof *own->keys, err);
+    return by_values && own->other && own->asked & WORDS
                ? err_usage(err, "--per region and --words cannot be combined: without --words, "
                                 "each region has a row")
                : err_if(err->kind);
@@ -239,7 +278,7 @@ static int prepare_table(struct score_state *own, struct err *err)
 static int read_unigrams(struct score_state *own, const char *path, struct err *err)
 {
     struct file file = {0};
-    if (own->kind != TOTALS_OF_TEXTS || !own->totals || own->per)
+    if (!(own->kind->takes & UNIGRAMS) || own->asked & CONTINUE)
         return err_usage(err, "--unigrams: expected --total of texts");
     if (input_file_open(&file, path, err))
         return -1;
@@ -254,34 +293,36 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     struct score_state *own = state;
     const struct options *options = driver->options;
     struct output *output = &driver->output;
-    bool words = options->select.words, is_mean = driver->derivation.mean_of_texts;
     size_t models = driver->sweep.settings; /* in a batch, all settings */
     own->driver = driver;
     if (options_exclude(options, "next", "at top begin-word bits", err) ||
         options_exclude(options, "unigrams", "query", err))
         return -1;
-    choose_totals(own, options);
-    bool continues = own->kind == TOTALS_OF_CONTINUATIONS;
-    driver->begins_texts = !continues && (words || own->totals) ? BEGINNING_ADDED : BEGINNING_NOTED;
-    bool sums = own->totals || (continues && !words);
+    choose_kind(own, options);
+    const struct kind *kind = own->kind;
+    bool each = kind->table == EACH_ALONE, words = own->asked & WORDS;
+    bool continues = (own->asked & (CONTINUE | PAIRS)) == CONTINUE;
+    driver->begins_texts = !continues && (words || !each) ? BEGINNING_ADDED : BEGINNING_NOTED;
     driver->columns = options->score.next ? "sentence rank id text probability logprob"
-                      : sums ? "sentence text logprob_nats tokens perplexity bad pairs accuracy"
+                      : !each || (continues && !words)
+                          ? "sentence text logprob_nats tokens perplexity bad pairs accuracy"
                       : driver->items.survey.marks
                           ? "sentence position id text region logprob_nats rank subwords start end"
                           : "sentence position id text logprob_nats rank subwords start end";
-    if (is_mean && own->totals)
+    if (own->asked & MEAN & ~kind->takes)
         return err_usage(err,
                          "--mean does not apply to %s, which reports totals: --per COLUMN has "
                          "means per token",
-                         own->totals);
-    if (words && own->totals && (own->kind == TOTALS_OF_PAIRS || !options->score.per))
-        return err_usage(err, "--words does not apply to %s, which reports totals", own->totals);
+                         name_of(own->asked));
+    if (own->asked & WORDS & ~kind->needs)
+        return err_usage(err, "--words does not apply to %s, which reports totals",
+                         name_of(own->asked));
     if (options->score.unigrams && read_unigrams(own, options->score.unigrams, err))
         return -1;
     own->by_text = driver->is_batch && !options->score.per && !options->score.group;
     if (own->by_text)
         return 0;
-    if (words && own->totals && output->to_folder && !options->output.format && !driver->is_batch) {
+    if (words && !each && output->to_folder && !options->output.format && !driver->is_batch) {
         own->folder = arena_path(&driver->kept, output->path, err);
         output->path = arena_format(&driver->kept, err, "%s/words.csv", own->folder);
         output->to_folder = false;
@@ -289,39 +330,24 @@ static int prepare(void *state, struct driver *driver, struct err *err)
             target_folder_open(&output->folder, own->folder, output->replaces, err))
             return -1;
     }
-    if (!own->totals && driver->items.names.count && driver->identity.count > 1 &&
+    if (each && driver->items.names.count && driver->identity.count > 1 &&
         output->format->one_sentence && !output->to_folder)
         return err_usage(err,
                          "--format %s: one file holds one result, found %zu: add %s--per COLUMN "
                          "for one figure, or use a folder (-o DIR/)",
                          output->format->name, driver->items.count, words ? "" : "--words ");
-    driver->identity.sentences = is_mean || (own->totals && !own->folder) ? 1 : driver->items.count;
+    bool is_one = own->asked & MEAN || (!each && !own->folder);
+    driver->identity.sentences = is_one ? 1 : driver->items.count;
     driver->identity.count = driver->identity.sentences * models;
     driver->accumulates |= driver->is_batch;
     const char *long_formats =
-        own->totals && driver->items.count > 1 ? "text csv json jsonl tidy" : "csv json jsonl tidy";
-    if (models > 1 && !driver->is_batch && !own->per && !is_mean &&
+        !each && driver->items.count > 1 ? "text csv json jsonl tidy" : "csv json jsonl tidy";
+    if (models > 1 && !driver->is_batch && kind->table != ROW_FOR_VALUES && !(own->asked & MEAN) &&
         !format_is(output->format, long_formats)) {
         own->title = arena_format(&driver->kept, err, "%zu models", models);
         driver->identity.count = driver->identity.sentences;
     }
     return prepare_table(own, err);
-}
-
-/* What was asked for instead of a row for each token or word of one text; NULL: nothing. */
-static const char *other_table(const struct score_state *own)
-{
-    return own->totals                             ? own->totals
-           : own->kind == TOTALS_OF_CONTINUATIONS  ? "--continue"
-           : own->driver->derivation.mean_of_texts ? "--mean"
-           : own->title                            ? "several models"
-                                                   : NULL;
-}
-
-/* The same, instead of a row for each token. */
-static const char *other_rows(const struct score_state *own)
-{
-    return own->view.words && !own->totals ? "--words" : other_table(own);
 }
 
 static int open(void *state, struct driver *driver, struct err *err)
@@ -334,7 +360,8 @@ static int open(void *state, struct driver *driver, struct err *err)
     bool for_people = format_is(format, "text markdown");
     bool words = options->select.words;
     const char *of_words = words ? "--words" : score->begin_word ? "--begin-word" : NULL;
-    choose_totals(own, options);
+    choose_kind(own, options);
+    const char *instead = name_of(own->asked); /* of a row for each token */
     own->view = (struct score_view){.viewer = viewer,
                                     .bits = options->select.bits,
                                     .words = words,
@@ -349,15 +376,14 @@ static int open(void *state, struct driver *driver, struct err *err)
                          .within_word = score->within_word,
                          .next = score->next > 0,
                          .stride = (size_t)(score->stride ? score->stride : score->window / 2)};
-    bool continues = own->kind == TOTALS_OF_CONTINUATIONS;
     bool is_column = driver->items.found >> ITEM_CONTINUE & 1;
-    if ((continues || score->continuations.count) && own->totals && !(continues && score->group))
+    if (own->asked & CONTINUE & ~own->kind->needs)
         return err_usage(err, "%s; %s does not apply%s",
                          is_column ? "column 'continue' reports totals"
                                    : "--continue reports totals",
-                         own->totals, is_column ? ": rename the column to copy it" : "");
-    if (score->next && other_rows(own))
-        return err_usage(err, "--next and %s cannot be combined", other_rows(own));
+                         instead, is_column ? ": rename the column to copy it" : "");
+    if (score->next && instead)
+        return err_usage(err, "--next and %s cannot be combined", instead);
     size_t context = viewer->model.config.n_positions, window = (size_t)score->window;
     if (own->scoring.stride && options->input.any_length)
         return err_usage(err, "--%s and --long cannot be combined", window ? "window" : "stride");
@@ -369,7 +395,7 @@ static int open(void *state, struct driver *driver, struct err *err)
                          of_words);
     if (viewer_report(&own->view.origin, viewer, &driver->session.arena, err))
         return -1;
-    if (!other_table(own) && (!words || options_are_given(options, "top")) &&
+    if (!name_of(own->asked & ~WORDS) && (!words || options_are_given(options, "top")) &&
         (for_people || format_is(format, "json jsonl") ||
          (driver->output.to_folder && format->has_tables && options_are_given(options, "top"))))
         own->scoring.best_count = (size_t)score->best;
@@ -418,7 +444,7 @@ static int check_masks(struct score_state *own, const struct tokenized *sentence
     const struct viewer *viewer = own->scoring.viewer;
     bool first = !own->asks;
     bool fills = own->view.next || (!text->continues && text_has_mask(sentence, viewer));
-    const char *other = other_rows(own);
+    const char *other = name_of(own->asked);
     bool shows = !fills || other || !text->at;
     for (size_t i = 0; i < text->at_count && !shows; i++)
         shows = sentence->ids[text->at[i]] == viewer->mask;
@@ -440,20 +466,6 @@ static int check_masks(struct score_state *own, const struct tokenized *sentence
                          fills ? "with one" : "without");
 }
 
-/* Refuse what --continue cannot continue. */
-static int check_continued(const struct tokenized *sentence, const struct viewer *viewer,
-                           struct err *err)
-{
-    if (!sentence->text)
-        return err_usage(err, "--continue: expected a text, found ids");
-    if (sentence->pair.bytes)
-        return err_usage(err, "--continue: expected one text, found a pair");
-    if (sentence->added_after && viewer->mask < 0)
-        return err_usage(err, "--continue: expected no token after a text, found one that the "
-                              "tokenizer adds: --special none or bos leaves it out");
-    return 0;
-}
-
 static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err)
 {
@@ -463,25 +475,30 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     const struct texts *continuations = &item->options.score.continuations;
     const char *bad = item->fields[ITEM_BAD];
     struct tokenized *sentence = &job->pair.sentence;
-    enum totals_kind kind = kind_of(bad, continuations->count);
+    const struct kind *kind = task->kind;
+    const char *label = bad ? "good" : continuations->count ? "continuation" : "text";
     struct scored_item *own = job->own = arena_alloc(arena, 1, sizeof *own, err);
     if (!own)
         return -1;
     struct score_text *text = &own->text;
     own->count = item->is_blank ? 0 : bad ? 2 : num_max(continuations->count, 1);
-    text->continues = task->kind == TOTALS_OF_CONTINUATIONS;
+    text->continues = kind->needs & CONTINUE;
     text->pairs = arena_alloc(arena, own->count + 1, sizeof *text->pairs, err);
     if (!text->pairs || item->is_blank)
         return text->pairs ? 0 : -1;
-    if (continuations->count && check_continued(sentence, viewer, err))
-        return -1;
-    if (kind != task->kind)
+    if (continuations->count && !sentence->text)
+        return err_usage(err, "--continue: expected a text, found ids");
+    if (continuations->count && sentence->pair.bytes)
+        return err_usage(err, "--continue: expected one text, found a pair");
+    if (continuations->count && sentence->added_after && viewer->mask < 0)
+        return err_usage(err, "--continue: expected no token after a text, found one that the "
+                              "tokenizer adds: --special none or bos leaves it out");
+    if (strcmp(label, kind->label) != 0)
         return err_set(err, "expected an item with '%s' like others, found one with '%s'",
-                       labels[task->kind], labels[kind]);
-    if (options_are_given(&item->options, "query") &&
-        ((task->totals && !item->options.score.group) || continuations->count))
+                       kind->label, label);
+    if (options_are_given(&item->options, "query") && !(kind->takes & QUERY))
         return err_usage(err, "--query selects rows of tokens or words; %s does not apply",
-                         task->totals ? task->totals : "--continue");
+                         name_of(task->asked & ~WORDS));
     if ((task->view.words || task->unigrams.count) && viewer->tokenizer &&
         find_words(sentence, viewer, arena, err))
         return -1;
@@ -534,71 +551,66 @@ static const char *whole_text(const struct tokenized *text, struct arena *arena,
     return buf_keep(&whole, arena, err);
 }
 
-/* Find the total of an item's text, or of the tokens or words of --query; with --unigrams that of
- * its words with scores by themselves; a pair also has that of its bad text. */
-static void find_total(const struct score_state *task, struct job *job, struct arena *arena,
+/* Report an item. Its total is that of its text, or of the tokens or words of --query; with
+ * --unigrams also that of its words by themselves; a pair also has that of its bad text. Its rows
+ * are this total, or those of its continuations or regions; a region without tokens has a row only
+ * in a suite. */
+static int report_item(const struct score_state *task, struct job *job, struct arena *arena,
                        struct err *err)
 {
     struct scored_item *own = job->own;
-    struct score_total *total = &own->total;
     const struct score_text *text = &own->text;
-    const struct scored *scored = text->scored;
+    const struct kind *kind = task->kind;
     const struct tokenized *sentence = &text->pairs->sentence;
+    struct score_total *total = &own->total;
+    bool by_values = kind->table == ROW_FOR_VALUES, is_pair = job->item.fields[ITEM_BAD];
+    bool by_part = text->continues || (by_values && task->other && text->parts);
+    bool has_column = job->item.text_count && format_is(task->driver->output.format, "csv");
+    bool names_text = text->continues && !has_column && !task->driver->derivation.mean_of_texts;
     *total = score_total_of_rows(text, task->view.words);
     bool by_word = task->unigrams.count && sentence->text;
     for (size_t i = 0; by_word && i < sentence->word_count; i++) {
         struct text_range range = word_range(sentence, i);
-        if (!scored->tokens[sentence->words[i].first].rank)
+        if (!text->scored->tokens[sentence->words[i].first].rank)
             continue;
         total->unigrams += unigrams_logprob(&task->unigrams, sentence->text + range.start,
                                             range.end - range.start, &total->unknown);
         total->words++;
     }
     total->number = task->table.are_single ? (long long)job->item.number : COLUMN_MISSING;
-    if (own->count && task->kind == TOTALS_OF_PAIRS) {
+    if (own->count && is_pair) {
         total->count = 1;
-        total->bad_logprob = score_total_of(&scored[1], 0, scored[1].count).logprob;
+        total->bad_logprob = score_total_of(&text->scored[1], 0, text->scored[1].count).logprob;
         bool ties = !(total->logprob < total->bad_logprob || total->logprob > total->bad_logprob);
         total->correct = ties ? 0.5 : total->logprob > total->bad_logprob;
         total->bad = whole_text(&text->pairs[1].sentence, arena, err);
     }
-}
 
-/* Report an item. Its rows are its total, or the totals of its continuations or regions; a region
- * without tokens has a row only in a suite. */
-static int report_item(const struct score_state *task, struct job *job, struct arena *arena,
-                       struct err *err)
-{
-    struct scored_item *own = job->own;
-    const struct score_text *text = &own->text;
-    bool continues = text->continues;
-    bool by_part = continues || (task->per && task->other && text->parts);
-    bool has_column = job->item.text_count && format_is(task->driver->output.format, "csv");
-    bool names_text = continues && !has_column && !task->driver->derivation.mean_of_texts;
+    own->names[0] = "text";
+    own->names[1] = kind->label;
     const char *keys[2] = {whole_text(&job->pair.sentence, arena, err)};
-    own->rows = (struct score_totals){.kind = task->kind,
+    own->rows = (struct score_totals){.kind = kind->totals,
                                       .are_single = true,
-                                      .names = &labels[task->kind - names_text],
+                                      .names = &own->names[!names_text],
                                       .key_count = 1 + names_text,
-                                      .hides_text = has_column && task->kind == TOTALS_OF_TEXTS,
+                                      .hides_text = has_column && !text->continues && !is_pair,
                                       .has_unigrams = task->unigrams.count > 0,
                                       .pair = &job->pair};
-    find_total(task, job, arena, err);
     for (size_t i = 0; i < (by_part ? text->part_count : 1) && !err->kind; i++) {
         const struct score_region *part = by_part ? &text->parts[i] : NULL;
-        struct score_total row = own->total;
+        struct score_total row = *total;
         if (part) {
-            row = score_total_of(&text->scored[continues ? i : 0], part->first, part->count);
-            row.number = continues ? own->total.number : part->number;
+            row = score_total_of(&text->scored[text->continues ? i : 0], part->first, part->count);
+            row.number = text->continues ? total->number : part->number;
         }
         keys[1] = part ? part->name : keys[0];
         row.keys = &keys[!names_text];
-        if (!part || part->count || task->per == of_suite)
+        if (!part || part->count || (by_values && kind->column))
             score_totals_add(&own->rows, &row, own->rows.count, arena, err);
     }
     if (err->kind)
         return -1;
-    return !task->view.words && (continues || task->totals)
+    return !task->view.words && (text->continues || kind->table != EACH_ALONE)
                ? score_totals_report(&job->report, &task->view, &own->rows, arena, err)
                : score_report(&job->report, &task->view, &job->pair, text, arena, err);
 }
@@ -624,7 +636,7 @@ static int run(void *state, const struct group *group, struct err *err)
     }
     look.pairs = pairs;
     scoring.viewer = group->viewer;
-    bool apart = own->kind == TOTALS_OF_PAIRS && own->driver->session.edits.by_text;
+    bool apart = own->driver->session.edits.by_text && !(own->kind->needs & CONTINUE);
     const size_t step = apart ? 1 : look.count, end = look.count;
     for (look.count = step; look.pairs < pairs + end; look.pairs += step, look.first += step) {
         if (apart) /* each text has its own positions by name */
@@ -640,28 +652,8 @@ static int run(void *state, const struct group *group, struct err *err)
 
 /* --- rows of totals --------------------------------------------------------------------------- */
 
-/* Compare a total with that of the first text of its group. */
-static int find_group(struct score_state *own, const struct item *item, struct score_total *total,
-                      struct err *err)
-{
-    const char *value = item_column(item, own->group);
-    size_t known = own->groups.count;
-    const struct score_total group = {.keys = &value};
-    total->bad_logprob = (double)NAN;
-    if (!value || !*value) /* a missing value, no group */
-        return 0;
-    size_t row = score_totals_add(&own->groups, &group, known, &own->driver->kept, err);
-    if (!row)
-        return -1;
-    if (own->groups.count > known)
-        own->groups.rows[row - 1].logprob = total->tokens ? total->logprob : (double)NAN;
-    else
-        own->compares = true;
-    total->bad_logprob = own->groups.rows[row - 1].logprob;
-    return 0;
-}
-
-/* Add the rows of an item to the table, and its words to the column of their model or row. */
+/* Add the rows of an item to the table, compared with the first of its group, and its words to the
+ * column of their model or row. */
 static int add_item(struct score_state *own, struct job *job, struct err *err)
 {
     const struct scored_item *item = job->own;
@@ -671,6 +663,7 @@ static int add_item(struct score_state *own, struct job *job, struct err *err)
     size_t row = 0;
     for (size_t i = 0; i < item->rows.count; i++) {
         struct score_total total = item->rows.rows[i];
+        const char *value = own->group ? item_column(&job->item, own->group) : NULL;
         const char *other = own->title ? driver->sweep.models.items[driver->setting]
                             : single || job->item.region_count
                                 ? total.keys[item->rows.key_count - 1]
@@ -681,8 +674,20 @@ static int add_item(struct score_state *own, struct job *job, struct err *err)
             own->keys[k] = key || single ? key : "";
         }
         total.keys = own->keys;
-        if (own->group && find_group(own, &job->item, &total, err))
-            return -1;
+        if (own->group)
+            total.bad_logprob = (double)NAN;
+        if (value && *value) { /* a missing value is in no group */
+            const struct score_total group = {.keys = &value};
+            size_t known = own->groups.count;
+            size_t at = score_totals_add(&own->groups, &group, known, &driver->kept, err);
+            if (!at)
+                return -1;
+            if (own->groups.count > known)
+                own->groups.rows[at - 1].logprob = total.tokens ? total.logprob : (double)NAN;
+            else
+                own->compares = true;
+            total.bad_logprob = own->groups.rows[at - 1].logprob;
+        }
         row = score_totals_add(table, &total, table->count, &driver->kept, err);
         if (!row)
             return -1;
@@ -699,48 +704,32 @@ static int add_item(struct score_state *own, struct job *job, struct err *err)
 /* Totals need all results; with models as columns, results are written after the last model. */
 static int begin(void *state, struct driver *driver, struct err *err)
 {
-    static const char *const names[] = {"token", "word", "continuation"};
     struct score_state *own = state;
+    bool each = own->kind->table == EACH_ALONE;
     size_t count = own->title ? driver->items.count : 1;
     own->blank = own->unscored = own->unknown = own->ties = 0;
     if (own->by_text)
         return 0;
     own->all = (struct score_total){.number = COLUMN_MISSING};
-    driver->accumulates = driver->derivation.mean_of_texts || (own->totals && !own->folder) ||
+    driver->accumulates = driver->derivation.mean_of_texts || (!each && !own->folder) ||
                           (own->title && driver->setting + 1 < driver->sweep.settings);
     if (own->title && driver->setting)
         return 0;
     own->table.count = own->table.first = 0;
     own->groups = (struct score_totals){.key_count = 1, .most = driver->items.count};
     own->compares = false;
-    if (own->title ? own->totals != NULL : !own->totals || !own->view.words)
+    if (own->title ? !each : each || !own->view.words)
         return 0;
     own->words = arena_alloc(&driver->kept, count, sizeof *own->words, err);
     for (size_t i = 0; own->words && i < count; i++)
         own->words[i] = (struct score_totals){
             .kind = own->title ? TOTALS_OF_MODELS : TOTALS_OF_WORDS,
             .are_single = true,
-            .names = &names[own->view.words                        ? 1
-                            : own->kind == TOTALS_OF_CONTINUATIONS ? 2
-                                                                   : 0],
+            .names = &own->kind->row,
             .key_count = 1,
             .lines = {driver->sweep.models.items, driver->sweep.models.count, sizeof(char *)},
             .most = own->title ? 0 : driver->survey.tokens};
     return err_if(err->kind);
-}
-
-static bool has_unknown(const struct scored_item *item, const struct viewer *viewer)
-{
-    uint32_t unknown = 0;
-    bool found = false;
-    if (!viewer->tokenizer || !tokenizer_unknown(viewer->tokenizer, &unknown))
-        return false;
-    for (size_t i = 0; i < item->count; i++) {
-        const struct tokenized *text = &item->text.pairs[i].sentence;
-        for (size_t k = text->added_before; k < text->count - text->added_after; k++)
-            found |= text->ids[k] == unknown;
-    }
-    return found;
 }
 
 static int add(void *state, struct job *job, struct err *err)
@@ -749,18 +738,27 @@ static int add(void *state, struct job *job, struct err *err)
     struct driver *driver = own->driver;
     struct report *report = &job->report;
     const struct scored_item *item = job->own;
+    const struct tokenizer *tokenizer = driver->session.viewer.tokenizer;
+    uint32_t unknown = 0;
+    bool has_unknown = false;
     if (!item->count && !own->blank++)
         own->first_blank = job->index;
     own->unscored +=
         item->count && !job->pair.sentence.added_before && driver->session.viewer.mask < 0;
-    own->unknown += has_unknown(item, &driver->session.viewer);
+    for (size_t i = 0; i < item->count && tokenizer && tokenizer_unknown(tokenizer, &unknown);
+         i++) {
+        const struct tokenized *text = &item->text.pairs[i].sentence;
+        for (size_t k = text->added_before; k < text->count - text->added_after; k++)
+            has_unknown |= text->ids[k] == unknown;
+    }
+    own->unknown += has_unknown;
     own->ties += item->total.count && item->total.correct > 0 && item->total.correct < 1;
     if (driver->derivation.mean_of_texts)
         report->facts = NULL; /* the perplexity of all texts is not the mean of theirs */
     if (own->by_text)
         return 0;
     score_total_add(&own->all, &item->total);
-    if ((own->title || own->totals) && add_item(own, job, err))
+    if ((own->title || own->kind->table != EACH_ALONE) && add_item(own, job, err))
         return -1;
     if (!own->title || driver->accumulates)
         return 0;
@@ -776,7 +774,8 @@ static int add(void *state, struct job *job, struct err *err)
 static int note_missing(struct score_state *own, struct err *err)
 {
     struct driver *driver = own->driver;
-    const char *model = driver->session.viewer.model.name, *other = other_table(own);
+    const char *model = driver->session.viewer.model.name;
+    const char *other = name_of(own->asked & ~WORDS);
     struct buf place = {0};
     items_place(&place, &driver->items, own->first_blank);
     const char *first = buf_keep(&place, &driver->kept, err);
@@ -791,7 +790,7 @@ static int note_missing(struct score_state *own, struct err *err)
         print_note("--unigrams: %zu of %zu words are not in '%s' and count as 1", own->all.unknown,
                    own->all.words, driver->options->score.unigrams);
     if (own->unscored && driver->begins_texts == BEGINNING_ADDED && !driver->options->score.total &&
-        own->kind != TOTALS_OF_CONTINUATIONS)
+        !(own->kind->needs & CONTINUE))
         print_note("'%s': the first %s of %zu text%s has no score without a beginning token", model,
                    own->view.words ? "word" : "token", own->unscored, num_plural(own->unscored));
     if (own->unknown)
@@ -843,9 +842,9 @@ static int write_totals(struct score_state *own, struct err *err)
     own->all.bad_logprob = own->group ? (double)NAN : own->all.bad_logprob;
     table.most = 0; /* add the row of all texts without a search */
     table.sums = &own->all;
-    table.sum_count = own->totals && !own->title && driver->items.count > 1 &&
-                      own->kind != TOTALS_OF_CONTINUATIONS;
-    if (own->per == of_suite)
+    table.sum_count = own->kind->table != EACH_ALONE && !own->title && driver->items.count > 1 &&
+                      !(own->kind->needs & CONTINUE);
+    if (own->kind->needs & SUITE)
         suite_predict_all(&table, &driver->items.formulas, arena, err);
     for (size_t i = 0; i < table.sum_count && own->view.for_people; i++)
         score_totals_add(&table, &table.sums[i], table.count, arena, err);
@@ -862,7 +861,7 @@ static int end(void *state, struct driver *driver, struct err *err)
     size_t count = driver->items.count;
     double perplexity = score_perplexity(&own->all);
     bool on_page = format_is(driver->output.format, "text") && !driver->output.to_folder &&
-                   own->kind != TOTALS_OF_CONTINUATIONS;
+                   !(own->kind->needs & CONTINUE);
     if (note_missing(own, err))
         return -1;
     if (own->by_text)
@@ -873,7 +872,7 @@ static int end(void *state, struct driver *driver, struct err *err)
                    bundled_default, perplexity);
     if (own->title && driver->setting + 1 < driver->sweep.settings)
         return 0;
-    if (own->totals || (own->title && on_page))
+    if (own->kind->table != EACH_ALONE || (own->title && on_page))
         return write_totals(own, err);
     if (own->title || !on_page || count == 1)
         return 0;
