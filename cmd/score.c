@@ -103,7 +103,7 @@ enum {
 
 /* What the options and the input ask for. The first of these names a result in messages. */
 enum {
-    PAIRS = 1 << 0, /* a table of minimal pairs */
+    PAIRS = 1 << 0,
     PER = 1 << 1,
     GROUP = 1 << 2,
     TOTAL = 1 << 3,
@@ -111,10 +111,20 @@ enum {
     WORDS = 1 << 5,
     CONTINUE = 1 << 6,
     MEAN = 1 << 7,
-    MODELS = 1 << 8, /* several, side by side in one table */
+    MODELS = 1 << 8, /* side by side in one table */
     QUERY = 1 << 9,
     UNIGRAMS = 1 << 10,
 };
+
+static const char *const asked_names[] = {"a table of minimal pairs",
+                                          "--per",
+                                          "--group",
+                                          "--total",
+                                          "a suite",
+                                          "--words",
+                                          "--continue",
+                                          "--mean",
+                                          "several models"};
 
 /* A kind of result. A table of all texts has their totals: a row for each text, or for each value
  * of some columns. Without such a table, each text has a result of its own: its tokens, words or
@@ -201,18 +211,9 @@ static void choose_kind(struct score_state *own, const struct options *options)
 /* The name in messages of the first that is asked for; NULL: a row for each token of one text. */
 static const char *name_of(unsigned asked)
 {
-    static const char *const names[] = {"a table of minimal pairs",
-                                        "--per",
-                                        "--group",
-                                        "--total",
-                                        "a suite",
-                                        "--words",
-                                        "--continue",
-                                        "--mean",
-                                        "several models"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < sizeof asked_names / sizeof *asked_names; i++)
         if (asked >> i & 1)
-            return names[i];
+            return asked_names[i];
     return NULL;
 }
 
@@ -275,24 +276,13 @@ static int prepare_table(struct score_state *own, struct err *err)
                : err_if(err->kind);
 }
 
-static int read_unigrams(struct score_state *own, const char *path, struct err *err)
-{
-    struct file file = {0};
-    if (!(own->kind->takes & UNIGRAMS) || own->asked & CONTINUE)
-        return err_usage(err, "--unigrams: expected --total of texts");
-    if (input_file_open(&file, path, err))
-        return -1;
-    const char *bytes = arena_text(&own->driver->kept, file.bytes, file.size, err);
-    int failed = !bytes || unigrams_read(&own->unigrams, bytes, file.size, &own->driver->kept, err);
-    file_release(&file);
-    return failed ? err_prefix(err, "'%s'", shown_path(path)) : 0;
-}
-
 static int prepare(void *state, struct driver *driver, struct err *err)
 {
     struct score_state *own = state;
     const struct options *options = driver->options;
+    const char *path = options->score.unigrams;
     struct output *output = &driver->output;
+    struct arena *kept = &driver->kept;
     size_t models = driver->sweep.settings; /* in a batch, all settings */
     own->driver = driver;
     if (options_exclude(options, "next", "at top begin-word bits", err) ||
@@ -317,14 +307,24 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     if (own->asked & WORDS & ~kind->needs)
         return err_usage(err, "--words does not apply to %s, which reports totals",
                          name_of(own->asked));
-    if (options->score.unigrams && read_unigrams(own, options->score.unigrams, err))
-        return -1;
+    if (path) {
+        struct file file = {0};
+        if (!(kind->takes & UNIGRAMS) || own->asked & CONTINUE)
+            return err_usage(err, "--unigrams: expected --total of texts");
+        if (input_file_open(&file, path, err))
+            return -1;
+        const char *bytes = arena_text(kept, file.bytes, file.size, err);
+        int failed = !bytes || unigrams_read(&own->unigrams, bytes, file.size, kept, err);
+        file_release(&file);
+        if (failed)
+            return err_prefix(err, "'%s'", shown_path(path));
+    }
     own->by_text = driver->is_batch && !options->score.per && !options->score.group;
     if (own->by_text)
         return 0;
     if (words && !each && output->to_folder && !options->output.format && !driver->is_batch) {
-        own->folder = arena_path(&driver->kept, output->path, err);
-        output->path = arena_format(&driver->kept, err, "%s/words.csv", own->folder);
+        own->folder = arena_path(kept, output->path, err);
+        output->path = arena_format(kept, err, "%s/words.csv", own->folder);
         output->to_folder = false;
         if (!own->folder || !output->path ||
             target_folder_open(&output->folder, own->folder, output->replaces, err))
@@ -344,7 +344,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         !each && driver->items.count > 1 ? "text csv json jsonl tidy" : "csv json jsonl tidy";
     if (models > 1 && !driver->is_batch && kind->table != ROW_FOR_VALUES && !(own->asked & MEAN) &&
         !format_is(output->format, long_formats)) {
-        own->title = arena_format(&driver->kept, err, "%zu models", models);
+        own->title = arena_format(kept, err, "%zu models", models);
         driver->identity.count = driver->identity.sentences;
     }
     return prepare_table(own, err);
@@ -442,7 +442,6 @@ static int check_masks(struct score_state *own, const struct tokenized *sentence
                        const struct score_text *text, struct err *err)
 {
     const struct viewer *viewer = own->scoring.viewer;
-    bool first = !own->asks;
     bool fills = own->view.next || (!text->continues && text_has_mask(sentence, viewer));
     const char *other = name_of(own->asked);
     bool shows = !fills || other || !text->at;
@@ -452,7 +451,7 @@ static int check_masks(struct score_state *own, const struct tokenized *sentence
         return err_usage(err,
                          "--query: expected a mask token, found others: only these have rows in "
                          "a text with mask tokens");
-    own->view.fills = first ? fills : own->view.fills;
+    own->view.fills = own->asks ? own->view.fills : fills;
     own->asks = true;
     if (fills && other)
         return err_usage(err,
@@ -629,8 +628,7 @@ static int run(void *state, const struct group *group, struct err *err)
         return -1;
     for (size_t i = 0, at = 0; i < group->count; i++) {
         struct scored_item *item = group->jobs[i]->own;
-        if (item->count)
-            memcpy(&pairs[at], item->text.pairs, item->count * sizeof *pairs);
+        memcpy(&pairs[at], item->text.pairs, item->count * sizeof *pairs);
         item->text.scored = &scored[item->count ? at : look.count];
         at += item->count;
     }
@@ -770,16 +768,68 @@ static int add(void *state, struct job *job, struct err *err)
     return 0;
 }
 
-/* Rows without numbers, and numbers that mean little, have a note that says why. */
-static int note_missing(struct score_state *own, struct err *err)
+/* Write the means of words or the totals; into a folder, both. The last total is of all texts. */
+static int write_totals(struct score_state *own, struct err *err)
 {
+    static const char *const names[] = {"surprisal.svg", "totals.csv"};
     struct driver *driver = own->driver;
+    struct score_totals table = own->table, *words = own->title ? NULL : own->words;
+    struct score_totals *tables[] = {words, !words || own->folder ? &table : NULL};
+    struct arena *arena = &driver->session.arena;
+    if (words)
+        words->lines = (struct names){&table.rows->name, table.count, sizeof *table.rows};
+    table.grouped = own->group && (driver->options->score.group || own->compares);
+    memset(own->keys, 0, table.key_count * sizeof *own->keys);
+    own->keys[table.key_count - 1] = "all";
+    own->all.keys = own->keys;
+    own->all.bad_logprob = own->group ? (double)NAN : own->all.bad_logprob;
+    table.most = 0; /* add the row of all texts without a search */
+    table.sums = &own->all;
+    table.sum_count = own->kind->table != EACH_ALONE && !own->title && driver->items.count > 1 &&
+                      !(own->kind->needs & CONTINUE);
+    if (own->kind->needs & SUITE)
+        suite_predict_all(&table, &driver->items.formulas, arena, err);
+    for (size_t i = 0; i < table.sum_count && own->view.for_people; i++)
+        score_totals_add(&table, &table.sums[i], table.count, arena, err);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables && !err->kind; i++) {
+        struct report report;
+        struct output output = {0};
+        if (!tables[i] || score_totals_report(&report, &own->view, tables[i], arena, err))
+            continue;
+        report.model = own->title ? own->title : report.model;
+        if (!own->folder) {
+            driver_write(driver, &report, err);
+            continue;
+        }
+        const char *path =
+            driver->sweep.settings > 1 /* of several models */
+                ? arena_format(arena, err, "%s/%zu-%s", own->folder, driver->setting, names[i])
+                : arena_format(arena, err, "%s/%s", own->folder, names[i]);
+        if (path && !output_choose(&output, &(struct output_options){.path = path}, err))
+            output_write_table(&output, &report, driver->options, &driver->style, err);
+        output_discard(&output);
+    }
+    return err_if(err->kind);
+}
+
+/* After the last text of a model: note why rows have no numbers, or numbers that mean little, and
+ * write the totals. */
+static int end(void *state, struct driver *driver, struct err *err)
+{
+    struct score_state *own = state;
+    size_t count = driver->items.count;
     const char *model = driver->session.viewer.model.name;
     const char *other = name_of(own->asked & ~WORDS);
+    double perplexity = score_perplexity(&own->all);
+    bool on_page = format_is(driver->output.format, "text") && !driver->output.to_folder &&
+                   !(own->kind->needs & CONTINUE);
+
     struct buf place = {0};
     items_place(&place, &driver->items, own->first_blank);
     const char *first = buf_keep(&place, &driver->kept, err);
-    if (own->blank && driver->setting == 0 && first)
+    if (!first)
+        return -1;
+    if (own->blank && driver->setting == 0)
         print_note("%zu blank text%s no score: %s%s", own->blank,
                    own->blank == 1 ? " has" : "s have", first, own->blank == 1 ? "" : " and later");
     if (options_are_given(driver->options, "top") && driver->options->score.best &&
@@ -800,70 +850,7 @@ static int note_missing(struct score_state *own, struct err *err)
     if (own->ties)
         print_note("%zu pair%s with two texts of the same log-probability: each counts as half",
                    own->ties, num_plural(own->ties));
-    return first ? 0 : -1;
-}
 
-/* Write a result to the output, or to a file of the folder. */
-static int write_as(struct driver *driver, const char *folder, const char *name,
-                    const struct report *report, struct err *err)
-{
-    struct output output = {0};
-    if (!folder)
-        return driver_write(driver, report, err);
-    const char *path =
-        driver->sweep.settings > 1 /* of several models */
-            ? arena_format(&driver->kept, err, "%s/%zu-%s", folder, driver->setting, name)
-            : arena_format(&driver->kept, err, "%s/%s", folder, name);
-    int failed = !path || output_choose(&output, &(struct output_options){.path = path}, err) ||
-                 output_write_table(&output, report, driver->options, &driver->style, err);
-    output_discard(&output);
-    return err_if(failed);
-}
-
-/* Write the means of words or the totals; into a folder, both. The last total is of all texts. */
-static int write_totals(struct score_state *own, struct err *err)
-{
-    struct report report;
-    struct driver *driver = own->driver;
-    struct score_totals table = own->table;
-    struct arena *arena = &driver->session.arena;
-    if (own->words && !own->title) {
-        own->words->lines = (struct names){&table.rows->name, table.count, sizeof *table.rows};
-        if (score_totals_report(&report, &own->view, own->words, arena, err) ||
-            write_as(driver, own->folder, "surprisal.svg", &report, err))
-            return -1;
-        if (!own->folder)
-            return 0;
-    }
-    table.grouped = own->group && (driver->options->score.group || own->compares);
-    memset(own->keys, 0, table.key_count * sizeof *own->keys);
-    own->keys[table.key_count - 1] = "all";
-    own->all.keys = own->keys;
-    own->all.bad_logprob = own->group ? (double)NAN : own->all.bad_logprob;
-    table.most = 0; /* add the row of all texts without a search */
-    table.sums = &own->all;
-    table.sum_count = own->kind->table != EACH_ALONE && !own->title && driver->items.count > 1 &&
-                      !(own->kind->needs & CONTINUE);
-    if (own->kind->needs & SUITE)
-        suite_predict_all(&table, &driver->items.formulas, arena, err);
-    for (size_t i = 0; i < table.sum_count && own->view.for_people; i++)
-        score_totals_add(&table, &table.sums[i], table.count, arena, err);
-    if (err->kind || score_totals_report(&report, &own->view, &table, arena, err))
-        return -1;
-    report.model = own->title ? own->title : report.model;
-    return write_as(driver, own->folder, "totals.csv", &report, err);
-}
-
-/* After the last text of a model. */
-static int end(void *state, struct driver *driver, struct err *err)
-{
-    struct score_state *own = state;
-    size_t count = driver->items.count;
-    double perplexity = score_perplexity(&own->all);
-    bool on_page = format_is(driver->output.format, "text") && !driver->output.to_folder &&
-                   !(own->kind->needs & CONTINUE);
-    if (note_missing(own, err))
-        return -1;
     if (own->by_text)
         return 0;
     if (perplexity > FABLES_PERPLEXITY && model_is_of_fables(&driver->session.viewer.model))
