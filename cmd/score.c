@@ -193,7 +193,18 @@ struct scored_item {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-static void choose_kind(struct score_state *own, const struct options *options)
+/* The name in messages of the first that is asked for; NULL: a row for each token of one text. */
+static const char *name_of(unsigned asked)
+{
+    for (size_t i = 0; i < sizeof asked_names / sizeof *asked_names; i++)
+        if (asked >> i & 1)
+            return asked_names[i];
+    return NULL;
+}
+
+/* Choose the kind. Options that it does not take are refused, except by the settings of a batch
+ * with a result for each text. */
+static int choose_kind(struct score_state *own, const struct options *options, struct err *err)
 {
     const struct driver *driver = own->driver;
     const struct score_options *score = &options->score;
@@ -206,15 +217,15 @@ static void choose_kind(struct score_state *own, const struct options *options)
                  (driver->derivation.mean_of_texts ? MEAN : 0) | (own->title ? MODELS : 0);
     for (own->kind = kinds; own->kind->needs & ~own->asked;)
         own->kind++;
-}
-
-/* The name in messages of the first that is asked for; NULL: a row for each token of one text. */
-static const char *name_of(unsigned asked)
-{
-    for (size_t i = 0; i < sizeof asked_names / sizeof *asked_names; i++)
-        if (asked >> i & 1)
-            return asked_names[i];
-    return NULL;
+    if (!own->by_text && own->asked & MEAN & ~own->kind->takes)
+        return err_usage(err,
+                         "--mean does not apply to %s, which reports totals: --per COLUMN has "
+                         "means per token",
+                         name_of(own->asked));
+    if (!own->by_text && own->asked & WORDS & ~own->kind->needs)
+        return err_usage(err, "--words does not apply to %s, which reports totals",
+                         name_of(own->asked));
+    return 0;
 }
 
 /* Choose the keys of a row of totals: the columns of --per, or, for single texts and pairs, all
@@ -286,9 +297,8 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     size_t models = driver->sweep.settings; /* in a batch, all settings */
     own->driver = driver;
     if (options_exclude(options, "next", "at top begin-word bits", err) ||
-        options_exclude(options, "unigrams", "query", err))
+        options_exclude(options, "unigrams", "query", err) || choose_kind(own, options, err))
         return -1;
-    choose_kind(own, options);
     const struct kind *kind = own->kind;
     bool each = kind->table == EACH_ALONE, words = own->asked & WORDS;
     bool continues = (own->asked & (CONTINUE | PAIRS)) == CONTINUE;
@@ -299,14 +309,6 @@ static int prepare(void *state, struct driver *driver, struct err *err)
                       : driver->items.survey.marks
                           ? "sentence position id text region logprob_nats rank subwords start end"
                           : "sentence position id text logprob_nats rank subwords start end";
-    if (own->asked & MEAN & ~kind->takes)
-        return err_usage(err,
-                         "--mean does not apply to %s, which reports totals: --per COLUMN has "
-                         "means per token",
-                         name_of(own->asked));
-    if (own->asked & WORDS & ~kind->needs)
-        return err_usage(err, "--words does not apply to %s, which reports totals",
-                         name_of(own->asked));
     if (path) {
         struct file file = {0};
         if (!(kind->takes & UNIGRAMS) || own->asked & CONTINUE)
@@ -360,7 +362,8 @@ static int open(void *state, struct driver *driver, struct err *err)
     bool for_people = format_is(format, "text markdown");
     bool words = options->select.words;
     const char *of_words = words ? "--words" : score->begin_word ? "--begin-word" : NULL;
-    choose_kind(own, options);
+    if (choose_kind(own, options, err))
+        return -1;
     const char *instead = name_of(own->asked); /* of a row for each token */
     own->view = (struct score_view){.viewer = viewer,
                                     .bits = options->select.bits,
