@@ -1,11 +1,11 @@
 /* score.c: `attn-cli score`: log-probabilities of the tokens of texts, or of continuations. */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/names.h"
 #include "base/num.h"
 #include "command.h"
-#include "continuations.h"
 #include "driver.h"
 #include "stimuli.h"
 #include "text/aligned_text.h"
@@ -420,6 +420,106 @@ static void expect(void *state, struct driver *driver, size_t tokens)
     viewer_expect_steps(viewer, tokens);
 }
 
+/* --- continuations: a text joined with each. In a masked model, a text may have a mask token: the
+ * continuation then takes its place.
+ *
+ *     the keys to the cabinet [MASK] old.   are → the keys to the cabinet are old. */
+
+/* Where a continuation goes. */
+struct gap {
+    size_t start, end;    /* bytes of the text that it replaces */
+    size_t before, after; /* tokens that stay */
+};
+
+/* At the mask token of a text, without blanks that belong to it, or at the end of the text. */
+static int find_gap(struct gap *gap, const struct tokenized *text, const struct viewer *viewer,
+                    struct err *err)
+{
+    size_t masks = 0;
+    *gap = (struct gap){text->size, text->size, text->count - text->added_after, 0};
+    for (size_t i = 0; i < text->count; i++)
+        if ((long long)text->ids[i] == viewer->mask && !tokenized_is_added(text, i) && !masks++)
+            *gap = (struct gap){text->tokens[i].start, text->tokens[i].end, i, text->count - i - 1};
+    while (masks && gap->start < gap->end && isspace((unsigned char)text->text[gap->start]))
+        gap->start++;
+    while (masks && gap->start < gap->end && isspace((unsigned char)text->text[gap->end - 1]))
+        gap->end--;
+    return masks > 1 ? err_usage(err,
+                                 "--continue: expected one mask token, found %zu: a continuation "
+                                 "of several tokens replaces one",
+                                 masks)
+                     : 0;
+}
+
+/* Refuse a text that lacks tokens of the text without the continuation. */
+static int check_joined(const struct tokenized *read, const struct tokenized *text,
+                        const struct gap *gap, const char *more, struct err *err)
+{
+    size_t same = 0, end = 0;
+    while (same < gap->before && same < read->count && text->ids[same] == read->ids[same])
+        same++;
+    while (end < gap->after && end < read->count &&
+           text->ids[text->count - end - 1] == read->ids[read->count - end - 1])
+        end++;
+    if (same < gap->before)
+        return err_usage(err,
+                         "--continue '%s': expected the text's %zu tokens unchanged, found another "
+                         "one at %zu: begin the continuation at a token boundary, for example with "
+                         "a space",
+                         more, gap->before, same);
+    if (end < gap->after)
+        return err_usage(err,
+                         "--continue '%s': expected the text's %zu tokens after the mask token "
+                         "unchanged, found others: end the continuation at a token boundary",
+                         more, gap->after);
+    if (read->count <= gap->before + (gap->after ? gap->after : read->added_after))
+        return err_usage(err, "--continue '%s': expected at least one token, found none", more);
+    return 0;
+}
+
+/* Read the texts into pairs [count]. Returns the tokens of each continuation; NULL with `err`.
+ * Refused: a continuation that changes tokens of the text or has none, and several mask tokens. */
+static const struct score_region *read_continuations(struct text_with_source *pairs,
+                                                     const struct text_with_source *pair,
+                                                     const struct texts *continuations,
+                                                     const struct viewer *viewer,
+                                                     struct arena *arena, struct err *err)
+{
+    const struct tokenized *text = &pair->sentence;
+    struct score_region *parts = arena_alloc(arena, continuations->count, sizeof *parts, err);
+    struct gap gap;
+    if (!parts || find_gap(&gap, text, viewer, err))
+        return NULL;
+    for (size_t i = 0; i < continuations->count; i++) {
+        struct tokenized *read = &pairs[i].sentence;
+        const char *more = continuations->items[i];
+        struct buf joined = {0};
+        const char *rest = more;
+        bool is_apart = !gap.start || isspace((unsigned char)text->text[gap.start - 1]);
+        while (gap.end < text->size && is_apart && *rest == ' ') /* one blank between is enough */
+            rest++;
+        buf_bytes(&joined, text->text, gap.start);
+        buf_text(&joined, rest);
+        buf_bytes(&joined, text->text + gap.end, text->size - gap.end);
+        struct input whole = {.size = joined.size};
+        whole.text = buf_keep(&joined, arena, err);
+        if (!whole.text || viewer_read(viewer, &pairs[i], &whole, NULL, arena, err) ||
+            check_joined(read, text, &gap, more, err))
+            return NULL;
+        if (text_has_mask(read, viewer)) {
+            err_usage(err, "--continue '%s': expected no mask token, found one", more);
+            return NULL;
+        }
+        size_t count = read->count - gap.before - gap.after;
+        if (gap.after)
+            pairs[i].scored = (struct word_span){gap.before, count};
+        pairs[i].source = pair->source;
+        pairs[i].prompt_count = gap.after ? 0 : gap.before;
+        parts[i] = (struct score_region){more, COLUMN_MISSING, gap.before, count};
+    }
+    return parts;
+}
+
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* Find the words of a text; special tokens around it are not words. */
@@ -514,7 +614,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     text->part_count = text->continues ? continuations->count : item->region_count;
     text->parts =
         text->continues
-            ? continuations_read(text->pairs, &job->pair, continuations, viewer, arena, err)
+            ? read_continuations(text->pairs, &job->pair, continuations, viewer, arena, err)
             : regions_find(sentence, item, viewer->chat ? strlen(viewer->chat->before) : 0, arena,
                            err);
     for (size_t i = 0; i < own->count && text->continues && !err->kind; i++) {
