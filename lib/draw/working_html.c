@@ -9,10 +9,15 @@
 
 static const double bar_em = 7; /* bar length for a weight of 1 */
 
+static void html_plain(struct buf *out, const char *text)
+{
+    html_text(out, text, strlen(text));
+}
+
 static void html_element(struct buf *out, const char *name, const char *text)
 {
     buf_format(out, "<%s>", name);
-    html_text(out, text, strlen(text));
+    html_plain(out, text);
     buf_format(out, "</%s>", name);
 }
 
@@ -21,24 +26,25 @@ static void html_fact(struct buf *out, const char *name, const char *quoted, con
     buf_format(out, "<dt>%s</dt><dd>", name);
     if (*quoted)
         html_element(out, "code", quoted);
-    html_text(out, words, strlen(words));
+    html_plain(out, words);
     buf_text(out, "</dd>\n");
 }
 
-static void html_cell(struct buf *out, const struct grid_slot *slot, const struct grid_line *line)
+static void html_cell(struct buf *out, const struct grid *grid, const struct grid_line *line,
+                      const struct grid_slot *slot)
 {
+    static const struct notation notation = {html_formula, html_plain, "−∞"};
     bool bar = slot->kind == SLOT_BAR;
     if (line->kind == LINE_HEADINGS)
         buf_format(out, "<th class=\"group\" colspan=\"%zu\">", slot->column_slots);
     else if (line->kind == LINE_TITLES)
-        buf_text(out, slot->kind == SLOT_NUMBER ? "<th scope=\"col\">" : "<th>");
+        buf_text(out, slot->kind == SLOT_CELL ? "<th scope=\"col\">" : "<th>");
     else if (bar && line->kind == LINE_ROW)
         buf_format(out, "<td class=\"bar\"><span style=\"width: %.2fem\"></span>",
                    bar_em * (double)*column_vector(slot->column, line->row));
     else
         buf_text(out, "<td>");
-    if (!bar)
-        grid_cell(out, line, slot, html_formula, "−∞");
+    grid_cell(out, grid, line, slot, &notation);
     buf_text(out, line->kind <= LINE_TITLES ? "</th>" : "</td>");
 }
 
@@ -57,7 +63,7 @@ static void html_label(struct buf *out, const struct grid_line *line, const stru
     if (row)
         html_element(out, "bdi", line->label);
     else
-        html_text(out, line->label, strlen(line->label));
+        html_plain(out, line->label);
     buf_text(out, "</th>");
 }
 
@@ -71,7 +77,7 @@ static void html_table(struct document *document, const struct grid *grid)
         html_label(out, line, grid);
         for (size_t i = 0; i < grid->slot_count && line->kind != LINE_GAP; i++)
             if (line->kind != LINE_HEADINGS || grid->slots[i].column_slots)
-                html_cell(out, &grid->slots[i], line);
+                html_cell(out, grid, line, &grid->slots[i]);
         buf_text(out, line->kind == LINE_TITLES ? "</tr>\n</thead><tbody>\n" : "</tr>\n");
     }
     buf_format(out, "</%s></table></div>\n", grid->table->working.total ? "tfoot" : "tbody");

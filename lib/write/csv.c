@@ -156,7 +156,7 @@ static void add_cell(struct buf *line, const struct column *column, size_t row)
 {
     char digits[NUM_FLOAT_BYTES];
     double number = column_number(column, row);
-    if (column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL) {
+    if (column_is_text(column)) {
         add_field(line, column_text(column, row, false));
         return;
     }

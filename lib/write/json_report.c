@@ -18,6 +18,7 @@
 
 #include "base/utf8.h"
 #include "write/formula.h"
+#include "write/text.h"
 
 /* --- origin ----------------------------------------------------------------------------------- */
 
@@ -209,7 +210,7 @@ static void put_row(struct json_writer *json, const char *name, const struct tab
         json_put_name(json, column->name, strlen(column->name));
         if (column->kind == COLUMN_FLOAT)
             json_put_float(json, NULL, (float)column_float(column, row));
-        else if (column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL)
+        else if (column_is_text(column))
             json_put_text(json, NULL, column_text(column, row, false));
         else if (column_integer(column, row) == COLUMN_MISSING)
             json_put_text(json, NULL, NULL);

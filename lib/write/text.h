@@ -60,6 +60,12 @@ size_t text_cut_place(const struct text_cut *cut, size_t slot);
 int table_text_write(struct stream *out, const struct table *table, const struct layout *layout,
                      struct err *err);
 
+/* True for columns of texts, which are left-aligned. */
+static inline bool column_is_text(const struct column *column)
+{
+    return column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL;
+}
+
 /* The text of a cell for people, in `text` if it is a number; "": missing. */
 enum { TEXT_CELL_BYTES = 64 };
 const char *text_of_cell(char text[TEXT_CELL_BYTES], const struct column *column, size_t row,

@@ -240,17 +240,12 @@ struct shown_table {
     bool titled; /* some columns have titles */
 };
 
-static bool is_text(const struct column *column)
-{
-    return column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL;
-}
-
 const char *text_of_cell(char text[TEXT_CELL_BYTES], const struct column *column, size_t row,
                          bool brief)
 {
     int digits = column->digits - (brief && column->brief);
     double number = column_number(column, row);
-    if (is_text(column)) {
+    if (column_is_text(column)) {
         const char *found = column_text(column, row, true);
         return found ? found : "";
     }
@@ -324,7 +319,7 @@ static void fit(struct shown_table *shown, bool brief)
         shown->columns[i].title = text;
         shown->columns[i].layout =
             (struct line_cell){.gap = i || shown->table->heading ? GAP : 0,
-                               .left = is_text(column) && !(column->flags & COLUMN_RIGHT),
+                               .left = column_is_text(column) && !(column->flags & COLUMN_RIGHT),
                                .shortens = column->flags & COLUMN_SHRINKS,
                                .tight = true};
         for (size_t slot = 0; slot < text_cut_slots(&shown->cut); slot++) {
@@ -349,7 +344,7 @@ static void shrink(struct shown_table *shown)
             layout->width = num_min(layout->width, page >= others + SHRINK_LEAST
                                                        ? page - others
                                                        : num_max(page / 4, SHRINK_LEAST));
-        if (i < shown->keys || !is_text(column) || page < taken)
+        if (i < shown->keys || !column_is_text(column) || page < taken)
             continue;
         size_t room = page - taken + SHRINK_LEAST;
         layout->shortens |= layout->width > room;

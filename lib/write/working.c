@@ -13,47 +13,31 @@ enum {
     ELEMENTS_MIN = 2,
 };
 
-/* --- rows ------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
-static size_t row_count(const struct grid *grid)
-{
-    const struct chapter *chapter = grid->chapter;
-    size_t rows = grid->table->rows.size; /* of keys: with a sink, if there is one */
-    return grid->table->working.of_keys ? rows - chapter->key_count + chapter->shown_count : rows;
-}
-
-static size_t row_at(const struct grid *grid, size_t index)
-{
-    const struct chapter *chapter = grid->chapter;
-    if (grid->table->working.of_keys && index == chapter->shown_count)
-        return chapter->key_count; /* the sink, after the keys */
-    return grid->table->working.of_keys ? chapter->shown[index] : index;
-}
-
+/* Make all lines, with LINE_HEADINGS. Of keys, some are shown, and the sink if there is one. */
 static int make_lines(struct grid *grid, struct arena *arena, struct err *err)
 {
     const struct table *table = grid->table;
-    size_t count = row_count(grid);
+    const struct chapter *keys = table->working.of_keys ? grid->chapter : NULL;
+    size_t rows = table->rows.size;
+    size_t count = keys ? keys->shown_count + rows - keys->key_count : rows;
     size_t next = 0; /* next row to show */
-    bool has_headings = false;
     struct grid_line *line = arena_alloc(arena, 2 * count + 4, sizeof *line, err);
     grid->lines = line;
     if (!line)
         return -1;
-    for (const struct grid_slot *slot = grid->slots; slot < grid->slots + grid->slot_count; slot++)
-        has_headings |= slot->column->width && (*slot->column->title || text_is_cut(&slot->cut));
-    if (has_headings)
-        *line++ = (struct grid_line){LINE_HEADINGS, .label = ""};
+    *line++ = (struct grid_line){LINE_HEADINGS, .label = ""};
     *line++ = (struct grid_line){LINE_TITLES, .label = say(grid->language, table->rows.name)};
     for (size_t i = 0; i < count; i++) {
-        size_t row = row_at(grid, i);
+        size_t row = !keys ? i : i < keys->shown_count ? keys->shown[i] : keys->key_count;
         if (row > next)
             *line++ = (struct grid_line){LINE_GAP, .label = "…"};
-        *line++ = (struct grid_line){LINE_ROW, row, row == table->working.own_row,
-                                     table->rows.labels[row].text};
+        *line++ = (struct grid_line){LINE_ROW, row, grid->chapter && row == table->working.own_row,
+                                     grid->has_labels ? table->rows.labels[row].text : ""};
         next = row + 1;
     }
-    if (next < table->rows.size)
+    if (next < rows)
         *line++ = (struct grid_line){LINE_GAP, .label = "…"};
     if (table->working.total)
         *line++ =
@@ -75,17 +59,11 @@ static size_t elements_of(const struct column *column)
 }
 
 /* A number of a row, or of the total; NAN: none. */
-static float number_of(const struct column *column, bool of_total, size_t row, size_t element)
+static float number_of(const struct column *column, const struct grid_line *line, size_t element)
 {
-    if (of_total)
-        return column->total ? column->total[element] : NAN;
-    return column_vector(column, row)[element];
-}
-
-static size_t number_width(struct numeral numeral, float value)
-{
-    char text[NUMERAL_BYTES];
-    return isnan(value) ? 0 : numeral_write(text, numeral, value);
+    if (line->kind == LINE_ROW)
+        return column_vector(column, line->row)[element];
+    return line->kind == LINE_TOTAL && column->total ? column->total[element] : NAN;
 }
 
 /* What a column's cells have at any page width: their format and the widest number. */
@@ -96,43 +74,44 @@ struct cells {
 
 static struct cells fit_cells(const struct grid *grid, const struct column *column)
 {
-    size_t count = grid->table->rows.size * elements_of(column);
-    struct cells cells = {numeral_of(column->values, count, column->digits),
-                          column->width ? 1 : width_of(column->title)};
-    for (size_t element = 0; element < elements_of(column); element++) {
-        float total = number_of(column, true, 0, element);
-        cells.width = num_max(cells.width, number_width(cells.numeral, total));
-        for (size_t i = 0; i < row_count(grid); i++) {
-            float value = number_of(column, false, row_at(grid, i), element);
-            cells.width = num_max(cells.width, number_width(cells.numeral, value));
+    char text[NUMERAL_BYTES];
+    struct cells cells = {{0}, column->width ? 1 : width_of(column->title)};
+    if (!grid->sheet || !grid->sheet->display.whole)
+        cells.numeral = numeral_of(column->values, grid->table->rows.size * elements_of(column),
+                                   column->digits);
+    for (size_t i = 0; grid->chapter && i < grid->line_count; i++)
+        for (size_t element = 0; element < elements_of(column); element++) {
+            float value = number_of(column, &grid->lines[i], element);
+            size_t width = isnan(value) ? 0 : numeral_write(text, cells.numeral, value);
+            cells.width = num_max(cells.width, width);
         }
-    }
     return cells;
 }
 
 static void fit_labels(struct grid *grid)
 {
-    const struct table *table = grid->table;
     char number[NUM_COUNT_BYTES];
-    size_t widest = table->working.total ? width_of(say(grid->language, table->working.total)) : 0;
-    size_t count = row_count(grid);
-    for (size_t i = 0; i < count; i++)
-        widest = num_max(widest, width_of(table->rows.labels[row_at(grid, i)].text));
-    grid->label_width = num_min(widest, LABEL_MAX);
-    if (table->working.of_keys) {
+    size_t title = width_of(say(grid->language, grid->table->rows.name));
+    for (const struct grid_line *line = grid->lines; line < grid->lines + grid->line_count; line++)
+        if (line->kind == LINE_ROW || line->kind == LINE_TOTAL)
+            grid->label_width = num_max(grid->label_width, width_of(line->label));
+    grid->label_width = num_min(grid->label_width, LABEL_MAX);
+    if (grid->table->working.of_keys) {
         size_t last = grid->chapter->shown[grid->chapter->shown_count - 1];
         grid->number_width = (int)num_count(number, last);
         grid->label_width += (size_t)grid->number_width + 1;
     }
-    grid->label_width = num_max(grid->label_width, width_of(say(grid->language, table->rows.name)));
+    grid->label_width = num_max(grid->label_width, title);
 }
 
-static void write_heading(struct buf *out, const struct grid_slot *slot, formula_notation *notation)
+/* Append a heading such as "k_j (4 of 64)". */
+static void write_heading(struct buf *out, const struct grid *grid, const struct grid_slot *slot,
+                          add_text *symbol)
 {
     const struct text_cut *cut = &slot->cut;
-    notation(out, slot->column->title);
+    symbol(out, slot->column->title);
     if (text_is_cut(cut))
-        buf_format(out, say(slot->language, *slot->column->title ? " (%zu of %zu)" : "%zu of %zu"),
+        buf_format(out, say(grid->language, *slot->column->title ? " (%zu of %zu)" : "%zu of %zu"),
                    cut->front + cut->back, cut->size);
 }
 
@@ -147,26 +126,27 @@ static void add_column(struct grid *grid, const struct column *column, size_t sh
     size_t count = text_cut_slots(&cut);
     size_t rest = (count - 1) * GRID_GAP + text_is_cut(&cut);
     size_t numbers = cut.front + cut.back;
-    const struct grid_slot all = {
-        .column = column, .numeral = cells.numeral, .cut = cut, .language = grid->language};
+    const struct grid_slot all = {.column = column, .numeral = cells.numeral, .cut = cut};
     struct buf heading = {0};
-    write_heading(&heading, &all, buf_text);
+    if (grid->chapter)
+        write_heading(&heading, grid, &all, buf_text);
     while (heading.size && numbers * cells.width + rest < width_of(heading.bytes))
         cells.width++;
     buf_release(&heading);
     for (size_t i = 0; i < count; i++) {
         bool dots = text_cut_between(&cut, i);
         first[i] = all;
-        first[i].kind = dots ? SLOT_DOTS : SLOT_NUMBER;
+        first[i].kind = dots ? SLOT_DOTS : SLOT_CELL;
         first[i].element = text_cut_place(&cut, i);
         first[i].gap = i ? GRID_GAP : grid->gap;
         first[i].width = dots ? 1 : cells.width;
     }
-    if (column->fraction) {
+    bool has_bar = grid->chapter && column->fraction;
+    if (has_bar) {
         first[count] = all;
         first[count].kind = SLOT_BAR;
     }
-    first->column_slots = count + column->fraction;
+    first->column_slots = count + has_bar;
     first->column_width = numbers * cells.width + rest;
     grid->slot_count += first->column_slots;
     grid->width += grid->gap + first->column_width;
@@ -178,7 +158,8 @@ static void lay_out(struct grid *grid, size_t shown, const struct cells *cells)
     grid->width = grid->label_width;
     grid->slot_count = 0;
     for (size_t i = 0; i < grid->table->count; i++)
-        add_column(grid, &grid->table->columns[i], shown, cells[i]);
+        if (!(grid->table->columns[i].flags & COLUMN_DATA_ONLY))
+            add_column(grid, &grid->table->columns[i], shown, cells[i]);
 }
 
 /* Make a grid of at most `columns` if possible; 0: omit nothing. */
@@ -187,16 +168,21 @@ static int make_grid(struct grid *grid, size_t columns, struct arena *arena, str
     const struct table *table = grid->table;
     struct cells *cells = arena_alloc(arena, table->count, sizeof *cells, err);
     size_t shown = ELEMENTS_MIN;
-    for (size_t i = 0; cells && i < table->count; i++) {
-        cells[i] = fit_cells(grid, &table->columns[i]);
+    bool has_headings = false;
+    if (!cells || make_lines(grid, arena, err))
+        return -1;
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->columns[i].kind == COLUMN_VECTOR)
+            cells[i] = fit_cells(grid, &table->columns[i]);
         shown = num_max(shown, table->columns[i].width);
     }
     if (columns > 0)
         shown = num_max(num_min(shown, columns), ELEMENTS_MIN);
     grid->slots = arena_alloc(arena, table->count * (shown + 2), sizeof *grid->slots, err);
-    if (!cells || !grid->slots)
+    if (!grid->slots)
         return -1;
-    fit_labels(grid);
+    if (grid->chapter)
+        fit_labels(grid);
     grid->gap = WIDE_GAP;
     lay_out(grid, shown, cells);
     while (columns > 0 && grid->width > columns && shown > ELEMENTS_MIN)
@@ -205,7 +191,11 @@ static int make_grid(struct grid *grid, size_t columns, struct arena *arena, str
         grid->gap = GRID_GAP;
         lay_out(grid, shown, cells);
     }
-    return make_lines(grid, arena, err);
+    for (const struct grid_slot *slot = grid->slots; slot < grid->slots + grid->slot_count; slot++)
+        has_headings |= slot->column->width && (*slot->column->title || text_is_cut(&slot->cut));
+    grid->lines += !has_headings;
+    grid->line_count -= !has_headings;
+    return 0;
 }
 
 bool grid_has_number(const struct grid *grid, const struct grid_line *line)
@@ -214,29 +204,43 @@ bool grid_has_number(const struct grid *grid, const struct grid_line *line)
            line->row < grid->chapter->key_count;
 }
 
-void grid_cell(struct buf *out, const struct grid_line *line, const struct grid_slot *slot,
-               formula_notation *notation, const char *infinity)
+void grid_cell(struct buf *out, const struct grid *grid, const struct grid_line *line,
+               const struct grid_slot *slot, const struct notation *notation)
 {
     const struct column *column = slot->column;
-    char digits[NUMERAL_BYTES];
+    const struct sheet *sheet = grid->sheet;
+    char digits[NUMERAL_BYTES], text[TEXT_CELL_BYTES];
+    const char *shown = NULL; /* text of the cell */
     float value = NAN;
+    if (slot->kind == SLOT_BAR)
+        return;
     if (line->kind == LINE_HEADINGS) {
         if (column->width)
-            write_heading(out, slot, notation);
+            write_heading(out, grid, slot, notation->symbol);
     } else if (slot->kind == SLOT_DOTS) {
         buf_text(out, "…");
-    } else if (line->kind == LINE_TITLES && slot->kind == SLOT_NUMBER) {
-        if (column->width)
+    } else if (line->kind == LINE_TITLES) {
+        if (sheet)
+            shown = sheet->columns.labels[slot->element].text;
+        else if (column->kind != COLUMN_VECTOR)
+            shown = column->title ? column->title : column->name;
+        else if (column->width)
             buf_format(out, "%zu", slot->element);
         else
-            notation(out, column->title);
-    } else if (slot->kind == SLOT_NUMBER) {
-        value = number_of(column, line->kind == LINE_TOTAL, line->row, slot->element);
+            notation->symbol(out, column->title);
+    } else if (column->kind != COLUMN_VECTOR) {
+        shown = text_of_cell(text, column, line->row, false);
+    } else if (!sheet || !sheet_hides(sheet, line->row, slot->element)) {
+        value = number_of(column, line, slot->element);
+        shown = sheet && !isnan(value) ? sheet_text(sheet, line->row, slot->element) : NULL;
     }
-    if (isnan(value))
+    if (shown)
+        notation->text(out, shown);
+    if (shown || isnan(value))
         return;
     numeral_write(digits, slot->numeral, value);
-    buf_text(out, isinf(value) && infinity ? infinity : digits);
+    buf_text(out,
+             isinf(value) && grid->chapter && notation->infinity ? notation->infinity : digits);
 }
 
 /* --- the document ----------------------------------------------------------------------------- */
@@ -244,16 +248,21 @@ void grid_cell(struct buf *out, const struct grid_line *line, const struct grid_
 static int send(struct document *document)
 {
     int failed = text_send(document->out, &document->text, document->err);
+    document->begun |= document->text.size > 0;
     buf_clear(&document->text);
     return failed;
 }
 
-static int write_table(struct document *document, const struct table *table)
+static int write_grid(struct document *document, const struct table *table,
+                      const struct sheet *sheet)
 {
     struct arena arena = {0};
-    struct grid grid = {
-        .table = table, .chapter = document->chapter, .language = document->language};
-    int failed = make_grid(&grid, document->columns, &arena, document->err);
+    struct grid grid = {.table = table,
+                        .sheet = sheet,
+                        .chapter = document->chapter,
+                        .language = document->language,
+                        .has_labels = document->chapter || sheet};
+    int failed = make_grid(&grid, document->chapter ? document->columns : 0, &arena, document->err);
     if (!failed) {
         document->format->table(document, &grid);
         failed = send(document);
@@ -262,27 +271,46 @@ static int write_table(struct document *document, const struct table *table)
     return failed;
 }
 
-/* Write a table below its heading, formulas, note and operands, and above its worked formula. */
-static int write_working(struct document *document, const struct table *table)
+static int write_matrix(struct document *document, const struct sheet *sheet)
+{
+    char title[SHEET_NAME_BYTES];
+    const struct column column = {.title = "",
+                                  .kind = COLUMN_VECTOR,
+                                  .digits = NUMERAL_DIGITS,
+                                  .values = sheet->values,
+                                  .width = sheet->columns.size};
+    const struct table table = {.rows = sheet->rows, .columns = &column, .count = 1};
+    document->format->piece(document, PIECE_MATRIX, sheet_title(title, sheet));
+    return err_if(send(document) || write_grid(document, &table, sheet));
+}
+
+/* Write a table between its heading and its note. A table with its working has its formulas, note
+ * and operands above it, and the worked formula below it. Some tables are only a heading and a
+ * note. */
+static int write_table(struct document *document, const struct table *table)
 {
     const struct working *working = &table->working;
     bool shows_all = !document->layout->lines;
     void (*piece)(struct document *, enum piece, const char *) = document->format->piece;
-    piece(document, PIECE_TITLE, table->heading);
+    if (table->heading)
+        piece(document, working->chapter ? PIECE_TITLE : PIECE_HEADING, table->heading);
     for (size_t i = 0; i < working->formula_count; i++)
         piece(document, PIECE_FORMULA, working->formulas[i]);
-    if (table->note)
+    if (table->note && working->chapter)
         piece(document, PIECE_NOTE, table->note);
     if (send(document))
         return -1;
     for (size_t i = 0; i < working->operand_count; i++) {
         const struct table *operand = &working->operands[i];
         if (!operand->working.is_shown && (shows_all || operand->working.is_small) &&
-            write_table(document, operand))
+            write_grid(document, operand, NULL))
             return -1;
     }
-    if (table->rows.size && write_table(document, table))
+    bool has_grid = working->chapter ? table->rows.size : table->count || !table->heading;
+    if (has_grid && write_grid(document, table, NULL))
         return -1;
+    if (table->note && !working->chapter)
+        piece(document, PIECE_REMARK, table->note);
     if (working->worked)
         piece(document, PIECE_WORKED, working->worked);
     return send(document);
@@ -292,16 +320,26 @@ int document_write(const struct document_format *format, struct stream *out,
                    const struct report *report, const struct layout *layout, size_t columns,
                    struct err *err)
 {
+    const struct style *style = layout->style;
+    bool has_chapters = report_chapter(report); /* others are in English */
     struct document document = {.format = format,
                                 .report = report,
                                 .layout = layout,
                                 .out = out,
-                                .language = layout->style ? layout->style->language : NULL,
+                                .language = style && has_chapters ? style->language : NULL,
                                 .columns = layout->lines ? columns : 0,
                                 .err = err};
     int failed = format->begin(&document) || send(&document);
+    size_t arrays = report->shows_arrays || !report->table_count ? report->array_count : 0;
+    for (size_t i = 0; i < arrays; i++)
+        for (size_t k = 0; k < array_matrix_count(&report->arrays[i]) && !failed; k++) {
+            struct sheet sheet = array_matrix(report, &report->arrays[i], k);
+            failed = write_matrix(&document, &sheet);
+        }
     for (size_t i = 0; i < report->table_count && !failed; i++) {
         const struct table *table = &report->tables[i];
+        if (table->flags & COLUMN_DATA_ONLY)
+            continue;
         if (table->working.chapter != document.chapter) {
             document.chapter = table->working.chapter;
             document.number = 0;
@@ -309,7 +347,7 @@ int document_write(const struct document_format *format, struct stream *out,
             failed = send(&document);
         }
         document.number++;
-        failed = failed || write_working(&document, table);
+        failed = failed || write_table(&document, table);
     }
     if (!failed && format->end) {
         format->end(&document);

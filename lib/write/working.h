@@ -1,6 +1,6 @@
-/* working.h: tables with their working, as a document for people. The code shared by its formats is
- * here: the order of the parts, and tables fitted to a page. A format is a struct of functions that
- * write the parts.
+/* working.h: tables and matrices for people. A grid is one of them as lines of cells, fitted to a
+ * page; a document is a report as titles, grids and formulas. A format is a struct of functions
+ * that write the parts of a document.
  *
  * Widths are columns of a terminal. Long vectors keep both ends; long lists of keys keep the keys
  * with the highest weights. A layout without a limit of lines shows all, at any width. */
@@ -14,11 +14,11 @@ enum {
     PAGE_COLUMNS = 100, /* usual width of tables in a browser, in characters */
 };
 
-/* --- tables: each line has a label, and a cell for each slot ---------------------------------- */
+/* --- grids: each line has a cell for each slot, and perhaps a label before them --------------- */
 
 enum line_kind {
     LINE_HEADINGS, /* symbols of vectors; omitted if all are empty */
-    LINE_TITLES,   /* element numbers, and symbols of single columns */
+    LINE_TITLES,   /* element numbers, labels of a matrix, and titles of single columns */
     LINE_ROW,
     LINE_GAP, /* marks omitted rows */
     LINE_TOTAL,
@@ -31,7 +31,7 @@ struct grid_line {
     const char *label; /* of a row, of the total, or of the rows in the title line; else "" */
 };
 
-enum slot_kind { SLOT_NUMBER, SLOT_DOTS, SLOT_BAR };
+enum slot_kind { SLOT_CELL, SLOT_DOTS, SLOT_BAR };
 
 struct grid_slot {
     enum slot_kind kind;
@@ -42,13 +42,14 @@ struct grid_slot {
     size_t column_width; /* in the first slot of a column: its width */
     struct text_cut cut; /* displayed elements */
     struct numeral numeral;
-    const char *language;
 };
 
 struct grid {
-    const struct table *table;
-    const struct chapter *chapter;
+    const struct table *table;     /* of a matrix: one column, whose vectors are the rows */
+    const struct sheet *sheet;     /* the matrix; NULL: a table */
+    const struct chapter *chapter; /* of a table with its working; else NULL */
     const char *language;
+    bool has_labels;    /* false: the columns of the table have them */
     int number_width;   /* width of key numbers; 0: none */
     size_t label_width; /* width of row labels with their numbers */
     size_t width;       /* width of the table */
@@ -62,22 +63,38 @@ struct grid {
 /* True for a line of a key, whose number precedes its label. */
 bool grid_has_number(const struct grid *grid, const struct grid_line *line);
 
-/* Append the text of a cell, with symbols in a notation; nothing if it is empty. `infinity` is the
- * text for minus infinity; NULL: written as a number. */
-typedef void formula_notation(struct buf *out, const char *formula);
-void grid_cell(struct buf *out, const struct grid_line *line, const struct grid_slot *slot,
-               formula_notation *notation, const char *infinity);
+/* How a format writes symbols, such as k_j; texts; and minus infinity in a table with its working
+ * (NULL: as a number). */
+typedef void add_text(struct buf *out, const char *text);
+struct notation {
+    add_text *symbol, *text;
+    const char *infinity;
+};
+
+/* Append the text of a cell; nothing if it is empty, or a bar. */
+void grid_cell(struct buf *out, const struct grid *grid, const struct grid_line *line,
+               const struct grid_slot *slot, const struct notation *notation);
 
 /* --- formats ---------------------------------------------------------------------------------- */
 
-enum piece { PIECE_TITLE, PIECE_FORMULA, PIECE_NOTE, PIECE_WORKED };
+/* Texts around a grid: the title of a matrix; heading and note of a table; and the numbered title,
+ * the formulas and the note of a table with its working, all above it. */
+enum piece {
+    PIECE_MATRIX,
+    PIECE_HEADING,
+    PIECE_REMARK,
+    PIECE_TITLE,
+    PIECE_FORMULA,
+    PIECE_NOTE,
+    PIECE_WORKED
+};
 
 struct document;
 
 struct document_format {
     int (*begin)(struct document *); /* writes everything above the first chapter */
     void (*chapter)(struct document *);
-    void (*piece)(struct document *, enum piece, const char *text); /* part of a table's working */
+    void (*piece)(struct document *, enum piece, const char *text);
     void (*table)(struct document *, const struct grid *);
     void (*end)(struct document *); /* NULL: nothing to write */
 };
@@ -92,10 +109,11 @@ struct document {
     const char *language;
     size_t columns;  /* width limit of tables; 0: none */
     struct buf text; /* sent to the stream after each part */
+    bool begun;      /* some text was sent */
     struct err *err;
 };
 
-/* Write a report of tables with their working, each at most `columns` wide; 0: no limit. */
+/* Write a report; tables with their working are at most `columns` wide; 0: no limit. */
 int document_write(const struct document_format *format, struct stream *out,
                    const struct report *report, const struct layout *layout, size_t columns,
                    struct err *err);

@@ -52,7 +52,7 @@ static void plain_cell(struct document *document, const struct grid_slot *slot,
     struct buf text = {0};
     struct buf *out = &document->text;
     size_t bar_end = grid->width + GRID_GAP + BAR_COLUMNS;
-    grid_cell(&text, line, slot, buf_text, NULL);
+    grid_cell(&text, grid, line, slot, &(struct notation){buf_text, buf_text, NULL});
     const char *shown = text.size ? text.bytes : "";
     text_blanks(out, slot->gap);
     if (line->kind == LINE_HEADINGS)
