@@ -66,12 +66,16 @@ void csv_field(struct buf *out, const char *text)
         buf_char(out, '"');
 }
 
-/* Append a field and a comma; nothing before it for NULL. */
-static void add_field(struct buf *line, const char *text)
-{
-    csv_field(line, text ? text : "");
-    buf_char(line, ',');
-}
+/* --- cells ------------------------------------------------------------------------------------ */
+
+/* A line, or part of one. The header is the same walk over the columns as a row, but gets their
+ * names where rows get their cells. */
+struct csv_line {
+    struct writer *writer;
+    struct buf *out;
+    bool is_header;
+    struct err *err;
+};
 
 /* The number of settings and columns of the input before the cells of a matrix or, with the text of
  * the item, of a table. */
@@ -82,24 +86,18 @@ static size_t leading_count(const struct writer *writer)
            (has_tables ? writer->report->identity.text_count : 0);
 }
 
-/* Append the cells that identify a report in its stream, each with a comma: the leading columns,
- * the model, the sentence. */
-static void add_identity(struct writer *writer)
+/* Append a field and a comma. */
+static void add_field(struct buf *out, const char *text)
 {
-    const struct identity *identity = &writer->report->identity;
-    struct buf *line = &writer->line;
-    for (size_t i = 0; i < leading_count(writer); i++)
-        add_field(line, identity->extras[i].value);
-    if (identity->model)
-        add_field(line, identity->model);
-    if (identity_sentences(identity) > 1)
-        buf_format(line, "%zu,", identity_sentence(identity));
+    csv_field(out, text ? text : "");
+    buf_char(out, ',');
 }
 
-/* Append the name of a column, and a comma. It is changed if a column of the input has it: a
- * leading one or, unless it is one of these (`leads`), one that a table has itself. */
-static void add_name(struct writer *writer, const char *name, bool leads, struct err *err)
+/* Append the name of a column. It is changed if a column of the input has it: a leading one or,
+ * unless it is one of these (`leads`), one that a table has itself. */
+static void add_name(struct csv_line *line, const char *name, bool leads)
 {
+    struct writer *writer = line->writer;
     const struct report *report = writer->report;
     size_t count = leading_count(writer), index;
     bool taken = true;
@@ -107,23 +105,98 @@ static void add_name(struct writer *writer, const char *name, bool leads, struct
         const struct column *own =
             report->table_count && !leads ? table_column(report->tables, name) : NULL;
         taken = (own && own->flags & COLUMN_LEADS) ||
-                (count && names_find(&index, NAMES(writer->report->identity.extras, count), name,
-                                     strlen(name)));
-        name = taken ? arena_format(&writer->arena, err, "attn_%s", name) : name;
+                (count &&
+                 names_find(&index, NAMES(report->identity.extras, count), name, strlen(name)));
+        name = taken ? arena_format(&writer->arena, line->err, "attn_%s", name) : name;
     }
-    add_field(&writer->line, name);
+    add_field(line->out, name);
 }
 
-/* Append the names of the columns of add_identity. */
-static void add_identity_names(struct writer *writer, struct err *err)
+static void add_text(struct csv_line *line, const char *name, const char *text)
 {
-    const struct identity *identity = &writer->report->identity;
-    for (size_t i = 0; i < leading_count(writer); i++)
-        add_field(&writer->line, identity->extras[i].name);
+    if (line->is_header)
+        add_name(line, name, false);
+    else
+        add_field(line->out, text);
+}
+
+/* Append an index (none if negative) or "mean". */
+static void add_index(struct csv_line *line, const char *name, ptrdiff_t index, bool mean)
+{
+    if (line->is_header || mean || index < 0)
+        add_text(line, name, mean ? "mean" : "");
+    else
+        buf_format(line->out, "%td,", index);
+}
+
+/* Append a cell of a table; a missing value is empty. */
+static void add_cell(struct csv_line *line, const struct column *column, size_t row)
+{
+    char digits[NUM_FLOAT_BYTES];
+    double number = column_number(column, row);
+    if (line->is_header) {
+        add_name(line, column->name, column->flags & COLUMN_LEADS);
+        return;
+    }
+    if (column_is_text(column)) {
+        add_field(line->out, column_text(column, row, false));
+        return;
+    }
+    if (!isnan(number) && column->kind == COLUMN_INTEGER)
+        buf_format(line->out, "%lld", column_integer(column, row));
+    else if (!isnan(number))
+        buf_bytes(line->out, digits, num_float(digits, (float)number));
+    buf_char(line->out, ',');
+}
+
+/* Append the cells that identify a report in its stream: the leading columns, the model, the
+ * sentence. */
+static void add_identity(struct csv_line *line)
+{
+    const struct identity *identity = &line->writer->report->identity;
+    for (size_t i = 0; i < leading_count(line->writer); i++)
+        add_field(line->out,
+                  line->is_header ? identity->extras[i].name : identity->extras[i].value);
     if (identity->model)
-        add_name(writer, "model", false, err);
+        add_text(line, "model", identity->model);
     if (identity_sentences(identity) > 1)
-        add_name(writer, "sentence", false, err);
+        add_index(line, "sentence", (ptrdiff_t)identity_sentence(identity), false);
+}
+
+/* Append the tensor, layer and head of a cell or row, such as "weights,0,1,"; "mean" for a mean.
+ * Heads of keys or values are in a column of their own, if the report has any. */
+static void add_sheet(struct csv_line *line, const struct sheet *sheet, size_t row, size_t column)
+{
+    const struct report *report = line->writer->report;
+    int layer = -1, head = -1;
+    if (!line->is_header)
+        sheet_layer_head(sheet, row, column, &layer, &head);
+    add_text(line, "tensor", sheet->name);
+    add_index(line, "layer", layer, sheet->mean_of_layers);
+    bool of_queries = sheet->shared_by <= 1; /* one key/value head for each query head, or none */
+    bool has_kv_heads = false;
+    add_index(line, "head", of_queries ? head : -1, of_queries && sheet->mean_of_heads);
+    for (size_t i = 0; i < report->array_count && !report_has_tables(report); i++)
+        has_kv_heads |= report->arrays[i].shared_by > 0;
+    if (has_kv_heads)
+        add_index(line, "kv_head", sheet->shared_by ? head : -1,
+                  sheet->shared_by && sheet->mean_of_heads);
+}
+
+/* Send the line, and clear it. */
+static int send(struct csv_line *line)
+{
+    int failed = line->err->kind ? -1 : text_send(line->writer->out, line->out, line->err);
+    buf_clear(line->out);
+    return failed;
+}
+
+/* End a line of cells that each have a comma, and send it. */
+static int send_cells(struct csv_line *line)
+{
+    line->out->size -= line->out->size > 0;
+    buf_char(line->out, '\n');
+    return send(line);
 }
 
 /* Write a number of a matrix; nothing for NaN. */
@@ -133,141 +206,7 @@ static void put_float(struct stream *out, float value)
         stream_float(out, value);
 }
 
-static int send(struct writer *writer, struct err *err)
-{
-    int failed = err->kind ? -1 : text_send(writer->out, &writer->line, err);
-    buf_clear(&writer->line);
-    return failed;
-}
-
-/* End a line of cells that each have a comma, and send it. */
-static int send_cells(struct writer *writer, struct err *err)
-{
-    struct buf *line = &writer->line;
-    line->size -= line->size > 0;
-    buf_char(line, '\n');
-    return send(writer, err);
-}
-
-/* --- tables ----------------------------------------------------------------------------------- */
-
-/* Append a cell and a comma; a missing value is empty. */
-static void add_cell(struct buf *line, const struct column *column, size_t row)
-{
-    char digits[NUM_FLOAT_BYTES];
-    double number = column_number(column, row);
-    if (column_is_text(column)) {
-        add_field(line, column_text(column, row, false));
-        return;
-    }
-    if (!isnan(number) && column->kind == COLUMN_INTEGER)
-        buf_format(line, "%lld", column_integer(column, row));
-    else if (!isnan(number))
-        buf_bytes(line, digits, num_float(digits, (float)number));
-    buf_char(line, ',');
-}
-
-/* Write the first table of the report. All reports of a stream share one header. */
-static int write_table(struct writer *writer, const struct table *table, struct err *err)
-{
-    struct buf *line = &writer->line;
-    for (size_t i = writer->report->identity.index > 0; i <= table->rows.size; i++) {
-        if (i)
-            add_identity(writer);
-        else
-            add_identity_names(writer, err);
-        for (size_t c = 0; c < table->count; c++) {
-            const struct column *column = &table->columns[c];
-            if (column->flags & COLUMN_TEXT_ONLY)
-                continue;
-            if (!i)
-                add_name(writer, column->name, column->flags & COLUMN_LEADS, err);
-            else
-                add_cell(line, column, i - 1);
-        }
-        if (send_cells(writer, err))
-            return -1;
-    }
-    return 0;
-}
-
-/* Append an index (none if negative) or "mean", and a comma. */
-static void add_index(struct buf *line, int number, bool mean)
-{
-    if (mean)
-        buf_text(line, "mean");
-    else if (number >= 0)
-        buf_format(line, "%d", number);
-    buf_char(line, ',');
-}
-
-/* Write the results of a table for tidy, a line for each. */
-static int write_results(struct writer *writer, const struct table *table, struct err *err)
-{
-    struct buf *line = &writer->line;
-    for (size_t row = 0; row < table->rows.size; row++)
-        for (size_t i = 0, at = 0; i < table->count; i++) {
-            if (!column_is_result(&table->columns[i]))
-                continue;
-            add_identity(writer);
-            for (size_t c = 0; c < table->count; c++)
-                if (table->columns[c].flags & COLUMN_LEADS)
-                    add_cell(line, &table->columns[c], row);
-            buf_format(line, "%s,", table->name);
-            add_index(line, table_key(table, "layer", row), false);
-            add_index(line, table_key(table, "head", row), false);
-            int position = table_key(table, "position", row); /* in tables by layer and token */
-            buf_format(line, "%td,", position >= 0 ? position : axis_number(&table->rows, row));
-            add_field(line, table->rows.labels[row].plain);
-            if (writer->report->identity.of_pairs)
-                add_index(line, table_key(table, "segment", row), false);
-            buf_format(line, "%zu,%s,%s", at++, table->columns[i].name,
-                       writer->report->identity.of_pairs ? "," : "");
-            add_cell(line, &table->columns[i], row);
-            if (send_cells(writer, err))
-                return -1;
-        }
-    return 0;
-}
-
-/* --- csv: one matrix, or several as one table ------------------------------------------------- */
-
-/* True if a table has keys or values, whose heads are in a column of their own. */
-static bool has_kv_heads(const struct report *report)
-{
-    for (size_t i = 0; i < report->array_count && !report_has_tables(report); i++)
-        if (report->arrays[i].shared_by)
-            return true;
-    return false;
-}
-
-enum { SHEET_NAMES = 5, CELL_NAMES = 11 }; /* columns of add_sheet and the row's label; of tidy */
-
-/* Append the names of the first `count` columns of tidy. */
-static void add_cell_names(struct writer *writer, size_t count, struct err *err)
-{
-    static const char *const names[CELL_NAMES] = {
-        "tensor",      "layer",  "head",         "kv_head",        "row",  "row_token",
-        "row_segment", "column", "column_token", "column_segment", "value"};
-    for (size_t i = 0; i < count; i++)
-        if ((strcmp(names[i], "kv_head") != 0 || has_kv_heads(writer->report)) &&
-            (!strstr(names[i], "segment") || writer->report->identity.of_pairs))
-            add_name(writer, names[i], false, err);
-}
-
-/* Append the tensor, layer and head of a cell or row, such as "weights,0,1,"; "mean" for a mean. */
-static void add_sheet(struct writer *writer, const struct sheet *sheet, size_t row, size_t column)
-{
-    struct buf *line = &writer->line;
-    int layer, head;
-    sheet_layer_head(sheet, row, column, &layer, &head);
-    buf_format(line, "%s,", sheet->name);
-    add_index(line, layer, sheet->mean_of_layers);
-    bool of_queries = sheet->shared_by <= 1; /* one key/value head for each query head, or none */
-    add_index(line, of_queries ? head : -1, of_queries && sheet->mean_of_heads);
-    if (has_kv_heads(writer->report))
-        add_index(line, sheet->shared_by ? head : -1, sheet->shared_by && sheet->mean_of_heads);
-}
+/* --- csv: a table, one matrix, or several matrices as one table ------------------------------- */
 
 /* Refuse matrices that do not fit into one table. */
 static int check_columns(const struct report *report, struct err *err)
@@ -305,44 +244,59 @@ static bool has_leading(const struct writer *writer)
 {
     const struct report *report = writer->report;
     return report->array_count > 1 || array_matrix_count(report->arrays) > 1 ||
-           writer->report->identity.count > 1 || writer->report->identity.extra_count;
+           report->identity.count > 1 || report->identity.extra_count;
 }
 
+/* Write the first table, or the header of the matrices. Reports of a stream share one header. */
 int csv_begin(struct writer *writer, struct err *err)
 {
     const struct report *report = writer->report;
-    for (size_t i = 0; i < report->table_count; i++)
-        if (!(report->tables[i].flags & COLUMN_TEXT_ONLY))
-            return write_table(writer, &report->tables[i], err);
-    if (!report->array_count)
+    struct csv_line line = {writer, &writer->line, report->identity.index == 0, err};
+    const struct table *table = report->tables, *end = table + report->table_count;
+    while (table < end && table->flags & COLUMN_TEXT_ONLY)
+        table++;
+    for (size_t i = !line.is_header; table < end && i <= table->rows.size; i++) {
+        line.is_header = i == 0;
+        add_identity(&line);
+        for (size_t c = 0; c < table->count; c++)
+            if (!(table->columns[c].flags & COLUMN_TEXT_ONLY))
+                add_cell(&line, &table->columns[c], i - !line.is_header);
+        if (send_cells(&line))
+            return -1;
+    }
+    if (table < end || !report->array_count)
         return 0;
     if (check_columns(report, err))
         return -1;
-    if (has_leading(writer) && writer->report->identity.index > 0)
+    bool leads = has_leading(writer);
+    if (leads && !line.is_header)
         return 0;
+    line.is_header = true;
     struct sheet first = array_matrix(report, &report->arrays[0], 0);
-    if (has_leading(writer)) {
-        add_identity_names(writer, err);
-        add_cell_names(writer, SHEET_NAMES, err);
+    if (leads) {
+        add_identity(&line);
+        add_sheet(&line, &first, 0, SHEET_NO_COLUMN);
+        add_text(&line, "row", NULL);
     } else {
-        buf_format(&writer->line, "%s\\%s,", first.rows.name, first.columns.name);
+        buf_format(line.out, "%s\\%s,", first.rows.name, first.columns.name);
     }
     for (size_t c = 0; c < first.columns.size; c++)
-        add_name(writer, first.columns.labels[c].exact, false, err);
-    return send_cells(writer, err);
+        add_text(&line, first.columns.labels[c].exact, NULL);
+    return send_cells(&line);
 }
 
 int csv_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 {
     struct stream *out = writer->out;
-    bool table = has_leading(writer);
+    struct csv_line line = {writer, &writer->line, false, err};
+    bool leads = has_leading(writer);
     for (size_t r = 0; r < sheet->rows.size; r++) {
-        if (table) {
-            add_identity(writer);
-            add_sheet(writer, sheet, r, SHEET_NO_COLUMN);
+        if (leads) {
+            add_identity(&line);
+            add_sheet(&line, sheet, r, SHEET_NO_COLUMN);
         }
-        csv_field(&writer->line, sheet->rows.labels[r].exact);
-        if (send(writer, err))
+        csv_field(line.out, sheet->rows.labels[r].exact);
+        if (send(&line))
             return -1;
         for (size_t c = 0; c < sheet->columns.size; c++) {
             stream_char(out, ',');
@@ -358,80 +312,112 @@ int csv_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
  * A line is joined from parts that are formatted once: for the row, such as "weights,0,1,3,the,",
  * and for each column, such as "0,Life,". `columns` holds the latter, each with a final NUL. */
 
-int tidy_begin(struct writer *writer, struct err *err)
-{
-    const struct report *report = writer->report;
-    if (writer->report->identity.index == 0) {
-        add_identity_names(writer, err);
-        for (size_t i = 0; i < (report->table_count ? report->tables->count : 0); i++)
-            if (report->tables->columns[i].flags & COLUMN_LEADS)
-                add_name(writer, report->tables->columns[i].name, true, err);
-        add_cell_names(writer, CELL_NAMES, err);
-        if (send_cells(writer, err))
-            return -1;
-    }
-    for (size_t i = 0; i < report->table_count; i++)
-        if (!(report->tables[i].flags & COLUMN_TEXT_ONLY) &&
-            write_results(writer, &report->tables[i], err))
-            return -1;
-    return 0;
-}
+static const char *const row_names[] = {"row", "row_token", "row_segment"};
+static const char *const column_names[] = {"column", "column_token", "column_segment"};
 
 /* Append the number and the label of a position, and in pairs the text of its token. */
-static void add_position(struct buf *part, size_t index, const struct axis *axis,
-                         const struct writer *writer)
+static void add_position(struct csv_line *line, const char *const names[3], size_t index,
+                         const struct axis *axis)
 {
     static const char *const of_tokens[] = {"query", "key", "token"};
-    const struct tokenized *text = &writer->report->sentence;
-    ptrdiff_t at = axis_number(axis, index);
+    const struct tokenized *text = &line->writer->report->sentence;
+    ptrdiff_t at = line->is_header ? -1 : axis_number(axis, index);
     size_t kind;
-    add_index(part, (int)at, false);
-    add_field(part, axis->labels[index].plain);
-    if (!writer->report->identity.of_pairs)
+    add_index(line, names[0], at, false);
+    add_text(line, names[1], line->is_header ? NULL : axis->labels[index].plain);
+    if (!line->writer->report->identity.of_pairs)
         return;
     at += (ptrdiff_t)(text->words ? text->words_before : 0);
     bool is_token = at >= 0 && !(text->words && (size_t)at >= text->word_count) &&
                     names_find(&kind, NAMES_LIST(of_tokens), axis->name, strlen(axis->name));
     size_t token = is_token && text->words ? text->words[at].first : (size_t)at;
-    add_index(part, !is_token ? -1 : text->second && token >= text->second, false);
+    add_index(line, names[2], !is_token ? -1 : text->second && token >= text->second, false);
 }
 
-static int write_cells(struct writer *writer, const struct sheet *sheet, size_t row,
-                       struct err *err)
+/* Write the results of a table, a line for each. */
+static int write_results(struct csv_line *line, const struct table *table)
 {
-    struct buf *line = &writer->line;
-    const char *column = writer->columns.bytes;
-    bool made = false;
-    for (size_t c = 0; c < sheet->columns.size; c++, column += strlen(column) + 1) {
-        if (sheet_hides(sheet, row, c))
-            continue;
-        if (!made || axis_has_heads(&sheet->columns)) {
-            buf_clear(line);
-            add_identity(writer);
-            add_sheet(writer, sheet, row, c);
-            add_position(line, row, &sheet->rows, writer);
-            if (buf_check(line, err))
+    bool of_pairs = line->writer->report->identity.of_pairs;
+    for (size_t row = 0; row < table->rows.size; row++)
+        for (size_t i = 0, at = 0; i < table->count; i++) {
+            if (!column_is_result(&table->columns[i]))
+                continue;
+            add_identity(line);
+            for (size_t c = 0; c < table->count; c++)
+                if (table->columns[c].flags & COLUMN_LEADS)
+                    add_cell(line, &table->columns[c], row);
+            add_field(line->out, table->name);
+            add_index(line, NULL, table_key(table, "layer", row), false);
+            add_index(line, NULL, table_key(table, "head", row), false);
+            int position = table_key(table, "position", row); /* in tables by layer and token */
+            buf_format(line->out, "%td,",
+                       position >= 0 ? position : axis_number(&table->rows, row));
+            add_field(line->out, table->rows.labels[row].plain);
+            if (of_pairs)
+                add_index(line, NULL, table_key(table, "segment", row), false);
+            buf_format(line->out, "%zu,%s,%s", at++, table->columns[i].name, of_pairs ? "," : "");
+            add_cell(line, &table->columns[i], row);
+            if (send_cells(line))
                 return -1;
-            made = true;
         }
-        stream_bytes(writer->out, line->bytes, line->size);
-        stream_text(writer->out, column);
-        put_float(writer->out, sheet_cell(sheet, row, c));
-        stream_char(writer->out, '\n');
+    return 0;
+}
+
+int tidy_begin(struct writer *writer, struct err *err)
+{
+    static const struct sheet none = {.rows.name = "", .columns.name = ""};
+    const struct report *report = writer->report;
+    struct csv_line line = {writer, &writer->line, report->identity.index == 0, err};
+    if (line.is_header) {
+        add_identity(&line);
+        for (size_t i = 0; i < (report->table_count ? report->tables->count : 0); i++)
+            if (report->tables->columns[i].flags & COLUMN_LEADS)
+                add_cell(&line, &report->tables->columns[i], 0);
+        add_sheet(&line, &none, 0, 0);
+        add_position(&line, row_names, 0, &none.rows);
+        add_position(&line, column_names, 0, &none.columns);
+        add_text(&line, "value", NULL);
+        if (send_cells(&line))
+            return -1;
     }
+    line.is_header = false;
+    for (size_t i = 0; i < report->table_count; i++)
+        if (!(report->tables[i].flags & COLUMN_TEXT_ONLY) &&
+            write_results(&line, &report->tables[i]))
+            return -1;
     return 0;
 }
 
 int tidy_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 {
-    struct buf *columns = &writer->columns;
-    buf_clear(columns);
+    struct csv_line line = {writer, &writer->line, false, err};
+    struct csv_line columns = {writer, &writer->columns, false, err};
+    buf_clear(columns.out);
     for (size_t c = 0; c < sheet->columns.size; c++) {
-        add_position(columns, c, &sheet->columns, writer);
-        buf_char(columns, '\0');
+        add_position(&columns, column_names, c, &sheet->columns);
+        buf_char(columns.out, '\0');
     }
-    int failed = buf_check(columns, err);
-    for (size_t row = 0; row < sheet->rows.size && !failed; row++)
-        failed = write_cells(writer, sheet, row, err);
-    return failed;
+    if (buf_check(columns.out, err))
+        return -1;
+    for (size_t row = 0; row < sheet->rows.size; row++) {
+        const char *column = columns.out->bytes;
+        buf_clear(line.out);
+        for (size_t c = 0; c < sheet->columns.size; c++, column += strlen(column) + 1) {
+            if (sheet_hides(sheet, row, c))
+                continue;
+            if (!line.out->size || axis_has_heads(&sheet->columns)) {
+                buf_clear(line.out);
+                add_identity(&line);
+                add_sheet(&line, sheet, row, c);
+                add_position(&line, row_names, row, &sheet->rows);
+                if (buf_check(line.out, err))
+                    return -1;
+            }
+            stream_bytes(writer->out, line.out->bytes, line.out->size);
+            stream_text(writer->out, column);
+            put_float(writer->out, sheet_cell(sheet, row, c));
+            stream_char(writer->out, '\n');
+        }
+    }
+    return 0;
 }
