@@ -637,117 +637,100 @@ static int write_heading(const struct matrices *matrices, size_t width, struct e
     return failed;
 }
 
-/* Append " │" before the slot that begins the second text of a pair. */
-static void add_second(struct matrices *matrices, const struct axis *columns, size_t slot)
+/* Append a title: the column's label or, above narrow cells, some of the columns' numbers. */
+static void add_title(struct matrices *matrices, const struct axis *columns, size_t column)
 {
-    if (!begins_second(columns, &matrices->columns, slot))
-        return;
-    line_gap(&matrices->lines, TEXT_SECOND - 1);
-    buf_text(&matrices->lines.line, "│");
+    struct buf *cell = &matrices->lines.cell;
+    size_t number = columns->first + column;
+    if (!matrices->index_width)
+        text_label(cell, columns, column, matrices->cell.width);
+    else if (columns->first + columns->size <= 10 || number % 5 == 0) /* others would touch */
+        buf_format(cell, "%zu", number % 100);
+    line_put(&matrices->lines, &matrices->cell);
 }
 
-/* The line above the second text of a pair. */
-static void add_rule(struct matrices *matrices, const struct axis *columns)
+static void add_number(struct matrices *matrices, const struct sheet *sheet, size_t row,
+                       size_t column, const struct colour_norm *norm)
 {
-    struct buf *line = &matrices->lines.line;
-    line_gap(&matrices->lines, matrices->label.width);
-    for (size_t slot = 0; slot < text_cut_slots(&matrices->columns); slot++) {
-        bool between = text_cut_between(&matrices->columns, slot);
-        const struct line_cell *cell = between ? &matrices->between : &matrices->cell;
-        if (begins_second(columns, &matrices->columns, slot))
-            buf_text(line, "─┼");
-        for (size_t i = 0; i < cell->gap + cell->width; i++)
-            buf_text(line, "─");
-    }
-}
-
-static void add_header(struct matrices *matrices, const struct sheet *sheet)
-{
-    char corner[TEXT_CORNER_BYTES];
-    struct line_writer *lines = &matrices->lines;
-    const struct axis *columns = &sheet->columns;
-    line_text(lines, &matrices->label, text_corner(corner, sheet));
-    for (size_t slot = 0; slot < text_cut_slots(&matrices->columns); slot++) {
-        size_t column = text_cut_place(&matrices->columns, slot);
-        size_t number = columns->first + column;
-        bool between = text_cut_between(&matrices->columns, slot);
-        add_second(matrices, columns, slot);
-        if (between)
-            buf_text(&lines->cell, ellipsis);
-        else if (!matrices->index_width)
-            text_label(&lines->cell, columns, column, matrices->cell.width);
-        else if (columns->first + columns->size <= 10 || number % 5 == 0) /* others would touch */
-            buf_format(&lines->cell, "%zu", number % 100);
-        line_put(lines, between ? &matrices->between : &matrices->cell);
-    }
-}
-
-/* An ellipsis replaces visible numbers: if all omitted numbers are masked, there is none. */
-static void add_row(struct matrices *matrices, size_t index, size_t row_slot)
-{
-    const struct sheet *sheet = &matrices->sheets[index];
-    struct line_writer *lines = &matrices->lines;
-    bool between = text_cut_between(&matrices->rows, row_slot);
-    size_t row = text_cut_place(&matrices->rows, row_slot);
-    size_t last_row = between ? text_cut_place(&matrices->rows, row_slot + 1) - 1 : row;
+    char number[NUMERAL_BYTES] = ""; /* none for the last token's next one */
+    float value = sheet_cell(sheet, row, column);
+    const char *text = sheet_text(sheet, row, column);
     const struct text_heat *heat = &matrices->heat;
-    struct colour_norm norm = heat->norms.range == RANGE_ROW ? norm_of_row(&heat->norms, sheet, row)
-                                                             : matrices->norms[index];
-    if (!between && matrices->index_width && axis_number(&sheet->rows, row) >= 0)
-        buf_format(&lines->cell, "%*td ", (int)matrices->index_width - 1,
-                   axis_number(&sheet->rows, row));
-    buf_text(&lines->cell, between ? ellipsis : sheet->rows.labels[row].text);
-    line_put(lines, &matrices->label);
-    for (size_t slot = 0; slot < text_cut_slots(&matrices->columns); slot++) {
-        size_t column = text_cut_place(&matrices->columns, slot);
-        bool middle = text_cut_between(&matrices->columns, slot);
-        bool cut = between || middle;
-        add_second(matrices, &sheet->columns, slot);
-        bool hidden = cut ? sheet->causal && axis_number(&sheet->columns, column) >
-                                                 axis_number(&sheet->rows, last_row)
-                          : sheet_hides(sheet, row, column);
-        if (hidden || cut) {
-            line_text(lines, middle ? &matrices->between : &matrices->cell, hidden ? "" : ellipsis);
-            continue;
-        }
-        char number[NUMERAL_BYTES] = ""; /* none for the last token's next one */
-        float value = sheet_cell(sheet, row, column);
-        const char *text = sheet_text(sheet, row, column);
-        if (!isnan(value))
-            numeral_write(number, matrices->numeral, value);
-        line_heated(lines, &matrices->cell, text ? text : number,
-                    heat->colours || heat->shades ? norm_level(&norm, value) : 0);
-    }
+    if (!isnan(value))
+        numeral_write(number, matrices->numeral, value);
+    line_heated(&matrices->lines, &matrices->cell, text ? text : number,
+                heat->colours || heat->shades ? norm_level(norm, value) : 0);
 }
 
 enum { HEADER = -1, RULE = -2 }; /* lines above the rows, and above the second text of a pair */
 
-/* Write a line of the sheets that are side by side: a slot of their rows, or one of these. */
-static void write_line(struct matrices *matrices, size_t first, size_t end, int line)
+/* Append a line of a sheet: a slot of its rows, or one of these. An ellipsis replaces visible
+ * numbers: if all omitted numbers are masked, there is none. */
+static void add_line(struct matrices *matrices, size_t index, int which)
+{
+    char corner[TEXT_CORNER_BYTES];
+    const struct sheet *sheet = &matrices->sheets[index];
+    const struct axis *rows = &sheet->rows, *columns = &sheet->columns;
+    struct line_writer *lines = &matrices->lines;
+    size_t slots = text_cut_slots(&matrices->columns), row_slot = which < 0 ? 0 : (size_t)which;
+    size_t row = text_cut_place(&matrices->rows, row_slot);
+    bool between = which >= 0 && text_cut_between(&matrices->rows, row_slot);
+    size_t last_row = between ? text_cut_place(&matrices->rows, row_slot + 1) - 1 : row;
+    struct colour_norm norm = matrices->norms[index];
+    if (which >= 0 && matrices->heat.norms.range == RANGE_ROW)
+        norm = norm_of_row(&matrices->heat.norms, sheet, row);
+    if (which >= 0 && !between && matrices->index_width && axis_number(rows, row) >= 0)
+        buf_format(&lines->cell, "%*td ", (int)matrices->index_width - 1, axis_number(rows, row));
+    buf_text(&lines->cell, which == HEADER ? text_corner(corner, sheet)
+                           : which == RULE ? ""
+                           : between       ? ellipsis
+                                           : rows->labels[row].text);
+    line_put(lines, &matrices->label);
+    for (size_t slot = 0; slot < slots; slot++) {
+        size_t column = text_cut_place(&matrices->columns, slot);
+        bool middle = text_cut_between(&matrices->columns, slot);
+        const struct line_cell *cell = middle ? &matrices->between : &matrices->cell;
+        if (begins_second(columns, &matrices->columns, slot)) {
+            line_gap(lines, which == RULE ? 0 : TEXT_SECOND - 1);
+            buf_text(&lines->line, which == RULE ? "─┼" : "│");
+        }
+        bool hidden = between || middle ? sheet->causal && axis_number(columns, column) >
+                                                               axis_number(rows, last_row)
+                                        : sheet_hides(sheet, row, column);
+        if (which == RULE)
+            buf_repeat(&lines->line, "─", strlen("─"), cell->gap + cell->width);
+        else if (which == HEADER && !middle)
+            add_title(matrices, columns, column);
+        else if (which == HEADER || hidden || between || middle)
+            line_text(lines, cell, hidden && which != HEADER ? "" : ellipsis);
+        else
+            add_number(matrices, sheet, row, column, &norm);
+    }
+}
+
+/* Write a line of the sheets that are side by side. */
+static void write_line(struct matrices *matrices, size_t first, size_t end, int which)
 {
     for (size_t i = first; i < end; i++) {
         if (i > first)
             line_gap(&matrices->lines, TEXT_BLOCK_GAP);
-        if (line == HEADER)
-            add_header(matrices, &matrices->sheets[i]);
-        else if (line == RULE)
-            add_rule(matrices, &matrices->sheets[i].columns);
-        else
-            add_row(matrices, i, (size_t)line);
+        add_line(matrices, i, which);
     }
     line_end(&matrices->lines);
 }
 
 static void write_tables(struct matrices *matrices)
 {
+    const struct axis *rows = &matrices->sheets->rows;
     for (size_t first = 0; first < matrices->count; first += matrices->side_by_side) {
         size_t end = num_min(first + matrices->side_by_side, matrices->count);
+        int slots = (int)text_cut_slots(&matrices->rows);
         stream_char(matrices->lines.out, '\n');
         write_line(matrices, first, end, HEADER);
-        for (size_t slot = 0; slot < text_cut_slots(&matrices->rows); slot++) {
-            if (begins_second(&matrices->sheets->rows, &matrices->rows, slot))
+        for (int slot = 0; slot < slots; slot++) {
+            if (begins_second(rows, &matrices->rows, (size_t)slot))
                 write_line(matrices, first, end, RULE);
-            write_line(matrices, first, end, (int)slot);
+            write_line(matrices, first, end, slot);
         }
     }
 }
