@@ -48,35 +48,28 @@ static void html_cell(struct buf *out, const struct grid *grid, const struct gri
     buf_text(out, line->kind <= LINE_TITLES ? "</th>" : "</td>");
 }
 
-/* Append the cell with the label of a line. */
-static void html_label(struct buf *out, const struct grid_line *line, const struct grid *grid)
-{
-    bool row = line->kind == LINE_ROW;
-    buf_text(out, line->is_own ? "<tr class=\"own\">" : "<tr>");
-    if (line->kind == LINE_HEADINGS) {
-        buf_text(out, "<td></td>");
-        return;
-    }
-    buf_format(out, "<th scope=\"%s\">", line->kind == LINE_TITLES ? "col" : "row");
-    if (grid_has_number(grid, line))
-        buf_format(out, "%zu ", line->row);
-    if (row)
-        html_element(out, "bdi", line->label);
-    else
-        html_plain(out, line->label);
-    buf_text(out, "</th>");
-}
-
 static void html_table(struct document *document, const struct grid *grid)
 {
     struct buf *out = &document->text;
     buf_text(out, "<div class=\"scroll\"><table><thead>\n");
-    for (size_t l = 0; l < grid->line_count; l++) {
-        const struct grid_line *line = &grid->lines[l];
+    for (const struct grid_line *line = grid->lines; line < grid->lines + grid->line_count;
+         line++) {
+        bool is_heading = line->kind == LINE_HEADINGS;
         buf_text(out, line->kind == LINE_TOTAL ? "</tbody><tfoot>\n" : "");
-        html_label(out, line, grid);
+        buf_text(out, line->is_own ? "<tr class=\"own\">" : "<tr>");
+        if (is_heading)
+            buf_text(out, "<td></td>");
+        else
+            buf_format(out, "<th scope=\"%s\">", line->kind == LINE_TITLES ? "col" : "row");
+        if (grid_has_number(grid, line))
+            buf_format(out, "%zu ", line->row);
+        if (line->kind == LINE_ROW)
+            html_element(out, "bdi", line->label);
+        else
+            html_plain(out, line->label);
+        buf_text(out, is_heading ? "" : "</th>");
         for (size_t i = 0; i < grid->slot_count && line->kind != LINE_GAP; i++)
-            if (line->kind != LINE_HEADINGS || grid->slots[i].column_slots)
+            if (!is_heading || grid->slots[i].column_slots)
                 html_cell(out, grid, line, &grid->slots[i]);
         buf_text(out, line->kind == LINE_TITLES ? "</tr>\n</thead><tbody>\n" : "</tr>\n");
     }

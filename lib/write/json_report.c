@@ -239,17 +239,6 @@ static void put_units(struct json_writer *json, const struct report *report)
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-static void put_axis(struct json_writer *json, const struct axis *axis)
-{
-    json_put_open(json, NULL, '{');
-    json_put_text(json, "name", axis->name);
-    json_put_open(json, "labels", '[');
-    for (size_t i = 0; i < axis->size; i++)
-        json_put_text(json, NULL, axis->labels[i].plain);
-    json_put_close(json, ']');
-    json_put_close(json, '}');
-}
-
 /* Put the axes of tensors that belong to no site. */
 static void put_axes(struct json_writer *json, const struct report *report)
 {
@@ -257,14 +246,22 @@ static void put_axes(struct json_writer *json, const struct report *report)
     bool any = false;
     for (size_t i = 0; i < report->array_count; i++) {
         const struct array *array = &report->arrays[i];
+        const struct axis *axes[] = {&array->rows, &array->columns};
         if (!array->name)
             continue;
         if (!any)
             json_put_open(json, "\n axes", '{');
         any = true;
         json_put_open(json, array_name(name, array), '[');
-        put_axis(json, &array->rows);
-        put_axis(json, &array->columns);
+        for (size_t k = 0; k < sizeof axes / sizeof *axes; k++) {
+            json_put_open(json, NULL, '{');
+            json_put_text(json, "name", axes[k]->name);
+            json_put_open(json, "labels", '[');
+            for (size_t label = 0; label < axes[k]->size; label++)
+                json_put_text(json, NULL, axes[k]->labels[label].plain);
+            json_put_close(json, ']');
+            json_put_close(json, '}');
+        }
         json_put_close(json, ']');
     }
     if (any)

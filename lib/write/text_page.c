@@ -409,41 +409,34 @@ static void write_cell(struct line_writer *lines, struct shown_table *shown, siz
     }
 }
 
-/* Write a block with the keys and the columns `first` to `end` - 1. */
-static void write_block(struct line_writer *lines, struct shown_table *shown, size_t first,
-                        size_t end)
-{
-    const struct shown_column *columns = shown->columns;
-    for (size_t i = 0; i < end && shown->titled; i++)
-        if (i < shown->keys || i >= first)
-            line_text(lines, &columns[i].layout, columns[i].title);
-    if (shown->titled)
-        line_end(lines);
-    for (size_t slot = 0; slot < text_cut_slots(&shown->cut); slot++) {
-        size_t row = text_cut_place(&shown->cut, slot);
-        bool between = text_cut_between(&shown->cut, slot);
-        if (between)
-            line_text(lines, &columns[shown->keys ? 0 : first].layout, ellipsis);
-        for (size_t i = 0; i < end && !between; i++)
-            if (i < shown->keys || i >= first)
-                write_cell(lines, shown, i, row);
-        line_end(lines);
-    }
-}
-
+/* Write blocks of the columns that fit next to the keys. */
 static void write_blocks(struct line_writer *lines, struct shown_table *shown)
 {
+    const struct shown_column *columns = shown->columns;
+    const struct text_cut *cut = &shown->cut;
     size_t page = shown->layout->columns;
     for (size_t first = shown->keys, end; first < shown->count; first = end) {
         size_t width = width_of(shown, shown->keys);
         for (end = first; end < shown->count; end++) {
-            width += shown->columns[end].layout.gap + shown->columns[end].layout.width;
+            width += columns[end].layout.gap + columns[end].layout.width;
             if (page && width > page && end > first)
                 break;
         }
-        if (first > shown->keys)
-            stream_char(lines->out, '\n');
-        write_block(lines, shown, first, end);
+        stream_text(lines->out, first > shown->keys ? "\n" : "");
+        for (size_t line = !shown->titled; line <= text_cut_slots(cut); line++) {
+            bool between = line && text_cut_between(cut, line - 1);
+            if (between)
+                line_text(lines, &columns[shown->keys ? 0 : first].layout, ellipsis);
+            for (size_t i = 0; i < end && !between; i++) {
+                if (i >= shown->keys && i < first)
+                    continue; /* in a block above */
+                if (line)
+                    write_cell(lines, shown, i, text_cut_place(cut, line - 1));
+                else
+                    line_text(lines, &columns[i].layout, columns[i].title);
+            }
+            line_end(lines);
+        }
     }
 }
 

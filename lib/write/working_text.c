@@ -45,14 +45,16 @@ static void plain_centred(struct buf *line, const char *heading, size_t columns)
     (ruled ? plain_rule : text_blanks)(line, ruled ? right - 1 : right);
 }
 
-static void plain_cell(struct document *document, const struct grid_slot *slot,
-                       const struct grid_line *line, const struct grid *grid)
+/* Append a cell; bars, if the page is wide enough for them. */
+static void plain_cell(struct document *document, const struct grid *grid,
+                       const struct grid_line *line, const struct grid_slot *slot)
 {
+    static const struct notation notation = {buf_text, buf_text, NULL};
     char bar[BAR_BYTES];
     struct buf text = {0};
     struct buf *out = &document->text;
     size_t bar_end = grid->width + GRID_GAP + BAR_COLUMNS;
-    grid_cell(&text, grid, line, slot, &(struct notation){buf_text, buf_text, NULL});
+    grid_cell(&text, grid, line, slot, &notation);
     const char *shown = text.size ? text.bytes : "";
     text_blanks(out, slot->gap);
     if (line->kind == LINE_HEADINGS)
@@ -65,33 +67,29 @@ static void plain_cell(struct document *document, const struct grid_slot *slot,
     buf_release(&text);
 }
 
-static void plain_label(struct buf *out, const struct grid_line *line, const struct grid *grid)
-{
-    size_t width = grid->label_width;
-    if (line->kind == LINE_TOTAL) {
-        text_blanks(out, INDENT);
-        plain_rule(out, grid->width);
-        buf_char(out, '\n');
-    }
-    buf_text(out, line->is_own ? " › " : "   ");
-    if (grid_has_number(grid, line)) {
-        buf_format(out, "%*zu ", grid->number_width, line->row);
-        width -= (size_t)grid->number_width + 1;
-    }
-    text_cell(out, line->label, line->kind == LINE_GAP ? (size_t)grid->number_width : width,
-              line->kind == LINE_GAP);
-}
-
 static void plain_table(struct document *document, const struct grid *grid)
 {
+    struct buf *out = &document->text;
     stream_char(document->out, '\n');
     for (const struct grid_line *line = grid->lines; line < grid->lines + grid->line_count;
          line++) {
-        plain_label(&document->text, line, grid);
-        for (size_t i = 0; i < grid->slot_count && line->kind != LINE_GAP; i++)
+        bool is_gap = line->kind == LINE_GAP; /* its ellipsis is below the numbers of keys */
+        size_t width = is_gap ? (size_t)grid->number_width : grid->label_width;
+        if (line->kind == LINE_TOTAL) {
+            text_blanks(out, INDENT);
+            plain_rule(out, grid->width);
+            buf_char(out, '\n');
+        }
+        buf_text(out, line->is_own ? " › " : "   ");
+        if (grid_has_number(grid, line)) {
+            buf_format(out, "%*zu ", grid->number_width, line->row);
+            width -= (size_t)grid->number_width + 1;
+        }
+        text_cell(out, line->label, width, is_gap);
+        for (size_t i = 0; i < grid->slot_count && !is_gap; i++)
             if (line->kind != LINE_HEADINGS || grid->slots[i].column_slots)
-                plain_cell(document, &grid->slots[i], line, grid);
-        text_end(document->out, &document->text, document->err);
+                plain_cell(document, grid, line, &grid->slots[i]);
+        text_end(document->out, out, document->err);
     }
 }
 
