@@ -107,7 +107,7 @@ static void html_chapter(struct document *document)
         buf_text(out, "</h2>\n");
     }
     buf_text(out, "<dl>\n");
-    document_chapter_facts(document, html_fact);
+    document_chapter_facts(document);
     buf_text(out, "</dl>\n");
 }
 
@@ -146,7 +146,7 @@ static int html_beginning(struct document *document)
                "</style>\n</head>\n<body>\n<main>\n"
                "<h1>%s</h1>\n<dl>\n",
                document_title(document));
-    document_facts(document, html_fact);
+    document_facts(document);
     buf_text(out, "</dl>\n");
     if (report_chapter(document->report)->is_listed)
         add_links(out, document->report);
@@ -162,7 +162,7 @@ int html_working_write(struct stream *out, const struct report *report, const st
                        struct err *err)
 {
     static const struct document_format format = {
-        html_beginning, html_chapter, html_piece, html_table, html_end,
+        html_piece, html_fact, html_table, html_beginning, html_chapter, html_end,
     };
     size_t columns = layout->is_piped || !layout->columns ? PAGE_COLUMNS : layout->columns;
     return document_write(&format, out, report, layout, columns, err);

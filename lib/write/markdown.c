@@ -44,65 +44,14 @@ static void markdown_plain(struct buf *out, const char *text)
     buf_release(&visible);
 }
 
-static void add_line(struct buf *out, const char *mark, const char *text)
-{
-    buf_text(out, mark);
-    markdown_text(out, text, strlen(text));
-    buf_char(out, '\n');
-}
-
 static void markdown_fact(struct buf *out, const char *name, const char *quoted, const char *words)
 {
     bool is_query = strcmp(name, "query") == 0 || strcmp(name, say("zh", "query")) == 0;
     const char *bold = is_query ? "**" : "";
-    buf_format(out, "- %s: %s", name, bold);
+    int indent = (int)strspn(name, " "); /* part of the fact above */
+    buf_format(out, "%.*s- %s: %s", indent, name, name + indent, bold);
     markdown_text(out, quoted, strlen(quoted));
     buf_format(out, "%s%s\n", bold, words);
-}
-
-/* Write the titles; without one, the facts above the tables. */
-static int markdown_beginning(struct document *document)
-{
-    struct buf lines = {0}, *out = &document->text;
-    const struct report *report = document->report;
-    const struct table *facts = report->facts;
-    char number[NUM_SIZE_BYTES];
-    if (report_chapter(report)) {
-        buf_format(out, "# %s\n\n", document_title(document));
-        document_facts(document, markdown_fact);
-        return 0;
-    }
-    if (report->identity.index)
-        stream_char(document->out, '\n');
-    text_titles(&lines, report, document->layout);
-    for (size_t at = 0, size; at < lines.size && !report->untitled; at += size + 1) {
-        size = strcspn(lines.bytes + at, "\n");
-        lines.bytes[at + size] = '\0';
-        add_line(out, at ? "\n" : "## ", lines.bytes + at);
-    }
-    if (report->about && !report->untitled && !report->sentence.size && !report->sentence.count)
-        add_line(out, "\n", report->about);
-    for (size_t i = 0; report->untitled && facts && i < facts->count; i++) {
-        const char *value = text_of_fact(number, &facts->columns[i]);
-        if (value) {
-            const char *title = facts->columns[i].title;
-            int indent = (int)strspn(title, " "); /* part of the fact above */
-            buf_format(out, "%.*s- %s: ", indent, title, title + indent);
-            add_line(out, "", value);
-        }
-    }
-    buf_fail_with(out, &lines);
-    buf_release(&lines);
-    return 0;
-}
-
-static void markdown_chapter(struct document *document)
-{
-    if (document->chapter->is_listed) {
-        add_line(&document->text, "\n## ", chapter_token(document->chapter));
-        buf_char(&document->text, '\n');
-    }
-    document_chapter_facts(document, markdown_fact);
 }
 
 static void markdown_symbol(struct buf *out, const char *word, size_t size)
@@ -121,23 +70,27 @@ static void markdown_word(struct buf *out, const char *word, size_t size)
         buf_bytes(out, word, size);
 }
 
-/* Write a part in a paragraph of its own. */
+/* Write a text in a paragraph of its own. */
 static void markdown_piece(struct document *document, enum piece piece, const char *text)
 {
+    static const char *const marks[][2] = {
+        [PIECE_DOCUMENT] = {"# ", "\n"}, [PIECE_SUBJECT] = {"## "},
+        [PIECE_CHAPTER] = {"## ", "\n"}, [PIECE_MATRIX] = {"### "},
+        [PIECE_FORMULA] = {"$$", "$$"},  [PIECE_WORKED] = {"$", "$"},
+    };
     struct buf *out = &document->text;
-    const char *marks = piece == PIECE_FORMULA ? "$$" : piece == PIECE_WORKED ? "$" : "";
     buf_text(out, document->begun || out->size ? "\n" : "");
+    buf_text(out, marks[piece][0] ? marks[piece][0] : "");
     if (piece == PIECE_TITLE)
         buf_format(out, "##%s %zu. %s", document->chapter->is_listed ? "#" : "", document->number,
                    text);
     else if (piece == PIECE_NOTE)
         formula_prose(out, text, markdown_symbol, markdown_word);
-    buf_text(out, piece == PIECE_MATRIX ? "### " : marks);
-    if (*marks)
+    else if (piece == PIECE_FORMULA || piece == PIECE_WORKED)
         latex_math(out, text);
-    else if (piece <= PIECE_REMARK)
+    else
         markdown_text(out, text, strlen(text));
-    buf_format(out, "%s\n", marks);
+    buf_format(out, "%s\n", marks[piece][1] ? marks[piece][1] : "");
 }
 
 /* Append the title of a column of vectors: $q_{0}$, $(k_j)_{0}$, or only the element's number. */
@@ -213,7 +166,7 @@ int markdown_page_write(struct stream *out, const struct report *report,
                         const struct layout *layout, struct err *err)
 {
     static const struct document_format format = {
-        markdown_beginning, markdown_chapter, markdown_piece, markdown_table, NULL,
+        markdown_piece, markdown_fact, markdown_table, NULL, NULL, NULL,
     };
     return document_write(&format, out, report, layout, PAGE_COLUMNS, err);
 }

@@ -28,7 +28,8 @@ static int make_lines(struct grid *grid, struct arena *arena, struct err *err)
     if (!line)
         return -1;
     *line++ = (struct grid_line){LINE_HEADINGS, .label = ""};
-    *line++ = (struct grid_line){LINE_TITLES, .label = say(grid->language, table->rows.name)};
+    *line++ = (struct grid_line){
+        LINE_TITLES, .label = grid->has_labels ? say(grid->language, table->rows.name) : ""};
     for (size_t i = 0; i < count; i++) {
         size_t row = !keys ? i : i < keys->shown_count ? keys->shown[i] : keys->key_count;
         if (row > next)
@@ -253,6 +254,49 @@ static int send(struct document *document)
     return failed;
 }
 
+/* Write the titles; without one, the facts above the tables. */
+static void write_titles(struct document *document)
+{
+    char number[NUM_SIZE_BYTES];
+    struct buf lines = {0};
+    const struct report *report = document->report;
+    const struct document_format *format = document->format;
+    const struct table *facts = report->untitled ? report->facts : NULL;
+    if (report_chapter(report)) {
+        format->piece(document, PIECE_DOCUMENT, document_title(document));
+        document_facts(document);
+        return;
+    }
+    if (report->identity.index)
+        stream_char(document->out, '\n');
+    text_titles(&lines, report, document->layout);
+    for (size_t at = 0, size; at < lines.size && !report->untitled; at += size + 1) {
+        size = strcspn(lines.bytes + at, "\n");
+        lines.bytes[at + size] = '\0';
+        format->piece(document, at ? PIECE_LINE : PIECE_SUBJECT, lines.bytes + at);
+    }
+    if (report->about && !report->untitled && !report->sentence.size && !report->sentence.count)
+        format->piece(document, PIECE_LINE, report->about);
+    for (size_t i = 0; facts && i < facts->count; i++) {
+        const char *value = text_of_fact(number, &facts->columns[i]);
+        if (value)
+            format->fact(&document->text, facts->columns[i].title, value, "");
+    }
+    buf_fail_with(&document->text, &lines);
+    buf_release(&lines);
+}
+
+static void write_chapter(struct document *document)
+{
+    if (document->format->chapter) {
+        document->format->chapter(document);
+        return;
+    }
+    if (document->chapter->is_listed)
+        document->format->piece(document, PIECE_CHAPTER, chapter_token(document->chapter));
+    document_chapter_facts(document);
+}
+
 static int write_grid(struct document *document, const struct table *table,
                       const struct sheet *sheet)
 {
@@ -329,7 +373,10 @@ int document_write(const struct document_format *format, struct stream *out,
                                 .language = style && has_chapters ? style->language : NULL,
                                 .columns = layout->lines ? columns : 0,
                                 .err = err};
-    int failed = format->begin(&document) || send(&document);
+    int failed = format->begin ? format->begin(&document) : 0;
+    if (!format->begin)
+        write_titles(&document);
+    failed = failed || send(&document);
     size_t arrays = report->shows_arrays || !report->table_count ? report->array_count : 0;
     for (size_t i = 0; i < arrays; i++)
         for (size_t k = 0; k < array_matrix_count(&report->arrays[i]) && !failed; k++) {
@@ -343,7 +390,7 @@ int document_write(const struct document_format *format, struct stream *out,
         if (table->working.chapter != document.chapter) {
             document.chapter = table->working.chapter;
             document.number = 0;
-            format->chapter(&document);
+            write_chapter(&document);
             failed = send(&document);
         }
         document.number++;
@@ -380,31 +427,33 @@ void chapter_words(struct buf *out, const struct chapter *chapter, const char *s
 
 /* --- facts ------------------------------------------------------------------------------------ */
 
-static void add_text_fact(struct document *document, const char *name, const struct tokenized *text,
-                          write_fact *fact)
+static void add_text_fact(struct document *document, const char *name, const struct tokenized *text)
 {
     struct buf visible = {0};
     tokenized_visible(&visible, text);
-    fact(&document->text, say(document->language, name), visible.size ? visible.bytes : "", "");
+    document->format->fact(&document->text, say(document->language, name),
+                           visible.size ? visible.bytes : "", "");
     buf_fail_with(&document->text, &visible);
     buf_release(&visible);
 }
 
-void document_facts(struct document *document, write_fact *fact)
+void document_facts(struct document *document)
 {
     const struct report *report = document->report;
     const struct tokenized model = {.text = report->model, .size = strlen(report->model)};
-    add_text_fact(document, "model", &model, fact);
+    add_text_fact(document, "model", &model);
     if (report->mechanism)
-        fact(&document->text, say(document->language, "mechanism"), "", report->mechanism);
-    add_text_fact(document, "sentence", &report->sentence, fact);
+        document->format->fact(&document->text, say(document->language, "mechanism"), "",
+                               report->mechanism);
+    add_text_fact(document, "sentence", &report->sentence);
     if (report->source.count)
-        add_text_fact(document, "source", &report->source, fact);
+        add_text_fact(document, "source", &report->source);
 }
 
-void document_chapter_facts(struct document *document, write_fact *fact)
+void document_chapter_facts(struct document *document)
 {
     struct buf words = {0};
+    write_fact *fact = document->format->fact;
     struct buf *out = &document->text;
     const char *language = document->language;
     const struct chapter *chapter = document->chapter;

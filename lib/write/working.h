@@ -77,26 +77,34 @@ void grid_cell(struct buf *out, const struct grid *grid, const struct grid_line 
 
 /* --- formats ---------------------------------------------------------------------------------- */
 
-/* Texts around a grid: the title of a matrix; heading and note of a table; and the numbered title,
- * the formulas and the note of a table with its working, all above it. */
+/* Texts of a document outside of its grids. Tables of chapters have a working. */
 enum piece {
-    PIECE_MATRIX,
-    PIECE_HEADING,
-    PIECE_REMARK,
-    PIECE_TITLE,
-    PIECE_FORMULA,
-    PIECE_NOTE,
-    PIECE_WORKED
+    PIECE_DOCUMENT, /* title of a document with chapters */
+    PIECE_SUBJECT,  /* first title line of a document without chapters */
+    PIECE_LINE,     /* further title line */
+    PIECE_CHAPTER,  /* title of a chapter in a list */
+    PIECE_MATRIX,   /* title of a matrix */
+    PIECE_HEADING,  /* line above a table */
+    PIECE_REMARK,   /* note below a table */
+    PIECE_TITLE,    /* of a working; has a number */
+    PIECE_FORMULA,  /* of a working */
+    PIECE_NOTE,     /* of a working, with symbols */
+    PIECE_WORKED,   /* formula with the numbers of a row */
 };
 
 struct document;
 
+/* A fact has a name, a value or text quoted from the input (or ""), and words. */
+typedef void write_fact(struct buf *out, const char *name, const char *quoted, const char *words);
+
+/* Without `begin` and `chapter`, titles and facts are passed to `piece` and `fact`. */
 struct document_format {
-    int (*begin)(struct document *); /* writes everything above the first chapter */
-    void (*chapter)(struct document *);
     void (*piece)(struct document *, enum piece, const char *text);
+    write_fact *fact;
     void (*table)(struct document *, const struct grid *);
-    void (*end)(struct document *); /* NULL: nothing to write */
+    int (*begin)(struct document *);    /* writes the titles, or NULL */
+    void (*chapter)(struct document *); /* writes the title and facts of a chapter, or NULL */
+    void (*end)(struct document *);     /* NULL: nothing to write */
 };
 
 struct document {
@@ -124,10 +132,9 @@ const char *chapter_token(const struct chapter *chapter);
 void chapter_words(struct buf *out, const struct chapter *chapter, const char *separator,
                    const char *language);
 
-/* Pass facts to `fact`: about the model and its texts, or about the chapter's query and its number
- * of displayed keys. A fact has a name, text quoted from the input (or ""), and words. */
-typedef void write_fact(struct buf *out, const char *name, const char *quoted, const char *words);
-void document_facts(struct document *document, write_fact *fact);
-void document_chapter_facts(struct document *document, write_fact *fact);
+/* Write the facts about the model and its texts, or about the chapter's query and its number of
+ * displayed keys. */
+void document_facts(struct document *document);
+void document_chapter_facts(struct document *document);
 
 extern report_writer text_working_write;
