@@ -170,7 +170,8 @@ static int read_item(void *state, struct driver *driver, struct job *job, struct
     if (whole.sentence.pair.bytes)
         return err_usage(err, "expected one text to continue, found a pair");
     (void)arena;
-    whole.sentence.count = continuation_room(viewer, &own->generation, job->pair.sentence.count);
+    whole.sentence.count =
+        continuation_capacity(viewer, &own->generation, job->pair.sentence.count);
     continuation_add_memory(&job->memory, viewer, &own->generation, &job->pair);
     if (own->generation.selection)
         job->result_bytes = request_add_memory(&job->memory, &own->request, viewer, &whole, false);
@@ -256,7 +257,7 @@ static void note_work(const struct growth *growth)
     if (text->end == END_OF_CONTEXT)
         print_note(
             "stopped at the model's context length of %zu tokens, after %zu of %zu new tokens",
-            text->room, steps, text->generation.tokens);
+            text->capacity, steps, text->generation.tokens);
     if (!growth->driver->options->verbose)
         return;
     num_size(cache, cache_bytes(&viewer->model.config, text->cache.precision, text->cache.count));

@@ -347,10 +347,10 @@ static int read_pairs(struct circuit_words *words, const struct file *file, cons
     struct csv_reader reader = {utf8_begin(file->bytes, file->size), file->bytes + file->size, 1,
                                 ','};
     struct csv_record record;
-    size_t room = file->size / 3 + 1;
-    uint32_t *from = arena_alloc(arena, room, sizeof *from, err);
-    uint32_t *to = arena_alloc(arena, room, sizeof *to, err);
-    uint32_t *among = arena_alloc(arena, 2 * room, sizeof *among, err);
+    size_t capacity = file->size / 3 + 1;
+    uint32_t *from = arena_alloc(arena, capacity, sizeof *from, err);
+    uint32_t *to = arena_alloc(arena, capacity, sizeof *to, err);
+    uint32_t *among = arena_alloc(arena, 2 * capacity, sizeof *among, err);
     size_t vocabulary = viewer->model.config.vocab_size;
     bool *named = arena_alloc(arena, vocabulary, sizeof *named, err);
     size_t count = 0;

@@ -832,7 +832,7 @@ static int read_object(const struct items *items, struct item *item, const struc
 static int read_fields(const struct items *items, struct item *item, const struct item_start *start,
                        struct arena *arena, struct err *err)
 {
-    char room[NAMES_GUESS_BYTES];
+    char guess[NAMES_GUESS_BYTES];
     if ((items->kind == ITEMS_CSV ? read_record : read_object)(items, item, start, arena, err))
         return -1;
     const char *ids = item->input.ids = item->fields[ITEM_IDS];
@@ -844,7 +844,7 @@ static int read_fields(const struct items *items, struct item *item, const struc
         const char *near = names_nearest(names, missing, strlen(missing));
         return err_set(err, "expected 'good', 'bad' and no other text, found %s'%s'%s",
                        near ? "" : "no ", near ? near : missing,
-                       names_guess(room, near ? missing : NULL));
+                       names_guess(guess, near ? missing : NULL));
     }
     if (good && (item->fields[ITEM_TEXT] || ids))
         return err_set(err, "expected 'good', 'bad' and no other text, found another");

@@ -164,12 +164,12 @@ bool name_has_ending(const char *name, const char *ending)
     return size > length && strcasecmp(name + size - length, ending) == 0;
 }
 
-const char *names_guess(char room[NAMES_GUESS_BYTES], const char *name)
+const char *names_guess(char text[NAMES_GUESS_BYTES], const char *name)
 {
-    room[0] = '\0';
+    text[0] = '\0';
     if (name)
-        snprintf(room, NAMES_GUESS_BYTES, ": did you mean '%s'?", name);
-    return room;
+        snprintf(text, NAMES_GUESS_BYTES, ": did you mean '%s'?", name);
+    return text;
 }
 
 int names_refuse(struct names names, const char *option, const char *word, size_t size,

@@ -58,8 +58,8 @@ bool name_has_ending(const char *name, const char *ending);
 
 enum { NAMES_GUESS_BYTES = 320 }; /* for the longest name that can be near, and the words */
 
-/* Write the end of a message, ": did you mean '…'?", or "" if `name` is NULL. Returns `room`. */
-const char *names_guess(char room[NAMES_GUESS_BYTES], const char *name);
+/* Write the end of a message, ": did you mean '…'?", or "" if `name` is NULL. Returns `text`. */
+const char *names_guess(char text[NAMES_GUESS_BYTES], const char *name);
 
 /* --- the name nearest to a mistyped word ------------------------------------------------------
  *

@@ -132,12 +132,12 @@ void sha256_add(struct sha256 *hash, const void *bytes, size_t size)
     size_t held = hash->size_bytes % SHA256_BLOCK_BYTES;
     hash->size_bytes += size;
     if (held) {
-        size_t room = SHA256_BLOCK_BYTES - held;
-        size_t part = size < room ? size : room;
+        size_t left = SHA256_BLOCK_BYTES - held;
+        size_t part = size < left ? size : left;
         memcpy(hash->block + held, from, part);
         from += part;
         size -= part;
-        if (part < room)
+        if (part < left)
             return;
         add_blocks(hash->state, hash->block, 1);
     }

@@ -328,10 +328,10 @@ static int cannot_open(const char *path, struct err *err)
 static char *path_beside(const char *target, struct err *err)
 {
     static const char added[] = BEFORE_LETTERS LETTERS ENDING;
-    const size_t room = NAME_MAX - (sizeof added - 1);
+    const size_t most = NAME_MAX - (sizeof added - 1);
     const char *slash = strrchr(target, '/');
     size_t name = strlen(slash ? slash + 1 : target);
-    size_t excess = name > room && name <= NAME_MAX ? name - room : 0;
+    size_t excess = name > most && name <= NAME_MAX ? name - most : 0;
     struct buf buf = {0};
     buf_bytes(&buf, target, strlen(target) - excess);
     buf_text(&buf, added);
@@ -468,8 +468,8 @@ void stream_flush(struct stream *stream)
 static void put(struct stream *stream, const char *from, size_t size)
 {
     while (size > 0 && !stream->failure) {
-        size_t room = BUFFER_BYTES - stream->used;
-        size_t part = size < room ? size : room;
+        size_t left = BUFFER_BYTES - stream->used;
+        size_t part = size < left ? size : left;
         memcpy(stream->buffer + stream->used, from, part);
         stream->used += part;
         from += part;

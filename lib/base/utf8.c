@@ -496,15 +496,15 @@ static bool write_form(struct buf *out, const utf8proc_int32_t *characters, size
 bool unicode_form_put(enum unicode_form form, struct buf *out, const char *text, size_t size)
 {
     utf8proc_int32_t few[2 * FEW];
-    size_t room = size <= FEW / DECOMPOSED_MAX ? FEW : decompose(form, NULL, text, size);
-    utf8proc_int32_t *characters = room <= FEW ? few : heap_alloc(room, 2 * sizeof *few, NULL);
+    size_t most = size <= FEW / DECOMPOSED_MAX ? FEW : decompose(form, NULL, text, size);
+    utf8proc_int32_t *characters = most <= FEW ? few : heap_alloc(most, 2 * sizeof *few, NULL);
     if (!characters) {
         out->out_of_memory = true;
-        out->wanted_bytes = room;
+        out->wanted_bytes = most;
         return true;
     }
     size_t count = decompose(form, characters, text, size);
-    sort_all(characters, characters + room, count);
+    sort_all(characters, characters + most, count);
     if (is_composed(form))
         count = (size_t)utf8proc_normalize_utf32(characters, (utf8proc_ssize_t)count,
                                                  UTF8PROC_STABLE | UTF8PROC_COMPOSE);

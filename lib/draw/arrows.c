@@ -36,10 +36,10 @@ void arrows_fit(struct section *section)
     double line = section_line(section, TYPE_NAME);
     section->panels = section->what.layers * section->what.heads;
     section->across = section->panels;
-    while (section->across > 1 && section->room / (double)section->across < LARGEST / 2)
+    while (section->across > 1 && section->limit / (double)section->across < LARGEST / 2)
         section->across = (section->across + 1) / 2;
     double across = (double)section->across;
-    double side = fmin((section->room + gap) / across - gap, LARGEST);
+    double side = fmin((section->limit + gap) / across - gap, LARGEST);
     section->area = (struct box){0, section->panels > 1 ? line : 0, side, side};
     section->top = section->head;
     section->panel_width = side + gap;

@@ -45,8 +45,8 @@ void curves_fit(struct section *section)
     for (int tries = 0; tries < 2; tries++) {           /* pass 2 leaves room for the first label */
         section->left = left;
         section->width = printed
-                             ? section->room
-                             : fmin(section->room, left + fmax(least, (double)rows->size) * PITCH);
+                             ? section->limit
+                             : fmin(section->limit, left + fmax(least, (double)rows->size) * PITCH);
         *fit = (struct axis_fit){
             .step = 1, .cells = rows->size, .pitch = (section->width - left) / (double)rows->size};
         axis_fit_labels(fit, rows, true, LABELS, &section->style->form);
@@ -58,7 +58,7 @@ void curves_fit(struct section *section)
         (struct box){section->left, section->head + (sheet->display.regions ? line : GAP),
                      section->width - section->left,
                      printed ? fmin(HEIGHT, HEIGHT_SHARE * section->width) : HEIGHT};
-    section->foot = section->area.y + section->area.height + axis_fit_snap(fit->room) + 2 * GAP;
+    section->foot = section->area.y + section->area.height + axis_fit_snap(fit->depth) + 2 * GAP;
 }
 
 /* Return the name of a row's region and set `end`. Without regions, all rows are one region. */

@@ -48,14 +48,14 @@ static int place_title(struct figure *figure, bool widens, struct arena *arena, 
 {
     static const double step = 12;
     double size = type_size(figure->form, TYPE_TITLE);
-    double room = 0;
+    double limit = 0;
     for (bool fits = false; !fits; figure->page.width += fits ? 0 : step) {
-        room = (figure->page.width - 2 * figure->margin) / BOLD;
+        limit = (figure->page.width - 2 * figure->margin) / BOLD;
         if (letters_break(figure->title_lines, &figure->title_count, FIGURE_TITLE_LINES,
-                          figure->page.title, room, size, arena, err))
+                          figure->page.title, limit, size, arena, err))
             return -1;
         fits = !widens || figure->page.width + step > FIGURE_WIDEST ||
-               letters_width(figure->title_lines[figure->title_count - 1], size) <= room;
+               letters_width(figure->title_lines[figure->title_count - 1], size) <= limit;
     }
     double height = (double)figure->title_count * type_line(figure->form, TYPE_TITLE);
     for (size_t i = 0; i < figure->section_count; i++)
@@ -202,7 +202,7 @@ static int check_options(const struct figure *figure, const struct style *style,
 /* Name each attention of a model with several; with one range they share a colour bar. Returns true
  * (print only, one head each) if they are side by side: the first has the bar, else the last. */
 static bool arrange_attentions(struct section *sections, size_t count, const struct style *style,
-                               double room)
+                               double limit)
 {
     size_t found = 0, single = 0, last = 0;
     bool shares = style->range == RANGE_ALL;
@@ -223,7 +223,7 @@ static bool arrange_attentions(struct section *sections, size_t count, const str
                                                                     : "decoder self-attention";
     }
     bool row = style->form.width > 0 && count > 1 && single == count &&
-               room >= SECTION_LEAST * (double)count &&
+               limit >= SECTION_LEAST * (double)count &&
                (style->view == VIEW_FIT || style->view == VIEW_MATRIX);
     if (found == 1)
         sections[last].what.attention = NULL;
@@ -243,13 +243,14 @@ static int plan(struct figure *figure, const struct style *style, struct arena *
     double foot = 0;
     bool printed = style->form.width > 0;
     struct point at = {figure->margin, figure->margin};
-    const double bar_room = (printed ? style->form.width : FIGURE_WIDEST) - 2 * figure->margin;
-    bool row = arrange_attentions(figure->sections, count, style, bar_room);
-    double room = row ? (bar_room - SECTION_GAP * (double)(count - 1)) / (double)count : bar_room;
+    const double bar_limit = (printed ? style->form.width : FIGURE_WIDEST) - 2 * figure->margin;
+    bool row = arrange_attentions(figure->sections, count, style, bar_limit);
+    double limit =
+        row ? (bar_limit - SECTION_GAP * (double)(count - 1)) / (double)count : bar_limit;
     size_t bar = 0; /* the section with the colour bar of several */
     for (size_t i = 0; i < count; i++) {
         const struct section_sheets *what = &figure->sections[i].what;
-        if (section_plan(&figure->sections[i], style, room, arena, err))
+        if (section_plan(&figure->sections[i], style, limit, arena, err))
             return -1;
         bar = what->shares_bar && !what->barless ? i : bar;
     }
@@ -258,12 +259,12 @@ static int plan(struct figure *figure, const struct style *style, struct arena *
         if (section->what.barless)
             section_drop_notes(section, &figure->sections[bar]);
         section->at = at;
-        section->bar_room = bar_room;
+        section->bar_limit = bar_limit;
         section->first_label = labels;
         labels += section->label_count;
         foot = fmax(foot, section->foot);
         figure->page.height = fmax(figure->page.height, at.y + section->height + figure->margin);
-        at.x += row ? room + SECTION_GAP : 0;
+        at.x += row ? limit + SECTION_GAP : 0;
         at.y += row ? 0 : section->height + SECTION_GAP;
         if (!printed)
             figure->page.width = fmax(figure->page.width, section->width + 2 * FIGURE_MARGIN);
@@ -308,7 +309,7 @@ static int plan_lists(struct figure *figure, const struct report *report, struct
                       struct err *err)
 {
     double size = type_size(figure->form, TYPE_NUMBER);
-    double room = figure->page.width - 2 * figure->margin;
+    double limit = figure->page.width - 2 * figure->margin;
     for (size_t i = 0; i < figure->section_count; i++) {
         const struct section *own = &figure->sections[i];
         const struct sheet *sheet = own->what.sheets;
@@ -322,7 +323,7 @@ static int plan_lists(struct figure *figure, const struct report *report, struct
     for (size_t i = 0; i < figure->listed_count; i++)
         figure->listed_width = fmax(figure->listed_width, letters_width(figure->listed[i], size));
     figure->listed_width = fmin(figure->listed_width, LISTED_WIDEST * size);
-    double across = fmax(floor((room + size) / (figure->listed_width + size)), 1);
+    double across = fmax(floor((limit + size) / (figure->listed_width + size)), 1);
     figure->listed_down = axis_cells(figure->listed_count, (size_t)across);
     figure->page.height += type_line(figure->form, TYPE_NUMBER) * (double)(figure->listed_down + 1);
     return 0;
@@ -369,10 +370,10 @@ int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *
 {
     const struct font font = {.size = type_size(figure->form, TYPE_TITLE), .bold = true};
     struct point at = {figure->margin, figure->margin + font.size - 1};
-    double room = (figure->page.width - 2 * figure->margin) / BOLD;
+    double limit = (figure->page.width - 2 * figure->margin) / BOLD;
     canvas->err = err;
     for (size_t i = 0; i < figure->title_count; i++) {
-        canvas_text_fit(canvas, at, figure->title_lines[i], room, &font);
+        canvas_text_fit(canvas, at, figure->title_lines[i], limit, &font);
         at.y += type_line(figure->form, TYPE_TITLE);
     }
     for (size_t i = 0; i < figure->section_count; i++)

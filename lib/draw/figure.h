@@ -75,7 +75,7 @@ struct axis_fit {
     size_t every; /* label multiples of this number: 1, 2 or 5 times a power of ten */
     double turn;  /* angle of column labels: 0, -45 or -90 degrees */
     double label; /* width limit of a label; longer labels are shortened */
-    double room;  /* space that labels need perpendicular to the axis */
+    double depth; /* space that labels need perpendicular to the axis */
     double over;  /* overhang of column labels beyond the last cell */
 };
 
@@ -95,8 +95,8 @@ struct section {
     const char *bar_title;
     size_t first_label, label_count;  /* "(a)": of each panel, or one for the section */
     struct point at;                  /* upper left corner in the figure */
-    double room;                      /* width limit */
-    double bar_room;                  /* width limit of the colour bar with its title */
+    double limit;                     /* of the width */
+    double bar_limit;                 /* width limit of the colour bar with its title */
     double head;                      /* height of the subtitle */
     struct box area;                  /* cells or lines, relative to the panel's corner */
     double panel_width, panel_height; /* distance between panels */
@@ -132,7 +132,7 @@ static inline bool section_is_printed(const struct section *section)
 
 /* Lay out the sheets of a section, which is zeroed except for these, within a width. The arena owns
  * the layout; the sheets must outlive the section. */
-int section_plan(struct section *section, const struct style *style, double room,
+int section_plan(struct section *section, const struct style *style, double limit,
                  struct arena *arena, struct err *err);
 
 /* Leave out the notes that are below another section, too: the one with the colour bar of both. */
@@ -197,8 +197,8 @@ static inline double axis_fit_length(const struct axis_fit *fit)
     return fit->pitch * (double)fit->cells;
 }
 
-/* Fit labels into `room` across the axis. Column labels are level if they fit; numbers always. */
-void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns, double room,
+/* Fit labels into `limit` across the axis. Column labels are level if they fit; numbers always. */
+void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns, double limit,
                      const struct figure_form *form);
 
 /* True if positions are shown in place of labels. */

@@ -37,8 +37,8 @@ double axis_fit_snap(double length)
 struct axis_fit axis_fit_cells(const struct section *section, size_t size, double length,
                                double largest)
 {
-    double room = fmax(fmin(floor(length / SMALLEST), CELLS_MAX), 1);
-    struct axis_fit fit = {.step = axis_cells(size, (size_t)room)};
+    double limit = fmax(fmin(floor(length / SMALLEST), CELLS_MAX), 1);
+    struct axis_fit fit = {.step = axis_cells(size, (size_t)limit)};
     fit.cells = axis_cells(size, fit.step);
     if (section_is_printed(section)) {
         fit.pitch = fmin(fmax(length, SMALLEST) / (double)fit.cells, length);
@@ -96,7 +96,7 @@ static void thin_out(struct axis_fit *fit, double apart)
     }
 }
 
-void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns, double room,
+void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns, double limit,
                      const struct figure_form *form)
 {
     double own = fmin(fmax(LABEL_SHARE * fit->pitch, LABEL_LEAST), LABEL_MOST);
@@ -112,13 +112,13 @@ void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns
         thin_out(fit, widest(axis, fit) + 4);
         level = true;
     }
-    fit->label = fmin(widest(axis, fit), room - LABEL_GAP);
-    fit->room = width = fit->label + LABEL_GAP;
+    fit->label = fmin(widest(axis, fit), limit - LABEL_GAP);
+    fit->depth = width = fit->label + LABEL_GAP;
     if (!columns)
         return;
     fit->turn = level ? 0 : fit->pitch >= line / SLANT ? -45 : -90;
     if (fit->turn == -90 || (level && form->width <= 0)) { /* the margin has room on screen */
-        fit->room = level ? line : fit->room;
+        fit->depth = level ? line : fit->depth;
         return;
     }
     char number[POSITION_BYTES];
@@ -128,7 +128,7 @@ void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns
         double reach = level ? label / 2 : SLANT * fmin(label, width) + fit->size / 2;
         most = fmax(most, middle + reach);
     }
-    fit->room = level ? line : SLANT * width + fit->size / 2;
+    fit->depth = level ? line : SLANT * width + fit->size / 2;
     fit->over = most - axis_fit_length(fit);
 }
 
@@ -373,7 +373,7 @@ static void draw_name(const struct section *section, const struct spot *spot, si
     bool printed = section_is_printed(section);
     bool labelled = spot->row == 0 && section->kind == KIND_MATRIX;
     struct point at = {spot->area.x,
-                       spot->area.y - (labelled ? section->columns.room : 0) - NAME_GAP};
+                       spot->area.y - (labelled ? section->columns.depth : 0) - NAME_GAP};
     if (section->style->form.panel_labels)
         at.x += section_draw_label(section, index, canvas, at);
     if (section->panels == 1)
@@ -382,16 +382,16 @@ static void draw_name(const struct section *section, const struct spot *spot, si
     int number = heads ? spot->sheet->head : spot->sheet->layer;
     const char *language = section->style->language;
     const char *word = say(language, heads ? head_word(spot->sheet->shared_by) : "layer");
-    double room = section->panel_width - NAME_GAP;
+    double limit = section->panel_width - NAME_GAP;
     int size = snprintf(name, NAME_BYTES, "%s %d", word, number);
-    if (letters_width(name, font.size) > room)
+    if (letters_width(name, font.size) > limit)
         size = snprintf(name, NAME_BYTES, "%d", number);
     struct extent extent = extent_of_sheet(spot->sheet);
     if (section->style->range == RANGE_HEAD && section->tracks == 1 && size > 0)
         snprintf(name + size, (size_t)(NAME_BYTES - size), say(language, " · up to %.2g"),
                  (double)fmaxf(-extent.low, extent.high));
-    room -= at.x - spot->area.x;
-    canvas_text_fit(canvas, at, name, printed ? room : 1e9, &font);
+    limit -= at.x - spot->area.x;
+    canvas_text_fit(canvas, at, name, printed ? limit : 1e9, &font);
 }
 
 /* In a grid, number heads above the first row and layers left of the first column. */
@@ -404,7 +404,7 @@ static void draw_names_of_grid(const struct section *section, const struct spot 
     bool printed = section_is_printed(section);
     font.anchor = ANCHOR_MIDDLE;
     if (spot->row == 0) {
-        double labels = section->kind == KIND_MATRIX ? section->columns.room : 0;
+        double labels = section->kind == KIND_MATRIX ? section->columns.depth : 0;
         int head = spot->sheet->head;
         snprintf(name, sizeof name, "%s %d",
                  say(section->style->language, head_word(spot->sheet->shared_by)), head);
@@ -415,7 +415,7 @@ static void draw_names_of_grid(const struct section *section, const struct spot 
     }
     if (spot->column == 0) {
         bool whole = !spot->row && (!printed || letters_width("layer 0", font.size) <= area.height);
-        struct point at = {area.x - section->rows.room - NAME_GAP, area.y + area.height / 2};
+        struct point at = {area.x - section->rows.depth - NAME_GAP, area.y + area.height / 2};
         font.turn = -90;
         snprintf(name, sizeof name, whole ? say(section->style->language, "layer %d") : "%d",
                  spot->sheet->layer);

@@ -82,7 +82,7 @@ static size_t choose_across(const struct section *section)
     size_t first = (size_t)ceil(sqrt((double)panels));
     size_t best = panels;
     size_t least = panels;
-    if (panels <= 4 && section->room >= PANEL_LEAST * (double)panels)
+    if (panels <= 4 && section->limit >= PANEL_LEAST * (double)panels)
         return panels;
     for (size_t across = first; across <= first + first / 2; across++) {
         size_t blanks = (across - panels % across) % across;
@@ -126,11 +126,11 @@ static void fit(struct section *section, double across)
 static void fit_labels(const struct section *section, struct axis_fit *fit, const struct axis *axis,
                        bool columns)
 {
-    double room = section->panels == 1 ? LABELS_ALONE : LABELS_OF_MANY;
+    double limit = section->panels == 1 ? LABELS_ALONE : LABELS_OF_MANY;
     if (section_is_printed(section))
-        room = fmin(room, LABELS_SHARE * section->room);
+        limit = fmin(limit, LABELS_SHARE * section->limit);
     if (section->panels == 1 || fit->pitch >= LABELLED || axis_fit_length(fit) >= LABELLED_AXIS)
-        axis_fit_labels(fit, axis, columns, room, &section->style->form);
+        axis_fit_labels(fit, axis, columns, limit, &section->style->form);
 }
 
 /* Lay out the panels: at most two columns of a paper wide, cells of one size, labels if legible.
@@ -153,15 +153,15 @@ static void fit_panels(struct section *section)
     double across = (double)section->across;
     double gap = across > MANY ? GAP_OF_MANY : GAP;
     if (printed)
-        gap = fmin(gap, GAP_SHARE * section->room / across);
+        gap = fmin(gap, GAP_SHARE * section->limit / across);
     for (int i = 0; i <= (printed ? FITS : 1); i++) {
         most = fmax(most, right);
-        double beside = left + axis_fit_snap(section->rows.room) + most;
-        share = (section->room - beside + printed * gap) / across - gap;
+        double beside = left + axis_fit_snap(section->rows.depth) + most;
+        share = (section->limit - beside + printed * gap) / across - gap;
         fit(section, share);
         fit_labels(section, &section->rows, &sheet->rows, false);
         fit_labels(section, &section->columns, &sheet->columns, matrix);
-        right = matrix ? section->columns.over : section->columns.room + title;
+        right = matrix ? section->columns.over : section->columns.depth + title;
     }
     section->area.width = matrix                             ? axis_fit_length(&section->columns)
                           : section->panels == 1 && !printed ? LINES_ALONE
@@ -170,12 +170,12 @@ static void fit_panels(struct section *section)
         fmax(axis_fit_length(&section->rows), matrix ? 0 : axis_fit_length(&section->columns));
     bool named = section->panels > 1 || section->style->form.panel_labels;
     section->area.y = named && !section->by_layer ? line : 0;
-    section->left = axis_fit_snap(section->rows.room) + left;
-    section->top = section->head + (matrix ? axis_fit_snap(section->columns.room) : 0) + above;
+    section->left = axis_fit_snap(section->rows.depth) + left;
+    section->top = section->head + (matrix ? axis_fit_snap(section->columns.depth) : 0) + above;
     section->panel_width = section->area.width + gap;
     section->panel_height = section->area.y + section->area.height + gap;
     section->width = section->left + across * section->panel_width + right;
-    section->width = fmax(section->width, fmin(NARROWEST, section->room));
+    section->width = fmax(section->width, fmin(NARROWEST, section->limit));
     section->foot = section->top +
                     (double)axis_cells(section->panels, section->across) * section->panel_height +
                     FOOT_GAP;
@@ -206,7 +206,7 @@ static struct legend_word word_after(const struct legend_word *before,
                                .line = before->line};
     word.x = before->x + before->width + (is_apart && row ? WORD_GAP : 0);
     word.width = letters_width(word.text, size) + 2 * PAD;
-    if (word.x > 0 && word.x + word.width > section->room) {
+    if (word.x > 0 && word.x + word.width > section->limit) {
         word.x = 0;
         word.line++;
     }
@@ -269,7 +269,7 @@ static int fit_bars(struct section *section, struct arena *arena, struct err *er
     const struct figure_form *form = &section->style->form;
     struct bars *bars = section->bars = arena_alloc(arena, 1, sizeof *bars, err);
     bool printed = section_is_printed(section);
-    double most = printed ? NAMES_SHARE * section->room : NAMES_MOST;
+    double most = printed ? NAMES_SHARE * section->limit : NAMES_MOST;
     double lowest = 0, highest = 0, number = 0; /* `number`: widest numeral */
     double size = type_size(form, TYPE_NAME) / 7;
     float values[STRONGEST_MAX];
@@ -304,7 +304,7 @@ static int fit_bars(struct section *section, struct arena *arena, struct err *er
     }
     double numbers = number * ((lowest < 0) + (highest > 0));
     double longest =
-        printed ? fmax(section->room - section->left - NAME_GAP - numbers, SHORTEST) : LONGEST;
+        printed ? fmax(section->limit - section->left - NAME_GAP - numbers, SHORTEST) : LONGEST;
     bars->scale = highest > lowest ? longest / (highest - lowest) : 0;
     bars->zero = section->left + NAME_GAP + (lowest < 0 ? number - lowest * bars->scale : 0);
     bars->pitch = PITCH * size;
@@ -460,7 +460,7 @@ static size_t legend_across(const struct section *section, size_t *count, double
     const struct axis *curves = &section->what.sheets->columns;
     bool has_curves = section->kind == KIND_CURVES;
     double size = type_size(&section->style->form, TYPE_NUMBER);
-    double width = section_is_printed(section) ? section->room : section->width;
+    double width = section_is_printed(section) ? section->limit : section->width;
     *count = has_curves ? curves->size : section->tracks > 1 ? section->tracks : 0;
     *pitch = LEGEND_PITCH * size;
     for (size_t i = 0; has_curves && i < *count; i++)
@@ -514,16 +514,16 @@ static void draw_scale(const struct section *section, struct canvas *canvas)
     double width = BAR_WIDTH;
     if (section_is_printed(section)) {
         left = fmax(left, END_ROOM * font.size);
-        double room = section->bar_room - left;
+        double limit = section->bar_limit - left;
         double title = letters_width(section->bar_title, font.size);
-        width = fmin(BAR_WIDTH, fmax(BAR_LEAST * room, room - title - 2.1 * font.size));
+        width = fmin(BAR_WIDTH, fmax(BAR_LEAST * limit, limit - title - 2.1 * font.size));
     }
     struct box bar = {section->at.x + left, section->at.y + section->foot, width, BAR_HEIGHT};
     draw_bar(section, canvas, bar);
-    double room = section->bar_room - (bar.x - section->at.x) - width - 2 * font.size;
+    double limit = section->bar_limit - (bar.x - section->at.x) - width - 2 * font.size;
     struct point at = {bar.x + width + 2 * font.size, bar.y + bar.height};
-    if (room > 2 * font.size)
-        canvas_text_fit(canvas, at, section->bar_title, room, &font);
+    if (limit > 2 * font.size)
+        canvas_text_fit(canvas, at, section->bar_title, limit, &font);
 }
 
 /* --- notes ------------------------------------------------------------------------------------ */
@@ -567,11 +567,11 @@ static int make_notes(struct section *section, struct arena *arena, struct err *
     if (section->what.first_hidden)
         notes[count++] = say(style->language, "the first token is hidden");
     /* one line on screen, where it widens the figure; wrapped in print */
-    double room = section_is_printed(section) ? section->room : INFINITY;
+    double limit = section_is_printed(section) ? section->limit : INFINITY;
     for (size_t i = 0; i < count; i++) {
         size_t taken = 0;
         if (!notes[i] || letters_break(section->notes + section->note_count, &taken,
-                                       SECTION_NOTES_MAX - section->note_count, notes[i], room,
+                                       SECTION_NOTES_MAX - section->note_count, notes[i], limit,
                                        type_size(&style->form, TYPE_NUMBER), arena, err))
             return -1;
         section->note_count += taken;
@@ -661,14 +661,14 @@ static void name_axes(struct section *section)
         section->bar_title = say(section->style->language, "attention weights, all panels");
 }
 
-int section_plan(struct section *section, const struct style *style, double room,
+int section_plan(struct section *section, const struct style *style, double limit,
                  struct arena *arena, struct err *err)
 {
     const struct figure_form *form = &style->form;
     const struct section_sheets *what = &section->what;
     struct buf text = {0};
     section->style = style;
-    section->room = room;
+    section->limit = limit;
     section->panels = section->across = section->rows.step = section->columns.step = 1;
     section->norms = norms_make(what->sheets, what->layers * what->heads, style);
     ramp_make(&section->ramp, section->norms.palette);
@@ -736,7 +736,7 @@ static void draw_axis_titles(const struct section *section, struct canvas *canva
     double line = section_line(section, TYPE_NAME);
     struct point left = {corner.x + font.size, first + height / 2};
     struct point above = {start + width / 2, corner.y + section->head + font.size};
-    struct point right = {start + width + section->columns.room + line - 2, left.y};
+    struct point right = {start + width + section->columns.depth + line - 2, left.y};
     bool matrix = section->kind == KIND_MATRIX;
     font.anchor = ANCHOR_MIDDLE;
     font.turn = -90;
@@ -751,13 +751,13 @@ static void draw_axis_titles(const struct section *section, struct canvas *canva
 void section_draw(const struct section *section, struct canvas *canvas)
 {
     const struct font font = section_font(section, TYPE_SUBTITLE, 0x555555);
-    double room = section_is_printed(section) ? section->room : 1e9;
+    double limit = section_is_printed(section) ? section->limit : 1e9;
     struct point at = {section->at.x, section->at.y + font.size};
     if (has_own_label(section))
         at.x += section_draw_label(section, 0, canvas, at);
-    room -= at.x - section->at.x;
+    limit -= at.x - section->at.x;
     if (has_subtitle(section))
-        canvas_text_fit(canvas, at, section->subtitle, room, &font);
+        canvas_text_fit(canvas, at, section->subtitle, limit, &font);
     if (section->kind == KIND_CURVES)
         curves_draw(section, canvas);
     if (section->kind == KIND_BARS) {

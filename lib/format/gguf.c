@@ -268,7 +268,7 @@ static int locate_tensors(struct gguf *gguf, const struct cursor *cursor, struct
 {
     size_t header = (size_t)(cursor->at - gguf->file.bytes);
     size_t data = (header + gguf->alignment - 1) / gguf->alignment * gguf->alignment;
-    size_t room = data < gguf->file.size ? gguf->file.size - data : 0;
+    size_t left = data < gguf->file.size ? gguf->file.size - data : 0;
     size_t end = 0;
     struct gguf_tensor **order =
         arena_alloc(&gguf->arena, gguf->tensor_count + 1, sizeof *order, err);
@@ -284,11 +284,11 @@ static int locate_tensors(struct gguf *gguf, const struct cursor *cursor, struct
                            "tensor '%s': expected an offset from %zu on, where another ends, "
                            "found %zu",
                            tensor->name, end, tensor->begin);
-        if (tensor->end > room)
+        if (tensor->end > left)
             return err_set(err,
                            "tensor '%s': expected data up to byte %zu of %zu, found the end "
                            "of the file: it is incomplete, download it again",
-                           tensor->name, tensor->end, room);
+                           tensor->name, tensor->end, left);
         end = tensor->end;
         tensor->begin += data;
         tensor->end += data;

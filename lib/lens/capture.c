@@ -16,7 +16,7 @@ int capture_init(struct capture *capture, const struct selection *selection,
         return -1;
     for (enum site site = 0; site != SITE_END; site = site_next(site))
         if (site_set_has(selection->sites, site))
-            capture->room += selection_layers_of(selection, site).count;
+            capture->capacity += selection_layers_of(selection, site).count;
     for (size_t i = 0; i < heads; i++)
         all[i] = i;
     capture->all_heads = capture->query_heads = (struct capture_heads){all, heads};
@@ -31,7 +31,7 @@ int capture_init(struct capture *capture, const struct selection *selection,
     for (size_t i = 0; i < texts; i++) {
         struct array **items = &capture->lists[i].items;
         capture->lists[i].wanted = selection->queries;
-        if (!(*items = arena_alloc(arena, capture->room, sizeof **items, err)))
+        if (!(*items = arena_alloc(arena, capture->capacity, sizeof **items, err)))
             return -1;
     }
     return 0;
@@ -41,7 +41,7 @@ struct array *capture_add(struct capture *capture, size_t text, struct array ite
                           struct err *err)
 {
     struct array_list *list = &capture->lists[text];
-    assert(list->count < capture->room);
+    assert(list->count < capture->capacity);
     if (item.heads.name) {
         const struct capture_heads *heads = &capture->query_heads;
         bool of_keys = site_row(item.site)->axes == AXES_GROUP_TOKEN_DIM;
@@ -97,30 +97,30 @@ int capture_sink(void *context, const struct announcement *seen, struct err *err
     return array ? 0 : -1;
 }
 
-int capture_lend(void *context, struct attention_map_room *room, struct err *err)
+int capture_lend(void *context, struct attention_map_loan *loan, struct err *err)
 {
     struct capture *capture = context;
-    struct array item = {.site = room->site,
-                         .layer = room->layer,
+    struct array item = {.site = loan->site,
+                         .layer = loan->layer,
                          .heads.name = "head",
-                         .rows.size = room->queries,
-                         .columns.size = room->keys};
-    const struct array *array = capture_add(capture, room->text, item, true, err);
+                         .rows.size = loan->queries,
+                         .columns.size = loan->keys};
+    const struct array *array = capture_add(capture, loan->text, item, true, err);
     if (!array)
         return -1;
     for (size_t i = 0; i < array->heads.size; i++)
-        room->heads[array->heads.numbers[i]] =
+        loan->heads[array->heads.numbers[i]] =
             (float *)array->data + i * array->rows.size * array->columns.size;
     if (!array->rows.numbers)
         return 0;
-    struct array_list *list = &capture->lists[room->text];
+    struct array_list *list = &capture->lists[loan->text];
     if (!list->rows) {
-        list->rows = arena_alloc(capture->arena, room->queries, sizeof *list->rows, err);
-        for (size_t i = 0; list->rows && i < room->queries; i++)
+        list->rows = arena_alloc(capture->arena, loan->queries, sizeof *list->rows, err);
+        for (size_t i = 0; list->rows && i < loan->queries; i++)
             list->rows[i] = ATTENTION_NO_ROW;
         for (size_t i = 0; list->rows && i < list->query_count; i++)
             list->rows[list->queries[i]] = i;
     }
-    room->rows = list->rows;
+    loan->rows = list->rows;
     return list->rows ? 0 : -1;
 }

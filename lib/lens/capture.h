@@ -33,7 +33,7 @@ struct capture {
     const struct selection *selection;
     const struct config *config;
     struct array_list *lists; /* [text] */
-    size_t room;              /* capacity of each list */
+    size_t capacity;          /* of each list */
     /* selected query heads, their key/value heads, and all query heads */
     struct capture_heads query_heads, key_heads, all_heads;
     struct arena *arena;
@@ -45,7 +45,7 @@ int capture_init(struct capture *capture, const struct selection *selection,
 
 /* A tap_sink and its tap_lender; `context` is the capture. */
 int capture_sink(void *context, const struct announcement *seen, struct err *err);
-int capture_lend(void *context, struct attention_map_room *room, struct err *err);
+int capture_lend(void *context, struct attention_map_loan *loan, struct err *err);
 
 /* Append a tensor of this shape, reduced to the selected heads and queries, to the list of a text;
  * allocates its values if `has_values`. Returns NULL with `err`. (An encoder may lack heads that

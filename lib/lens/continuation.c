@@ -66,8 +66,8 @@ static size_t tokens_after(const struct viewer *viewer, const struct generation_
                                         : USUAL;
 }
 
-size_t continuation_room(const struct viewer *viewer, const struct generation_config *generation,
-                         size_t prompt)
+size_t continuation_capacity(const struct viewer *viewer,
+                             const struct generation_config *generation, size_t prompt)
 {
     size_t positions = viewer->model.config.n_positions;
     size_t tokens = tokens_after(viewer, generation, prompt);
@@ -116,7 +116,7 @@ static void apply_rules(float *scores, const struct continuation *text, const ui
     bool early = count < rules->min_length || count < text->prompt_count + rules->min_new;
     if (!has_encoder(c))
         return;
-    if (count + 1 == text->room && rules->last >= 0)
+    if (count + 1 == text->capacity && rules->last >= 0)
         forced = rules->last;
     for (size_t id = 0; id < c->vocab_size; id++) {
         bool hidden = early && ends_text(c, (long long)id);
@@ -134,9 +134,9 @@ static void apply_rules(float *scores, const struct continuation *text, const ui
 /* Allocate the tokens, and begin with the text or the ids of the prompt. */
 static int begin_text(struct continuation *text, const struct tokenized *prompt, struct err *err)
 {
-    text->room = continuation_room(text->viewer, &text->generation, prompt->count);
-    text->ids = arena_alloc(&text->arena, text->room, sizeof *text->ids, err);
-    text->tokens = arena_alloc(&text->arena, text->room, sizeof *text->tokens, err);
+    text->capacity = continuation_capacity(text->viewer, &text->generation, prompt->count);
+    text->ids = arena_alloc(&text->arena, text->capacity, sizeof *text->ids, err);
+    text->tokens = arena_alloc(&text->arena, text->capacity, sizeof *text->tokens, err);
     if (!text->ids || !text->tokens)
         return -1;
     if (prompt->text)
@@ -153,7 +153,7 @@ static int begin_text(struct continuation *text, const struct tokenized *prompt,
     text->queries = prompt->queries;
     text->keys = prompt->keys;
     text->added_before = prompt->added_before;
-    size_t most = text->room - text->count + 1; /* + 1: ending the text is a choice, too */
+    size_t most = text->capacity - text->count + 1; /* + 1: ending the text is a choice, too */
     if (text->generation.logits &&
         !(text->choices = arena_alloc(&text->arena, most, sizeof *text->choices, err)))
         return -1;
@@ -213,7 +213,7 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
     if (has_encoder(config_of(text)))
         cache_init_source(&text->source_cache, config_of(text));
     text->screens = !has_encoder(config_of(text)) &&
-                    can_screen(viewer, generation, text->room - text->prompt_count);
+                    can_screen(viewer, generation, text->capacity - text->prompt_count);
     return 0;
 }
 
@@ -223,7 +223,7 @@ void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
 {
     const struct selection logits = {.sites = SITE_SET(SITE_LOGITS), .last_logits = true};
     const struct config *config = &viewer->model.config;
-    size_t tokens = continuation_room(viewer, generation, pair->sentence.count);
+    size_t tokens = continuation_capacity(viewer, generation, pair->sentence.count);
     size_t beams = beams_of(viewer, generation);
     size_t cache = cache_bytes(config, viewer->model.weights.precision, tokens);
     viewer_add_memory(memory, viewer, &logits, pair, LOOK_RUN);
@@ -250,7 +250,7 @@ void continuation_release(struct continuation *text)
 /* A text, including its prompt. */
 struct beam {
     struct cache cache;
-    uint32_t *ids; /* [room] */
+    uint32_t *ids; /* [capacity] */
     double total;  /* log-probability of the new tokens; of a finished text, its score */
     size_t count;  /* of a finished text: tokens; 0: there is none */
 };
@@ -287,7 +287,7 @@ static int open_search(struct beam_search *search, struct err *err)
     search->beams = arena_alloc(arena, 3 * width, sizeof *search->beams, err);
     search->texts = arena_alloc(arena, width, sizeof *search->texts, err);
     search->candidates = arena_alloc(arena, width * search->most, sizeof *search->candidates, err);
-    text->forced = arena_alloc(&text->arena, text->room, sizeof *text->forced, err);
+    text->forced = arena_alloc(&text->arena, text->capacity, sizeof *text->forced, err);
     if (!search->beams || !search->texts || !search->candidates || !text->forced)
         return -1;
     search->live = search->beams;
@@ -295,7 +295,7 @@ static int open_search(struct beam_search *search, struct err *err)
     search->ended = search->beams + 2 * width;
     for (size_t i = 0; i < 3 * width; i++) {
         struct beam *beam = &search->beams[i];
-        beam->ids = arena_alloc(arena, text->room, sizeof *beam->ids, err);
+        beam->ids = arena_alloc(arena, text->capacity, sizeof *beam->ids, err);
         if (!beam->ids || cache_init(&beam->cache, config, err))
             return -1;
     }
@@ -401,12 +401,13 @@ static bool may_improve(const struct beam_search *search)
     const struct generation_rules *rules = &config_of(text)->generation;
     const struct beam *last = &search->ended[search->width - 1];
     bool never = rules->early == EARLY_NEVER && penalty_of(search) > 0;
-    if (!search->live_count || search->count == text->room)
+    if (!search->live_count || search->count == text->capacity)
         return false;
     if (!last->count)
         return true;
     return rules->early != EARLY_YES &&
-           score_of(search, search->live->total, never ? text->room : search->count) > last->total;
+           score_of(search, search->live->total, never ? text->capacity : search->count) >
+               last->total;
 }
 
 /* Choose the most likely candidates of a step. */
@@ -423,7 +424,7 @@ static int choose(struct beam_search *search, struct err *err)
         bool ends = !text->generation.past_end && ends_text(config, candidate.id);
         if (candidate.total <= FORBIDDEN)
             break;
-        if ((ends || search->count + 1 == text->room) && i < search->width)
+        if ((ends || search->count + 1 == text->capacity) && i < search->width)
             keep_ended(search, &candidate);
         if (!ends)
             candidates[count++] = candidate;
@@ -437,7 +438,7 @@ static int search_all(struct continuation *text, struct err *err)
     struct beam_search search = {.text = text, .width = text->generation.beams};
     const struct tap tap = {.sink = take_logits, .context = &search};
     int failed = open_search(&search, err);
-    bool more = search.count < text->room;
+    bool more = search.count < text->capacity;
     while (!failed && more) {
         for (size_t i = 0; i < search.live_count; i++)
             search.texts[i] =
@@ -480,7 +481,7 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
         return -1;
     if (text->count - text->prompt_count == text->generation.tokens)
         text->end = END_AS_ASKED;
-    else if (text->count == text->room)
+    else if (text->count == text->capacity)
         text->end = END_OF_CONTEXT;
     if (text->end != GOES_ON)
         return 0;

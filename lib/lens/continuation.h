@@ -57,7 +57,7 @@ struct continuation {
     struct token *tokens;           /* [count] */
     size_t count;
     size_t prompt_count, added_before; /* tokens of the prompt; special ones that begin it */
-    size_t room;                       /* limit of count */
+    size_t capacity;                   /* limit of count */
     struct buf text;                   /* the text so far */
     size_t shown;                      /* start of the last token, including a space before it */
     const char *queries, *keys; /* selected rows and columns of the tensors, as of the prompt */
@@ -86,8 +86,8 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
 void continuation_release(struct continuation *text);
 
 /* The tokens of a text of `prompt` tokens after all that were requested, at most the context. */
-size_t continuation_room(const struct viewer *viewer, const struct generation_config *generation,
-                         size_t prompt);
+size_t continuation_capacity(const struct viewer *viewer,
+                             const struct generation_config *generation, size_t prompt);
 
 /* Add the memory of growing a text to that length. */
 void continuation_add_memory(struct memory *memory, const struct viewer *viewer,

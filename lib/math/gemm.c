@@ -422,15 +422,15 @@ static void compute_panels(void *context, size_t index, size_t thread)
 
 /* One segment of one row: sums = Σ x[k] · row k of W, which is widened if it is in bf16. */
 static void stream_segment(const struct product *p, size_t column, struct matrix sums, size_t first,
-                           float *room)
+                           float *scratch)
 {
     size_t count = sums.columns;
     size_t rows_ahead = (STREAM_AHEAD + count - 1) / count;
     size_t later = count == p->w->stride ? STREAM_AHEAD : rows_ahead * p->w->stride;
     memset(sums.data, 0, count * sizeof *sums.data);
     for (size_t k = first; k < num_min(first + SUM_SEGMENT, p->x.columns); k++) {
-        const float *row = weight_row(p->w, k, column, count, room);
-        add_scaled_row(sums.data, row, count, p->x.data[k], row == room ? row : row + later);
+        const float *row = weight_row(p->w, k, column, count, scratch);
+        add_scaled_row(sums.data, row, count, p->x.data[k], row == scratch ? row : row + later);
     }
 }
 

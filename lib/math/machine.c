@@ -195,11 +195,11 @@ int machine_open(struct machine *machine, size_t threads, struct err *err)
         pool_open(&machine->pool, threads, err) || kernels_open(&machine->kernels, err) ||
         !(machine->buffers = arena_alloc(&machine->arena, threads, sizeof *machine->buffers, err));
     for (size_t t = 0; t < threads && !failed; t++) {
-        float *room = arena_alloc(&machine->arena, 3 * (size_t)SUMS_ROOM, sizeof *room, err);
-        failed = !room;
-        if (room)
+        float *sums = arena_alloc(&machine->arena, 3 * (size_t)SUMS_ROOM, sizeof *sums, err);
+        failed = !sums;
+        if (sums)
             machine->buffers[t] =
-                (struct thread_buffers){room, room + SUMS_ROOM, room + 2 * SUMS_ROOM};
+                (struct thread_buffers){sums, sums + SUMS_ROOM, sums + 2 * SUMS_ROOM};
     }
     if (failed)
         machine_release(machine);

@@ -83,7 +83,7 @@ float number_at(const struct number_rows *rows, size_t row, size_t i)
 
 /* Part of some quantised rows, as floats. */
 struct widened_rows {
-    float room[LANES][DTYPE_BLOCK_MAX];
+    float scratch[LANES][DTYPE_BLOCK_MAX];
     struct number_rows rows;
     size_t count; /* numbers in each row */
 };
@@ -98,9 +98,9 @@ static void number_rows_widen(struct widened_rows *some, const struct number_row
     some->count = num_min(end - first, DTYPE_BLOCK_MAX - within);
     some->rows = (struct number_rows){.count = quantised->count, .dtype = DTYPE_F32};
     for (size_t row = 0; row < quantised->count; row++) {
-        dtype_to_float(some->room[row], quantised->at[row] + dtype_bytes(dtype, begin), dtype,
+        dtype_to_float(some->scratch[row], quantised->at[row] + dtype_bytes(dtype, begin), dtype,
                        dtype_whole(dtype, within + some->count));
-        some->rows.at[row] = (const char *)(some->room[row] + within);
+        some->rows.at[row] = (const char *)(some->scratch[row] + within);
     }
 }
 
@@ -199,12 +199,12 @@ void weight_widen(float *restrict to, const char *restrict from, size_t count)
 }
 
 const float *weight_row(const struct weight *w, size_t row, size_t column, size_t count,
-                        float *room)
+                        float *scratch)
 {
     if (w->data)
         return w->data + row * w->stride + column;
-    weight_widen(room, w->halves + (row * w->stride + column) * BF16_BYTES, count);
-    return room;
+    weight_widen(scratch, w->halves + (row * w->stride + column) * BF16_BYTES, count);
+    return scratch;
 }
 
 void weight_copy(float *to, size_t columns, const struct weight *w, struct weight_piece piece)

@@ -75,10 +75,10 @@ struct weight_piece {
 /* Copy a piece of W as stored to rows of `columns` floats. Columns beyond W's are not written. */
 void weight_copy(float *to, size_t columns, const struct weight *w, struct weight_piece piece);
 
-/* Convert bf16 to floats. Get part of a row of an [in, out] matrix, in place or in `room`. */
+/* Convert bf16 to floats. Get part of a row of an [in, out] matrix, in place or in `scratch`. */
 void weight_widen(float *restrict to, const char *restrict from, size_t count);
 const float *weight_row(const struct weight *w, size_t row, size_t column, size_t count,
-                        float *room);
+                        float *scratch);
 
 /* --- rows of numbers -------------------------------------------------------------------------- */
 

@@ -84,23 +84,23 @@ static void keep_own(size_t *match, const double *costs, size_t count, bool *see
 int assignment_find(size_t *match, const double *costs, size_t count, struct arena *arena,
                     struct err *err)
 {
-    size_t room = count + 1;
+    size_t size = count + 1;
     struct assignment search = {
         .costs = costs,
         .count = count,
-        .of_row = arena_alloc(arena, room, sizeof(double), err),
-        .of_column = arena_alloc(arena, room, sizeof(double), err),
-        .least = arena_alloc(arena, room, sizeof(double), err),
-        .row_of = arena_alloc(arena, room, sizeof(size_t), err),
-        .before = arena_alloc(arena, room, sizeof(size_t), err),
-        .seen = arena_alloc(arena, room, sizeof(bool), err),
+        .of_row = arena_alloc(arena, size, sizeof(double), err),
+        .of_column = arena_alloc(arena, size, sizeof(double), err),
+        .least = arena_alloc(arena, size, sizeof(double), err),
+        .row_of = arena_alloc(arena, size, sizeof(size_t), err),
+        .before = arena_alloc(arena, size, sizeof(size_t), err),
+        .seen = arena_alloc(arena, size, sizeof(bool), err),
     };
     if (err->kind)
         return -1;
     for (size_t row = 1; row <= count; row++) {
         size_t column = 0;
         search.row_of[0] = row;
-        memset(search.seen, 0, room * sizeof *search.seen);
+        memset(search.seen, 0, size * sizeof *search.seen);
         for (size_t j = 0; j <= count; j++)
             search.least[j] = INFINITY;
         do
@@ -113,7 +113,7 @@ int assignment_find(size_t *match, const double *costs, size_t count, struct are
     }
     for (size_t j = 1; j <= count; j++)
         match[search.row_of[j] - 1] = j - 1;
-    memset(search.seen, 0, room * sizeof *search.seen);
+    memset(search.seen, 0, size * sizeof *search.seen);
     keep_own(match, costs, count, search.seen);
     return 0;
 }

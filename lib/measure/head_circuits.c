@@ -368,14 +368,14 @@ static int read_layer(struct circuit_layer *layer, struct viewer *viewer, size_t
     return layer->lengths ? 0 : -1;
 }
 
-/* ‖V·M·Yᵀ‖ of a head and a later head: m is [dv, d]; `room` is scratch memory for two of these. */
-static double composed(const double *v, struct matrix m, const double *y, double *room)
+/* ‖V·M·Yᵀ‖ of a head and a later head: m is [dv, d]; `scratch` is memory for two of these. */
+static double composed(const double *v, struct matrix m, const double *y, double *scratch)
 {
     size_t rows = m.rows;
     size_t columns = m.columns;
-    double *left = room;
-    double *right = room + rows * columns;
-    memset(room, 0, 2 * rows * columns * sizeof *room);
+    double *left = scratch;
+    double *right = scratch + rows * columns;
+    memset(scratch, 0, 2 * rows * columns * sizeof *scratch);
     for (size_t i = 0; i < rows; i++) {
         for (size_t k = 0; k < rows; k++)
             for (size_t n = 0; n < columns; n++)
@@ -403,8 +403,8 @@ static int compose_layers(float *cells, struct viewer *viewer, const struct circ
                        .stride = x->columns.stride};
     struct matrix out = new_matrix(&arena, heads * c->d_v, c->n_embd, err);
     struct matrix m = new_matrix(&arena, heads * c->d_v, w.out, err);
-    double *room = arena_alloc(&arena, 2 * c->d_v * x->size, sizeof *room, err);
-    bool ready = out.data && m.data && room;
+    double *scratch = arena_alloc(&arena, 2 * c->d_v * x->size, sizeof *scratch, err);
+    bool ready = out.data && m.data && scratch;
     if (ready) {
         transpose(out, first->parts[PART_O].columns);
         linear(&viewer->machine, m, out, &w, ACTIVATION_NONE);
@@ -416,7 +416,7 @@ static int compose_layers(float *cells, struct viewer *viewer, const struct circ
                                             later / (heads / x->heads) * x->size, x->size);
         double lengths = first->lengths[one] * length(x, y, later, heads);
         double found = composed(squares_of(&first->parts[PART_V], one, heads), both,
-                                squares_of(y, later, heads), room);
+                                squares_of(y, later, heads), scratch);
         cells[one * across + later] = lengths > 0 ? (float)(found / lengths) : NAN;
     }
     arena_release(&arena);

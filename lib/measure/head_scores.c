@@ -498,16 +498,16 @@ static void add_values(const struct count *count)
     }
 }
 
-static int take_rows(void *context, struct attention_map_room *room, struct err *err)
+static int take_rows(void *context, struct attention_map_loan *loan, struct err *err)
 {
     struct count *count = context;
     (void)err;
-    bool of_source = site_part(room->site) == PART_CROSS;
-    if (count->layer != room->layer || count->of_source != of_source)
+    bool of_source = site_part(loan->site) == PART_CROSS;
+    if (count->layer != loan->layer || count->of_source != of_source)
         add_values(count);
-    count->layer = room->layer;
+    count->layer = loan->layer;
     count->of_source = of_source;
-    room->take = measure_row;
+    loan->take = measure_row;
     return 0;
 }
 

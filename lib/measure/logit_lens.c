@@ -511,16 +511,16 @@ int next_tokens_of_report(const struct next_tokens **found, const struct next_pl
                           struct arena *arena, struct err *err)
 {
     struct logit_lens lenses[STREAM_STEPS];
-    size_t room = 0;
+    size_t capacity = 0;
     if (!plan->count)
         return 0;
     for (size_t i = 0; i < plan->count; i++) {
         if (look_at_report(&lenses[i], &plan->lenses[i], report, sentence, arena, err))
             return -1;
-        room += plan->lenses[i].layers.count;
+        capacity += plan->lenses[i].layers.count;
     }
     struct next_tokens *next = arena_alloc(arena, 1, sizeof *next, err);
-    struct next_of_step *layers = arena_alloc(arena, room, sizeof *layers, err);
+    struct next_of_step *layers = arena_alloc(arena, capacity, sizeof *layers, err);
     const struct viewer *viewer = plan->lenses->viewer;
     if (!next || !layers)
         return -1;

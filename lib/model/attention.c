@@ -152,7 +152,7 @@ static int borrow(struct pass *pass, size_t map, size_t layer, float **places)
     size_t heads = pass->stack->heads, threads = pool_threads(pass->machine->pool);
     size_t strip = attention_rows_bytes(batch->longest_keys);
     for (size_t s = 0; s < batch->count; s++) {
-        struct attention_map_room room = {
+        struct attention_map_loan loan = {
             .site = SITE_OF(pass->part, SITE_SCORES + map),
             .layer = (int)layer,
             .text = s,
@@ -160,12 +160,12 @@ static int borrow(struct pass *pass, size_t map, size_t layer, float **places)
             .keys = batch_keys(batch, s),
             .heads = places + s * heads,
         };
-        if (room.queries && pass->tap->lend(pass->tap->context, &room, pass->err))
+        if (loan.queries && pass->tap->lend(pass->tap->context, &loan, pass->err))
             return -1;
-        for (size_t t = 0; room.take && t < threads && !memory[t].maps[map]; t++)
+        for (size_t t = 0; loan.take && t < threads && !memory[t].maps[map]; t++)
             if (!(memory[t].maps[map] = arena_room(pass->arena, 1, strip, pass->err)))
                 return -1;
-        pass->scratch.maps.lent[s] = (struct lent_maps){room.rows, room.take};
+        pass->scratch.maps.lent[s] = (struct lent_maps){loan.rows, loan.take};
     }
     return 0;
 }

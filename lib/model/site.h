@@ -266,7 +266,7 @@ struct attention_map_row {
 typedef void (*attention_row_taker)(void *context, const struct attention_map_row *row);
 
 /* The attention maps [T, S] of a layer's heads, before they are computed. */
-struct attention_map_room {
+struct attention_map_loan {
     enum site site;
     int layer;
     size_t text;
@@ -284,7 +284,7 @@ struct attention_map_room {
  * takes row after row of all heads. It is called once for each watched site, layer and text. The
  * maps are complete when it is called for the next layer, the next value is announced, or the pass
  * has ended. Heads are not written if their memory is NULL. Returns as a sink does. */
-typedef int (*tap_lender)(void *context, struct attention_map_room *room, struct err *err);
+typedef int (*tap_lender)(void *context, struct attention_map_loan *loan, struct err *err);
 
 /* The token with the largest logit; of equal ones, the lowest id. */
 struct likeliest {

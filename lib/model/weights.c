@@ -211,9 +211,9 @@ static size_t row_length(const struct parameter *p)
     return p->place.shape[p->place.rank - 1];
 }
 
-/* A row as floats: where it lies, or in `room`; of a tensor [in, out] the slot's part of it, which
+/* A row as floats: where it lies, or in `memory`; of a tensor [in, out] the slot's part of it, which
  * is copied if it does not lie side by side. */
-static const float *floats_of_row(const struct parameter *p, size_t row, float *room)
+static const float *floats_of_row(const struct parameter *p, size_t row, float *memory)
 {
     const struct safetensors_entry *entry = p->found.entry;
     const struct row_view *view = &p->place.view;
@@ -222,28 +222,28 @@ static const float *floats_of_row(const struct parameter *p, size_t row, float *
     if (floats)
         floats += p->place.skipped + row * length;
     else
-        dtype_to_float(room, part_of(p) + row * dtype_bytes(entry->dtype, length), entry->dtype,
+        dtype_to_float(memory, part_of(p) + row * dtype_bytes(entry->dtype, length), entry->dtype,
                        length);
-    floats = floats ? floats : room;
+    floats = floats ? floats : memory;
     for (size_t i = 0; p->place.transposed && view->stride && i < p->place.out; i++)
-        room[i] = floats[row_view_at(view, i)]; /* never after its place: nothing is lost */
-    return !p->place.transposed ? floats : view->stride ? room : floats + view->first;
+        memory[i] = floats[row_view_at(view, i)]; /* never after its place: nothing is lost */
+    return !p->place.transposed ? floats : view->stride ? memory : floats + view->first;
 }
 
 /* Round a slot's part of a tensor [in, out], two rows at a time, or [out, in], whose rows are the
  * matrix's columns. */
 static void fill_pairs(uint32_t *pairs, const struct parameter *p, const struct weight *weight,
-                       float *room, uint32_t *rounded)
+                       float *memory, uint32_t *rounded)
 {
     const struct row_view *view = &p->place.view;
     for (size_t row = 0; p->place.transposed && row < weight->in; row += 2) {
-        const float *first = floats_of_row(p, row, room);
+        const float *first = floats_of_row(p, row, memory);
         const float *second =
-            row + 1 < weight->in ? floats_of_row(p, row + 1, room + row_length(p)) : NULL;
+            row + 1 < weight->in ? floats_of_row(p, row + 1, memory + row_length(p)) : NULL;
         pairs_fill_rows(pairs, weight, row, first, second);
     }
     for (size_t column = 0; !p->place.transposed && column < weight->out; column++) {
-        bf16_pair_row(rounded, floats_of_row(p, row_view_at(view, column), room), weight->in);
+        bf16_pair_row(rounded, floats_of_row(p, row_view_at(view, column), memory), weight->in);
         pairs_fill_column(pairs, weight, column, rounded);
     }
 }
@@ -253,13 +253,13 @@ static int load_pairs(struct weights *weights, struct parameter *p, struct weigh
 {
     struct arena scratch = {0};
     if (!p->pairs) {
-        float *room = arena_alloc(&scratch, 2 * row_length(p), sizeof *room, err);
+        float *memory = arena_alloc(&scratch, 2 * row_length(p), sizeof *memory, err);
         uint32_t *rounded = arena_alloc(&scratch, bf16_pairs(weight->in), sizeof *rounded, err);
-        uint32_t *pairs = room && rounded
+        uint32_t *pairs = memory && rounded
                               ? arena_alloc(&weights->arena, pairs_size(weight), sizeof *pairs, err)
                               : NULL;
         if (pairs)
-            fill_pairs(pairs, p, weight, room, rounded);
+            fill_pairs(pairs, p, weight, memory, rounded);
         arena_release(&scratch);
         p->pairs = pairs;
     }
@@ -323,11 +323,11 @@ static int load_panels(struct weights *weights, struct parameter *p, struct weig
 {
     struct arena scratch = {0};
     if (!p->panels) {
-        float *room = arena_alloc(&scratch, row_length(p), sizeof *room, err);
+        float *memory = arena_alloc(&scratch, row_length(p), sizeof *memory, err);
         float *panels =
-            room ? arena_alloc(&weights->arena, panels_size(weight), sizeof *panels, err) : NULL;
+            memory ? arena_alloc(&weights->arena, panels_size(weight), sizeof *panels, err) : NULL;
         for (size_t row = 0; panels && row < weight->in; row++) {
-            const float *numbers = floats_of_row(p, row, room);
+            const float *numbers = floats_of_row(p, row, memory);
             for (size_t i = 0; i < weight->out; i++)
                 panels[i / PANEL_COLUMNS * PANEL_COLUMNS * weight->in + row * PANEL_COLUMNS +
                        i % PANEL_COLUMNS] =

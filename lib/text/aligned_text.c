@@ -94,14 +94,14 @@ static void add_part(struct text_rewriter *rewriter, struct segment part, size_t
     size_t larger = part.unit > part.original ? part.unit : part.original;
     if (larger > UINT32_MAX)
         rewriter->too_large = larger;
-    if (rewriter->part_count == rewriter->part_room) {
-        size_t room = rewriter->part_room ? 2 * rewriter->part_room : FIRST_ROOM;
-        struct alignment *parts = heap_resize(rewriter->parts, room, sizeof *parts, NULL);
+    if (rewriter->part_count == rewriter->part_capacity) {
+        size_t capacity = rewriter->part_capacity ? 2 * rewriter->part_capacity : FIRST_ROOM;
+        struct alignment *parts = heap_resize(rewriter->parts, capacity, sizeof *parts, NULL);
         rewriter->failed |= !parts;
         if (!parts)
             return;
         rewriter->parts = parts;
-        rewriter->part_room = room;
+        rewriter->part_capacity = capacity;
     }
     rewriter->parts[rewriter->part_count++] =
         (struct alignment){part.at, part.start, (uint32_t)part.unit, (uint32_t)part.original};
@@ -206,7 +206,7 @@ void text_rewriter_restart(struct text_rewriter *rewriter, const struct aligned_
         .limits = limits,
         .bytes = rewriter->bytes,
         .parts = rewriter->parts,
-        .part_room = rewriter->part_room,
+        .part_capacity = rewriter->part_capacity,
     };
     buf_clear(&fresh.bytes);
     *rewriter = fresh;

@@ -71,7 +71,7 @@ struct text_rewriter {
     struct text_limits *limits; /* NULL: none */
     struct buf bytes;
     struct alignment *parts;
-    size_t part_count, part_room;
+    size_t part_count, part_capacity;
     size_t next_at, next_start; /* the end of the last part, in whole units */
     size_t hint;
     struct text_range kept; /* kept, and not copied yet */

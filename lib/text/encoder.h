@@ -39,9 +39,9 @@ struct piece_cache {
 struct best_ways {
     double *sums; /* [mask + 1] by the low bits of a position; NaN: no path */
     size_t mask;
-    uint32_t *steps; /* [room] by position - base: the last entry of the path, or BPE_NONE for a
+    uint32_t *steps; /* [capacity] by position - base: the last entry of the path, or BPE_NONE for a
                       * character without an entry */
-    size_t room;
+    size_t capacity;
     size_t base, reach; /* reach: the last position with a path */
 };
 

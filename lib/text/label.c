@@ -36,7 +36,7 @@ static void show_all(struct buf *out, const char *bytes, size_t size, bool is_li
 }
 
 /* Write the visible form with a closing 0, or as much as leaves room for `more` after it. */
-static size_t fit(char *to, size_t room, const char *bytes, size_t size, bool is_line,
+static size_t fit(char *to, size_t capacity, const char *bytes, size_t size, bool is_line,
                   const char *more)
 {
     char sign[TERMINAL_SIGN_BYTES];
@@ -45,13 +45,13 @@ static size_t fit(char *to, size_t room, const char *bytes, size_t size, bool is
     for (size_t at = 0; at < size;) {
         at += show(sign, bytes + at, size - at, is_line);
         size_t length = strlen(sign);
-        if (used + length >= room) {
+        if (used + length >= capacity) {
             strcpy(to + fitting, more);
             return fitting + strlen(more);
         }
         memcpy(to + used, sign, length);
         used += length;
-        if (used + strlen(more) < room)
+        if (used + strlen(more) < capacity)
             fitting = used;
     }
     to[used] = '\0';
@@ -68,9 +68,9 @@ void label_line(struct buf *out, const char *bytes, size_t size)
     show_all(out, bytes, size, true);
 }
 
-size_t label_fill(char *to, size_t room, const char *line)
+size_t label_fill(char *to, size_t capacity, const char *line)
 {
-    return fit(to, room, line, strlen(line), true, "");
+    return fit(to, capacity, line, strlen(line), true, "");
 }
 
 const char *label_excerpt(const char *bytes, size_t size)

@@ -12,9 +12,9 @@ enum { LABEL_EXCERPT_BYTES = 96, LABEL_EXCERPTS = 4 };
 void label_visible(struct buf *out, const char *bytes, size_t size);
 void label_line(struct buf *out, const char *bytes, size_t size);
 
-/* Write the visible form of a line with a closing 0 to `room` bytes, as many characters as fit;
+/* Write the visible form of a line with a closing 0 to `capacity` bytes, as many characters as fit;
  * returns its length. */
-size_t label_fill(char *to, size_t room, const char *line);
+size_t label_fill(char *to, size_t capacity, const char *line);
 
 /* The bytes of a token, which may be part of a character. */
 struct token_bytes {

@@ -11,12 +11,12 @@ int token_list_grow(struct token_list *list, struct err *err)
 {
     if (list->sink && list->count == TOKEN_PORTION)
         return token_list_flush(list, err);
-    size_t room = list->room ? 2 * list->room : FIRST_ROOM;
-    struct token *items = heap_resize(list->items, room, sizeof *items, err);
+    size_t capacity = list->capacity ? 2 * list->capacity : FIRST_ROOM;
+    struct token *items = heap_resize(list->items, capacity, sizeof *items, err);
     if (!items)
         return -1;
     list->items = items;
-    list->room = room;
+    list->capacity = capacity;
     return 0;
 }
 

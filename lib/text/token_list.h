@@ -41,7 +41,7 @@ struct token_sink {
 struct token_list {
     struct token *items;
     size_t count;
-    size_t room;
+    size_t capacity;
     const struct token_sink *sink;
     bool only_ids;        /* positions are not needed and not set */
     size_t dropped_count; /* as in struct tokens */
@@ -59,7 +59,7 @@ void token_list_release(struct token_list *list);
 /* Append a token. */
 static inline int token_list_add(struct token_list *list, struct token token, struct err *err)
 {
-    if (list->count == list->room && token_list_grow(list, err))
+    if (list->count == list->capacity && token_list_grow(list, err))
         return -1;
     list->items[list->count++] = token;
     return 0;

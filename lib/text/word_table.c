@@ -16,20 +16,20 @@
  * gaps. New memory is zeroed lazily, so unused entries between distant ids cost nothing. */
 static int make_stored(struct word_table *table, size_t id, struct err *err)
 {
-    size_t room = table->room ? table->room : table->most_words;
+    size_t capacity = table->capacity ? table->capacity : table->most_words;
     if (id >= table->size)
         table->size = id + 1;
-    if (table->size <= table->room)
+    if (table->size <= table->capacity)
         return 0;
-    while (room < table->size)
-        room *= 2;
-    struct stored_word *stored = arena_alloc(&table->arena, room, sizeof *stored, err);
+    while (capacity < table->size)
+        capacity *= 2;
+    struct stored_word *stored = arena_alloc(&table->arena, capacity, sizeof *stored, err);
     if (!stored)
         return -1;
-    if (table->room)
-        memcpy(stored, table->stored, table->room * sizeof *stored);
+    if (table->capacity)
+        memcpy(stored, table->stored, table->capacity * sizeof *stored);
     table->stored = stored;
-    table->room = room;
+    table->capacity = capacity;
     return 0;
 }
 
@@ -548,15 +548,15 @@ uint32_t byte_alphabet_sign(unsigned char byte)
 
 enum { FIRST_ROOM = 1 << 10, NODES_MAX = 1 << WORD_TRIE_BITS, TOGETHER = 16 };
 
-/* Allocate memory for `room` nodes. At most half of the slots for steps are used. */
-static int make_nodes(struct word_trie *trie, size_t room, struct err *err)
+/* Allocate memory for `capacity` nodes. At most half of the slots for steps are used. */
+static int make_nodes(struct word_trie *trie, size_t capacity, struct err *err)
 {
-    struct word_trie larger = {.mask = 2 * room - 1};
-    uint32_t *ids = heap_resize(trie->ids, room, sizeof *ids, err);
+    struct word_trie larger = {.mask = 2 * capacity - 1};
+    uint32_t *ids = heap_resize(trie->ids, capacity, sizeof *ids, err);
     if (!ids)
         return -1;
     trie->ids = ids;
-    larger.steps = heap_alloc(2 * room, sizeof *larger.steps, err);
+    larger.steps = heap_alloc(2 * capacity, sizeof *larger.steps, err);
     if (!larger.steps)
         return -1;
     for (size_t i = 0; trie->steps && i <= trie->mask; i++) {
@@ -568,7 +568,7 @@ static int make_nodes(struct word_trie *trie, size_t room, struct err *err)
     heap_free(trie->steps);
     trie->steps = larger.steps;
     trie->mask = larger.mask;
-    trie->room = room;
+    trie->capacity = capacity;
     return 0;
 }
 
@@ -599,7 +599,7 @@ static int step_walker(struct word_trie *trie, struct walker *walker, struct err
     if (trie->count == NODES_MAX)
         return err_set(err, "expected words with at most %d different prefixes, found more",
                        NODES_MAX);
-    if (trie->count == trie->room && make_nodes(trie, 2 * trie->room, err))
+    if (trie->count == trie->capacity && make_nodes(trie, 2 * trie->capacity, err))
         return -1;
     size_t slot = word_trie_slot(trie, walker->node, *walker->at);
     uint32_t next = (uint32_t)trie->steps[slot] & (NODES_MAX - 1);
@@ -642,11 +642,11 @@ static int enter_all(struct word_trie *trie, const struct word_table *words, str
 /* The first estimate is one or two nodes for each word; if that is too little, memory grows. */
 int word_trie_init(struct word_trie *trie, const struct word_table *words, struct err *err)
 {
-    size_t room = FIRST_ROOM;
+    size_t capacity = FIRST_ROOM;
     *trie = (struct word_trie){.count = 1};
-    while (room < words->used_bytes / 2)
-        room *= 2;
-    int failed = make_nodes(trie, room, err);
+    while (capacity < words->used_bytes / 2)
+        capacity *= 2;
+    int failed = make_nodes(trie, capacity, err);
     if (!failed) {
         trie->ids[0] = WORD_TRIE_NONE;
         failed = enter_all(trie, words, err);

@@ -55,10 +55,10 @@ struct word_table {
     struct stored_word *stored; /* [size] by id */
     size_t size;                /* one more than the largest id */
     size_t most_words;
-    size_t room;
+    size_t capacity;
     char *bytes;
     size_t used_bytes;
-    double *scores;          /* [room] by id, of ["word", -1.5]; NULL: there are none */
+    double *scores;          /* [capacity] by id, of ["word", -1.5]; NULL: there are none */
     struct hash_index index; /* of ids by words */
     struct arena arena;
 };
@@ -141,7 +141,7 @@ struct word_trie {
     uint64_t *steps; /* [mask + 1] */
     size_t mask;
     uint32_t *ids; /* [count] the id of the word that ends at a node, or WORD_TRIE_NONE */
-    size_t count, room;
+    size_t count, capacity;
     size_t longest; /* the size of the longest word in bytes */
 };
 

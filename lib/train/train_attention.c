@@ -197,7 +197,7 @@ static struct head_work head_work(const struct layer_work *layer, size_t number,
     size_t shared = c->n_head / c->n_kv_head;
     size_t at = number % c->n_head * width;
     size_t key = number % c->n_head / shared * width;
-    float *room = step->scratch.heads + thread * train_attention_floats(step);
+    float *scratch = step->scratch.heads + thread * train_attention_floats(step);
     size_t stride = step->weights_stride;
     return (struct head_work){
         .layer = layer,
@@ -210,10 +210,10 @@ static struct head_work head_work(const struct layer_work *layer, size_t number,
         .dv = head_part(gradients->v, text, tokens, key, width),
         .dcontext = head_part(step->d.context, text, tokens, at, width),
         .weights = tape->weights + number * tokens * stride,
-        .block = room,
-        .transposed = room + SIDE * SIDE,
-        .strips = {room + SIDE * SIDE + width * stride,
-                   room + SIDE * SIDE + (width + SIDE) * stride},
+        .block = scratch,
+        .transposed = scratch + SIDE * SIDE,
+        .strips = {scratch + SIDE * SIDE + width * stride,
+                   scratch + SIDE * SIDE + (width + SIDE) * stride},
         .number = number,
         .adds = number % shared != 0,
         .stride = stride,

@@ -346,9 +346,9 @@ static void shrink(struct shown_table *shown)
                                                        : num_max(page / 4, SHRINK_LEAST));
         if (i < shown->keys || !column_is_text(column) || page < taken)
             continue;
-        size_t room = page - taken + SHRINK_LEAST;
-        layout->shortens |= layout->width > room;
-        layout->width = num_min(layout->width, room);
+        size_t limit = page - taken + SHRINK_LEAST;
+        layout->shortens |= layout->width > limit;
+        layout->width = num_min(layout->width, limit);
     }
 }
 

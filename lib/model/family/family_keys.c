@@ -643,16 +643,16 @@ static void list(struct config *config, const struct json *object, size_t *left_
     char *text = config->unread;
     for (const struct json *member = json_first(object); member; member = json_next(member)) {
         size_t used = strlen(text);
-        size_t room = CONFIG_UNREAD_BYTES - used;
+        size_t left = CONFIG_UNREAD_BYTES - used;
         if (json_was_read(member) && json_is_object(member))
             list(config, member, left_out); /* rope_scaling and the like */
         if (json_was_read(member) || !says_something(member) || is_idle(json_key(member)))
             continue;
         enum { REST_BYTES = 32 }; /* "and 262144 others" */
-        if (strlen(json_key(member)) + 4 + REST_BYTES > room)
+        if (strlen(json_key(member)) + 4 + REST_BYTES > left)
             ++*left_out;
         else
-            snprintf(text + used, room, "%s'%s'", used ? ", " : "", json_key(member));
+            snprintf(text + used, left, "%s'%s'", used ? ", " : "", json_key(member));
     }
 }
 

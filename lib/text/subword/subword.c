@@ -347,12 +347,12 @@ static int begin_ways(const struct subword *model, struct best_ways *ways, size_
         window *= 2;
     if (!ways->sums && !(ways->sums = heap_alloc(window, sizeof *ways->sums, err)))
         return -1;
-    if (size >= ways->room) {
+    if (size >= ways->capacity) {
         uint32_t *steps = heap_resize(ways->steps, size + 1, sizeof *steps, err);
         if (!steps)
             return -1;
         ways->steps = steps;
-        ways->room = size + 1;
+        ways->capacity = size + 1;
     }
     ways->mask = window - 1;
     ways->base = ways->reach = 0;

@@ -231,7 +231,7 @@ static void expect_logits(struct story *story, size_t count)
     struct report report;
     struct look look = {&logits, &pair, 1, 0, &report};
     size_t words = story->viewer.model.config.vocab_size;
-    bool greedy = !story->text.forced && story->text.count < story->text.room;
+    bool greedy = !story->text.forced && story->text.count < story->text.capacity;
     ck_assert_int_eq(viewer_read(&story->viewer, &pair, &ids, NULL, &story->arena, NULL), 0);
     pair.source = story->prompt.source;
     ck_assert_int_eq(viewer_look(&story->viewer, &look, &story->arena, NULL), 0);
@@ -278,7 +278,7 @@ TEST_LOOP(every_step_with_a_source_has_the_logits_of_one_pass, 4 * COUNT(sourced
     while (continuation_next(&story.text, &more, NULL) == 0 && more)
         expect_logits(&story, story.text.count - 1);
     ck_assert_uint_gt(story.text.count, 11);
-    ck_assert_uint_eq(story.text.count, story.text.room);
+    ck_assert_uint_eq(story.text.count, story.text.capacity);
     story_release(&story);
 }
 

@@ -26,7 +26,7 @@ static struct text texts[2];
 
 /* Lends memory for the maps of a set of heads. */
 struct loan {
-    struct attention_map_room asked[LENT_MAX];
+    struct attention_map_loan asked[LENT_MAX];
     float *given[LENT_MAX][HEADS];
     size_t count;
     size_t fail_at; /* fail at the nth request; 0: never */
@@ -35,7 +35,7 @@ struct loan {
     struct arena arena;
 };
 
-static int lend(void *context, struct attention_map_room *room, struct err *err)
+static int lend(void *context, struct attention_map_loan *room, struct err *err)
 {
     struct loan *loan = context;
     ck_assert_uint_lt(loan->count, LENT_MAX);
@@ -108,7 +108,7 @@ static void end(void)
 static void check_loan(const struct loan *loan)
 {
     for (size_t i = 0; i < loan->count; i++) {
-        const struct attention_map_room *asked = &loan->asked[i];
+        const struct attention_map_loan *asked = &loan->asked[i];
         const struct record *record =
             recording_find(&shown, asked->site, asked->layer, asked->text);
         size_t cells = asked->queries * asked->keys;
@@ -159,7 +159,7 @@ static void take(void *context, const struct attention_map_row *row)
     taken->rows++;
 }
 
-static int lend_taker(void *context, struct attention_map_room *room, struct err *err)
+static int lend_taker(void *context, struct attention_map_loan *room, struct err *err)
 {
     (void)context, (void)err;
     room->take = take;

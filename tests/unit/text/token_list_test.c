@@ -66,7 +66,7 @@ TEST(a_sink_gets_portions_in_order)
     ck_assert_uint_eq(taken.portions, 3);
     ck_assert_int_eq(token_list_flush(&list, NULL), 0);
     ck_assert_uint_eq(taken.portions, 3);
-    ck_assert_uint_le(list.room, TOKEN_PORTION);
+    ck_assert_uint_le(list.capacity, TOKEN_PORTION);
     token_list_release(&list);
 }
 
